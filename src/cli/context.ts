@@ -5,8 +5,8 @@ import type { Clock } from '../client/clock.ts';
 import { readProxySettings } from '../client/http/proxy.ts';
 import { Transport, type TransportNotice } from '../client/http/transport.ts';
 import type { Processes } from '../client/processes.ts';
-import type { Fleet } from '../client/queue/fleet.ts';
 import type { QueueAddress } from '../client/queue/queue-address.ts';
+import type { QueueClient } from '../client/queue/queue-client.ts';
 import type { Journal } from '../client/upload/store/journal.ts';
 import type { Ledger, LedgerUse } from '../client/upload/store/ledger.ts';
 import type { Receipts } from '../client/upload/store/receipts.ts';
@@ -67,7 +67,7 @@ export class Context {
   #mediaApi: Promise<Api> | undefined;
   #account: Promise<Account> | undefined;
   #ledger: Promise<Ledger> | undefined;
-  readonly #queues: Fleet[] = [];
+  readonly #queues: QueueClient[] = [];
   #hasWarnedOfProjectFile = false;
 
   constructor(
@@ -186,25 +186,31 @@ export class Context {
    * Opens an upload queue shared by several machines; `close` closes it. With `work`, retries until its
    * store is reachable.
    *
-   * @throws the errors of `openFleet`
+   * @throws the errors of `openQueueClient`
    */
-  async openQueue(address: QueueAddress, use: 'read' | 'write' | 'work'): Promise<Fleet> {
-    const { openFleet, openPatiently } = await import('../client/queue/open.ts');
-    const { awayWords } = await import('../client/queue/store-errors.ts');
+  async openQueue(address: QueueAddress, use: 'read' | 'write' | 'work'): Promise<QueueClient> {
+    const { openQueueClient, openQueueClientWithRetry } = await import(
+      '../client/queue/open-queue-client.ts'
+    );
+    const { formatOutage } = await import('../client/queue/store-errors.ts');
     const { clock, signal, terminal } = this;
     let wasDisconnected = false;
-    const onDisconnect = (cause?: unknown) => {
+    const onConnectionChange = (cause?: unknown) => {
       const isDisconnected = cause !== undefined;
       if (isDisconnected === wasDisconnected || signal.aborted) return;
       wasDisconnected = isDisconnected;
-      if (isDisconnected) terminal.warn(escapeControls(awayWords(address, cause)));
+      if (isDisconnected) terminal.warn(escapeControls(formatOutage(address, cause)));
       else terminal.info(`the queue ${address.label} is there again`);
     };
-    const onTrouble = (words: string) => terminal.warn(escapeControls(words));
-    const tools = { clock, signal, onAway: onDisconnect, onTrouble, writes: use !== 'read' };
-    const fleet = await (use === 'work' ? openPatiently : openFleet)(address, tools);
-    this.#queues.push(fleet);
-    return fleet;
+    const onEngineError = (message: string) => terminal.warn(escapeControls(message));
+    const checksWriteAccess = use !== 'read';
+    const deps = { clock, signal, onConnectionChange, onEngineError, checksWriteAccess };
+    const client = await (use === 'work' ? openQueueClientWithRetry : openQueueClient)(
+      address,
+      deps,
+    );
+    this.#queues.push(client);
+    return client;
   }
 
   /** Returns true for a dry run, and then reports what would be done. Called by every command that writes. */

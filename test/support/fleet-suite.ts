@@ -4,7 +4,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync 
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/client/clock.ts';
-import { openFleet } from '../../src/client/queue/open.ts';
+import { openQueueClient } from '../../src/client/queue/open-queue-client.ts';
 import { parseQueueAddress } from '../../src/client/queue/queue-address.ts';
 import { BusyService } from './busy-service.ts';
 import { writeSome } from './files.ts';
@@ -381,12 +381,12 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
       const address = queue();
       const folder = temporaryFolder();
       const fleet = new Machines(environmentOf(sandbox), address, folder);
-      const opened = await openFleet(parseQueueAddress('', address), {
+      const opened = await openQueueClient(parseQueueAddress('', address), {
         ...{
           clock: systemClock,
           signal: new AbortController().signal,
-          onAway: () => {},
-          writes: true,
+          onConnectionChange: () => {},
+          checksWriteAccess: true,
         },
       });
       onTestFinished(() => opened.close());

@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/client/clock.ts';
 import { exitCodes, MediactlError } from '../../src/client/errors.ts';
-import { fateOf } from '../../src/client/queue/fates.ts';
-import type { Fleet } from '../../src/client/queue/fleet.ts';
+import { classifyFailure } from '../../src/client/queue/failure-class.ts';
 import { Lease } from '../../src/client/queue/lease.ts';
-import { openFleet } from '../../src/client/queue/open.ts';
+import { openQueueClient } from '../../src/client/queue/open-queue-client.ts';
 import { parseQueueAddress } from '../../src/client/queue/queue-address.ts';
-import { failureIn } from '../../src/client/queue/results.ts';
+import type { QueueClient } from '../../src/client/queue/queue-client.ts';
 import { Roots } from '../../src/client/queue/roots.ts';
-import { taskId, taskIn, type UploadTask } from '../../src/client/queue/task.ts';
+import { parseTask, taskId, type UploadTask } from '../../src/client/queue/task.ts';
+import { parseFailure } from '../../src/client/queue/task-result.ts';
 import type { UploadSource } from '../../src/client/upload/sources/source.ts';
 import { postgres, redis, type StoreServer, startRedis } from '../support/stores.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -65,45 +65,45 @@ describe('what a failure means', () => {
   const failing = (exitCode: MediactlError['exitCode'], code = 'x', retryable = false) =>
     new MediactlError('it failed', { code, exitCode, retryable });
   it.each([
-    [failing(exitCodes.unauthenticated), 'worker'],
-    [failing(exitCodes.forbidden), 'worker'],
-    [failing(exitCodes.usage, 'queue_unusable'), 'worker'],
-    [failing(exitCodes.usage, 'root_gone'), 'pause'],
-    [failing(exitCodes.usage, 'newer_task'), 'pause'],
-    [failing(exitCodes.unreachable, 'tls'), 'worker'],
-    [failing(exitCodes.integrity, 'foreign_origin'), 'worker'],
-    [failing(exitCodes.quota), 'queue'],
-    [failing(exitCodes.unreachable), 'again'],
-    [failing(exitCodes.unreachable, 'refused'), 'again'],
-    [failing(exitCodes.rateLimited), 'again'],
-    [failing(exitCodes.unclassified), 'again'],
-    [failing(exitCodes.rejected, 'conflict', true), 'again'],
-    [failing(exitCodes.usage, 'no_such_file'), 'elsewhere'],
-    [failing(exitCodes.usage, 'foreign_service'), 'elsewhere'],
-    [failing(exitCodes.usage, 'unreadable_file'), 'again'],
-    [failing(exitCodes.usage, 'outside_roots', true), 'elsewhere'],
-    [failing(exitCodes.unclassified, 'file_gone'), 'elsewhere'],
-    [failing(exitCodes.rejected), 'file'],
-    [failing(exitCodes.integrity, 'file_changed'), 'elsewhere'],
-    [failing(exitCodes.notFound), 'file'],
-    [failing(exitCodes.rejected, 'worker_paused'), 'back'],
-    [failing(exitCodes.terminated, 'terminated'), 'back'],
-    [failing(exitCodes.interrupted, 'interrupted'), 'back'],
-    [failing(exitCodes.rejected, 'lease_lost'), 'lost'],
-  ])('%o: %s', (error, fate) => {
-    expect(fateOf(error)).toBe(fate);
+    [failing(exitCodes.unauthenticated), 'workerFault'],
+    [failing(exitCodes.forbidden), 'workerFault'],
+    [failing(exitCodes.usage, 'queue_unusable'), 'workerFault'],
+    [failing(exitCodes.usage, 'root_gone'), 'pauseWorker'],
+    [failing(exitCodes.usage, 'newer_task'), 'pauseWorker'],
+    [failing(exitCodes.unreachable, 'tls'), 'workerFault'],
+    [failing(exitCodes.integrity, 'foreign_origin'), 'workerFault'],
+    [failing(exitCodes.quota), 'pauseQueue'],
+    [failing(exitCodes.unreachable), 'retry'],
+    [failing(exitCodes.unreachable, 'refused'), 'retry'],
+    [failing(exitCodes.rateLimited), 'retry'],
+    [failing(exitCodes.unclassified), 'retry'],
+    [failing(exitCodes.rejected, 'conflict', true), 'retry'],
+    [failing(exitCodes.usage, 'no_such_file'), 'retryElsewhere'],
+    [failing(exitCodes.usage, 'foreign_service'), 'retryElsewhere'],
+    [failing(exitCodes.usage, 'unreadable_file'), 'retry'],
+    [failing(exitCodes.usage, 'outside_roots', true), 'retryElsewhere'],
+    [failing(exitCodes.unclassified, 'file_gone'), 'retryElsewhere'],
+    [failing(exitCodes.rejected), 'permanent'],
+    [failing(exitCodes.integrity, 'file_changed'), 'retryElsewhere'],
+    [failing(exitCodes.notFound), 'permanent'],
+    [failing(exitCodes.rejected, 'worker_paused'), 'requeue'],
+    [failing(exitCodes.terminated, 'terminated'), 'requeue'],
+    [failing(exitCodes.interrupted, 'interrupted'), 'requeue'],
+    [failing(exitCodes.rejected, 'lease_lost'), 'leaseLost'],
+  ])('%o: %s', (error, failureClass) => {
+    expect(classifyFailure(error)).toBe(failureClass);
   });
 
   it('goes to another machine and back as it was', () => {
     const error = failing(exitCodes.quota, 'storage', true).with({
       ...{ reason: 'all is full', hint: 'delete some', status: 507, details: { free: 0 } },
     });
-    expect(failureIn(JSON.stringify(error.toJSON())).toJSON()).toEqual(error.toJSON());
+    expect(parseFailure(JSON.stringify(error.toJSON())).toJSON()).toEqual(error.toJSON());
   });
 
   it.each([0, 'toString', 77, null])('of an exit code %o that is none, a failure', (exit_code) => {
     const told = { code: 'x', message: 'm', exit_code, cause: {}, hint: 7, status: 'x' };
-    expect(failureIn(JSON.stringify(told)).toJSON()).toMatchObject({
+    expect(parseFailure(JSON.stringify(told)).toJSON()).toMatchObject({
       ...{ message: 'm', exit_code: 1, cause: null, hint: null, status: null },
     });
   });
@@ -111,7 +111,7 @@ describe('what a failure means', () => {
   it.each(['null', '{}', '[]', '{"message":1}', 'job stalled more than allowable limit', ''])(
     'of other words (%s) an error all the same',
     (words) => {
-      expect(failureIn(words).exitCode).toBe(exitCodes.unclassified);
+      expect(parseFailure(words).exitCode).toBe(exitCodes.unclassified);
     },
   );
 });
@@ -141,12 +141,12 @@ describe('a job of the queue', () => {
       { ...task(), folder: 7 },
     ],
   ])('is looked at before it is believed: %o', (data) => {
-    expect(() => taskIn(data)).toThrow('something else than an upload');
+    expect(() => parseTask(data)).toThrow('something else than an upload');
   });
 
   it('of a later version is a newer mediactl’s, whatever else it holds', () => {
     for (const data of [{ ...task(), version: 2 }, { version: 3 }])
-      expect(() => taskIn(data)).toThrow('a newer mediactl queued files');
+      expect(() => parseTask(data)).toThrow('a newer mediactl queued files');
   });
 });
 
@@ -165,7 +165,7 @@ describe('roots', () => {
 
   it('one that has a name is found below another mount', async () => {
     const there = await Roots.open([`m=${folder}/media`], '/');
-    const source = there.sourceOf(join(folder, 'media/day 1/a.mov'));
+    const source = there.toTaskSource(join(folder, 'media/day 1/a.mov'));
     expect(source).toEqual({ root: 'm', path: 'day 1/a.mov' });
     const here = await Roots.open(['m=media'], folder);
     const opened = await here.open(source, nobody);
@@ -231,13 +231,13 @@ describe('a lease', () => {
     const lease = new Lease(at(time), 5_000, 'a.mov');
     time.now += 4_999;
     lease.assertHeld();
-    lease.renewed();
+    lease.renew();
     time.now += 4_999;
     lease.assertHeld();
     time.now += 1;
     expect(() => lease.assertHeld()).toThrow("in another worker's hands");
     expect(lease.signal.aborted).toBe(true);
-    lease.renewed();
+    lease.renew();
     expect(() => lease.assertHeld()).toThrow("in another worker's hands");
   });
 
@@ -253,16 +253,16 @@ describe('a lease', () => {
 describe.each([redis, postgres])('the store on $kind', ({ isHere, start }) => {
   describe.skipIf(!isHere)('', () => {
     let server: StoreServer;
-    let fleet: Fleet;
+    let fleet: QueueClient;
     const tools = {
       clock: systemClock,
       signal: new AbortController().signal,
-      onAway: () => {},
-      writes: true,
+      onConnectionChange: () => {},
+      checksWriteAccess: true,
     };
     beforeAll(async () => {
       server = await start();
-      fleet = await openFleet(parseQueueAddress('', `${server.address}#fence`), tools);
+      fleet = await openQueueClient(parseQueueAddress('', `${server.address}#fence`), tools);
     });
     afterAll(async () => {
       await fleet.close();
@@ -272,48 +272,50 @@ describe.each([redis, postgres])('the store on $kind', ({ isHere, start }) => {
     it('an attempt that lost its upload to a later one writes nothing', async () => {
       const { store } = fleet;
       const first = await store.claim('a');
-      expect(await store.write('a', first.fence, 'of the first')).toBe(true);
+      expect(await store.writeEntry('a', first.fence, 'of the first')).toBe(true);
       const second = await store.claim('a');
       expect(second).toMatchObject({ page: 'of the first', receipt: undefined });
       expect(second.fence).not.toBe(first.fence);
-      expect(await store.write('a', first.fence, 'late')).toBe(false);
-      expect(await store.write('a', first.fence, undefined)).toBe(false);
+      expect(await store.writeEntry('a', first.fence, 'late')).toBe(false);
+      expect(await store.writeEntry('a', first.fence, undefined)).toBe(false);
       expect(await store.finish('a', first.fence, 'late')).toBe(false);
-      expect(await store.pages()).toEqual(['of the first']);
+      expect(await store.listEntries()).toEqual(['of the first']);
       expect(await store.finish('a', second.fence, 'done')).toBe(true);
-      expect([await store.pages(), await store.receipts(['b', 'a'])]).toEqual([
+      expect([await store.listEntries(), await store.findReceipts(['b', 'a'])]).toEqual([
         [],
         [undefined, 'done'],
       ]);
       for (const late of [first, second])
-        expect(await store.write('a', late.fence, 'after the end')).toBe(false);
+        expect(await store.writeEntry('a', late.fence, 'after the end')).toBe(false);
     });
 
     it('a receipt of a file is written again where it lacks, and ends what was under way', async () => {
       const { store } = fleet;
       const { fence } = await store.claim('r');
-      expect(await store.write('r', fence, 'page')).toBe(true);
-      for (const receipt of ['first', 'second']) await store.restore('r', receipt);
-      await store.restore('new', 'alone');
-      expect(await store.receipts(['r', 'new'])).toEqual(['first', 'alone']);
-      expect(await store.write('r', fence, 'late')).toBe(false);
-      expect((await store.claim('r')).page).toBeUndefined();
+      expect(await store.writeEntry('r', fence, 'page')).toBe(true);
+      for (const receipt of ['first', 'second']) await store.restoreReceipt('r', receipt);
+      await store.restoreReceipt('new', 'alone');
+      expect(await store.findReceipts(['r', 'new'])).toEqual(['first', 'alone']);
+      expect(await store.writeEntry('r', fence, 'late')).toBe(false);
+      expect((await store.claim('r')).journalEntry).toBeUndefined();
     });
 
     it('one that comes again after all was forgotten is not taken for its former self', async () => {
       const { store } = fleet;
       const former = await store.claim('c');
-      await store.forget(['c']);
+      await store.remove(['c']);
       const anew = await store.claim('c');
-      expect(await store.write('c', former.fence, 'of the former')).toBe(false);
-      expect(await store.write('c', anew.fence, 'of the new')).toBe(true);
-      expect(await store.write('c', anew.fence, undefined)).toBe(true);
-      expect((await store.claim('c')).page).toBeUndefined();
+      expect(await store.writeEntry('c', former.fence, 'of the former')).toBe(false);
+      expect(await store.writeEntry('c', anew.fence, 'of the new')).toBe(true);
+      expect(await store.writeEntry('c', anew.fence, undefined)).toBe(true);
+      expect((await store.claim('c')).journalEntry).toBeUndefined();
     });
 
     it('many that open it for the first time at once all come in', async () => {
       const opened = await Promise.all(
-        [1, 2, 3, 4].map(() => openFleet(parseQueueAddress('', `${server.address}#many`), tools)),
+        [1, 2, 3, 4].map(() =>
+          openQueueClient(parseQueueAddress('', `${server.address}#many`), tools),
+        ),
       );
       const claims = await Promise.all(opened.map(({ store }) => store.claim('a')));
       expect(new Set(claims.map(({ fence }) => fence)).size).toBe(4);
@@ -323,7 +325,7 @@ describe.each([redis, postgres])('the store on $kind', ({ isHere, start }) => {
     it('while it is away who asks waits, and is answered', async () => {
       const { fence } = await fleet.store.claim('d');
       await server.kill();
-      const written = fleet.store.write('d', fence, 'late');
+      const written = fleet.store.writeEntry('d', fence, 'late');
       await systemClock.sleep(300);
       await server.start();
       expect(await written).toBe(true);
@@ -331,7 +333,7 @@ describe.each([redis, postgres])('the store on $kind', ({ isHere, start }) => {
 
     it('one that nobody listens at, exit 10', async () => {
       const address = parseQueueAddress('', server.address.replace(/:\d+/, ':1'));
-      expect(await openFleet(address, tools).catch(codeOf)).toBe('queue_unreachable');
+      expect(await openQueueClient(address, tools).catch(codeOf)).toBe('queue_unreachable');
     });
   });
 });
@@ -340,16 +342,16 @@ describe.skipIf(!redis.isHere)('a Redis', () => {
   const tools = {
     clock: systemClock,
     signal: new AbortController().signal,
-    onAway: () => {},
-    writes: true,
+    onConnectionChange: () => {},
+    checksWriteAccess: true,
   };
   const opened = async (options: string[], user = '') => {
     const server = await startRedis(options);
     try {
       const text = server.address.replace('//', `//${user}`);
-      const fleet = await openFleet(parseQueueAddress('', text), tools);
+      const fleet = await openQueueClient(parseQueueAddress('', text), tools);
       await fleet.close();
-      return fleet.health;
+      return fleet.storeInfo;
     } catch (error) {
       const { message, explanation } = error as MediactlError;
       expect(JSON.stringify([message, explanation.reason])).not.toContain('secret');

@@ -4,10 +4,10 @@ import { formatBytes, formatCount } from '../../contract/figures.ts';
 import { sessionLifetimeMs } from '../../contract/tus.ts';
 import type { Column } from '../output/result.ts';
 
-const leastOfHourMs = 5 * 60_000;
+const minHourWindowMs = 5 * 60_000;
 
 /** Estimated requests and time of a plan. */
-type Cost = {
+type PlanCost = {
   requests: number;
   /** Hours at the rate limit of one key; null if the service reports no limit. */
   hours: number | null;
@@ -31,22 +31,22 @@ export type PlanRecord = {
 };
 
 /** Estimates the cost of a plan, by the specification's window: "1000 requests per hour per key by default" (§8). */
-export const costOf = (
+export const estimateCost = (
   { requests }: Plan,
   rateLimit: RateLimit | undefined,
   now: number,
-): Cost => ({
+): PlanCost => ({
   requests,
   // A window that ends within minutes may be shorter than the specification's hour.
   hours:
-    rateLimit && rateLimit.resetAt - now > leastOfHourMs
+    rateLimit && rateLimit.resetAt - now > minHourWindowMs
       ? Math.round((requests / rateLimit.limit) * 10) / 10
       : null,
   limit: rateLimit?.limit ?? null,
 });
 
 /** Returns whether a file takes longer than the lifetime of its upload session at the given rate. */
-export const outlivesSession = (sizeBytes: number, bytesPerSecond: number | undefined) =>
+export const exceedsSessionLifetime = (sizeBytes: number, bytesPerSecond: number | undefined) =>
   bytesPerSecond !== undefined && (sizeBytes / bytesPerSecond) * 1000 > sessionLifetimeMs;
 
 /**
@@ -55,7 +55,7 @@ export const outlivesSession = (sizeBytes: number, bytesPerSecond: number | unde
  * @param same number of files whose content is already uploaded, if compared
  * @param isExact files were compared by content, not only by size and mtime
  */
-export function planLine(
+export function formatPlan(
   plan: Plan,
   rateLimit: RateLimit | undefined,
   now: number,
@@ -64,7 +64,7 @@ export function planLine(
 ): string {
   const { there, changed, sameSize, new: fresh } = plan;
   const send = totalToSend(plan);
-  const { requests, hours, limit } = costOf(plan, rateLimit, now);
+  const { requests, hours, limit } = estimateCost(plan, rateLimit, now);
   const counts = [
     [there.files, 'there'],
     [same, 'with content that is already there'],
@@ -72,21 +72,21 @@ export function planLine(
     [isExact ? changed.files : 0, 'changed'],
     [sameSize.files + (isExact ? 0 : changed.files), 'to be compared'],
   ] as const;
-  const said = counts
+  const parts = counts
     .filter(([count]) => count > 0)
     .map(([count, what]) => `${formatCount(count)} ${what}`);
   const time =
     hours !== null && limit !== null && hours >= 0.1
       ? `, ${formatCount(hours)} h at ${formatCount(limit)} an hour`
       : '';
-  const most = isExact || sameSize.files + changed.files === 0 ? '' : 'at most ';
+  const qualifier = isExact || sameSize.files + changed.files === 0 ? '' : 'at most ';
   const files = there.files + same + send.files;
-  return `${formatCount(files)} ${files === 1 ? 'file' : 'files'}: ${said.join(', ')}; ${most}${formatBytes(send.bytes)}, ${formatCount(requests)} requests${time}`;
+  return `${formatCount(files)} ${files === 1 ? 'file' : 'files'}: ${parts.join(', ')}; ${qualifier}${formatBytes(send.bytes)}, ${formatCount(requests)} requests${time}`;
 }
 
 export type PlanRow = { kind: string } & FileTotals;
 
-export const planRows = ({ there, changed, same, new: fresh, gone }: PlanRecord): PlanRow[] => [
+export const toPlanRows = ({ there, changed, same, new: fresh, gone }: PlanRecord): PlanRow[] => [
   { kind: 'there', ...there },
   { kind: 'new', ...fresh },
   { kind: 'changed', ...changed },

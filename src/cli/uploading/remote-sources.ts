@@ -14,7 +14,7 @@ import type { UploadCandidate } from '../../client/upload/sources/upload-candida
 import type { Context } from '../context.ts';
 
 /** Number of URLs to check at the same time. */
-const atOnce = 8;
+const maxConcurrentChecks = 8;
 
 /** Input that is not a local file: URLs, rclone remotes, and stdin of a known length. */
 export class RemoteSources {
@@ -34,24 +34,24 @@ export class RemoteSources {
   }
 
   /** Returns the function that opens a source; undefined for local files. @param sourceId for stdin, its path */
-  opener(knownAs: string): (() => Promise<UploadSource>) | undefined {
-    return this.#openers.get(knownAs);
+  findOpener(sourceId: string): (() => Promise<UploadSource>) | undefined {
+    return this.#openers.get(sourceId);
   }
 
   /** Checks all URLs and lists the remotes, before the upload. @throws MediactlError as `RangeSource.open`, `openRclone` */
-  async look(addresses: readonly string[], recursive: boolean): Promise<void> {
-    for (let at = 0; at < addresses.length; at += atOnce)
+  async addAll(addresses: readonly string[], recursive: boolean): Promise<void> {
+    for (let at = 0; at < addresses.length; at += maxConcurrentChecks)
       await Promise.all(
         addresses
-          .slice(at, at + atOnce)
+          .slice(at, at + maxConcurrentChecks)
           .map((address) =>
-            isRclone(address) ? this.#lookRemote(address, recursive) : this.#lookUrl(address),
+            isRclone(address) ? this.#addRemote(address, recursive) : this.#addUrl(address),
           ),
       );
   }
 
   /** Adds stdin, streamed without a spool. @param name identifies it, with its size, when the command is repeated */
-  takeStream(sizeBytes: number, chunkBytes: number, name: string): void {
+  addStdin(sizeBytes: number, chunkBytes: number, name: string): void {
     const { terminal, signal } = this.#context;
     const realPath = `stdin:${name}:${sizeBytes}`;
     const file = { path: '-', relativeDir: '', sizeBytes, isSingleRead: true, filename: name };
@@ -63,7 +63,7 @@ export class RemoteSources {
     });
   }
 
-  async #lookUrl(address: string): Promise<void> {
+  async #addUrl(address: string): Promise<void> {
     const { path } = parseSourceUrl(address);
     const open = () =>
       RangeSource.open(address, this.#anonymous(new URL(address)), {
@@ -80,7 +80,7 @@ export class RemoteSources {
     await source.close();
   }
 
-  async #lookRemote(address: string, recursive: boolean): Promise<void> {
+  async #addRemote(address: string, recursive: boolean): Promise<void> {
     const { signal, host } = this.#context;
     const remote = await openRclone(address, {
       ...{ recursive, signal, environment: host.environment },
@@ -99,7 +99,7 @@ export class RemoteSources {
           mtimeNs,
         },
         filename: file.path.split('/').at(-1),
-        relativeDir: recursive ? foldersOf(file) : '',
+        relativeDir: recursive ? parentPathOf(file) : '',
       });
       this.#openers.set(path, async () => {
         const source = await remote.sourceOf(file);
@@ -120,7 +120,7 @@ export class RemoteSources {
   }
 }
 
-const foldersOf = ({ path }: RcloneFile) => path.split('/').slice(0, -1).join('/');
+const parentPathOf = ({ path }: RcloneFile) => path.split('/').slice(0, -1).join('/');
 
 export const isRclone = (path: string) => path.startsWith('rclone:');
 export const isRemote = (path: string) => isHttpUrl(path) || isRclone(path);

@@ -20,21 +20,21 @@ import { saveLastUpload } from '../library/asset-ids.ts';
 import { createProgress, type ProgressDisplay } from '../progress/progress.ts';
 import type { ProgressMode } from '../progress/progress-modes.ts';
 import { confirm } from '../terminal/prompt.ts';
-import { outlivesSession, planLine } from './plan-view.ts';
-import { filesOf, present } from './present.ts';
+import { exceedsSessionLifetime, formatPlan } from './plan-view.ts';
 import { isRemote } from './remote-sources.ts';
-import type { Sources } from './sources.ts';
-import { timeIsUp } from './summary.ts';
+import { untilError } from './run-summary.ts';
+import { countFiles, present } from './run-view.ts';
+import type { UploadSources } from './sources.ts';
 
 /** Files and options of a run, and how to display it. */
 export type RunRequest = {
-  sources: Pick<Sources, 'files' | 'failures' | 'passedOver' | 'open' | 'close'> &
-    Partial<Pick<Sources, 'elsewhere' | 'named'>>;
+  sources: Pick<UploadSources, 'files' | 'failures' | 'skipped' | 'open' | 'close'> &
+    Partial<Pick<UploadSources, 'otherShardFiles' | 'inputs'>>;
   folders: FolderResolver;
   options: RunOptions;
   receipts: Receipts | undefined;
   /** Inputs that identify the run when it is repeated; see `runIdOf`. */
-  name: readonly string[];
+  identity: readonly string[];
   progress: ProgressMode;
   /** Bytes per second. */
   rateLimit?: number | undefined;
@@ -49,19 +49,19 @@ export type RunRequest = {
   /** All files go to one folder, regardless of their directories. */
   isFlat?: boolean;
   /** An option in use that accepts only one file, for the error message. */
-  isForOne?: string;
-  /** Called when all files are done without a failure. @param before id of the newest receipt when the run started */
-  afterwards?: (before: number) => Promise<void>;
+  singleFileOption?: string;
+  /** Called when all files are done without a failure. @param startMark id of the newest receipt when the run started */
+  onComplete?: (startMark: number) => Promise<void>;
   findMoved?: BatchDeps['findMoved'];
   /** Creates the run, if not this process but workers upload the files. */
-  carry?: (tools: BatchDeps) => BatchRun;
+  createRun?: (tools: BatchDeps) => BatchRun;
   /** Returns the suggested next step, instead of the default: to wait for the assets. */
-  next?: (isOne: boolean) => string;
+  nextStep?: (isOne: boolean) => string;
 };
 
 /** Minimum number of files for which a run prints its plan first. */
-const manyFiles = 20;
-const lastUploadEveryMs = 1_000;
+const minFilesForPlan = 20;
+const lastUploadIntervalMs = 1_000;
 
 /** Uploads the files, and shows the outcome of each as it happens. */
 export async function runUploads(context: Context, request: RunRequest) {
@@ -75,29 +75,30 @@ export async function runUploads(context: Context, request: RunRequest) {
     () => api.transport.budget,
   );
   const finished = new AbortController();
-  const runId = idOf(api.transport.baseUrl, request);
-  const before = (await request.receipts?.startRun(runId)) ?? 0;
-  const tools = await toolsFor(context, request, before, progress, finished.signal);
+  const runId = runIdOf(api.transport.baseUrl, request);
+  const startMark = (await request.receipts?.startRun(runId)) ?? 0;
+  const tools = await createBatchDeps(context, request, startMark, progress, finished.signal);
   const { timeoutMs, workspace } = request.options;
-  const run = request.carry?.(tools) ?? new BatchUploader(request.options, tools);
+  const run = request.createRun?.(tools) ?? new BatchUploader(request.options, tools);
   return present(context, run, {
     ...{ progress, verbose: request.verbose, manifestOut: request.manifestOut },
     isQuiet: ['json', 'none'].includes(request.progress),
     files: request.sources.files(),
     // A getter: the directory walk adds failures during the run.
     get failures() {
-      return request.sources.failures.map(failed(workspace));
+      return request.sources.failures.map(toFailedOutcome(workspace));
     },
-    isWaited: timeoutMs !== undefined,
-    next: (isOne) => (timeoutMs === undefined ? (request.next ?? usualNext)(isOne) : undefined),
+    waitsForReady: timeoutMs !== undefined,
+    nextStep: (isOne) =>
+      timeoutMs === undefined ? (request.nextStep ?? defaultNextStep)(isOne) : undefined,
     close: async () => {
       finished.abort();
       await request.sources.close();
-      await tools.keepLast();
+      await tools.saveLast();
     },
-    ended: async (isWhole, isIncomplete) => {
-      if (isWhole && !isIncomplete) await request.afterwards?.(before);
-      else if (request.afterwards)
+    onEnd: async (isWhole, isIncomplete) => {
+      if (isWhole && !isIncomplete) await request.onComplete?.(startMark);
+      else if (request.onComplete)
         terminal.warn('nothing was moved to the trash: not every file is uploaded yet');
       // If the prune was refused, the run keeps its start mark: files of tonight do not count as existing tomorrow.
       if (isWhole) await request.receipts?.finishRun(runId);
@@ -105,38 +106,38 @@ export async function runUploads(context: Context, request: RunRequest) {
   });
 }
 
-const usualNext = (isOne: boolean) =>
+const defaultNextStep = (isOne: boolean) =>
   isOne
     ? 'it is being processed: mediactl assets wait @last, then mediactl play @last'
     : 'they are being processed: mediactl uploads wait waits until they are ready';
 
-const failed =
+const toFailedOutcome =
   (workspace: string) =>
   ({ path, error }: { path: string; error: MediactlError }): FileOutcome => ({
     ...{ job: { path, workspace }, path, requests: 0, durationMs: 0, error },
   });
 
-async function toolsFor(
+async function createBatchDeps(
   context: Context,
   request: RunRequest,
   receiptMark: number,
   progress: ProgressDisplay,
   finished: AbortSignal,
-): Promise<BatchDeps & { keepLast(): Promise<void> }> {
+): Promise<BatchDeps & { saveLast(): Promise<void> }> {
   const { settings, terminal, stateDir, clock } = context;
   const api = await context.api();
   const { receipts, rateLimit, until } = request;
   const { default: mime } = await import('mime/lite');
   const signal = until
-    ? AbortSignal.any([context.signal, timeUp(context, until, finished)])
+    ? AbortSignal.any([context.signal, untilSignal(context, until, finished)])
     : context.signal;
   setMaxListeners(0, signal); // each concurrent upload slot listens
   let last: { uid: string; isKept: boolean } | undefined;
-  let keptAt = Number.NEGATIVE_INFINITY;
+  let savedAt = Number.NEGATIVE_INFINITY;
   const keepLast = async () => {
     if (!last || last.isKept) return;
     last.isKept = true;
-    keptAt = clock.now();
+    savedAt = clock.now();
     await saveLastUpload(context, last.uid);
   };
   return {
@@ -158,12 +159,12 @@ async function toolsFor(
     folders: request.folders,
     findMoved: request.findMoved,
     contentType: (path) => mime.getType(path) ?? undefined,
-    onPlan: (plan) => sayPlan(context, request, plan, progress),
+    onPlan: (plan) => printPlan(context, request, plan, progress),
     onUploaded: async (uid) => {
       last = { uid, isKept: false };
-      if (clock.now() - keptAt >= lastUploadEveryMs) await keepLast();
+      if (clock.now() - savedAt >= lastUploadIntervalMs) await keepLast();
     },
-    keepLast: () =>
+    saveLast: () =>
       keepLast().catch((error) => terminal.warn(`@last is not kept: ${error.message}`)),
     // Not used here: the run finds the orphans of several files together.
     findOrphans: () => Promise.reject(new Error('the run looks them up')),
@@ -182,30 +183,30 @@ async function toolsFor(
   };
 }
 
-function timeUp(
+function untilSignal(
   { clock }: Context,
   { time, typed }: { time: number; typed: string },
   finished: AbortSignal,
 ): AbortSignal {
-  const over = new AbortController();
+  const controller = new AbortController();
   clock.sleep(Math.max(0, time - clock.now()), finished).then(
-    () => over.abort(timeIsUp(typed)),
+    () => controller.abort(untilError(typed)),
     () => {}, // the run finished first
   );
-  return over.signal;
+  return controller.signal;
 }
 
-async function sayPlan(
+async function printPlan(
   context: Context,
-  { options, rateLimit, progress: mode, sources, isForOne, isFlat, carry }: RunRequest,
+  { options, rateLimit, progress: mode, sources, singleFileOption, isFlat, createRun }: RunRequest,
   plan: Plan,
   progress: ProgressDisplay,
 ): Promise<void> {
   const { terminal } = context;
-  assertSomething(plan, sources, isForOne);
-  for (const kind of sources.passedOver()) terminal.warn(`left out: ${kind}`);
-  if (sources.elsewhere)
-    terminal.info(`${pluralize(sources.elsewhere, 'file')} left to other shards`);
+  assertHasFiles(plan, sources, singleFileOption);
+  for (const kind of sources.skipped()) terminal.warn(`left out: ${kind}`);
+  if (sources.otherShardFiles)
+    terminal.info(`${pluralize(sources.otherShardFiles, 'file')} left to other shards`);
   const { transport } = await context.api();
   const { files, bytes } = totalToSend(plan);
   if (plan.nested > 0 && isFlat)
@@ -213,35 +214,35 @@ async function sayPlan(
       `${pluralize(plan.nested, 'file')} of directories below would be in one folder; --create-folders makes folders like those on disk`,
     );
   // Not with a queue: the workers send the requests.
-  const isBig = filesOf(plan) >= manyFiles && files > 0 && !carry;
+  const isBig = countFiles(plan) >= minFilesForPlan && files > 0 && !createRun;
   if (isBig && !['json', 'none'].includes(mode))
-    terminal.info(planLine(plan, transport.rateLimit, context.clock.now()));
-  if (outlivesSession(plan.largestBytes, rateLimit))
+    terminal.info(formatPlan(plan, transport.rateLimit, context.clock.now()));
+  if (exceedsSessionLifetime(plan.largestBytes, rateLimit))
     terminal.warn('some files take more than the 24 hours of an upload session at --limit-rate');
   if (options.timeoutMs !== undefined || files > 0)
     progress.show({ event: 'planned', files, bytes, there: plan.there.files });
 }
 
 /** Checks that there are files, and only one for an option that accepts only one. @throws MediactlError exit 2 */
-export function assertSomething(
+export function assertHasFiles(
   plan: Plan,
-  { failures, passedOver, elsewhere = 0 }: RunRequest['sources'],
+  { failures, skipped, otherShardFiles = 0 }: RunRequest['sources'],
   isForOne: string | undefined,
   same = 0,
 ): void {
-  const total = filesOf(plan) + same;
+  const total = countFiles(plan) + same;
   if (isForOne && total > 1)
     throw usageError(`${isForOne} is for one file, and there are ${total}`);
-  if (total === 0 && failures.length === 0 && elsewhere === 0)
-    throw usageError('no files found', 'check the paths', passedOver().join(', ') || undefined);
+  if (total === 0 && failures.length === 0 && otherShardFiles === 0)
+    throw usageError('no files found', 'check the paths', skipped().join(', ') || undefined);
 }
 
 /** Returns the id of a run, the same whenever the same command is repeated. */
-export const idOf = (baseUrl: URL, { name, options }: RunRequest) =>
+export const runIdOf = (baseUrl: URL, { identity, options }: RunRequest) =>
   createHash('sha256')
-    .update(JSON.stringify([baseUrl.origin, options.workspace, name]))
+    .update(JSON.stringify([baseUrl.origin, options.workspace, identity]))
     .digest('hex');
 
 /** Makes relative paths absolute, so that a run's id does not depend on the working directory. */
-export const absolute = (cwd: string, names: readonly string[]) =>
+export const toAbsolutePaths = (cwd: string, names: readonly string[]) =>
   names.map((name) => (name === '-' || isRemote(name) ? name : resolve(cwd, name)));

@@ -26,16 +26,16 @@ type SourceFlags = WalkOptions & {
 };
 
 /** Input files of a run. */
-export type Sources = {
+export type UploadSources = {
   /** Paths, globs and URLs, as the user gave them. */
-  named: readonly string[];
+  inputs: readonly string[];
   /** True if the manifest has a folder for some file. */
-  namesFolders: boolean;
+  hasFolders: boolean;
   files(): AsyncIterable<UploadCandidate>;
   /** Number of files of other shards; complete when all files are listed. */
-  readonly elsewhere: number;
+  readonly otherShardFiles: number;
   /** Descriptions of skipped files, for warnings. */
-  passedOver(): readonly string[];
+  skipped(): readonly string[];
   failures: FileWalker['failures'];
   open(path: string, knownAs?: string): Promise<UploadSource>;
   close(): Promise<void>;
@@ -46,25 +46,25 @@ export async function openSources(
   context: Context,
   given: readonly string[],
   flags: SourceFlags,
-): Promise<Sources> {
+): Promise<UploadSources> {
   if (flags.manifest !== undefined && (given.length > 0 || flags.fromList !== undefined))
     throw usageError('--manifest names all files by itself', 'leave out the paths and --from-list');
-  const about = await manifestOf(context, flags.manifest);
-  const named = [...given, ...(await lines(context, flags.fromList)), ...about.keys()];
-  if (named.length === 0) throw usageError('nothing to upload', 'mediactl upload PATH');
+  const about = await readManifest(context, flags.manifest);
+  const inputs = [...given, ...(await readPathList(context, flags.fromList)), ...about.keys()];
+  if (inputs.length === 0) throw usageError('nothing to upload', 'mediactl upload PATH');
   const size = flags.size === undefined ? undefined : parseSize('--size', flags.size);
-  if (size !== undefined && (size < 1 || named.join() !== '-'))
+  if (size !== undefined && (size < 1 || inputs.join() !== '-'))
     throw usageError(
       '--size is for stdin alone, of one byte at least',
       'mediactl upload - --size N',
     );
-  if (flags.shard && named.includes('-'))
+  if (flags.shard && inputs.includes('-'))
     throw usageError('--shard is for files that have paths, and stdin has none');
-  const excludedPath = await outputPlace(flags, named);
-  let elsewhere = 0;
-  const isMine = (file: UploadCandidate) => {
+  const excludedPath = await manifestOutPath(flags, inputs);
+  let otherShardFiles = 0;
+  const isInOwnShard = (file: UploadCandidate) => {
     const isHere = !flags.shard || isInShard(flags.shard, file);
-    if (!isHere) elsewhere++;
+    if (!isHere) otherShardFiles++;
     return isHere;
   };
   const remotes = new RemoteSources(context);
@@ -76,45 +76,46 @@ export async function openSources(
     },
   });
   try {
-    if (size !== undefined) remotes.takeStream(size, flags.chunkBytes, flags.name ?? 'stdin');
-    const local = size === undefined ? named.filter((path) => !isRemote(path)) : [];
+    if (size !== undefined) remotes.addStdin(size, flags.chunkBytes, flags.name ?? 'stdin');
+    const local = size === undefined ? inputs.filter((path) => !isRemote(path)) : [];
     // Only paths of the command line may be globs; those of a list are literal.
     const typed = new Set(given);
     await walk.checkPaths(local, (path) => typed.has(path));
-    await remotes.look(named.filter(isRemote), flags.recursive);
+    await remotes.addAll(inputs.filter(isRemote), flags.recursive);
   } catch (error) {
     await remotes.close();
     throw error;
   }
   return {
-    named,
-    namesFolders: [...about.values()].some(({ folder }) => folder !== undefined),
+    inputs,
+    hasFolders: [...about.values()].some(({ folder }) => folder !== undefined),
     async *files() {
       const isNamed = new Set<string>();
-      const said = (file: UploadCandidate) => {
+      const withMetadata = (file: UploadCandidate) => {
         const { typedPath: typed = file.path } = file;
-        const mine = about.get(typed);
-        if (!mine) return file;
-        if (mine.name !== undefined && isNamed.has(typed))
+        const metadata = about.get(typed);
+        if (!metadata) return file;
+        if (metadata.name !== undefined && isNamed.has(typed))
           throw usageError(`a name is for one file, and ${typed} is several`);
         isNamed.add(typed);
-        return { ...file, about: { ...file.about, ...defined(mine) } };
+        return { ...file, about: { ...file.about, ...omitUndefinedMetadata(metadata) } };
       };
-      for await (const file of walk.files()) if (isMine(file)) yield said(file);
-      for (const file of remotes.files) if (isMine(file)) yield said(file);
+      for await (const file of walk.files()) if (isInOwnShard(file)) yield withMetadata(file);
+      for (const file of remotes.files) if (isInOwnShard(file)) yield withMetadata(file);
     },
-    get elsewhere() {
-      return elsewhere;
+    get otherShardFiles() {
+      return otherShardFiles;
     },
-    passedOver: () => walk.skipped,
+    skipped: () => walk.skipped,
     failures: walk.failures,
-    open: (path, knownAs) => remotes.opener(knownAs ?? path)?.() ?? FileSource.open(path, knownAs),
+    open: (path, knownAs) =>
+      remotes.findOpener(knownAs ?? path)?.() ?? FileSource.open(path, knownAs),
     close: () => remotes.close(),
   };
 }
 
 /** Reads the metadata of --manifest, by path. */
-async function manifestOf(
+async function readManifest(
   context: Context,
   manifest: string | undefined,
 ): Promise<Map<string, UserMetadata>> {
@@ -128,13 +129,13 @@ async function manifestOf(
 }
 
 /** Returns the location of --manifest-out, to exclude it from the upload. @throws MediactlError exit 2 if it is also an input */
-async function outputPlace(
+async function manifestOutPath(
   { manifest, manifestOut, fromList }: SourceFlags,
   named: readonly string[],
 ): Promise<string | undefined> {
   if (manifestOut === undefined) return undefined;
-  const placed = (path: string) => realPathOf(path).catch(() => undefined); // reported when it is opened
-  const out = await placed(manifestOut);
+  const locate = (path: string) => realPathOf(path).catch(() => undefined); // reported when it is opened
+  const out = await locate(manifestOut);
   const overwrites = () =>
     usageError('--manifest-out would write over what is read', 'give it another file');
   // Another hard link of the file may be among the inputs.
@@ -144,18 +145,18 @@ async function outputPlace(
   );
   if (links > 1) throw overwrites();
   const read = [manifest, fromList, ...named].filter((path) => path !== undefined);
-  for (const path of read) if (!isRemote(path) && (await placed(path)) === out) throw overwrites();
+  for (const path of read) if (!isRemote(path) && (await locate(path)) === out) throw overwrites();
   return out;
 }
 
-const defined = (about: UserMetadata): UserMetadata =>
+const omitUndefinedMetadata = (about: UserMetadata): UserMetadata =>
   Object.fromEntries(Object.entries(about).filter(([, value]) => value !== undefined));
 
 /** Maximum length of a line: longer than any path (PATH_MAX is 4,096 bytes) or signed URL. */
 const maxPathLength = 16_384;
 
 /** Reads the paths of --from-list. */
-async function lines(context: Context, path: string | undefined): Promise<string[]> {
+async function readPathList(context: Context, path: string | undefined): Promise<string[]> {
   if (path === undefined) return [];
   const text = await readInputText(context.terminal, path);
   const paths = text

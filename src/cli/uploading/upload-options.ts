@@ -5,11 +5,11 @@ import { maxChunkBytes } from '../../contract/tus.ts';
 import type { Context } from '../context.ts';
 import { parseCount, parseDuration, parseMoment, parseSize } from '../settings/units.ts';
 
-const idleTimeoutMs = 120_000;
+const defaultIdleTimeoutMs = 120_000;
 /** Default number of concurrent uploads, for a typical connection and service. */
-export const usualParallel = 8;
+export const defaultParallel = 8;
 
-type Flags = {
+type UploadFlags = {
   chunkSize?: string;
   again?: boolean | undefined;
   same?: 'skip' | 'upload';
@@ -18,7 +18,7 @@ type Flags = {
 };
 
 /** Parses the uploader's options. @throws MediactlError exit 2 */
-export function uploadOptions({ settings }: Context, flags: Flags): UploadOptions {
+export function parseUploadOptions({ settings }: Context, flags: UploadFlags): UploadOptions {
   const { chunkSize = '50MiB', onExpired = 'restart', same = 'skip' } = flags;
   const chunkBytes = parseSize('--chunk-size', chunkSize);
   if (chunkBytes < 1 || chunkBytes > maxChunkBytes)
@@ -29,14 +29,14 @@ export function uploadOptions({ settings }: Context, flags: Flags): UploadOption
     );
   return {
     ...{ chunkBytes, onExpired, same },
-    idleTimeoutMs: settings.requestTimeoutMs ?? idleTimeoutMs,
+    idleTimeoutMs: settings.requestTimeoutMs ?? defaultIdleTimeoutMs,
     again: flags.again ?? false,
     requireChecksum: flags.requireChecksum ?? false,
   };
 }
 
 /** Parses `--limit-rate` to bytes per second. @throws MediactlError exit 2 */
-export function rateLimitOf(typed: string | undefined): number | undefined {
+export function parseLimitRate(typed: string | undefined): number | undefined {
   if (typed === undefined) return undefined;
   const bytesPerSecond = parseSize('--limit-rate', typed.replace(/\/s$/, ''));
   if (bytesPerSecond >= 1) return bytesPerSecond;
@@ -44,11 +44,11 @@ export function rateLimitOf(typed: string | undefined): number | undefined {
 }
 
 /** Parses an optional whole number. @throws MediactlError exit 2 */
-export const countOf = (flag: string, typed: string | undefined, least: number) =>
-  typed === undefined ? undefined : parseCount(flag, typed, least);
+export const parseOptionalCount = (flag: string, typed: string | undefined, min: number) =>
+  typed === undefined ? undefined : parseCount(flag, typed, min);
 
 /** Parses `--shard`, such as 3/10. @throws MediactlError exit 2 */
-export function shardOf(typed: string | undefined): Shard | undefined {
+export function parseShard(typed: string | undefined): Shard | undefined {
   if (typed === undefined) return undefined;
   const [, number = 0, total = 0] = (/^(\d{1,6})\/(\d{1,6})$/.exec(typed) ?? []).map(Number);
   if (number >= 1 && number <= total) return { number, total };
@@ -59,13 +59,13 @@ export function shardOf(typed: string | undefined): Shard | undefined {
 }
 
 /** Parses `--until`: a time of day, a timestamp or a duration from now. @throws MediactlError exit 2 */
-export function untilOf({ clock }: Context, typed: string | undefined) {
+export function parseUntil({ clock }: Context, typed: string | undefined) {
   if (typed === undefined) return undefined;
   return { time: parseMoment('--until', typed, clock.now()), typed };
 }
 
 /** Parses `--timeout` to milliseconds; undefined without `--wait`. @throws MediactlError exit 2 */
-export const waitOf = (wait: boolean | undefined, timeout: string) => {
+export const parseWaitTimeout = (wait: boolean | undefined, timeout: string) => {
   const timeoutMs = parseDuration('--timeout', timeout);
   return wait ? timeoutMs : undefined;
 };

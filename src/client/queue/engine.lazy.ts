@@ -30,18 +30,18 @@ Job.fromJSON = (queue, json, id) => {
  * also emits `error`, which would end the process: BullMQ does not listen during its transactions.
  */
 export class QuietClient extends Client {
-  override emit(event: string | symbol, ...given: unknown[]): boolean {
+  override emit(event: string | symbol, ...args: unknown[]): boolean {
     if (event === 'error' && this.listenerCount('error') === 0) return false;
-    return super.emit(event as 'error', ...(given as [Error]));
+    return super.emit(event as 'error', ...(args as [Error]));
   }
 }
 
-type Done = Parameters<Pool['connect']>[0];
+type ConnectCallback = Parameters<Pool['connect']>[0];
 
 /** A pg pool that retries to connect. BullMQ itself would retry at once, without a backoff. */
-export class WaitingPool extends Pool {
+export class RetryingPool extends Pool {
   /** Retries a connect. By default it does not: the first connect fails at once if the server is down. */
-  waitOut = (connect: () => Promise<PoolClient>): Promise<PoolClient> => connect();
+  retryConnect = (connect: () => Promise<PoolClient>): Promise<PoolClient> => connect();
 
   /** Runs `use` on a connection, without a retry. Rejects if the server is down or `use` fails. */
   async probe(use: (client: PoolClient) => Promise<unknown>): Promise<void> {
@@ -58,9 +58,9 @@ export class WaitingPool extends Pool {
   }
 
   override connect(): Promise<PoolClient>;
-  override connect(done: Done): void;
-  override connect(done?: Done): Promise<PoolClient> | undefined {
-    const connected = this.waitOut(() => super.connect());
+  override connect(done: ConnectCallback): void;
+  override connect(done?: ConnectCallback): Promise<PoolClient> | undefined {
+    const connected = this.retryConnect(() => super.connect());
     if (!done) return connected;
     connected.then(
       (client) => done(undefined, client, client.release.bind(client)),

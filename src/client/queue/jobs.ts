@@ -1,26 +1,26 @@
-import type { Fleet, UploadJobOfQueue } from './fleet.ts';
+import type { QueueClient, QueueJob } from './queue-client.ts';
 
 /** Job states of BullMQ. */
-export type EngineState = 'failed' | 'active' | 'delayed' | 'prioritized' | 'waiting' | 'completed';
+export type JobState = 'failed' | 'active' | 'delayed' | 'prioritized' | 'waiting' | 'completed';
 
 const pageSize = 200;
 
 /**
  * Lists the jobs in a state page by page, oldest first. Jobs that change their state meanwhile may be missed.
  */
-export async function* jobsIn(
-  { queue, patiently }: Fleet,
-  state: EngineState,
-): AsyncGenerator<UploadJobOfQueue[]> {
-  for (let at = 0; ; at += pageSize) {
-    const jobs = await patiently(() => queue.getJobs([state], at, at + pageSize - 1, true));
-    yield jobs.filter((job) => job) as UploadJobOfQueue[];
+export async function* listJobs(
+  { queue, withRetry }: QueueClient,
+  state: JobState,
+): AsyncGenerator<QueueJob[]> {
+  for (let offset = 0; ; offset += pageSize) {
+    const jobs = await withRetry(() => queue.getJobs([state], offset, offset + pageSize - 1, true));
+    yield jobs.filter((job) => job) as QueueJob[];
     if (jobs.length < pageSize) return;
   }
 }
 
 /** Requeues a failed job. @returns false if it is no longer failed, or was removed */
-export async function retryFailed(job: UploadJobOfQueue): Promise<boolean> {
+export async function retryFailed(job: QueueJob): Promise<boolean> {
   if (!(await job.isFailed())) return false;
   await job.retry('failed', { resetAttemptsMade: true }).catch(async (error) => {
     if (await job.isFailed()) throw error; // else it was retried concurrently
@@ -29,7 +29,7 @@ export async function retryFailed(job: UploadJobOfQueue): Promise<boolean> {
 }
 
 /** Counts the unfinished and failed jobs and the connected workers. */
-export async function queueCounts({ queue }: Pick<Fleet, 'queue'>) {
+export async function countJobs({ queue }: Pick<QueueClient, 'queue'>) {
   const { failed = 0, ...unfinished } = await queue.getJobCounts(
     ...(['waiting', 'active', 'delayed', 'prioritized', 'failed'] as const),
   );

@@ -9,7 +9,7 @@ export class Lease {
   readonly #clock: Clock;
   readonly #leaseMs: number;
   readonly #path: string;
-  readonly #ended = new AbortController();
+  readonly #aborter = new AbortController();
   #renewedAt: { wall: number; steady: number };
 
   constructor(clock: Clock, leaseMs: number, path: string) {
@@ -21,29 +21,32 @@ export class Lease {
 
   /** Aborts when the lease is lost. */
   get signal(): AbortSignal {
-    return this.#ended.signal;
+    return this.#aborter.signal;
   }
 
-  renewed(): void {
+  renew(): void {
     this.#renewedAt = this.#now();
   }
 
   /** Ends the lease. @returns the error that its signal aborts with */
-  lost(): MediactlError {
-    if (!this.#ended.signal.aborted) this.#ended.abort(leaseLost(this.#path));
-    return this.#ended.signal.reason as MediactlError;
+  revoke(): MediactlError {
+    if (!this.#aborter.signal.aborted) this.#aborter.abort(leaseLostError(this.#path));
+    return this.#aborter.signal.reason as MediactlError;
   }
 
   /** @throws MediactlError `lease_lost` */
   assertHeld(): void {
-    if (!this.isHeld) throw this.lost();
+    if (!this.isHeld) throw this.revoke();
   }
 
   get isHeld(): boolean {
     const now = this.#now();
     // The wall clock catches suspend, the monotonic clock catches clock changes.
-    const silentMs = Math.max(now.wall - this.#renewedAt.wall, now.steady - this.#renewedAt.steady);
-    return !this.#ended.signal.aborted && silentMs < this.#leaseMs;
+    const elapsedMs = Math.max(
+      now.wall - this.#renewedAt.wall,
+      now.steady - this.#renewedAt.steady,
+    );
+    return !this.#aborter.signal.aborted && elapsedMs < this.#leaseMs;
   }
 
   #now() {
@@ -51,7 +54,7 @@ export class Lease {
   }
 }
 
-const leaseLost = (path: string) =>
+const leaseLostError = (path: string) =>
   new MediactlError(`${path} is in another worker's hands`, {
     code: 'lease_lost',
     exitCode: exitCodes.rejected,

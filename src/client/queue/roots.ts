@@ -6,11 +6,11 @@ import { isHttpUrl, parseSourceUrl } from '../upload/sources/source-url.ts';
 import type { TaskSource, UploadTask } from './task.ts';
 
 /** Directory to read files from, with an optional name that is the same on every machine. */
-type Directory = { name?: string; path: string };
+type DirectoryRoot = { name?: string; path: string };
 /** URL prefix to read files from: `https://bucket.example.com/rushes/`. */
-type Address = { origin: string; path: string };
+type UrlRoot = { origin: string; path: string };
 
-export type OpenAddress = (
+export type OpenUrl = (
   address: string,
   mayFollow: (target: URL) => boolean,
 ) => Promise<UploadSource>;
@@ -20,24 +20,24 @@ const minSample = 3;
 const maxSample = 20;
 
 /** Accepted values of `--root`, for messages. */
-const forms = '--root /mnt/media, --root media=/mnt/media or --root https://HOST/PATH/';
+const rootForms = '--root /mnt/media, --root media=/mnt/media or --root https://HOST/PATH/';
 
 /**
  * Allowlist of the directories and URLs that a machine may read from. Anyone with access to the store can queue
  * any path or URL: nothing outside is opened or requested.
  */
 export class Roots {
-  readonly #directories: readonly Directory[];
-  readonly #addresses: readonly Address[];
+  readonly #directories: readonly DirectoryRoot[];
+  readonly #urls: readonly UrlRoot[];
   readonly #owner: string;
 
   private constructor(
-    directories: readonly Directory[],
-    addresses: readonly Address[],
+    directories: readonly DirectoryRoot[],
+    addresses: readonly UrlRoot[],
     owner: string,
   ) {
     this.#directories = directories;
-    this.#addresses = addresses;
+    this.#urls = addresses;
     this.#owner = owner;
   }
 
@@ -48,8 +48,8 @@ export class Roots {
    * @throws MediactlError exit 2
    */
   static async open(typed: readonly string[], cwd: string, owner = ''): Promise<Roots> {
-    const directories: Directory[] = [];
-    const addresses: Address[] = [];
+    const directories: DirectoryRoot[] = [];
+    const addresses: UrlRoot[] = [];
     for (const text of typed) {
       if (isHttpUrl(text)) {
         const { url } = parseSourceUrl(text);
@@ -59,9 +59,9 @@ export class Roots {
       const [, name, named] = /^([A-Za-z][\w-]*)=(.+)$/.exec(text) ?? [];
       const path = await realpath(resolve(cwd, named ?? text)).catch(() => undefined);
       if (path === undefined || !(await stat(path)).isDirectory())
-        throw usageError(`there is no directory ${named ?? text}`, forms);
+        throw usageError(`there is no directory ${named ?? text}`, rootForms);
       if (name !== undefined && directories.some((each) => each.name === name))
-        throw usageError(`--root ${name} is given twice`, forms);
+        throw usageError(`--root ${name} is given twice`, rootForms);
       directories.push({ path, ...(name !== undefined && { name }) });
     }
     return new Roots(directories, addresses, owner);
@@ -71,14 +71,14 @@ export class Roots {
   get label(): string {
     return [
       ...this.#directories.map(({ name, path }) => (name ? `${name}=${path}` : path)),
-      ...this.#addresses.map(({ origin, path }) => origin + path),
+      ...this.#urls.map(({ origin, path }) => origin + path),
     ].join(', ');
   }
 
   /** Returns a file's location for other machines: relative to the innermost named root, or its absolute path. */
-  sourceOf(path: string): TaskSource {
+  toTaskSource(path: string): TaskSource {
     const [innermost] = this.#directories
-      .filter((each) => each.name !== undefined && isBelow(each.path, path))
+      .filter((each) => each.name !== undefined && isInsideDirectory(each.path, path))
       .sort((one, other) => other.path.length - one.path.length);
     if (innermost?.name === undefined) return { path };
     const parts = relative(innermost.path, path).split(sep);
@@ -92,18 +92,18 @@ export class Roots {
    * @throws MediactlError `outside_roots` (2); `root_gone` (2) if the disk is not mounted; as
    *   `FileSource.open`
    */
-  async open(source: TaskSource, openAddress: OpenAddress): Promise<UploadSource> {
+  async open(source: TaskSource, openAddress: OpenUrl): Promise<UploadSource> {
     if (source.root === undefined && isHttpUrl(source.path)) {
       this.#assertAllowed(source.path);
-      return openAddress(source.path, (target) => this.#isBelowOne(target));
+      return openAddress(source.path, (target) => this.#isAllowed(target));
     }
-    const { root, place } = this.#placeOf(source);
+    const { root, place } = this.#resolveSource(source);
     const real = await realpath(place).catch(() => undefined);
     if (real === undefined) {
-      await assertThere(root);
+      await assertNotEmpty(root);
       return FileSource.open(place); // throws the specific error
     }
-    if (!isBelow(root.path, real)) throw this.#outside(place);
+    if (!isInsideDirectory(root.path, real)) throw this.#outsideRootsError(place);
     return FileSource.open(real, place);
   }
 
@@ -112,9 +112,9 @@ export class Roots {
    *
    * @throws MediactlError `root_gone` (2); `root_mismatch` (2) if less than half of them do
    */
-  async assertHolds(tasks: readonly UploadTask[]): Promise<void> {
+  async assertFilesExist(tasks: readonly UploadTask[]): Promise<void> {
     for (const root of this.#directories) {
-      const sample = tasks.filter(({ source }) => this.#find(source)?.root === root);
+      const sample = tasks.filter(({ source }) => this.#findRoot(source)?.root === root);
       const looks = sample.slice(0, maxSample).map(({ source, sizeBytes }) =>
         stat(resolve(root.path, source.path)).then(
           ({ size }) => size === sizeBytes,
@@ -122,7 +122,7 @@ export class Roots {
         ),
       );
       const found = (await Promise.all(looks)).filter(Boolean).length;
-      if (looks.length > 0 && found === 0) await assertThere(root);
+      if (looks.length > 0 && found === 0) await assertNotEmpty(root);
       if (looks.length < minSample || found >= looks.length / 2) continue;
       throw new MediactlError(`${root.path} has ${found} of ${looks.length} queued files`, {
         code: 'root_mismatch',
@@ -136,12 +136,12 @@ export class Roots {
 
   #assertAllowed(address: string): void {
     const { url, path } = parseSourceUrl(address);
-    if (!this.#isBelowOne(url)) throw this.#outside(path);
+    if (!this.#isAllowed(url)) throw this.#outsideRootsError(path);
   }
 
   /** Returns whether a URL is below an allowed one. Rejects escaped separators, which servers may decode (path traversal). */
-  #isBelowOne(url: URL): boolean {
-    return this.#addresses.some(
+  #isAllowed(url: URL): boolean {
+    return this.#urls.some(
       (each) =>
         each.origin === url.origin &&
         url.pathname.startsWith(each.path) &&
@@ -149,41 +149,46 @@ export class Roots {
     );
   }
 
-  #placeOf(source: TaskSource): { root: Directory; place: string } {
-    const found = this.#find(source);
+  #resolveSource(source: TaskSource): { root: DirectoryRoot; place: string } {
+    const found = this.#findRoot(source);
     if (found) return found;
     const { root: name, path } = source;
-    throw this.#outside(name === undefined ? path : `${name}:${path}`);
+    throw this.#outsideRootsError(name === undefined ? path : `${name}:${path}`);
   }
 
-  #find({ root: name, path }: TaskSource): { root: Directory; place: string } | undefined {
+  #findRoot({ root: name, path }: TaskSource): { root: DirectoryRoot; place: string } | undefined {
     if (name === undefined && !isAbsolute(path)) return undefined;
     return [...this.#directories]
       .sort((one, other) => other.path.length - one.path.length)
       .filter((each) => name === undefined || each.name === name)
       .map((root) => ({ root, place: resolve(root.path, path) }))
-      .find(({ root, place }) => isBelow(root.path, place));
+      .find(({ root, place }) => isInsideDirectory(root.path, place));
   }
 
-  #outside(path: string): MediactlError {
+  #outsideRootsError(path: string): MediactlError {
     return new MediactlError(`${path} is not below a root of ${this.#owner}`, {
       code: 'outside_roots',
       exitCode: exitCodes.usage,
       reason: `it reads below ${this.label || 'nothing'}`,
-      hint: `a worker with ${forms}`,
+      hint: `a worker with ${rootForms}`,
       retryable: true, // another worker may read it
     });
   }
 }
 
 /** Returns whether an absolute path is inside a directory, at any depth. */
-function isBelow(directory: string, path: string): boolean {
-  const way = relative(directory, path);
-  return way !== '' && way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+function isInsideDirectory(directory: string, path: string): boolean {
+  const relativePath = relative(directory, path);
+  return (
+    relativePath !== '' &&
+    relativePath !== '..' &&
+    !relativePath.startsWith(`..${sep}`) &&
+    !isAbsolute(relativePath)
+  );
 }
 
 /** Fails for an empty or missing directory: its disk is not mounted. @throws MediactlError `root_gone` */
-async function assertThere({ path }: Directory): Promise<void> {
+async function assertNotEmpty({ path }: DirectoryRoot): Promise<void> {
   const names = await readdir(path).catch(() => []);
   if (names.length > 0) return;
   throw new MediactlError(`there is nothing in ${path}`, {

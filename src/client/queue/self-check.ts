@@ -1,32 +1,35 @@
 import type { Clock } from '../clock.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
-import type { Fleet } from './fleet.ts';
+import type { QueueClient } from './queue-client.ts';
 import type { Roots } from './roots.ts';
-import { taskIn, type UploadTask } from './task.ts';
+import { parseTask, type UploadTask } from './task.ts';
 
 /** Id of the entry that each check writes to the store and removes. */
-const trialId = 'self-check';
-const sampleStarts = [0, 0.25, 0.5, 0.75];
+const probeId = 'self-check';
+const sampleOffsets = [0, 0.25, 0.5, 0.75];
 const samplePageSize = 5;
 
-type Checked = { roots: Roots; clock: Clock; leaseMs: number; warn(text: string): void };
+type SelfCheckDeps = { roots: Roots; clock: Clock; leaseMs: number; warn(text: string): void };
 
 /**
  * Checks a worker's clock, its store and its roots.
  *
  * @throws MediactlError `clock_differs` (2), `newer_task` (2); as `Roots.assertFilesExist`; errors of the store
  */
-export async function selfCheck(fleet: Fleet, { roots, ...checked }: Checked): Promise<void> {
-  await assertClock(fleet, checked);
-  await fleet.store.claim(trialId);
-  await fleet.store.forget([trialId]);
-  await roots.assertHolds(await sampleTasks(fleet));
+export async function runSelfCheck(
+  fleet: QueueClient,
+  { roots, ...deps }: SelfCheckDeps,
+): Promise<void> {
+  await assertClock(fleet, deps);
+  await fleet.store.claim(probeId);
+  await fleet.store.remove([probeId]);
+  await roots.assertFilesExist(await sampleTasks(fleet));
 }
 
 /** Compares this machine's clock with the store's, with the round trip as tolerance. */
 async function assertClock(
-  { store, address }: Fleet,
-  { clock, leaseMs, warn }: Omit<Checked, 'roots'>,
+  { store, address }: QueueClient,
+  { clock, leaseMs, warn }: Omit<SelfCheckDeps, 'roots'>,
 ): Promise<void> {
   const before = clock.now();
   const storeNow = await store.now();
@@ -48,16 +51,16 @@ async function assertClock(
 }
 
 /** Reads a sample of jobs that were never started, from several parts of the queue. @throws MediactlError `newer_task` */
-async function sampleTasks({ queue, patiently }: Fleet): Promise<UploadTask[]> {
-  const { waiting = 0 } = await patiently(() => queue.getJobCounts('waiting'));
-  const pages = sampleStarts.map((share) => {
+async function sampleTasks({ queue, withRetry }: QueueClient): Promise<UploadTask[]> {
+  const { waiting = 0 } = await withRetry(() => queue.getJobCounts('waiting'));
+  const pages = sampleOffsets.map((share) => {
     const from = Math.floor(waiting * share);
-    return patiently(() => queue.getJobs(['waiting'], from, from + samplePageSize - 1, true));
+    return withRetry(() => queue.getJobs(['waiting'], from, from + samplePageSize - 1, true));
   });
   const jobs = new Map((await Promise.all(pages)).flat().map((job) => [job?.id, job]));
   return [...jobs.values()].flatMap((job) => {
     try {
-      const task = taskIn(job?.data);
+      const task = parseTask(job?.data);
       return job.attemptsStarted === 0 ? [task] : [];
     } catch (error) {
       if ((error as MediactlError).explanation.code === 'newer_task') throw error;

@@ -1,22 +1,27 @@
 import { exitCodes, MediactlError } from '../errors.ts';
 import { tlsFailure } from '../http/network-error.ts';
-import { isRejectedWrite, rejectedWrite, textOf } from './patience.ts';
+import { errorText, isRejectedWrite, rejectedWrite } from './connection-monitor.ts';
 import type { QueueAddress } from './queue-address.ts';
 
-const codes = {
+const exitCodesByCode = {
   queue_refused: exitCodes.unauthenticated,
   queue_unusable: exitCodes.usage,
   queue_tls: exitCodes.unreachable,
   queue_full: exitCodes.unreachable,
   queue_unreachable: exitCodes.unreachable,
 };
-const roomHint =
+const freeSpaceHint =
   'give the server more memory or disk, or make room: mediactl uploads forget --done --queue';
 
-type Kind = [failure: RegExp, code: keyof typeof codes, problem: string, hint: string];
+type StoreErrorPattern = [
+  failure: RegExp,
+  code: keyof typeof exitCodesByCode,
+  problem: string,
+  hint: string,
+];
 
 /** Known errors, matched against the code or SQLSTATE followed by the server's message. */
-const known: readonly Kind[] = [
+const knownErrors: readonly StoreErrorPattern[] = [
   [
     /^42501/,
     'queue_refused',
@@ -54,11 +59,11 @@ const known: readonly Kind[] = [
     'no secure connection to the queue LABEL',
     'check that the server speaks TLS at that port; export NODE_EXTRA_CA_CERTS=ca.pem if an authority of your own signed its certificate',
   ],
-  [rejectedWrite, 'queue_full', 'the queue LABEL accepts no writes', roomHint],
+  [rejectedWrite, 'queue_full', 'the queue LABEL accepts no writes', freeSpaceHint],
 ];
 
 /** All other errors on opening a store; first, SQLSTATEs of a server that is up. */
-const atOpening: readonly Kind[] = [
+const openErrors: readonly StoreErrorPattern[] = [
   [
     /^(?!08|57|53300|E)[0-9A-Z]{5} /,
     'queue_unusable',
@@ -73,31 +78,37 @@ const atOpening: readonly Kind[] = [
   ],
 ];
 
-const classified =
-  (kinds: readonly Kind[]) =>
+const createClassifier =
+  (kinds: readonly StoreErrorPattern[]) =>
   ({ label }: QueueAddress, error: unknown, role = 'NAME'): MediactlError | undefined => {
-    const { message, code: cause, text } = textOf(error);
+    const { message, code: cause, text } = errorText(error);
     const [, code, problem, hint] = kinds.find(([failure]) => failure.test(text)) ?? [];
     if (!code || !problem || !hint) return undefined;
-    const named = (words: string) => words.replaceAll('ROLE', role).replace('LABEL', label);
-    return new MediactlError(named(problem), {
-      ...{ code, exitCode: codes[code], reason: message || cause, hint: named(hint) },
+    const expand = (template: string) => template.replaceAll('ROLE', role).replace('LABEL', label);
+    return new MediactlError(expand(problem), {
+      ...{ code, exitCode: exitCodesByCode[code], reason: message || cause, hint: expand(hint) },
       ...{ retryable: ['queue_full', 'queue_unreachable'].includes(code), underlying: error },
     });
   };
 
 /** Converts a known error of a store to a MediactlError; undefined for other errors. */
-export const knownFailure = classified(known);
+export const classifyStoreError = createClassifier(knownErrors);
 
 /** Converts any error on opening a store to a MediactlError. */
-const anyFailure = classified([...known, ...atOpening]);
-export const openFailure = (address: QueueAddress, error: unknown, role?: string): MediactlError =>
-  error instanceof MediactlError ? error : (anyFailure(address, error, role) as MediactlError);
+const classifyAnyError = createClassifier([...knownErrors, ...openErrors]);
+export const classifyOpenError = (
+  address: QueueAddress,
+  error: unknown,
+  role?: string,
+): MediactlError =>
+  error instanceof MediactlError
+    ? error
+    : (classifyAnyError(address, error, role) as MediactlError);
 
 /** Formats the message that the store is down, with the cause. */
-export function awayWords({ label }: QueueAddress, cause: unknown): string {
-  const { message, code } = textOf(cause);
+export function formatOutage({ label }: QueueAddress, cause: unknown): string {
+  const { message, code } = errorText(cause);
   return isRejectedWrite(cause)
-    ? `the queue ${label} accepts no writes; waiting for it (${message}): ${roomHint}`
+    ? `the queue ${label} accepts no writes; waiting for it (${message}): ${freeSpaceHint}`
     : `the queue ${label} cannot be reached; waiting for it (${message || code})`;
 }

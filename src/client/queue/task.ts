@@ -64,9 +64,9 @@ export type TaskProgress = {
 };
 
 /** Returns the job id, a hash of file and target folder: it dedupes jobs, also those queued by several machines. */
-export function taskId(task: UploadTask, lastingSource: TaskSource): string {
+export function taskId(task: UploadTask, stableSource: TaskSource): string {
   const { service, workspace, folder, filename, name, sizeBytes, fileVersion, again } = task;
-  const { root = null, path } = lastingSource;
+  const { root = null, path } = stableSource;
   const parts = [service, workspace, folder, filename, name, sizeBytes, fileVersion, again];
   const hash = createHash('sha256').update(JSON.stringify([root, path, ...parts]));
   return `u${hash.digest('hex').slice(0, 32)}`; // BullMQ rejects numeric ids
@@ -75,8 +75,8 @@ export function taskId(task: UploadTask, lastingSource: TaskSource): string {
 /** Returns the short form of a job id (60 bits): shown to users, and the full id in earlier versions. */
 export const shortTaskId = (id: string): string => id.slice(0, 16);
 
-const isText = (value: unknown) => typeof value === 'string';
-const isTextOrNone = (value: unknown) => value === undefined || isText(value);
+const isString = (value: unknown) => typeof value === 'string';
+const isOptionalString = (value: unknown) => value === undefined || isString(value);
 const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
 
 /**
@@ -84,14 +84,14 @@ const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as num
  *
  * @throws MediactlError `newer_task` (2) for a later version; `unknown_task` (2)
  */
-export function taskIn(data: unknown): UploadTask {
+export function parseTask(data: unknown): UploadTask {
   const task = (typeof data === 'object' && data !== null ? data : {}) as UploadTask;
   const isTask =
     task.version === 1 &&
-    [task.service, task.path, task.fileVersion, task.workspace, task.filename].every(isText) &&
-    isText(task.source?.path) &&
+    [task.service, task.path, task.fileVersion, task.workspace, task.filename].every(isString) &&
+    isString(task.source?.path) &&
     [task.source.root, task.folder, task.name, task.description, task.contentType].every(
-      isTextOrNone,
+      isOptionalString,
     ) &&
     isCount(task.sizeBytes) &&
     isCount(task.chunkBytes) &&
@@ -99,7 +99,7 @@ export function taskIn(data: unknown): UploadTask {
     task.chunkBytes <= maxChunkBytes &&
     ['restart', 'fail'].includes(task.onExpired) &&
     typeof task.requireChecksum === 'boolean' &&
-    (task.tags === undefined || (Array.isArray(task.tags) && task.tags.every(isText)));
+    (task.tags === undefined || (Array.isArray(task.tags) && task.tags.every(isString)));
   if (isTask) return task;
   if (isCount(task.version) && task.version > 1)
     throw new MediactlError('a newer mediactl queued files that this one cannot read', {

@@ -14,7 +14,7 @@ import { renderEntryPage } from '../../../web/browse/server/gallery-page.ts';
 import type { Context } from '../../context.ts';
 import { noResult } from '../../output/result.ts';
 import { parseCount } from '../../settings/units.ts';
-import { rateLimitOf } from '../../uploading/upload-options.ts';
+import { parseLimitRate } from '../../uploading/upload-options.ts';
 import { addExamples, type CommandDefinition } from '../command.ts';
 import { parseFilters, sortOption, withFilters } from '../filters.ts';
 import { openWithDefault } from '../open.ts';
@@ -47,7 +47,7 @@ export const browse: CommandDefinition = (command, run) => {
         const view =
           queryOfAddress(words) ?? encodeQuery(await parseFilters(context, { ...filters, search }));
         const listenAt = port === undefined ? 0 : parseCount('--port', port);
-        const bytesPerSecond = rateLimitOf(limitRate);
+        const bytesPerSecond = parseLimitRate(limitRate);
         if (context.isDryRun('serve the library on this machine')) return noResult;
         const library = await openAccountLibrary(context, bytesPerSecond);
         const { host } = context;

@@ -24,7 +24,7 @@ import {
 } from '../../library/folder-creation.ts';
 import { resolveWorkspaceUid } from '../../library/workspaces.ts';
 import { createdFoldersOf, openReceipts } from '../../uploading/receipts.ts';
-import { uploadOptions } from '../../uploading/upload-options.ts';
+import { parseUploadOptions } from '../../uploading/upload-options.ts';
 
 /** Uploader of files that are dropped onto the page. */
 export type DropUploader = {
@@ -56,7 +56,7 @@ export async function openDropUploader(
   const { profile, baseUrl } = await context.account();
   const { default: mime } = await import('mime/lite');
   const options: RunOptions = {
-    ...uploadOptions(context, {}),
+    ...parseUploadOptions(context, {}),
     ...{ workspace, parallel: 1, lane: 'bulk', about: {} },
   };
   const throttle = bytesPerSecond === undefined ? undefined : new Throttle(clock, bytesPerSecond);

@@ -18,7 +18,7 @@ import { type Column, listBy } from '../../output/result.ts';
 import { addExamples, type CommandDefinition, collect } from '../command.ts';
 
 /** A difference between a local file and the folder's assets. */
-type Difference = {
+type FileDifference = {
   path: string;
   /**
    * `missing`: no such asset in the folder. `moved`: the asset is in another folder. `changed`: the file has
@@ -53,18 +53,18 @@ export const check: CommandDefinition = (command, run) => {
         const top = folder ?? context.settings.folder ?? '/';
         const places = isRootPath(top)
           ? { path: '', nodes: tree.roots, uid: '' }
-          : placeOf(await resolveFolder(context, tree, top));
+          : toCheckedFolder(await resolveFolder(context, tree, top));
         const api = (await context.api()).withObserver({ lane: 'bulk' });
-        const library = await assetsBelow(api.assets, places);
+        const library = await indexAssets(api.assets, places);
         const receipts = await context.receiptsIfAny();
         const scope = { service: api.transport.baseUrl.origin, workspace };
-        const differences: Difference[] = [];
+        const differences: FileDifference[] = [];
         let files = 0;
         for await (const file of walk.files()) {
           files++;
-          const found = await compare(file, library, receipts, scope);
+          const found = await compareFile(file, library, receipts, scope);
           if (found?.difference === 'missing' && found.asset_uid !== null)
-            if (await isGone(api.assets, found.asset_uid))
+            if (await isDeleted(api.assets, found.asset_uid))
               await receipts?.forgetAsset(found.asset_uid);
             else found.difference = 'moved';
           if (found) differences.push(found);
@@ -85,25 +85,27 @@ export const check: CommandDefinition = (command, run) => {
         return {
           result: listBy(({ asset_uid }) => asset_uid ?? '', differences, columns, ''),
           failure:
-            differences.length + walk.failures.length > 0 ? differ(differences.length) : undefined,
+            differences.length + walk.failures.length > 0
+              ? differencesError(differences.length)
+              : undefined,
         };
       }),
     );
 };
 
-type Place = { path: string; nodes: readonly FolderNode[]; uid: string };
+type CheckedFolder = { path: string; nodes: readonly FolderNode[]; uid: string };
 
-const placeOf = ({ folder, path, children }: FolderNode): Place => ({
+const toCheckedFolder = ({ folder, path, children }: FolderNode): CheckedFolder => ({
   path,
   nodes: children,
   uid: folder.uid,
 });
 
 /** Assets by folder path, then uid. Matched assets are removed; the rest is extra. `uids` has the uid of each folder. */
-type Library = { byFolder: Map<string, Map<string, Asset>>; uids: Map<string, string> };
+type AssetIndex = { byFolder: Map<string, Map<string, Asset>>; uids: Map<string, string> };
 
-async function assetsBelow(assets: AssetsApi, top: Place): Promise<Library> {
-  const library: Library = { byFolder: new Map(), uids: new Map() };
+async function indexAssets(assets: AssetsApi, top: CheckedFolder): Promise<AssetIndex> {
+  const library: AssetIndex = { byFolder: new Map(), uids: new Map() };
   const waiting = [{ ...top, path: '' }];
   for (let place = waiting.pop(); place; place = waiting.pop()) {
     const { path, nodes, uid } = place;
@@ -122,45 +124,46 @@ async function assetsBelow(assets: AssetsApi, top: Place): Promise<Library> {
   return library;
 }
 
-async function compare(
+async function compareFile(
   file: UploadCandidate,
-  { byFolder, uids }: Library,
+  { byFolder, uids }: AssetIndex,
   receipts: Receipts | undefined,
   scope: { service: string; workspace: string },
-): Promise<Difference | undefined> {
+): Promise<FileDifference | undefined> {
   const { path, sourceId, relativeDir } = file;
-  const held = byFolder.get(relativeDir);
+  const assets = byFolder.get(relativeDir);
   const folder = uids.get(relativeDir);
   const receipt =
     sourceId === undefined || folder === undefined
       ? undefined
       : receipts?.find({ ...scope, folder, path: sourceId });
-  const asset = receipt && held?.get(normalizeUid(receipt.assetUid));
+  const asset = receipt && assets?.get(normalizeUid(receipt.assetUid));
   if (receipt && asset) {
-    held?.delete(normalizeUid(receipt.assetUid));
+    assets?.delete(normalizeUid(receipt.assetUid));
     const uid = receipt.assetUid;
-    if (!(await isSame(file, receipt))) return { path, difference: 'changed', asset_uid: uid };
+    if (!(await hasSameContent(file, receipt)))
+      return { path, difference: 'changed', asset_uid: uid };
     const isFailed = classifyStatus(asset.status) === 'failed';
     return isFailed ? { path, difference: 'failed', asset_uid: uid } : undefined;
   }
   const name = path.split(/[\\/]/).at(-1) ?? path;
-  const named = firstNamed(held, name);
+  const named = findByName(assets, name);
   if (!named) return { path, difference: 'missing', asset_uid: receipt?.assetUid ?? null };
-  held?.delete(named[0]);
+  assets?.delete(named[0]);
   return { path, difference: 'not_compared', asset_uid: named[1].uid };
 }
 
 /** Returns the first asset of a folder that has the file's name. */
-function firstNamed(
+function findByName(
   held: ReadonlyMap<string, Asset> | undefined,
   fileName: string,
 ): [string, Asset] | undefined {
-  for (const entry of held ?? []) if (isNamed(entry[1], fileName)) return entry;
+  for (const entry of held ?? []) if (hasFileName(entry[1], fileName)) return entry;
   return undefined;
 }
 
 /** Returns whether an asset is deleted or in the trash. */
-const isGone = (assets: AssetsApi, uid: string) =>
+const isDeleted = (assets: AssetsApi, uid: string) =>
   assets.get(uid).then(
     () => false,
     (error) => {
@@ -176,25 +179,25 @@ const isDirectoryAt = (path: string) =>
   );
 
 /** Returns whether an asset has the file's name, with or without the extension. */
-const isNamed = ({ name }: Asset, fileName: string) =>
+const hasFileName = ({ name }: Asset, fileName: string) =>
   name === fileName || name === fileName.replace(/\.[^.]+$/, '');
 
 /** Returns whether a file still has the uploaded content: by size and mtime, else by checksum. */
-async function isSame(file: UploadCandidate, receipt: Receipt): Promise<boolean> {
+async function hasSameContent(file: UploadCandidate, receipt: Receipt): Promise<boolean> {
   const { sizeBytes = 0, mtimeNs = '' } = file;
   if (isUnchanged(receipt, { sizeBytes, mtimeNs })) return true;
   if (sizeBytes !== receipt.sizeBytes) return false;
   return (await digestAndClose(FileSource.open(file.path))) === receipt.blake3;
 }
 
-const differ = (count: number) =>
+const differencesError = (count: number) =>
   new MediactlError(pluralize(count, 'difference'), {
     code: 'differs',
     exitCode: exitCodes.partial,
     hint: 'mediactl upload --sync DIR --folder FOLDER sends what is missing or changed',
   });
 
-const columns: Column<Difference>[] = [
+const columns: Column<FileDifference>[] = [
   { header: 'DIFFERENCE', value: ({ difference }) => difference, noTruncate: true },
   { header: 'PATH', value: ({ path }) => escapeControls(path), minWidth: 18 },
   { header: 'ASSET', value: ({ asset_uid }) => asset_uid ?? '', uid: 'asset' },

@@ -1,9 +1,9 @@
 import { rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { asMediactlError, exitCodes, MediactlError } from '../../../client/errors.ts';
-import type { Fleet, UploadJobOfQueue } from '../../../client/queue/fleet.ts';
-import { jobsIn, queueCounts } from '../../../client/queue/jobs.ts';
-import { failureIn } from '../../../client/queue/results.ts';
+import { countJobs, listJobs } from '../../../client/queue/jobs.ts';
+import type { QueueClient, QueueJob } from '../../../client/queue/queue-client.ts';
+import { parseFailure } from '../../../client/queue/task-result.ts';
 import { makeStateFolder } from '../../../client/state-files.ts';
 import { isCorrupt } from '../../../client/upload/store/journal-entry.ts';
 import { ledgerPath } from '../../../client/upload/store/ledger-file.ts';
@@ -31,11 +31,11 @@ const failure = (problem: string, code: string, hint: string, reason?: string) =
   new MediactlError(problem, { code, exitCode: exitCodes.unclassified, hint, reason });
 
 /** Returns the error of the first waiting job, usually used-up credits or storage. */
-async function pauseReason(fleet: Fleet): Promise<string> {
-  const { value: jobs } = await jobsIn(fleet, 'waiting').next();
-  const errors = (jobs ?? []).map(({ progress }: UploadJobOfQueue) => asObject(progress).error);
+async function pauseReason(fleet: QueueClient): Promise<string> {
+  const { value: jobs } = await listJobs(fleet, 'waiting').next();
+  const errors = (jobs ?? []).map(({ progress }: QueueJob) => asObject(progress).error);
   const first = errors.find(Boolean);
-  return first ? failureIn(JSON.stringify(first)).message : 'another program may have paused it';
+  return first ? parseFailure(JSON.stringify(first)).message : 'another program may have paused it';
 }
 
 /** All checks, dependencies first. */
@@ -124,8 +124,8 @@ export const checks: Record<string, Check> = {
     const { queue } = context.settings;
     if (!queue) return 'none set: one machine uploads by itself';
     const fleet = await context.openQueue(queue, 'read');
-    const { health } = fleet;
-    await fleet.trial();
+    const { storeInfo } = fleet;
+    await fleet.checkWriteAccess();
     if (await fleet.queue.isPaused())
       throw failure(
         `the queue ${queue.label} is paused`,
@@ -133,10 +133,10 @@ export const checks: Record<string, Check> = {
         'mediactl uploads retry --all --queue',
         await pauseReason(fleet),
       );
-    const { unfinished, failed, workers } = await queueCounts(fleet);
+    const { unfinished, failed, workers } = await countJobs(fleet);
     const connected = workers === undefined ? '' : `, ${pluralize(workers, 'worker')} connected`;
-    const found = `${queue.label} (${health.server}): ${pluralize(unfinished, 'upload')} to do, ${failed} failed${connected}`;
-    return health.doubt ? `${found}; but ${health.doubt}` : found;
+    const found = `${queue.label} (${storeInfo.server}): ${pluralize(unfinished, 'upload')} to do, ${failed} failed${connected}`;
+    return storeInfo.durabilityWarning ? `${found}; but ${storeInfo.durabilityWarning}` : found;
   },
 
   uploads: async (context) => {

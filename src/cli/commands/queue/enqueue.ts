@@ -12,10 +12,10 @@ import type { Context } from '../../context.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { isRclone } from '../../uploading/remote-sources.ts';
 import { type RunRequest, runUploads } from '../../uploading/run-uploads.ts';
-import { sayState } from './queued.ts';
+import { warnOfQueueState } from './queue-list.ts';
 
 /** Options that workers set themselves, or that need this process until the end; `--queue` does not accept them. */
-type Flags = {
+type QueueFlags = {
   parallel?: string | undefined;
   limitRate?: string | undefined;
   reserve?: string | undefined;
@@ -26,7 +26,7 @@ type Flags = {
 };
 
 /** Checks that inputs and options work with `--queue`. @throws MediactlError exit 2 */
-export function assertQueueable(named: readonly string[], flags: Flags): void {
+export function assertQueueable(named: readonly string[], flags: QueueFlags): void {
   for (const [option, value] of [
     ['--parallel', flags.parallel],
     ['--limit-rate', flags.limitRate],
@@ -62,36 +62,35 @@ export async function enqueue(
   request: RunRequest,
 ) {
   const { sources } = request;
-  const carry = await carrier(context, address, roots, request).catch(async (error) => {
-    await sources.close();
-    throw error;
-  });
+  const createRun = await createRunFactory(context, address, roots, request).catch(
+    async (error) => {
+      await sources.close();
+      throw error;
+    },
+  );
   return runUploads(context, {
     ...request,
-    carry,
-    next: () => 'workers upload them: mediactl uploads watch',
+    createRun,
+    nextStep: () => 'workers upload them: mediactl uploads watch',
   });
 }
 
 /** Connects to the queue. @returns a factory for the run that adds the files to it */
-async function carrier(
+async function createRunFactory(
   context: Context,
   address: QueueAddress,
   roots: readonly string[],
   { sources, options }: RunRequest,
-): Promise<NonNullable<RunRequest['carry']>> {
-  await confirmSecrets(context, sources.named ?? []);
-  const nameless = roots.find((root) => !/^[A-Za-z][\w-]*=/.test(root));
-  if (nameless !== undefined)
-    throw usageError(
-      `--root does not accept '${nameless}'`,
-      '--root NAME=PATH, as workers name it',
-    );
-  const named = await Roots.open(roots, context.host.cwd);
+): Promise<NonNullable<RunRequest['createRun']>> {
+  await confirmSecrets(context, sources.inputs ?? []);
+  const unnamed = roots.find((root) => !/^[A-Za-z][\w-]*=/.test(root));
+  if (unnamed !== undefined)
+    throw usageError(`--root does not accept '${unnamed}'`, '--root NAME=PATH, as workers name it');
+  const namedRoots = await Roots.open(roots, context.host.cwd);
   context.warnOfProjectFile();
-  const fleet = await context.openQueue(address, 'write');
-  await sayState(context, fleet, true);
-  return (tools) => new QueueRun(fleet, named, options, tools);
+  const client = await context.openQueue(address, 'write');
+  await warnOfQueueState(context, client, true);
+  return (tools) => new QueueRun(client, namedRoots, options, tools);
 }
 
 /** Confirms that URLs with a query or credentials may be stored in the queue. @throws MediactlError exit 2 */

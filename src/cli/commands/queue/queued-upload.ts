@@ -1,19 +1,19 @@
-import type { UploadJobOfQueue } from '../../../client/queue/fleet.ts';
-import type { EngineState } from '../../../client/queue/jobs.ts';
-import { failureIn, pathOf, resultIn } from '../../../client/queue/results.ts';
+import type { JobState } from '../../../client/queue/jobs.ts';
+import type { QueueJob } from '../../../client/queue/queue-client.ts';
 import { shortTaskId } from '../../../client/queue/task.ts';
+import { displayPathOf, parseFailure, parseTaskResult } from '../../../client/queue/task-result.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { asObject, asText } from '../../../contract/json-values.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Column } from '../../output/result.ts';
-import { howFar } from '../../uploading/pending.ts';
-import type { UploadRecord } from '../../uploading/record.ts';
+import { formatProgress } from '../../uploading/pending-uploads.ts';
+import type { UploadRecord } from '../../uploading/upload-record.ts';
 
 /** Fields that `upload --json` and `uploads ls --queue --json` have in common. */
-type Told = Omit<UploadRecord, 'outcome' | 'queue_id' | 'status'>;
+type SharedUploadFields = Omit<UploadRecord, 'outcome' | 'queue_id' | 'status'>;
 
 /** A file of a queue in the output of `uploads ls --queue`. The error is why it failed, or why it will be retried. */
-export type QueuedUpload = Told & {
+export type QueuedUpload = SharedUploadFields & {
   id: string;
   state: 'waiting' | 'uploading' | 'retrying' | 'failed' | 'uploaded';
   /** Bytes sent, as last reported by its worker. */
@@ -31,7 +31,7 @@ export type QueuedUpload = Told & {
 };
 
 /** Displayed names of the engine's job states. */
-export const stateWords: Record<EngineState, QueuedUpload['state']> = {
+export const stateNames: Record<JobState, QueuedUpload['state']> = {
   ...{ active: 'uploading', waiting: 'waiting', prioritized: 'waiting', delayed: 'retrying' },
   ...{ failed: 'failed', completed: 'uploaded' },
 };
@@ -44,25 +44,25 @@ const text = (value: unknown) => asText(value) ?? null;
 const count = (value: unknown) => (Number.isSafeInteger(value) ? (value as number) : null);
 
 /** Converts a job. Its data is validated: anyone with access to the store can write it. */
-export function queuedUpload(job: UploadJobOfQueue, state: EngineState): QueuedUpload {
+export function toQueuedUpload(job: QueueJob, state: JobState): QueuedUpload {
   const data = asObject(job.data);
-  const result = resultIn(job.returnvalue);
-  const told = asObject(job.progress);
-  const isWhole = state === 'completed';
+  const result = parseTaskResult(job.returnvalue);
+  const progress = asObject(job.progress);
+  const isCompleted = state === 'completed';
   const reason =
     state === 'failed' || state === 'delayed'
       ? (asText(job.failedReason) ?? '')
-      : isWhole || !told.error
+      : isCompleted || !progress.error
         ? undefined
-        : JSON.stringify(told.error);
+        : JSON.stringify(progress.error);
   const size = count(data.sizeBytes);
   return {
     id: job.id as string,
-    path: pathOf(job),
-    state: stateWords[state],
+    path: displayPathOf(job),
+    state: stateNames[state],
     size_bytes: size,
-    offset_bytes: isWhole ? size : (count(told.offset) ?? 0),
-    worker: result?.worker ?? text(workerOf(job, state, told)),
+    offset_bytes: isCompleted ? size : (count(progress.offset) ?? 0),
+    worker: result?.worker ?? text(workerOf(job, state, progress)),
     attempts: count(job.attemptsStarted) ?? 0,
     stalls: count(job.stalledCounter) ?? 0,
     asset_uid: result?.asset_uid ?? null,
@@ -79,21 +79,21 @@ export function queuedUpload(job: UploadJobOfQueue, state: EngineState): QueuedU
     queued_at: isoOrNull(job.timestamp) ?? new Date(0).toISOString(),
     begun_at: isoOrNull(job.processedOn),
     done_at: isoOrNull(job.finishedOn),
-    error: reason === undefined ? null : failureIn(reason).toJSON(),
+    error: reason === undefined ? null : parseFailure(reason).toJSON(),
   };
 }
 
 /** Returns the worker that is processing the job or had its last error; undefined for a waiting job. */
 const workerOf = (
-  { processedBy }: UploadJobOfQueue,
-  state: EngineState,
+  { processedBy }: QueueJob,
+  state: JobState,
   { worker, error }: { worker?: unknown; error?: unknown },
 ) => (state === 'active' ? (processedBy ?? worker) : error ? worker : undefined);
 
-const result = ({ state, error, verified, stalls }: QueuedUpload) => {
-  const said = error ? `${state}: ${escapeControls(error.message)}` : state;
+const formatState = ({ state, error, verified, stalls }: QueuedUpload) => {
+  const label = error ? `${state}: ${escapeControls(error.message)}` : state;
   const check = state === 'uploaded' && !verified ? ', unverified' : '';
-  return `${said}${check}${stalls > 0 ? `, lost ${pluralize(stalls, 'time')}` : ''}`;
+  return `${label}${check}${stalls > 0 ? `, lost ${pluralize(stalls, 'time')}` : ''}`;
 };
 
 export const queuedColumns: Column<QueuedUpload>[] = [
@@ -105,9 +105,9 @@ export const queuedColumns: Column<QueuedUpload>[] = [
   { header: 'PATH', value: ({ path }) => escapeControls(path), isFirst: true, minWidth: 18 },
   {
     header: 'DONE',
-    value: howFar,
+    value: formatProgress,
     dropPriority: 1,
   },
   { header: 'WORKER', value: ({ worker }) => escapeControls(worker ?? ''), dropPriority: 2 },
-  { header: 'STATE', value: result, minWidth: 18 },
+  { header: 'STATE', value: formatState, minWidth: 18 },
 ];

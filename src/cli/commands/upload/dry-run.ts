@@ -23,22 +23,22 @@ import type { Context } from '../../context.ts';
 import { LocationNames } from '../../library/location-names.ts';
 import { type Column, listBy } from '../../output/result.ts';
 import {
-  costOf,
-  outlivesSession,
+  estimateCost,
+  exceedsSessionLifetime,
+  formatPlan,
   type PlanRecord,
   planColumns,
-  planLine,
-  planRows,
+  toPlanRows,
 } from '../../uploading/plan-view.ts';
-import { assertSomething, idOf, type RunRequest } from '../../uploading/run-uploads.ts';
+import { assertHasFiles, type RunRequest, runIdOf } from '../../uploading/run-uploads.ts';
 import {
-  type Gone,
-  goneFiles,
-  type Prunable,
-  type Pruning,
+  type PrunableAsset,
+  type PruneOptions,
+  type PrunePlan,
+  planPrune,
   pruneRefusal,
-  stillInside,
-} from './sync.ts';
+  splitByLocation,
+} from './prune.ts';
 
 type PlannedFile = {
   path: string;
@@ -57,12 +57,21 @@ type PlannedFile = {
 };
 
 /** Prints totals of what would be sent, and the estimated cost (`--plan`). */
-export async function planned(context: Context, request: RunRequest, pruning?: Pruning) {
-  const { plan, same, outliving, prunable } = await look(context, request, pruning, () => {});
-  const gone = await goneAt(context, pruning, prunable);
+export async function printPlanTotals(
+  context: Context,
+  request: RunRequest,
+  pruning?: PruneOptions,
+) {
+  const { plan, same, outliving, prunable } = await compareFiles(
+    context,
+    request,
+    pruning,
+    () => {},
+  );
+  const gone = await listPrunable(context, pruning, prunable);
   const { transport, assets } = await context.api();
   if (!transport.rateLimit) await assets.page({}, 1, 0).catch(() => {}); // the key may have no read permission
-  const { requests, hours, limit } = costOf(plan, transport.rateLimit, context.clock.now());
+  const { requests, hours, limit } = estimateCost(plan, transport.rateLimit, context.clock.now());
   const record: PlanRecord = {
     ...{ there: plan.there, changed: plan.changed, same, new: plan.new },
     ...{
@@ -74,19 +83,21 @@ export async function planned(context: Context, request: RunRequest, pruning?: P
     },
     gone: gone.length,
   };
-  context.terminal.info(planLine(plan, transport.rateLimit, context.clock.now(), same.files, true));
+  context.terminal.info(
+    formatPlan(plan, transport.rateLimit, context.clock.now(), same.files, true),
+  );
   if (context.settings.outputOptions.format !== 'human')
     return { kind: 'record' as const, record, id: '', view: () => '' };
-  return listBy(({ kind }) => kind, planRows(record), planColumns, 'nothing to upload');
+  return listBy(({ kind }) => kind, toPlanRows(record), planColumns, 'nothing to upload');
 }
 
 /** Prints the planned outcome of each file (`--dry-run`). */
-export async function dryRun(context: Context, request: RunRequest, pruning?: Pruning) {
+export async function printDryRun(context: Context, request: RunRequest, pruning?: PruneOptions) {
   const { baseUrl } = await context.account();
-  const { workspace, about: all } = request.options;
+  const { workspace, about: defaults } = request.options;
   const { default: mime } = await import('mime/lite');
   const rows: PlannedFile[] = [];
-  const { plan, prunable } = await look(context, request, pruning, (file, decision) => {
+  const { plan, prunable } = await compareFiles(context, request, pruning, (file, decision) => {
     const outcome = decision.kind === 'sameSize' ? 'new' : decision.kind;
     const isSent = outcome === 'new' || outcome === 'changed';
     rows.push({
@@ -96,11 +107,11 @@ export async function dryRun(context: Context, request: RunRequest, pruning?: Pr
       size_bytes: file.sizeBytes ?? null,
       folder: request.folders.find(file) ?? null,
       workspace,
-      content_type: file.about?.contentType ?? all.contentType ?? mime.getType(file.path),
+      content_type: file.about?.contentType ?? defaults.contentType ?? mime.getType(file.path),
       request: isSent ? `POST ${new URL(paths.upload(), baseUrl)}` : null,
     });
   });
-  const gone = await goneAt(context, pruning, prunable);
+  const gone = await listPrunable(context, pruning, prunable);
   for (const { path, assetUid, folder } of gone)
     rows.push({
       ...{ path, outcome: 'gone', asset_uid: assetUid, size_bytes: null, folder: folder || null },
@@ -111,36 +122,40 @@ export async function dryRun(context: Context, request: RunRequest, pruning?: Pr
   context.terminal.info(
     `dry run: would upload ${pluralize(files, 'file')}, ${formatBytes(size)}, in ${plan.requests} requests${gone.length > 0 ? `, and move ${pluralize(gone.length, 'asset')} to the trash` : ''}`,
   );
-  const isPerson = context.settings.outputOptions.format === 'human' && !request.verbose;
+  const isHuman = context.settings.outputOptions.format === 'human' && !request.verbose;
   const places = new LocationNames(context);
   const uids = rows.map(({ folder }) => folder ?? undefined);
   if (context.isHumanOutput) await places.load('folders', uids);
-  const shown = isPerson ? rows.filter(({ outcome }) => outcome !== 'there') : rows;
+  const shown = isHuman ? rows.filter(({ outcome }) => outcome !== 'there') : rows;
   return listBy(({ path }: PlannedFile) => path, shown, fileColumns(places), 'nothing to upload');
 }
 
 /** Returns the assets that the run would move to the trash. Warns if it would refuse to. */
-async function goneAt(context: Context, pruning?: Pruning, prunable?: Prunable): Promise<Gone[]> {
+async function listPrunable(
+  context: Context,
+  pruning?: PruneOptions,
+  prunable?: PrunePlan,
+): Promise<PrunableAsset[]> {
   if (!pruning || !prunable) return [];
   const refusal = pruneRefusal(pruning, prunable);
-  if (!refusal) return (await stillInside(context, prunable)).inside;
+  if (!refusal) return (await splitByLocation(context, prunable)).inside;
   context.terminal.warn(`${refusal.message}; ${refusal.explanation.hint}`);
   return [];
 }
 
 /** Compares all files with the receipts: by size and mtime, and if that is not conclusive, by checksum. */
-async function look(
+async function compareFiles(
   context: Context,
   request: RunRequest,
-  pruning: Pruning | undefined,
-  tell: (file: UploadCandidate, decision: Judged) => void,
+  pruning: PruneOptions | undefined,
+  onFile: (file: UploadCandidate, decision: PlannedOutcome) => void,
 ) {
-  const { sources, folders, options, receipts: all, isForOne, rateLimit } = request;
+  const { sources, folders, options, receipts: all, singleFileOption, rateLimit } = request;
   const { workspace, again, chunkBytes, same: sameAction } = options;
   const { baseUrl } = await context.account();
   const receipts = again ? undefined : all;
-  const mark = all?.runMark(idOf(baseUrl, request)) ?? Number.MAX_SAFE_INTEGER;
-  const before = sameAction === 'skip' ? mark : undefined;
+  const mark = all?.runMark(runIdOf(baseUrl, request)) ?? Number.MAX_SAFE_INTEGER;
+  const startMark = sameAction === 'skip' ? mark : undefined;
   const place = { service: baseUrl.origin, workspace, folders };
   const tools = { ...request, api: await context.api(), signal: context.signal };
   const moved = new Set<string>();
@@ -149,53 +164,53 @@ async function look(
   const same = { files: 0, bytes: 0 };
   let outliving = 0;
   try {
-    const there = (_: unknown, file: UploadCandidate, receipt: Receipt) => {
-      tell(file, { kind: 'there', receipt });
+    const onUploaded = (_: unknown, file: UploadCandidate, receipt: Receipt) => {
+      onFile(file, { kind: 'there', receipt });
       if (receipt.path !== file.sourceId) moved.add(receipt.assetUid);
     };
-    const files = await filesToUpload(sources.files(), unread, options, tools, there);
+    const files = await filesToUpload(sources.files(), unread, options, tools, onUploaded);
     plan.there = unread.there;
     for (const file of files) {
       const key = receiptKeyOf(file, place);
-      const judged = classify(file, key, receipts);
+      const classification = classify(file, key, receipts);
       const decision =
         key && receipts
-          ? await judgeByContent(file, judged, key, receipts, sources, before)
-          : judged;
+          ? await classifyByContent(file, classification, key, receipts, sources, startMark)
+          : classification;
       if (decision.kind === 'same') {
         same.files++;
         same.bytes += file.sizeBytes ?? 0;
       } else addToPlan(plan, decision, file, chunkBytes);
       const isSent = decision.kind === 'new' || decision.kind === 'changed';
-      if (isSent && outlivesSession(file.sizeBytes ?? 0, rateLimit)) outliving++;
-      tell(file, decision);
+      if (isSent && exceedsSessionLifetime(file.sizeBytes ?? 0, rateLimit)) outliving++;
+      onFile(file, decision);
     }
   } finally {
     await sources.close();
   }
-  assertSomething(plan, sources, isForOne, same.files);
-  for (const kind of sources.passedOver()) context.terminal.warn(`left out: ${kind}`);
+  assertHasFiles(plan, sources, singleFileOption, same.files);
+  for (const kind of sources.skipped()) context.terminal.warn(`left out: ${kind}`);
   for (const { path, error } of sources.failures)
     context.terminal.warn(`${escapeControls(path)}: ${error.message}`);
-  const prunable = pruning && all && (await goneFiles(context, pruning, all, mark, moved));
+  const prunable = pruning && all && (await planPrune(context, pruning, all, mark, moved));
   return { plan, same, outliving, prunable };
 }
 
-type Judged = Classification | { kind: 'same'; receipt: Receipt };
+type PlannedOutcome = Classification | { kind: 'same'; receipt: Receipt };
 
-async function judgeByContent(
+async function classifyByContent(
   file: UploadCandidate,
-  judged: Classification,
+  classification: Classification,
   key: ReceiptKey,
   receipts: Receipts,
   { open }: RunRequest['sources'],
   before: number | undefined,
-): Promise<Judged> {
-  const unknown: Judged = { kind: judged.kind === 'changed' ? 'changed' : 'new' };
+): Promise<PlannedOutcome> {
+  const unmatched: PlannedOutcome = { kind: classification.kind === 'changed' ? 'changed' : 'new' };
   const sizeBytes = file.sizeBytes ?? 0;
-  if (!mayHaveReceipt(receipts, key, sizeBytes)) return unknown;
+  if (!mayHaveReceipt(receipts, key, sizeBytes)) return unmatched;
   const blake3 = await digestAndClose(open(file.path));
-  return matchReceiptByContent(receipts, key, sizeBytes, blake3, before) ?? unknown;
+  return matchReceiptByContent(receipts, key, sizeBytes, blake3, before) ?? unmatched;
 }
 
 const fileColumns = (places: LocationNames): Column<PlannedFile>[] => [

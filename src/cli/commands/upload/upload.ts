@@ -3,25 +3,25 @@ import { usageError } from '../../../client/errors.ts';
 import { resolveWorkspaceUid } from '../../library/workspaces.ts';
 import { progressModes } from '../../progress/progress-modes.ts';
 import { openReceipts } from '../../uploading/receipts.ts';
-import { absolute, type RunRequest, runUploads } from '../../uploading/run-uploads.ts';
+import { type RunRequest, runUploads, toAbsolutePaths } from '../../uploading/run-uploads.ts';
 import { openSources } from '../../uploading/sources.ts';
 import {
-  countOf,
-  rateLimitOf,
-  shardOf,
-  untilOf,
-  uploadOptions,
-  usualParallel,
-  waitOf,
+  defaultParallel,
+  parseLimitRate,
+  parseOptionalCount,
+  parseShard,
+  parseUntil,
+  parseUploadOptions,
+  parseWaitTimeout,
 } from '../../uploading/upload-options.ts';
 import { addExamples, type CommandDefinition, collect, withSuggestions } from '../command.ts';
 import { resolveProgressMode } from '../progress.ts';
 import { assertQueueable, enqueue } from '../queue/enqueue.ts';
 import { queueFlag, resolveQueue } from '../queue/queue.ts';
-import { dryRun, planned } from './dry-run.ts';
-import { foldersFor } from './folders.ts';
-import { movedFinder } from './renamed.ts';
-import { assertMayPrune, assertSync, pruneGone, pruneLimit } from './sync.ts';
+import { printDryRun, printPlanTotals } from './dry-run.ts';
+import { createMovedFileFinder } from './moved-files.ts';
+import { assertMayPrune, assertSyncOptions, parsePruneLimit, pruneMissing } from './prune.ts';
+import { resolveTargetFolders } from './target-folders.ts';
 
 export const upload: CommandDefinition = (command, run) => {
   addExamples(
@@ -89,7 +89,7 @@ export const upload: CommandDefinition = (command, run) => {
     .option('--size <size>', 'length of stdin; it is then sent without a copy on the disk')
     .option('--wait', 'wait until the assets are ready')
     .option('--timeout <duration>', 'how long to wait at most, after the last upload', '30m')
-    .option('--parallel <number>', `files sent at once (${usualParallel})`)
+    .option('--parallel <number>', `files sent at once (${defaultParallel})`)
     .option('--shard <part>', 'send one part of the files, such as 3/10; other machines the others')
     .option(
       queueFlag,
@@ -124,25 +124,25 @@ export const upload: CommandDefinition = (command, run) => {
           flags.queue === undefined ? undefined : resolveQueue(context, flags.queue, typed);
         const given = [...(queue?.given ?? typed)];
         if (!queue && flags.root.length > 0) throw usageError('--root is of --queue');
-        assertSync(given, flags);
+        assertSyncOptions(given, flags);
         if (queue) assertQueueable(given, flags);
-        const options = uploadOptions(context, {
+        const options = parseUploadOptions(context, {
           ...flags,
           again: flags.again || !flags.resume,
           same: sync ? 'upload' : flags.same,
         });
-        const timeoutMs = waitOf(flags.wait, flags.timeout);
-        const parallel = countOf('--parallel', flags.parallel, 1) ?? usualParallel;
-        const rateLimit = rateLimitOf(flags.limitRate);
+        const timeoutMs = parseWaitTimeout(flags.wait, flags.timeout);
+        const parallel = parseOptionalCount('--parallel', flags.parallel, 1) ?? defaultParallel;
+        const rateLimit = parseLimitRate(flags.limitRate);
         const sources = await openSources(context, given, {
           ...flags,
           recursive: sync || (flags.recursive ?? false),
           chunkBytes: options.chunkBytes,
-          shard: shardOf(flags.shard),
+          shard: parseShard(flags.shard),
         });
         if (queue)
           try {
-            assertQueueable(sources.named, flags);
+            assertQueueable(sources.inputs, flags);
           } catch (error) {
             await sources.close();
             throw error;
@@ -156,9 +156,9 @@ export const upload: CommandDefinition = (command, run) => {
           : openReceipts(context, options.again));
         const top = flags.folder ?? context.settings.folder ?? '/';
         const create = sync || (flags.createFolders ?? false);
-        const folders = await foldersFor(
+        const folders = await resolveTargetFolders(
           context,
-          { top, create, isNamed: sources.namesFolders },
+          { top, create, hasManifestFolders: sources.hasFolders },
           receipts,
         );
         const { name, description, contentType, prune, maxDelete } = flags;
@@ -170,31 +170,33 @@ export const upload: CommandDefinition = (command, run) => {
             ...{ workspace, parallel, timeoutMs, about: { name, description, contentType } },
           },
           receipts,
-          name: [
-            ...[top, String(create), ...absolute(context.host.cwd, sources.named)],
+          identity: [
+            ...[top, String(create), ...toAbsolutePaths(context.host.cwd, sources.inputs)],
             ...(flags.shard ? [`--shard ${flags.shard}`] : []),
             ...(flags.prune ? ['--prune'] : []),
           ],
           progress: resolveProgressMode(context, flags.progress),
           rateLimit,
-          reserve: countOf('--reserve', flags.reserve, 0),
-          until: untilOf(context, flags.until),
+          reserve: parseOptionalCount('--reserve', flags.reserve, 0),
+          until: parseUntil(context, flags.until),
           verbose: flags.verbose ?? false,
           isFlat: !create,
           manifestOut: flags.manifestOut,
-          ...(name !== undefined && { isForOne: '--name' }),
+          ...(name !== undefined && { singleFileOption: '--name' }),
         };
         const [directory = ''] = given;
-        const place = { directory, top, workspace, renamed: new Set<string>() };
-        const synced = { ...place, folders, open: sources.open, prune, isPlan };
-        if (sync && receipts) request.findMoved = movedFinder(context, synced, receipts);
-        const pruning = prune ? { ...place, limit: pruneLimit(maxDelete) } : undefined;
-        if (isPlan) return (flags.plan ? planned : dryRun)(context, request, pruning);
+        const target = { directory, top, workspace, movedUids: new Set<string>() };
+        const synced = { ...target, folders, open: sources.open, prune, isDryRun: isPlan };
+        if (sync && receipts) request.findMoved = createMovedFileFinder(context, synced, receipts);
+        const pruning = prune ? { ...target, limit: parsePruneLimit(maxDelete) } : undefined;
+        if (isPlan) return (flags.plan ? printPlanTotals : printDryRun)(context, request, pruning);
         if (queue) return enqueue(context, queue.address, flags.root, request);
         if (prune) assertMayPrune(context);
         return runUploads(context, {
           ...request,
-          ...(pruning && { afterwards: (before) => pruneGone(context, pruning, receipts, before) }),
+          ...(pruning && {
+            onComplete: (before) => pruneMissing(context, pruning, receipts, before),
+          }),
         });
       }),
     );

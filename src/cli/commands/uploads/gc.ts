@@ -19,7 +19,7 @@ import { type Column, listBy } from '../../output/result.ts';
 import { type ActionWrapper, addExamples } from '../command.ts';
 import { confirmMany, parseWriteLimit, truncateLines } from '../confirm-many.ts';
 
-type Left = {
+type OrphanRow = {
   asset_uid: string;
   name: string;
   path: string;
@@ -51,11 +51,16 @@ export function gc(command: Command, run: ActionWrapper): void {
         const limit = parseWriteLimit('--max-delete', maxDelete);
         const api = await context.api();
         const receipts = await context.receiptsIfAny();
-        if (!receipts) return listBy(() => '', [], columns, nothingLeft);
-        const left = await empty(api, receipts, context.clock.now());
+        if (!receipts) return listBy(() => '', [], columns, noOrphansText);
+        const left = await findIncompleteOrphans(api, receipts, context.clock.now());
         const isMeant = trash && !context.isDryRun(`move ${left.length} assets to the trash`);
-        const failures = isMeant ? await trashed(context, api, receipts, left, limit) : [];
-        const result = listBy<Left>(({ asset_uid }) => asset_uid, left, columns, nothingLeft);
+        const failures = isMeant ? await moveToTrash(context, api, receipts, left, limit) : [];
+        const result = listBy<OrphanRow>(
+          ({ asset_uid }) => asset_uid,
+          left,
+          columns,
+          noOrphansText,
+        );
         const problem = `${failures.length} of ${left.length} assets were not moved`;
         return {
           result,
@@ -66,11 +71,15 @@ export function gc(command: Command, run: ActionWrapper): void {
 }
 
 /** Returns the recorded orphans that still exist and are incomplete. Removes all others from the record. */
-async function empty(api: Api, receipts: Receipts, now: number): Promise<Left[]> {
-  const left: Left[] = [];
+async function findIncompleteOrphans(
+  api: Api,
+  receipts: Receipts,
+  now: number,
+): Promise<OrphanRow[]> {
+  const left: OrphanRow[] = [];
   for (const orphan of receipts.orphans(api.transport.baseUrl.origin)) {
     const { assetUid, name, path, at, isGuessed } = orphan;
-    const asset = await unfinished(api, orphan);
+    const asset = await getIfUnfinished(api, orphan);
     if (!asset) {
       await receipts.forgetOrphan(assetUid);
       continue;
@@ -82,7 +91,7 @@ async function empty(api: Api, receipts: Receipts, now: number): Promise<Left[]>
   return left;
 }
 
-async function unfinished(api: Api, { assetUid }: Orphan): Promise<Asset | undefined> {
+async function getIfUnfinished(api: Api, { assetUid }: Orphan): Promise<Asset | undefined> {
   try {
     const asset = await api.assets.get(assetUid);
     return isAwaitingUpload(asset.status) ? asset : undefined;
@@ -92,11 +101,11 @@ async function unfinished(api: Api, { assetUid }: Orphan): Promise<Asset | undef
   }
 }
 
-async function trashed(
+async function moveToTrash(
   context: Context,
   api: Api,
   receipts: Receipts,
-  all: readonly Left[],
+  all: readonly OrphanRow[],
   limit: ReturnType<typeof parseWriteLimit>,
 ): Promise<MediactlError[]> {
   const left = all.filter(({ in_use_until }) => in_use_until === null);
@@ -124,9 +133,9 @@ async function trashed(
   return failures;
 }
 
-const nothingLeft = 'nothing was left';
+const noOrphansText = 'nothing was left';
 
-const columns: Column<Left>[] = [
+const columns: Column<OrphanRow>[] = [
   { header: 'ASSET', value: ({ asset_uid }) => asset_uid, uid: 'asset' },
   { header: 'NAME', value: ({ name }) => escapeControls(name), minWidth: 12, isFirst: true },
   { header: 'PATH', value: ({ path }) => escapeControls(path), minWidth: 12, dropPriority: 2 },

@@ -9,11 +9,20 @@ import {
 } from '../../../client/upload/store/journal-entry.ts';
 import { listBy, noResult } from '../../output/result.ts';
 import { progressModes } from '../../progress/progress-modes.ts';
-import { findUpload, keptUploads, unfinished, uploadId } from '../../uploading/pending.ts';
+import {
+  chooseUploadId,
+  findUpload,
+  listPendingUploads,
+  sortByStart,
+} from '../../uploading/pending-uploads.ts';
 import { openReceipts } from '../../uploading/receipts.ts';
 import { isRemote } from '../../uploading/remote-sources.ts';
 import { runUploads } from '../../uploading/run-uploads.ts';
-import { uploadOptions, usualParallel, waitOf } from '../../uploading/upload-options.ts';
+import {
+  defaultParallel,
+  parseUploadOptions,
+  parseWaitTimeout,
+} from '../../uploading/upload-options.ts';
 import { type ActionWrapper, addExamples } from '../command.ts';
 import { resolveProgressMode } from '../progress.ts';
 
@@ -40,17 +49,17 @@ export function resume(command: Command, run: ActionWrapper): void {
       run(async (context, given, { all, again, wait, timeout, progress }) => {
         const which = 'give its id from mediactl uploads ls, or --all';
         if (given && all) throw usageError('which upload?', which);
-        const id = all ? undefined : await uploadId(context, given, which);
+        const id = all ? undefined : await chooseUploadId(context, given, which);
         const { baseUrl, profile } = await context.account();
         const entries = id
           ? [await findUpload(context, id)]
-          : unfinished(await keptUploads(context));
+          : sortByStart(await listPendingUploads(context));
         const readable = entries.filter((entry): entry is JournalEntry => !isCorrupt(entry));
         // Match by profile, not by key, which may have been rotated; the service checks the permission.
-        const mine = readable.filter(
+        const ownEntries = readable.filter(
           (entry) => entry.baseUrl === baseUrl.origin && (id || entry.profile === profile),
         );
-        if (id && mine.length === 0) {
+        if (id && ownEntries.length === 0) {
           const [other] = readable;
           throw other
             ? usageError(
@@ -60,22 +69,24 @@ export function resume(command: Command, run: ActionWrapper): void {
                   : `mediactl uploads resume ${id} --profile ${other.profile}`,
                 `it was begun with profile ${other.profile} at ${other.baseUrl}`,
               )
-            : unreadable(entries[0] as CorruptEntry);
+            : notResumableError(entries[0] as CorruptEntry);
         }
-        const isHere = ({ realPath }: JournalEntry) => !isElsewhere(realPath);
+        const isHere = ({ realPath }: JournalEntry) => !isNotLocal(realPath);
         if (all)
-          for (const { path } of mine.filter((entry) => !isHere(entry)))
+          for (const { path } of ownEntries.filter((entry) => !isHere(entry)))
             context.terminal.warn(`${path}: give the command again that began it`);
         if (all)
           for (const entry of entries.filter(isCorrupt))
             context.terminal.warn(
-              `${unreadable(entry).message}: ${unreadable(entry).explanation.hint}`,
+              `${notResumableError(entry).message}: ${notResumableError(entry).explanation.hint}`,
             );
-        if (context.isDryRun(`finish ${mine.map(({ path }) => path).join(', ') || 'nothing'}`))
+        if (
+          context.isDryRun(`finish ${ownEntries.map(({ path }) => path).join(', ') || 'nothing'}`)
+        )
           return noResult;
-        const options = uploadOptions(context, { again });
-        const files = mine.filter((entry) => id || isHere(entry)).map(wantedOf);
-        const [first] = mine;
+        const options = parseUploadOptions(context, { again });
+        const files = ownEntries.filter((entry) => id || isHere(entry)).map(toUploadCandidate);
+        const [first] = ownEntries;
         if (!first || files.length === 0) return listBy(() => '', [], [], 'no uploads under way');
         const folderOf = ({ resumable }: UploadCandidate) => resumable?.folder;
         return runUploads(context, {
@@ -83,15 +94,15 @@ export function resume(command: Command, run: ActionWrapper): void {
             files: async function* () {
               yield* files;
             },
-            ...{ failures: [], passedOver: () => [], open: reopened, close: async () => {} },
+            ...{ failures: [], skipped: () => [], open: reopenFile, close: async () => {} },
           },
           folders: { find: folderOf, findOrCreate: async (file) => folderOf(file) },
           options: {
             ...{ ...options, workspace: first.metadata.workspace_uid, about: {} },
-            ...{ parallel: usualParallel, timeoutMs: waitOf(wait, timeout) },
+            ...{ parallel: defaultParallel, timeoutMs: parseWaitTimeout(wait, timeout) },
           },
           receipts: await openReceipts(context, options.again),
-          name: mine.map(({ id: each }) => each),
+          identity: ownEntries.map(({ id: each }) => each),
           progress: resolveProgressMode(context, progress),
           verbose: false,
         });
@@ -100,7 +111,7 @@ export function resume(command: Command, run: ActionWrapper): void {
 }
 
 /** Creates the error for an upload that cannot be resumed. A spool file (copy of stdin) can still be uploaded by path. */
-const unreadable = ({ id, path, isSpool }: CorruptEntry) =>
+const notResumableError = ({ id, path, isSpool }: CorruptEntry) =>
   usageError(
     `upload ${id} cannot be resumed`,
     isSpool
@@ -110,10 +121,10 @@ const unreadable = ({ id, path, isSpool }: CorruptEntry) =>
   );
 
 /** Returns whether an input is not a local file. Only repeating the original command resumes it. */
-const isElsewhere = (path: string) => isRemote(path) || path.startsWith('stdin:');
+const isNotLocal = (path: string) => isRemote(path) || path.startsWith('stdin:');
 
-function reopened(path: string) {
-  if (isElsewhere(path))
+function reopenFile(path: string) {
+  if (isNotLocal(path))
     throw usageError(
       `${path} is not a file on this machine`,
       'give the command again that began it: it continues from here',
@@ -121,7 +132,13 @@ function reopened(path: string) {
   return FileSource.open(path);
 }
 
-const wantedOf = ({ id, realPath, path, identity, metadata }: JournalEntry): UploadCandidate => ({
+const toUploadCandidate = ({
+  id,
+  realPath,
+  path,
+  identity,
+  metadata,
+}: JournalEntry): UploadCandidate => ({
   path: realPath,
   relativeDir: '',
   about: {

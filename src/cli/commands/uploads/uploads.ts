@@ -12,19 +12,19 @@ import type { Orphan } from '../../../client/upload/store/receipts.ts';
 import { listBy, noResult } from '../../output/result.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import {
+  chooseUploadId,
   findUpload,
-  keptUploads,
+  listPendingUploads,
   type PendingUpload,
   pendingColumns,
-  pendingUpload,
-  unfinished,
-  uploadId,
-} from '../../uploading/pending.ts';
+  sortByStart,
+  toPendingUpload,
+} from '../../uploading/pending-uploads.ts';
 import { type ActionWrapper, addExamples, type CommandDefinition } from '../command.ts';
 import { queueFlag, queueFlagHelp } from '../queue/queue.ts';
-import { queuedUploads, watch } from '../queue/queued.ts';
-import { forgetQueued, retry } from '../queue/queued-changes.ts';
-import { doneUploads, importDone } from './done.ts';
+import { forgetQueued, retry } from '../queue/queue-changes.ts';
+import { listQueuedUploads, watch } from '../queue/queue-list.ts';
+import { importDone, listFinishedUploads } from './finished-uploads.ts';
 import { gc } from './gc.ts';
 import { resume } from './resume.ts';
 import { wait } from './wait.ts';
@@ -57,12 +57,12 @@ function list(command: Command, run: ActionWrapper): void {
     .option(queueFlag, queueFlagHelp)
     .action(
       run(async (context, { done, queue }) => {
-        if (queue !== undefined) return queuedUploads(context, queue, done);
-        if (done) return doneUploads(context);
+        if (queue !== undefined) return listQueuedUploads(context, queue, done);
+        if (done) return listFinishedUploads(context);
         return listBy(
           ({ id }) => id,
-          unfinished(await keptUploads(context)).map((entry) =>
-            pendingUpload(entry, context.clock.now()),
+          sortByStart(await listPendingUploads(context)).map((entry) =>
+            toPendingUpload(entry, context.clock.now()),
           ),
           pendingColumns,
           'no uploads under way',
@@ -76,7 +76,11 @@ function list(command: Command, run: ActionWrapper): void {
  *
  * @param isSpooled a spool file has a copy of stdin
  */
-const isLoss = (entry: JournalEntry | CorruptEntry, { state }: PendingUpload, isSpooled: boolean) =>
+const losesData = (
+  entry: JournalEntry | CorruptEntry,
+  { state }: PendingUpload,
+  isSpooled: boolean,
+) =>
   ['not begun', 'creation unknown', 'resumable', 'expired'].includes(state) ||
   (isSpooled && !('verified' in entry && entry.verified === true));
 
@@ -106,34 +110,34 @@ function forget(command: Command, run: ActionWrapper): void {
         const which = 'give its id from mediactl uploads ls, or --expired, or --all';
         if ([given, expired, all].filter(Boolean).length > 1)
           throw usageError('which upload?', which);
-        const id = expired || all ? undefined : await uploadId(context, given, which);
+        const id = expired || all ? undefined : await chooseUploadId(context, given, which);
         const { clock, settings, terminal } = context;
         const journal = await context.journal();
-        const entries = id ? [await findUpload(context, id)] : await keptUploads(context);
-        const leaving = entries
-          .map((entry) => ({ entry, shown: pendingUpload(entry, clock.now()) }))
+        const entries = id ? [await findUpload(context, id)] : await listPendingUploads(context);
+        const selected = entries
+          .map((entry) => ({ entry, shown: toPendingUpload(entry, clock.now()) }))
           .filter(({ shown }) => id !== undefined || all || shown.state === 'expired');
-        const names = leaving.map(({ shown }) => shown.path).join(', ');
+        const names = selected.map(({ shown }) => shown.path).join(', ');
         if (context.isDryRun(`forget ${names || 'nothing'}`)) return noResult;
         const spool = new Spool(context.stateDir);
         const spooled = new Set((await spool.list()).map(({ name }) => name));
-        const lost = leaving.filter(({ entry, shown }) =>
-          isLoss(entry, shown, spooled.has(entry.id)),
+        const resumable = selected.filter(({ entry, shown }) =>
+          losesData(entry, shown, spooled.has(entry.id)),
         );
-        if (lost.length > 0)
+        if (resumable.length > 0)
           await confirm(
             terminal,
-            lost.length === 1
-              ? `${lost[0]?.shown.path} could still be finished. Forget it?`
-              : `${lost.length} uploads could still be finished. Forget them?`,
+            resumable.length === 1
+              ? `${resumable[0]?.shown.path} could still be finished. Forget it?`
+              : `${resumable.length} uploads could still be finished. Forget them?`,
             { yes: settings.yes, instead: 'the same command with --yes' },
           );
         const forgotten: PendingUpload[] = [];
         const failures: MediactlError[] = [];
-        for (const { entry, shown } of leaving)
-          await whileOurs(journal, entry.id, async () => {
+        for (const { entry, shown } of selected)
+          await withUploadLock(journal, entry.id, async () => {
             if (shown.asset_uid && shown.base_url && shown.state !== 'uploaded')
-              await (await context.receipts()).saveOrphan(shown.base_url, orphanOf(shown));
+              await (await context.receipts()).saveOrphan(shown.base_url, toOrphan(shown));
             await journal.remove(entry.id);
             await spool.forget(entry.id);
             forgotten.push(shown);
@@ -146,21 +150,21 @@ function forget(command: Command, run: ActionWrapper): void {
           pendingColumns,
           'nothing to forget',
         );
-        const problem = `${failures.length} of ${leaving.length} uploads are not forgotten`;
-        return { result, failure: combineFailures(leaving.length, problem, failures) };
+        const problem = `${failures.length} of ${selected.length} uploads are not forgotten`;
+        return { result, failure: combineFailures(selected.length, problem, failures) };
       }),
     );
 }
 
 /** Creates the orphan record of an asset that remains on the service, for `uploads gc`. */
-const orphanOf = ({ asset_uid, path, begun_at }: PendingUpload): Orphan => ({
+const toOrphan = ({ asset_uid, path, begun_at }: PendingUpload): Orphan => ({
   ...{ assetUid: asset_uid ?? '', path, name: path.split('/').at(-1) ?? path },
   at: begun_at ?? new Date(0).toISOString(),
   isGuessed: false,
 });
 
 /** Runs `work` while holding the upload's lock: another process that is uploading it would write the entry again. */
-async function whileOurs(
+async function withUploadLock(
   journal: UploadJournal,
   id: string,
   work: () => Promise<void>,

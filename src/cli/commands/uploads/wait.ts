@@ -10,7 +10,7 @@ import { WaitDisplay } from '../../progress/wait-display.ts';
 import { parseDuration } from '../../settings/units.ts';
 import { type ActionWrapper, addExamples } from '../command.ts';
 
-type Waited = { asset_uid: string; path: string; status: string; error: string | null };
+type WaitRow = { asset_uid: string; path: string; status: string; error: string | null };
 
 export function wait(command: Command, run: ActionWrapper): void {
   addExamples(command, 'mediactl uploads wait', 'mediactl uploads wait --timeout 2h --jsonl');
@@ -29,10 +29,10 @@ export function wait(command: Command, run: ActionWrapper): void {
         if (!receipts) return listBy(() => '', [], columns, nothingThere);
         const pending = receipts.pending(api.transport.baseUrl.origin, workspace);
         const paths = new Map(pending.map(({ assetUid, path }) => [assetUid, path]));
-        const waited: Waited[] = [];
+        const waited: WaitRow[] = [];
         const failures: MediactlError[] = [];
         const noted: Promise<void>[] = [];
-        let unkept: MediactlError | undefined;
+        let receiptError: MediactlError | undefined;
         const display = await WaitDisplay.open(context.terminal, context.clock, paths.size);
         const observed = api.withObserver({
           lane: 'bulk',
@@ -49,7 +49,7 @@ export function wait(command: Command, run: ActionWrapper): void {
               const error = found instanceof MediactlError ? found : undefined;
               noted.push(
                 recordProcessingResult(receipts, uid, found).catch((error) => {
-                  unkept ??= error;
+                  receiptError ??= error;
                 }),
               );
               if (error) failures.push(error.withSubject(path));
@@ -65,14 +65,17 @@ export function wait(command: Command, run: ActionWrapper): void {
         await Promise.all(noted);
         const result = listBy(({ asset_uid }) => asset_uid, waited, columns, nothingThere);
         const problem = `${failures.length} of ${waited.length} assets are not ready`;
-        return { result, failure: unkept ?? combineFailures(waited.length, problem, failures) };
+        return {
+          result,
+          failure: receiptError ?? combineFailures(waited.length, problem, failures),
+        };
       }),
     );
 }
 
 const nothingThere = 'nothing to wait for';
 
-const columns: Column<Waited>[] = [
+const columns: Column<WaitRow>[] = [
   { header: 'ASSET', value: ({ asset_uid }) => asset_uid, uid: 'asset' },
   { header: 'PATH', value: ({ path }) => escapeControls(path), minWidth: 18, isFirst: true },
   { header: 'STATUS', value: ({ status }) => status, noTruncate: true },

@@ -10,13 +10,22 @@ import type { Context } from '../../context.ts';
 import { type ListResult, noResult } from '../../output/result.ts';
 import { createRunProgress } from '../../progress/run-progress.ts';
 import { parseCount, parseDuration } from '../../settings/units.ts';
-import { lineOf, recordOf, type UploadRecord, uploadColumns } from '../../uploading/record.ts';
-import { Summary } from '../../uploading/summary.ts';
-import { countOf, rateLimitOf, uploadOptions } from '../../uploading/upload-options.ts';
+import { RunSummary } from '../../uploading/run-summary.ts';
+import {
+  parseLimitRate,
+  parseOptionalCount,
+  parseUploadOptions,
+} from '../../uploading/upload-options.ts';
+import {
+  formatLine,
+  toUploadRecord,
+  type UploadRecord,
+  uploadColumns,
+} from '../../uploading/upload-record.ts';
 import { addExamples, type CommandDefinition, collect } from '../command.ts';
 import { queueFlag, resolveQueue } from '../queue/queue.ts';
 
-const leastLeaseMs = 1_000;
+const minLeaseMs = 1_000;
 
 export const worker: CommandDefinition = (command, run) => {
   addExamples(
@@ -56,37 +65,38 @@ export const worker: CommandDefinition = (command, run) => {
         const { address } = resolveQueue(context, flags.queue);
         const options = {
           concurrency: parseCount('--concurrency', flags.concurrency, 1),
-          leaseMs: leaseOf(flags.lease),
+          leaseMs: parseLease(flags.lease),
           maxStalls: parseCount('--max-stalls', flags.maxStalls, 0),
-          marks: flags.mark ?? false,
+          hasMarker: flags.mark ?? false,
           name: flags.name ?? `${hostname()}:${host.processes.pid}`,
-          idleTimeoutMs: uploadOptions(context, {}).idleTimeoutMs,
+          idleTimeoutMs: parseUploadOptions(context, {}).idleTimeoutMs,
         };
-        const rateLimit = rateLimitOf(flags.limitRate);
-        const reserve = countOf('--reserve', flags.reserve, 0);
-        const given = flags.root.length > 0 ? flags.root : ['.'];
-        const roots = await Roots.open(given, host.cwd, options.name);
+        const rateLimit = parseLimitRate(flags.limitRate);
+        const reserve = parseOptionalCount('--reserve', flags.reserve, 0);
+        const typedRoots = flags.root.length > 0 ? flags.root : ['.'];
+        const roots = await Roots.open(typedRoots, host.cwd, options.name);
         const { baseUrl, profile } = await context.account();
         if (context.isDryRun(`upload what is queued in ${address.label} to ${baseUrl.origin}`))
           return noResult;
         const api = await context.api();
         await assertKeyAccepted(api);
         api.transport.setReserve(reserve);
-        const fleet = await context.openQueue(address, 'work').catch((error) => {
+        const client = await context.openQueue(address, 'work').catch((error) => {
           if (!signal.aborted) throw error;
           return undefined; // stopped before its store was up
         });
-        if (!fleet) return noResult;
+        if (!client) return noResult;
         const receipts = await context.receipts().catch((error: Error) => {
           terminal.warn(`${error.message}: after a failover of the queue, files may be sent twice`);
           return undefined;
         });
-        if (fleet.health.doubt) terminal.warn(`${address.label}: ${fleet.health.doubt}`);
+        if (client.storeInfo.durabilityWarning)
+          terminal.warn(`${address.label}: ${client.storeInfo.durabilityWarning}`);
         const mode = terminal.canAnimate ? 'bar' : 'none';
         const progress = await createRunProgress(mode, terminal, clock, () => api.transport.budget);
         const media = (await context.mediaApi()).transport;
-        const work = new WorkerRun(
-          fleet,
+        const workerRun = new WorkerRun(
+          client,
           options,
           {
             ...{ api, profile, roots, receipts, signal },
@@ -100,35 +110,35 @@ export const worker: CommandDefinition = (command, run) => {
           (record) => terminal.redactor.redactRecord(record),
         );
         terminal.info(
-          `${options.name} uploads from ${address.label} (${fleet.health.server}) to ${baseUrl.origin}; it reads below ${roots.label}`,
+          `${options.name} uploads from ${address.label} (${client.storeInfo.server}) to ${baseUrl.origin}; it reads below ${roots.label}`,
         );
         return {
-          result: shown(context, work, () => progress.close()),
-          failure: () => work.failure,
+          result: displayRun(context, workerRun, () => progress.close()),
+          failure: () => workerRun.failure,
         };
       }),
     );
 };
 
 /** Prints the outcome of each file as it happens, and a summary at the end. */
-function shown(context: Context, work: WorkerRun, close: () => void): ListResult {
+function displayRun(context: Context, work: WorkerRun, close: () => void): ListResult {
   const { clock, terminal } = context;
-  const summary = new Summary(clock.now());
+  const summary = new RunSummary(clock.now());
   const pages = async function* (): AsyncGenerator<UploadRecord[]> {
     try {
       for await (const some of work.outcomes()) {
         for (const outcome of some) summary.count(outcome);
-        const records = some.map((outcome) => recordOf(context, outcome));
+        const records = some.map((outcome) => toUploadRecord(context, outcome));
         // No table on a terminal: it would appear only after the worker has stopped.
         if (!context.isHumanOutput) yield records;
-        else for (const record of records) terminal.info(lineOf(record));
+        else for (const record of records) terminal.info(formatLine(record));
       }
     } finally {
       close();
     }
-    const back = work.handedBack;
-    if (back > 0) terminal.info(`${pluralize(back, 'file')} handed back to the queue`);
-    terminal.info(summary.line(clock.now(), 0, false, 'nothing was uploaded'));
+    const requeued = work.requeuedFiles;
+    if (requeued > 0) terminal.info(`${pluralize(requeued, 'file')} handed back to the queue`);
+    terminal.info(summary.format(clock.now(), 0, false, 'nothing was uploaded'));
   };
   return {
     ...{ kind: 'list', pages: pages(), columns: uploadColumns, empty: '', isLive: true },
@@ -147,8 +157,8 @@ async function assertKeyAccepted(api: Api): Promise<void> {
     });
 }
 
-function leaseOf(typed: string): number {
+function parseLease(typed: string): number {
   const leaseMs = parseDuration('--lease', typed);
-  if (leaseMs >= leastLeaseMs) return leaseMs;
+  if (leaseMs >= minLeaseMs) return leaseMs;
   throw usageError(`--lease does not accept '${typed}'`, 'a second at least, such as 30s');
 }

@@ -9,48 +9,48 @@ import { openUpload } from '../upload/session/upload-file.ts';
 import type { UploadDeps, Uploaded, UploadJob } from '../upload/session/upload-job.ts';
 import { fileChanged, type UploadSource } from '../upload/sources/source.ts';
 import type { Lease } from './lease.ts';
-import { markOf, removeMarked } from './marked.ts';
-import { keepHere, type OwnReceipts, uploadedHere } from './own-receipts.ts';
-import type { OpenAddress, Roots } from './roots.ts';
-import { SharedJournal } from './shared-journal.ts';
-import type { Claim, Store } from './store.ts';
+import { findLocalUpload, type LocalReceipts, saveLocalReceipt } from './local-receipts.ts';
+import { QueueJournal } from './queue-journal.ts';
+import type { OpenUrl, Roots } from './roots.ts';
 import type { UploadTask } from './task.ts';
+import { deleteByMarker, uploadMarkerOf } from './upload-marker.ts';
+import type { Claim, UploadStore } from './upload-store.ts';
 
 /** Dependencies that all attempts of a worker share. */
-export type WorkTools = Pick<UploadDeps, 'api' | 'throttle' | 'profile' | 'onEvent'> & {
+export type AttemptDeps = Pick<UploadDeps, 'api' | 'throttle' | 'profile' | 'onEvent'> & {
   roots: Roots;
-  openAddress: OpenAddress;
+  openAddress: OpenUrl;
   /** Receipts of this machine; undefined if they cannot be written. */
-  receipts: OwnReceipts | undefined;
+  receipts: LocalReceipts | undefined;
   signal: AbortSignal;
 };
 
-export type AttemptOptions = {
+export type UploadAttemptOptions = {
   /** Milliseconds. */
   idleTimeoutMs: number;
   /** Add a marker to the assets' descriptions, and delete orphans by it. */
-  marks: boolean;
+  hasMarker: boolean;
   /** An earlier attempt was started, even if the store has lost its state. */
-  isRepeated: boolean;
+  isRetry: boolean;
   /** Milliseconds since the epoch. */
   queuedAt: number;
 };
 
-export type Attempted = { uploaded: Uploaded; requests: number; removed: string[] };
+export type AttemptResult = { uploaded: Uploaded; requests: number; removed: string[] };
 
 /**
  * Uploads one file of the queue. Its journal entry is in the store, so that another worker can resume. Sends
  * nothing after the lease is lost.
  */
-export async function attempt(
+export async function attemptUpload(
   id: string,
   task: UploadTask,
-  { claim, lease, store, label }: { claim: Claim; lease: Lease; store: Store; label: string },
-  options: AttemptOptions,
-  tools: WorkTools,
-): Promise<Attempted> {
+  { claim, lease, store, label }: { claim: Claim; lease: Lease; store: UploadStore; label: string },
+  options: UploadAttemptOptions,
+  tools: AttemptDeps,
+): Promise<AttemptResult> {
   assertService(task, tools.api);
-  const mark = options.marks ? markOf(id, options.queuedAt) : undefined;
+  const marker = options.hasMarker ? uploadMarkerOf(id, options.queuedAt) : undefined;
   let requests = 0;
   const removed: string[] = [];
   const api = tools.api.withObserver({
@@ -61,20 +61,20 @@ export async function attempt(
       requests++;
     },
   });
-  const journal = new SharedJournal(store, claim, lease, label);
+  const journal = new QueueJournal(store, claim, lease, label);
   // No events after the lease is lost: another worker reports the file.
   const onEvent: OnUploadEvent = (event) => {
     if (!lease.signal.aborted) tools.onEvent(event);
   };
-  const lostBefore = async () => {
-    if (mark === undefined) return undefined;
-    const { removed: deleted, left } = await removeMarked(api, mark);
+  const deleteOrphans = async () => {
+    if (marker === undefined) return undefined;
+    const { removed: deleted, left } = await deleteByMarker(api, marker);
     removed.push(...deleted);
     return { assets: left, isComplete: true };
   };
   let file: UploadSource | undefined;
   const upload = await openUpload(
-    jobOf(id, task, mark),
+    toUploadJob(id, task, marker),
     {
       ...{ chunkBytes: task.chunkBytes, idleTimeoutMs: options.idleTimeoutMs, same: 'upload' },
       ...{ again: false, onExpired: task.onExpired, requireChecksum: task.requireChecksum },
@@ -86,15 +86,15 @@ export async function attempt(
       openSource: async () => {
         const source = await tools.roots.open(task.source, tools.openAddress);
         file = source;
-        const change = changeSince(task, source);
-        if (!change) return held(source, lease);
+        const change = describeQueueChange(task, source);
+        if (!change) return leaseGuarded(source, lease);
         await source.close();
         throw fileChanged(task.path, change, 'it was queued').with({
           hint: 'once it no longer changes, queue it again',
         });
       },
       findOrphans: async (lost) => {
-        const marked = await lostBefore();
+        const marked = await deleteOrphans();
         return (
           marked ??
           ((await findOrphans(api, journal, () => false, [lost])).get(lost) as OrphanCandidates)
@@ -102,22 +102,23 @@ export async function attempt(
       },
       // A match by name may be another worker's asset: create a new one.
       confirmNewAsset: async (refusal) => {
-        if (options.marks || !isNewAssetSafe(refusal)) throw refusal;
+        if (options.hasMarker || !isNewAssetSafe(refusal)) throw refusal;
       },
     },
   );
   try {
     const { receipts } = tools;
-    const isUnknown = claim.page === undefined;
-    const before = file && receipts && isUnknown && (await uploadedHere(task, file, receipts, api));
-    if (before) return { uploaded: before, requests, removed };
+    const hasNoEntry = claim.journalEntry === undefined;
+    const existing =
+      file && receipts && hasNoEntry && (await findLocalUpload(task, file, receipts, api));
+    if (existing) return { uploaded: existing, requests, removed };
     // The store may have lost its newest writes, and with them the journal entry of an earlier attempt.
-    if (options.isRepeated && isUnknown) refuseLeft(task, await lostBefore());
+    if (options.isRetry && hasNoEntry) assertNoOrphans(task, await deleteOrphans());
     const { uploaded, persisted } = await upload.run();
     await persisted;
     if (file && receipts)
-      await keepHere(task, file, uploaded, receipts, api.transport.clock.now()).catch(
-        ({ message }: Error) => onEvent({ path: task.path, ...receiptLost(message) }),
+      await saveLocalReceipt(task, file, uploaded, receipts, api.transport.clock.now()).catch(
+        ({ message }: Error) => onEvent({ path: task.path, ...receiptNotice(message) }),
       );
     return { uploaded, requests, removed };
   } finally {
@@ -125,15 +126,15 @@ export async function attempt(
   }
 }
 
-const receiptLost = (why: string) =>
+const receiptNotice = (why: string) =>
   ({ event: 'notice', message: `the receipt cannot be kept: ${why}` }) as const;
 
-const jobOf = (id: string, task: UploadTask, mark: string | undefined): UploadJob => {
+const toUploadJob = (id: string, task: UploadTask, marker: string | undefined): UploadJob => {
   const { description, path, workspace, folder, filename, name, contentType, tags } = task;
-  const words = [description, mark].filter(Boolean).join(' ');
+  const markedDescription = [description, marker].filter(Boolean).join(' ');
   return {
     ...{ id, path, label: path, workspace, folder, filename, name, contentType, tags },
-    description: words || undefined,
+    description: markedDescription || undefined,
   };
 };
 
@@ -149,18 +150,18 @@ function assertService({ service }: UploadTask, { transport }: Api): void {
 }
 
 /** Describes how a file has changed since it was queued; undefined if it has not. */
-function changeSince(
+function describeQueueChange(
   { sizeBytes, fileVersion }: UploadTask,
   { identity }: UploadSource,
 ): string | undefined {
   if (sizeBytes !== identity.sizeBytes)
     return `its size went from ${sizeBytes} to ${identity.sizeBytes} bytes`;
-  const isSame = sameVersion(fileVersion, versionOf(identity));
+  const isSame = isSameFileVersion(fileVersion, versionOf(identity));
   return isSame ? undefined : 'it was written to';
 }
 
 /** Compares versions (mtimes), at the lower precision of the two: file servers store milliseconds, or whole seconds. */
-function sameVersion(queued: string, now: string): boolean {
+function isSameFileVersion(queued: string, now: string): boolean {
   const versions = [queued, now];
   const end = versions.some((version) => version.endsWith('000000000')) ? -9 : -6;
   const areTimes = versions.every((version) => /^\d{10,}$/.test(version));
@@ -168,7 +169,7 @@ function sameVersion(queued: string, now: string): boolean {
 }
 
 /** Wraps a source so that it stops reading when the lease is lost. */
-const held = (source: UploadSource, lease: Lease): UploadSource => ({
+const leaseGuarded = (source: UploadSource, lease: Lease): UploadSource => ({
   path: source.path,
   realPath: source.realPath,
   get identity() {
@@ -188,7 +189,10 @@ const held = (source: UploadSource, lease: Lease): UploadSource => ({
 });
 
 /** Fails if an earlier attempt has created an asset. @throws MediactlError `creation_unknown` (2) */
-function refuseLeft({ path }: UploadTask, found: { assets: { uid: string }[] } | undefined): void {
+function assertNoOrphans(
+  { path }: UploadTask,
+  found: { assets: { uid: string }[] } | undefined,
+): void {
   const [first] = found?.assets ?? [];
   if (first)
     throw new MediactlError(`an earlier attempt at ${path} made asset ${first.uid}`, {

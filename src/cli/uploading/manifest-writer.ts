@@ -1,9 +1,9 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { exitCodes, MediactlError } from '../../client/errors.ts';
-import type { UploadRecord } from './record.ts';
+import type { UploadRecord } from './upload-record.ts';
 
 /** Writes the file of --manifest-out: the outcome of each file as a JSON line, as it happens. */
-export class ManifestOut {
+export class ManifestWriter {
   readonly #path: string | undefined;
   #handle: FileHandle | undefined;
   #failure: MediactlError | undefined;
@@ -25,7 +25,7 @@ export class ManifestOut {
         records.map((record) => `${JSON.stringify(record)}\n`).join(''),
       );
     } catch (error) {
-      this.#failure = notWritten(this.#path, error as Error);
+      this.#failure = manifestOutError(this.#path, error as Error);
     }
   }
 
@@ -34,7 +34,7 @@ export class ManifestOut {
   }
 }
 
-const notWritten = (path: string, underlying: Error) =>
+const manifestOutError = (path: string, underlying: Error) =>
   new MediactlError(`${path} is not whole`, {
     code: 'manifest_out',
     exitCode: exitCodes.unclassified,

@@ -1,50 +1,67 @@
 import { setMaxListeners } from 'node:events';
 import type { Queue, QueueEvents, Worker } from 'bullmq';
 import type { Pool, PoolClient } from 'pg';
-import type { Fleet, FleetTools } from './fleet.ts';
-import { Guard } from './guard.ts';
-import { begun, closeMs, connectMs, ended, type Opened } from './opened.ts';
-import { atMost, heeding, isOutage, Outages, waitingStore } from './patience.ts';
+import {
+  ConnectionMonitor,
+  createRetryingStore,
+  isOutage,
+  raceAbort,
+  waitAtMost,
+} from './connection-monitor.ts';
+import {
+  closeAll,
+  closeTimeoutMs,
+  connectTimeoutMs,
+  type ManagedConnection,
+  startManaged,
+} from './managed-connection.ts';
 import type { QueueAddress } from './queue-address.ts';
-import { postgresStore, postgresTables } from './store.ts';
-import { openFailure } from './store-errors.ts';
+import type { QueueClient, QueueClientDeps } from './queue-client.ts';
+import { classifyOpenError } from './store-errors.ts';
+import { StoreGuard } from './store-guard.ts';
 import type { TaskResult, UploadTask } from './task.ts';
+import { createPostgresStore, createTablesSql } from './upload-store.ts';
 
 /** Pool size. PostgreSQL allows 100 connections in all by default; two may listen permanently, the others run short queries. */
-const connections = 6;
+const maxConnections = 6;
 
 /** Sets the engine's schema, which its queries do not name. */
-const setPath = 'set search_path to bullmq';
+const setSearchPathSql = 'set search_path to bullmq';
 
-export async function onPostgres(address: QueueAddress, tools: FleetTools): Promise<Fleet> {
-  const { clock } = tools;
+export async function openPostgresClient(
+  address: QueueAddress,
+  deps: QueueClientDeps,
+): Promise<QueueClient> {
+  const { clock } = deps;
   const engine = await import('./engine.lazy.ts');
   const { name, href } = address;
-  let isPathToSet = false;
-  const pool = new engine.WaitingPool({
+  let needsSearchPath = false;
+  const pool = new engine.RetryingPool({
     // pg treats the older modes as verify-full, with a long warning.
     connectionString: href.includes('uselibpqcompat=')
       ? href
       : href.replace(/\bsslmode=(?:prefer|require|verify-ca)\b/, 'sslmode=verify-full'),
-    connectionTimeoutMillis: connectMs,
+    connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,
-    max: connections,
+    max: maxConnections,
     // Not as a connection option, which a pooler would reject.
-    onConnect: async (client) => void (isPathToSet && (await client.query(setPath))),
+    onConnect: async (client) => void (needsSearchPath && (await client.query(setSearchPathSql))),
     Client: engine.QuietClient,
   });
   const closing = new AbortController();
-  const signal = AbortSignal.any([tools.signal, closing.signal]);
-  const probe = () => pool.probe((client) => tryWrite(client, name));
-  const outages = new Outages(probe, {
+  const signal = AbortSignal.any([deps.signal, closing.signal]);
+  const probe = () => pool.probe((client) => checkWriteAccess(client, name));
+  const monitor = new ConnectionMonitor(probe, {
     ...{ clock, signal },
-    onAway: (cause) => {
-      tools.onAway(cause);
-      if (cause === undefined) guard.returned(startOf(pool));
+    onConnectionChange: (cause) => {
+      deps.onConnectionChange(cause);
+      if (cause === undefined) guard.notifyReconnected(serverStartTime(pool));
     },
   });
-  const guard = new Guard(address, outages, tools);
-  const wait = guard.classified((ask) => heeding(outages.waitOut(ask), { clock, signal }));
+  const guard = new StoreGuard(address, monitor, deps);
+  const retry = guard.withErrorClassification((ask) =>
+    raceAbort(monitor.retryUntilUp(ask), { clock, signal }),
+  );
   setMaxListeners(0, signal); // one listener per request
   pool.setMaxListeners(0); // one listener per started part of the engine
   // An idle connection was dropped: a query starts the retries.
@@ -59,41 +76,43 @@ export async function onPostgres(address: QueueAddress, tools: FleetTools): Prom
       const { role, path, pid } = rows[0];
       [guard.role, server] = [role, rows[0].server];
       if (!/^"?bullmq"?(?:,|$)/.test(path)) {
-        if ((client as { processID?: number }).processID !== pid) await assertSession(client, pool);
-        await client.query(setPath);
-        isPathToSet = true;
+        if ((client as { processID?: number }).processID !== pid)
+          await assertSessionPersists(client, pool);
+        await client.query(setSearchPathSql);
+        needsSearchPath = true;
       }
-      await makeTables(client, engine);
-      if (tools.writes)
-        await tryWrite(client, name).catch((error) => {
+      await createTables(client, engine);
+      if (deps.checksWriteAccess)
+        await checkWriteAccess(client, name).catch((error) => {
           if (!isOutage(error)) throw error; // an outage: retried later
         });
     } finally {
       client.release();
     }
-    pool.waitOut = (connect) => outages.waitOut(connect);
+    pool.retryConnect = (connect) => monitor.retryUntilUp(connect);
     const backend = engine.createPostgresBackend;
     const connection = pool as never;
-    const opened = new Set<Opened>();
-    const begin = <T extends Opened>(make: () => T) => begun(make, opened, wait, guard.onError);
-    guard.returned(startOf(pool));
-    const queue = await begin(
+    const parts = new Set<ManagedConnection>();
+    const start = <T extends ManagedConnection>(make: () => T) =>
+      startManaged(make, parts, retry, guard.onError);
+    guard.notifyReconnected(serverStartTime(pool));
+    const queue = await start(
       () => new engine.Queue<UploadTask, TaskResult>(name, { connection }, backend as never),
     );
     return {
       address,
-      health: { server: `postgresql ${server}`, doubt: undefined },
-      store: waitingStore(postgresStore(pool, name), wait),
-      patiently: wait,
-      get isAway() {
-        return outages.isOne;
+      storeInfo: { server: `postgresql ${server}`, durabilityWarning: undefined },
+      store: createRetryingStore(createPostgresStore(pool, name), retry),
+      withRetry: retry,
+      get isDisconnected() {
+        return monitor.isDown;
       },
-      refused: guard.refused.signal,
-      trial: () => guard.classified((ask) => ask())(probe),
-      onReturn: guard.onReturn,
+      fatalSignal: guard.fatal.signal,
+      checkWriteAccess: () => guard.withErrorClassification((ask) => ask())(probe),
+      onReconnect: guard.onReconnect,
       queue: queue as unknown as Queue<UploadTask, TaskResult>,
       worker: (perform, options) =>
-        begin(
+        start(
           () =>
             new engine.Worker(
               name,
@@ -103,7 +122,7 @@ export async function onPostgres(address: QueueAddress, tools: FleetTools): Prom
             ) as unknown as Worker<UploadTask, TaskResult>,
         ),
       events: () =>
-        begin(
+        start(
           () =>
             new engine.QueueEvents(
               name,
@@ -111,17 +130,17 @@ export async function onPostgres(address: QueueAddress, tools: FleetTools): Prom
               backend as never,
             ) as unknown as QueueEvents,
         ),
-      handedBack: () => new engine.WaitingError(),
-      unrecoverable: (message) => new engine.UnrecoverableError(message),
+      requeueSignal: () => new engine.WaitingError(),
+      permanentFailure: (message) => new engine.UnrecoverableError(message),
       close: async () => {
         closing.abort();
-        await ended(opened, clock);
-        await atMost(closeMs, clock, pool.end());
+        await closeAll(parts, clock);
+        await waitAtMost(closeTimeoutMs, clock, pool.end());
       },
     };
   } catch (error) {
     await pool.end().catch(() => {}); // the first error matters more
-    throw openFailure(address, error, guard.role);
+    throw classifyOpenError(address, error, guard.role);
   }
 }
 
@@ -130,11 +149,11 @@ export async function onPostgres(address: QueueAddress, tools: FleetTools): Prom
  * the tables need not own them. The lock is not a transaction's: a transaction would still see its snapshot from
  * before the lock, and create the tables twice.
  */
-async function makeTables(
+async function createTables(
   client: PoolClient,
   engine: typeof import('./engine.lazy.ts'),
 ): Promise<void> {
-  const look = async () => ({
+  const findSchemas = async () => ({
     hasEngine: await engine.assertSchemaCompatibility(client, 'bullmq').then(
       (version) => version >= engine.LATEST_SCHEMA_VERSION,
       (error) => {
@@ -146,20 +165,20 @@ async function makeTables(
       (await client.query("select to_regclass('mediactl.uploads') as uploads")).rows[0].uploads !==
       null,
   });
-  const first = await look();
+  const first = await findSchemas();
   if (first.hasEngine && first.hasUploads) return;
   await client.query("select pg_advisory_lock(hashtext('mediactl'))");
   try {
-    const { hasEngine, hasUploads } = await look();
+    const { hasEngine, hasUploads } = await findSchemas();
     if (!hasEngine) await engine.runMigrations(client);
-    if (!hasUploads) await client.query(postgresTables);
+    if (!hasUploads) await client.query(createTablesSql);
   } finally {
     await client.query("select pg_advisory_unlock(hashtext('mediactl'))").catch(() => {}); // also released with its connection
   }
 }
 
 /** Returns the server's start time, which identifies the server process, to detect a failover or restart. */
-const startOf = async (pool: Pool): Promise<string> =>
+const serverStartTime = async (pool: Pool): Promise<string> =>
   (await pool.query('select pg_postmaster_start_time()::text as start')).rows[0].start;
 
 /**
@@ -167,7 +186,7 @@ const startOf = async (pool: Pool): Promise<string> =>
  *
  * @throws the error that a missing schema would cause later
  */
-async function assertSession(client: PoolClient, pool: Pool): Promise<void> {
+async function assertSessionPersists(client: PoolClient, pool: Pool): Promise<void> {
   await client.query("set mediactl.trial to 'one'");
   const other = await pool.connect();
   await other.query("set mediactl.trial to 'other'").finally(() => other.release(true));
@@ -178,7 +197,7 @@ async function assertSession(client: PoolClient, pool: Pool): Promise<void> {
 }
 
 /** Checks write access with the statements of a worker, in one transaction. Permissions are checked even if no row matches. */
-const tryWrite = (client: PoolClient, queue: string) =>
+const checkWriteAccess = (client: PoolClient, queue: string) =>
   client.query(
     ['mediactl.uploads', 'bullmq.job', 'bullmq.event', 'bullmq.meta']
       .map(

@@ -29,13 +29,13 @@ export type UploadRecord = {
   error: ErrorRecord | null;
 };
 
-type Facts = Omit<
+type UploadFacts = Omit<
   UploadRecord,
   'outcome' | 'queue_id' | 'requests' | 'duration_ms' | 'status' | 'error'
 >;
 
 /** Converts an outcome. Redacts the error, since the service's text may contain secrets; paths are not redacted. */
-export function recordOf({ terminal }: Context, outcome: FileOutcome): UploadRecord {
+export function toUploadRecord({ terminal }: Context, outcome: FileOutcome): UploadRecord {
   const { job, uploaded, error, status, requests, durationMs } = outcome;
   const { path, ...facts } = uploaded
     ? uploadedRecord(job.path, uploaded)
@@ -52,7 +52,7 @@ export function recordOf({ terminal }: Context, outcome: FileOutcome): UploadRec
   };
 }
 
-const uploadedRecord = (path: string, uploaded: Uploaded): Facts => ({
+const uploadedRecord = (path: string, uploaded: Uploaded): UploadFacts => ({
   path,
   asset_uid: uploaded.assetUid,
   session_uid: uploaded.sessionUid,
@@ -65,7 +65,7 @@ const uploadedRecord = (path: string, uploaded: Uploaded): Facts => ({
 });
 
 /** Converts a failure. Some errors name the asset that they leave behind. */
-function notUploadedRecord(path: string, error: MediactlError | undefined): Facts {
+function notUploadedRecord(path: string, error: MediactlError | undefined): UploadFacts {
   return {
     path,
     asset_uid: asText(asObject(error?.explanation.details).asset_uid) ?? null,
@@ -79,17 +79,19 @@ function notUploadedRecord(path: string, error: MediactlError | undefined): Fact
   };
 }
 
-const before: Partial<Record<UploadOutcome, string>> = {
+const outcomeTexts: Partial<Record<UploadOutcome, string>> = {
   there: 'there already',
   elsewhere: 'being uploaded by another run',
 };
 
-const result = ({ outcome, error, verified, status, queue_id, name }: UploadRecord) => {
+const formatResult = ({ outcome, error, verified, status, queue_id, name }: UploadRecord) => {
   if (outcome === 'queued') return `queued as ${queue_id}`;
   if (error) return `${outcome === 'left' ? 'left' : 'failed'}: ${escapeControls(error.message)}`;
   const check = outcome === 'elsewhere' ? undefined : verified ? 'verified' : 'unverified';
   const skipped = `skipped: the same content is there as ${displayText(name)}`;
-  return [outcome === 'same' ? skipped : before[outcome], status, check].filter(Boolean).join(', ');
+  return [outcome === 'same' ? skipped : outcomeTexts[outcome], status, check]
+    .filter(Boolean)
+    .join(', ');
 };
 
 export const uploadColumns: Column<UploadRecord>[] = [
@@ -107,15 +109,15 @@ export const uploadColumns: Column<UploadRecord>[] = [
     minWidth: 9,
     dropPriority: 2,
   },
-  { header: 'RESULT', value: result, minWidth: 18 },
+  { header: 'RESULT', value: formatResult, minWidth: 18 },
 ];
 
 /** Formats a file as one line for the terminal. */
-export const lineOf = (record: UploadRecord) =>
+export const formatLine = (record: UploadRecord) =>
   [
     escapeControls(record.path),
     record.size_bytes === null ? '' : formatBytes(record.size_bytes),
-    result(record),
+    formatResult(record),
     displayText(record.asset_uid),
   ]
     .filter(Boolean)

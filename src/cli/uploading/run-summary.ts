@@ -6,7 +6,7 @@ import { labelOf } from '../../client/upload/session/upload-job.ts';
 import { formatBytes, formatCount, formatDuration } from '../../contract/figures.ts';
 
 /** Counts the outcomes of a run, and formats its summary and final error. */
-export class Summary {
+export class RunSummary {
   readonly #counts: Record<UploadOutcome, number> = {
     ...{ uploaded: 0, there: 0, same: 0, elsewhere: 0, queued: 0, left: 0, failed: 0 },
   };
@@ -57,12 +57,12 @@ export class Summary {
   }
 
   /** True if other runs are still sending some of the files. */
-  get hasOthers(): boolean {
+  get isSharedWithOtherRun(): boolean {
     return this.#counts.elsewhere > 0;
   }
 
   /** Explains why a single file was not sent, and how to send it; undefined if it was sent. */
-  get skipped(): string | undefined {
+  get skippedReason(): string | undefined {
     const { uploaded, job } = this.#last ?? {};
     if (!uploaded || !job || uploaded.how === 'uploaded') return undefined;
     const name = labelOf(job);
@@ -72,7 +72,7 @@ export class Summary {
   }
 
   /** Formats the summary: "437 uploaded, 12 there already; 1.2 GiB in 3:20". @param nothing text if there were no files */
-  line(now: number, left: number, isWaited: boolean, nothing = 'nothing to upload'): string {
+  format(now: number, left: number, isWaited: boolean, nothing = 'nothing to upload'): string {
     const { uploaded, there, same, elsewhere, queued, left: stopped, failed } = this.#counts;
     const counts = [
       [uploaded, isWaited ? 'uploaded and ready' : 'uploaded'],
@@ -86,16 +86,16 @@ export class Summary {
       [failed, 'failed'],
       [left + stopped, 'not finished'],
     ] as const;
-    const said = counts
+    const parts = counts
       .filter(([count]) => count > 0)
       .map(([count, what]) => `${formatCount(count)} ${what}`);
-    if (said.length === 0) return nothing;
+    if (parts.length === 0) return nothing;
     const doubt =
       this.#unverified > 0 ? ` (${formatCount(this.#unverified)} of them unverified)` : '';
     const seconds = (now - this.#startedAt) / 1000;
     const sent =
       queued > 0 ? '' : `; ${formatBytes(this.#bytesSent)} sent in ${formatDuration(seconds)}`;
-    return `${said.join(', ')}${doubt}${sent}`;
+    return `${parts.join(', ')}${doubt}${sent}`;
   }
 
   /** Returns the error to exit with. @param isOne there was only one file; its own error is enough */
@@ -106,9 +106,9 @@ export class Summary {
     const [stopped] = this.#stopped;
     if (isOne && (first ?? stopped)) return first ?? stopped;
     const isState = stopReason?.exitCode === exitCodes.state;
-    const all = remaining + this.#counts.left + (isState ? this.#notUploaded : 0);
+    const unfinished = remaining + this.#counts.left + (isState ? this.#notUploaded : 0);
     const files = this.#files + remaining;
-    const uploaded = `${formatCount(files - all)} of ${formatCount(files)} files are uploaded`;
+    const uploaded = `${formatCount(files - unfinished)} of ${formatCount(files)} files are uploaded`;
     if (stopReason)
       return new MediactlError(
         isState ? `${stopReason.message}; ${uploaded}` : stopReason.message,
@@ -116,12 +116,15 @@ export class Summary {
           ...stopReason.explanation,
           hint: [
             stopReason.explanation.hint,
-            all > 0 &&
-              `${formatCount(all)} ${all === 1 ? 'file is' : 'files are'} left${isState ? '' : ': the same command continues'}`,
+            unfinished > 0 &&
+              `${formatCount(unfinished)} ${unfinished === 1 ? 'file is' : 'files are'} left${isState ? '' : ': the same command continues'}`,
           ]
             .filter(Boolean)
             .join('; '),
-          details: { files_left: all, failures: failures.map((failure) => failure.toJSON()) },
+          details: {
+            files_left: unfinished,
+            failures: failures.map((failure) => failure.toJSON()),
+          },
         },
       );
     if (!first) return undefined;
@@ -146,7 +149,7 @@ export class Summary {
 }
 
 /** Creates the error of a run that --until stopped; it does not count as a failure. */
-export const timeIsUp = (until: string) =>
+export const untilError = (until: string) =>
   new MediactlError(`stopped at ${until}`, {
     code: 'until',
     exitCode: exitCodes.rateLimited,

@@ -7,40 +7,43 @@ import type { UploadTask } from './task.ts';
 
 /* Receipts on the worker's own disk: prevent duplicate uploads if the store loses its newest writes. */
 
-export type OwnReceipts = Pick<Receipts, 'find' | 'save'>;
+export type LocalReceipts = Pick<Receipts, 'find' | 'save'>;
 
-const keyOf = ({ service, workspace, folder = '' }: UploadTask, { realPath }: UploadSource) => ({
+const localReceiptKeyOf = (
+  { service, workspace, folder = '' }: UploadTask,
+  { realPath }: UploadSource,
+) => ({
   ...{ service, workspace, folder, path: realPath },
 });
 
 /** Returns the upload of this file from the local receipts, if the file is unchanged and its asset still exists. */
-export async function uploadedHere(
+export async function findLocalUpload(
   task: UploadTask,
   source: UploadSource,
-  receipts: OwnReceipts,
+  receipts: LocalReceipts,
   { assets }: UploadDeps['api'],
 ): Promise<Uploaded | undefined> {
   if (task.again !== undefined) return undefined;
-  const receipt = receipts.find(keyOf(task, source));
+  const receipt = receipts.find(localReceiptKeyOf(task, source));
   const isSame = receipt?.name === (task.name ?? task.filename);
   if (!receipt || !isSame || !isUnchanged(receipt, source.identity)) return undefined;
-  const isThere = await assets.get(receipt.assetUid).then(
+  const exists = await assets.get(receipt.assetUid).then(
     () => true,
     ({ exitCode }) => exitCode !== exitCodes.notFound,
   );
-  return isThere ? toUploaded(receipt, 'there') : undefined;
+  return exists ? toUploaded(receipt, 'there') : undefined;
 }
 
 /** Writes a local receipt. Resolves when it is on disk. */
-export const keepHere = (
+export const saveLocalReceipt = (
   task: UploadTask,
   source: UploadSource,
   uploaded: Uploaded,
-  receipts: OwnReceipts,
+  receipts: LocalReceipts,
   now: number,
 ): Promise<void> =>
   receipts.save({
-    ...keyOf(task, source),
+    ...localReceiptKeyOf(task, source),
     ...uploaded,
     mtimeNs: versionOf(source.identity),
     reason: null,

@@ -10,17 +10,17 @@ import { createFolderPathResolver } from '../../library/folder-creation.ts';
 import { isRootPath, resolveFolderUid } from '../../library/folders.ts';
 import { createdFoldersOf } from '../../uploading/receipts.ts';
 
-type FolderChoice = {
+type TargetFolderOptions = {
   /** Uid or path. */
   top: string;
   /** Create missing folders, and mirror the directory tree. */
   create: boolean;
   /** The manifest has a folder for some file. */
-  isNamed: boolean;
+  hasManifestFolders: boolean;
 };
 
 /** Adds the hint to use --create-folders to a not-found error. */
-function orCreate(error: unknown): never {
+function addCreateHint(error: unknown): never {
   const isMissing = error instanceof MediactlError && error.exitCode === exitCodes.notFound;
   throw isMissing
     ? error.with({ hint: '--create-folders makes it; mediactl folders tree shows those there are' })
@@ -28,13 +28,15 @@ function orCreate(error: unknown): never {
 }
 
 /** Returns how to find or create the target folder of each file. @throws MediactlError `not_found` (3) */
-export async function foldersFor(
+export async function resolveTargetFolders(
   context: Context,
-  { top, create, isNamed }: FolderChoice,
+  { top, create, hasManifestFolders }: TargetFolderOptions,
   receipts: Receipts | undefined,
 ): Promise<FolderResolver> {
-  if (!create && !isNamed) {
-    const uid = isRootPath(top) ? undefined : await resolveFolderUid(context, top).catch(orCreate);
+  if (!create && !hasManifestFolders) {
+    const uid = isRootPath(top)
+      ? undefined
+      : await resolveFolderUid(context, top).catch(addCreateHint);
     return { find: () => uid, findOrCreate: async () => uid };
   }
   if (create && isUid(top))
@@ -44,13 +46,13 @@ export async function foldersFor(
     context,
     (workspace) => receipts && createdFoldersOf(receipts, origin, workspace),
   );
-  const pathOf = (file: UploadCandidate) => {
+  const targetPathOf = (file: UploadCandidate) => {
     const folder = file.about?.folder ?? top;
     return create ? `${folder}/${file.relativeDir}` : folder;
   };
   return {
     find: (file) => {
-      const path = pathOf(file);
+      const path = targetPathOf(file);
       const first = path.split('/')[0] ?? '';
       if (isUid(first)) return first.toLowerCase();
       const uid = byPath.find(path);
@@ -62,7 +64,7 @@ export async function foldersFor(
       return uid;
     },
     findOrCreate: async (file) => {
-      const path = pathOf(file);
+      const path = targetPathOf(file);
       const first = path.split('/')[0] ?? '';
       return isUid(first) ? first.toLowerCase() : byPath.make(path);
     },

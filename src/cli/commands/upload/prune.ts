@@ -32,7 +32,7 @@ import {
 } from '../confirm-many.ts';
 
 /** Checks the combination of options with --sync and --prune. @throws MediactlError exit 2 */
-export function assertSync(
+export function assertSyncOptions(
   given: readonly string[],
   flags: {
     sync?: boolean | undefined;
@@ -58,128 +58,132 @@ export function assertSync(
   if (flags.again) throw usageError('--sync and --again cannot be used together');
 }
 
-export const pruneLimit = (typed: string | undefined): WriteLimit =>
+export const parsePruneLimit = (typed: string | undefined): WriteLimit =>
   parseWriteLimit('--max-delete', typed);
 
-export type Pruning = {
+export type PruneOptions = {
   directory: string;
   top: string;
   workspace: string;
   limit: WriteLimit;
   /** Uids of assets whose files were moved inside the directory; they do not count as missing. */
-  renamed: Set<string>;
+  movedUids: Set<string>;
 };
 
-export type Gone = { assetUid: string; path: string; folder: string };
+export type PrunableAsset = { assetUid: string; path: string; folder: string };
 
 /** Assets for --prune to move to the trash, found by receipts without asking the service. */
-export type Prunable = {
-  gone: Gone[];
+export type PrunePlan = {
+  candidates: PrunableAsset[];
   /** Error if a disk may not be mounted; then --yes alone is not enough. */
-  doubt: MediactlError | undefined;
+  safetyError: MediactlError | undefined;
   /** Returns whether a folder is the pruned one or below it. */
-  isInside(folder: string | null): boolean;
+  isInPrunedFolder(folder: string | null): boolean;
 };
 
 /**
  * Finds assets to prune: uploaded by this machine from the directory to the folder, whose file is missing, or was
  * replaced by a newer version that is ready. Never includes assets of other machines.
  *
- * @param before id of the newest receipt when the run started: newer files do not count as existing, as they may
+ * @param startMark id of the newest receipt when the run started: newer files do not count as existing, as they may
  * be the only ones at the mount point of a missing disk
  * @param moved uids of assets whose receipts would get another path
  */
-export async function goneFiles(
+export async function planPrune(
   context: Context,
-  { directory, top, workspace, renamed }: Omit<Pruning, 'limit'>,
+  { directory, top, workspace, movedUids }: Omit<PruneOptions, 'limit'>,
   receipts: Receipts,
-  before: number,
+  startMark: number,
   moved: ReadonlySet<string> = new Set(),
-): Promise<Prunable> {
+): Promise<PrunePlan> {
   const api = await context.api();
   const service = api.transport.baseUrl.origin;
-  const folders = await foldersBelow(context, top);
-  const isInside = (folder: string | null) =>
+  const folders = await listSubfolderUids(context, top);
+  const isInPrunedFolder = (folder: string | null) =>
     folders === undefined || (folder !== null && folders.has(normalizeUid(folder)));
   const real = await realpath(directory);
   const missingNow: Receipt[] = [];
   /** Receipts of existing files, by content. */
   const copies = new Map<string, Receipt>();
-  const counts = new Map<string, Known>();
+  const counts = new Map<string, DirectoryCounts>();
   for (const receipt of receipts.listBelow(service, workspace, real)) {
-    if (!isInside(receipt.folder)) continue;
-    const isGone = !moved.has(receipt.assetUid) && !(await isThere(receipt.path));
+    if (!isInPrunedFolder(receipt.folder)) continue;
+    const isGone = !moved.has(receipt.assetUid) && !(await pathExists(receipt.path));
     if (isGone) missingNow.push(receipt);
-    else copies.set(contentOf(receipt), receipt);
-    const isMissing = isGone && !renamed.has(receipt.assetUid);
-    if (!isGone && receipt.id > before) continue;
+    else copies.set(contentKeyOf(receipt), receipt);
+    const isMissing = isGone && !movedUids.has(receipt.assetUid);
+    if (!isGone && receipt.id > startMark) continue;
     for (let at = dirname(receipt.path); at.length >= real.length; at = dirname(at)) {
       const { known = 0, missing = 0 } = counts.get(at) ?? {};
       counts.set(at, { known: known + 1, missing: missing + Number(isMissing) });
       if (at === real) break;
     }
   }
-  const gone: Gone[] = [];
+  const candidates: PrunableAsset[] = [];
   for (const receipt of missingNow) {
     // A renamed file: its old asset is pruned when the new one is ready.
-    const copy = copies.get(contentOf(receipt));
-    if (!copy || (await isReady(api, receipts, copy))) gone.push(receipt);
+    const copy = copies.get(contentKeyOf(receipt));
+    if (!copy || (await isReady(api, receipts, copy))) candidates.push(receipt);
   }
   for (const replaced of receipts.listReplacedBelow(service, workspace, real)) {
-    if (!isInside(replaced.folder)) continue;
+    if (!isInPrunedFolder(replaced.folder)) continue;
     const now = receipts.find({ ...replaced, service, workspace });
-    if (!now || (await isReady(api, receipts, now))) gone.push(replaced);
+    if (!now || (await isReady(api, receipts, now))) candidates.push(replaced);
   }
-  const shown = (path: string) => escapeControls(join(directory, relative(real, path)));
-  return { gone, doubt: await doubtOf(counts, gone.length, shown), isInside };
+  const displayPath = (path: string) => escapeControls(join(directory, relative(real, path)));
+  return {
+    candidates,
+    safetyError: await findSafetyError(counts, candidates.length, displayPath),
+    isInPrunedFolder,
+  };
 }
 
-const contentOf = ({ sizeBytes, blake3 }: Receipt) => `${sizeBytes} ${blake3}`;
+const contentKeyOf = ({ sizeBytes, blake3 }: Receipt) => `${sizeBytes} ${blake3}`;
 
 /** Number of uploaded files below a directory, and how many of them are missing. */
-type Known = { known: number; missing: number };
+type DirectoryCounts = { known: number; missing: number };
 
 /** Maximum number of missing files that never count as most of a directory. */
-const fewFiles = 10;
+const maxFewMissing = 10;
 
 /** Returns an error if most of many files are missing, or all files of a directory that still exists: a disk may not be mounted. */
-async function doubtOf(
-  counts: ReadonlyMap<string, Known>,
+async function findSafetyError(
+  counts: ReadonlyMap<string, DirectoryCounts>,
   count: number,
-  shown: (path: string) => string,
+  displayPath: (path: string) => string,
 ): Promise<MediactlError | undefined> {
   const found: string[] = [];
   for (const [path, { known, missing }] of [...counts].sort(([a], [b]) => (a < b ? -1 : 1))) {
     if (found.some((above) => path.startsWith(`${above}/`))) continue;
-    const areMost = missing > fewFiles && missing > known / 2;
-    if (areMost || (missing === known && (await isThere(path)))) found.push(path);
+    const areMost = missing > maxFewMissing && missing > known / 2;
+    if (areMost || (missing === known && (await pathExists(path)))) found.push(path);
   }
   const [first] = found;
   if (first === undefined) return undefined;
-  const { known, missing } = counts.get(first) as Known;
+  const { known, missing } = counts.get(first) as DirectoryCounts;
   const more = found.length > 1 ? `, and files of ${found.length - 1} more directories` : '';
   return usageError(
-    `${missing} of ${known} files that were uploaded from ${shown(first)} ${missing === 1 ? 'is' : 'are'} gone${more}`,
+    `${missing} of ${known} files that were uploaded from ${displayPath(first)} ${missing === 1 ? 'is' : 'are'} gone${more}`,
     `if they were deleted, run it again with --yes --max-delete ${count}`,
     'is a disk not mounted? nothing was moved to the trash',
   );
 }
 
 /** Splits assets by whether the service still has them in the folder. Moved assets are not pruned. */
-export async function stillInside(
+export async function splitByLocation(
   context: Context,
-  { gone, isInside }: Prunable,
-): Promise<{ inside: Gone[]; elsewhere: Gone[] }> {
+  { candidates, isInPrunedFolder }: PrunePlan,
+): Promise<{ inside: PrunableAsset[]; elsewhere: PrunableAsset[] }> {
   const { assets } = (await context.api()).withObserver({ lane: 'bulk' });
   const places = new LocationNames(context);
-  const inside: Gone[] = [];
-  const elsewhere: Gone[] = [];
+  const inside: PrunableAsset[] = [];
+  const elsewhere: PrunableAsset[] = [];
   const lines: string[] = [];
-  for (const each of gone) {
-    const asset = await assets.get(each.assetUid).catch(ifMissing);
+  for (const each of candidates) {
+    const asset = await assets.get(each.assetUid).catch(ignoreNotFound);
     const parent = asset && parentOf(asset);
     const isUnknown = parent === undefined || (parent !== null && !isUid(parent));
-    const isStill = asset && (isUnknown || isInside(parent));
+    const isStill = asset && (isUnknown || isInPrunedFolder(parent));
     if (isStill) inside.push(each);
     else elsewhere.push(each);
     if (isStill || !asset) continue;
@@ -192,12 +196,12 @@ export async function stillInside(
 }
 
 /** Returns an error if --yes is not enough. If a disk may be missing, --max-delete must be the exact number of assets. */
-export const pruneRefusal = ({ limit }: Pruning, { gone, doubt }: Prunable) =>
-  (limit.isTyped && limit.count !== gone.length ? doubt : undefined) ??
-  findLimitError({ count: gone.length, noun: 'assets', limit, doubt });
+export const pruneRefusal = ({ limit }: PruneOptions, { candidates, safetyError }: PrunePlan) =>
+  (limit.isTyped && limit.count !== candidates.length ? safetyError : undefined) ??
+  findLimitError({ count: candidates.length, noun: 'assets', limit, doubt: safetyError });
 
 /** Ignores a 404: the asset is already deleted. */
-function ifMissing(error: unknown): undefined {
+function ignoreNotFound(error: unknown): undefined {
   if (asMediactlError(error).explanation.status !== 404) throw error;
 }
 
@@ -215,27 +219,27 @@ async function isReady(api: Api, receipts: Receipts, { assetUid, state }: Receip
  *
  * @throws MediactlError exit 2 or 130 without confirmation, `some_failed` (11)
  */
-export async function pruneGone(
+export async function pruneMissing(
   context: Context,
-  pruning: Pruning,
+  pruning: PruneOptions,
   receipts: Receipts | undefined,
-  before: number,
+  startMark: number,
 ): Promise<void> {
   if (!receipts) return;
   const { terminal, settings } = context;
   const { limit, top } = pruning;
-  const prunable = await goneFiles(context, pruning, receipts, before);
-  const { doubt } = prunable;
+  const prunable = await planPrune(context, pruning, receipts, startMark);
+  const { safetyError } = prunable;
   const refusal = pruneRefusal(pruning, prunable);
   // Fail before a request per asset is spent.
   if (refusal && (settings.yes || !terminal.isInteractive)) throw refusal;
-  const { inside: gone, elsewhere } = await stillInside(context, prunable);
+  const { inside: gone, elsewhere } = await splitByLocation(context, prunable);
   const count = gone.length;
   await confirmMany(context, {
-    ...{ count, noun: 'assets', limit, doubt },
+    ...{ count, noun: 'assets', limit, doubt: safetyError },
     what: `move ${pluralize(count, 'asset')} of ${top} to the trash`,
     lines: async () => [
-      ...(doubt ? [`${doubt.message}: ${doubt.explanation.reason}`] : []),
+      ...(safetyError ? [`${safetyError.message}: ${safetyError.explanation.reason}`] : []),
       ...truncateLines(
         gone.map(({ assetUid, path }) => `  ${assetUid}  ${escapeControls(path)}`),
         count,
@@ -250,7 +254,7 @@ export async function pruneGone(
   for (const { assetUid, path } of gone) {
     if (stop) break;
     try {
-      await assets.delete(assetUid).catch(ifMissing);
+      await assets.delete(assetUid).catch(ignoreNotFound);
       await receipts.forgetAsset(assetUid);
       moved++;
     } catch (thrown) {
@@ -279,7 +283,7 @@ export function assertMayPrune({ settings, terminal }: Context): void {
 }
 
 /** Returns the uids of a folder and all its subfolders; undefined for the top level, which contains all folders. */
-async function foldersBelow(context: Context, top: string): Promise<Set<string> | undefined> {
+async function listSubfolderUids(context: Context, top: string): Promise<Set<string> | undefined> {
   if (isRootPath(top)) return undefined;
   const { tree } = await fetchFolderTree(context);
   const node = await resolveFolder(context, tree, top).catch((error) => {
@@ -293,7 +297,7 @@ async function foldersBelow(context: Context, top: string): Promise<Set<string> 
 }
 
 /** Returns whether a file, directory or link exists at a path; true if that cannot be determined. */
-export const isThere = (path: string) =>
+export const pathExists = (path: string) =>
   lstat(path).then(
     () => true,
     ({ code }: NodeJS.ErrnoException) => code !== 'ENOENT' && code !== 'ENOTDIR',

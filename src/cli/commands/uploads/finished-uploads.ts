@@ -12,7 +12,7 @@ import { readInputText } from '../../terminal/input.ts';
 import { type ActionWrapper, addExamples } from '../command.ts';
 
 /** A finished upload, as printed by `uploads ls --done` and read by `uploads import`. */
-type DoneUpload = {
+type FinishedUpload = {
   service: string;
   workspace: string;
   /** Uid; null for the top level. */
@@ -33,14 +33,14 @@ type DoneUpload = {
 const pageSize = 500;
 
 /** Lists the finished uploads of this machine, to all services, from the local receipts without a request. */
-export async function doneUploads(context: Context): Promise<ListResult> {
+export async function listFinishedUploads(context: Context): Promise<ListResult> {
   const receipts = await context.receiptsIfAny();
   let isUnchecked = false;
   const pages = function* () {
-    let page: DoneUpload[] = [];
+    let page: FinishedUpload[] = [];
     for (const receipt of receipts?.all() ?? []) {
       isUnchecked ||= receipt.state === 'pending';
-      page.push(doneUpload(receipt));
+      page.push(toFinishedUpload(receipt));
       if (page.length < pageSize) continue;
       yield page;
       page = [];
@@ -51,13 +51,13 @@ export async function doneUploads(context: Context): Promise<ListResult> {
     kind: 'list',
     pages: pages(),
     columns: doneColumns,
-    id: ({ asset_uid }: DoneUpload) => asset_uid,
+    id: ({ asset_uid }: FinishedUpload) => asset_uid,
     empty: 'nothing was uploaded from this machine',
     footer: () => (isUnchecked ? 'mediactl uploads wait checks those not checked' : undefined),
   };
 }
 
-const doneUpload = ({ folder, ...receipt }: Receipt): DoneUpload => ({
+const toFinishedUpload = ({ folder, ...receipt }: Receipt): FinishedUpload => ({
   service: receipt.service,
   workspace: receipt.workspace,
   folder: folder || null,
@@ -74,7 +74,7 @@ const doneUpload = ({ folder, ...receipt }: Receipt): DoneUpload => ({
   at: receipt.at,
 });
 
-const doneColumns: Column<DoneUpload>[] = [
+const doneColumns: Column<FinishedUpload>[] = [
   { header: 'ASSET', value: ({ asset_uid }) => asset_uid, uid: 'asset' },
   { header: 'PATH', value: ({ path }) => escapeControls(path), minWidth: 18, isFirst: true },
   {
@@ -114,7 +114,7 @@ export function importDone(command: Command, run: ActionWrapper): void {
       run(async (context, file) => {
         const lines = (await readInputText(context.terminal, file)).split('\n');
         const found = lines.flatMap((line, at) =>
-          line.trim() === '' ? [] : [receiptIn(line, at + 1)],
+          line.trim() === '' ? [] : [parseImportedReceipt(line, at + 1)],
         );
         if (context.isDryRun(`take over ${found.length} uploads`)) return noResult;
         const receipts = await context.receipts();
@@ -128,25 +128,25 @@ export function importDone(command: Command, run: ActionWrapper): void {
 }
 
 /** Parses a line of `uploads import`. @throws MediactlError exit 2 with the line number; nothing is imported */
-function receiptIn(line: string, at: number): Receipt {
+function parseImportedReceipt(line: string, at: number): Receipt {
   let value: unknown;
   try {
     value = JSON.parse(line);
   } catch {
-    throw unusable(at, 'it is not JSON');
+    throw importLineError(at, 'it is not JSON');
   }
-  if (!isJsonObject(value)) throw unusable(at, 'it is not a JSON object');
-  const done = value as Partial<DoneUpload>;
-  const text = (name: keyof DoneUpload, isRight = (_: string) => true): string => {
+  if (!isJsonObject(value)) throw importLineError(at, 'it is not a JSON object');
+  const done = value as Partial<FinishedUpload>;
+  const text = (name: keyof FinishedUpload, isValid = (_: string) => true): string => {
     const found = done[name];
-    if (typeof found === 'string' && isRight(found)) return found;
-    throw unusable(at, `its ${name} is not what mediactl writes`);
+    if (typeof found === 'string' && isValid(found)) return found;
+    throw importLineError(at, `its ${name} is not what mediactl writes`);
   };
   const { verified = null, folder, size_bytes: size, reason } = done;
   if (!Number.isSafeInteger(size) || Number(size) < 0)
-    throw unusable(at, 'its size_bytes is not a size');
+    throw importLineError(at, 'its size_bytes is not a size');
   if (verified !== null && typeof verified !== 'boolean')
-    throw unusable(at, 'its verified is neither true, false nor null');
+    throw importLineError(at, 'its verified is neither true, false nor null');
   return {
     service: text('service', (url) => URL.canParse(url) && new URL(url).origin === url),
     workspace: text('workspace', isUid),
@@ -167,7 +167,7 @@ function receiptIn(line: string, at: number): Receipt {
   };
 }
 
-const unusable = (line: number, reason: string) =>
+const importLineError = (line: number, reason: string) =>
   usageError(
     `line ${line} is not a finished upload`,
     'mediactl uploads ls --done --jsonl prints them; nothing was taken over',

@@ -1,33 +1,33 @@
 import { type Command, Option } from '@commander-js/extra-typings';
-import type { Fleet } from '../../../client/queue/fleet.ts';
-import { type EngineState, jobsIn, queueCounts } from '../../../client/queue/jobs.ts';
+import { countJobs, type JobState, listJobs } from '../../../client/queue/jobs.ts';
+import type { QueueClient } from '../../../client/queue/queue-client.ts';
 import { WatchRun } from '../../../client/queue/watch-run.ts';
 import type { Context } from '../../context.ts';
 import type { ListResult } from '../../output/result.ts';
 import { createProgress } from '../../progress/progress.ts';
 import { progressModes } from '../../progress/progress-modes.ts';
-import { present } from '../../uploading/present.ts';
+import { present } from '../../uploading/run-view.ts';
 import { type ActionWrapper, addExamples } from '../command.ts';
 import { resolveProgressMode } from '../progress.ts';
 import { queueFlag, resolveQueue } from './queue.ts';
-import { type QueuedUpload, queuedColumns, queuedUpload } from './queued-upload.ts';
+import { type QueuedUpload, queuedColumns, toQueuedUpload } from './queued-upload.ts';
 
 /** States of unfinished jobs, in display order. */
 export const unfinishedStates = ['failed', 'active', 'delayed', 'prioritized', 'waiting'] as const;
 
 /** Lists the unfinished uploads of a queue (`uploads ls --queue`), or with `--done` the finished ones. */
-export async function queuedUploads(
+export async function listQueuedUploads(
   context: Context,
   typed: string | boolean,
   done: boolean | undefined,
 ): Promise<ListResult> {
-  const fleet = await openQueue(context, typed);
-  await sayState(context, fleet);
-  const states: readonly EngineState[] = done ? ['completed'] : unfinishedStates;
+  const client = await openQueue(context, typed);
+  await warnOfQueueState(context, client);
+  const states: readonly JobState[] = done ? ['completed'] : unfinishedStates;
   const pages = async function* (): AsyncGenerator<QueuedUpload[]> {
     for (const state of states)
-      for await (const jobs of jobsIn(fleet, state))
-        yield jobs.map((job) => queuedUpload(job, state));
+      for await (const jobs of listJobs(client, state))
+        yield jobs.map((job) => toQueuedUpload(job, state));
   };
   return {
     ...{ kind: 'list', pages: pages(), columns: queuedColumns },
@@ -36,15 +36,19 @@ export async function queuedUploads(
   };
 }
 
-const openQueue = (context: Context, typed: string | boolean | undefined): Promise<Fleet> =>
+const openQueue = (context: Context, typed: string | boolean | undefined): Promise<QueueClient> =>
   context.openQueue(resolveQueue(context, typed).address, 'read');
 
-/** Warns if a queue is paused or has no worker. @param willBe files are about to be added */
-export async function sayState({ terminal }: Context, fleet: Fleet, willBe = false): Promise<void> {
-  if (await fleet.patiently(() => fleet.queue.isPaused()))
+/** Warns if a queue is paused or has no worker. @param hasNewFiles files are about to be added */
+export async function warnOfQueueState(
+  { terminal }: Context,
+  client: QueueClient,
+  hasNewFiles = false,
+): Promise<void> {
+  if (await client.withRetry(() => client.queue.isPaused()))
     terminal.warn('the queue is paused: mediactl uploads retry --all ends that');
-  const { unfinished, workers } = await fleet.patiently(() => queueCounts(fleet));
-  if (workers === 0 && (willBe || unfinished > 0))
+  const { unfinished, workers } = await client.withRetry(() => countJobs(client));
+  if (workers === 0 && (hasNewFiles || unfinished > 0))
     terminal.warn('no worker is connected: mediactl worker, on any machine that reaches the files');
 }
 
@@ -65,18 +69,18 @@ export function watch(command: Command, run: ActionWrapper): void {
     .action(
       run(async (context, { queue, verbose = false, progress: asked }) => {
         const { terminal, clock, signal } = context;
-        const fleet = await openQueue(context, queue);
-        await sayState(context, fleet);
+        const client = await openQueue(context, queue);
+        await warnOfQueueState(context, client);
         const mode = resolveProgressMode(context, asked);
         const progress = await createProgress(mode, terminal, clock, () => undefined);
-        const watching = new WatchRun(fleet, {
+        const watching = new WatchRun(client, {
           ...{ clock, signal },
           onEvent: (event) => progress.show(event),
           onPlanned: (planned) => progress.show(planned),
         });
         return present(context, watching, {
-          ...{ progress, verbose, files: [], failures: [], isWaited: false },
-          nothing: 'nothing is queued',
+          ...{ progress, verbose, files: [], failures: [], waitsForReady: false },
+          emptyText: 'nothing is queued',
           isQuiet: ['json', 'none'].includes(mode),
           close: async () => {},
         });

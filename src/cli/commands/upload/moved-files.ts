@@ -11,39 +11,47 @@ import { formatBytes, pluralize } from '../../../contract/figures.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { quoteForShell } from '../../library/asset-ids.ts';
-import type { Sources } from '../../uploading/sources.ts';
-import { isThere, type Pruning } from './sync.ts';
+import type { UploadSources } from '../../uploading/sources.ts';
+import { type PruneOptions, pathExists } from './prune.ts';
 
 /** @property isPlan do not update receipts (dry run) */
-type Sync = Omit<Pruning, 'limit'> &
-  Pick<Sources, 'open'> & { folders: FolderResolver; prune: boolean | undefined; isPlan: boolean };
+type MovedFileOptions = Omit<PruneOptions, 'limit'> &
+  Pick<UploadSources, 'open'> & {
+    folders: FolderResolver;
+    prune: boolean | undefined;
+    isDryRun: boolean;
+  };
 
 /** @property from path of its directory relative to the synced one, if the same sync uploaded it */
-type GoneReceipt = Receipt & { from: string | undefined };
+type MissingFileReceipt = Receipt & { syncedDir: string | undefined };
 
 /**
  * Detects moved files: the content was uploaded from a path that no longer exists. If the target folder is the
  * same, the file counts as uploaded, and its receipt gets the new path. Otherwise a warning explains that it will
  * be uploaded again. Reads only files with the name and size of a missing one.
  */
-export function movedFinder(context: Context, sync: Sync, receipts: Receipts): FindMoved {
+export function createMovedFileFinder(
+  context: Context,
+  sync: MovedFileOptions,
+  receipts: Receipts,
+): FindMoved {
   const { terminal, signal } = context;
   const top = join('/', sync.top);
   return async (files) => {
-    const gone = await goneOf(context, sync, receipts, files);
+    const missing = await findMissing(context, sync, receipts, files);
     const candidates = files.flatMap((file) => {
       const to = sync.folders.find(file);
-      const fits = (gone.get(kindOf(basename(file.path), file.sizeBytes)) ?? []).filter(
-        ({ folder, from }) => (folder || undefined) === to || from !== undefined,
-      );
-      return fits.length > 0 ? [{ file, to, fits }] : [];
+      const matches = (
+        missing.get(nameAndSizeKey(basename(file.path), file.sizeBytes)) ?? []
+      ).filter(({ folder, syncedDir }) => (folder || undefined) === to || syncedDir !== undefined);
+      return matches.length > 0 ? [{ file, to, fits: matches }] : [];
     });
     const size = candidates.reduce((sum, { file: { sizeBytes = 0 } }) => sum + sizeBytes, 0);
     if (candidates.length > 0)
       terminal.info(
         `reading ${pluralize(candidates.length, 'file')}, ${formatBytes(size)}: files of the same name and size were uploaded from paths that are gone`,
       );
-    const there = new Map<UploadCandidate, Receipt>();
+    const moved = new Map<UploadCandidate, Receipt>();
     const renamed = new Map<string, number>();
     for (const { file, to, fits } of candidates) {
       signal.throwIfAborted();
@@ -53,62 +61,64 @@ export function movedFinder(context: Context, sync: Sync, receipts: Receipts): F
       );
       const same = fits.filter((receipt) => receipt.blake3 === blake3);
       const here = same.find(({ folder }) => (folder || undefined) === to);
-      if (here) there.set(file, here);
+      if (here) moved.set(file, here);
       else if (same[0]) {
-        for (const { assetUid } of same) sync.renamed.add(assetUid);
-        let [was, is] = [join(top, same[0].from ?? ''), join(top, file.relativeDir)];
+        for (const { assetUid } of same) sync.movedUids.add(assetUid);
+        let [was, is] = [join(top, same[0].syncedDir ?? ''), join(top, file.relativeDir)];
         while (was !== top && is !== top && basename(was) === basename(is))
           [was, is] = [dirname(was), dirname(is)];
         renamed.set(`${was}\0${is}`, (renamed.get(`${was}\0${is}`) ?? 0) + 1);
       }
     }
-    if (!sync.isPlan)
+    if (!sync.isDryRun)
       await Promise.all(
-        [...there].map(([{ path, sourceId = path, mtimeNs = '' }, receipt]) =>
+        [...moved].map(([{ path, sourceId = path, mtimeNs = '' }, receipt]) =>
           receipts.updatePath(receipt, { path: sourceId, mtimeNs }),
         ),
       );
     for (const [pair, count] of renamed) {
       const [was = '', is = ''] = pair.split('\0');
-      terminal.warn(await renamedWords(sync, { top, was, is, count }));
+      terminal.warn(await formatRenameWarning(sync, { top, was, is, count }));
     }
-    return there;
+    return moved;
   };
 }
 
 /** Returns receipts of missing files by name and size, limited to names and sizes of the given files. */
-async function goneOf(
+async function findMissing(
   context: Context,
-  { directory, workspace, folders }: Sync,
+  { directory, workspace, folders }: MovedFileOptions,
   receipts: Receipts,
   files: readonly UploadCandidate[],
-): Promise<Map<string, GoneReceipt[]>> {
+): Promise<Map<string, MissingFileReceipt[]>> {
   const service = (await context.account()).baseUrl.origin;
   const real = await realpath(directory);
-  const kinds = new Set(files.map(({ path, sizeBytes }) => kindOf(basename(path), sizeBytes)));
-  const gone = new Map<string, GoneReceipt[]>();
+  const kinds = new Set(
+    files.map(({ path, sizeBytes }) => nameAndSizeKey(basename(path), sizeBytes)),
+  );
+  const gone = new Map<string, MissingFileReceipt[]>();
   for (const receipt of receipts.listBelow(service, workspace, '')) {
     const { name, sizeBytes, path, folder, state } = receipt;
-    const kind = kindOf(name, sizeBytes);
+    const kind = nameAndSizeKey(name, sizeBytes);
     const isCandidate = sizeBytes > 0 && state !== 'failed' && kinds.has(kind);
-    if (!isCandidate || (await isThere(path))) continue;
+    if (!isCandidate || (await pathExists(path))) continue;
     const relativeDir = relative(real, dirname(path));
     const isOurs =
       !relativeDir.startsWith('..') &&
       folders.find({ path, relativeDir }) === (folder || undefined);
     gone.set(kind, [
       ...(gone.get(kind) ?? []),
-      { ...receipt, from: isOurs ? relativeDir : undefined },
+      { ...receipt, syncedDir: isOurs ? relativeDir : undefined },
     ]);
   }
   return gone;
 }
 
-const kindOf = (name: string, sizeBytes: number | undefined) => `${sizeBytes} ${name}`;
+const nameAndSizeKey = (name: string, sizeBytes: number | undefined) => `${sizeBytes} ${name}`;
 
 /** Formats the warning for a renamed directory: its files are uploaded again, and how to avoid that. */
-async function renamedWords(
-  { directory, folders, prune }: Sync,
+async function formatRenameWarning(
+  { directory, folders, prune }: MovedFileOptions,
   { top, was, is, count }: { top: string; was: string; is: string; count: number },
 ): Promise<string> {
   const [from = '', to = ''] = [was, is].map((path) => join(directory, relative(top, path)));
@@ -116,7 +126,7 @@ async function renamedWords(
   const old = prune ? 'go to the trash once the new ones are ready' : 'stay';
   const sent = escapeControls(`${what}: uploaded again, to ${is}; the old assets in ${was} ${old}`);
   const isFree = folders.find({ path: '', relativeDir: relative(top, is) }) === null;
-  if (!isFree || dirname(was) !== dirname(is) || (await isThere(from))) return sent;
+  if (!isFree || dirname(was) !== dirname(is) || (await pathExists(from))) return sent;
   const rename = `mediactl folders rename ${quoteForShell(was)} ${quoteForShell(basename(is))}`;
   return `${sent}. To send nothing again: stop, run ${escapeControls(rename)}, then the same command`;
 }

@@ -7,7 +7,7 @@ export type Claim = {
   /** Random fencing token: the store rejects writes of attempts with an earlier claim. */
   fence: string;
   /** Journal entry, as JSON, to resume from. */
-  page: string | undefined;
+  journalEntry: string | undefined;
   /** Result as JSON, if the file is already uploaded. */
   receipt: string | undefined;
 };
@@ -17,31 +17,31 @@ export type Claim = {
  * receipt. Unlike BullMQ's job data, writes are protected by a fencing token: an attempt that has lost its lease
  * cannot write.
  */
-export type Store = {
+export type UploadStore = {
   /** Reads the store's clock, in milliseconds since the epoch. */
   now(): Promise<number>;
   claim(id: string): Promise<Claim>;
   /** Writes or removes the journal entry. @returns false if another attempt has claimed the job */
-  write(id: string, fence: string, page: string | undefined): Promise<boolean>;
+  writeEntry(id: string, fence: string, page: string | undefined): Promise<boolean>;
   /** Writes the receipt and removes the journal entry, atomically. @returns false as `writeEntry` */
   finish(id: string, fence: string, receipt: string): Promise<boolean>;
   /** Writes a receipt if there is none, regardless of claims. */
-  restore(id: string, receipt: string): Promise<void>;
+  restoreReceipt(id: string, receipt: string): Promise<void>;
   /** Lists the journal entries of all unfinished uploads. */
-  pages(): Promise<string[]>;
-  receipts(ids: readonly string[]): Promise<(string | undefined)[]>;
+  listEntries(): Promise<string[]>;
+  findReceipts(ids: readonly string[]): Promise<(string | undefined)[]>;
   /** Removes entries, receipts and claims. */
-  forget(ids: readonly string[]): Promise<void>;
+  remove(ids: readonly string[]): Promise<void>;
 };
 
-const fenced = `if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end\n`;
+const checkFence = `if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end\n`;
 const scripts = {
   claim: `
     redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
     return {redis.call('HGET', KEYS[2], ARGV[1]), redis.call('HGET', KEYS[3], ARGV[1])}`,
-  write: `${fenced}redis.call('HSET', KEYS[2], ARGV[1], ARGV[3]) return 1`,
-  remove: `${fenced}redis.call('HDEL', KEYS[2], ARGV[1]) return 1`,
-  finish: `${fenced}
+  write: `${checkFence}redis.call('HSET', KEYS[2], ARGV[1], ARGV[3]) return 1`,
+  remove: `${checkFence}redis.call('HDEL', KEYS[2], ARGV[1]) return 1`,
+  finish: `${checkFence}
     redis.call('HSET', KEYS[3], ARGV[1], ARGV[3])
     redis.call('HDEL', KEYS[2], ARGV[1])
     redis.call('HDEL', KEYS[1], ARGV[1])
@@ -54,11 +54,11 @@ const scripts = {
 };
 
 /** Creates the store on Redis. Checks and writes run in one Lua script, which is atomic. */
-export function redisStore(redis: Redis, queue: string): Store {
+export function createRedisStore(redis: Redis, queue: string): UploadStore {
   const keys = ['fences', 'pages', 'receipts'].map((part) => `mediactl:${queue}:${part}`);
   const [fences = '', pages = '', receipts = ''] = keys;
-  const run = (script: keyof typeof scripts, ...given: string[]) =>
-    redis.eval(scripts[script], keys.length, ...keys, ...given);
+  const run = (script: keyof typeof scripts, ...args: string[]) =>
+    redis.eval(scripts[script], keys.length, ...keys, ...args);
   return {
     now: async () => {
       const [seconds, micros] = (await redis.time()).map(Number) as [number, number];
@@ -67,18 +67,18 @@ export function redisStore(redis: Redis, queue: string): Store {
     claim: async (id) => {
       const fence = randomUUID();
       const [page, receipt] = (await run('claim', id, fence)) as [string?, string?];
-      return { fence, page: page ?? undefined, receipt: receipt ?? undefined };
+      return { fence, journalEntry: page ?? undefined, receipt: receipt ?? undefined };
     },
-    write: async (id, fence, page) =>
+    writeEntry: async (id, fence, page) =>
       (await (page === undefined ? run('remove', id, fence) : run('write', id, fence, page))) === 1,
     finish: async (id, fence, receipt) => (await run('finish', id, fence, receipt)) === 1,
-    restore: async (id, receipt) => void (await run('restore', id, receipt)),
-    pages: () => redis.hvals(pages),
-    receipts: async (ids) =>
+    restoreReceipt: async (id, receipt) => void (await run('restore', id, receipt)),
+    listEntries: () => redis.hvals(pages),
+    findReceipts: async (ids) =>
       ids.length === 0
         ? []
         : (await redis.hmget(receipts, ...ids)).map((each) => each ?? undefined),
-    forget: async (ids) => {
+    remove: async (ids) => {
       for (const key of [fences, pages, receipts])
         if (ids.length > 0) await redis.hdel(key, ...ids);
     },
@@ -86,14 +86,14 @@ export function redisStore(redis: Redis, queue: string): Store {
 }
 
 /** DDL of the tables. Run it under a lock: concurrent `if not exists` statements race. */
-export const postgresTables = `
+export const createTablesSql = `
 create schema if not exists mediactl;
 create table mediactl.uploads (
   queue text not null, id text not null, fence text, page text, receipt text,
   primary key (queue, id));`;
 
-export function postgresStore(pool: Pool, queue: string): Store {
-  const change = async (set: string, id: string, fence: string, text: string | null) =>
+export function createPostgresStore(pool: Pool, queue: string): UploadStore {
+  const update = async (set: string, id: string, fence: string, text: string | null) =>
     (
       await pool.query(
         `update mediactl.uploads set ${set} where queue = $1 and id = $2 and fence = $3`,
@@ -113,26 +113,26 @@ export function postgresStore(pool: Pool, queue: string): Store {
         [queue, id, randomUUID()],
       );
       const { fence, page, receipt } = rows[0];
-      return { fence, page: page ?? undefined, receipt: receipt ?? undefined };
+      return { fence, journalEntry: page ?? undefined, receipt: receipt ?? undefined };
     },
-    write: (id, fence, page) => change('page = $4', id, fence, page ?? null),
+    writeEntry: (id, fence, page) => update('page = $4', id, fence, page ?? null),
     finish: (id, fence, receipt) =>
-      change('receipt = $4, page = null, fence = null', id, fence, receipt),
-    restore: async (id, receipt) =>
+      update('receipt = $4, page = null, fence = null', id, fence, receipt),
+    restoreReceipt: async (id, receipt) =>
       void (await pool.query(
         `insert into mediactl.uploads as kept (queue, id, receipt) values ($1, $2, $3)
          on conflict (queue, id) do update set receipt = excluded.receipt, page = null, fence = null
          where kept.receipt is null`,
         [queue, id, receipt],
       )),
-    pages: async () => {
+    listEntries: async () => {
       const { rows } = await pool.query(
         'select page from mediactl.uploads where queue = $1 and page is not null',
         [queue],
       );
       return rows.map(({ page }) => page);
     },
-    receipts: async (ids) => {
+    findReceipts: async (ids) => {
       const { rows } = await pool.query(
         'select id, receipt from mediactl.uploads where queue = $1 and id = any($2) and receipt is not null',
         [queue, ids],
@@ -140,7 +140,7 @@ export function postgresStore(pool: Pool, queue: string): Store {
       const found = new Map(rows.map(({ id, receipt }) => [id, receipt]));
       return ids.map((id) => found.get(id));
     },
-    forget: async (ids) =>
+    remove: async (ids) =>
       void (await pool.query('delete from mediactl.uploads where queue = $1 and id = any($2)', [
         queue,
         ids,

@@ -7,11 +7,11 @@ import {
 } from '../../contract/json-values.ts';
 import { type ErrorRecord, exitCodes, MediactlError } from '../errors.ts';
 import type { Uploaded } from '../upload/session/upload-job.ts';
-import type { UploadJobOfQueue } from './fleet.ts';
+import type { QueueJob } from './queue-client.ts';
 import type { TaskResult } from './task.ts';
 
 /** Converts a job's result to the uploader's type. */
-export const uploadedOf = (result: TaskResult, sizeBytes: number): Uploaded => ({
+export const uploadedFromResult = (result: TaskResult, sizeBytes: number): Uploaded => ({
   ...{ how: 'uploaded', state: 'pending', sizeBytes, name: result.name },
   assetUid: result.asset_uid,
   sessionUid: result.session_uid,
@@ -22,13 +22,13 @@ export const uploadedOf = (result: TaskResult, sizeBytes: number): Uploaded => (
 });
 
 /** Converts the result of an earlier job: the file is already uploaded. */
-export const thereBefore = (result: TaskResult, sizeBytes: number): Uploaded => ({
-  ...uploadedOf(result, sizeBytes),
+export const alreadyUploadedFromResult = (result: TaskResult, sizeBytes: number): Uploaded => ({
+  ...uploadedFromResult(result, sizeBytes),
   ...{ how: 'there', bytesSent: 0, resumedFrom: null },
 });
 
 /** Converts an upload to a job's result. */
-export const resultOf = (
+export const toTaskResult = (
   uploaded: Uploaded,
   more: Pick<TaskResult, 'worker' | 'requests' | 'duration_ms' | 'removed'>,
 ): TaskResult => ({
@@ -43,45 +43,45 @@ export const resultOf = (
 });
 
 /** Parses a job's result from the store; undefined if it is not valid. */
-export function resultIn(value: unknown): TaskResult | undefined {
-  const { asset_uid, session_uid, name, blake3, worker, ...told } = asObject(value);
+export function parseTaskResult(value: unknown): TaskResult | undefined {
+  const { asset_uid, session_uid, name, blake3, worker, ...fields } = asObject(value);
   const [assetUid, sessionUid] = [asText(asset_uid), asText(session_uid)];
   if (assetUid === undefined || sessionUid === undefined) return undefined;
   return {
     asset_uid: assetUid,
     session_uid: sessionUid,
     name: asText(name) ?? '',
-    bytes_sent: asNumber(told.bytes_sent) ?? 0,
-    resumed_from: asNumber(told.resumed_from) ?? null,
+    bytes_sent: asNumber(fields.bytes_sent) ?? 0,
+    resumed_from: asNumber(fields.resumed_from) ?? null,
     blake3: asText(blake3) ?? '',
-    verified: typeof told.verified === 'boolean' ? told.verified : null,
+    verified: typeof fields.verified === 'boolean' ? fields.verified : null,
     worker: asText(worker) ?? '',
-    requests: asNumber(told.requests) ?? 0,
-    duration_ms: asNumber(told.duration_ms) ?? 0,
-    removed: asArray(told.removed).filter((uid) => typeof uid === 'string'),
+    requests: asNumber(fields.requests) ?? 0,
+    duration_ms: asNumber(fields.duration_ms) ?? 0,
+    removed: asArray(fields.removed).filter((uid) => typeof uid === 'string'),
   };
 }
 
 /** Parses a receipt (JSON) from the store. */
-export const receiptIn = (text: string | undefined): TaskResult | undefined =>
-  text === undefined ? undefined : resultIn(parseJsonOrUndefined(text));
+export const parseReceipt = (text: string | undefined): TaskResult | undefined =>
+  text === undefined ? undefined : parseTaskResult(parseJsonOrUndefined(text));
 
 /** Parses the failure reason of a job: an ErrorRecord as JSON, or a message of the engine. */
-export function failureIn(reason: string): MediactlError {
-  const record = recordIn(reason);
+export function parseFailure(reason: string): MediactlError {
+  const record = parseErrorRecord(reason);
   if (record) return MediactlError.from(record);
-  const hasKilled = /stalled more than/.test(reason);
-  return new MediactlError(hasKilled ? 'given up' : 'it failed', {
-    code: hasKilled ? 'given_up' : 'unclassified',
+  const isStalled = /stalled more than/.test(reason);
+  return new MediactlError(isStalled ? 'given up' : 'it failed', {
+    code: isStalled ? 'given_up' : 'unclassified',
     exitCode: exitCodes.unclassified,
-    reason: hasKilled
+    reason: isStalled
       ? 'each worker that had it in hand died, or lost the queue for too long'
       : reason || undefined,
     hint: 'mediactl uploads retry ID --queue, once it is known why',
   });
 }
 
-function recordIn(reason: string): ErrorRecord | undefined {
+function parseErrorRecord(reason: string): ErrorRecord | undefined {
   try {
     const record = JSON.parse(reason) as ErrorRecord | null;
     return typeof record?.message === 'string' && typeof record.code === 'string'
@@ -93,5 +93,5 @@ function recordIn(reason: string): ErrorRecord | undefined {
 }
 
 /** Returns the path to display for a job, or its id if the data is invalid. */
-export const pathOf = ({ data, id }: Pick<UploadJobOfQueue, 'data' | 'id'>): string =>
+export const displayPathOf = ({ data, id }: Pick<QueueJob, 'data' | 'id'>): string =>
   typeof data?.path === 'string' ? data.path : (id as string);

@@ -29,7 +29,7 @@ export type PendingUpload = {
   state: 'not begun' | 'creation unknown' | 'resumable' | 'expired' | 'uploaded' | 'unreadable';
 };
 
-export function pendingUpload(entry: JournalEntry | CorruptEntry, now: number): PendingUpload {
+export function toPendingUpload(entry: JournalEntry | CorruptEntry, now: number): PendingUpload {
   if (isCorrupt(entry))
     return {
       id: entry.id,
@@ -73,25 +73,27 @@ function stateOf(entry: JournalEntry, now: number): PendingUpload['state'] {
 }
 
 /** Age under which a spool file (copy of stdin) may still get its journal entry. */
-const freshMs = 60_000;
+const minSpoolAgeMs = 60_000;
 
 /** Lists the unfinished uploads of this machine, including spool files (copies of stdin) without a journal entry. */
-export async function keptUploads(context: Context): Promise<(JournalEntry | CorruptEntry)[]> {
+export async function listPendingUploads(
+  context: Context,
+): Promise<(JournalEntry | CorruptEntry)[]> {
   const entries = await (await context.journal()).list();
   const spooled = await new Spool(context.stateDir).list();
   const orphans = spooled
     .filter(({ name }) => !entries.some(({ id }) => id === name))
-    .filter(({ since }) => context.clock.now() - since > freshMs)
+    .filter(({ since }) => context.clock.now() - since > minSpoolAgeMs)
     .map(({ name, path }) => ({ id: name, path, isSpool: true, reason: 'it has no page' }));
   return [...entries, ...orphans];
 }
 
 /** Sorts uploads by start time, newest last. */
-export const unfinished = (entries: readonly (JournalEntry | CorruptEntry)[]) =>
+export const sortByStart = (entries: readonly (JournalEntry | CorruptEntry)[]) =>
   [...entries].sort((a, b) => (a.begunAt ?? '').localeCompare(b.begunAt ?? ''));
 
 /** Formats the progress of a file, for the terminal or machine-readable. */
-export function howFar(
+export function formatProgress(
   { size_bytes, offset_bytes }: Pick<PendingUpload, 'size_bytes' | 'offset_bytes'>,
   { isTerminal }: { isTerminal: boolean },
 ): string {
@@ -106,7 +108,7 @@ export const pendingColumns: Column<PendingUpload>[] = [
   { header: 'PATH', value: ({ path }) => escapeControls(path), isFirst: true },
   {
     header: 'DONE',
-    value: howFar,
+    value: formatProgress,
   },
   { header: 'STATE', value: ({ state }) => state, noTruncate: true },
   {
@@ -126,16 +128,16 @@ export async function findUpload(
   context: Context,
   id: string,
 ): Promise<JournalEntry | CorruptEntry> {
-  const all = await keptUploads(context);
+  const all = await listPendingUploads(context);
   const names = (entry: JournalEntry | CorruptEntry) =>
     isCorrupt(entry) || !('session' in entry)
       ? [entry.id]
       : [entry.id, entry.session.uid, entry.session.assetUid];
   const exact = all.find((entry) => names(entry).some((name) => isSameUid(name, id)));
   if (exact) return exact;
-  const wanted = id.toLowerCase();
-  const begins = (name: string) => name.toLowerCase().startsWith(wanted);
-  const found = id.length < 6 ? [] : all.filter((entry) => names(entry).some(begins));
+  const prefix = id.toLowerCase();
+  const hasPrefix = (name: string) => name.toLowerCase().startsWith(prefix);
+  const found = id.length < 6 ? [] : all.filter((entry) => names(entry).some(hasPrefix));
   const [only, ...others] = found;
   if (others.length > 0)
     throw usageError(`${found.length} uploads begin with ${id}`, 'type more of the id').with({
@@ -150,17 +152,19 @@ export async function findUpload(
 }
 
 /** Returns the given upload id, or lets the user choose an upload. @throws MediactlError exit 2 if not interactive */
-export async function uploadId(
+export async function chooseUploadId(
   context: Context,
   id: string | undefined,
   hint: string,
 ): Promise<string> {
   if (id !== undefined) return id;
-  const entries = context.terminal.isInteractive ? unfinished(await keptUploads(context)) : [];
+  const entries = context.terminal.isInteractive
+    ? sortByStart(await listPendingUploads(context))
+    : [];
   if (entries.length === 0) throw usageError('which upload?', hint);
   const now = context.clock.now();
   const rows = entries.map((entry) => {
-    const { path, state, begun_at } = pendingUpload(entry, now);
+    const { path, state, begun_at } = toPendingUpload(entry, now);
     return [escapeControls(path), state, relativeTime(begun_at, now), entry.id];
   });
   return (await choose(context.terminal, 'Which upload?', entries, rows)).id;

@@ -6,9 +6,9 @@ import {
   MediactlError,
   usageError,
 } from '../../../client/errors.ts';
-import type { Fleet, UploadJobOfQueue } from '../../../client/queue/fleet.ts';
-import { type EngineState, jobsIn, retryFailed } from '../../../client/queue/jobs.ts';
-import { pathOf } from '../../../client/queue/results.ts';
+import { type JobState, listJobs, retryFailed } from '../../../client/queue/jobs.ts';
+import type { QueueClient, QueueJob } from '../../../client/queue/queue-client.ts';
+import { displayPathOf } from '../../../client/queue/task-result.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
@@ -16,8 +16,8 @@ import { listBy } from '../../output/result.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { type ActionWrapper, addExamples, withSuggestions } from '../command.ts';
 import { queueFlag, resolveQueue } from './queue.ts';
-import { unfinishedStates } from './queued.ts';
-import { type QueuedUpload, queuedColumns, queuedUpload, stateWords } from './queued-upload.ts';
+import { unfinishedStates } from './queue-list.ts';
+import { type QueuedUpload, queuedColumns, stateNames, toQueuedUpload } from './queued-upload.ts';
 
 export function retry(command: Command, run: ActionWrapper): void {
   addExamples(
@@ -38,27 +38,29 @@ export function retry(command: Command, run: ActionWrapper): void {
     .action(
       run(async (context, typed, { queue, all }) => {
         const { address, given: ids } = resolveQueue(context, queue, typed);
-        assertWhich(ids, all);
-        const fleet = await context.openQueue(address, 'write');
-        const chosen = all ? await idsIn(fleet, ['failed']) : await meant(fleet, ids, ['failed']);
+        assertSelection(ids, all);
+        const client = await context.openQueue(address, 'write');
+        const chosen = all
+          ? await listJobIds(client, ['failed'])
+          : await findJobIds(client, ids, ['failed']);
         if (context.isDryRun(`retry ${pluralize(chosen.length, 'upload')}`))
           return listBy(() => '', [], queuedColumns, '');
-        return changed(
+        return applyToEach(
           context,
           chosen,
           'retried',
           async (id) => {
-            const job = await jobOf(fleet, id);
+            const job = await getJob(client, id);
             if (!(await retryFailed(job)))
               throw new MediactlError('it has not failed', {
                 code: 'not_failed',
                 exitCode: exitCodes.rejected,
               });
-            return queuedUpload(job, 'waiting');
+            return toQueuedUpload(job, 'waiting');
           },
           async () => {
-            if (await fleet.queue.isPaused()) {
-              await fleet.queue.resume();
+            if (await client.queue.isPaused()) {
+              await client.queue.resume();
               context.terminal.info('the queue continues');
             }
           },
@@ -80,14 +82,14 @@ export async function forgetQueued(
 ) {
   const { address, given: ids } = resolveQueue(context, typed, given);
   if (expired) throw usageError('--expired is of the uploads of this machine');
-  assertWhich(ids, all || done);
+  assertSelection(ids, all || done);
   if (all && done) throw usageError('which uploads?', '--all, or --done');
-  const fleet = await context.openQueue(address, 'write');
+  const client = await context.openQueue(address, 'write');
   const chosen = done
-    ? await idsIn(fleet, ['completed'])
+    ? await listJobIds(client, ['completed'])
     : all
-      ? await idsIn(fleet, unfinishedStates)
-      : await meant(fleet, ids, [...unfinishedStates, 'completed']);
+      ? await listJobIds(client, unfinishedStates)
+      : await findJobIds(client, ids, [...unfinishedStates, 'completed']);
   if (context.isDryRun(`forget ${pluralize(chosen.length, 'upload')}`))
     return listBy(() => '', [], queuedColumns, '');
   if (chosen.length > 0)
@@ -96,17 +98,17 @@ export async function forgetQueued(
       `${pluralize(chosen.length, 'upload')}: what is not finished stays so, what is may be sent again. Forget ${chosen.length === 1 ? 'it' : 'them'}?`,
       { yes: context.settings.yes, instead: 'the same command with --yes' },
     );
-  return changed(context, chosen, 'forgotten', async (id) => {
-    const [receipt] = await fleet.store.receipts([id]);
-    const job = await jobOf(fleet, id).catch((error) => {
+  return applyToEach(context, chosen, 'forgotten', async (id) => {
+    const [receipt] = await client.store.findReceipts([id]);
+    const job = await getJob(client, id).catch((error) => {
       if (receipt === undefined) throw error;
       return undefined; // removed by another program; its receipt is still stored
     });
     if (!job) {
-      await fleet.store.forget([id]);
+      await client.store.remove([id]);
       return undefined;
     }
-    const row = queuedUpload(job, 'waiting');
+    const row = toQueuedUpload(job, 'waiting');
     const state = await job.getState();
     if (state === 'active')
       throw new MediactlError('a worker has it in hand', {
@@ -116,38 +118,39 @@ export async function forgetQueued(
         retryable: true,
       });
     await job.remove();
-    await fleet.store.forget([id]);
-    return { ...row, state: stateWords[state as EngineState] ?? 'waiting' };
+    await client.store.remove([id]);
+    return { ...row, state: stateNames[state as JobState] ?? 'waiting' };
   });
 }
 
-function assertWhich(ids: readonly string[], all: boolean | undefined): void {
+function assertSelection(ids: readonly string[], all: boolean | undefined): void {
   if (ids.length > 0 === Boolean(all))
     throw usageError('which upload?', 'an id from mediactl uploads ls --queue, or --all');
 }
 
-async function idsIn(fleet: Fleet, states: readonly EngineState[]): Promise<string[]> {
+async function listJobIds(client: QueueClient, states: readonly JobState[]): Promise<string[]> {
   const ids: string[] = [];
   for (const state of states)
-    for await (const jobs of jobsIn(fleet, state)) ids.push(...jobs.map(({ id }) => id as string));
+    for await (const jobs of listJobs(client, state))
+      ids.push(...jobs.map(({ id }) => id as string));
   return ids;
 }
 
 /** Finds job ids by id, id prefix or path. @throws MediactlError exit 2 if ambiguous */
-async function meant(
-  fleet: Fleet,
+async function findJobIds(
+  client: QueueClient,
   typed: readonly string[],
-  states: readonly EngineState[],
+  states: readonly JobState[],
 ): Promise<string[]> {
   const unknown = new Set<string>();
-  for (const word of typed) if (!(await fleet.queue.getJob(word))) unknown.add(word);
+  for (const query of typed) if (!(await client.queue.getJob(query))) unknown.add(query);
   if (unknown.size === 0) return [...typed];
   const found = new Map<string, string[]>();
   for (const state of states)
-    for await (const jobs of jobsIn(fleet, state))
+    for await (const jobs of listJobs(client, state))
       for (const job of jobs)
         for (const word of unknown)
-          if (pathOf(job) === word || (word.length >= 6 && job.id?.startsWith(word)))
+          if (displayPathOf(job) === word || (word.length >= 6 && job.id?.startsWith(word)))
             found.set(word, [...(found.get(word) ?? []), job.id as string]);
   return typed.map((word) => {
     const [id = word, other] = found.get(word) ?? [];
@@ -156,9 +159,9 @@ async function meant(
   });
 }
 
-async function jobOf({ queue }: Fleet, id: string): Promise<UploadJobOfQueue> {
+async function getJob({ queue }: QueueClient, id: string): Promise<QueueJob> {
   const job = await queue.getJob(id);
-  if (job) return job as UploadJobOfQueue;
+  if (job) return job as QueueJob;
   throw new MediactlError(`no upload ${id} is in the queue`, {
     code: 'not_found',
     exitCode: exitCodes.notFound,
@@ -167,10 +170,10 @@ async function jobOf({ queue }: Fleet, id: string): Promise<UploadJobOfQueue> {
 }
 
 /** Applies a change to each job, and continues after failures. */
-async function changed(
+async function applyToEach(
   { terminal }: Context,
   ids: readonly string[],
-  done: string,
+  verb: string,
   change: (id: string) => Promise<QueuedUpload | undefined>,
   afterwards: () => Promise<void> = async () => {},
 ) {
@@ -182,12 +185,12 @@ async function changed(
       (error) => failures.push(asMediactlError(error).withSubject(id)),
     );
   await afterwards();
-  if (rows.length > 0) terminal.info(`${pluralize(rows.length, 'upload')} ${done}`);
+  if (rows.length > 0) terminal.info(`${pluralize(rows.length, 'upload')} ${verb}`);
   return {
-    result: listBy(({ id }: QueuedUpload) => id, rows, queuedColumns, `nothing ${done}`),
+    result: listBy(({ id }: QueuedUpload) => id, rows, queuedColumns, `nothing ${verb}`),
     failure: combineFailures(
       ids.length,
-      `${failures.length} of ${ids.length} uploads were not ${done}`,
+      `${failures.length} of ${ids.length} uploads were not ${verb}`,
       failures,
     ),
   };

@@ -4,7 +4,7 @@ import type { Asset } from '../../contract/types.ts';
 import type { Api } from '../api/api.ts';
 
 /** Maximum number of assets to read by marker; there are fewer attempts at one file. */
-const mostMarked = 200;
+const maxMarkedAssets = 200;
 
 /**
  * Returns the marker for an asset's description, which identifies the job that created the asset. The time is
@@ -12,7 +12,8 @@ const mostMarked = 200;
  *
  * @param queuedAt milliseconds since the epoch
  */
-export const markOf = (id: string, queuedAt: number) => `[mediactl ${id}-${queuedAt.toString(36)}]`;
+export const uploadMarkerOf = (id: string, queuedAt: number) =>
+  `[mediactl ${id}-${queuedAt.toString(36)}]`;
 
 /**
  * Moves the orphans of one upload to the trash: assets with its marker and without content, whose creation
@@ -20,13 +21,13 @@ export const markOf = (id: string, queuedAt: number) => `[mediactl ${id}-${queue
  *
  * @returns the deleted uids, and the assets with the marker that may have content
  */
-export async function removeMarked(
+export async function deleteByMarker(
   { assets }: Pick<Api, 'assets'>,
-  mark: string,
+  marker: string,
 ): Promise<{ removed: string[]; left: Asset[] }> {
   const marked: Asset[] = [];
-  for await (const page of assets.list({ search: mark }, { limit: mostMarked }))
-    marked.push(...page.filter(({ description }) => asText(description)?.includes(mark)));
+  for await (const page of assets.list({ search: marker }, { limit: maxMarkedAssets }))
+    marked.push(...page.filter(({ description }) => asText(description)?.includes(marker)));
   const empty = marked.filter(({ status }) => isAwaitingUpload(status));
   for (const { uid } of empty) await assets.delete(uid);
   return {

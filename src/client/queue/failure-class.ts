@@ -13,28 +13,40 @@ import { isStop } from '../upload/session/file-outcome.ts';
  * - `retryElsewhere`: another worker may have the right file or account; a few try before the job fails.
  * - `permanent`: permanent; the job fails without a retry.
  */
-export type Fate = 'lost' | 'back' | 'worker' | 'pause' | 'queue' | 'again' | 'elsewhere' | 'file';
+export type FailureClass =
+  | 'leaseLost'
+  | 'requeue'
+  | 'workerFault'
+  | 'pauseWorker'
+  | 'pauseQueue'
+  | 'retry'
+  | 'retryElsewhere'
+  | 'permanent';
 
-const passing: number[] = [exitCodes.unreachable, exitCodes.rateLimited, exitCodes.unclassified];
+const transientExitCodes: number[] = [
+  exitCodes.unreachable,
+  exitCodes.rateLimited,
+  exitCodes.unclassified,
+];
 
 /** Error codes that may be caused by this machine's disk, roots or account. */
-const ofTheMachine = [
+const machineErrorCodes = [
   ...['no_such_file', 'file_gone', 'file_changed'],
   ...['outside_roots', 'foreign_service'],
 ];
 
-export function fateOf(error: MediactlError): Fate {
+export function classifyFailure(error: MediactlError): FailureClass {
   const { exitCode, explanation } = error;
   const { code, retryable = false } = explanation;
-  if (code === 'lease_lost') return 'lost';
-  if (isStop(error) || code === 'worker_paused') return 'back';
-  if (exitCode === exitCodes.quota) return 'queue';
-  if (code === 'queue_unusable') return 'worker';
-  if (['root_gone', 'newer_task'].includes(code)) return 'pause';
-  if (ofTheMachine.includes(code)) return 'elsewhere';
-  if (code === 'unreadable_file') return 'again'; // another machine may have the permission
+  if (code === 'lease_lost') return 'leaseLost';
+  if (isStop(error) || code === 'worker_paused') return 'requeue';
+  if (exitCode === exitCodes.quota) return 'pauseQueue';
+  if (code === 'queue_unusable') return 'workerFault';
+  if (['root_gone', 'newer_task'].includes(code)) return 'pauseWorker';
+  if (machineErrorCodes.includes(code)) return 'retryElsewhere';
+  if (code === 'unreadable_file') return 'retry'; // another machine may have the permission
   // A service that refuses connections is down for all workers: retry until it is up.
-  if (passing.includes(exitCode) && !['tls', 'proxy'].includes(code)) return 'again';
-  if (endsTheRun(error)) return 'worker';
-  return retryable ? 'again' : 'file';
+  if (transientExitCodes.includes(exitCode) && !['tls', 'proxy'].includes(code)) return 'retry';
+  if (endsTheRun(error)) return 'workerFault';
+  return retryable ? 'retry' : 'permanent';
 }

@@ -6,9 +6,9 @@ import type { UploadCandidate } from '../../client/upload/sources/upload-candida
 import type { Context } from '../context.ts';
 import type { ListResult } from '../output/result.ts';
 import type { ProgressDisplay } from '../progress/progress.ts';
-import { ManifestOut } from './manifest-out.ts';
-import { recordOf, type UploadRecord, uploadColumns } from './record.ts';
-import { Summary } from './summary.ts';
+import { ManifestWriter } from './manifest-writer.ts';
+import { RunSummary } from './run-summary.ts';
+import { toUploadRecord, type UploadRecord, uploadColumns } from './upload-record.ts';
 
 /** Files of a run, and how to display it. */
 export type RunView = {
@@ -23,57 +23,57 @@ export type RunView = {
   /** Files that failed before the run. */
   failures: readonly FileOutcome[];
   /** The run waits until the assets are ready. */
-  isWaited: boolean;
+  waitsForReady: boolean;
   /** Summary to print if there were no files. */
-  nothing?: string;
+  emptyText?: string;
   /** Returns the suggested next step to print at the end, for one or several files. */
-  next?: (isOne: boolean) => string | undefined;
+  nextStep?: (isOne: boolean) => string | undefined;
   /** Called after the last outcome, even if the output is closed early. */
   close(): Promise<void>;
-  /** @param isWhole the run was not interrupted @param isIncomplete files failed, or another run is uploading them */
-  ended?(isWhole: boolean, isIncomplete: boolean): Promise<void>;
+  /** @param isFinished the run was not interrupted @param hasUnsent files failed, or another run is uploading them */
+  onEnd?(isFinished: boolean, hasUnsent: boolean): Promise<void>;
 };
 
 /** Maximum number of files that are all listed on a terminal. */
-const fewFiles = 10;
+const maxListedFiles = 10;
 
 /** Shows the outcome of each file as it happens, then a summary. @returns the records, and the error to exit with */
 export function present(context: Context, run: BatchRun, view: RunView) {
   const { terminal, clock, settings } = context;
-  const summary = new Summary(clock.now());
-  const manifest = new ManifestOut(view.manifestOut);
-  const isPerson = settings.outputOptions.format === 'human';
-  let isOne = false;
-  let afterwards: MediactlError | undefined;
-  const isMany = () =>
-    !terminal.stdout.isTTY || view.verbose || filesOf(run.result.plan) > fewFiles;
-  const few: UploadRecord[] = [];
+  const summary = new RunSummary(clock.now());
+  const manifest = new ManifestWriter(view.manifestOut);
+  const isHuman = settings.outputOptions.format === 'human';
+  let isSingleFile = false;
+  let endError: MediactlError | undefined;
+  const isSummarized = () =>
+    !terminal.stdout.isTTY || view.verbose || countFiles(run.result.plan) > maxListedFiles;
+  const listed: UploadRecord[] = [];
   /** Selects records for the terminal: up to `maxListedFiles` files are collected, of more only failures are shown. A single file's failure is printed as the error only. */
-  const forPeople = (records: UploadRecord[]) => {
+  const selectForTerminal = (records: UploadRecord[]) => {
     if (!terminal.stdout.isTTY || view.verbose)
-      return records.filter(({ error }) => !(isOne && error));
-    const ended = records.filter(({ error }) => !error);
-    if (few.length <= fewFiles) few.push(...ended.slice(0, fewFiles + 1));
+      return records.filter(({ error }) => !(isSingleFile && error));
+    const succeeded = records.filter(({ error }) => !error);
+    if (listed.length <= maxListedFiles) listed.push(...succeeded.slice(0, maxListedFiles + 1));
     const isFailed = ({ error, outcome }: UploadRecord) => error !== null && outcome !== 'left';
-    return isOne ? [] : records.filter(isFailed);
+    return isSingleFile ? [] : records.filter(isFailed);
   };
   const pages = async function* (): AsyncGenerator<UploadRecord[]> {
     const outcomes = run.outcomes(view.files);
     const next = async (): Promise<UploadRecord[] | undefined> => {
       const { value: some, done } = await outcomes.next();
       if (done) return undefined;
-      isOne = filesOf(run.result.plan) + view.failures.length === 1;
+      isSingleFile = countFiles(run.result.plan) + view.failures.length === 1;
       for (const outcome of some) summary.count(outcome);
-      const records = some.map((outcome) => recordOf(context, outcome));
+      const records = some.map((outcome) => toUploadRecord(context, outcome));
       await manifest.write(records);
       return records;
     };
     try {
       for (let records = await next(); records; records = await next())
-        yield isPerson ? forPeople(records) : records;
+        yield isHuman ? selectForTerminal(records) : records;
       for (const failure of view.failures) summary.count(failure);
-      if (!isMany()) yield few;
-      yield view.failures.map((failure) => recordOf(context, failure));
+      if (!isSummarized()) yield listed;
+      yield view.failures.map((failure) => toUploadRecord(context, failure));
     } finally {
       // The reader may have closed the output early: finish and count the uploads.
       while (await next().catch(() => undefined)); // its error was thrown already
@@ -82,16 +82,24 @@ export function present(context: Context, run: BatchRun, view: RunView) {
       await view.close();
     }
     const { stopReason, remaining } = run.result;
-    const said = isOne
-      ? summary.skipped
-      : summary.line(clock.now(), remaining, view.isWaited, stopReason ? '' : view.nothing);
-    if (said && !view.isQuiet) terminal.info(said);
-    const after = summary.hasUploaded || summary.hasQueued ? view.next?.(isOne) : undefined;
-    if (after && !view.isQuiet) terminal.info(after);
-    const isWhole = !stopReason && remaining === 0 && !context.signal.aborted;
-    await view.ended?.(isWhole, summary.hasFailures || summary.hasOthers).catch((error) => {
-      afterwards = asMediactlError(error);
-    });
+    const summaryLine = isSingleFile
+      ? summary.skippedReason
+      : summary.format(
+          clock.now(),
+          remaining,
+          view.waitsForReady,
+          stopReason ? '' : view.emptyText,
+        );
+    if (summaryLine && !view.isQuiet) terminal.info(summaryLine);
+    const nextStep =
+      summary.hasUploaded || summary.hasQueued ? view.nextStep?.(isSingleFile) : undefined;
+    if (nextStep && !view.isQuiet) terminal.info(nextStep);
+    const isFinished = !stopReason && remaining === 0 && !context.signal.aborted;
+    await view
+      .onEnd?.(isFinished, summary.hasFailures || summary.isSharedWithOtherRun)
+      .catch((error) => {
+        endError = asMediactlError(error);
+      });
   };
   const result: ListResult = {
     kind: 'list',
@@ -103,10 +111,10 @@ export function present(context: Context, run: BatchRun, view: RunView) {
   };
   const failure = () => {
     const { signal } = context;
-    const failed = summary.failure(isOne, run.result) ?? manifest.failure;
-    return failed ?? afterwards ?? (signal.aborted ? (signal.reason as MediactlError) : undefined);
+    const failed = summary.failure(isSingleFile, run.result) ?? manifest.failure;
+    return failed ?? endError ?? (signal.aborted ? (signal.reason as MediactlError) : undefined);
   };
   return { result, failure };
 }
 
-export const filesOf = (plan: Plan) => plan.there.files + totalToSend(plan).files;
+export const countFiles = (plan: Plan) => plan.there.files + totalToSend(plan).files;

@@ -1,13 +1,13 @@
 import type { Clock } from '../clock.ts';
-import { atMost } from './patience.ts';
+import { waitAtMost } from './connection-monitor.ts';
 
 /* Opening and closing of BullMQ parts, for both stores. */
 
-export const connectMs = 10_000;
-export const closeMs = 3_000;
+export const connectTimeoutMs = 10_000;
+export const closeTimeoutMs = 3_000;
 
 /** A BullMQ queue, worker or event listener, with its connections. */
-export type Opened = {
+export type ManagedConnection = {
   on(event: 'error', hear: (error: unknown) => void): unknown;
   waitUntilReady(): Promise<unknown>;
   /** Returns the connections that it opened itself, without the shared one. */
@@ -17,10 +17,13 @@ export type Opened = {
 };
 
 /** Closes all parts, within a timeout: a store that is down must not keep the process alive. */
-export async function ended(opened: ReadonlySet<Opened>, clock: Clock): Promise<void> {
-  const closed = Promise.all([...opened].map((each) => each.close().catch(() => {})));
-  await atMost(closeMs, clock, closed);
-  for (const each of opened) each.disconnect().catch(() => {}); // the connection is dead already
+export async function closeAll(
+  connections: ReadonlySet<ManagedConnection>,
+  clock: Clock,
+): Promise<void> {
+  const closed = Promise.all([...connections].map((each) => each.close().catch(() => {})));
+  await waitAtMost(closeTimeoutMs, clock, closed);
+  for (const each of connections) each.disconnect().catch(() => {}); // the connection is dead already
 }
 
 /**
@@ -28,30 +31,30 @@ export async function ended(opened: ReadonlySet<Opened>, clock: Clock): Promise<
  * fails, the part never recovers and busy-loops.
  *
  * @param all open parts, to be closed later
- * @param wait retries while the store is down
+ * @param retry retries while the store is down
  * @param onError called with errors of background work
  * @throws the abort reason of the signal that `wait` uses
  */
-export function begun<T extends Opened>(
-  make: () => T,
-  all: Set<Opened>,
-  wait: (ask: () => Promise<T>) => Promise<T>,
+export function startManaged<T extends ManagedConnection>(
+  create: () => T,
+  all: Set<ManagedConnection>,
+  retry: (ask: () => Promise<T>) => Promise<T>,
   onError: (error: unknown) => void,
 ): Promise<T> {
-  return wait(async () => {
-    const one = make();
-    all.add(one);
-    one.on('error', onError);
+  return retry(async () => {
+    const connection = create();
+    all.add(connection);
+    connection.on('error', onError);
     try {
-      await one.waitUntilReady();
+      await connection.waitUntilReady();
     } catch (error) {
-      all.delete(one);
-      await one
+      all.delete(connection);
+      await connection
         .getBackend()
         .close(true)
         .catch(() => {}); // the connection is dead already
       throw error;
     }
-    return one;
+    return connection;
   });
 }

@@ -1,51 +1,51 @@
 import type { UploadJournal } from '../upload/store/journal.ts';
 import { type CorruptEntry, isEntry, type JournalEntry } from '../upload/store/journal-entry.ts';
 import type { Lease } from './lease.ts';
-import type { Claim, Store } from './store.ts';
+import type { Claim, UploadStore } from './upload-store.ts';
 
 /**
  * Journal of one attempt at one file, in the queue's store. Omits device and inode of the file, which differ on
  * other machines.
  */
-export class SharedJournal implements UploadJournal {
+export class QueueJournal implements UploadJournal {
   readonly directory: string;
-  readonly #store: Store;
+  readonly #store: UploadStore;
   readonly #lease: Lease;
   readonly #fence: string;
   /** Cached journal entry, as JSON. While the lease is held, only this attempt writes it. */
-  #page: string | undefined;
+  #entryJson: string | undefined;
 
   /** @param label name of the store, for messages */
-  constructor(store: Store, { fence, page }: Claim, lease: Lease, label: string) {
+  constructor(store: UploadStore, { fence, journalEntry }: Claim, lease: Lease, label: string) {
     this.directory = label;
     this.#store = store;
     this.#lease = lease;
     this.#fence = fence;
-    this.#page = page;
+    this.#entryJson = journalEntry;
   }
 
   async read(id: string): Promise<JournalEntry | CorruptEntry | undefined> {
-    return this.#page === undefined ? undefined : entryIn(this.#page, id);
+    return this.#entryJson === undefined ? undefined : parseEntry(this.#entryJson, id);
   }
 
   async write(entry: JournalEntry): Promise<void> {
     const { dev: _dev, ino: _ino, ctimeNs: _ctimeNs, ...file } = entry.file;
-    await this.#keep(entry.id, JSON.stringify({ ...entry, file }));
+    await this.#save(entry.id, JSON.stringify({ ...entry, file }));
   }
 
   async remove(id: string): Promise<void> {
-    await this.#keep(id, undefined);
+    await this.#save(id, undefined);
   }
 
   /** Writes or removes the entry. @throws MediactlError `lease_lost`, which also ends the attempt */
-  async #keep(id: string, page: string | undefined): Promise<void> {
+  async #save(id: string, entryJson: string | undefined): Promise<void> {
     this.#lease.assertHeld();
-    if (!(await this.#store.write(id, this.#fence, page))) throw this.#lease.lost();
-    this.#page = page;
+    if (!(await this.#store.writeEntry(id, this.#fence, entryJson))) throw this.#lease.revoke();
+    this.#entryJson = entryJson;
   }
 
   async list(): Promise<(JournalEntry | CorruptEntry)[]> {
-    return (await this.#store.pages()).map((page) => entryIn(page, ''));
+    return (await this.#store.listEntries()).map((page) => parseEntry(page, ''));
   }
 
   /** Returns nothing: the only entry, that of this attempt's file, is already known. */
@@ -67,10 +67,10 @@ export class SharedJournal implements UploadJournal {
   async sweep(): Promise<void> {}
 }
 
-function entryIn(page: string, id: string): JournalEntry | CorruptEntry {
+function parseEntry(json: string, id: string): JournalEntry | CorruptEntry {
   const path = 'the queue';
   try {
-    const entry: unknown = JSON.parse(page);
+    const entry: unknown = JSON.parse(json);
     if (isEntry(entry)) return entry;
   } catch (error) {
     return { id, path, reason: (error as Error).message };

@@ -1,0 +1,49 @@
+import { raceAbort } from './connection-monitor.ts';
+import { openPostgresClient } from './postgres-queue-client.ts';
+import type { QueueAddress } from './queue-address.ts';
+import type { QueueClient, QueueClientDeps } from './queue-client.ts';
+import { openRedisClient } from './redis-queue-client.ts';
+import { classifyOpenError } from './store-errors.ts';
+
+/**
+ * Connects to the queue.
+ *
+ * @throws MediactlError `queue_unreachable` (10), `queue_tls` (10); `queue_refused` (4) for a wrong
+ *   password or missing permissions; `queue_evicts` (2) for a Redis that may evict keys;
+ *   `queue_unusable` (2) for a Redis Cluster and some connection poolers
+ */
+export const openQueueClient = (
+  address: QueueAddress,
+  tools: QueueClientDeps,
+): Promise<QueueClient> =>
+  address.store === 'redis' ? openRedisClient(address, tools) : openPostgresClient(address, tools);
+
+const retryDelayMs = 1_000;
+const maxSilenceMs = 1_800;
+
+/** Connects to the queue, and retries while the store is unreachable. @throws as `openQueueClient`; the abort reason of the signal */
+export async function openQueueClientWithRetry(
+  address: QueueAddress,
+  tools: QueueClientDeps,
+): Promise<QueueClient> {
+  const { clock, signal, onConnectionChange } = tools;
+  for (;;) {
+    const settled = new AbortController();
+    clock.sleep(maxSilenceMs, settled.signal).then(
+      () => onConnectionChange({ message: 'no answer yet' }),
+      () => {}, // it responded, or rejected the connection
+    );
+    try {
+      const client = await raceAbort(openQueueClient(address, tools), tools);
+      onConnectionChange();
+      return client;
+    } catch (error) {
+      const { explanation } = classifyOpenError(address, error);
+      if (signal.aborted || explanation.code !== 'queue_unreachable') throw error;
+      onConnectionChange(explanation.underlying ?? error);
+    } finally {
+      settled.abort();
+    }
+    await clock.sleep(retryDelayMs, signal);
+  }
+}

@@ -1,0 +1,110 @@
+import type { Clock } from '../clock.ts';
+import { asMediactlError, exitCodes, MediactlError } from '../errors.ts';
+import { raceAbort } from './connection-monitor.ts';
+import type { QueueClient } from './queue-client.ts';
+import type { Roots } from './roots.ts';
+import { runSelfCheck } from './self-check.ts';
+
+const maxCheckIntervalMs = 60_000;
+/** Number of consecutive failures with one code after which a worker pauses. */
+const maxConsecutiveFailures = 10;
+
+/** Abort reason of attempts when their worker pauses or stops itself. */
+export const pausedError = new MediactlError('this worker paused', {
+  code: 'worker_paused',
+  exitCode: exitCodes.rejected,
+});
+
+type WorkerHealthDeps = { roots: Roots; clock: Clock; leaseMs: number; warn(text: string): void };
+
+/** Circuit breaker of a worker: pauses it while a self-check fails or after too many consecutive failures, and warns why. */
+export class WorkerHealth {
+  readonly #fleet: QueueClient;
+  readonly #tools: WorkerHealthDeps;
+  readonly #checkIntervalMs: number;
+  /** Aborts when the worker pauses; replaced when it continues. */
+  #active = new AbortController();
+  /** Reason of the current pause. */
+  #pauseReason: MediactlError | undefined;
+  /** Number of consecutive failures, and their common code. */
+  #failureStreak = { code: '', count: 0 };
+  /** Half-open: after a pause, the worker processes one file at a time until one succeeds. */
+  isHalfOpen = false;
+
+  constructor(fleet: QueueClient, tools: WorkerHealthDeps) {
+    this.#fleet = fleet;
+    this.#tools = tools;
+    this.#checkIntervalMs = Math.min(maxCheckIntervalMs, 2 * tools.leaseMs);
+  }
+
+  /**
+   * Runs the self-check until it succeeds, with warnings.
+   *
+   * @returns a signal that aborts with `over`, or when the worker pauses next
+   */
+  async waitUntilHealthy(signal: AbortSignal): Promise<AbortSignal> {
+    const { clock } = this.#tools;
+    await raceAbort(this.#waitWhileUnhealthy(signal), { clock, signal: signal }).catch(() => {}); // stopped
+    this.#pauseReason = undefined;
+    this.#failureStreak.count = 0;
+    this.#active = new AbortController();
+    return AbortSignal.any([signal, this.#active.signal]);
+  }
+
+  async #waitWhileUnhealthy(signal: AbortSignal): Promise<void> {
+    const { warn, clock } = this.#tools;
+    let warned = '';
+    let problem = this.#pauseReason ?? (await this.#check(warn));
+    while (problem && !signal.aborted) {
+      const { message, explanation } = problem;
+      const why = [message, explanation.reason, explanation.hint].filter(Boolean).join('; ');
+      const nextCheck = `it checks again every ${this.#checkIntervalMs / 1_000} s`;
+      if (message !== warned) warn(`this worker is paused: ${why}; ${nextCheck}`);
+      warned = message;
+      this.isHalfOpen = true;
+      await clock.sleep(this.#checkIntervalMs, signal).catch(() => {});
+      if (!signal.aborted) problem = await this.#check();
+    }
+    if (warned && !signal.aborted) warn('this worker continues: nothing is wrong any more');
+  }
+
+  /** Runs the self-check. @returns its error, if any */
+  #check(warn: (text: string) => void = () => {}): Promise<MediactlError | undefined> {
+    return runSelfCheck(this.#fleet, { ...this.#tools, warn }).then(
+      () => undefined,
+      asMediactlError,
+    );
+  }
+
+  /** Runs the self-check at intervals until the signal aborts. */
+  async checkPeriodically(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#tools.clock.sleep(this.#checkIntervalMs, signal).catch(() => {});
+      const problem = signal.aborted ? undefined : await this.#check();
+      if (problem && !signal.aborted) this.pause(problem);
+    }
+  }
+
+  /** Pauses the worker: requeues its jobs, and fetches no others until a self-check succeeds. */
+  pause(reason: MediactlError): void {
+    this.#pauseReason ??= reason;
+    this.#active.abort(pausedError);
+  }
+
+  onSuccess(): void {
+    this.#failureStreak.count = 0;
+    this.isHalfOpen = false;
+  }
+
+  /** Counts a failure that may be this worker's fault. Pauses it after too many consecutive ones with one code. */
+  onFailure({ explanation, message: reason }: MediactlError): void {
+    const { code, hint } = explanation;
+    this.#failureStreak = {
+      code,
+      count: this.#failureStreak.code === code ? this.#failureStreak.count + 1 : 1,
+    };
+    if (this.#failureStreak.count < maxConsecutiveFailures) return;
+    const problem = `${maxConsecutiveFailures} files in a row failed with ${code}`;
+    this.pause(new MediactlError(problem, { ...pausedError.explanation, reason, hint }));
+  }
+}

@@ -79,12 +79,12 @@ function sectionsOf(text: string): (Properties & { section: string })[] {
     const [, key, value] = /^((?:[^=\\]|\\.)+)=([\s\S]*)$/.exec(line) ?? [];
     if (section !== undefined) sections.push({ section });
     else if (key !== undefined)
-      Object.assign(sections.at(-1) as object, { [unescape(key)]: unescape(value ?? '') });
+      Object.assign(sections.at(-1) as object, { [unescapeText(key)]: unescapeText(value ?? '') });
   }
   return sections;
 }
 
-const unescape = (text: string) => text.replace(/\\([\s\S])/g, '$1');
+const unescapeText = (text: string) => text.replace(/\\([\s\S])/g, '$1');
 
 function chapterOf({ TIMEBASE = '', START, title = '' }: Properties): MediaChapter {
   const [numerator = 0, denominator = 1] = TIMEBASE.split('/').map(Number);

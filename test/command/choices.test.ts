@@ -3,7 +3,7 @@ import { Cli } from '../support/cli.ts';
 import { key } from '../support/library.ts';
 import { record } from '../support/recording-server.ts';
 
-/* Which one is meant, where nobody can be asked; test/process/hands.test.ts asks a person. */
+/* Ambiguous names without a terminal; test/process/prompts-and-pager.test.ts has the prompts. */
 
 const uid = (digit: number) => `${String(digit).repeat(8)}-0000-4000-8000-000000000000`;
 const workspace = uid(9);

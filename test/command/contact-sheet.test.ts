@@ -40,7 +40,7 @@ describe('assets ls --html', () => {
     expect(again).toEqual({ code: 0, stdout: `${path}\n`, stderr: '' });
     const { stdout, stderr } = await cli.run(['videos', 'ls', '--html', path, '--yes']);
     expect(stdout.split('\n').slice(0, 2)).toEqual([`saved\t${path}`, 'assets\t20']);
-    expect(stderr).toContain(unshown('--all for all', '20 of 20')); // a strict service tells no total
+    expect(stderr).toContain(unshown('--all for all', '20 of 20')); // strict mode omits the total
     const part = readFileSync(path, 'utf8');
     expect(part).toContain(unshown('the first 20 assets of more, ', '20 assets, '));
     await sandbox.end();
@@ -48,7 +48,7 @@ describe('assets ls --html', () => {
 
   it('has the filters in words for a title, and the assets in their order', async () => {
     const { url } = await pictured(libraryOf(320), (name, response) => {
-      // The first ones come last.
+      // The first thumbnails arrive last.
       setTimeout(() => shown(name, response), 60 - 10 * Number(name));
     });
     const cli = cliOf(url);
@@ -84,7 +84,7 @@ describe('assets ls --html', () => {
         now--;
         shown(name, response);
       });
-      // The first six are answered together, once a seventh had its chance to come.
+      // Responds to the first six together, after a delay in which a seventh request would arrive.
       if (most === 6) setTimeout(() => held.splice(0).forEach((answer) => void answer()), 50);
     });
     const cli = cliOf(url);

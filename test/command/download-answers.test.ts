@@ -34,13 +34,16 @@ const part = (
   },
   body: of.subarray(from, to),
 });
-/** What is asked for next: of what was sent before the line broke, a busy machine may have taken less. */
+/**
+ * A media response, perhaps computed from the requested offset: on a busy machine the client may have received
+ * fewer bytes before the dropped connection than were sent.
+ */
 type Script = Reply | ((from: number) => Reply);
 const rest = (from: number) => part(from, size);
 
 type Case = [what: string, replies: Script[], size: number | null, exit: number];
 
-/** What comes after the line broke at byte 100,000 of the first version. */
+/** Responses after the connection dropped at byte 100,000 of the first version. */
 const table: Case[] = [
   ['a whole answer', [whole], size, 0],
   ['without a length in the record', [whole], null, 0],

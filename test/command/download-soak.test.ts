@@ -14,12 +14,12 @@ const uid = '00000000-0000-4000-8000-000000000001';
 const modified = ['Sat, 01 Mar 2025 00:00:00 GMT', 'Sun, 02 Mar 2025 00:00:00 GMT'];
 const today = 'Sat, 21 Nov 2026 00:00:00 GMT';
 
-/** A delivery network on a bad day: two versions of a file, and what its answers may do. */
+/** Faulty CDN: two versions of a file, and random faults of its responses. */
 class Delivery {
   readonly random: Random;
   readonly versions: [Buffer, Buffer];
   readonly log: string[] = [];
-  /** What this network tells of a file at all. */
+  /** Validators and features that this CDN supports. */
   readonly tells: { etag: boolean; modified: boolean; length: boolean; ranges: boolean };
   current: 0 | 1 = 0;
   #faultsLeft: number;

@@ -11,7 +11,7 @@ import { temporaryFolder } from '../support/temporary.ts';
 
 const uid = '00000000-0000-4000-8000-000000000001';
 
-/** How each command is called here; one that is missing fails the test. */
+/** Arguments of each command; a missing command fails the test. */
 const calls: Record<string, string[]> = {
   'auth login': ['auth', 'login', '--profile', 'main', '--with-key', '--no-check'],
   'auth ls': ['auth', 'ls'],
@@ -83,7 +83,7 @@ const calls: Record<string, string[]> = {
   'sandbox watch': ['sandbox', 'watch', uid],
 };
 
-/** Of a sandbox, and a queue, that does not run nothing is seen; an empty folder differs. */
+/** Exit codes other than 0: the sandbox and the queue are not running, and `check` finds a difference. */
 const exits: Record<string, number> = {
   ...{ 'sandbox logs': 3, 'sandbox watch': 3, check: 11 },
   ...{ 'uploads watch': 10, 'uploads retry': 10 },
@@ -92,7 +92,7 @@ const exits: Record<string, number> = {
 const tree = describeTree(await buildCommandTree('0.0.0'));
 const names = leaves(tree).map(({ path }) => path.replace('mediactl ', ''));
 
-/** A service's own words for the field that holds a domain. */
+/** OpenAPI schema of a service with its own name for the field that holds a domain. */
 const domain = { type: 'object', properties: { host: { type: 'string' } } };
 const description = {
   paths: {
@@ -102,7 +102,7 @@ const description = {
   },
 };
 
-/** Every file below a folder, with its content. */
+/** Reads every file below a folder. */
 const contents = (folder: string) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .sort()

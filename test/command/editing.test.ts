@@ -10,7 +10,7 @@ import { mediactl } from '../support/spawn.ts';
 const { account, world } = cliWorld();
 const { create } = rawHttp(() => world.sandbox);
 
-/** Assets without bytes, quickly made; each test has a word of its own to find its own by. */
+/** Creates assets without bytes, which is fast; each test finds its own by a unique word in the name. */
 const make = async (count: number, word: string) => {
   const made = Array.from({ length: count }, async (_, n) => {
     const response = await create(5, { asset_name: `${word} ${n}` });

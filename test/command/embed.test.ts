@@ -58,7 +58,7 @@ describe('embed domains', () => {
     expect(kept.stderr).toBe(
       '1 to add, 1 there already, 2 not in the file\nthe restriction is off, and every site may embed: mediactl embed enable\n',
     );
-    expect((await cli.run([...sync, '--prune'])).code).toBe(2); // nobody can be asked
+    expect((await cli.run([...sync, '--prune'])).code).toBe(2); // no terminal to ask
     const pruned = await cli.json([...sync, '--prune', '--yes']);
     expect(pruned.map(({ change }: { change: string }) => change)).toEqual(['removed', 'removed']);
     expect((await cli.run(['embed', 'domains', 'ls'])).stdout).toBe('new.example\nstays.example\n');
@@ -224,7 +224,7 @@ describe('A05 to A07: embed settings', () => {
       expect(stderr).toContain('mediactl config set names.embed_domains NAME');
     }
     expect(writes()).toEqual([]);
-    // The switch is clear.
+    // The name of the switch is unambiguous.
     const shown = await cli.run(['embed', 'show']);
     expect([shown.code, shown.stdout]).toEqual([0, expect.stringContaining('embed domains ls')]);
   });

@@ -6,8 +6,8 @@ import { asset, folder, key, library, workspace } from '../support/library.ts';
 import { type Recorded, record } from '../support/recording-server.ts';
 
 /*
- * Each endpoint of §4 is reached by a command. What goes over the wire is compared with literals of
- * the specification; the server here knows none of the client's code, and the sandbox has no say.
+ * Each endpoint of §4 is reached by a command. Requests are compared with literals of the specification;
+ * the server here shares no code with the client or the sandbox.
  */
 
 const v1 = '/api/external/v1';
@@ -15,7 +15,7 @@ const v1 = '/api/external/v1';
 type Case = {
   args: string[];
   stdin?: string;
-  /** Of the requests that it makes: method, path below the prefix, and what goes with it. */
+  /** An expected request: method, path below the API prefix, query and body. */
   sends: Partial<Pick<Recorded, 'query' | 'body'>> & { method: string; path: string };
 };
 
@@ -158,13 +158,13 @@ const cases: Case[] = [
   },
 ];
 
-/** Against a server of its own: everything that the command sent. */
+/** Runs a command against its own server. @returns all requests */
 async function sent(args: string[], { key: apiKey = key, stdin = '' } = {}) {
   const { url, requests } = await record(library());
   const cli = new Cli({
     MEDIACTL_API_KEY: apiKey,
     MEDIACTL_BASE_URL: url,
-    // `assets ls` is asked without a workspace, and refuses --workspace only
+    // `assets ls` sends no workspace; it rejects only the flag --workspace, not the variable
     MEDIACTL_WORKSPACE: workspace,
   });
   const ran = await cli.run(args, { stdin });
@@ -179,7 +179,7 @@ it.each(cases)('$args', async ({ args, sends }) => {
   );
   expect(found).not.toHaveLength(0);
   expect(found[0]).toMatchObject({ ...sends, path: v1 + sends.path });
-  // toMatchObject lets more keys pass; of query and body, nothing more may be there
+  // toMatchObject ignores additional keys; query and body may not have any
   if (sends.query) expect(found[0]?.query).toEqual(sends.query);
   if (sends.body) expect(found[0]?.body).toEqual(sends.body);
   if (sends.body) expect(found[0]?.headers['content-type']).toBe('application/json');

@@ -22,7 +22,7 @@ beforeEach(() => {
   });
 });
 
-/** Problem, cause, next step and exit code: what a person reads, to the letter. */
+/** Expects the exit code and the exact text that users see: problem, cause and next step. */
 async function reads(args: string[], exit: number, lines: string[], options?: CliOptions) {
   const { code, stdout, stderr } = await cli.run(args, options);
   expect(stderr.trimEnd().split('\n')).toEqual(lines);
@@ -62,7 +62,7 @@ describe('bad input', () => {
     const path = file('secret.mp4');
     chmodSync(path, 0o000);
     for (const folder of [cli.home, dirname(cli.home)]) chmodSync(folder, 0o755);
-    // Root may read everything, so it becomes nobody for a moment.
+    // Root can read every file: temporarily switches to an unprivileged uid.
     const root = process.geteuid?.() === 0;
     if (root) process.seteuid?.(65534);
     try {
@@ -102,7 +102,7 @@ describe('bad input', () => {
   it('an unknown command', async () => {
     const lines = ["error: unknown command 'asets'", '  try:   did you mean assets?'];
     await reads(['asets', 'ls'], 2, lines);
-    await reads(['asets', 'ls', '--status', 'ready'], 2, lines); // not: unknown option '--status'
+    await reads(['asets', 'ls', '--status', 'ready'], 2, lines); // the unknown command is reported, not the option '--status'
     await reads(['help', 'asets'], 2, lines);
   });
 

@@ -6,7 +6,7 @@ import { type Answers, type Recorded, record } from '../support/recording-server
 type Option = { long: string };
 type Described = { path: string; options: Option[]; children: Described[] };
 
-/** Of every filter, a value that the record below does not match. */
+/** A value of every filter that the record below does not match. */
 const unmatched: Record<string, string> = {
   '--search': 'draft',
   '--status': 'failed',
@@ -16,7 +16,7 @@ const unmatched: Record<string, string> = {
   '--folder': '0c6f2a52-3c35-4f3e-9a51-2f2ed6b0a7ff',
   '--tag': 'draft',
 };
-/** What is no filter. */
+/** Options that are not filters. */
 const others = [
   ...['--max-delete', '--max-update', '--name', '--description', '--add-tag', '--remove-tag'],
   ...['--set-tags', '--no-tags', '--set', '--set-json', '--body', '--newest'],
@@ -30,7 +30,7 @@ const full = {
   created_at: '2026-03-01T11:00:00Z',
 };
 
-/** A service that lists all there is, whatever it is asked for. */
+/** Creates a service that ignores all filters. */
 const all =
   (item: object): Answers =>
   ({ method, path }) =>

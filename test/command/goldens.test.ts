@@ -9,8 +9,8 @@ import { asset, folder, key, library, workspace } from '../support/library.ts';
 import { record } from '../support/recording-server.ts';
 
 /*
- * Every command on a terminal, through a pipe, with --json and in CI. What each prints is a file in
- * goldens/ that a reviewer can read; `npx vitest run test/command/goldens.test.ts -u` writes them.
+ * Golden files of every command's output on a terminal, through a pipe, with --json and in CI, in goldens/ for
+ * review; `npx vitest run test/command/goldens.test.ts -u` updates them.
  */
 
 const calls: Record<string, { args: string[]; options?: CliOptions }> = {
@@ -74,16 +74,16 @@ const calls: Record<string, { args: string[]; options?: CliOptions }> = {
   schema: { args: ['schema', 'plan'] },
 };
 
-/** Without the frames of a spinner: how many there are is a matter of time. */
+/** Removes spinner frames, whose number depends on timing. */
 const still = (text: string) =>
   text
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: what moves a cursor is looked for
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: matches cursor movements
     .replace(/\u001b\[[0-9;?]*[A-Za-z]/g, '')
     .replace(/[\u2800-\u28ff] [^\n⠀-⣿]*/g, '')
-    .replace(/^ {2}[\d.]+ \w*B$/gm, '') // bytes of a download, which a busy machine takes long enough to show
+    .replace(/^ {2}[\d.]+ \w*B$/gm, '') // progress of a download, which only a slow machine shows
     .trimEnd();
 
-/** Their output is not this machine's to fix: tests of their own look at it. */
+/** Commands without golden files, since their output varies, and the tests that cover them. */
 const elsewhere: Record<string, string> = {
   browse: 'test/process/browse-page.test.ts',
   'sandbox start': 'test/command/sandbox.test.ts',
@@ -151,11 +151,11 @@ it.each(Object.entries(calls))('%s', async (name, { args, options }) => {
       environment: { ...options?.environment, ...how.environment },
       clock,
     });
-    // Whatever the mode: a result that parses, and errors apart from it.
+    // In every mode the result parses, and errors are not mixed into it.
     if (mode === 'json' && stdout !== '') JSON.parse(stdout);
     expect(stdout).not.toContain('\u001b');
     if (stdout !== '') expect(stderr).not.toContain(stdout);
-    // Names of this run are of many lengths: columns behind them are not compared.
+    // Paths and URLs of this run vary in length: the columns after them are not compared.
     const plain = (text: string) =>
       (text.includes(cli.home) || text.includes(url) ? text.replace(/ {2,}/g, '  ') : text)
         .replaceAll(cli.home, '~')

@@ -91,7 +91,7 @@ describe('assets download of many', () => {
           body: { type: 'document', blocked: false, url: `http://${headers.host}/media/${id}` },
         };
       }
-      const uid = idIn(path).toUpperCase(); // as some services write them
+      const uid = idIn(path).toUpperCase(); // some services return uppercase uids
       if (path.endsWith('/player/')) return { body: { uid, playback_token: `token-of-${uid}` } };
       return { body: { uid, name: '0001.pdf', created_at: '2026-03-01T12:00:00Z', size: 36 } };
     });
@@ -174,11 +174,11 @@ it('assets ls -r lists a folder and all below it, the newest first; --limit and 
   expect(await list('-r', '--sort', 'created_at')).toEqual([...sent].reverse());
   expect(await list('-r', '--limit', '1')).toEqual([sent[0]]);
   expect((await cli.run(['ls', '--folder', top, '-r', '--count'])).stdout).toBe(
-    unshown('2\n', ''), // a service that tells no total counts none
+    unshown('2\n', ''), // no count without a total
   );
   expect((await cli.run(['ls', '-r'])).code).toBe(2);
   const cut = await cli.run(['ls', '--folder', '/', '-r', '--limit', '1']);
-  expect(cut.stderr).toBe(''); // as many as were asked for
+  expect(cut.stderr).toBe(''); // no hint about more, since --limit was given
 });
 
 describe('--quiet', () => {

@@ -16,7 +16,7 @@ const page = async (path: readonly string[], columns: number) =>
   (await cli.run([...path, '--help'], { tty: true, columns, environment: { NO_COLOR: '1' } }))
     .stdout;
 
-/** Pages that may be longer than a screen. */
+/** Commands whose help may be longer than a screen. */
 const long = ['', 'upload', 'assets ls', 'videos ls'];
 
 describe.each(paths.map((path) => [path.join(' '), path] as const))('help of %s', (name, path) => {

@@ -5,18 +5,18 @@ import { key, workspace } from '../support/library.ts';
 import { commandOf, playables, playing, readers } from '../support/readers.ts';
 import { type Answers, record } from '../support/recording-server.ts';
 
-/** Rewrites a question, clears the screen, turns the reading direction, rings, and titles the window. */
+/** Text that overwrites a prompt, clears the screen, changes the text direction, rings the bell and sets the window title. */
 const hostile =
   'x\rDelete /harmless? [y/N] \u001b[2J\u009b2K\u202e\u2066\u0007\u001b]0;t\u0007\u0000';
-/** What a terminal or a reader would act on; line ends are ours. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+/** Control and bidirectional characters that would act on a terminal or reader, except line ends. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control characters
 const acted = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 
-/** What the bar, the spinner and the line editor write of their own. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
+/** Escape sequences that the progress bar, the spinner and the line editor write. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control characters
 const ours = /\u001b(?:\[\?(?:7|25|2026)[hl]|\[\d+G|\[0J|\[[012]K|[78])|\r\n/g;
 
-/** What must be as it is, for a command to come as far as a question. */
+/** Fields that must stay valid for a command to get as far as its prompt. */
 const meant = /uid$|url$|^type$|status|_at$|token|^location$|etag|mime/;
 
 const spoiled = (value: unknown, name = ''): unknown => {
@@ -26,7 +26,7 @@ const spoiled = (value: unknown, name = ''): unknown => {
   return Object.fromEntries(Object.entries(value).map(([at, each]) => [at, spoiled(each, at)]));
 };
 
-/** The same with every word of the service hostile; those of refusals, where it refuses to write. */
+/** Makes every text of the service's responses hostile; if `refuses`, writes fail with a hostile error. */
 const saying =
   (well: Answers, refuses: boolean): Answers =>
   (request) => {
@@ -40,7 +40,7 @@ const saying =
     return typeof answer?.body === 'object' ? { ...answer, body: spoiled(answer.body) } : answer;
   };
 
-/** Where uids are typed, names are; the others ask before they write. */
+/** Commands without --yes, so that those that write ask first. */
 const asking = readers.map((args) => args.filter((each) => each !== '--yes').join(' '));
 
 describe.each([
@@ -61,7 +61,7 @@ describe.each([
           stdin: 'n\n',
         });
         expect(ran.stderr.replace(ours, '\n')).not.toMatch(acted);
-        // Into a pipe the words go as they are.
+        // A pipe gets the raw text.
         if (tty) expect(ran.stdout).not.toMatch(acted);
       }
     }

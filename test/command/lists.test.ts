@@ -7,7 +7,7 @@ import { key, workspace } from '../support/library.ts';
 import { type Answers, record } from '../support/recording-server.ts';
 import { mediactl } from '../support/spawn.ts';
 
-/* Lists and records of services that write values in another way than the specification's examples. */
+/* Services that format values differently from the specification's examples. */
 
 const uid = '0c6f2a52-3c35-4f3e-9a51-2f2ed6b0a7c1';
 const compact = uid.replaceAll('-', '');
@@ -21,7 +21,7 @@ async function against(answers: Answers) {
   return { cli, requests, url };
 }
 
-/** A library of that one asset. */
+/** Creates a library with this one asset. */
 const one =
   (item: Record<string, unknown>): Answers =>
   ({ path, method }) =>
@@ -43,7 +43,7 @@ it('numbers that no double holds come through as the service sent them', async (
   expect((await cli.run(['assets', 'ls', '--fields', 'size,exact', '--tsv'])).stdout).toBe(
     'size\texact\n12345678901234567891\t9007199254740993\n',
   );
-  // The built program has its parts in files of their own.
+  // The built program loads parts of itself lazily, from separate files.
   const environment = {
     MEDIACTL_API_KEY: key,
     MEDIACTL_BASE_URL: url,

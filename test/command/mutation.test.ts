@@ -9,7 +9,7 @@ import { type Answers, record } from '../support/recording-server.ts';
 import { isNight } from '../support/soak.ts';
 
 const deep = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
-/** In the place of a value; `RAW…` is put into the JSON as it is. */
+/** Replacement values; `RAW…` is inserted into the JSON without quotes. */
 const odd: unknown[] = [
   ...[
     null,
@@ -32,7 +32,7 @@ const odd: unknown[] = [
   ...['..', '../../admin', '-rf', '@last', 'javascript:alert(1)', asset.toUpperCase(), folder],
 ];
 
-/** One value somewhere in it is another; `said` tells which. */
+/** Replaces or removes one random value and passes a description to the callback. */
 function mutated(value: unknown, random: Random, said: (what: string) => void, path = ''): unknown {
   const isBranch = value !== null && typeof value === 'object' && Object.keys(value).length > 0;
   if (!isBranch || random.chance(0.15)) {

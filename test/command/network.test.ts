@@ -27,7 +27,7 @@ const list = (url: string, environment = {}) =>
     environment: { MEDIACTL_BASE_URL: url, ...environment },
   });
 
-/** Said last, in one line of JSON. */
+/** Parses the error record, which is the last line of stderr. */
 const errorIn = (stderr: string) => JSON.parse(stderr.trim().split('\n').at(-1) ?? '').error;
 
 describe('redirects', () => {
@@ -234,7 +234,7 @@ async function listening(server: Server): Promise<string> {
 }
 
 describe('proxies', () => {
-  /** A proxy that takes every tunnel to one server, whatever host was asked for. */
+  /** Starts a proxy that connects every CONNECT tunnel to one server, whatever host is requested. */
   async function proxyTo(target: string) {
     const asked: string[] = [];
     const proxy = createServer();
@@ -332,6 +332,6 @@ it('what is on its way when the work is done is not tried again', async () => {
     },
   });
   expect(JSON.parse(stdout)).toEqual({ uid: '0' });
-  // the first page, and those that were on their way then; none of them again
+  // the first page and the requests that were in flight then; no retries
   expect(asked).toBeLessThanOrEqual(17);
 });

@@ -7,19 +7,19 @@ import { against, withProfile } from '../support/other-service.ts';
 import type { Answers } from '../support/recording-server.ts';
 
 /*
- * Services that made other choices for the names which the specification does not show. Each works,
- * or fails loudly with the override in the hint; none passes in silence.
+ * Services with other field names where the specification does not show any. Each works, or fails with the
+ * override in the hint; none fails silently.
  */
 
 const [top, below, made] = [1, 2, 3].map((n) => `00000000-0000-4000-8000-00000000000${n}`);
 
-/** Folders whose fields are called as `names` say; unknown fields of a body are passed over. */
+/** Creates a folder service with the field names of `names`; it ignores unknown fields of a body. */
 function folderService(names: {
   name: string;
   parent: string;
   children: string;
   asObject?: boolean;
-  /** Records do not show the parent. */
+  /** Omits the parent from records. */
   isHidden?: boolean;
 }) {
   type Row = { uid: string; name: string; parent: string | null };
@@ -55,7 +55,7 @@ describe('A02, A03: folders', () => {
   it.each([
     { name: 'name', parent: 'parent', children: 'subfolders' },
     { name: 'name', parent: 'parent_folder_uid', children: 'folders', asObject: true },
-    // Names that cannot be guessed: the value is the uid of the folder above.
+    // Unguessable field names: the parent is recognized by its value, the uid of the parent folder.
     { name: 'name', parent: 'parent_folder', children: 'children' },
     { name: 'name', parent: 'inside', children: 'children', asObject: true },
   ])('%j: the names seen in the tree are the names written', async (names) => {
@@ -131,7 +131,7 @@ describe('A02: folders like those on disk', () => {
           `the service ignored parent of the folder, and made /${wrong?.name} (${wrong?.uid})`,
         );
         expect(error.hint).toContain('mediactl config set names.folder_parent NAME');
-        // One at the top level that is right, once, and one in the wrong place.
+        // One correct folder at the top level, and one misplaced folder.
         expect(service.folders.length - before).toBe(before === 0 ? 2 : 1);
         expect(service.paths).toEqual([]);
         expect(service.assets.size).toBe(0);
@@ -425,7 +425,7 @@ describe('A11: the words of a status', () => {
 });
 
 it('an upload session for another number of bytes: an error before a byte is sent', async () => {
-  const { cli, writes } = await against(library()); // it states 4 bytes
+  const { cli, writes } = await against(library()); // its asset has 4 bytes
   const path = join(cli.home, 'five.bin');
   writeFileSync(path, '12345');
   const { code, stderr } = await cli.run(['upload', path]);

@@ -14,7 +14,7 @@ const picture = jpegOf(320, 180);
 const shown = sending(picture, 'image/jpeg');
 const kitty = { TERM: 'xterm-kitty' };
 
-/** Escape codes as words. */
+/** Spells out escape codes. */
 const spelled = (text: string) => text.replaceAll('\u001b', 'ESC').replaceAll('\u0007', 'BEL');
 
 const cliOf = (url: string, environment: CliOptions['environment'] = {}) =>
@@ -103,7 +103,7 @@ describe('assets thumb --show', () => {
 });
 
 describe('a picture at a private address of another host', () => {
-  /** A server of this machine that is none of the service's, by names that are not the service's own. */
+  /** Starts a loopback server that is not part of the service; records its requests. */
   async function neighbor() {
     const asked: unknown[] = [];
     const url = await listen((request, response) => {

@@ -17,7 +17,7 @@ beforeEach(() => {
   cli = new Cli({ NO_COLOR: '1' });
 });
 
-/** A service whose asset plays as `info` says; below /media/ are the bytes it speaks of. */
+/** Starts a service whose asset has the playback info `info`; `media` responds to the URLs below /media/. */
 async function playing(info: object, media: (path: string) => Answer = () => ({ body: 'bytes' })) {
   const { url, requests } = await record(({ path, headers }) => {
     const here = `http://${headers.host}`;
@@ -229,7 +229,7 @@ describe('blocked: "nothing is to be played"', () => {
 });
 
 describe('players', () => {
-  /** A program that writes its arguments down, and ends with a code. */
+  /** Creates a program that records its arguments and exits with a code. */
   const program = (name: string, code = 0) => {
     const folder = join(cli.home, 'bin');
     mkdirSync(folder, { recursive: true });
@@ -258,7 +258,7 @@ describe('players', () => {
     expect((await run('--player', 'mpv', '--url')).code).toBe(2);
   });
 
-  /** As a program of its own: its PATH is what finds the desktop's opener. */
+  /** Runs mediactl as a separate process, whose PATH finds the desktop's opener. */
   const asProgram = async (url: string, ...args: string[]) => {
     program('xdg-open');
     const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -276,7 +276,7 @@ describe('players', () => {
     );
   };
 
-  /** mediactl does not wait for the desktop's opener to end. */
+  /** Polls until the desktop's opener has run, since mediactl does not wait for it. */
   const opened = () =>
     expect.poll(() => existsSync(join(cli.home, 'played')) && played().join()).toBeTruthy();
 

@@ -14,7 +14,7 @@ import { Cli, type CliOptions } from '../support/cli.ts';
 import { gate } from '../support/gate.ts';
 import { Interposer } from '../support/interposer.ts';
 
-/* What `--sync --prune` moves to the trash, and when --yes is not enough. */
+/* Assets that `--sync --prune` moves to the trash, and the limits of --yes. */
 
 let service: BusyService;
 let cli: Cli;
@@ -66,7 +66,7 @@ describe('an asset that was moved on the service', () => {
     service.requests = 0;
     const last = await prune();
     expect([last.code, last.stderr]).toEqual([0, expect.not.stringContaining('moved')]);
-    // Nor is its asset asked for again: the tree of folders is read, twice.
+    // The moved asset is not requested again: the only requests are two for the folder tree.
     expect(service.requests).toBe(2);
   });
 
@@ -92,7 +92,7 @@ describe('an asset that was moved on the service', () => {
 });
 
 describe('a disk that is not mounted', () => {
-  /** Refused by --yes alone, tonight and tomorrow; the number is what is trashed. */
+  /** Expects that --yes alone is refused on every run, and that `--max-delete count` trashes `count` assets. */
   async function isRefused(words: string, count: number) {
     const before = names();
     for (let night = 0; night < 2; night++) {

@@ -11,7 +11,7 @@ import { pause, until } from '../support/fleet.ts';
 import { answering, Interposer } from '../support/interposer.ts';
 import { redis, type StoreServer, startRedis } from '../support/stores.ts';
 
-/* A queue as its users see it: what they type, what they are told, what the store holds. */
+/* Queued uploads as users see them: commands, output, and data in the store. */
 
 const { world, account } = cliWorld();
 
@@ -44,7 +44,7 @@ describe.skipIf(!redis.isHere)('a queue', () => {
     expect(code, stderr).toBe(0);
     return JSON.parse(stdout);
   };
-  /** A worker of another machine, until the test ends. */
+  /** Starts a worker as another machine; it stops when the test ends. */
   const work = (args: string[] = [], options: CliOptions = {}, root = media) => {
     const stop = new AbortController();
     const ended = new Cli(account()).run(['worker', '--root', root, '--jsonl', ...args], {
@@ -129,7 +129,7 @@ describe.skipIf(!redis.isHere)('a queue', () => {
     expect(anew.asset_uid).not.toBe(first.asset_uid);
     await json(['uploads', 'forget', '--done', '--queue', '--yes']);
     expect(await listed('--done')).toEqual([]);
-    // This machine knows it by a receipt of its own, another one does not.
+    // This machine has a local receipt, another one has not.
     expect((await json(['upload', path]))[0]).toMatchObject({
       ...{ outcome: 'there', asset_uid: anew.asset_uid },
     });
@@ -162,7 +162,7 @@ describe.skipIf(!redis.isHere)('a queue', () => {
     ]);
     const table = await run(['uploads', 'ls', '--queue'], { tty: true, columns: 200 });
     expect(table.stdout).toMatch(/failed: .*written\.md changed since it was queued/);
-    // Put back, the same command sends it.
+    // Once the file is back, the same command sends it.
     writeFileSync(gone, '# gone.md');
     const { code, stdout } = await run(['upload', gone, '--queue', '--wait', '--json']);
     expect([code, JSON.parse(stdout)[0].status]).toEqual([0, 'ready']);
@@ -179,7 +179,7 @@ describe.skipIf(!redis.isHere)('a queue', () => {
     setTimes(0);
     work();
     expect((await waiting).code).toBe(0);
-    // The other way around too, but not another second.
+    // Also with whole seconds in the queue and fractions on disk, but not with a different second.
     const [first, second] = files as [string, string];
     const again = run(['upload', first, second, '--queue', '--wait', '--again', '--json']);
     for (const { stop } of working) stop.abort();
@@ -231,7 +231,7 @@ describe.skipIf(!redis.isHere)('a queue', () => {
 
   it('--wait ends with the code of what failed, and names it; of what is not there, 3', async () => {
     const path = file('vanished.md');
-    file('stays.md'); // a root that is empty is a disk that is not there
+    file('stays.md'); // an empty root counts as a disk that is not mounted
     const waiting = run(['upload', path, '--queue', '--wait', '--json']);
     await until(async () => (await listed()).length === 1);
     rmSync(path);
@@ -243,7 +243,7 @@ describe.skipIf(!redis.isHere)('a queue', () => {
     expect((await run(['uploads', 'forget', 'u000', '--queue', '--yes'])).code).toBe(3);
     const [{ id }] = await listed();
     expect((await run(['uploads', 'forget', id, '--queue'])).code).toBe(2);
-    // By its path, too, or the beginning of its id.
+    // Accepts its path too, or a prefix of its id.
     expect((await run(['uploads', 'retry', path, '--queue', '-n'])).code).toBe(0);
     const forget = ['uploads', 'forget', id.slice(0, 8), '--queue', '--yes'];
     expect((await run(forget)).code).toBe(0);
@@ -345,7 +345,7 @@ describe.skipIf(!redis.isHere)('a queue', () => {
     expect(shown.stdout + shown.stderr).not.toContain('5ecre7');
     worker.stop.abort();
     expect(JSON.stringify(await worker.ended)).not.toContain('5ecre7');
-    // Done with, it is nowhere in the queue: its log of changes, the append-only file, forgets in its time.
+    // A finished job is removed from the queue's data; the append-only file is rewritten later.
     expect(store.dump()).not.toContain('5ecre7');
   });
 
@@ -355,7 +355,7 @@ describe.skipIf(!redis.isHere)('a queue', () => {
     server.misdeed = () => ({
       respond: (response) => response.writeHead(302, { location: internal.url }).end(),
     });
-    // Whoever queues it may be led there.
+    // The machine that queues the URL may follow the redirect.
     await json(['upload', server.url, '--queue']);
     const asked = internal.asked.length;
     work(['--root', new URL(server.url).origin]);
@@ -639,13 +639,13 @@ async function clientOf<T>(
   }
 }
 
-/** Milliseconds since the epoch. */
+/** Reads the time at which a job was queued, in milliseconds since the epoch. */
 const queuedAt = (queue: string, id: string) =>
   clientOf(queue, async (client, name) =>
     Number(await client.hget(`bull:${name}:${id}`, 'timestamp')),
   );
 
-/** What other tools may do to a job. */
+/** Overwrites fields of a job, as other tools may. */
 const written = (queue: string, id: string, fields: Record<string, string>) =>
   clientOf(queue, (client, name) => client.hset(`bull:${name}:${id}`, fields));
 const removed = (queue: string, id: string) =>
@@ -654,7 +654,7 @@ const removed = (queue: string, id: string) =>
     await client.del(`bull:${name}:${id}`);
   });
 
-/** What a worker leaves that dies between its intent and the answer to its creation. */
+/** Writes the journal entry of a worker that crashed between its intent and the creation's response. */
 const intendedBefore = (queue: string, id: string, path: string) =>
   clientOf(queue, (client, name) => {
     const entry = {

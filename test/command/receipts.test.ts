@@ -13,7 +13,7 @@ import { Cli } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
 import { writeMany } from '../support/many-files.ts';
 
-/* What this machine has sent is neither sent nor asked for again. */
+/* Files with a receipt on this machine are neither sent nor looked up again. */
 
 const count = 6;
 let service: BusyService;
@@ -89,7 +89,7 @@ describe('the same files again', () => {
       ...Array(count + 1).fill('there'),
       ...Array(2).fill('uploaded'),
     ]);
-    // It is done: a copy that comes later is one of what is there.
+    // A copy that appears after the upload is reported as `same`.
     writeFileSync(join(folder, 'same 9.bin'), 'one content');
     expect(outcomes(await upload())).toContain('same');
   });
@@ -209,7 +209,7 @@ describe('what lost answers leave', () => {
     await cli.run(['upload', '-r', folder], { clock: fastClock(20) });
     const [left] = [...service.assets.values()].filter(({ wholeAt }) => wholeAt === undefined);
     const listed = await cli.json(['uploads', 'gc', '--trash', '--yes']);
-    // It was found by its name: as long as a session lives, it may be somebody else's.
+    // The orphan was found by name only: until upload sessions expire, another uploader may be using it.
     expect(listed).toMatchObject([
       { asset_uid: left?.uid, trashed: false, in_use_until: expect.any(String) },
     ]);
@@ -239,7 +239,7 @@ it('--until stops at its time, exit 9, and the same command continues', async ()
   expect(code).toBe(9);
   const { error } = JSON.parse(stderr.trimEnd().split('\n').at(-1) as string);
   expect(error).toMatchObject({ code: 'until', details: { failures: [] } });
-  // Of those that were under way, the service may have all and nobody been told.
+  // Files in flight may be complete on the service although the response was lost.
   const notWhole = 40 - service.whole.length;
   expect(error.details.files_left).toBeGreaterThanOrEqual(notWhole);
   expect(error.details.files_left).toBeLessThanOrEqual(notWhole + 8);

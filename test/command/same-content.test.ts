@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { BusyService } from '../support/busy-service.ts';
 import { Cli } from '../support/cli.ts';
 
-/* The table of docs/same-content.md, cell by cell. */
+/* Every cell of the table in docs/same-content.md. */
 
 let service: BusyService;
 let cli: Cli;
@@ -39,7 +39,7 @@ const renameFolder = (from: string, to: string) => {
 type Column = 'upload' | '--sync' | '--same upload';
 const columns: readonly Column[] = ['upload', '--sync', '--same upload'];
 
-/** The directory goes to a folder, with folders like those on disk. */
+/** Builds the command that uploads a directory to a folder and mirrors its subdirectories. */
 const command = (column: Column, folder = '/F', from = directory) => [
   ...['upload', ...(column === '--sync' ? ['--sync'] : ['-r', '--create-folders'])],
   ...(column === '--same upload' ? ['--same', 'upload'] : []),
@@ -48,7 +48,7 @@ const command = (column: Column, folder = '/F', from = directory) => [
 
 type Item = { path: string; outcome: string; name: string; asset_uid: string };
 
-/** Runs it, after `-n` and `--plan` have said the same. @returns outcomes by the file's name */
+/** Runs a command and expects the same from `-n` and `--plan` before. @returns outcomes by file name */
 async function outcomesOf(args: readonly string[]): Promise<Record<string, string>> {
   const dry: Item[] = await cli.json([...args, '-n']);
   const plan = await cli.json([...args, '--plan']);

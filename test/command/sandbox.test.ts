@@ -339,7 +339,7 @@ it('logs -f goes on as lines come, over a rotation too, until it is interrupted'
   });
   await expect.poll(() => shown).toContain('GET /health 200');
   await cli.run(['assets', 'ls']);
-  // As the sandbox does once it is full; it goes on with the file that it has.
+  // Rotates the log as the sandbox does when it is full; the running sandbox writes on to the renamed file.
   renameSync(log, `${log}.1`);
   await cli.run(['workspaces', 'ls']);
   while (!readFileSync(`${log}.1`, 'utf8').includes('/workspaces/ 200'))
@@ -350,7 +350,7 @@ it('logs -f goes on as lines come, over a rotation too, until it is interrupted'
   const { code, stdout } = await following;
   expect(code).toBe(0);
   expect(stdout.trimEnd().split('\n')).toEqual([
-    expect.stringContaining('GET /health 200'), // of the start
+    expect.stringContaining('GET /health 200'), // the health check at start
     expect.stringContaining('GET /api/external/v1/assets/ 200'),
     expect.stringContaining('GET /api/external/v1/workspaces/ 200'),
     'from the new one',
@@ -361,7 +361,7 @@ it('a log that is full makes room: it is bounded', async () => {
   const running = await start();
   await cli.run(['sandbox', 'stop']);
   const log = join(cli.home, 'state/sandbox/sandbox.log');
-  truncateSync(log, 600_000_000); // sparse, as from an older version
+  truncateSync(log, 600_000_000); // a sparse file, as large as logs of an older version
   await start();
   expect(statSync(log).size).toBeLessThan(10_000);
   expect(statSync(`${log}.1`).size).toBe(600_000_000);

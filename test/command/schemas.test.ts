@@ -6,7 +6,7 @@ import { Cli } from '../support/cli.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
-/* `mediactl schema NAME` against what the commands really print. */
+/* Validates the output of commands against `mediactl schema NAME`. */
 
 let sandbox: TestSandbox;
 let cli: Cli;
@@ -23,12 +23,12 @@ afterAll(() => sandbox.end());
 
 async function schemaOf(name: string) {
   const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true });
-  // Formats are what they say; the shapes are what is checked here.
+  // Accepts any value of these formats: only structure is checked here.
   for (const format of ['uuid', 'uri']) ajv.addFormat(format, true);
   return ajv.compile(JSON.parse((await cli.run(['schema', name])).stdout));
 }
 
-/** Runs with --json and checks the stream that carries the output. */
+/** Runs a command with --json and validates the stream that has the output. */
 async function fits(name: string, args: string[], stream: 'stdout' | 'stderr' = 'stdout') {
   const validate = await schemaOf(name);
   const ran = await cli.run([...args, '--json']);

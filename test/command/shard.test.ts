@@ -6,7 +6,7 @@ import { Cli } from '../support/cli.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-/* Several machines, one directory, and no word between them. */
+/* Several machines that upload one directory without any coordination. */
 
 let sandbox: TestSandbox;
 beforeAll(async () => {
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.end());
 
-/** The same directory, as another machine sees it. */
+/** Creates the same directory at another path, as another machine mounts it. */
 function mounted(count: number): string {
   const root = temporaryFolder();
   for (let n = 0; n < count; n++) {

@@ -21,7 +21,7 @@ import { fastClock } from '../support/clock.ts';
 import { writeMany } from '../support/many-files.ts';
 import { canMount, SmallDisk } from '../support/small-disk.ts';
 
-/* A store that cannot keep what was sent ends the run, and the next one sends nothing twice. */
+/* A receipt store that cannot be written ends the run, and the next run sends nothing twice. */
 
 const count = 60;
 let service: BusyService;
@@ -51,14 +51,14 @@ async function upload(args: string[] = [], options: CliOptions = {}) {
   };
 }
 
-/** Counted in the service's own store. */
+/** Expects exactly one complete asset per file, as counted by the service. */
 function expectEachOnce(): void {
   const whole = service.whole.map(({ name, blake3 }) => [name, blake3]);
   expect(whole.sort()).toEqual([...digests].sort());
 }
 
 const store = () => join(state, 'receipts.db');
-/** Changes the store as another program would. */
+/** Opens the receipt store as another program would. */
 const open = (work: (database: Database.Database) => void) => {
   const database = new Database(store());
   work(database);
@@ -159,7 +159,7 @@ describe.skipIf(!canMount)('a disk of its own', () => {
 describe('a store', () => {
   beforeEach(async () => {
     expect((await upload()).code).toBe(0);
-    // As after an hour: another process has read the log into the file.
+    // As after a checkpoint by another process: without a write-ahead log.
     for (const each of ['-wal', '-shm']) rmSync(`${store()}${each}`, { force: true });
   });
 
@@ -256,7 +256,7 @@ describe('a store', () => {
   });
 });
 
-/** Does it at the 20th creation. */
+/** Runs `work` at the 20th creation. */
 const inTheMiddle = (work: () => void) => {
   let creations = 0;
   service.fault = ({ method, path }) => {
@@ -283,7 +283,7 @@ it.each([
   expect([next.code, next.error.code, service.requests]).toEqual(numbered(code));
 });
 
-/** Holds the store from another process, until the end of its stdin. */
+/** Locks the store from another process until that process's stdin ends. */
 const held = async () => {
   const hold = `const Database = require('libsql');
     const database = new Database(process.argv[1]);

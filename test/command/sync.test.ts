@@ -26,7 +26,7 @@ const names = () => service.whole.map(({ name }) => name).sort();
 const sync = (...args: string[]) => ['upload', '--sync', folder, '--folder', '/Rushes', ...args];
 const check = (...args: string[]) => ['check', folder, '--folder', '/Rushes', ...args];
 
-/** `/Rushes/day 1/cam` of an asset's folder. */
+/** Returns the path of a folder, such as `/Rushes/day 1/cam`. */
 function pathOf(uid: string | undefined): string {
   const found = service.folders.find((each) => each.uid === uid);
   return found ? `${pathOf(found.parent)}/${found.name}` : '';
@@ -42,7 +42,7 @@ describe('upload --sync', () => {
       '/Rushes/day 2/c.bin',
       '/Rushes/top.bin',
     ]);
-    // Once before, and once to check the first at the top level and the first inside another.
+    // Once before, and once each to check the first new folder at the top level and the first nested one.
     expect(service.counts['GET /workspaces/:uid/folders/']).toBe(3);
     expect(service.counts['POST /workspaces/:uid/folders/']).toBe(4);
     const before = service.requests;

@@ -23,7 +23,7 @@ const uid = '00000000-0000-4000-8000-000000000001';
 const stdin = 'precious'.repeat(100);
 
 const uidIn = (path: string) => /assets\/([0-9a-f-]{36})\//.exec(path)?.[1];
-/** Until every byte is there, and the receipt kept: from then on its asset is waited for. */
+/** Waits until the receipt is stored; from then on the run polls the asset. */
 async function untilSent() {
   const isSent = async () => {
     const { stdout } = await world.run(['uploads', 'ls', '--done', '-q']);
@@ -31,7 +31,7 @@ async function untilSent() {
   };
   while (!(await isSent())) await sleep(10);
 }
-/** Answers a look at one asset with a status of our own. */
+/** Creates a fault that responds to a GET of one asset with the given status. */
 const withStatus = ({ method, path }: { method: string; path: string }, status: string) =>
   method === 'GET' && uidIn(path) ? answering(200, { uid: uidIn(path), status }) : undefined;
 
@@ -264,7 +264,7 @@ describe('one file, one asset', () => {
 describe('the journal', () => {
   const size = 200 * 1024 * 1024;
 
-  /** A service that only counts, and refuses from a byte on. */
+  /** Starts a service that only counts bytes, and refuses PATCH from a given byte on. */
   async function counting(refusesFrom: () => number, onPatch: () => void) {
     let stored = 0;
     const location = `${v1}/upload/${uid}/`;
@@ -292,7 +292,7 @@ describe('the journal', () => {
     const service = await counting(
       () => refusesFrom,
       () => {
-        // A folder in the place of the page that is written next. It may be just being written.
+        // A folder in place of the next temporary journal file, unless that is being written.
         const isBlocked = refusesFrom === Number.POSITIVE_INFINITY || existsSync(blocked());
         if (!isBlocked) mkdirSync(blocked());
       },
@@ -310,7 +310,7 @@ describe('the journal', () => {
 });
 
 it('a page that could not be written again ends the run, and goes once the upload is whole', async () => {
-  // A folder in the place of the page that says that the last chunk is begun.
+  // A folder in place of the temporary journal file blocks the entry that records the start of the last chunk.
   let blocked = '';
   const block = () => {
     blocked = `${world.journalPath}.tmp`;

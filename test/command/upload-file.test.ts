@@ -16,7 +16,7 @@ import { chunkBytes, uploadWorld } from '../support/upload-world.ts';
 
 const world = uploadWorld();
 
-/** Writes other bytes of the same length, and puts the time of writing back. */
+/** Changes bytes but neither size nor mtime. */
 function editInSecret(at: number, seed: string): void {
   const time = new Date('2026-01-01');
   const bytes = Buffer.from(world.bytes);
@@ -79,7 +79,7 @@ describe('a file that changes under the upload', () => {
   describe('after a kill in mid-chunk', () => {
     beforeEach(async () => {
       utimesSync(world.path, new Date('2026-01-01'), new Date('2026-01-01'));
-      // The third chunk is cut, and then the line: HEAD will tell of bytes that no answer did.
+      // The connection drops within the third chunk, and HEAD fails: the service has bytes that were never acknowledged.
       let cut = 0;
       world.fault = ({ method }) => {
         if (method === 'PATCH' && ++cut === 3) return { cutAfterBytes: 20_000 };
@@ -92,7 +92,7 @@ describe('a file that changes under the upload', () => {
     const withoutChecksum = () => {
       world.fault = () => ({ headers: ({ 'x-checksum-blake3': _, ...headers }) => headers });
     };
-    /** Like a fresh checkout: another inode, another time. */
+    /** Copies the file as a fresh checkout does: with another inode and mtime. */
     const copyAnew = () => {
       copyFileSync(world.path, `${world.path}.new`);
       renameSync(`${world.path}.new`, world.path);

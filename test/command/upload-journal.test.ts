@@ -52,7 +52,7 @@ describe('after an upload', () => {
     });
     expect(ran.code).toBe(130);
     const records = JSON.parse(ran.stdout);
-    // In the order in which they are certain: a receipt is on the disk before its file is told of.
+    // In order of completion: a file is reported after its receipt is on disk.
     expect(
       records.map(({ verified, error }: never) => [
         verified,
@@ -79,14 +79,14 @@ describe('after an upload', () => {
     const gets = world.line.seen
       .filter(({ method }) => method === 'GET')
       .map(({ path: url }) => url);
-    // The first one, where the others have not come yet, and the last one left are asked for alone.
+    // Only the first asset, before the others are uploaded, and the last one left are polled individually.
     expect(gets).toContainEqual(expect.stringContaining('/assets/?limit=100'));
     expect(new Set(gets).size).toBeLessThanOrEqual(3);
   });
 });
 
 describe('one file, one asset: whatever comes between the last byte and the result', () => {
-  /** A text is ready within a moment. */
+  /** Makes the file a text, which is processed at once. */
   const text = () => {
     world.path = world.path.replace(/bin$/, 'md');
     world.bytes = Buffer.from(`# ${world.path}`);

@@ -9,7 +9,7 @@ import { chunkBytes, uploadWorld } from '../support/upload-world.ts';
 const world = uploadWorld();
 const posts = () => world.line.methods.filter((method) => method === 'POST');
 
-/** The path of the file in another directory, as another checkout has it. */
+/** Returns the path of the file in another directory, as in another checkout. */
 function elsewhere(directory: string): string {
   mkdirSync(join(world.cli.home, directory), { recursive: true });
   return join(world.cli.home, directory, basename(world.path));

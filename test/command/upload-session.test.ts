@@ -13,7 +13,7 @@ const world = uploadWorld();
 const posts = () => world.line.methods.filter((method) => method === 'POST');
 
 describe('location', () => {
-  /** Creates a real session, and tells another location of it: in the header, in the body. */
+  /** Creates a real session but returns another location for it, in the header and in the body. */
   const telling = (inHeader: (real: string) => string | undefined, inBody = inHeader) => {
     world.fault = ({ method }) =>
       method === 'POST'
@@ -237,7 +237,7 @@ describe('sessions that are gone', () => {
   });
 
   it('an asset that may be whole, and does not tell: it is named, and none is made', async () => {
-    // The only chunk was under way when the process was killed: the service may have taken it.
+    // The only chunk was in flight when the process was killed: the service may have stored it.
     world.bytes = writeSome(world.path, 1000);
     world.fault = ({ method }) => (method === 'PATCH' ? answering(402, {}) : undefined);
     await world.upload();
@@ -290,7 +290,7 @@ describe.each([3 * chunkBytes + 1, 9 * chunkBytes])(
   (size) => {
     const statuses = ['processing', 'queued', 'pending', 'uploading', 'ready'];
 
-    /** Forgets the first session from a request on, and gives its asset a status. */
+    /** Makes the service forget the first session from a request on, and sets its asset's status. */
     function forgetting(status: string, isGone: (seen: Seen) => boolean) {
       let session: string | undefined;
       let isForgotten = false;
@@ -391,7 +391,7 @@ describe('a creation whose answer was lost', () => {
     await world.expectWhole(third.record);
   });
 
-  /** The service makes the asset, and a gateway in between answers otherwise. */
+  /** Lets the service create the asset, and replaces its response by a gateway's error. */
   const gateway = (status: number, type: string): Fault => ({
     instead: { status, body: type === 'text/html' ? '<html></html>' : 'no', type },
   });

@@ -11,20 +11,20 @@ import { isNight } from '../support/soak.ts';
 
 const chunkBytes = 64 * 1024;
 const sizes = [1, 1000, chunkBytes, chunkBytes + 1, 3 * chunkBytes, 4 * chunkBytes + 17];
-/** The last of them go over a service on which nothing goes wrong any more. */
+/** Runs at most; no faults are injected after the first `faultyRuns`. */
 const runs = 9;
 const faultyRuns = 6;
 
 type Item = { path: string; asset_uid: string | null; verified: boolean | null; error: unknown };
 
-/** One user, who gives the same command until it is done, on a bad day. */
+/** A soak: a user who repeats the same command until it succeeds, under random faults. */
 class Day {
   readonly random: Random;
   readonly cli = new Cli();
   readonly clock = fastClock(1000);
   readonly files = new Map<string, Buffer>();
   readonly said: string[] = [];
-  /** What happened, in order. */
+  /** Log of events, in order. */
   readonly diary: string[] = [];
   key = 'mk_soak_first_key_0123456789';
   service!: FaultyService;
@@ -62,7 +62,7 @@ class Day {
     this.#interruption.abort(new MediactlError('interrupted', { code: 'interrupted', exitCode }));
   }
 
-  /** What else may come between: a clock, a key, a page, a full disk, Ctrl-C. */
+  /** Injects a client-side fault: a clock change, a new key, a torn journal entry, a full disk or Ctrl-C. */
   #mishap(): { stdoutError?: 'ENOSPC' } {
     const { random } = this;
     this.#interruption = new AbortController();
@@ -121,7 +121,7 @@ class Day {
     return {};
   }
 
-  /** Nothing that was said may be wrong, and nothing hidden. */
+  /** Expects that every reported result is true and that no secret or internal error is printed. */
   check({ code, stdout, stderr }: Ran): void {
     expect(stderr).not.toMatch(/unclassified|report it|TypeError/);
     expect(stdout + stderr).not.toContain(this.key);
@@ -132,7 +132,7 @@ class Day {
       const item = this.isStdin ? items[0] : items.find((each) => each.path === path);
       const { asset_uid: uid, verified } = item as Item;
       const stored = this.service.bytesOf(uid as string);
-      // What was changed on the way, of which the checksum was lost too, is not called verified.
+      // Bytes corrupted in transit whose checksum was lost must not be reported as verified.
       const isRight = stored?.equals(bytes) || (verified === null && this.service.isChanged(uid));
       expect([basename(path), verified, isRight]).toEqual([basename(path), verified, true]);
       expect(verified).not.toBe(false);
@@ -145,7 +145,7 @@ class Day {
   }
 }
 
-/** Done, or to be done by a person: what there is of some file is another file (13). */
+/** True if the run succeeded or needs the user: the stored bytes belong to another version of a file (13). */
 function isFinal({ code, stderr }: Ran): boolean {
   const { ok, integrity, partial } = exitCodes;
   if (code !== partial) return code === ok || code === integrity;

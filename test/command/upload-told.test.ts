@@ -157,7 +157,7 @@ describe('what is told', () => {
             await fetch(world.sandbox.url + path, { headers })
           ).json()) as Item & { items?: Item[] };
           const items = found.items ?? [found];
-          // While one of them alone is sent, it is in progress; one look at both tells of the first.
+          // Keeps the first asset in progress until one poll asks for both; that poll reports the first as ready.
           isTold = items.some(({ name }) => name === 'two.bin') && items.length > 1;
           for (const item of items)
             item.status = isTold && item.name !== 'two.bin' ? 'ready' : 'processing';

@@ -131,7 +131,7 @@ describe('broken lines and failing servers', () => {
   });
 
   it('a peer that goes silent is left after the idle time, and the upload goes on', async () => {
-    await world.interruptedAfterTwoChunks(); // the limit is too short for a creation on a busy machine
+    await world.interruptedAfterTwoChunks(); // the idle timeout is too short for a creation on a slow machine
     world.fault = (seen) =>
       seen.method === 'PATCH' && seen.nth === 2
         ? { respond: (_response, request) => void request.resume() }
@@ -247,8 +247,8 @@ describe('offsets', () => {
 });
 
 /**
- * A service that lies. Each row is what it answers to a method from the nth request on; the upload is
- * whole all the same, or ends with that exit code. In no case is there success for what was not seen.
+ * Lying services. Each row is a faulty response to a method from the nth request on. The upload completes all
+ * the same or ends with that exit code; it never reports success for bytes that were not acknowledged.
  */
 const size = 4 * chunkBytes + 1000;
 const told = (status: number, offset: string) =>
@@ -320,12 +320,12 @@ const liars: [what: string, lie: (seen: Seen) => Fault | undefined, exit: number
   ['a web page for a PATCH', patch(answering(200, '<html><title>Log in</title></html>')), 10],
 ];
 
-/** From the second PATCH on. */
+/** Injects the fault from the second PATCH on. */
 function patch(fault: Fault) {
   return ({ method, nth }: Seen) => (method === 'PATCH' && nth >= 2 ? fault : undefined);
 }
 
-/** A line that broke once, and what HEAD says then. */
+/** Drops the connection once, in the second PATCH, and injects the fault into HEAD. */
 function head(fault: Fault) {
   return ({ method, nth }: Seen) => {
     if (method === 'PATCH' && nth === 2) return cut;

@@ -28,7 +28,7 @@ beforeEach(async () => {
   writeSome(path, 3000);
 });
 
-/** Leaves an upload at byte 1000. */
+/** Interrupts an upload at byte 1000. */
 async function interrupt(args: string[] = [path], stdin?: Buffer) {
   let patches = 0;
   fault = ({ method }) =>

@@ -7,7 +7,7 @@ import { Cli } from '../support/cli.ts';
 import { asset, key, library, workspace } from '../support/library.ts';
 import { record } from '../support/recording-server.ts';
 
-/* What a newcomer types before they have read anything. */
+/* Commands that new users type before they have read the documentation. */
 
 const tree = describeTree(await buildCommandTree('0.0.0'));
 const paths = allNodes(tree).map(({ path }) => path.replace(/^mediactl ?/, ''));
@@ -81,7 +81,7 @@ describe('short words do what they say', () => {
   });
 });
 
-/** Guesses of people.md 9, and of who comes from gh, rclone and the Mux command line. */
+/** Guesses of test users (people.md 9) and of users of gh, rclone and the Mux CLI. */
 const guesses: [typed: string, meant: RegExp][] = [
   ['list', /mediactl ls$/],
   ['delete', /^mediactl help rm/],

@@ -131,7 +131,7 @@ describe('§8 Limits', () => {
       expect(await playback({ playback_token: one })).toEqual([422, '0']);
       expect(await playback({ asset_id: asset_uid, playback_token: one })).toEqual([429, '0']);
       expect(await playback({ asset_id: asset_uid, playback_token: other })).toEqual([200, '2']);
-      // Whoever shows no token that is valid, shares one window.
+      // Requests without a valid token share one window.
       expect(await playback({ asset_id: asset_uid, playback_token: 'x' })).toEqual([401, '2']);
       expect(await playback({})).toEqual([422, '1']);
       const large = await playback({ playback_token: 'x'.repeat(1024 * 1024) });

@@ -11,7 +11,7 @@ const bounded = async (connectionLimits: Partial<ConnectionLimits>) => {
   return { sandbox, ...rawHttp(() => sandbox) };
 };
 
-/** A byte now and then, for as long as anybody listens. */
+/** Sends a text every 100 ms while the connection is open: a slow client. */
 const dribble = (socket: import('node:net').Socket, text: string) => {
   const timer = setInterval(() => socket.writable && socket.write(text), 100);
   onTestFinished(() => clearInterval(timer));
@@ -69,7 +69,7 @@ describe('a connection is closed', () => {
     const { pathname, search } = new URL(info.source_url.url);
     const { socket, closed } = await rawSocket(sandbox.url);
     socket.pause();
-    // More than the buffers of both sides hold.
+    // More than the socket buffers of both sides hold.
     for (let times = 0; times < 40; times++)
       socket.write(requestHead(sandbox.url, `GET ${pathname}${search}`));
     await new Promise((resolve) => setTimeout(resolve, 5_000));
@@ -112,7 +112,7 @@ describe('so many connections at once and no more', () => {
       await rawSocket(sandbox.url),
       await rawSocket(sandbox.url),
     ];
-    first.socket.write(ask(sandbox.url)); // from then on it is the second that is idle longest
+    first.socket.write(ask(sandbox.url)); // now the second connection is the one idle longest
     while (!first.received().includes('"ok"'))
       await new Promise((resolve) => setImmediate(resolve));
     const newcomer = await rawSocket(sandbox.url);
@@ -132,7 +132,7 @@ describe('so many connections at once and no more', () => {
       'Upload-Offset': 0,
       'Content-Type': 'application/offset+octet-stream',
       'Content-Length': 8,
-      Expect: '100-continue', // answered once the request is being handled
+      Expect: '100-continue', // the interim response shows that the request is being handled
     });
     for (const { socket } of [first, second]) socket.write(head);
     for (const { received } of [first, second])

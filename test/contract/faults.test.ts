@@ -4,7 +4,7 @@ import { rawHttp } from '../support/raw-http.ts';
 import { rawSocket, requestHead } from '../support/raw-socket.ts';
 import { startSandbox } from '../support/sandbox.ts';
 
-/** A sandbox with faults, what it logged, and raw requests to it. */
+/** Starts a sandbox with faults; returns its log lines and functions for raw requests. */
 async function faulty(...faults: string[]) {
   const lines: string[] = [];
   const sandbox = await startSandbox({ faults, log: (line) => lines.push(line) });
@@ -41,7 +41,7 @@ describe('cut-after', () => {
 
 it('silent-after: takes so many bytes, then neither reads nor answers nor hangs up', async () => {
   const { sandbox, session, offsetOf, patch } = await faulty('silent-after=100KiB,times=1');
-  const bytes = someBytes(24_000_000); // more than the buffers between the two hold
+  const bytes = someBytes(24_000_000); // more than the socket buffers of both sides hold
   const location = await session(bytes.length);
   const { socket, received, closed } = await rawSocket(sandbox.url);
   socket.write(
@@ -58,7 +58,7 @@ it('silent-after: takes so many bytes, then neither reads nor answers nor hangs 
   const soon = new Promise((resolve) => setTimeout(resolve, 500, 'open'));
   expect(await Promise.race([isFlushed, closed, soon])).toBe('open');
   expect([await offsetOf(location), received()]).toEqual([102_400, '']);
-  // Who knows the offset goes on, as after any line that fell silent.
+  // The upload resumes at its offset, as after any stalled connection.
   expect((await patch(location, 102_400, bytes.subarray(102_400))).status).toBe(204);
 });
 

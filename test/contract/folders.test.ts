@@ -97,7 +97,7 @@ describe('§4 Folders', () => {
     expect((await call('GET', `/workspaces/${nobody}/folders/`)).status).toBe(404);
     expect((await send('POST', folders(), { name: 'a', parent_uid: nobody })).status).toBe(404);
     expect((await send('PATCH', `${folders()}${nobody}/`, { name: 'a' })).status).toBe(404);
-    // a folder belongs to its workspace
+    // a folder of another workspace is not found
     const elsewhere = `/workspaces/${await archive()}/folders/`;
     expect((await send('PATCH', `${elsewhere}${top}/`, { name: 'a' })).status).toBe(404);
     expect((await send('POST', elsewhere, { name: 'a', parent_uid: top })).status).toBe(404);
@@ -143,7 +143,7 @@ describe('assets in folders', () => {
       await send('POST', `/workspaces/${other}/folders/`, { name: 'kept' })
     ).json();
     expect((await call('GET', `/assets/?parent=${uid}`)).status).toBe(422);
-    // and a parent must be of the workspace that is uploaded to
+    // the parent folder must belong to the upload's workspace
     const response = await create(5, { parent_folder_uid: uid });
     expect(response.status).toBe(404);
     expect(response.headers.get('content-type')).toMatch(/^text\/plain/);

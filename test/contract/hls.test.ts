@@ -6,7 +6,7 @@ import { rawHttp } from '../support/raw-http.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-// What becomes of a video: with ffmpeg, and without.
+// HLS of videos, with ffmpeg and without.
 let plain: TestSandbox;
 let helped: TestSandbox;
 const log: string[] = [];
@@ -19,7 +19,7 @@ afterAll(async () => {
   await helped.end();
 });
 
-/** Uploaded and processed, with its playback info. */
+/** Uploads a file and waits until it is processed. @returns the asset and its playback info */
 async function processed(sandbox: TestSandbox, path: string) {
   const { playbackInfo, upload } = rawHttp(() => sandbox);
   const asset = await upload(path);
@@ -32,7 +32,7 @@ type Step = { attributes: string; url: string; header: Buffer; segments: Segment
 
 const bytesOf = async (url: string) => Buffer.from(await (await fetch(url)).arrayBuffer());
 
-/** The steps of a master playlist, each with all that it names. */
+/** Fetches the renditions of a master playlist, each with its header and segments. */
 async function stepsOf(masterUrl: string): Promise<Step[]> {
   const master = await (await fetch(masterUrl)).text();
   const entries = [...master.matchAll(/^#EXT-X-STREAM-INF:(.*)\n(\S+)/gm)];
@@ -58,7 +58,7 @@ async function stepsOf(masterUrl: string): Promise<Step[]> {
 
 const lengthOf = ({ segments }: Step) => segments.reduce((sum, { seconds }) => sum + seconds, 0);
 
-/** What ffprobe finds in a segment behind its header: packets by type. */
+/** Counts the packets of a segment by type, with ffprobe. */
 async function packetsIn(header: Buffer, { bytes }: Segment): Promise<Record<string, number>> {
   const path = join(temporaryFolder(), 'segment.mp4');
   writeFileSync(path, header);
@@ -73,8 +73,8 @@ const h264 = ['-c:v', 'libx264', '-preset', 'ultrafast', '-pix_fmt', 'yuv420p'];
 const aac = ['-c:a', 'aac'];
 
 describe.skipIf(!ffmpeg).concurrent('an ordinary clip', () => {
-  // Without B-frames, as screen recorders write it, and large: at these lengths picture and sound
-  // close while a muxer is still writing.
+  // A large clip without B-frames, as screen recorders write it: at these lengths the picture and sound streams
+  // end while the muxer is still writing.
   it.each([7, 9])('of %d s of noise is ready, whole', async (seconds) => {
     const noise = ['-f', 'lavfi', '-i', 'testsrc2=size=640x360:rate=25,noise=alls=30:allf=t'];
     const clip = [...noise, '-f', 'lavfi', '-i', 'sine', '-t', String(seconds), '-bf', '0'];
@@ -102,7 +102,7 @@ describe.skipIf(!ffmpeg).concurrent('an ordinary clip', () => {
     const path = await film(
       'flash.mp4',
       ...[...flash, ...beep],
-      ...['-c:v', 'libx264', '-pix_fmt', 'yuv420p', ...aac], // x264's defaults
+      ...['-c:v', 'libx264', '-pix_fmt', 'yuv420p', ...aac], // x264's defaults use B-frames
     );
     const source = await onsets(path);
     expect([source.flashes.length, source.beeps.length]).toEqual([2, 2]);
@@ -154,7 +154,7 @@ describe.skipIf(!ffmpeg).concurrent('an ordinary clip', () => {
     const bytes = readFileSync(path);
     const packets = Math.floor(bytes.length / 188 / 8);
     const cut = join(temporaryFolder(), 'cut.ts');
-    writeFileSync(cut, bytes.subarray(188 * packets)); // within the first three seconds
+    writeFileSync(cut, bytes.subarray(188 * packets)); // cuts within the first three seconds
     const { asset, info } = await processed(plain, cut);
     expect(asset).toMatchObject({ status: 'ready', failure_reason: null, type: 'video' });
     const [step] = await stepsOf(info.hls_url.url);
@@ -186,7 +186,7 @@ describe.skipIf(!ffmpeg).concurrent('an ordinary clip', () => {
     expect(asset.status).toBe('ready');
     expect(info).toMatchObject({ hls_url: null, source_url: { url: expect.any(String) } });
     expect(log.find((line) => line.includes(asset.uid) && /no sound from 4/.test(line))).toMatch(
-      /\n\s+at /, // where
+      /\n\s+at /, // with a stack trace
     );
     const steps = await stepsOf((await processed(helped, path)).info.hls_url.url);
     expect(steps).toHaveLength(2);
@@ -194,7 +194,7 @@ describe.skipIf(!ffmpeg).concurrent('an ordinary clip', () => {
   });
 
   it('tells a bandwidth that its largest segment does not pass', async () => {
-    // The last one is short, and begins with a whole picture as every one does.
+    // The last segment is short and begins with a key frame, as all do.
     const path = await film('a.mp4', ...picture('320x180', 9), ...sound(9), '-g', '200', ...h264);
     for (const step of await stepsOf((await processed(helped, path)).info.hls_url.url)) {
       const bandwidth = Number(/BANDWIDTH=(\d+)/.exec(step.attributes)?.[1]);
@@ -230,7 +230,7 @@ describe.skipIf(!ffmpeg).concurrent('codecs', () => {
   );
 
   it('what the library refuses to package is no failure of the asset', async () => {
-    // A frame that is shown a second late, far behind the next key frame.
+    // One frame is presented a second late, after the next key frame.
     const late = ['-bsf:v', 'setts=pts=if(eq(N\\,2)\\,PTS+1000\\,PTS)'];
     const path = await film('a.mkv', ...picture('320x180', 2), ...h264, '-g', '5', ...late);
     const { asset, info } = await processed(plain, path);

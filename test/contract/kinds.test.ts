@@ -9,7 +9,7 @@ import { rawHttp } from '../support/raw-http.ts';
 import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-// Files of every kind: what they are taken for, and what is offered of them.
+// Detected type and playback info of every kind of file.
 let plain: TestSandbox;
 let helped: TestSandbox;
 beforeAll(async () => {
@@ -21,7 +21,7 @@ afterAll(async () => {
   await helped.end();
 });
 
-/** Uploaded and processed, with its playback info and its player's picture. */
+/** Uploads a file and waits until it is processed. @returns the asset, its playback info and its player's thumbnail */
 async function processed(sandbox: TestSandbox, path: string, metadata = {}) {
   const { playbackInfo, player, upload } = rawHttp(() => sandbox);
   const asset = await upload(path, metadata);
@@ -57,7 +57,7 @@ describe.concurrent('without a tool', () => {
     const bytes = typeof content === 'string' ? Buffer.from(content, 'latin1') : content;
     const { asset, info } = await processed(plain, written(name, bytes));
     expect(asset).toMatchObject({ status: 'ready', type, content_type, failure_reason: null });
-    // §2: the types of playback are five, and generic is none of them.
+    // §2 has five playback types; `generic` is not one of them.
     const played = type === 'generic' ? 'document' : type;
     expect(info).toMatchObject({ type: played, blocked: false });
     const offered = info.url ?? info.source?.url ?? info.source_url.url;
@@ -157,7 +157,7 @@ describe.skipIf(!ffmpeg).concurrent('with ffmpeg', () => {
     expect(asset).toMatchObject({ width: 320, height: 180 });
     const master = await (await fetch(info.hls_url.url)).text();
     expect(master.match(/RESOLUTION=\d+x\d+/g)).toEqual([
-      ...['RESOLUTION=320x180', 'RESOLUTION=320x180'], // AC-3 is not for every browser
+      ...['RESOLUTION=320x180', 'RESOLUTION=320x180'], // the source with AC-3, and one with AAC for browsers that do not play AC-3
       'RESOLUTION=160x90',
     ]);
   });

@@ -10,7 +10,7 @@ let clip: { uid: string };
 let tone: { uid: string };
 let still: { uid: string };
 
-/** The service's own day, so that no midnight falls between two requests. */
+/** The sandbox's date, fixed so that no midnight falls between two requests. */
 const day = '2026-03-01';
 const startedAt = Date.now();
 const now = () => Date.parse(`${day}T12:00:00Z`) + Date.now() - startedAt;

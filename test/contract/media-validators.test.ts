@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rawHttp } from '../support/raw-http.ts';
 import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
-// RFC 9110 §13: a download that broke goes on only where the file is still the same one.
+// RFC 9110 §13: an interrupted download resumes only if the file is unchanged.
 let sandbox: TestSandbox;
 const { playbackInfo, upload } = rawHttp(() => sandbox);
 const bytes = readFileSync(fixture('clip.mp4'));
@@ -19,7 +19,7 @@ beforeAll(async () => {
   const { source_url, hls_url } = await playbackInfo(uid);
   source = source_url.url;
   playlist = hls_url.url;
-  // A date is a strong validator once the second that it names is over (§8.8.2.2).
+  // Last-Modified is a strong validator only after its second has passed (§8.8.2.2).
   await new Promise((resolve) => setTimeout(resolve, 1_100));
 });
 afterAll(() => sandbox.end());
@@ -41,7 +41,7 @@ it.each([
 ])('%s has a strong ETag and a Last-Modified, the same each time, in HEAD too', async (_w, url) => {
   const first = await ask(url());
   expect(first.etag).toMatch(/^"[^"]+"$/);
-  // By the clock of the disk, which is not the process's own under faketime.
+  // Compares with the file system's clock, which under faketime differs from the process's.
   expect(Math.abs(writtenMs - Date.parse(first.modified))).toBeLessThan(60_000);
   expect(first.modified).toMatch(/ GMT$/);
   const again = await ask(url(), {}, 'HEAD');

@@ -67,10 +67,10 @@ describe('§2 items[].asset.thumbnail_url (absolute URL)', () => {
       expect(imageSize(bytes)).toMatchObject({ type: 'png', width: 640, height: 360 });
       pictures.add(bytes.toString('base64'));
       expect((await fetch(url.replace(/.$/, '*'))).status).toBe(403);
-      // A record says nothing where there is no picture: whoever lists may have one of its own.
+      // A record without a picture has null, so that clients can use their own placeholder.
       expect((await (await call('GET', `/assets/${uid}/`)).json()).thumbnail_url).toBeNull();
     }
-    expect(pictures.size).toBe(2); // a video, and sounds
+    expect(pictures.size).toBe(2); // one placeholder for videos, one for audio
   });
 });
 
@@ -94,7 +94,7 @@ describe('§4 POST /playback/info/, without an API key', () => {
       ],
       resume_position_seconds: null,
     });
-    // Tokens and the URLs they are exchanged for live 4 hours (§8).
+    // Playback tokens and media URLs expire after 4 hours (§8).
     expect((Date.parse(video.hls_url.expires_at) - Date.now()) / 3_600_000).toBeCloseTo(4, 1);
   });
 

@@ -13,7 +13,7 @@ import { rawHttp } from '../support/raw-http.ts';
 import { fixture, startSandbox } from '../support/sandbox.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-/** A sandbox for one test, what it logs, and requests to it. */
+/** Starts a sandbox for one test; returns its log lines and functions for raw requests. */
 async function start(options: Partial<SandboxOptions>) {
   const log: string[] = [];
   const sandbox = await startSandbox({ ...options, log: (line) => log.push(line) });
@@ -21,7 +21,7 @@ async function start(options: Partial<SandboxOptions>) {
   return { sandbox, log, ...rawHttp(() => sandbox) };
 }
 
-/** A program in place of ffmpeg. */
+/** Writes a shell script that replaces ffmpeg. @returns its path */
 function script(...lines: string[]): string {
   const path = join(temporaryFolder(), 'ffmpeg');
   writeFileSync(path, ['#!/bin/sh', ...lines, ''].join('\n'));
@@ -29,7 +29,7 @@ function script(...lines: string[]): string {
   return path;
 }
 
-/** One that waits for ever, and tells the ids of itself and of what it started. */
+/** Creates an ffmpeg that never ends and records its own pid and that of its child process. */
 function sleeper() {
   const pids = join(temporaryFolder(), 'pids');
   const path = script(`sleep 1000 & echo $$ $! >> '${pids}'; wait`);
@@ -41,7 +41,7 @@ const until = async (condition: () => boolean) => {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 20));
 };
 
-/** Ended, though perhaps nobody has asked how: a zombie runs no more. */
+/** True if the process has ended; zombies, which nothing has waited for yet, count as ended. */
 const isGone = (pid: string) => {
   try {
     return / Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
@@ -62,7 +62,7 @@ describe('a broken ffmpeg', () => {
     const { hls_url, preview_sprites_url } = info;
     expect(preview_sprites_url).toBeNull();
     const master = await (await fetch(hls_url.url)).text();
-    expect(master.match(/^[a-z].*m3u8/gm)).toHaveLength(1); // the remuxed step alone
+    expect(master.match(/^[a-z].*m3u8/gm)).toHaveLength(1); // only the remuxed rendition
   });
 
   it('that is content and makes nothing, too', async () => {
@@ -115,7 +115,7 @@ describe('a broken ffmpeg', () => {
 });
 
 describe('a worker', () => {
-  /** A program in place of the media worker. */
+  /** Writes a script that replaces the media worker. @returns its path */
   const worker = (...lines: string[]) => {
     const path = join(temporaryFolder(), 'worker.cjs');
     writeFileSync(path, lines.join('\n'));
@@ -178,7 +178,7 @@ describe('a worker', () => {
     const { upload, log } = await start({ mediaWorker });
     const asset = await upload(fixture('clip.mp4'));
     expect(asset).toMatchObject({ status: 'ready', duration: 10 });
-    expect(log.find((line) => line.includes('forgotten'))).toMatch(/\n\s+at /); // with its stack
+    expect(log.find((line) => line.includes('forgotten'))).toMatch(/\n\s+at /); // with a stack trace
   });
 });
 
@@ -195,7 +195,7 @@ it('a pdftoppm that never ends is ended, with all that it started', async () => 
 });
 
 describe('a store that another program holds locked', () => {
-  /** Until its input ends. */
+  /** Holds a write lock on the store from another process until its stdin ends. */
   const lock = async (dataDir: string) => {
     const code = `const Database = require('libsql');
       new Database(process.argv[1]).exec('BEGIN IMMEDIATE');
@@ -225,7 +225,7 @@ describe('a store that another program holds locked', () => {
     expect(await processed(asset_uid)).toMatchObject({ status: 'ready' });
   });
 
-  /** An ffmpeg that fails, but not before it is told to go on. */
+  /** Creates an ffmpeg that waits until the test opens it, then fails. */
   function gate() {
     const open = join(temporaryFolder(), 'open');
     const path = script(`while ! [ -e '${open}' ]; do sleep 0.05; done; exit 1`);
@@ -234,7 +234,7 @@ describe('a store that another program holds locked', () => {
 });
 
 describe('a hostile file', () => {
-  /** A server that nobody should ask, and the playlist that points at it and at a file. */
+  /** Starts a server that must get no request, with a playlist that refers to it and to a local file (SSRF). */
   async function bait() {
     const asked: string[] = [];
     const url = await listen((request, response) => {
@@ -282,7 +282,7 @@ describe('a hostile file', () => {
   it.skipIf(!ffmpeg)('that is a playlist and an MP3 at once is an MP3 to ffmpeg too', async () => {
     const { asked, playlist } = await bait();
     const { upload, sandbox, log } = await start({ ffmpeg });
-    // 128 kbit/s and no tags: nothing but the playlist stands before the frames.
+    // 128 kbit/s and no tags, so that only the playlist precedes the audio frames.
     const plain = ['-b:a', '128k', '-write_xing', '0', '-id3v2_version', '0'];
     const silence = ['-f', 'lavfi', '-i', 'anullsrc=duration=2'];
     const mp3 = readFileSync(await film('plain.mp3', ...silence, ...plain));
@@ -291,7 +291,7 @@ describe('a hostile file', () => {
     expect(asset.duration).toBeLessThan(3);
     expect(log.filter((line) => line.includes(`${asset.uid} no `))).toEqual([]);
     const waveform = join(sandbox.dataDir, 'media', asset.uid, 'extras/waveform.json');
-    // The clip that the playlist names is not silent.
+    // The clip that the playlist refers to is not silent: silence proves that it was not read.
     expect(new Set(JSON.parse(readFileSync(waveform, 'utf8')).peaks)).toEqual(new Set([0]));
     expect(asked).toEqual([]);
   });

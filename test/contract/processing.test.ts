@@ -15,14 +15,14 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.end());
 
-/** Uploaded and processed, with its playback info; it must have come out ready. */
+/** Uploads a file and expects status `ready`. @returns the asset and its playback info */
 const ready = async (path: string) => {
   const asset = await upload(path);
   expect(asset).toMatchObject({ status: 'ready', failure_reason: null });
   return { asset, info: await playbackInfo(asset.uid) };
 };
 
-/** The steps of a master playlist, as told and as ffprobe finds them. */
+/** Returns the renditions of a master playlist, as listed and as ffprobe reports them. */
 const stepsOf = async (masterUrl: string) => {
   const master = await (await fetch(masterUrl)).text();
   const entries = [...master.matchAll(/^#EXT-X-STREAM-INF:(.*)\n(\S+)/gm)];
@@ -94,7 +94,7 @@ describe.skipIf(!ffmpeg)('a video', () => {
     const level = lower?.found.level.toString(16).padStart(2, '0');
     expect(lower).toMatchObject({
       resolution: '320x180',
-      codecs: `avc1.4d40${level},mp4a.40.2`, // 4d: the main profile
+      codecs: `avc1.4d40${level},mp4a.40.2`, // 4d: Main profile
       found: { resolution: '320x180', names: ['h264', 'aac'], profile: 'Main', packets: 250 },
     });
     expect(lower?.bandwidth).toBeLessThan(top?.bandwidth as number);
@@ -263,7 +263,7 @@ describe.skipIf(!ffmpeg)('an image', () => {
   it('that is small already has none', async () => {
     const { asset, sizes } = await variantsOf(fixture('still.jpg'));
     expect(sizes).toEqual([{ name: 'source', width: 320, height: 180 }]);
-    expect(asset.thumbnail_url).toContain('/source?'); // it is its own
+    expect(asset.thumbnail_url).toContain('/source?'); // the image is its own thumbnail
   });
 
   it('that is transparent somewhere stays so: PNG; a PNG that is not becomes JPEG', async () => {
@@ -279,7 +279,7 @@ describe.skipIf(!ffmpeg)('an image', () => {
 
   it('that lies on its side is as high as it is shown, and so are its variants', async () => {
     const bytes = readFileSync(await film('flat.jpg', ...still('800x400')));
-    // EXIF, big endian, with one tag: 0x0112, a short, 6.
+    // Big-endian EXIF with one tag: 0x0112 (orientation), a short, 6.
     const orientation6 = Buffer.from(
       'ffe100224578696600004d4d002a00000008000101120003000000010006000000000000',
       'hex',

@@ -16,7 +16,7 @@ type Item = { uid: string; name: string; created_at: string; duration: number | 
 
 const page = async (query: string) => (await call('GET', `/assets/?${query}`)).json();
 
-/** A list, page by page. */
+/** Lists all items, page by page. */
 async function walk(query: string): Promise<Item[]> {
   const items: Item[] = [];
   for (let offset = 0; ; offset += 100) {

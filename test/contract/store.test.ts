@@ -21,7 +21,7 @@ const started = async (options: Parameters<typeof startSandbox>[0] = {}) => {
   return { sandbox, ...rawHttp(() => sandbox) };
 };
 
-/** Another program's write lock on the store. */
+/** Takes a write lock on the store as another program. @returns a function that releases it */
 function lock(dataDir: string): () => void {
   const other = new Database(join(dataDir, 'sandbox.db'));
   other.exec('BEGIN IMMEDIATE');
@@ -103,12 +103,12 @@ describe('every byte is here, and the disk refuses to make them an asset', () =>
 });
 
 describe('a folder whose store is not the one it was', () => {
-  /** The folder of a sandbox that was stopped, with an asset in it. */
+  /** Creates the data folder of a stopped sandbox that has one asset. */
   const folder = async () => {
     const before = await startSandbox();
     await rawHttp(() => before).upload(fixture('still.jpg'));
     await before.close();
-    const dataDir = temporaryFolder(); // a copy, in which nobody holds a file
+    const dataDir = temporaryFolder(); // a copy, in which no file is open
     cpSync(before.dataDir, dataDir, { recursive: true });
     return { dataDir, path: join(dataDir, 'sandbox.db'), key: before.key };
   };

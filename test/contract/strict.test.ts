@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { rawHttp } from '../support/raw-http.ts';
 import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
-// What §2 and §7 name, and nothing past it.
+// Responses have exactly the fields that §2 and §7 name.
 let sandbox: TestSandbox;
 const { call, create, head, upload } = rawHttp(() => sandbox);
 let uid: string;

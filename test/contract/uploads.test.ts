@@ -165,7 +165,7 @@ describe('§4 PATCH and HEAD {location}', () => {
       },
     });
     const closed = new Promise((resolve) => outgoing.once('close', resolve));
-    outgoing.on('error', () => {}); // the reset is ours
+    outgoing.on('error', () => {}); // this test resets the connection
     outgoing.write(bytes.subarray(0, 500_000));
     await expect.poll(() => offsetOf(location)).toBe(500_000);
     outgoing.destroy();
@@ -243,7 +243,7 @@ describe('a restart', () => {
     const bytes = readFileSync(fixture('clip.mp4'));
     const { uid, asset_uid } = await (await raw.create(bytes.length)).json();
     await before.close();
-    // As a kill leaves it between the last write and the answer.
+    // The state after a crash between the last write and the response.
     writeFileSync(join(before.dataDir, 'uploads', uid), bytes);
     const after = await startSandbox({ dataDir: before.dataDir });
     try {

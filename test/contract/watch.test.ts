@@ -79,7 +79,7 @@ describe('GET /watch/{uid}', () => {
     expect(await from(`${sandbox.url}/watch/x`)).toBe(200);
     expect(await from('http://localhost:1/')).toBe(403);
     expect(await from('https://other.example/page', 'document')).toBe(200);
-    expect(await from(undefined)).toBe(200); // the header decides
+    expect(await from(undefined)).toBe(200); // without a Referer, the frame-ancestors header decides
   });
 });
 
@@ -154,7 +154,7 @@ describe('browsers of other sites', () => {
     const range = await fetch(source_url.url, { headers: { range: 'bytes=0-1' } });
     expect(range.headers.get('access-control-expose-headers')).toContain('Content-Range');
 
-    // A refusal can be read by the page as well.
+    // Error responses have CORS headers too.
     const refused = await send('POST', '/playback/info/', {
       asset_id: uid,
       playback_token: 'rubbish',

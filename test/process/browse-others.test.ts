@@ -22,7 +22,7 @@ import { record as recording } from '../support/recording-server.ts';
 import { fixture, isStrict, startSandbox } from '../support/sandbox.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-/* The page before others than its usual visitor: attackers, other services, other eyes and hands. */
+/* The browse page under attack, with other services, and for accessibility. */
 
 const { world, upload } = browserWorld();
 const visit = (browsing: { address: string }, options?: BrowserContextOptions) =>
@@ -31,7 +31,7 @@ const visit = (browsing: { address: string }, options?: BrowserContextOptions) =
 describe.skipIf(!chromiumPath || isStrict)('an attack', () => {
   const markup = `"><img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`;
 
-  /** A service whose every word is markup, and whose every address is somebody else's. */
+  /** Starts a service whose every text is HTML markup and whose every URL is another site's. */
   async function hostile(elsewhere: string) {
     const uid = '0c6f2a52-3c35-4f3e-9a51-2f2ed6b0a7c1';
     const record = {
@@ -76,7 +76,7 @@ describe.skipIf(!chromiumPath || isStrict)('an attack', () => {
     expect(await page.locator('img[src=x]').count()).toBe(0);
     expect(await player(page).locator('img[src=x]').count()).toBe(0);
     expect(await page.title()).not.toBe('owned');
-    // The cards' pictures, and that of the asset while its player is loaded.
+    // Thumbnails of the cards, and of the asset while its player loads.
     const others = complaints.filter((each) => isMeant(each) && !each.includes('/thumbnail'));
     expect([...new Set(others)]).toEqual([
       'Failed to load resource: the server responded with a status of 404 (Not Found)',
@@ -93,7 +93,7 @@ describe.skipIf(!chromiumPath || isStrict)('an attack', () => {
     const browsing = await startBrowse(service);
     const { page } = await visit(browsing);
     const { href } = new URL(page.url());
-    // The page's own: its list, and the tree of folders.
+    // The page's own requests: its list and the folder tree.
     await expect
       .poll(() => service.requests.some(({ path }) => path.includes('/folders/')))
       .toBe(true);
@@ -145,7 +145,7 @@ describe.skipIf(!chromiumPath || isStrict)('other services', () => {
     }
   });
 
-  /** A service of so many assets that says of its total what it likes. */
+  /** Starts a service with this many assets and any total. */
   async function countingBy(total: (page: number) => unknown, assets = 250, status = 'ready') {
     const service = await recording(({ path, query }) => {
       if (path.endsWith('/folders/')) return { body: [] };
@@ -199,14 +199,14 @@ describe.skipIf(!chromiumPath || isStrict)('other services', () => {
     await page.reload();
     await until(() => shown(page)).toBe('5,000 assets');
     await page.clock.pauseAt(Date.now() + 60_000);
-    await page.route(/assets\?.*offset=[1-9]/, () => {}); // never answered
+    await page.route(/assets\?.*offset=[1-9]/, () => {}); // never responds
     const first = async () => Number(await page.locator('a.thing').first().getAttribute('data-at'));
     const scroll = (top: number) =>
       page.evaluate(`document.querySelector('.shelf').scrollTop = ${top}`);
     await scroll(40_000);
     await until(first).toBeGreaterThan(500);
     const before = await first();
-    await page.clock.runFor(30_000); // the page looks again
+    await page.clock.runFor(30_000); // the page polls again
     await scroll(60_000);
     await until(first).toBeGreaterThan(before);
   });
@@ -263,7 +263,7 @@ describe.skipIf(!chromiumPath || isStrict)('other services', () => {
       go = resolve;
     });
     await page.route(/assets\/one(\/watch)?$/, (route) => gone.then(() => route.continue()));
-    // Direction controls in names are spelled out.
+    // Bidirectional controls in names are escaped.
     await card(page, 'a\\u202egpj.exe').click();
     const tags = page.getByLabel('Tags, with commas between');
     await dialog(page).getByText('Loading the player').waitFor();
@@ -293,7 +293,7 @@ describe.skipIf(!chromiumPath || isStrict)('other services', () => {
     writeFileSync(good, 'good');
     writeFileSync(refused, 'evil');
     await until(async () => reads('/folders/')).toBe(1);
-    // The page's own timers stand still: what it does, it does at once.
+    // The page's timers are paused: only immediate updates happen.
     await page.clock.install();
     await page.clock.pauseAt(Date.now() + 60_000);
     const summary = async () => {
@@ -337,7 +337,7 @@ describe.skipIf(!chromiumPath || isStrict)('other services', () => {
     const words = await page.getByRole('alert').innerText();
     expect(words).toContain(`mediactl browse '${page.url()}'`);
     expect(words).not.toContain('resume');
-    await card(page, 'One').waitFor(); // what was there stays
+    await card(page, 'One').waitFor(); // the cards stay
   });
 
   it('a click after a change that was refused does what it is meant to', async () => {
@@ -361,7 +361,7 @@ describe.skipIf(!chromiumPath || isStrict)('other services', () => {
       await page.mouse.move(x + width / 2, y + height / 2);
       await page.mouse.down();
     };
-    // Leaving the field saves it: the refusal comes while the button is held.
+    // Blur saves the field: the error arrives while the button is held.
     await name.fill('Two');
     const answered = page.waitForResponse((response) => response.request().method() === 'PATCH');
     await press();
@@ -370,7 +370,7 @@ describe.skipIf(!chromiumPath || isStrict)('other services', () => {
     await page.mouse.up();
     await question.click();
     await dialog(page).getByText('not saved').waitFor();
-    // Leaving the field does not save again what was refused.
+    // Blur does not save a refused value again.
     await name.focus();
     await press();
     await page.waitForTimeout(100);
@@ -383,7 +383,7 @@ describe.skipIf(!chromiumPath || isStrict)('other services', () => {
 
   it('what is typed and what is chosen meanwhile both count; what is cleared does not come back', async () => {
     const { page } = await countingBy(() => 250);
-    // In no order: on a busy machine the words are applied before the type.
+    // In any order: on a slow machine the search is applied before the type.
     const filters = async () => Object.fromEntries(new URL(page.url()).searchParams);
     await page.keyboard.press('/');
     await page.keyboard.type('quay ');
@@ -396,7 +396,7 @@ describe.skipIf(!chromiumPath || isStrict)('other services', () => {
     await page.keyboard.type('s');
     await page.getByRole('button', { name: 'Clear' }).click();
     await until(filters).toEqual({});
-    await page.waitForTimeout(500); // longer than the search box waits before it applies what is typed
+    await page.waitForTimeout(500); // longer than the debounce of the search box
     expect(await filters()).toEqual({});
     expect(await page.getByLabel('Search').inputValue()).toBe('');
   });
@@ -431,9 +431,9 @@ describe.skipIf(!chromiumPath || isStrict)('other services', () => {
   });
 });
 
-/** What axe-core finds that is serious or worse. */
+/** Returns axe-core's violations that are serious or critical. */
 async function seriousIn(page: Page): Promise<string[]> {
-  // As a debugger would: the page's policy lets in no script.
+  // Evaluates as a debugger does, since the page's Content-Security-Policy allows no other script.
   const { violations } = (await page.evaluate(
     `${axe.source};axe.run({ iframes: false, resultTypes: ['violations'] })`,
   )) as { violations: { id: string; impact: string; nodes: { html: string }[] }[] };

@@ -14,11 +14,11 @@ import { startSandbox } from '../support/sandbox.ts';
 import { bin, mediactl } from '../support/spawn.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-/* What answers behind the page: to its own browser, and to everybody else. */
+/* The HTTP server of the browse page: its own browser's requests, and all others. */
 
 const v1 = '/api/external/v1';
 
-/** The page of a small library. @param answers what it says other than usual */
+/** Starts the page of a small library. @param answers overrides of the service's responses */
 async function page(answers: Answers = () => undefined, args: string[] = []) {
   const usual = library();
   const service = await record((asked) => answers(asked) ?? usual(asked));
@@ -31,7 +31,7 @@ const entered = async (answers?: Answers, args?: string[]) => {
   return { ...browsing, ...(await enter(browsing.address)) };
 };
 
-/** A request that says what it likes of itself: fetch keeps some headers to itself. */
+/** Sends a request with arbitrary headers, some of which fetch does not allow. */
 function raw(url: string, headers: Record<string, string>, method = 'GET') {
   return new Promise<{ status: number; body: string }>((resolve, reject) => {
     const { hostname, port, pathname, search } = new URL(url);
@@ -85,11 +85,11 @@ it('another site, another origin and another name of this host are refused', asy
   expect(await status({ origin: 'https://evil.example' })).toBe(403);
   expect(await status({ origin: 'null' })).toBe(403);
   expect(await status({ origin: `http://127.0.0.1:${Number(port) + 1}` })).toBe(403);
-  // A name that was rebound to the loopback, and the loopback by other names.
+  // DNS rebinding, and the loopback address by other names.
   expect(await status({ host: 'evil.example' })).toBe(403);
   expect(await status({ host: `evil.example:${port}`, origin })).toBe(403);
   expect(await status({ host: `localhost:${port}` })).toBe(403);
-  // What writes must say where it comes from.
+  // Writes need an Origin header (CSRF).
   for (const method of ['DELETE', 'PATCH', 'POST']) expect(await status({}, method)).toBe(403);
   expect(await status({ origin: 'https://evil.example' }, 'DELETE')).toBe(403);
   expect(requests.length).toBe(asked);
@@ -443,7 +443,7 @@ it('a file that does not come whole is none', async () => {
       });
     await send(1, 4);
     expect((await told('failed', 1)).problem).toBe('3 of 4 bytes came from the page');
-    // Reloaded, or closed, while the file is read.
+    // The page is reloaded or closed while it sends the file.
     const query = 'id=4&name=a.bin&below=&folder=&size=10';
     const left = request(`${base}uploads?${query}`, {
       ...{
@@ -459,7 +459,7 @@ it('a file that does not come whole is none', async () => {
     );
     await send(2, 0);
     expect((await told('failed', 2)).problem).toBe('there is nothing in the file');
-    // Names of whoever drops them lead nowhere.
+    // File names cannot traverse directories.
     await send(3, 3, encodeURIComponent('../../etc/x'));
     await told('uploaded', 3);
     const listed = await rawHttp(() => service).call('GET', '/assets/');
@@ -486,7 +486,7 @@ it('files of one dropped folder read the folders together, not each', async () =
   const trees = requests.filter(
     ({ path, method }) => path.endsWith('/folders/') && method === 'GET',
   );
-  // Once for all, and once to see what became of the folder that was made.
+  // One request for all files, and one to check the folder that was created.
   expect(trees).toHaveLength(2);
 });
 

@@ -21,7 +21,7 @@ import { fixture, isStrict, startSandbox, type TestSandbox } from '../support/sa
 import { mediactl } from '../support/spawn.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-/* A person in a browser, before a library of 5,000 with a few real media at its head. */
+/* The browse page in a browser, with a library of 5,000 assets whose newest ones are real media. */
 
 const seeded = 5_000;
 const world = browserWorld();
@@ -54,7 +54,7 @@ const look = async (args: string[] = [], options: BrowserContextOptions = {}) =>
   return { ...browsing, ...(await visit(world.world.browser, browsing, options)) };
 };
 
-// In strict mode the sandbox tells no type, no size, no folder: the page of that is tested below.
+// Strict mode omits type, size and folder; browse-compatibility.test.ts tests the page without them.
 describe.skipIf(!chromiumPath || isStrict)('browse', () => {
   it('shows the library, searches, filters and keeps the view in the address', async () => {
     const { page, complaints } = await look();
@@ -140,7 +140,7 @@ describe.skipIf(!chromiumPath || isStrict)('browse', () => {
     await page.keyboard.press('Space');
     await until(() => currentTime(player(page))).toBeGreaterThan(0.5);
     expect(await player(page).getByRole('button').first().innerText()).toMatch('Arrival');
-    // From inside the player, too.
+    // Also while the focus is inside the player.
     await player(page).locator('video').focus();
     await page.keyboard.press('Escape');
     await until(() => dialog(page).count()).toBe(0);
@@ -265,7 +265,7 @@ describe.skipIf(!chromiumPath || isStrict)('browse', () => {
     await page.getByLabel('Folder', { exact: true }).selectOption('');
     await until(async () => (await record()).parent).toBeNull();
     await page.getByRole('button', { name: 'Trash…' }).click();
-    // The safe answer is the one that Enter gives.
+    // Enter chooses the safe button.
     await page.keyboard.press('Enter');
     expect((await record()).name).toBe('To be moved');
     await page.getByRole('button', { name: 'Trash…' }).click();
@@ -300,12 +300,12 @@ describe.skipIf(!chromiumPath || isStrict)('files that are dropped', () => {
     const rushes = tree.find(({ name }: { name: string }) => name === 'Rushes');
     expect(items[0].parent).toBe(rushes.children[0].uid);
     expect(rushes.children[0].name).toBe('day 1');
-    // What the uploader keeps: receipts, and nothing that is under way.
+    // The uploader leaves receipts and no unfinished uploads.
     const listed = async (...args: string[]) =>
       (await mediactl(['uploads', 'ls', ...args, '--json'], environment).finished).stdout;
     expect(JSON.parse(await listed())).toEqual([]);
     expect(JSON.parse(await listed('--done'))).toHaveLength(4);
-    // The same once more is there already.
+    // The same file again is skipped.
     await drop(page, [still]);
     await page.getByText('was there already').waitFor();
     expect(complaints.filter(isMeant)).toEqual([]);

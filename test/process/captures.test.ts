@@ -10,15 +10,14 @@ import { bin } from '../support/spawn.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 /*
- * What a person sees: the built program on real terminals of three widths, against a real sandbox. Each
- * scene is a text in captures/, to be read by a reviewer; `npm run captures` writes them, and the
- * pictures of the README with them. What is a matter of time or place (rates, seconds, ports) is made
- * alike, as wide as it was.
+ * Screen captures of the built program on real terminals of three widths, against a real sandbox. Each scene is
+ * a text file in captures/ for review; `npm run captures` updates them and the README's pictures. Values that
+ * vary (rates, seconds, ports) are replaced by constants of the same width.
  */
 
 const mebibyte = 1024 * 1024;
 const widths = [40, 80, 120];
-/** Scenes that the README shows, and how wide. */
+/** Scenes that the README shows, and their widths. */
 const pictures: Record<string, number> = { upload: 80, table: 120, choice: 80 };
 
 let sandbox: TestSandbox;
@@ -26,7 +25,7 @@ let home: string;
 const twins: string[] = [];
 
 beforeAll(async () => {
-  // What it lists is made up, and the same each time.
+  // Seeded assets, the same each time.
   sandbox = await startSandbox({ strict: false, seed: 40 });
   home = temporaryFolder();
   const listed = await fetch(`${sandbox.url}/api/external/v1/assets/?limit=40`, {
@@ -56,12 +55,12 @@ const environment = (more = {}) => ({
   ...more,
 });
 
-/** As it is typed, then as it runs. */
+/** Prints the command as typed at a prompt, then runs it. */
 const typed = (...args: string[]) =>
   `echo ${quoted([`$ mediactl ${args.map((arg) => (/ /.test(arg) ? `"${arg}"` : arg)).join(' ')}`])}; ${mediactl(...args)}`;
 const mediactl = (...args: string[]) => quoted([process.execPath, bin, ...args]);
 
-/** Writes so many bytes, and holds its end open: an upload that stands still for the picture. */
+/** Writes this many bytes and keeps the pipe open, so that the upload stands still for the capture. */
 const feed = (bytes: number) =>
   quoted([
     ...[process.execPath, '-e'],
@@ -74,11 +73,11 @@ const uploading = (fed: number) =>
   )}`;
 
 type Scene = {
-  /** What runs, and until what is seen. */
+  /** Returns the command to run and the text that ends the capture. */
   run(columns: number): Promise<{ command: string; until: RegExp; environment?: object }>;
 };
 
-/** The service as a person must sometimes take it. */
+/** Returns the environment of a service with faults. */
 const faulty = async (plan: Parameters<typeof Interposer.before>[1]) => ({
   MEDIACTL_BASE_URL: (await Interposer.before(sandbox.url, plan)).url,
 });
@@ -129,7 +128,7 @@ const scenes: Record<string, Scene> = {
   help: { run: async () => ({ command: typed('rm', '--help'), until: /\n\$$/ }) },
 };
 
-/** What differs from run to run, made alike without changing how wide a line is. */
+/** Replaces values that differ from run to run by constants of the same width. */
 const alike = (line: string) =>
   line
     .replace(/ {2} *[\d.]+ [KMG]?i?B\/s/, (rate) => `  ${'12.0 MiB/s'.padStart(rate.length - 2)}`)
@@ -170,7 +169,7 @@ describe.skipIf(!hasPty)('a window that is pulled smaller and larger', () => {
     await screen.shows(/62%[\s\S]*left/);
     for (const columns of [70, 44, 90, 41, 120]) {
       screen.resize(columns);
-      // The line is as wide as it may be, and there is one of it.
+      // There is exactly one progress line, at full width.
       await screen.shows(/^.*asset[\s\S]*\n {2}[█▒░]+ +62%.*left$/m);
       await expect.poll(() => screen.lines.filter((line) => line.includes('█'))).toHaveLength(1);
       expect(Math.max(...screen.lines.map((line) => line.length))).toBeLessThanOrEqual(columns);

@@ -5,11 +5,11 @@ import { answer, listen } from '../support/http-server.ts';
 import { mediactl } from '../support/spawn.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-/** Of this user's own, and worth something: it must reach no program that mediactl starts. */
+/** The user's API key, which no program that mediactl starts may receive. */
 const key = 'mk_live_that_no_child_may_see_0123456789';
 const uid = '00000000-0000-4000-8000-000000000001';
 
-/** Runs mediactl beside programs of these names, each of which writes down its environment. */
+/** Runs mediactl with programs of these names in PATH. @returns the environment that each received */
 async function environmentsOf(programs: string[], ...runs: string[][]) {
   const home = temporaryFolder();
   const bin = join(home, 'bin');
@@ -39,7 +39,7 @@ async function environmentsOf(programs: string[], ...runs: string[][]) {
   }
   const written = (name: string) =>
     existsSync(kept(name)) ? readFileSync(kept(name), 'utf8') : '';
-  // mediactl does not wait for the desktop's opener to end.
+  // mediactl does not wait for the desktop's opener.
   for (const name of programs) await expect.poll(() => written(name)).toContain('OTHER=');
   return programs.map(written);
 }

@@ -50,9 +50,9 @@ it('a cache folder that nobody can make costs its speed alone', async () => {
   expect(await version('/proc/nope')).toMatch(/^\d/);
 });
 
-// Node 22 keeps compiled code by itself, in the same folder.
+// Node 22 has its own compile cache, in the same folder.
 describe.runIf(process.versions.node.startsWith('20.'))('on Node 20', () => {
-  /** V8 compares little more than the length of a source: code of that length is run in its place. */
+  /** Plants a cache entry of other code: V8 checks little more than the length of the source. */
   async function plant(): Promise<{ home: string; file: string }> {
     const home = temporaryFolder();
     await version(home);
@@ -60,7 +60,7 @@ describe.runIf(process.versions.node.startsWith('20.'))('on Node 20', () => {
     const file = join(home, 'mediactl', name as string);
     const head = '(function (exports, require, module, __filename, __dirname) { ';
     const { length } = `${head}${readFileSync(join(root, 'dist/mediactl.cjs'), 'utf8')}\n})`;
-    // In a process of its own: V8 takes no code that was compiled under other flags.
+    // In a separate process: V8 rejects a cache that was compiled with other flags.
     const compile = `const [, head, length, file] = process.argv;
       const source = (head + "module && console.log('planted')})").padEnd(Number(length));
       const planted = new (require('node:vm').Script)(source);

@@ -12,7 +12,7 @@ import { key, library, workspace } from '../support/library.ts';
 import { record } from '../support/recording-server.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-/* Completions in the shells themselves. What the service names is never evaluated by any of them. */
+/* Completions in real shells, none of which may evaluate names that the service returns. */
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const has = (program: string) => spawnSync(program, ['--version']).status === 0;
@@ -22,7 +22,7 @@ let requests: { path: string }[];
 let env: Record<string, string>;
 const canary = () => join(home, 'evaluated');
 
-/** A service whose names are as hostile as a shell could fear. */
+/** Names that a shell would execute if it evaluated them. */
 const hostile = () => [
   `$(touch ${canary()})`,
   `\`touch ${canary()}\``,
@@ -58,10 +58,10 @@ const serve = async () => {
     PATH: `${join(home, 'bin')}:${process.env.PATH}`,
     HOME: home,
     MEDIACTL_CONFIG_DIR: join(home, 'config'),
-    // names are kept for a minute: each test begins without them
+    // names are cached for a minute: each test starts with an empty cache
     MEDIACTL_STATE_DIR: temporaryFolder(),
     MEDIACTL_KEY_STORE: 'file',
-    MEDIACTL_COMPLETION_TIMEOUT: '20s', // on a machine with other work
+    MEDIACTL_COMPLETION_TIMEOUT: '20s', // for busy machines
   };
 };
 
@@ -71,7 +71,7 @@ const shell = async (program: string, args: string[]) =>
     .map((line) => line.trim())
     .filter(Boolean);
 
-/** The candidates for the last of the words, as each shell itself finds them. */
+/** Completes the last word in each shell. @returns the candidates */
 const completers: Record<string, (words: string[]) => Promise<string[]>> = {
   bash: (words) =>
     shell('bash', [
@@ -82,7 +82,7 @@ const completers: Record<string, (words: string[]) => Promise<string[]>> = {
       join(root, 'completions/mediactl.bash'),
       ...words,
     ]),
-  // zsh hands candidates to compadd and _describe: they are what is listened to.
+  // zsh passes candidates to compadd and _describe, which are intercepted.
   zsh: (words) =>
     shell('zsh', [
       '-f',
@@ -177,7 +177,7 @@ it('mediactl completion prints what is in completions/', async () => {
   }
 });
 
-/* There is no PowerShell for these machines: that it runs is not tested, that it is PowerShell is. */
+/* PowerShell is not available here: its script is parsed, not run. */
 it('what PowerShell is given can be read', async () => {
   await Parser.init();
   const file = createRequire(import.meta.url).resolve(

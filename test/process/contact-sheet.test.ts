@@ -81,7 +81,7 @@ describe.skipIf(!chromiumPath)('a contact sheet in a browser', () => {
   it('is a list of named pictures, in a language', async () => {
     const { page } = await opened();
     const list = page.getByRole('list').first();
-    expect(await list.getByRole('listitem').count()).toBe(7); // the tags of two are lists as well
+    expect(await list.getByRole('listitem').count()).toBe(7); // includes the tag lists of two assets
     expect(await page.getByRole('img', { name: 'Thumbnail of Quay' }).count()).toBe(1);
     expect(await page.getByRole('heading', { level: 2 }).count()).toBe(4);
     expect(await page.locator('html').getAttribute('lang')).toBe('en');

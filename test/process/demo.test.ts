@@ -16,7 +16,7 @@ it('the commands that the demo prints work as they are typed', () => {
     expect([status, stderr]).toEqual([0, expect.not.stringContaining('try:')]);
     const typed = stdout.split('\n').filter((line) => line.startsWith('  '));
     expect(typed.filter((line) => line.includes('npx mediactl')).length).toBeGreaterThan(2);
-    // A page is served until it is interrupted.
+    // `browse` runs until it is interrupted.
     const commands = typed.filter((line) => !line.includes('browse')).join('\n');
     const ran = run('bash', '-ec', commands);
     expect([ran.status, ran.stdout]).toEqual([0, expect.stringContaining('tone.mp3')]);

@@ -15,7 +15,7 @@ describe.skipIf(!chromiumPath)('embedded in a page of another site', () => {
   const [listed, unlisted] = siteNames;
   let frameUrl: string;
 
-  /** The page of a site that embeds the player. */
+  /** Opens the page of a site that embeds the player. */
   const embeddedAt = async (name: string, attributes = '') => {
     const frame = `<iframe ${attributes} allow="autoplay" src="${frameUrl}"></iframe>`;
     const { port } = new URL(await siteOf(frame));

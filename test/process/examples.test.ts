@@ -15,8 +15,8 @@ import { redis, type StoreServer } from '../support/stores.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 /*
- * Every example of every command, as it stands in the help, typed into bash by a user who has what
- * it speaks of: files, folders, profiles, a player.
+ * Runs every example of the help in bash, as a user who has the files, folders, profiles and player that it
+ * refers to.
  */
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -24,7 +24,7 @@ const examples = leaves(describeTree(await buildCommandTree('0.0.0'))).flatMap(
   (command) => command.examples,
 );
 
-/** Those that are not to be run here, and where they are. */
+/** Examples that are not run here, and where they are tested. */
 const elsewhere: Record<string, string> = {
   'mediactl sandbox logs -f': 'runs until it is interrupted: test/command/sandbox.test.ts',
   'mediactl auth login --base-url https://media.example.com':
@@ -33,7 +33,7 @@ const elsewhere: Record<string, string> = {
     'asks the network: test/unit/upload-sources.test.ts, test/process/rclone.test.ts',
 };
 
-/** Those that end with another code than 0 here, and why. */
+/** Examples that exit with another code than 0 here, and why. */
 const codes: Record<string, { code: number; why: string }> = {
   'mediactl assets rm @last': { code: 2, why: 'asks, and nobody sits there' },
   'mediactl videos rm @last': { code: 2, why: 'asks, and nobody sits there' },
@@ -53,7 +53,7 @@ const codes: Record<string, { code: number; why: string }> = {
   },
 };
 
-/** A queue that examples speak of. */
+/** Address of the queue in examples. */
 const queue = 'redis://queue.lan';
 const isOfQueue = (line: string) => /--queue|mediactl worker|uploads (?:watch|retry)/.test(line);
 
@@ -62,7 +62,7 @@ let store: StoreServer | undefined;
 let clip: string;
 const { call, upload } = rawHttp(() => sandbox);
 beforeAll(async () => {
-  // Examples speak of names; a strict service shows none for a workspace.
+  // Examples use workspace names, which strict mode omits.
   sandbox = await startSandbox({
     ...{ strict: false, rateLimit: { limit: 100_000, windowSeconds: 3600 } },
   });
@@ -73,7 +73,7 @@ afterAll(() => Promise.all([sandbox.end(), store?.end()]));
 
 type Folder = { uid: string; name: string; children: Folder[] };
 
-/** The folders that examples speak of, before one of them is run: those that it makes are not there. */
+/** Creates the folders that an example needs, and deletes those that it creates. */
 async function arrangeFolders(line: string): Promise<void> {
   const path = `/workspaces/${sandbox.workspace}/folders/`;
   const tree = (await (await call('GET', path)).json()) as Folder[];
@@ -118,7 +118,7 @@ async function arrangeHome(): Promise<{
     join(home, 'state/last-upload'),
     JSON.stringify({ uid: clip, base_url: sandbox.url }),
   );
-  // What a player and a converter do is theirs; that they are called is ours.
+  // Stand-ins for the player and the converter: only their invocation is tested.
   writeFileSync(
     join(home, 'bin/mpv'),
     '#!/bin/sh\ncase "$1" in http*) exit 0 ;; *) exit 1 ;; esac\n',
@@ -147,7 +147,7 @@ async function arrangeHome(): Promise<{
   return { home, env, token };
 }
 
-/** Commands that run until they are interrupted, and what they print once they are ready. */
+/** Commands that run until they are interrupted, and the text that they print when ready. */
 const endless = { 'mediactl browse': 'http://', 'mediactl worker': 'it reads below' };
 
 it('those that are not run, or fail, are examples still', () => {
@@ -171,14 +171,14 @@ describe('examples', () => {
       .replace('https://media.example.com', sandbox.url)
       .replace(/\bUID\b/, clip)
       .replace(/\bTOKEN\b/, token)
-      // the ports that people choose may be taken here
+      // ports in examples may be in use here
       .replace('sandbox start', 'sandbox start --port 0')
       .replace('--port 0 --port 4600', '--port 0')
       .replace('--port 8123', '--port 0')
       .replaceAll(queue, store?.address ?? queue)
       .replace('/mnt/media', home)
       .replace('/Volumes/media', home)
-      // somebody is to do the work
+      // an upload with --wait needs a worker
       .replace(
         /^mediactl upload .*--queue.*--wait$/,
         'mediactl worker & $&; e=$?; kill %1; exit $e',
@@ -193,10 +193,10 @@ describe('examples', () => {
       stream?.on('data', (text) => {
         const wasReady = printed.includes(ready as string);
         printed += text;
-        // Once: a second signal would end it at once, with 130.
+        // Only one signal: a second one would end it at once, with 130.
         if (!wasReady && printed.includes(ready as string)) run.child.kill('SIGINT');
       });
-    // One waits for stdin only where it is told to read it.
+    // Closes stdin, for examples that read it.
     run.child.stdin?.end();
     const ended = await run.then(
       ({ stderr }) => ({ code: 0, stderr }),

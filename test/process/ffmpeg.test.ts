@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 afterEach(() => sandbox(['stop']).then(({ code }) => expect(code).toBe(0)));
 
-/** `mediactl sandbox …` with an environment of its own. */
+/** Runs `mediactl sandbox …` with additional environment variables. */
 const sandbox = (args: string[], environment: Record<string, string> = {}) =>
   mediactl(['sandbox', ...args, '--data', join(home, 'sandbox')], {
     MEDIACTL_CONFIG_DIR: join(home, 'config'),
@@ -22,7 +22,7 @@ const sandbox = (args: string[], environment: Record<string, string> = {}) =>
 const start = (environment: Record<string, string>) =>
   sandbox(['start', '--port', '0'], environment);
 
-/** A program called that, in a folder of its own. */
+/** Creates a program with this name in its own folder. */
 function program(name: string, ...lines: string[]) {
   const folder = temporaryFolder();
   const path = join(folder, name);
@@ -61,7 +61,7 @@ it('or the one that MEDIACTL_FFMPEG names, by its path or as found on PATH', asy
 });
 
 it('without one, status and the log tell what is left out', async () => {
-  const { folder } = program('ffmpeg', 'exit 1'); // what does not run is none
+  const { folder } = program('ffmpeg', 'exit 1'); // a program that fails to run does not count
   expect((await start({ PATH: folder })).code).toBe(0);
   const status = JSON.parse((await sandbox(['status', '--json'])).stdout);
   expect(status.ffmpeg).toBeNull();

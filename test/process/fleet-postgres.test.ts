@@ -12,7 +12,7 @@ describeLine(postgres, (overLine) => {
   const many = 6;
 
   it('many who come first at once find the tables made, once', async () => {
-    // Whoever makes them does so when all have seen that they are not there.
+    // Delays the creation of the tables until all processes have seen that they do not exist.
     let looks = 0;
     const { fleet } = await overLine(async (sent): Promise<'pass'> => {
       if (sent.includes('to_regclass')) looks++;
@@ -34,9 +34,9 @@ describeLine(postgres, (overLine) => {
     const { folder, fleet } = await overLine((sent) => {
       if (!sent.includes('"bullmq".migration')) return 'pass';
       looks++;
-      return [2, 3, 5, 6].includes(looks) ? 'cut' : 'pass'; // of its queue, then of its engine
+      return [2, 3, 5, 6].includes(looks) ? 'cut' : 'pass'; // first mediactl's lookups, then BullMQ's
     });
-    expect(await fleet.json(['uploads', 'ls', '--queue'])).toEqual([]); // makes the tables
+    expect(await fleet.json(['uploads', 'ls', '--queue'])).toEqual([]); // creates the tables
     looks = 0;
     const worker = fleet.worker();
     await until(() => looks === 7);

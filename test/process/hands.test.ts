@@ -9,7 +9,7 @@ import { Screen } from '../support/screen.ts';
 import { bin, mediactl } from '../support/spawn.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-/* A person at a terminal: what they are asked, and what they may leave out. */
+/* Prompts for omitted arguments, interactive login and the pager, on a real terminal. */
 
 let sandbox: TestSandbox;
 beforeAll(async () => {

@@ -105,8 +105,8 @@ describe('kill -9, then the same command', () => {
 });
 
 /**
- * Waits until the service has taken all that a killed process sent: an empty PATCH waits for the one before
- * it, and is a 409 if bytes came meanwhile.
+ * Waits until the service has stored everything that a killed process sent: an empty PATCH waits for the
+ * previous one, and gets 409 if bytes arrived meanwhile.
  */
 async function settled(): Promise<void> {
   const { path: session = '' } = line.seen.find(({ method }) => method === 'PATCH') ?? {};
@@ -126,10 +126,10 @@ it('260 MiB, killed twice and run three times: one session, verified, a chunk se
     const cut = method === 'PATCH' ? cuts.get(nth) : undefined;
     if (cut === undefined) return undefined;
     cuts.delete(nth);
-    const victim = child; // bytes that were on their way must not kill the next one
+    const victim = child; // bytes in flight must not kill the next process
     return { onBytes: (passed) => passed >= cut && victim?.kill('SIGKILL') };
   };
-  // The process is killed when so much of its chunk is on the way.
+  // Kills the process once this much of its chunk is sent.
   let sent = 0;
   for (const _run of [1, 2]) {
     expect((await upload()).signal).toBe('SIGKILL');
@@ -145,7 +145,7 @@ it('260 MiB, killed twice and run three times: one session, verified, a chunk se
   expect(record.bytes_sent + record.resumed_from).toBe(size);
   expect(sent).toBe(Math.ceil(record.bytes_sent / (50 * MiB)));
   expect(line.methods.filter((method) => method === 'POST')).toHaveLength(1);
-  // 6 chunks, and one more a kill.
+  // 6 chunks, and one more per kill.
   expect(line.methods.filter((method) => method === 'PATCH').length).toBeLessThanOrEqual(8);
   const digest = (file: string) => createHash('sha256').update(readFileSync(file)).digest('hex');
   expect(digest(stored(record.asset_uid))).toBe(digest(path));
@@ -159,7 +159,7 @@ it('three jobs that hand on their state folder, two of them killed: one asset, n
   const media = join(sandbox.dataDir, 'media');
   const before = readdirSync(media).length;
   const carried = new Map<object, number>();
-  /** Runs the command until so many bytes have passed in all, if it is to be killed. */
+  /** Runs the command; kills it once `killAt` bytes have been sent in total. */
   const job = async (killAt = Number.POSITIVE_INFINITY) => {
     fault = (seen) => {
       if (seen.method !== 'PATCH') return undefined;
@@ -175,7 +175,7 @@ it('three jobs that hand on their state folder, two of them killed: one asset, n
     await (killAt < size ? settled() : undefined);
     return finished;
   };
-  /** The next job's machine: the state folder out of a cache, and the same bytes checked out again. */
+  /** Sets up the next CI job: the state folder from a cache, and a fresh checkout of the same bytes. */
   const nextJob = (directory: string) => {
     const archive = join(home, `${directory}.tar`);
     execFileSync('tar', ['-C', state, '-cf', archive, '.']);
@@ -268,7 +268,7 @@ describe('Ctrl-C', () => {
   });
 });
 
-/** A mount of our own for one process; root, or a kernel that lets users have namespaces. */
+/** True if one process can have its own mount: as root, or with unprivileged user namespaces. */
 const canMount = spawnSync('unshare', ['-rm', 'true']).status === 0;
 if (!canMount) process.stderr.write('SKIPPED: a full disk cannot be made here (unshare -rm)\n');
 

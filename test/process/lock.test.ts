@@ -11,7 +11,7 @@ import { temporaryFolder } from '../support/temporary.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Takes turns at a counter, each while it holds the lock; tells where somebody else was in there too. */
+/** Increments a counter under the lock; fails if another process holds the lock at the same time. */
 const program = `
   import { openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
   import { whileLocked } from './src/lock.ts';
@@ -77,7 +77,7 @@ it('a killed holder holds nothing', async () => {
   lock?.release();
 });
 
-/** Containers that share a volume: each has process 1, 2, 3 of its own. */
+/** True if PID namespaces are available, as in containers that share a volume: their pids are not unique. */
 const hasNamespaces = spawnSync('unshare', ['-rpf', 'true']).status === 0;
 
 it.skipIf(!hasNamespaces)('a holder in another pid namespace holds it here too', async () => {
@@ -124,7 +124,7 @@ it(`24 real logins at once, ${rounds} times: each that says so is kept`, async (
   for (const name of names) expect(profiles[name].key).toBe(`key-of-${name}`);
 }, 300_000);
 
-/** Sweeps, or takes a lock that a killed process left; tells how often it was said to be taken. */
+/** Sweeps stale locks, or takes a stale lock repeatedly and prints how often it was busy. */
 const sweeping = `
   import { writeFileSync } from 'node:fs';
   import { NamedLocks } from './src/lock.ts';

@@ -32,7 +32,7 @@ beforeEach(async () => {
   line = await Interposer.before(sandbox.url, (seen) => fault(seen));
 });
 
-/** The upload, behind a program that changes the machine for it. */
+/** Runs the upload under a program that simulates another machine. */
 async function upload(program: string, ...args: string[]) {
   const command = [
     ...args,
@@ -87,7 +87,7 @@ describe.skipIf(!canTrace)('a disk that is slow', () => {
     expect(code).toBe(0);
     expect(stored(record.asset_uid).equals(bytes)).toBe(true);
     const waits = readFileSync(trace, 'utf8').match(/fsync\(/g)?.length ?? 0;
-    // A page and its folder: when it is intended, made, whole and settled, and some in between.
+    // The journal entry and its folder: when it is intended, created, complete and done, and a few times in between.
     expect(waits).toBeGreaterThanOrEqual(4);
     expect(waits).toBeLessThan(chunks);
   });

@@ -8,11 +8,11 @@ import { isNight } from '../support/soak.ts';
 import { mediactl } from '../support/spawn.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-/* Requests are the currency: how many there are is what these tests are about. */
+/* Limits the number of requests, which the rate limit makes the main cost of uploading many files. */
 
 const many = isNight ? 1000 : 80;
 
-/** A user with a directory of files, and processes over a service. */
+/** A user with a directory of files, who runs mediactl processes against one service. */
 class Studio {
   readonly home = temporaryFolder();
   readonly folder = join(this.home, 'shots');
@@ -32,7 +32,7 @@ class Studio {
     });
   }
 
-  /** Each file is one whole asset, byte for byte; what else there is, is named. */
+  /** Expects exactly one complete asset per file, byte for byte; other assets must be named in the output. */
   expectEachOnce(said = ''): void {
     const whole = this.service.whole.map(({ name, blake3 }) => [name, blake3]);
     expect(whole.sort()).toEqual([...this.digests].sort());

@@ -10,13 +10,13 @@ import { rawHttp } from '../support/raw-http.ts';
 import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-// What people have: each is uploaded, processed, and watched to its end in a browser.
+// Common kinds of media: each is uploaded, processed, and played to its end in a browser.
 
-/** Arguments of ffmpeg that come often. */
+/** Abbreviations of frequent ffmpeg arguments. */
 const words: Record<string, string> = {
   PICTURE: '-f lavfi -i testsrc2=size=320x180:rate=25:duration=2',
   SOUND: '-f lavfi -i sine=sample_rate=44100:duration=2',
-  // Noise is what makes a clip so large that a muxer falls behind.
+  // Noise makes the clip so large that the muxer falls behind.
   NOISE: '-f lavfi -i testsrc2=size=640x360:rate=25,noise=alls=30:allf=t -f lavfi -i sine -bf 0',
   STILL: '-f lavfi -i testsrc2=size=640x360 -frames:v 1',
   H264: '-c:v libx264 -preset ultrafast -pix_fmt yuv420p',
@@ -27,10 +27,10 @@ const words: Record<string, string> = {
 const args = (text: string): string[] =>
   text.split(' ').flatMap((word) => (words[word] ?? word).split(' '));
 
-/** What the page of an asset does; or, of one that is refused, the reason. */
+/** Expected behavior of an asset's watch page, or the reason why the file is refused. */
 type Does = 'plays' | 'sounds' | 'shows' | 'links' | 'tells' | RegExp;
 
-/** Name, what its page does with ffmpeg, and without (undefined: not tried), how it is made. */
+/** File name, expected behavior with ffmpeg and without (undefined: not tested), and how the file is made. */
 type Row = [string, Does | undefined, Does | undefined, string | (() => Uint8Array | string)];
 
 const rows: Row[] = [
@@ -94,12 +94,12 @@ const rows: Row[] = [
     'shows',
     () => '<svg xmlns="http://www.w3.org/2000/svg" width="64" height="48"/>',
   ],
-  // Documents, and what is none of these.
+  // Documents and other files.
   ['a.pdf', 'links', undefined, () => pdfOf('One')],
   ['a.txt', 'links', undefined, () => 'Tide tables\n'],
   ['a.vtt', 'links', undefined, () => 'WEBVTT\n\n00:00.000 --> 00:01.000\nHello\n'],
   ['a.zip', 'links', 'links', () => Buffer.from(`504b0506${'00'.repeat(18)}`, 'hex')],
-  // Broken ones.
+  // Broken files.
   ['noise.mp4', /no media/, /no media/, () => Buffer.alloc(20_000, 'noise')],
   [
     'truncated.mp4',
@@ -112,10 +112,10 @@ const rows: Row[] = [
 
 const isPossible = ffmpeg && chromiumPath;
 
-/** Made once for both tables. */
+/** Files by name, created once for both tables. */
 const files = new Map<string, Promise<string>>();
 let browser: Browser;
-/** Those that stand idle. */
+/** Pool of idle pages. */
 const pages: Page[] = [];
 beforeAll(async () => {
   if (!isPossible) return;
@@ -127,7 +127,7 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 
-/** What comes of each, three at a time: more only wait for each other. */
+/** Processes items with at most three at a time; more would only wait for each other. */
 function fewAtOnce<T, R>(list: readonly T[], work: (each: T) => Promise<R>): Promise<R>[] {
   const begun: Promise<R>[] = [];
   for (const [at, each] of list.entries())
@@ -162,7 +162,7 @@ describe.skipIf(!isPossible)('without ffmpeg', () =>
 function table(tools: { ffmpeg?: string; pdftoppm?: string }, wanted: [string, Does][]) {
   let sandbox: TestSandbox;
   const { call, create, patch } = rawHttp(() => sandbox);
-  /** Asks now and then alone: the machine has better to do. */
+  /** Uploads a file and waits for processing; polls rarely, since the machine is busy. */
   const upload = async (name: string) => {
     const bytes = readFileSync((await files.get(name)) as string);
     const { asset_uid, location } = await (await create(bytes.length, { filename: name })).json();
@@ -204,7 +204,7 @@ function table(tools: { ffmpeg?: string; pdftoppm?: string }, wanted: [string, D
 
 type Image = { naturalWidth: number };
 
-/** Of a media element, what is looked at; tests know no DOM. */
+/** The part of HTMLMediaElement that tests use; tests compile without DOM types. */
 type Media = {
   currentTime: number;
   duration: number;
@@ -220,7 +220,7 @@ type Media = {
 async function watched(page: Page, does: Does, duration: number, expect: ExpectStatic) {
   const alert = page.getByRole('alert');
   if (does === 'tells') {
-    // A player that plays the sound alone says so, one that plays nothing too.
+    // The player shows a message if it plays only the sound, or nothing at all.
     await page.locator('video, audio, img').evaluate((media: Media) => void media.play?.());
     await alert.waitFor();
     return;
@@ -246,7 +246,7 @@ async function watched(page: Page, does: Does, duration: number, expect: ExpectS
             if (media.ended) {
               clearInterval(timer);
               resolve({ at: media.currentTime, of: media.duration, width: media.videoWidth });
-            } else if (media.paused) media.play().catch(() => {}); // the next way begins anew
+            } else if (media.paused) media.play().catch(() => {}); // the next playback strategy starts from the beginning
           }, 50);
         }),
     );

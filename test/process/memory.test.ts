@@ -9,14 +9,14 @@ import { ffmpeg, film, picture, sound } from '../support/ffmpeg.ts';
 import { hangMs } from '../support/hang.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-// Media whose metadata are larger than what a process may take. They are sparse on disk; what is
-// looked at is the memory of the processes, not their heaps.
+// Media whose metadata exceed the memory limit of a process. The files are sparse. The tests measure the resident
+// memory of the processes, not their heaps.
 
 const program = fileURLToPath(new URL('../../dist/sandbox.cjs', import.meta.url));
 const MiB = 1024 * 1024;
 const GiB = 1024 * MiB;
 
-/** Parts of a file, and holes: numbers of bytes that are nothing. */
+/** Parts of a sparse file: bytes, or the size of a hole. */
 type Parts = (Uint8Array | number)[];
 
 const lengthOf = (part: Parts[number]) => (typeof part === 'number' ? part : part.length);
@@ -39,14 +39,14 @@ const box = (type: string, size: number) => {
   return head;
 };
 
-/** An MP4 whose `moov` is last, with a cover of so many bytes put into it. */
+/** Inserts a cover image of this size into an MP4 whose `moov` box is last. */
 function coverInMp4(path: string, bytes: number): Parts {
   const file = readFileSync(path);
   const moov = file.lastIndexOf('moov') - 4;
   const data = [box('data', 16 + bytes), Buffer.from('0000000d00000000', 'hex')];
   const covr = 8 + 16 + bytes;
   const ilst = 8 + covr;
-  const meta = 12 + ilst; // it has a version and flags
+  const meta = 12 + ilst; // `meta` has a version and flags
   const udta = 8 + meta;
   return [
     file.subarray(0, moov),
@@ -56,7 +56,7 @@ function coverInMp4(path: string, bytes: number): Parts {
   ];
 }
 
-/** An MP4 whose first track has a table of sample times (`stts`) of so many bytes: 8 an entry, all 0xff. */
+/** Gives the first track of an MP4 a table of sample times (`stts`) of this size: 8 bytes per entry, all 0xff. */
 function timesInMp4(path: string, bytes: number): Parts {
   const file = readFileSync(path);
   let at = file.lastIndexOf('moov') - 4;
@@ -72,14 +72,14 @@ function timesInMp4(path: string, bytes: number): Parts {
   return [file.subarray(0, end), head, Buffer.alloc(bytes, 0xff), file.subarray(end)];
 }
 
-/** Of so many bytes with its own head: EBML says a size in eight bytes. */
+/** Creates the header of an EBML element of this size, with the size in eight bytes. */
 const element = (id: string, bytes: number) => {
   const size = Buffer.alloc(8);
   size.writeBigUInt64BE(BigInt(bytes) | (1n << 56n));
   return Buffer.concat([Buffer.from(id, 'hex'), size]);
 };
 
-/** A Matroska without an end, with an attachment in front of its clusters. */
+/** Inserts an attachment before the clusters of a Matroska file of unknown length. */
 function attachmentInMatroska(path: string, bytes: number): Parts {
   const file = readFileSync(path);
   const cluster = file.indexOf(Buffer.from('1f43b675', 'hex'));
@@ -95,7 +95,7 @@ function attachmentInMatroska(path: string, bytes: number): Parts {
   ];
 }
 
-/** An ID3 tag (v2.3) with a picture, before the frames of an MP3; its size has 28 bits. */
+/** Prepends an ID3v2.3 tag with a picture to an MP3; the tag's size has 28 bits. */
 function pictureInMp3(path: string, bytes: number): Parts {
   const tag = Buffer.from('49443303000000000000', 'hex');
   const size = bytes + 10;
@@ -106,10 +106,10 @@ function pictureInMp3(path: string, bytes: number): Parts {
   return [tag, frame, bytes, readFileSync(path)];
 }
 
-/** FLAC says the size of a block in 24 bits, and has as many blocks as it likes. */
+/** Inserts pictures into a FLAC file: block sizes have 24 bits, but the number of blocks is unlimited. */
 function picturesInFlac(path: string, count: number): Parts {
   const file = readFileSync(path);
-  const first = 4 + 4 + 34; // the marker, and the stream's own block
+  const first = 4 + 4 + 34; // the `fLaC` marker and the STREAMINFO block
   const bytes = 0xffffff;
   const head = Buffer.from([6, 0xff, 0xff, 0xff]);
   const described = Buffer.alloc(32);
@@ -124,14 +124,14 @@ function statusOf(pid: string): Status | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/status`, 'utf8');
     const number = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(text)?.[1]);
-    const peakMiB = number('VmHWM') / 1024 || 0; // a zombie has none any more
+    const peakMiB = number('VmHWM') / 1024 || 0; // a zombie has no memory
     return { pid: Number(pid), parent: number('PPid'), peakMiB };
   } catch {
-    return undefined; // gone meanwhile
+    return undefined; // the process has ended
   }
 }
 
-/** The process and all that it started, and theirs. */
+/** Returns the status of a process and all its descendants. */
 function familyOf(pid: number): Status[] {
   const all = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -179,10 +179,10 @@ describe.skipIf(!ffmpeg || process.platform !== 'linux')('large metadata', () =>
       headers: { ...init.headers, authorization: `Bearer ${key}` },
     });
 
-  // biome-ignore lint/suspicious/noExplicitAny: a test says what the JSON is by what it asserts
+  // biome-ignore lint/suspicious/noExplicitAny: tests assert on its shape
   const asked = async (path: string) => (await ask(path)).json() as Promise<any>;
 
-  /** Its upload session, opened, with the asset that it is for. */
+  /** Creates an upload session. @returns the session's and the asset's uid */
   const session = async (filename: string, size: number) => {
     const { items } = await asked('/workspaces/');
     const metadata = Object.entries({ filename, workspace_uid: items[0].uid });
@@ -199,13 +199,13 @@ describe.skipIf(!ffmpeg || process.platform !== 'linux')('large metadata', () =>
     return (await response.json()) as { uid: string; asset_uid: string };
   };
 
-  /** Restarts the service without ffmpeg; `peaks` are those of its processes from then on. */
+  /** Restarts the service without ffmpeg and resets `peaks`. */
   const restart = async () => {
     await stop('SIGTERM');
     await start({ MEDIACTL_FFMPEG: 'none' });
   };
 
-  /** A session with every byte and no last answer, as a kill leaves it: the next start completes it. */
+  /** Creates a session that has every byte but is not completed, as after a crash: the next start completes it. */
   const leave = async (name: string, parts: Parts) => {
     const size = parts.reduce<number>((sum, part) => sum + lengthOf(part), 0);
     const { uid, asset_uid } = await session(name, size);
@@ -246,18 +246,18 @@ describe.skipIf(!ffmpeg || process.platform !== 'linux')('large metadata', () =>
       expect([name, asset.status, asset.type]).toEqual([name, 'ready', type]);
     }
     expect(Math.max(...peaks.values())).toBeLessThan(512);
-    expect(peaks.size).toBeGreaterThan(2); // the service, and a worker of each
+    expect(peaks.size).toBeGreaterThan(2); // the service, and one worker per file
   });
 
   it('that asks for more memory than a worker may have ends the worker: the file is served as it is', async () => {
-    // 60 MiB of times become 7.8 million objects, about a gigabyte.
+    // 60 MiB of sample times become 7.8 million objects, about a gigabyte.
     const uid = await leave('times.mp4', timesInMp4(await film('a.mp4', ...both), 60 * MiB));
     await restart();
     expect(await processed(uid)).toMatchObject({ status: 'ready', type: 'video' });
     expect(output).toMatch(/the worker ended: SIG/);
     const [service, ...workers] = [...peaks].sort(([a], [b]) => a - b).map(([, peak]) => peak);
     expect(service).toBeLessThan(256);
-    expect(Math.max(...workers)).toBeGreaterThan(512); // it did ask
+    expect(Math.max(...workers)).toBeGreaterThan(512); // it did allocate
     expect(Math.max(...workers)).toBeLessThan(1024);
   });
 });

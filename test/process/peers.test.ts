@@ -22,7 +22,7 @@ afterAll(() => sandbox.end());
 const size = 3_000_000;
 
 describe('our uploader against @tus/server with @tus/file-store', () => {
-  /** The transfer is the peer's own; the creation answers with the session of §2, as ours must. */
+  /** Starts @tus/server for transfers; creations respond with the session of §2, as our client requires. */
   async function peer() {
     const directory = temporaryFolder();
     const datastore = new FileStore({ directory });
@@ -47,7 +47,7 @@ describe('our uploader against @tus/server with @tus/file-store', () => {
     return { url, stored: () => readFileSync(join(directory, 'session1')), count: () => created };
   }
 
-  /** A file sent over a connection that breaks once, and the record of it. */
+  /** Uploads a file over a connection that drops once. @returns its record */
   async function uploaded() {
     const { url, stored, count } = await peer();
     const line = await Interposer.before(url, ({ method, nth }) =>
@@ -107,7 +107,7 @@ describe('independent clients against the sandbox', () => {
   });
 
   it('stock tus-js-client, paused and gone on with, in one run and in the next', async () => {
-    // In strict mode HEAD tells no length, as the specification promises none: it cannot resume then.
+    // In strict mode HEAD returns no length, which tus-js-client needs to resume.
     const full = await startSandbox({ strict: false });
     const bytes = someBytes(size, 'paused');
     const uploader = (uploadUrl?: string) => {
@@ -123,8 +123,8 @@ describe('independent clients against the sandbox', () => {
           onChunkComplete: (_size, accepted) => {
             patches.push(accepted);
             if (accepted === 1_000_000 && !uploadUrl)
-              void upload.abort().then(() => upload.start()); // a person's pause
-            if (accepted === 2_000_000 && !uploadUrl) void upload.abort().then(() => resolve()); // the page is closed
+              void upload.abort().then(() => upload.start()); // the user pauses
+            if (accepted === 2_000_000 && !uploadUrl) void upload.abort().then(() => resolve()); // the user closes the page
           },
           onSuccess: () => resolve(),
           onError: reject,

@@ -5,7 +5,7 @@ import { hasPty, Pty } from '../support/pty.ts';
 import { bin } from '../support/spawn.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-/** As a terminal is told: the decoders and encoders are there in the built program, too. */
+/** Start of each graphics protocol: the built program must include the decoders and encoders. */
 const begins = {
   kitty: '\u001b_Ga=T,f=100,q=2,c=40,r=11,m=',
   iterm: '\u001b]1337;File=inline=1;size=',

@@ -19,7 +19,7 @@ import {
 } from '../support/stores.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-/* A queue whose store refuses, is full, is late or is another one: what people read of it. */
+/* Error messages and recovery of queues whose store refuses access, is full, starts late or lost data. */
 
 const { world, account } = cliWorld();
 
@@ -36,7 +36,7 @@ afterEach(async () => {
 
 const named = (address: string) => `${address}#q${Math.random().toString(36).slice(2)}`;
 
-/** A worker, until the test ends. */
+/** Starts a worker; it stops when the test ends. */
 const work = (queue: string, more: { cli?: Cli; environment?: CliOptions['environment'] } = {}) => {
   const { cli = new Cli(account()), environment } = more;
   const stop = new AbortController();
@@ -87,7 +87,7 @@ describe.skipIf(!redis.isHere)('on Redis', () => {
     const queue = named(store.address.replace('//', '//weak:pass@'));
     const refused = await work(queue).ended;
     expect([refused.code, refused.stderr]).toEqual([4, expect.stringContaining('ACL SETUSER')]);
-    expect((await run(queue, 'uploads', 'ls', '--queue')).code).toBe(4); // the engine reads by scripts
+    expect((await run(queue, 'uploads', 'ls', '--queue')).code).toBe(4); // BullMQ reads with Lua scripts
     cli(store, 'ACL', 'SETUSER', 'reader', 'on', '>pass', '~*', '&*', '+@all', '-@write');
     const read = named(store.address.replace('//', '//reader:pass@'));
     expect((await run(read, 'uploads', 'ls', '--queue')).code).toBe(0);
@@ -100,7 +100,7 @@ describe.skipIf(!redis.isHere)('on Redis', () => {
     const worker = work(own);
     const [uploaded] = await json(own, 'upload', ...files(1), '--queue', '--wait');
     expect(uploaded.outcome).toBe('uploaded');
-    // Rights may be withdrawn later.
+    // Rights may be revoked while a worker runs.
     cli(store, 'ACL', 'SETUSER', 'strong', '-evalsha');
     const { code, stderr } = await worker.ended;
     expect([code, stderr]).toEqual([4, expect.stringContaining('lacks rights')]);
@@ -129,7 +129,7 @@ describe.skipIf(!redis.isHere)('on Redis', () => {
     cli(store, 'CONFIG', 'SET', 'maxmemory', '0');
     expect((await pushed)[0].outcome).toBe('uploaded');
     await until(() => worker.stderr.includes('is there again'));
-    // Once each, however often the engine met it.
+    // Reported once, however often BullMQ hit the error.
     expect(worker.stderr.split('OOM')).toHaveLength(2);
   });
 
@@ -186,7 +186,7 @@ describe.skipIf(!redis.isHere)('on Redis', () => {
       const upstream = connect(port, '127.0.0.1');
       for (const socket of [client, upstream]) {
         open.add(socket);
-        socket.on('error', () => {}); // cut by the other end
+        socket.on('error', () => {}); // closed by the other end
         socket.on('close', () => [client, upstream].map((each) => each.destroy()));
       }
       client.pipe(upstream).pipe(client);
@@ -197,7 +197,7 @@ describe.skipIf(!redis.isHere)('on Redis', () => {
     const offset = () => /master_repl_offset:(\d+)/.exec(cli(replica, 'INFO', 'replication'))?.[1];
     const written = /master_repl_offset:(\d+)/.exec(cli(first, 'INFO', 'replication'))?.[1];
     await until(() => Number(offset()) >= Number(written));
-    cli(replica, 'REPLICAOF', 'NO', 'ONE'); // from here on it is behind
+    cli(replica, 'REPLICAOF', 'NO', 'ONE'); // from here on the replica lags behind
     const workers = [work(queue), work(queue)];
     const done = async () => (await json(queue, 'uploads', 'ls', '--queue', '--done')).length;
     await until(async () => (await done()) === 40);
@@ -262,7 +262,7 @@ describe.skipIf(!redis.isHere)('on Redis', () => {
     });
     expect(again[0].outcome).toBe('there');
     expect(await assetsNamed('older')).toHaveLength(1);
-    // People type the beginning of a long one.
+    // A prefix of a long id is enough.
     const { stdout } = await world.cli.run(['uploads', 'ls', '--queue', '--done'], {
       ...{ tty: true, columns: 120, environment: { MEDIACTL_QUEUE: queue } },
     });
@@ -303,7 +303,7 @@ describe.skipIf(!redis.isHere)('on Redis', () => {
       ];
       execFileSync('openssl', args, { stdio: 'ignore' });
       const server = createTlsServer({ key: readFileSync(key), cert: readFileSync(cert) });
-      server.on('tlsClientError', () => {}); // it does not trust this server
+      server.on('tlsClientError', () => {}); // the client does not trust this server's certificate
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
       const { port } = server.address() as { port: number };
       const { code, stderr } = await work(`rediss://127.0.0.1:${port}`).ended;
@@ -319,7 +319,7 @@ describe.skipIf(!postgres.isHere)('on PostgreSQL', () => {
   beforeAll(async () => {
     store = await postgres.start();
     const first = new Cli({ ...account(), MEDIACTL_QUEUE: store.address });
-    await first.run(['uploads', 'ls', '--queue']); // makes the tables
+    await first.run(['uploads', 'ls', '--queue']); // creates the tables
   });
   afterAll(() => store.end());
   const sql = async (text: string) => {

@@ -23,7 +23,7 @@ import { temporaryFolder } from '../support/temporary.ts';
 const rclone = spawnSync('sh', ['-c', 'command -v rclone']).stdout.toString().trim();
 const key = 'mk_live_that_no_child_may_see_0123456789';
 
-/** A remote that is a folder, and a program before rclone that writes down how it is called. */
+/** A remote that is a local folder, and a wrapper of rclone that records its arguments. */
 let folder: string;
 let home: string;
 let environment: Record<string, string>;
@@ -37,7 +37,7 @@ beforeEach(() => {
     RCLONE_CONFIG: join(home, 'rclone.conf'),
     RCLONE_CONFIG_FAR_TYPE: 'alias',
     RCLONE_CONFIG_FAR_REMOTE: folder,
-    // What a person may have set for other ends.
+    // Variables that users may have set for other purposes.
     RCLONE_LOG_FILE: join(home, 'rclone.log'),
     RCLONE_VERBOSE: '2',
     RCLONE_BASEURL: 'elsewhere',
@@ -53,7 +53,7 @@ function inPlaceOfRclone(script: string): void {
   chmodSync(path, 0o755);
 }
 
-/** How rclone was last called with a command, its environment, and the process that it is. */
+/** Returns the arguments, environment and pid of rclone's last run of a command. */
 function called(command: string) {
   const [line = '', ...env] = readFileSync(join(home, `called.${command}`), 'utf8').split('\n');
   return { pid: Number(line.split(' ')[0]), args: line, env: env.join('\n') };
@@ -252,7 +252,7 @@ describe.skipIf(!rclone)('the server of a remote', () => {
     put('a', someBytes(10));
     put('b', someBytes(10));
     const remote = await open('rclone:far:', true);
-    expect(existsSync(join(home, 'called.serve'))).toBe(false); // until it is needed
+    expect(existsSync(join(home, 'called.serve'))).toBe(false); // started only when needed
     await Promise.all(remote.files.map((file) => remote.sourceOf(file)));
     const { args, env, pid } = called('serve');
     for (const each of [called('serve'), called('lsjson')]) expect(each.env).not.toContain(key);

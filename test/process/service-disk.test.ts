@@ -8,7 +8,7 @@ import { someBytes } from '../support/files.ts';
 import { fixture } from '../support/sandbox.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-/* The service in a process of its own, on a disk that is full and a store that is locked. */
+/* The service as a separate process, on a full disk and with a locked store. */
 
 const program = fileURLToPath(new URL('../../dist/sandbox.cjs', import.meta.url));
 const api = '/api/external/v1';
@@ -31,7 +31,7 @@ function run(command: string, args: readonly string[], inGroup = false): Started
   return { child, output: () => output, gone };
 }
 
-/** Waits until it listens; raw requests to it. */
+/** Waits until the service listens; returns functions for raw requests. */
 async function service({ child, output, gone }: Started, dataDir: string) {
   for (let tries = 0; !output().includes('listening on'); tries++) {
     if (tries > 400 || child.exitCode !== null) throw new Error(`no start: ${output()}`);
@@ -82,7 +82,7 @@ async function service({ child, output, gone }: Started, dataDir: string) {
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** A service on a disk of its own, which only it has mounted; reached through its root folder. */
+/** Starts the service on a tmpfs in its own mount namespace; tests reach it through /proc/PID/root. */
 async function onSmallDisk(sizeMiB: number) {
   const mount = temporaryFolder();
   const script = `mount -t tmpfs -o size=${sizeMiB}m none ${mount} && PATH= exec "$@"`;
@@ -167,7 +167,7 @@ describe.skipIf(!canMount)('a disk that is full', () => {
     const source = join(disk.dataDir, 'media', large.asset_uid, 'source');
     expect(readFileSync(source).equals(bytes)).toBe(true);
     expect(checksum).toMatch(/^[0-9a-f]{64}$/);
-    expect(await ended(large.asset_uid)).toBe('ready'); // no media: generic
+    expect(await ended(large.asset_uid)).toBe('ready'); // not a media file: generic
     expect(isAlive()).toBe(true);
   });
 
@@ -186,7 +186,7 @@ describe.skipIf(!canMount)('a disk that is full', () => {
     const text = Buffer.from(JSON.stringify({ description: 'x'.repeat(9_000) }));
     for (let times = 0; times < 10; times++)
       await ask('PATCH', `${api}/assets/${filled.asset_uid}/`, json, text);
-    // A byte has room in a page that is there; the rows of the store have not.
+    // A byte still fits into an allocated disk block; rows of the store do not.
     const statuses: number[] = [];
     for (const { location } of sessions) {
       const answer = await patch(location, still.length - 1, still.subarray(-1));
@@ -204,7 +204,7 @@ describe.skipIf(!canMount)('a disk that is full', () => {
     const { session, patch, ended, isAlive, started } = disk;
     const clip = readFileSync(fixture('clip.mp4'));
     const { location, asset_uid } = await session(clip.length, 'clip.mp4');
-    // The last byte is acknowledged, and before a segment is written there is no room any more.
+    // The disk fills up after the last byte is acknowledged and before a segment is written.
     expect((await patch(location, 0, clip)).status).toBe(204);
     disk.fill();
     while (!/waits .* for storage: /.test(started.output())) await sleep(20);
@@ -246,11 +246,11 @@ it('a store that another program locks for seconds, while it takes uploads and p
   const clip = readFileSync(fixture('clip.mp4'));
   const first = await session(clip.length, 'clip.mp4');
   const second = await session(clip.length, 'clip.mp4');
-  expect((await patch(first.location, 0, clip)).status).toBe(204); // it is being processed now
+  expect((await patch(first.location, 0, clip)).status).toBe(204); // processing starts now
   const other = new Database(join(dataDir, 'sandbox.db'));
   other.exec('PRAGMA busy_timeout = 2000; BEGIN IMMEDIATE');
   const answer = await patch(second.location, 0, clip.subarray(0, -1));
-  expect(answer.status).toBe(204); // bytes need no store
+  expect(answer.status).toBe(204); // storing bytes does not write to the store
   const last = patch(second.location, clip.length - 1, clip.subarray(-1));
   expect((await create(5)).status).toBe(503);
   await sleep(1_500);

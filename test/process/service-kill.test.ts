@@ -12,7 +12,7 @@ const KiB = 1024;
 const chunkBytes = 512 * KiB;
 const kills = 20;
 
-/** The service in a process of its own, and the requests of one upload to it. */
+/** Starts the service as a separate process; returns functions for requests to it. */
 async function startService(dataDir: string) {
   const child = spawn(process.execPath, [program, '--data', dataDir, '--port', '0'], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -62,7 +62,7 @@ it(`the service, killed ${kills} times in an upload: no acknowledged byte is los
   let assetUid = '';
   let acknowledged = 0;
 
-  /** Chunk after chunk, until the line breaks or all is there; the checksum in the end. */
+  /** Sends chunk after chunk until the connection drops or the file is complete. @returns the checksum at the end */
   const transfer = async ({ ask }: Awaited<ReturnType<typeof startService>>, atMost: number) => {
     const head = await ask('HEAD', location);
     expect(head.status).toBe(200);
@@ -106,7 +106,7 @@ it(`the service, killed ${kills} times in an upload: no acknowledged byte is los
         expect(checksum).toMatch(/^[0-9a-f]{64}$/);
         break;
       }
-      // A twentieth of the file a run at most, so that every kill finds an upload under way.
+      // At most an equal share of the file per run, so that every kill interrupts an upload.
       const cut = new Promise((resolve) => setTimeout(resolve, chance() * 40));
       const broken = transfer(service, bytes.length / (kills + 1)).catch((error) => {
         if (error.message !== 'fetch failed') throw error;
@@ -133,7 +133,7 @@ it.skipIf(!hasB3sum)('its checksum is the one that b3sum tells', () => {
   expect(checksum).toBe(b3sum(file));
 });
 
-/** From 0 up to 1, the same for the same seed (mulberry32). */
+/** Creates a seeded random number generator, from 0 up to 1 (mulberry32). */
 function chanceFrom(seed: number): () => number {
   let state = seed;
   return () => {

@@ -24,7 +24,7 @@ const siteThatPlays = (info: PlaybackInfo) =>
 
 const slider = (page: Page) => page.getByRole('slider', { name: 'Seek' });
 
-/** A part of its width from the left. */
+/** Returns the position at a fraction of the slider's width. */
 async function placeAt(page: Page, fraction: number) {
   await slider(page).waitFor();
   const box = await slider(page).boundingBox();
@@ -37,7 +37,7 @@ async function pointAt(page: Page, fraction: number) {
   await page.mouse.move(x, y);
 }
 
-/** A sandbox that makes waveforms and sprites, and an asset of it. */
+/** Starts a sandbox with ffmpeg, which creates waveforms and sprites, and uploads a file to it. */
 async function processedBy(path: string) {
   const sandbox = await startSandbox({ ffmpeg });
   onTestFinished(() => sandbox.end());
@@ -46,7 +46,7 @@ async function processedBy(path: string) {
   return { url: await http.watchUrl(uid), info: await http.playbackInfo(uid) };
 }
 
-/** The colours of the canvas, all but transparent, and its size. */
+/** Returns the canvas's size and its colors, except transparent. */
 const drawn = (page: Page) =>
   page.evaluate(`(() => {
     const canvas = document.querySelector('#timeline canvas');
@@ -88,7 +88,7 @@ describe.skipIf(!chromiumPath)('the timeline', () => {
     await pointAt(page, 0.55);
     const bubble = page.locator('.bubble');
     expect(await bubble.innerText()).toMatch(/^0:05\s+The crane$/);
-    expect(await page.locator('.ticks i').count()).toBe(2); // one is where it begins
+    expect(await page.locator('.ticks i').count()).toBe(2); // no tick for the chapter at the start
     expect(await currentTime(page)).toBe(0);
     await page.mouse.down();
     await pointAt(page, 0.9);
@@ -111,7 +111,7 @@ describe.skipIf(!chromiumPath)('the timeline', () => {
     await page.touchscreen.tap(x, y);
     await until(() => currentTime(page)).toBeCloseTo(5, 0);
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
-    // A finger that scrolls the page over it was not for it.
+    // A touch that scrolls the page must not seek.
     const finger = await page.context().newCDPSession(page);
     const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', up: number) =>
       finger.send('Input.dispatchTouchEvent', {
@@ -145,8 +145,8 @@ describe.skipIf(!chromiumPath)('the waveform of a sound', () => {
     await until(() => page.locator('#timeline.drawn').count()).toBe(1);
     await slider(page).waitFor();
     const { colours, width, pixels } = await drawn(page);
-    expect(width).toBe(pixels); // sharp
-    expect(colours).toEqual(['162,166,174']); // of the dark theme: nothing is played yet
+    expect(width).toBe(pixels); // one canvas pixel per device pixel
+    expect(colours).toEqual(['162,166,174']); // the dark theme's color of the unplayed part
     await page.setViewportSize({ width: 400, height: 700 });
     await until(async () => (await drawn(page)).width).toBeLessThan(800);
     const { x, y } = await placeAt(page, 0.75);
@@ -154,14 +154,14 @@ describe.skipIf(!chromiumPath)('the waveform of a sound', () => {
     await until(() => currentTime(page, 'audio')).toBeCloseTo(6, 0);
     await until(async () => (await drawn(page)).colours).toEqual(['125,184,255', '162,166,174']);
     expect(await page.locator('.bar').isVisible()).toBe(false);
-    expect(await page.locator('img').count()).toBe(0); // its thumbnail is the waveform again
+    expect(await page.locator('img').count()).toBe(0); // no thumbnail, since that is the waveform too
     expect(complaints).toEqual([]);
   });
 
   const still = readFileSync(fixture('still.jpg'));
   const withCors = { 'access-control-allow-origin': '*' };
 
-  /** A page of a sound whose waveform is answered so. */
+  /** Opens the page of an audio asset with the given waveform response. */
   async function soundWith(reply: (response: ServerResponse) => void) {
     const at = await listen((_, response) => reply(response));
     const { uid } = await upload(fixture('tone.mp3'));
@@ -267,17 +267,17 @@ describe.skipIf(!chromiumPath)('the frames of a video', () => {
     const [x, y, width, height] = (at as string).split(',').map(Number);
     expect(x).toBeGreaterThan(0);
     expect(await crop(page)).toEqual({
-      image: expect.stringContaining(`/extras/${sheet}?expires=`), // it may be signed a second later
+      image: expect.stringContaining(`/extras/${sheet}?expires=`), // the signature may be a second newer
       ...{ position: `${-(x as number)}px ${y === 0 ? '0px' : `${-(y as number)}px`}` },
       ...{ width: `${width}px`, height: `${height}px` },
     });
     await pointAt(page, 0.05);
     await until(async () => (await crop(page)).position).toBe('0px 0px');
-    expect(asked.filter((path) => path.includes('sprites'))).toHaveLength(2); // the cues, and a sheet
+    expect(asked.filter((path) => path.includes('sprites'))).toHaveLength(2); // the cues and one sheet
     expect(complaints).toEqual([]);
   });
 
-  /** A page of a video whose cues are that; what was asked of the host of them, and another. */
+  /** Opens the page of a video with these cues; records the requests to their host and to another one. */
   async function videoWith(cues: (other: string) => string) {
     const asked: string[] = [];
     const other = await listen(({ url }, response) => {
@@ -319,7 +319,7 @@ describe.skipIf(!chromiumPath)('the frames of a video', () => {
     await until(async () => asked.length).toBe(1);
     for (const [at] of hostile('').entries()) {
       await pointAt(page, at / 10 + 0.05);
-      await page.waitForTimeout(50); // for what must not happen
+      await page.waitForTimeout(50); // time for a request that must not happen
       expect(await page.locator('.bubble').innerText()).toMatch(`0:0${at}`);
       expect(await sprite(page).isVisible()).toBe(false);
     }
@@ -333,7 +333,7 @@ describe.skipIf(!chromiumPath)('the frames of a video', () => {
     );
     await until(async () => asked).toEqual(['/sprites.vtt']);
     await pointAt(page, 0.6);
-    await page.waitForTimeout(100); // for what must not happen
+    await page.waitForTimeout(100); // time for a request that must not happen
     expect(asked).toEqual(['/sprites.vtt']);
     expect(await sprite(page).isVisible()).toBe(false);
   });

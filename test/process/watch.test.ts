@@ -44,7 +44,7 @@ describe.skipIf(!chromiumPath)('the watch page of a video', () => {
         expect.stringMatching(text.replace(' ', '\\s*')),
       ),
     );
-    // It plays on: the page itself stops it within the chapter, however busy the machine is.
+    // Pauses from within the page, so that playback stays within the chapter on a slow machine.
     const stopped = page.locator('video').evaluate(
       (video: Media & EventTarget) =>
         new Promise<number>((resolve) => {
@@ -108,7 +108,7 @@ describe.skipIf(!chromiumPath)('the watch page of a video', () => {
     expect(await page.getByRole('alert').isVisible()).toBe(false);
   });
 
-  /** An HLS of codecs that no browser knows. */
+  /** Serves HLS with codecs that no browser supports. */
   const strange = () =>
     listen((request, response) => {
       const text = request.url?.endsWith('master.m3u8')
@@ -140,7 +140,7 @@ describe.skipIf(!chromiumPath)('the watch page of a video', () => {
 
   it('says so where it plays the sound alone', async () => {
     const { uid } = await upload(fixture('tone.mp3'));
-    const { source } = await playbackInfo(uid); // as of a picture that is not decoded, nothing is seen
+    const { source } = await playbackInfo(uid); // an audio file has no picture, like a video whose codec is not supported
     const { page } = await open(
       await siteOf(pageOf({ title: 'x', info: { type: 'video', source_url: source } })),
     );
@@ -151,7 +151,7 @@ describe.skipIf(!chromiumPath)('the watch page of a video', () => {
   it.each<[number | undefined, string]>([
     [8, '/good.m3u8'],
     [1, '/poor.m3u8'],
-    [undefined, '/poor.m3u8'], // to measure the line by
+    [undefined, '/poor.m3u8'], // hls.js measures bandwidth with it
   ])(
     'on a line of %s Mbit/s it begins with %s, and asks for no more than it shows',
     async (...each) => {
@@ -279,7 +279,7 @@ describe.skipIf(!chromiumPath)('other pages', () => {
       .locator('audio')
       .evaluate((audio: { muted: boolean; loop: boolean; play(): void }) => {
         audio.muted = true;
-        audio.loop = true; // it lasts three seconds
+        audio.loop = true; // the sound lasts three seconds
         audio.play();
       });
     await page.getByRole('button', { name: 'en' }).click();

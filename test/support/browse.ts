@@ -8,9 +8,9 @@ import { temporaryFolder } from './temporary.ts';
 
 type Service = { url: string; key: string; workspace: string };
 
-/** `mediactl browse` in a process of its own, for one test. */
+/** A `mediactl browse` process of one test. */
 export type Browsing = Started & {
-  /** The address that it printed: good for one browser, once. */
+  /** The printed sign-in URL: valid once, for one browser. */
   address: string;
   origin: string;
   environment: Record<string, string>;
@@ -42,19 +42,19 @@ export async function startBrowse(
   return { ...started, address, origin: new URL(address).origin, environment };
 }
 
-/** What its JSON is, a test says by what it asserts. */
+/** A response whose JSON is untyped: tests assert on its shape. */
 // biome-ignore lint/suspicious/noExplicitAny: as above
 type Answered = Omit<Response, 'json'> & { json(): Promise<any> };
 
 export type Entered = {
-  /** Everything of the page is below it. */
+  /** URL prefix of the page and its API. */
   base: string;
   cookie: string;
-  /** As the page itself would ask. */
+  /** Sends a request with the page's own cookie and Origin. */
   ask(path: string, init?: RequestInit): Promise<Answered>;
 };
 
-/** Lets in a client that is no browser. */
+/** Redeems the sign-in URL for a session cookie, as a client that is not a browser. */
 export async function enter(address: string): Promise<Entered> {
   const response = await fetch(address);
   const text = await response.text();
@@ -71,7 +71,7 @@ export async function enter(address: string): Promise<Entered> {
   };
 }
 
-/** The page as its first visitor sees it. */
+/** Opens the page in a new browser context and waits for the first asset card. */
 export async function visit(
   browser: Browser,
   { address }: Pick<Browsing, 'address'>,
@@ -82,7 +82,7 @@ export async function visit(
   return opened;
 }
 
-/** What a reload or a dialog that closes ends is no complaint. */
+/** Filters out requests that a reload or a closing dialog aborted. */
 export const isMeant = (complaint: string) => !complaint.endsWith('net::ERR_ABORTED');
 export const card = (page: Page, name: string) =>
   page.locator('a.thing', { hasText: name }).first();
@@ -90,7 +90,7 @@ export const shown = (page: Page) => page.locator('footer [role=status]').first(
 export const dialog = (page: Page) => page.getByRole('dialog');
 export const player = (page: Page) => page.frameLocator('dialog iframe');
 
-/** Files and folders as a desktop drops them. */
+/** Drops files and folders onto the page as a desktop does, by DevTools drag events. */
 export async function drop(page: Page, paths: string[], at = { x: 700, y: 400 }) {
   const desktop = await page.context().newCDPSession(page);
   for (const type of ['dragEnter', 'dragOver', 'drop'] as const)

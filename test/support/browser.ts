@@ -11,12 +11,12 @@ import { hangMs } from './hang.ts';
 import { rawHttp } from './raw-http.ts';
 import { fixture, startSandbox, type TestSandbox } from './sandbox.ts';
 
-/** Debian's chromium, without its windows where that is there; undefined where neither is installed. */
+/** Path of Debian's chromium, preferably the headless shell; undefined if neither is installed. */
 export const chromiumPath = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find((path) =>
   existsSync(path),
 );
 
-/** Names that only this browser resolves, all to the loopback. */
+/** Host names that only this browser resolves, all to the loopback address. */
 export const siteNames = ['news.example', 'other.example'] as const;
 
 export const launchBrowser = (): Promise<Browser> =>
@@ -30,11 +30,11 @@ export const launchBrowser = (): Promise<Browser> =>
 
 export type OpenedPage = {
   page: Page;
-  /** Whatever a browser complains of, and every request that fails or leaves this machine. */
+  /** Console errors and warnings, uncaught exceptions, failed requests, and requests to other machines. */
   complaints: string[];
 };
 
-/** A page of a new visitor, watched from its first request on. */
+/** Opens a URL in a new browser context and records complaints from the first request on. */
 export async function openPage(
   browser: Browser,
   url: string,
@@ -64,7 +64,7 @@ export async function openPage(
   return { page, complaints };
 }
 
-/** Of a media element, what these tests look at; their sources know no DOM. */
+/** The part of HTMLMediaElement that tests use; tests compile without DOM types. */
 export type Media = {
   currentTime: number;
   readyState: number;
@@ -81,7 +81,7 @@ export const currentTime = async (page: Page | FrameLocator, element?: string) =
   (await state(page, element)).currentTime;
 export const until = (probe: () => Promise<unknown>) => expect.poll(probe);
 
-/** What tests of pages share: a browser and a sandbox a file. Neither is there without chromium. */
+/** Starts one browser and one sandbox per test file; neither without chromium. */
 export function browserWorld() {
   const world = {} as { browser: Browser; sandbox: TestSandbox };
   beforeAll(async () => {

@@ -13,7 +13,7 @@ export type BusyAsset = {
   blake3: string;
   folder: string | undefined;
   createdAt: string;
-  /** When every byte was there, in milliseconds since the epoch. */
+  /** Time of the last byte, in milliseconds since the epoch; undefined while incomplete. */
   wholeAt: number | undefined;
   isTrashed: boolean;
   description?: string | undefined;
@@ -22,35 +22,35 @@ export type BusyAsset = {
 
 export type BusySeen = { method: string; path: string; nth: number };
 
-/** What goes wrong with a request: an answer in its place, or a cut before or after it was acted on. */
+/** A fault of one request: an error response, or a dropped connection before or after the service acted. */
 export type BusyFault = { status: number } | 'cut before' | 'cut after';
 
 type Options = {
   limit?: { requests: number; windowMs: number };
-  /** From the last byte to ready. */
+  /** Processing time: from the last byte to status `ready`. */
   readyAfterMs?: number;
   latencyMs?: number;
-  /** Records say which folder they are in. */
+  /** Asset records include their parent folder. */
   showsParent?: boolean;
-  /** Folders are called without the blanks around their names. */
+  /** Trims folder names. */
   trimsNames?: boolean;
-  /** The field of a folder's body that holds the parent, and the one that its record shows, if any. */
+  /** The body field that sets a folder's parent, and the record field that returns it, if any. */
   parent?: { taken: string; shown?: string };
-  /** Folders of this name land at the top level, whatever parent they are sent. */
+  /** Name of folders that are created at the top level, whatever parent is requested. */
   misplaces?: string;
 };
 
 const v1 = '/api/external/v1';
 
 /**
- * A service of thousands of small files, written from the specification: it counts, keeps to a window
- * of requests, can go away and come back, and knows what it holds of every asset by its digest.
+ * Fake service for thousands of small files, written from the specification: it counts requests,
+ * enforces a rate limit, can stop and restart, and has the BLAKE3 digest of every asset.
  */
 export class BusyService {
   readonly assets = new Map<string, BusyAsset>();
   readonly folders: { uid: string; name: string; parent: string | undefined }[] = [];
   readonly counts: Record<string, number> = {};
-  /** By the beginning of their window, in milliseconds since the epoch. */
+  /** Number of 429 responses by the start of their window, in milliseconds since the epoch. */
   readonly refused = new Map<number, number>();
   readonly granted = new Map<number, number>();
   requests = 0;
@@ -86,12 +86,12 @@ export class BusyService {
     };
   }
 
-  /** Those whose every byte is there. */
+  /** Assets that are complete and not in the trash. */
   get whole(): BusyAsset[] {
     return [...this.assets.values()].filter(({ wholeAt, isTrashed }) => wholeAt && !isTrashed);
   }
 
-  /** `/Rushes/day 1/a.bin` of each asset that is whole. */
+  /** Sorted paths of complete assets, such as `/Rushes/day 1/a.bin`. */
   get paths(): string[] {
     const pathOf = (uid: string | undefined): string => {
       const found = this.folders.find((each) => each.uid === uid);
@@ -100,12 +100,12 @@ export class BusyService {
     return this.whole.map(({ name, folder }) => `${pathOf(folder)}/${name}`).sort();
   }
 
-  /** Those of each asset that was given some. */
+  /** Tags of each asset that has tags. */
   get tags(): string[][] {
     return [...this.assets.values()].flatMap(({ tags }) => (tags ? [tags] : []));
   }
 
-  /** Listens, at the same place as before. */
+  /** Starts listening; on the same port as before after a stop. */
   async listen(): Promise<void> {
     const server = createServer((request, response) => {
       this.#handle(request, response).catch(() => response.destroy());
@@ -120,7 +120,7 @@ export class BusyService {
     this.#server = server;
   }
 
-  /** Nobody listens any more, and what was under way is cut. */
+  /** Stops listening and drops all connections, as in an outage. */
   async goAway(): Promise<void> {
     const closed = new Promise((resolve) => this.#server?.close(resolve));
     for (const socket of this.#open) socket.destroy();
@@ -148,17 +148,17 @@ export class BusyService {
   }
 
   async #end(request: IncomingMessage, response: ServerResponse, status: number, body: unknown) {
-    for await (const _part of request); // a client that sends hears the answer once it is done
+    for await (const _part of request); // a client reads the response only after it has sent its body
     answer(response, status, body);
   }
 
-  /** @returns whether the request is one too many */
+  /** Counts the request and sets the rate-limit headers. @returns true if the request exceeds the limit */
   #rateLimit(response: ServerResponse): boolean {
     const { limit } = this.#options;
     if (!limit) return false;
     const now = Date.now();
     if (now >= this.#windowSince + limit.windowMs) {
-      // Windows end with whole seconds, as their header can only tell.
+      // Windows end on whole seconds: the reset header has one-second resolution.
       this.#windowSince = Math.ceil(now / 1000) * 1000;
       this.#used = 0;
     }
@@ -234,7 +234,7 @@ export class BusyService {
       return { status: 409, headers: offset() };
     asset.stored += received;
     if (asset.stored < asset.size) return { status: 204, headers: offset() };
-    // Of a file of one chunk; of others nobody here asks.
+    // Only for files of one chunk; no test reads the digest of larger ones.
     asset.blake3 = received === asset.size ? hasher.digest('hex') : '';
     asset.wholeAt = Date.now();
     const told: Record<string, string> = asset.blake3 ? { 'x-checksum-blake3': asset.blake3 } : {};

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { Cli } from './cli.ts';
 import { startSandbox, type TestSandbox } from './sandbox.ts';
 
-/** What tests of commands share: a sandbox a file that has requests enough, and a user of it a test. */
+/** Starts one sandbox per test file, with a high rate limit, and a new `Cli` user per test. */
 export function cliWorld() {
   const world = {} as { sandbox: TestSandbox; cli: Cli };
   const account = () => ({

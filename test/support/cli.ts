@@ -20,12 +20,12 @@ class Buffered extends Writable {
     this.columns = columns;
   }
 
-  /** What a spinner does to its line; what it writes is what is looked at. */
+  /** No-op cursor controls of a TTY stream, which the spinner calls; tests look at the text alone. */
   clearLine(): void {}
   cursorTo(): void {}
   moveCursor(): void {}
 
-  /** What writing ends with: a full disk, a reader that has left. */
+  /** Error of every write, such as a full disk or a closed pipe. */
   error: Error | undefined;
 
   override _write(chunk: Buffer, _encoding: string, done: (error?: Error) => void): void {
@@ -40,22 +40,22 @@ class Buffered extends Writable {
 export type CliOptions = {
   environment?: Record<string, string | undefined>;
   stdin?: string | Buffer;
-  /** All three streams are a terminal. */
+  /** Makes all three streams terminals. */
   tty?: boolean;
   columns?: number;
   cwd?: string;
   clock?: Clock;
   signal?: AbortSignal;
-  /** Called at every write with all that was written so far. */
+  /** Called at every write with the whole output so far. */
   onStdout?: (text: string) => void;
   onStderr?: (text: string) => void;
-  /** Code of the error that every write to stdout ends with. */
+  /** Error code of every write to stdout. */
   stdoutError?: 'ENOSPC' | 'EPIPE';
 };
 
 export type Ran = { code: ExitCode; stdout: string; stderr: string };
 
-/** This machine's user in a test: a home of its own, in which the whole program runs in process. */
+/** Runs the whole program in this process, as a user with their own temporary home. */
 export class Cli {
   readonly home = temporaryFolder();
   readonly #environment: Record<string, string | undefined>;
@@ -98,8 +98,8 @@ export class Cli {
     return { code, stdout: stdout.text, stderr: stderr.text };
   }
 
-  /** Runs with --json and reads stdout. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests assert on what it is
+  /** Runs a command with --json and parses stdout; throws unless it exits with 0. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests assert on its shape
   async json(args: readonly string[], options: CliOptions = {}): Promise<any> {
     const { code, stdout, stderr } = await this.run([...args, '--json'], options);
     if (code !== 0) throw new Error(`exit ${code}: ${stderr}`);

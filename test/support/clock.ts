@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../../src/client/clock.ts';
 
-/** A clock on which waits pass a hundred times faster, and chance is always at its worst. */
+/** Creates a clock that runs `factor` times faster; its `random` always returns 0.999: maximum jitter. */
 export function fastClock(
   factor = 100,
 ): Clock & { sleptMs: number[]; advance: (byMs: number) => void } {

@@ -2,14 +2,14 @@ import type { ServerResponse } from 'node:http';
 import { someBytes } from './files.ts';
 import { answer, listen } from './http-server.ts';
 
-/* A service of one asset, whose media come as a test wants them to. */
+/* A service with one asset, whose media responses the test decides: a CDN that drops, truncates or changes. */
 
 export const uid = '00000000-0000-4000-8000-000000000001';
 
 export const size = 300_000;
 export const first = someBytes(size, 'the first version');
 
-/** A service of one video, whose media are answered by the test. */
+/** Starts a service with one video; `media` handles the requests for its source file. */
 export async function serving(
   media: (response: ServerResponse) => void,
   sizeBytes = size,
@@ -24,14 +24,14 @@ export async function serving(
   return service;
 }
 
-/** How one answer of a delivery network looks. */
+/** A media response of a CDN. */
 export type Reply = {
   status?: number;
   headers?: Record<string, string | number>;
   body?: Buffer;
-  /** The line breaks once the body is sent. */
+  /** Drops the connection after the body, before the end of the response. */
   isCut?: boolean;
-  /** Neither its length nor its parts are told: the body ends with the line. */
+  /** No Content-Length and no chunked encoding: the body ends when the connection closes. */
   endsWithLine?: boolean;
 };
 

@@ -10,19 +10,19 @@ type Description = {
   paths: Record<string, Record<string, { responses: Record<string, Answer> }>>;
 };
 
-/** By the sandbox's origin: it serves one description for all its life. */
+/** Cache of OpenAPI documents by the sandbox's origin; a sandbox never changes its document. */
 const descriptions = new Map<string, Promise<Description>>();
 
-/** Fails unless the sandbox's own OpenAPI description says that it may answer so. */
+/** Throws unless a response conforms to the sandbox's own OpenAPI document. */
 export async function assertDescribed(method: string, url: URL, response: Response): Promise<void> {
-  // A preflight is the browser's affair, no operation of the API.
+  // CORS preflights are not operations of the API.
   if (!url.pathname.startsWith(`${prefix}/`) || method === 'OPTIONS') return;
   const description = await descriptionOf(url.origin);
   const path = url.pathname.slice(prefix.length);
   const what = `${method} ${path} ${response.status}`;
   const operation = operationOf(description, method, path);
   if (!operation) {
-    // A path that is not there must say so.
+    // A path that is not in the document must respond with 404, or 401 without a key.
     if (![401, 404].includes(response.status)) throw new Error(`${what} is not described`);
     return;
   }

@@ -1,7 +1,7 @@
 import type { Cell } from './screen.ts';
 
 const [cellWidth, lineHeight, margin] = [8.4, 18, 14];
-/** Of the 16 colours of a terminal, those that mediactl uses, as a dark theme has them. */
+/** The ANSI colors that mediactl uses, as CSS colors of a dark theme. */
 const palette: Record<number, string> = {
   ...{ 1: '#ff6b68', 2: '#7bc275', 3: '#e5c07b', 4: '#61afef', 6: '#56b6c2', 8: '#7f848e' },
 };
@@ -10,7 +10,7 @@ const [paper, ink] = ['#1b1f27', '#d7dae0'];
 const escaped = (text: string) =>
   text.replace(/[&<>]/g, (each) => `&#${each.charCodeAt(0)};`).replaceAll(' ', '\u00a0');
 
-/** A screen as SVG: a picture that is text, sharp at any size. */
+/** Renders a terminal screen as SVG text, which is sharp at any size. */
 export function drawing(title: string, screen: readonly (readonly Cell[])[]): string {
   const columns = Math.max(...screen.map((row) => row.length));
   const [width, height] = [
@@ -41,7 +41,7 @@ export function drawing(title: string, screen: readonly (readonly Cell[])[]): st
   ].join('\n');
 }
 
-/** Cells beside each other that look alike; blanks at the end of a line are left out. */
+/** Groups adjacent cells of the same style; omits trailing blanks. */
 function runsOf(row: readonly Cell[]) {
   const runs: { text: string; x: number; cells: number; cell: Cell }[] = [];
   const end = row.findLastIndex(({ text }) => text.trim() !== '') + 1;

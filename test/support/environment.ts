@@ -1,6 +1,6 @@
 /**
- * Variables that a test passes on to every program it starts: where programs are, and the clock of
- * faketime(1), so that a run under it has one clock.
+ * Environment variables that a test passes to every program it starts: PATH, and those of faketime(1), so that
+ * all processes of a run have the same clock.
  */
 export const inherited: Record<string, string | undefined> = Object.fromEntries(
   ['PATH', 'LD_PRELOAD', 'FAKETIME', 'FAKETIME_SHARED'].flatMap((name) => {

@@ -1,6 +1,6 @@
 import { parseFault } from '../../src/sandbox/faults/parse.ts';
 
-/** The names of all faults, as the service itself lists them where one is not known. */
+/** Returns the names of all sandbox faults, as the error about an unknown fault lists them. */
 export function faultUsagesIn(): string[] {
   try {
     parseFault('none-of-them');

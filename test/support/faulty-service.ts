@@ -8,15 +8,15 @@ type Session = {
   assetUid: string;
   size: number;
   stored: Buffer;
-  /** It is there for those who ask. */
+  /** False once the service has forgotten the session: requests get 404. */
   isKnown: boolean;
-  /** What is stored is not what was sent. */
+  /** The stored bytes differ from the bytes that were sent. */
   isChanged: boolean;
 };
 export type StoredAsset = { name: string; session: Session; createdAt: string };
 
 type Exchange = { request: IncomingMessage; response: ServerResponse; session: Session };
-/** What goes wrong with one request: it answers, or cuts the line, and may act before. */
+/** Fault of one request: responds or drops the connection, perhaps after the service has acted. */
 type Fault = (exchange: Exchange, service: FaultyService) => void | Promise<void>;
 
 const html = '<html><body><h1>Bad gateway</h1></body></html>';
@@ -29,7 +29,7 @@ const status =
 const gateway: Fault = ({ response }) => answer(response, 502, html, asHtml);
 const offsetOf = ({ stored }: Session) => ({ 'upload-offset': String(stored.length) });
 
-/** Of every kind of request, what may go wrong with it. Each is what some service, gateway or line does. */
+/** Faults by operation and name. Each occurs with some real service, gateway or network. */
 const faults: Record<string, Record<string, Fault>> = {
   create: {
     'storage is away': status(503, 'storage is not configured'),
@@ -154,12 +154,12 @@ const faults: Record<string, Record<string, Fault>> = {
 };
 
 /**
- * A service of the specification in memory, in which things go wrong by chance: so many of them, and
- * then no more. What it stores is what was sent, unless a fault says otherwise.
+ * Fake in-memory service of the specification that injects a limited number of random faults. It stores what
+ * was sent, unless a fault corrupts it.
  */
 export class FaultyService {
   readonly assets = new Map<string, StoredAsset>();
-  /** What went wrong, in order, for whoever reads a seed's failure. */
+  /** Injected faults, in order, for debugging a seed that fails. */
   readonly log: string[] = [];
   readonly random: Random;
   readonly #sessions = new Map<string, Session>();
@@ -181,7 +181,7 @@ export class FaultyService {
     return service;
   }
 
-  /** From now on everything goes well. */
+  /** Stops injecting faults. */
   recover(): void {
     this.#faultsLeft = 0;
   }
@@ -219,7 +219,7 @@ export class FaultyService {
     return { uid, session };
   }
 
-  /** Stores that share of a part's bytes. */
+  /** Receives a PATCH body and stores the given share of it; `isCorrupted` flips a bit first. */
   async take({ request, session }: Exchange, share = 1, changed = false): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);

@@ -6,12 +6,12 @@ import { temporaryFolder } from './temporary.ts';
 
 const runs = (name: string) => spawnSync(name, ['-version']).status === 0;
 
-/** Debian's own, with its ffprobe, the oracle; undefined where they are not installed. */
+/** Name of the installed ffmpeg; undefined unless ffprobe, the oracle of these tests, is installed too. */
 export const ffmpeg = runs('ffmpeg') && runs('ffprobe') ? 'ffmpeg' : undefined;
 
 const quiet = ['-nostdin', '-v', 'error'];
 
-/** A media file of that name, made by ffmpeg. */
+/** Creates a media file with ffmpeg in a temporary folder. @returns its path */
 export async function film(name: string, ...args: string[]): Promise<string> {
   const path = join(temporaryFolder(), name);
   await promisify(execFile)('ffmpeg', [...quiet, ...args, path]);
@@ -19,8 +19,9 @@ export async function film(name: string, ...args: string[]): Promise<string> {
 }
 
 /**
- * An MP4 so high, turned by a quarter in its header alone: the matrix of ISO/IEC 14496-12 §8.3.2
- * (version 0).
+ * Rotates an MP4 by 90° in its header alone: the matrix of ISO/IEC 14496-12 §8.3.2 (version 0).
+ *
+ * @param height of the unrotated picture, in pixels
  */
 export function turned(path: string, height: number): string {
   const bytes = readFileSync(path);
@@ -44,7 +45,7 @@ export const sound = (seconds = 3, hertz = 440) => [
 // biome-ignore lint/suspicious/noExplicitAny: a test says what the JSON is by what it asserts
 type Probed = { streams: any[]; format: any };
 
-/** What ffprobe finds at a path or URL, having read all of it. */
+/** Runs ffprobe on a path or URL, counting every packet. */
 export async function probe(at: string): Promise<Probed> {
   const shown = ['-show_streams', '-show_format', '-count_packets'];
   const { stdout, stderr } = await promisify(execFile)('ffprobe', [
@@ -54,13 +55,13 @@ export async function probe(at: string): Promise<Probed> {
   return JSON.parse(stdout);
 }
 
-/** Seconds at which a picture turns white, and at which a sound begins after silence. */
+/** Finds the seconds at which the picture turns white and at which sound begins after silence. */
 export async function onsets(at: string): Promise<{ flashes: number[]; beeps: number[] }> {
   const folder = temporaryFolder();
   const print = (filters: string, key: string, file: string) =>
     `${filters},${key === 'YAVG' ? '' : 'a'}metadata=print:file=${join(folder, file)}`;
   const level = 'astats=metadata=1:reset=1:measure_perchannel=none:measure_overall=Peak_level';
-  // Both in one reading: what time is counted from is the same.
+  // Both in one pass, so that their timestamps have the same origin.
   await promisify(execFile)('ffmpeg', [
     ...[...quiet, '-i', at],
     ...['-map', '0:v:0', '-vf', print('signalstats', 'YAVG', 'v'), '-f', 'null', '-'],
@@ -84,7 +85,7 @@ export async function onsets(at: string): Promise<{ flashes: number[]; beeps: nu
   };
 }
 
-/** Mean brightness of a picture, 0 to 255. */
+/** Measures the mean brightness of a picture, 0 to 255. */
 export async function brightness(at: string): Promise<number> {
   const one = ['-vf', 'scale=1:1,format=gray', '-f', 'rawvideo', '-'];
   const { stdout } = await promisify(execFile)('ffmpeg', [...quiet, '-i', at, ...one], {

@@ -4,25 +4,25 @@ import { listen } from './http-server.ts';
 
 export type Asked = { path: string; headers: IncomingHttpHeaders; nth: number };
 
-/** What a file server may do in place of what RFC 9110 asks of it. */
+/** Deviation of a file server from RFC 9110. */
 export type Misdeed = {
-  /** Answers in its own way. */
+  /** Sends the whole response instead of the server. */
   respond?: (response: ServerResponse) => unknown;
-  /** Breaks the line once so many bytes of the body are out. */
+  /** Drops the connection after this many bytes of the body. */
   cutAfterBytes?: number;
-  /** Changes the head of an answer; undefined takes a header away. */
+  /** Overrides response headers; undefined removes one. */
   headers?: Record<string, string | undefined>;
 };
 
-/** One file on a real web server: parts, preconditions and validators as RFC 9110 has them. */
+/** Real web server with one file: ranges, preconditions and validators as in RFC 9110. */
 export class FileServer {
   url = '';
   readonly asked: Asked[] = [];
-  /** What goes wrong with a request. */
+  /** Selects the fault of a request, if any. */
   misdeed: (asked: Asked) => Misdeed | undefined = () => undefined;
   bytes: Buffer;
   modified = 'Tue, 03 Mar 2026 10:00:00 GMT';
-  /** False: a Last-Modified alone. */
+  /** Sends an ETag; false for Last-Modified only. */
   hasTag = true;
 
   private constructor(bytes: Buffer) {
@@ -44,7 +44,7 @@ export class FileServer {
     return `"${createHash('sha256').update(this.bytes).digest('hex').slice(0, 12)}"`;
   }
 
-  /** The ranges that were asked for, in order. */
+  /** Byte ranges that were requested, in order. */
   get ranges(): string[] {
     return this.asked.map(({ headers }) => (headers.range ?? '').replace('bytes=', ''));
   }

@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 
-/** Bytes that never repeat within a file, the same for the same seed. */
+/** Generates pseudo-random bytes; the same seed gives the same bytes. */
 export function someBytes(size: number, seed = 'seed'): Buffer {
   const bytes = Buffer.alloc(size);
   for (let at = 0, n = 0; at < size; at += 64, n++)
@@ -16,7 +16,7 @@ export function writeSome(path: string, size: number, seed?: string): Buffer {
   return bytes;
 }
 
-/** Debian's own BLAKE3, the oracle; tests that need it are skipped where it is not installed. */
+/** True if b3sum(1) is installed, the BLAKE3 oracle; tests that need it skip otherwise. */
 export const hasB3sum = spawnSync('b3sum', ['--version']).status === 0;
 
 export const b3sum = (path: string): string =>

@@ -19,7 +19,7 @@ import { temporaryFolder } from './temporary.ts';
 
 const MiB = 1024 * 1024;
 
-/** Environments of programs whose clock is so many seconds ahead; none without faketime. */
+/** Returns environments for faketime(1) whose clocks are the given seconds ahead; none without faketime. */
 function clocksAhead(...seconds: number[]): Record<string, string>[] {
   if (spawnSync('faketime', ['--version']).status !== 0) return [];
   const LD_PRELOAD = execFileSync('faketime', ['-f', '+0', 'printenv', 'LD_PRELOAD']).toString();
@@ -27,11 +27,11 @@ function clocksAhead(...seconds: number[]): Record<string, string>[] {
 }
 
 /**
- * Uploads by several machines: workers that die, freeze, are stopped and are cut off, on a real store.
- * A file of tests for each store calls it, so that they run beside each other.
+ * Defines tests of queue workers that crash, freeze, stop and lose their connection, on a real store.
+ * Each store has its own test file that calls it, so that the stores run in parallel.
  */
 export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
-  // What a strict service leaves out, the workers of these tests never ask for.
+  // Workers of these tests never use the fields that strict mode omits.
   describe.skipIf(!isHere || isStrict)(`a queue on ${kind}`, () => {
     let store: StoreServer;
     let sandbox: TestSandbox;
@@ -42,17 +42,17 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
 
     const queue = () => `${store.address}#${Math.random().toString(36).slice(2)}`;
 
-    /** Machines before a sandbox, with a line that a test may break. */
+    /** Creates machines that reach the sandbox through an interposer, which injects faults. */
     async function overLine(plan: (seen: Seen) => Fault | undefined, folder = temporaryFolder()) {
       const line = await Interposer.before(sandbox.url, plan);
       const machines = new Machines(environmentOf(sandbox, line.url), queue(), folder);
       return { line, folder, machines };
     }
 
-    /** Source and stored source of an asset, by their digests. */
+    /** Returns the digest of an asset's source file in the sandbox. */
     const stored = (uid: string) => digestOf(join(sandbox.dataDir, 'media', uid, 'source'));
 
-    /** Of the files that a test queues, which the service has. */
+    /** Lists the uids of assets with this name. */
     const assetsNamed = async (fleet: Machines, name: string): Promise<string[]> => {
       const found = await fleet.json(['assets', 'ls', '--search', name, '--all']);
       return found.map(({ uid }: { uid: string }) => uid);
@@ -71,7 +71,7 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
       pushed.finished.then(() => {
         isDone = true;
       });
-      // Whoever does not look at the budget is refused now and then: by what the service told it.
+      // A client that ignores the rate limit gets some 429 responses; counts them by window.
       const strangers = new Map<number, number>();
       const stranger = (async () => {
         for (; !isDone; await pause(400)) {
@@ -99,7 +99,7 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
       expect(whole.sort()).toEqual([...digests].sort());
       const left = [...service.assets.values()].filter((each) => !each.wholeAt && !each.isTrashed);
       expect(left).toEqual([]);
-      // The stranger takes what is left for people: then a process learns by one request that all is used up.
+      // The stranger uses up the reserve: each worker then needs one 429 to learn that the window is empty.
       for (const [since, refused] of service.refused)
         expect(refused - (strangers.get(since) ?? 0)).toBeLessThanOrEqual(workers.length);
       expect(service.granted.size).toBeGreaterThan(3);
@@ -139,7 +139,7 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
       expect(record).toMatchObject({ outcome: 'uploaded', size_bytes: size, verified: true });
       expect(record.resumed_from).toBeGreaterThan(6 * chunk);
       expect(record.resumed_from + record.bytes_sent).toBe(size);
-      // What a killed process had handed to its socket may come twice.
+      // Bytes in the socket buffer of a killed process may be sent twice.
       expect(sent - size).toBeLessThan(2 * chunk);
       expect(stored(record.asset_uid)).toBe(digestOf(path));
       expect(await assetsNamed(fleet, `${kind} large`)).toHaveLength(1);
@@ -205,7 +205,7 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
       frozen.child.kill('SIGCONT');
       await pause(1_500);
       expect(line.seen).toHaveLength(before.requests);
-      // A buffer that was on its way when it froze, and no further one.
+      // At most the buffer that was in flight when the worker froze.
       expect(passed - whenFrozen).toBeLessThanOrEqual(8 * MiB);
       frozen.child.kill('SIGTERM');
       other.child.kill('SIGTERM');
@@ -314,7 +314,7 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
       const misled = ['stale', 'unmounted'].map((name) => worker(name, '1s'));
       const paused = 'warning: this worker is paused: ';
       await Promise.all(misled.map((each) => untilSaid(each, 'has 0 of 20 queued files')));
-      // The disk is mounted: its worker continues by itself.
+      // The disk is mounted: its worker continues on its own.
       cpSync(folder, folderOf('unmounted'), { recursive: true, preserveTimestamps: true });
       await until(() => service.whole.length > 0);
       const mistimed = clocksAhead(60, 600).map((clock) => worker('shots', '30s', clock));
@@ -334,7 +334,7 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
         mistimed.length > 0 ? [1, 10] : [],
       );
       expect(ended[1]?.stderr).toContain('this worker continues');
-      // Those that stayed wrong took nothing. Redis times leases by its own clock.
+      // Workers that stayed misconfigured uploaded nothing. On Redis a wrong clock does no harm: leases use Redis's clock.
       const wrong = [ended[0], ...(isRefused ? ended.slice(2, 2 + mistimed.length) : [])];
       expect(wrong.map((each) => each?.stdout)).toEqual(wrong.map(() => ''));
     });
@@ -366,7 +366,7 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
       const left = async () =>
         (await fleet.json(['uploads', 'ls', '--queue'])).some(
           ({ attempts, state }: { attempts: number; state: string }) =>
-            attempts > 3 || state === 'failed', // a third miss would be the last
+            attempts > 3 || state === 'failed', // a third miss would fail the job
         );
       await until(left);
       isHeld = false;
@@ -419,7 +419,7 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
       expect([code, stderr]).toEqual([0, expect.stringContaining('nothing was uploaded')]);
     });
 
-    // The engine waits in its own way for each: Redis is what most have.
+    // BullMQ backs off differently on each store. Redis, the more common one, gets the longer test.
     const [away, times] = kind === 'redis' ? [8_000, [0.2, 0.6]] : [2_000, [0.4]];
     it(`a store that is killed ${times.length} times for ${away / 1000} s: nothing twice, nothing lost`, async () => {
       const service = await BusyService.start({ latencyMs: 150 });
@@ -445,7 +445,7 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
 
 type Fragile = { store: StoreServer; line: StoreLine; folder: string; fleet: Machines };
 
-/** Machines whose line to their store a test may break. */
+/** Defines tests whose machines reach their store through a proxy that can drop connections. */
 export function describeLine(
   { kind, isHere, start }: StoreOfTests,
   tests: (overLine: (plan: Plan) => Promise<Fragile>) => void,
@@ -476,5 +476,5 @@ const environmentOf = ({ key, url, workspace }: TestSandbox, baseUrl = url) => (
 const digestOf = (path: string) =>
   existsSync(path) ? createHash('sha256').update(readFileSync(path)).digest('hex') : 'not there';
 
-/** What the queue has of its files, without the times. */
+/** Lists the queue's files, finished ones included. */
 const keptOf = (fleet: Machines) => fleet.json(['uploads', 'ls', '--done', '--queue']);

@@ -5,14 +5,14 @@ import { temporaryFolder } from './temporary.ts';
 
 type Environment = Record<string, string | undefined>;
 
-/** Machines that work at one queue: each process has a home of its own, and ends with its test. */
+/** Starts mediactl processes on one queue, each with its own home; the end of the test kills them. */
 export class Machines {
   readonly #environment: Environment;
   readonly #root: string;
   readonly #running = new Set<Started>();
   readonly #said: string[] = [];
 
-  /** @param root which workers read below */
+  /** @param root directory that workers may read */
   constructor(environment: Environment, address: string, root: string) {
     this.#environment = { ...environment, MEDIACTL_QUEUE: address };
     this.#root = root;
@@ -44,14 +44,14 @@ export class Machines {
     return this.run(['upload', '-r', ...paths, ...always, ...args]);
   }
 
-  /** What a command prints with --json; it is to end well. */
+  /** Runs a command with --json and parses stdout; throws unless it exits with 0. */
   async json(args: readonly string[]) {
     const { code, stdout, stderr } = await this.run([...args, '--json']).finished;
     if (code !== 0) throw new Error(`${args.join(' ')}: exit ${code}: ${stderr}`);
     return JSON.parse(stdout);
   }
 
-  /** @param isToTell what each process had said: of a test that failed */
+  /** Kills all processes. @param hasFailed print the stderr of each process, since the test has failed */
   async #end(isToTell: boolean): Promise<void> {
     const all = [...this.#running];
     for (const { child } of all) {
@@ -63,12 +63,12 @@ export class Machines {
   }
 }
 
-/** Resolves once it is so. */
+/** Polls until the condition is true. */
 export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
-/** Resolves once a process has said so, on stderr. */
+/** Resolves once the process's stderr contains a text. */
 export const untilSaid = ({ child }: Started, words: string): Promise<void> => {
   let said = '';
   return new Promise((resolve) => {

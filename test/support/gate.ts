@@ -1,4 +1,4 @@
-/** Something that a test waits for, or lets others wait for. */
+/** Creates a latch: a promise that resolves when the test opens it. */
 export function gate(): { passed: Promise<void>; open: () => void } {
   let open = () => {};
   const passed = new Promise<void>((resolve) => {

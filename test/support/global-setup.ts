@@ -5,7 +5,7 @@ import type { TestProject } from 'vitest/node';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** All folders that tests make are in here, and go with it. */
+    /** Parent of all temporary folders; removed at the end of the run. */
     testRoot: string;
   }
 }

@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest';
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
 
-/** A real server for one test, on a free port of the loopback. */
+/** Starts an HTTP server on a free loopback port; it closes when the test ends. @returns its origin */
 export async function listen(handler: Handler): Promise<string> {
   const server = createServer((request, response) => {
     Promise.resolve(handler(request, response)).catch(() => response.destroy());
@@ -29,6 +29,6 @@ export function answer(
   response.end(text);
 }
 
-/** A site of its own that serves one document. */
+/** Starts a site on its own origin that serves one HTML document. */
 export const siteOf = (text: string) =>
   listen((_, response) => answer(response, 200, text, { 'content-type': 'text/html' }));

@@ -11,30 +11,30 @@ import { answer, listen } from './http-server.ts';
 export type Seen = {
   method: string;
   path: string;
-  /** How many requests of this method came, this one included. */
+  /** Number of requests of this method so far, including this one. */
   nth: number;
   headers: IncomingMessage['headers'];
 };
 
-/** What to do with a request: answer it here, or let it through, perhaps changed. */
+/** Fault of one request: responds in place of the service, or forwards the request with changes. */
 export type Fault = {
-  /** Answers instead of the service. */
+  /** Responds instead of the service. */
   respond?: (response: ServerResponse, request: IncomingMessage) => void;
-  /** Cuts the connection once the service has so many bytes of the body. */
+  /** Drops the connection once the service has received this many bytes of the body. */
   cutAfterBytes?: number;
-  /** Told how much of the body has passed. */
+  /** Called with the number of body bytes forwarded so far. */
   onBytes?: (passed: number) => void;
-  /** Lets the service answer, and cuts the connection instead of passing the answer on. */
+  /** Drops the connection instead of forwarding the service's response. */
   loseAnswer?: boolean;
-  /** Called when the answer of the service is there, before it is passed on. */
+  /** Called before the service's response is forwarded. */
   beforeAnswer?: (status: number) => void | Promise<void>;
-  /** Lets the service act, and answers this in its place, as a gateway that gave up does. */
+  /** Replaces the service's response after the service has acted, as a gateway that timed out does. */
   instead?: { status: number; body: string; type: string };
-  /** Changes headers of the answer. */
+  /** Changes response headers. */
   headers?: (headers: Record<string, string>) => Record<string, string>;
 };
 
-/** Takes the whole request and answers it instead of the service. */
+/** Creates a fault that reads the whole request and responds instead of the service. */
 export const answering = (
   status: number,
   body?: unknown,
@@ -46,7 +46,7 @@ export const answering = (
   },
 });
 
-/** A fault between client and service: a real server that passes requests on to a real service. */
+/** Reverse proxy between client and service that injects faults. */
 export class Interposer {
   readonly seen: Seen[] = [];
   readonly #target: string;
@@ -67,7 +67,7 @@ export class Interposer {
     return interposer;
   }
 
-  /** `POST`, `HEAD`, `PATCH` … in order. */
+  /** Methods of all requests, in order. */
   get methods(): string[] {
     return this.seen.map(({ method }) => method);
   }
@@ -98,7 +98,7 @@ export class Interposer {
       answer.pipe(response);
     });
     let passed = 0;
-    // A client that is gone is gone for the service too.
+    // A client that disconnects must disconnect from the service too.
     request.on('close', () => !request.complete && onward.destroy());
     for await (const chunk of request) {
       const room = (fault.cutAfterBytes ?? Number.POSITIVE_INFINITY) - passed;
@@ -115,7 +115,7 @@ export class Interposer {
     onward.end();
   }
 
-  /** Polls HEAD until the service has so many bytes of a PATCH, or ends the request by itself. */
+  /** Polls HEAD until the service has this many bytes of a PATCH, or closes the request itself. */
   async #arrived(patch: ClientRequest, sent: IncomingHttpHeaders, bytes: number): Promise<void> {
     const { authorization = '', 'upload-offset': start } = sent;
     const headers = { authorization, 'tus-resumable': '1.0.0' };
@@ -124,7 +124,7 @@ export class Interposer {
         method: 'HEAD',
         headers,
       });
-      // A service that answers no HEAD keeps what it got to itself.
+      // Without a usable HEAD response the offset cannot be determined.
       if (status !== 200 || Number(told.get('upload-offset')) >= Number(start) + bytes) return;
       await new Promise((resolve) => setTimeout(resolve, 10));
     }

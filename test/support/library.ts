@@ -7,7 +7,7 @@ const other = 'e1d2c3b4-a5f6-4788-99aa-bbccddeeff00';
 export const key = 'a-key-of-this-test';
 const v1 = '/api/external/v1';
 
-/** What commands may send. */
+/** Request body of any command. */
 type Body = {
   name?: string;
   tags?: unknown[];
@@ -16,7 +16,7 @@ type Body = {
   parent_uid?: string | null;
 };
 
-/** A small library: answers of the shape that §2 shows, which reflect what was written. */
+/** Creates a fake service with one asset and one folder: responses as in §2, which reflect earlier writes. */
 export function library(): Answers {
   let tags: unknown[] = [];
   let name = 'Quay';
@@ -92,7 +92,7 @@ export function library(): Answers {
   };
 }
 
-/** The filters of §4, as far as one asset needs them. */
+/** Applies the filters of §4 to the asset. */
 function matches(
   item: { name: string; status: string; type: string; tags: unknown[]; created_at: string },
   { search, status, type, tag, created_after, created_before }: Record<string, string>,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { blake3 } from '@napi-rs/blake-hash';
 import { someBytes } from './files.ts';
 
-/** Files that differ, and the digest of each by its name. */
+/** Writes `count` different files. @returns the BLAKE3 digest of each by name */
 export function writeMany(folder: string, count: number, bytes = 2_000): Map<string, string> {
   mkdirSync(folder, { recursive: true });
   const block = someBytes(bytes, folder);

@@ -4,7 +4,10 @@ import { Cli } from './cli.ts';
 import { workspace } from './library.ts';
 import { type Answers, record } from './recording-server.ts';
 
-/** A user with a profile of a service that answers so; what the profile learns of names is kept there. */
+/**
+ * Starts a service with these responses and creates a user with a profile for it.
+ * `kept` returns the field names stored in that profile.
+ */
 export async function against(answers: Answers, names: Record<string, string> = {}) {
   const { url, requests } = await record(answers);
   const { cli, path } = withProfile(url, names);
@@ -13,7 +16,7 @@ export async function against(answers: Answers, names: Record<string, string> = 
   return { cli, requests, writes, kept };
 }
 
-/** A user with a profile of the service at a URL, in the config file at `path`. */
+/** Creates a user with a profile for the service at a URL, in the config file at `path`. */
 export function withProfile(url: string, names: Record<string, string> = {}) {
   const cli = new Cli();
   mkdirSync(join(cli.home, 'config'));
@@ -23,7 +26,7 @@ export function withProfile(url: string, names: Record<string, string> = {}) {
   return { cli, path };
 }
 
-/** Embed settings of any form; `take` tells what a body comes to. */
+/** Creates a service with embed settings of any form; `onWrite` applies the body of a write. */
 export function embedService(
   settings: Record<string, unknown>,
   take: (body: Record<string, unknown>, method: string) => void,

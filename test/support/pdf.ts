@@ -1,4 +1,4 @@
-/** A PDF with a line of text on each page. */
+/** Creates a PDF with one line of text on each page. */
 export function pdfOf(...lines: string[]): string {
   const kids = lines.map((_, at) => `${4 + 2 * at} 0 R`).join(' ');
   const objects = [

@@ -5,7 +5,7 @@ export const uidOf = (at: number) => `00000000-0000-4000-8000-${at.toString(16).
 
 type Record = { uid: string; [field: string]: unknown };
 
-/** A service whose assets and thumbnails are a test's, and the paths that it was asked for. */
+/** Starts a service with the test's assets and thumbnails; records the requested paths. */
 export async function pictured(
   assets: readonly Record[],
   media: (name: string, response: ServerResponse) => void,

@@ -2,12 +2,12 @@ import { crc32, deflateSync } from 'node:zlib';
 import { encode } from 'jpeg-js';
 import { PNG } from 'pngjs';
 
-/* Pictures as a service may send them. */
+/* Valid, malformed and hostile pictures. */
 
 export const red = [220, 30, 30] as const;
 export const blue = [30, 30, 220] as const;
 
-/** Red on the left, blue on the right. */
+/** Creates RGBA pixels: red on the left, blue on the right. */
 function halves(width: number, height: number): Buffer {
   const line = Buffer.alloc(width * 4);
   for (let x = 0; x < width; x++) line.set([...(x < width / 2 ? red : blue), 255], x * 4);
@@ -23,7 +23,7 @@ export function pngOf(width: number, height: number): Buffer {
   return PNG.sync.write(png);
 }
 
-/** A PNG whose header says one thing, and whose pixels are that many zeros. */
+/** Creates a PNG whose pixel data is `bytes` zeros, whatever size its header states: a decompression bomb. */
 export function hollowPng(width: number, height: number, bytes: number, isInterlaced = false) {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
@@ -49,5 +49,5 @@ export const svg = Buffer.from(
   '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"><script>alert(2)</script></svg>',
 );
 
-/** What would rename a terminal's window and clear it, were it shown. */
+/** Escape sequences that would rename and clear a terminal window. */
 export const escapes = Buffer.from('\u001b]0;taken\u0007\u001b[2J\u001b_Ga=T;AAAA\u001b\\');

@@ -2,13 +2,13 @@ import { spawn, spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inherited } from './environment.ts';
 
-/** util-linux's script(1) gives a process a real terminal. */
+/** True if util-linux's script(1) is installed, which gives a process a pseudoterminal. */
 export const hasPty = spawnSync('script', ['--version']).status === 0;
 
-/** As a shell takes them. */
+/** Quotes arguments for a shell. */
 export const quoted = (words: readonly string[]) => words.map((word) => `'${word}'`).join(' ');
 
-/** A program on a terminal of its own, and somebody who reads what it shows before typing. */
+/** Runs a program on its own pseudoterminal; waits for prompts before it types. */
 export class Pty {
   shown = '';
   readonly ended: Promise<number | null>;
@@ -32,7 +32,7 @@ export class Pty {
       this.shown += text;
       onText?.(text);
     });
-    this.end = () => void child.kill('SIGKILL'); // its terminal goes, and what runs on it
+    this.end = () => void child.kill('SIGKILL'); // closes the terminal, which ends the program on it
     this.type = (text) => void child.stdin.write(text);
     this.ended = new Promise((resolve, reject) => {
       child.on('error', reject);
@@ -40,7 +40,7 @@ export class Pty {
     });
   }
 
-  /** Types once that is shown; a test that waits for ever ends by its own time limit. */
+  /** Types a text once the question is shown; waits without a limit, since the test has a timeout. */
   async answer(question: string, text: string): Promise<void> {
     while (!this.shown.includes(question)) await sleep(20);
     this.type(text);

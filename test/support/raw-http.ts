@@ -6,8 +6,8 @@ import type { TestSandbox } from './sandbox.ts';
 const prefix = '/api/external/v1';
 
 /**
- * Raw requests with literals of the specification: no code of the client takes part. Every answer
- * of the API must be as its description says.
+ * Creates functions for raw requests with literals of the specification, without any client code.
+ * Throws if an API response does not conform to the sandbox's OpenAPI document.
  */
 export function rawHttp(sandbox: () => TestSandbox) {
   const call = async (
@@ -27,7 +27,7 @@ export function rawHttp(sandbox: () => TestSandbox) {
     return response;
   };
 
-  /** Sends a body of JSON. */
+  /** Sends a JSON body. */
   const send = (method: string, path: string, body: unknown, key?: string) =>
     call(method, path, {
       ...(key && { key }),
@@ -71,11 +71,11 @@ export function rawHttp(sandbox: () => TestSandbox) {
   const head = (location: string) =>
     call('HEAD', sandbox().url + location, { headers: { 'Tus-Resumable': '1.0.0' } });
 
-  /** Bytes of an upload that the service has, by HEAD. */
+  /** Returns the upload offset that HEAD reports. */
   const offsetOf = async (location: string) =>
     Number((await head(location)).headers.get('Upload-Offset'));
 
-  /** Uploads a file whole and waits until it is processed. */
+  /** Uploads a whole file and waits until it is processed. */
   const upload = async (path: string, metadata: Record<string, string> = {}) => {
     const bytes = readFileSync(path);
     const filename = path.split('/').at(-1) as string;
@@ -97,7 +97,7 @@ export function rawHttp(sandbox: () => TestSandbox) {
 
   const player = async (uid: string) => (await call('GET', `/assets/${uid}/player/`)).json();
 
-  /** Playback info as a player page gets it: by token, without a key. */
+  /** Fetches playback info as a player page does: by token, without a key. */
   const playbackInfo = async (uid: string) => {
     const { playback_token } = await player(uid);
     const response = await call('POST', '/playback/info/', {
@@ -126,12 +126,12 @@ export function rawHttp(sandbox: () => TestSandbox) {
   };
 }
 
-/** A test says what the JSON is by what it asserts. */
+/** A response whose JSON is untyped: tests assert on its shape. */
 // biome-ignore lint/suspicious/noExplicitAny: see above
 type RawResponse = Omit<Response, 'json'> & { json(): Promise<any> };
 
 type RawOptions = {
-  /** Empty for none. */
+  /** API key; an empty string sends none. */
   key?: string;
   headers?: Record<string, string>;
   body?: string | Uint8Array;

@@ -1,12 +1,12 @@
 import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** A connection of a test's own, byte by byte. */
+/** A raw TCP connection. */
 export type RawSocket = {
   socket: Socket;
-  /** What came so far. */
+  /** Returns all bytes received so far, as latin1. */
   received(): string;
-  /** Settles when the other side is gone, with all that came. */
+  /** Resolves with all received bytes once the connection is closed. */
   closed: Promise<string>;
 };
 
@@ -16,14 +16,14 @@ export async function rawSocket(url: string): Promise<RawSocket> {
   socket.on('data', (bytes) => {
     text += bytes.toString('latin1');
   });
-  socket.on('error', () => {}); // a reset closes too
+  socket.on('error', () => {}); // a reset also emits `close`
   const closed = new Promise<string>((resolve) => socket.on('close', () => resolve(text)));
   onTestFinished(() => void socket.destroy());
   await new Promise<void>((resolve) => socket.once('connect', () => resolve()));
   return { socket, received: () => text, closed };
 }
 
-/** The head of a request, with the Host that the sandbox wants. */
+/** Formats a request line and headers, with the Host header that the sandbox requires. */
 export const requestHead = (
   url: string,
   line: string,

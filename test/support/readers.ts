@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import { asset, library } from './library.ts';
 import type { Answers } from './recording-server.ts';
 
-/** Commands that read every kind of answer, in the forms that read most of it. Files are in HOME. */
+/**
+ * Commands that together parse every kind of response, in the forms that read most fields. HOME stands for
+ * the home directory.
+ */
 export const readers: string[][] = [
   ...['ls', 'ls --json', 'ls --count', 'ls --csv', 'ls --all --jsonl'].map((each) =>
     `assets ${each}`.split(' '),
@@ -49,7 +52,7 @@ export const readers: string[][] = [
 ];
 
 const link = (name: string) => ({ url: `HERE/media/${name}`, expires_at: '2027-01-01T00:00:00Z' });
-/** What is played, of each type (§2 Playback info). */
+/** Playback info of each asset type (§2). HERE stands for the service's origin. */
 export const playables = [
   {
     ...{ type: 'video', blocked: false, hls_url: link('a.m3u8'), source_url: link('a.mp4') },
@@ -68,14 +71,14 @@ export const playables = [
   { type: 'third_party', blocked: false, embed_url: 'HERE/media/embed' },
 ];
 
-/** The command of one of them, in a home with the files that it reads. */
+/** Splits a command line into arguments and writes the files that it reads into `home`. */
 export function commandOf(line: string, home: string): string[] {
   writeFileSync(join(home, 'file.txt'), 'four');
   writeFileSync(join(home, 'domains.txt'), 'news.example\n');
   return line.replaceAll('HOME', home).split(' ');
 }
 
-/** The small library, whose asset plays as one of those. */
+/** Creates the small library with the given playback info. */
 export function playing(playable: object): Answers {
   const others = library();
   return (request) => {

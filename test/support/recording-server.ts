@@ -5,16 +5,16 @@ export type Recorded = {
   path: string;
   query: Record<string, string>;
   headers: Record<string, string | string[] | undefined>;
-  /** Parsed where it is JSON, text otherwise, null where there is none. */
+  /** Parsed JSON, text if it is not JSON, null if empty. */
   body: unknown;
 };
 
 export type Answer = { status?: number; body?: unknown; headers?: Record<string, string> };
 
-/** Undefined is a 404. */
+/** Responds to a request; undefined is a 404. */
 export type Answers = (request: Recorded) => Answer | undefined;
 
-/** A server that answers as a test says, and remembers every request as it came. */
+/** Starts a server with the given responses that records every request. */
 export async function record(answers: Answers): Promise<{ url: string; requests: Recorded[] }> {
   const requests: Recorded[] = [];
   const handler: Handler = async (request, response) => {

@@ -13,16 +13,16 @@ export const fixture = (name: string) => `${root}test/fixtures/${name}`;
 
 export type TestSandbox = Sandbox & {
   dataDir: string;
-  /** A key with all scopes. */
+  /** API key with all scopes. */
   key: string;
-  /** Stops it; its folder goes with the run. */
+  /** Stops the sandbox; its folder is removed at the end of the run. */
   end(): Promise<void>;
 };
 
-/** What tests run the sandbox as: everything it knows, or what the specification shows. */
+/** True in strict mode, where the sandbox returns only the fields that the specification shows. */
 export const isStrict = process.env.MEDIACTL_TEST_STRICT === '1';
 
-/** What a test sees of a field that the specification does not show; in strict mode, what instead. */
+/** Returns `seen`; in strict mode, which omits fields that the specification does not show, `instead`. */
 export const unshown = <T>(seen: T, instead: T): T => (isStrict ? instead : seen);
 
 function killGroup(leader: number): void {
@@ -33,7 +33,7 @@ function killGroup(leader: number): void {
   }
 }
 
-/** A sandbox on a free port, in a folder of its own; without ffmpeg unless told which. */
+/** Starts a sandbox on a free port, in its own folder; without ffmpeg unless `options` names one. */
 export async function startSandbox(options: Partial<SandboxOptions> = {}): Promise<TestSandbox> {
   const dataDir = options.dataDir ?? temporaryFolder();
   const sandbox = await createSandbox({

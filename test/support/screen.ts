@@ -7,7 +7,7 @@ import { hangMs } from './hang.ts';
 import { Pty, quoted } from './pty.ts';
 import { temporaryFolder } from './temporary.ts';
 
-/** What a cell of the screen holds, for who draws it. */
+/** A character cell of the screen with its style. */
 export type Cell = {
   text: string;
   width: number;
@@ -16,7 +16,7 @@ export type Cell = {
   dim: boolean;
 };
 
-/** A program on a terminal of its own, and what a person sees there: an emulator reads what it writes. */
+/** Runs a program on its own terminal and emulates the screen that a user sees. */
 export class Screen {
   readonly ended: Promise<number | null>;
   readonly #pty: Pty;
@@ -24,7 +24,7 @@ export class Screen {
   readonly #device: string;
   readonly #rows: number;
 
-  /** @param command words, or a line for the shell */
+  /** @param command arguments, or a command line for the shell */
   constructor(
     command: readonly string[] | string,
     environment: Record<string, string | undefined>,
@@ -40,13 +40,13 @@ export class Screen {
     this.#pty = new Pty(['bash', script], environment, columns, (text) =>
       this.#terminal.write(text),
     );
-    // The emulator reads in its own time: what was written last is shown once that is read too.
+    // The emulator parses asynchronously: wait until it has parsed the last output.
     this.ended = this.#pty.ended.then(
       (code) => new Promise((resolve) => this.#terminal.write('', () => resolve(code))),
     );
   }
 
-  /** The lines that stand there now, without empty ones at the end. */
+  /** Lines currently on screen, without trailing empty ones. */
   get lines(): string[] {
     return this.cells.map((row) =>
       row
@@ -74,7 +74,7 @@ export class Screen {
     }
   }
 
-  /** Whoever sits there leaves. */
+  /** Closes the terminal, which ends the program. */
   end(): void {
     this.#pty.end();
   }
@@ -83,7 +83,7 @@ export class Screen {
     this.#pty.type(text);
   }
 
-  /** As somebody who pulls at the window's edge: terminal and program are told. */
+  /** Resizes the terminal as a window manager does: the program gets SIGWINCH. */
   resize(columns: number): void {
     if (!existsSync(this.#device)) throw new Error('the terminal is not there yet');
     this.#terminal.resize(columns, this.#rows);

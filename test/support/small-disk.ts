@@ -7,13 +7,13 @@ import { temporaryFolder } from './temporary.ts';
 const mounted = (folder: string, options: string) =>
   spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder]).status === 0;
 
-/** Whether this user may mount a disk. */
+/** True if this user may mount a tmpfs. */
 export const canMount = (() => {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return false;
   return spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0;
 })();
 
-/** A disk of 4 MiB of its own; it goes when the test ends. */
+/** A 4 MiB tmpfs, unmounted when the test ends. */
 export class SmallDisk {
   readonly path: string;
 
@@ -24,7 +24,7 @@ export class SmallDisk {
     onTestFinished(() => void spawnSync('umount', ['-l', this.path]));
   }
 
-  /** Leaves no byte of it. */
+  /** Fills the disk to the last byte. */
   fill(): void {
     for (const bytes of [64 * 1024, 4096, 1])
       try {
@@ -38,7 +38,7 @@ export class SmallDisk {
     rmSync(this.#ballast);
   }
 
-  /** The same disk at another path, where it is read-only. */
+  /** Mounts the same disk read-only at another path. @returns that path */
   readOnly(): string {
     const path = join(temporaryFolder(), 'read-only');
     mkdirSync(path);

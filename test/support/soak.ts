@@ -1,2 +1,2 @@
-/** A night's run: as many seeds and rounds as were ever promised, not the few that fit into a build. */
+/** True in a nightly run: soaks use hundreds of seeds and rounds instead of the few that fit into a build. */
 export const isNight = process.env.MEDIACTL_TEST_NIGHT === '1';

@@ -13,7 +13,7 @@ type Finished = {
 
 export type Started = { child: ChildProcess; finished: Promise<Finished> };
 
-/** The built program in a process of its own; only what is given is in its environment. */
+/** Starts a process whose environment has only `inherited` and the given variables. */
 export function start(
   command: string,
   args: readonly string[],

@@ -1,11 +1,11 @@
 import { connect as connectTo, createServer, type Server, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** What becomes of what a client sends: passed on (in time), or answered so, or its connection cut. */
+/** Action on data that a client sends: forward it, drop the connection, or send this response and close. */
 type What = 'pass' | 'cut' | Buffer;
 export type Plan = (sent: string, connection: number) => What | Promise<What>;
 
-/** A line to a store that a test may break. */
+/** TCP proxy before a store, which can drop connections and delay or replace responses. */
 export class StoreLine {
   connections = 0;
   readonly #server: Server;
@@ -16,7 +16,10 @@ export class StoreLine {
     this.#address = address;
   }
 
-  /** @param address of the store, with the queue's name @param plan asked of all that is sent, by the nth connection */
+  /**
+   * @param address of the store, with the queue's name
+   * @param plan called with everything that a client sends and the number of its connection
+   */
   static async before(address: string, plan: Plan): Promise<StoreLine> {
     const store = new URL(address);
     const open = new Set<Socket>();
@@ -25,7 +28,7 @@ export class StoreLine {
       const upstream = connectTo(Number(store.port), store.hostname);
       for (const socket of [client, upstream]) {
         open.add(socket);
-        socket.on('error', () => {}); // cut by the other end
+        socket.on('error', () => {}); // closed by the other end
         socket.on('close', () => [client, upstream].map((each) => each.destroy()));
       }
       let passed = Promise.resolve();
@@ -48,7 +51,7 @@ export class StoreLine {
     return line;
   }
 
-  /** For `--queue`. */
+  /** Value for `--queue`. */
   get address(): string {
     const address = new URL(this.#address);
     const { port } = this.#server.address() as { port: number };
@@ -57,7 +60,7 @@ export class StoreLine {
   }
 }
 
-/** PostgreSQL's ErrorResponse: severity, SQLSTATE, message. */
+/** Encodes PostgreSQL's ErrorResponse message: severity, SQLSTATE, message. */
 export function postgresError(code: string, message: string): Buffer {
   const fields = Buffer.from(`SFATAL\0VFATAL\0C${code}\0M${message}\0\0`);
   const head = Buffer.alloc(5);

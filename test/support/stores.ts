@@ -13,24 +13,24 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { hangMs } from './hang.ts';
 
-/* Real servers of a queue, each on a free port and in a folder of its own. */
+/* Real Redis and PostgreSQL servers for queues, each on a free port and in its own folder. */
 
 const pathOf = (script: string) => spawnSync('sh', ['-c', script]).stdout.toString().trim();
 const redisServer = pathOf('command -v redis-server');
-/** Debian keeps them out of the PATH. */
+/** Debian installs PostgreSQL's programs outside PATH. */
 const postgresBin = pathOf('ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -1');
 const pgbouncer = pathOf('command -v pgbouncer || ls /usr/sbin/pgbouncer 2>/dev/null');
 export const hasPgbouncer = pgbouncer !== '';
 
 export type StoreServer = {
   kind: 'redis' | 'postgres';
-  /** For `--queue`. */
+  /** Value for `--queue`. */
   address: string;
-  /** Without a chance to write anything more. */
+  /** Kills the server at once, without a clean shutdown. */
   kill(): Promise<void>;
-  /** At the same place, with what it had kept. */
+  /** Starts the server again, on the same port with the same data. */
   start(): Promise<void>;
-  /** All that it holds, in the clear. */
+  /** Dumps all data as text. */
   dump(): string;
   end(): Promise<void>;
 };
@@ -43,7 +43,7 @@ const freePort = () =>
     });
   });
 
-/** The environment of stores and their tools, without what faketime preloads: redis-server and redis-cli hang with it. */
+/** Environment of stores and their tools, without faketime's LD_PRELOAD: redis-server and redis-cli hang with it. */
 export const storeEnvironment = { PATH: process.env.PATH };
 const env = storeEnvironment;
 
@@ -52,7 +52,7 @@ const gone = (child: ChildProcess) =>
     ? Promise.resolve()
     : new Promise<void>((resolve) => child.once('exit', () => resolve()));
 
-/** Asks until it answers. */
+/** Polls with a command until it exits with 0. */
 async function untilReady(command: string, args: readonly string[]): Promise<void> {
   for (const deadline = Date.now() + hangMs; spawnSync(command, args, { env }).status !== 0; ) {
     if (Date.now() > deadline) throw new Error(`${command} ${args.join(' ')} does not answer`);
@@ -60,7 +60,7 @@ async function untilReady(command: string, args: readonly string[]): Promise<voi
   }
 }
 
-/** @param options as on its command line: `['--maxmemory-policy', 'allkeys-lru']` */
+/** @param options command-line arguments, such as `['--maxmemory-policy', 'allkeys-lru']` */
 export async function startRedis(options: readonly string[] = []): Promise<StoreServer> {
   const folder = mkdtempSync(join(tmpdir(), 'mediactl-redis-'));
   const port = await freePort();
@@ -72,7 +72,7 @@ export async function startRedis(options: readonly string[] = []): Promise<Store
       redisServer,
       [
         ...['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', ''],
-        ...['--appendonly', 'yes', '--appendfsync', 'always'], // it is killed, and is to know all
+        ...['--appendonly', 'yes', '--appendfsync', 'always'], // the test kills it, and no write may be lost
         ...['--rdbcompression', 'no', '--loglevel', 'warning', ...options],
       ],
       { env, stdio: 'ignore' },
@@ -106,7 +106,7 @@ async function startPostgres(): Promise<StoreServer> {
   const as = isRoot ? { uid: 65534, gid: 65534 } : {};
   mkdirSync(data);
   if (isRoot) for (const path of [folder, data]) chownSync(path, 65534, 65534);
-  // The C locale exists everywhere; the one that LANG names may not be installed.
+  // The C locale exists everywhere; the locale in LANG may not be installed.
   const options = ['-U', 'tester', '-A', 'trust', '-N', '--locale=C', '--encoding=UTF8'];
   execFileSync(join(postgresBin, 'initdb'), ['-D', data, ...options], {
     ...as,
@@ -122,7 +122,7 @@ async function startPostgres(): Promise<StoreServer> {
     await untilReady(join(postgresBin, 'pg_isready'), ['-h', '127.0.0.1', '-p', String(port)]);
   };
   const kill = async () => {
-    child.kill('SIGQUIT'); // "immediate": its children too
+    child.kill('SIGQUIT'); // immediate shutdown, which also ends its children
     await gone(child);
   };
   await start();
@@ -142,9 +142,9 @@ async function startPostgres(): Promise<StoreServer> {
 }
 
 /**
- * A connection pooler before a PostgreSQL.
+ * Starts the PgBouncer connection pooler before a PostgreSQL server.
  *
- * @param database more of its line: `connect_query='…'`
+ * @param database further settings of the database entry: `connect_query='…'`
  */
 export async function startPgbouncer(
   address: string,
@@ -169,7 +169,7 @@ pool_mode = ${mode}
   );
   const isRoot = process.getuid?.() === 0;
   if (isRoot) chmodSync(folder, 0o755);
-  const as = isRoot ? { uid: 65534, gid: 65534 } : {}; // it refuses root
+  const as = isRoot ? { uid: 65534, gid: 65534 } : {}; // PgBouncer refuses root
   const child = spawn(pgbouncer, ['-q', join(folder, 'ini')], { ...as, env, stdio: 'ignore' });
   await untilReady(join(postgresBin, 'pg_isready'), ['-h', '127.0.0.1', '-p', String(port)]);
   url.port = String(port);
@@ -183,7 +183,7 @@ pool_mode = ${mode}
   };
 }
 
-/** A store, and whether this machine can run it: tests of one that it cannot skip. */
+/** A kind of store, and whether it is installed: tests skip if not. */
 export type StoreOfTests = {
   kind: StoreServer['kind'];
   isHere: boolean;

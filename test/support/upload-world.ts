@@ -7,21 +7,21 @@ import { writeSome } from './files.ts';
 import { answering, type Fault, Interposer, type Seen } from './interposer.ts';
 import { startSandbox, type TestSandbox } from './sandbox.ts';
 
-/** Small chunks: the faults are the same, the files are not. */
+/** Small chunks, so that small files have several of them. */
 export const chunkBytes = 64 * 1024;
 const chunk = ['--chunk-size', '64KiB'];
 
 type Plan = (seen: Seen) => Fault | undefined;
 
-/** What the tests of the uploader share: a sandbox a file, and a user with a file of a few chunks a test. */
+/** Fixture of uploader tests: one sandbox per test file; a new user with a file of five chunks per test. */
 class UploadWorld {
   sandbox!: TestSandbox;
   cli!: Cli;
   path = '';
   bytes: Buffer = Buffer.alloc(0);
-  /** What goes wrong on `line` from now on. */
+  /** Selects the fault of each request through `interposer`, if any. */
   fault: Plan = () => undefined;
-  /** One address for all runs of a test, since the journal goes by it. */
+  /** Interposer before the sandbox; one for all runs of a test, since journal entries depend on its URL. */
   line!: Interposer;
 
   async begin(): Promise<void> {
@@ -44,14 +44,14 @@ class UploadWorld {
     return Interposer.before(this.sandbox.url, plan);
   }
 
-  /** Uploads over the line, on a fast clock unless told otherwise. */
+  /** Uploads the file through `interposer`, on a fast clock by default. */
   async upload(args: string[] = [], options: CliOptions = {}) {
     const ran = await this.run(['upload', this.path, '--json', ...chunk, ...args], options);
     const [record] = ran.stdout ? JSON.parse(ran.stdout) : [];
     return { ...ran, record };
   }
 
-  /** Any command over the line, on a fast clock unless told otherwise. */
+  /** Runs any command through `interposer`, on a fast clock by default. */
   run(args: string[], options: CliOptions = {}) {
     return this.cli.run(args, {
       clock: fastClock(),
@@ -60,18 +60,18 @@ class UploadWorld {
     });
   }
 
-  /** What is kept of stdin. */
+  /** Lists the files to which stdin was spooled. */
   spooled(): string[] {
     const folder = join(this.cli.home, 'state/spool');
     return readdirSync(folder).filter((name) => !name.includes('.'));
   }
 
-  /** What the sandbox holds of an asset, byte for byte. */
+  /** Reads the stored bytes of an asset. */
   stored(assetUid: string): Buffer {
     return readFileSync(join(this.sandbox.dataDir, 'media', assetUid, 'source'));
   }
 
-  /** Every asset that the service has by the name of this test's file. */
+  /** Lists the assets with this name; by default the name of the test's file. */
   async assets(name = basename(this.path)): Promise<{ uid: string; status: string }[]> {
     const found = [];
     for (let offset = 0; ; offset += 100) {
@@ -100,8 +100,8 @@ class UploadWorld {
     return join(this.journalFolder, this.journalFiles()[0] as string);
   }
 
-  /** The only page of the journal. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests assert on what it is
+  /** Reads the only journal entry. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests assert on its shape
   entry(): any {
     return JSON.parse(readFileSync(this.journalPath, 'utf8'));
   }
@@ -116,7 +116,7 @@ class UploadWorld {
     return this.line.seen.filter(({ method }) => method === 'PATCH');
   }
 
-  /** Leaves an upload after two chunks, and its page in the journal. */
+  /** Interrupts an upload after two chunks. @returns the path of its journal entry */
   async interruptedAfterTwoChunks(): Promise<string> {
     let patches = 0;
     this.fault = ({ method }) =>

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { ResponseDeadline } from '../../src/client/http/response-deadline.ts';
 
-/** Milliseconds: a body has twice as long to bring something. */
+/** Idle timeout; the minimum throughput is checked over twice that time. */
 const silenceMs = 20;
 
 it('a body whose taker pauses is not ended: while nobody takes it, nothing can come', async () => {

@@ -33,7 +33,7 @@ it('A01: the total under any of its names, or none', () => {
 
 type Item = { uid: string };
 
-/** A list of `size` that tells its total or not, and may grow at its head between pages. */
+/** Walks a list of `size` items that may omit its total and may grow at its head between pages. */
 async function walk(
   size: number,
   { total = true, limit = undefined as number | undefined, grows = 0, times = 1e9 } = {},
@@ -61,7 +61,7 @@ async function walk(
 }
 
 it('paging stops at the total, else on a short page', async () => {
-  // A full page may not be the last one, whatever the total says.
+  // After a full page another one is requested, even if the total is reached.
   expect((await walk(200)).asked).toEqual([
     [100, 0],
     [100, 100],
@@ -105,7 +105,7 @@ it('Retry-After in seconds, as a date, or the end of the window', () => {
   expect(retryAfterMs(window, now)).toBe(60_000);
   expect(readRateLimit(window)).toEqual({ limit: 1000, remaining: 0, resetAt: now + 60_000 });
   expect(readRateLimit({ 'x-ratelimit-limit': '1000' })).toBeUndefined();
-  // In milliseconds, as some services have it; and of a service whose clock is an hour ahead.
+  // The reset time in milliseconds, as some services send it, and from a service whose clock is an hour ahead.
   const inMs = { ...window, 'x-ratelimit-reset': String(now + 60_000) };
   expect(readRateLimit(inMs)?.resetAt).toBe(now + 60_000);
   const ahead = { ...window, date: 'Sun, 01 Mar 2026 13:00:00 GMT' };
@@ -119,7 +119,7 @@ it('Upload-Metadata: key and base64 of UTF-8, absent keys left out', () => {
   );
 });
 
-/** Answers of `size` items at most, the later ones first, and how many were under way at once. */
+/** Walks a list whose later pages arrive first, and counts the requests in flight. */
 async function atOnce(size: number, { inFlight = 8, gives = 100 } = {}) {
   let underway = 0;
   let most = 0;
@@ -142,7 +142,7 @@ async function atOnce(size: number, { inFlight = 8, gives = 100 } = {}) {
 it('once the total is known, pages are asked for at once and come in order', async () => {
   const { most, offsets, found } = await atOnce(2000);
   expect(most).toBe(8);
-  expect(offsets).toEqual(Array.from({ length: 21 }, (_, n) => n * 100)); // the last one is empty
+  expect(offsets).toEqual(Array.from({ length: 21 }, (_, n) => n * 100)); // the last page is empty
   expect(found).toEqual(Array.from({ length: 2000 }, (_, n) => String(n)));
 });
 

@@ -9,7 +9,7 @@ import {
 import { b3sum, hasB3sum, someBytes } from '../support/files.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-// From the BLAKE3 paper's test vectors: the input is 0, 1, 2 … 250, 0, 1 …
+// BLAKE3's official test vectors: the input is 0, 1, 2 … 250, 0, 1 …
 const input = Buffer.from(Array.from({ length: 2048 }, (_, n) => n % 251));
 const vectors: [number, string][] = [
   [0, 'af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262'],

@@ -19,7 +19,7 @@ const box = (type: string, ...content: Buffer[]) => {
 };
 
 describe('composition offsets', () => {
-  /** A fragment of two tracks: with durations, sizes and offsets; and with none. */
+  /** Creates a fragment of two tracks: one with durations, sizes and offsets, one without. */
   const fragment = (...offsets: number[]) => {
     const run = offsets.flatMap((offset) => [512, 1000, offset]);
     const flags = 0x01_000b01; // version 1: offsets are signed
@@ -81,7 +81,7 @@ describe('edit lists', () => {
       ['tkhd', 'edts', 'mdia'],
       ['tkhd', 'mdia'],
     ]);
-    // §8.6.6: version and flags, one entry, its duration and media time, at its own rate.
+    // §8.6.6: version and flags, one entry with its duration, media time and a rate of 1.
     const elst = boxAt(edited, 'moov/trak/edts/elst');
     expect(edited.subarray(elst?.content, elst?.end)).toEqual(u32(0, 1, 0, 1024, 0x10000));
   });

@@ -8,7 +8,7 @@ import { fastClock } from '../support/clock.ts';
 
 const minuteMs = 60_000;
 
-/** A gate on a clock of its own, and who has got through. A test that waits for a time asks for a fast clock. */
+/** Creates a rate limiter on its own clock and records the acquired requests. Tests that wait pass a `speed`. */
 function world(maxOutageMs = minuteMs, speed = 1) {
   const clock = fastClock(speed);
   const gate = new ClientRateLimiter(clock, maxOutageMs);
@@ -44,8 +44,8 @@ it('what is under way stays below the least that was told, less the reserve', as
   told(14);
   for (let n = 0; n < 8; n++) enter();
   await soon();
-  expect(through).toHaveLength(1 + 4); // 14 less 10
-  told(13); // one is answered: three under way
+  expect(through).toHaveLength(1 + 4); // 14 left, less the reserve of 10
+  told(13); // one response: three in flight
   await soon();
   expect(through).toHaveLength(1 + 4);
   expect(gate.budget).toMatchObject({ left: 13, limit: 100 });
@@ -113,7 +113,7 @@ it('answers that tell nothing count all the same', async () => {
   enter();
   enter();
   await soon();
-  expect(through).toHaveLength(3); // 12, less the one that told nothing, less 10
+  expect(through).toHaveLength(3); // 12 left, less the response without headers, less the reserve of 10
 });
 
 it('an answer of the last window that comes late tells nothing of this one', async () => {
@@ -182,7 +182,7 @@ it('a window that a clock has moved too far away is asked about anew', async () 
   const { clock, through, enter, told } = world(minuteMs, 100);
   await enter();
   told(0, 100, clock.now() + 1_000);
-  clock.advance(-48 * 3600_000); // set back
+  clock.advance(-48 * 3600_000); // the clock is set back
   await enter();
   expect(through).toHaveLength(2);
 });

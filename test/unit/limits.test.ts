@@ -9,7 +9,7 @@ import {
 describe.skipIf(process.platform !== 'linux')('a command with a limit of its memory', () => {
   const node = (...args: string[]) =>
     withMemoryLimit(300 + reservedForCodeMiB(), process.execPath, args);
-  /** What it prints that fills so many MiB outside its heap. */
+  /** Runs a process that allocates this many MiB outside its heap. @returns its stdout */
   const filled = async (mebibytes: number) => {
     const code = `Buffer.alloc(${mebibytes * 1024 * 1024}, 1)`;
     const { command, args } = node('-e', `${code};console.log('ok')`);

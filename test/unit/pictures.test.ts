@@ -25,7 +25,7 @@ const problemOf = (bytes: Buffer) => {
   return 'problem' in picture ? picture.problem : undefined;
 };
 
-/** A pixel a third and two thirds of the way. */
+/** Returns the pixels at one third and two thirds of the width. */
 function ends({ width, height, data }: { width: number; height: number; data: ArrayLike<number> }) {
   const at = (x: number) => (Math.floor(height / 2) * width + Math.floor(x)) * 4;
   return [at(width / 3), at((2 * width) / 3)].map((from) =>
@@ -122,7 +122,7 @@ describe('what is no such picture', () => {
     jpeg.writeUInt16BE(60_000, size + 2);
     expect(problemOf(hollowPng(60_000, 60_000, 100))).toContain('16 megapixels');
     expect(problemOf(jpeg)).toContain('16 megapixels');
-    // A few kilobytes that inflate to far more than the header says.
+    // A decompression bomb: a few kilobytes that inflate to far more than the header states.
     expect(problemOf(hollowPng(4, 4, 2e7, true))).toBe('it is broken');
     const scans = Buffer.concat(Array.from({ length: 41 }, () => Buffer.from('ffda', 'hex')));
     expect(problemOf(Buffer.concat([jpegOf(8, 8), scans]))).toContain('scans');

@@ -15,7 +15,7 @@ import { answer, listen } from '../support/http-server.ts';
 const MiB = 1024 * 1024;
 const size = 300_000;
 
-/** A transport that even has a key, which no file server may see. */
+/** Creates a transport with an API key, which no file server may receive. */
 function transportFor(baseUrl: string, requestTimeoutMs = 5_000): Transport {
   const transport = new Transport({
     ...{ baseUrl: new URL(baseUrl), apiKey: 'a-key', clock: fastClock(), userAgent: 'test' },
@@ -54,7 +54,7 @@ const failureOf = (opened: Promise<unknown>) =>
     (error) => (error as MediactlError).toJSON(),
   );
 
-/** From the second request on: the first one opened it. */
+/** Injects the fault from the second request on; the first one opens the source. */
 const later = (misdeed: Misdeed) => (asked: Asked) => (asked.nth > 1 ? misdeed : undefined);
 
 const answering = (status: number, body = '', headers: Record<string, string> = {}): Misdeed => ({
@@ -221,7 +221,7 @@ describe('a line that breaks', () => {
       },
     });
     for await (const _bytes of source.read(0, 100)) break;
-    await closed.passed; // and not only once it counts as silent, an hour later
+    await closed.passed; // at once, not after the idle timeout of an hour
   });
 
   it('is not read ahead of its reader by more than a little, and let go of by one who leaves', async () => {
@@ -240,11 +240,11 @@ describe('a line that breaks', () => {
     });
     for await (const bytes of source.read(0, 64 * MiB)) {
       await new Promise((resolve) => setTimeout(resolve, 500));
-      expect(bytes.equals(server.bytes.subarray(0, bytes.length))).toBe(true); // still what it was
+      expect(bytes.equals(server.bytes.subarray(0, bytes.length))).toBe(true); // the buffer was not overwritten
       break;
     }
     await closed.passed;
-    expect(sent).toBeLessThan(24 * MiB); // what kernels hold of a loopback included
+    expect(sent).toBeLessThan(24 * MiB); // includes the kernel's loopback buffers
   });
 });
 

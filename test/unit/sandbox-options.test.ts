@@ -6,7 +6,7 @@ import {
 } from '../../src/cli/commands/sandbox/service-options.ts';
 import { parseArguments } from '../../src/sandbox/arguments.ts';
 
-/** What the service is told when a person types so. */
+/** Parses options as typed by the user into the options that the service process reads. */
 const told = (...typed: string[]) => {
   const command = addServiceOptions(new Command());
   return parseArguments([

@@ -7,7 +7,7 @@ import { listen } from '../support/http-server.ts';
 
 const never = new AbortController().signal;
 
-/** Asks for at most 10 bytes. */
+/** Fetches at most 10 bytes. */
 async function fetched(url: string, { timeoutMs = 60_000, interruption = never } = {}) {
   const transport = new Transport({
     ...{ baseUrl: new URL(url), apiKey: 'never-sent', clock: systemClock, userAgent: 'test' },

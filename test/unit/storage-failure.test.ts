@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { classifyStorageFailure, isLocked } from '../../src/sandbox/storage-failure.ts';
 
 const errno = (code: string) => Object.assign(new Error(code), { code });
-/** As libsql throws it: extended result codes too, whose names it may not know. */
+/** Creates an error as libsql throws it, with a result code that libsql has no name for. */
 const sqlite = (rawCode: number) =>
   Object.assign(new Error('…'), { code: `UNKNOWN_SQLITE_ERROR_${rawCode}`, rawCode });
 

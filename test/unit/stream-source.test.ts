@@ -12,7 +12,7 @@ import { someBytes } from '../support/files.ts';
 const chunkBytes = 3 * 1024 * 1024;
 const whole = someBytes(4 * chunkBytes + 1000);
 
-/** Pieces as a pipe brings them, and how many were taken of it. */
+/** Simulates a pipe; `taken` counts the bytes that were read from it. */
 function pipe(bytes = whole, pieceBytes = 65_536) {
   const taken = { bytes: 0 };
   async function* pieces() {
@@ -20,7 +20,7 @@ function pipe(bytes = whole, pieceBytes = 65_536) {
       const piece = Buffer.from(bytes.subarray(at, at + pieceBytes));
       taken.bytes += piece.length;
       yield piece;
-      piece.fill(0); // theirs again
+      piece.fill(0); // Node may reuse the buffer
     }
   }
   return { taken, input: pieces() };
@@ -66,7 +66,7 @@ describe('stdin of a known length', () => {
   it('gives a chunk again, from its start and from anywhere within', async () => {
     const source = sourceOf(pipe().input);
     await readAll(source, 0, chunkBytes);
-    for await (const _bytes of source.read(chunkBytes, 2 * chunkBytes)) break; // the line broke
+    for await (const _bytes of source.read(chunkBytes, 2 * chunkBytes)) break; // dropped connection
     for (const start of [chunkBytes, chunkBytes, chunkBytes + 7]) {
       const { bytes } = await readAll(source, start, start + chunkBytes);
       expect(bytes.equals(whole.subarray(start, start + chunkBytes))).toBe(true);
@@ -132,7 +132,7 @@ describe('stdin of a known length', () => {
       for await (const _bytes of source.read(at, at + chunkBytes));
       expect(taken.bytes - at - chunkBytes).toBeLessThanOrEqual(65_536);
     }
-    // What is let go is swept in its own time.
+    // Released buffers are garbage-collected asynchronously.
     await expect.poll(() => held() - before).toBeLessThan(3 * chunkBytes);
   });
 });

@@ -21,7 +21,7 @@ import { answering, type Fault, Interposer, type Seen } from '../support/interpo
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-/* Whole uploads of what is not a file on this machine, to a real service, over lines that break. */
+/* Uploads of sources that are no local files, to a real service, over connections that drop. */
 
 const chunkBytes = 256 * 1024;
 const bytes = someBytes(4 * chunkBytes + 1000);
@@ -43,7 +43,7 @@ beforeEach(async () => {
   journal = new Journal(state, async () => new UploadLocks(ledger, process.pid));
 });
 
-/** One run of the program, with a source of its own. */
+/** Uploads one source as one run of the program. */
 async function upload(
   openSource: (transport: Transport) => Promise<UploadSource>,
 ): Promise<Uploaded> {
@@ -82,7 +82,7 @@ async function upload(
 const stored = ({ assetUid }: Uploaded) =>
   readFileSync(join(sandbox.dataDir, 'media', assetUid, 'source'));
 
-/** Ends the run at its third chunk, as Ctrl-C or a lost machine would. */
+/** Fails the third chunk, which ends the run as Ctrl-C or a crash would. */
 const endAtThirdChunk = ({ method, nth }: Seen) =>
   method === 'PATCH' && nth === 3 ? answering(402, { error: {} }) : undefined;
 

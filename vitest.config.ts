@@ -25,7 +25,7 @@ export default defineConfig({
     maxWorkers: Math.max(4, availableParallelism() - 1),
     sequence: { sequencer: WaitingFirst },
     globalSetup: './test/support/global-setup.ts',
-    reporters: ['default', './test/support/closing-line.ts'],
+    reporters: ['default', './test/support/summary-reporter.ts'],
     expect: { poll: { timeout: hangMs } },
     // A little later, so that a wait that hangs can say what it waited for.
     testTimeout: hangMs + 20_000,

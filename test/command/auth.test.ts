@@ -2,8 +2,8 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
-import { answer, listen } from '../support/http-server.ts';
-import { startSandbox, type TestSandbox, unshown } from '../support/sandbox.ts';
+import { respond, startServer } from '../support/http-server.ts';
+import { startSandbox, type TestSandbox, unlessStrict } from '../support/sandbox.ts';
 
 let sandbox: TestSandbox;
 beforeAll(async () => {
@@ -25,7 +25,7 @@ const login = (...args: string[]) =>
 
 describe('auth login', () => {
   it('keeps the key from stdin in a file of mode 0600, says so, and prints the profile', async () => {
-    const workspace = unshown('Main', sandbox.workspace);
+    const workspace = unlessStrict('Main', sandbox.workspace);
     const { code, stdout, stderr } = await login('--profile', 'main', '--workspace', workspace);
     expect(code).toBe(0);
     expect(stdout).toBe(
@@ -40,7 +40,7 @@ describe('auth login', () => {
 
   it('works in the primary workspace unless told otherwise', async () => {
     const { stdout } = await login();
-    expect(stdout.includes(`workspace\t${sandbox.workspace}\n`)).toBe(unshown(true, false));
+    expect(stdout.includes(`workspace\t${sandbox.workspace}\n`)).toBe(unlessStrict(true, false));
   });
 
   it('checks the key with one read, and keeps nothing of a bad one', async () => {
@@ -247,10 +247,10 @@ describe('CI', () => {
 
 describe('where a setting comes from: flag > variable > .mediactl.json > profile', () => {
   it('workspace', async () => {
-    const main = unshown('Main', sandbox.workspace);
+    const main = unlessStrict('Main', sandbox.workspace);
     await login('--profile', 'main', '--workspace', main);
     const archive = (await cli.json(['workspaces', 'ls']))[1].uid;
-    const other = unshown('Archive', archive);
+    const other = unlessStrict('Archive', archive);
     const workspaceOf = async (args: string[], environment = {}, cwd = cli.home) => {
       const file = join(cli.home, 'a.txt');
       writeFileSync(file, 'text');
@@ -283,9 +283,9 @@ describe('where a setting comes from: flag > variable > .mediactl.json > profile
 describe('a key goes to its own origin only', () => {
   it('--base-url elsewhere gets no request with the profile’s key', async () => {
     let asked = 0;
-    const other = await listen((_request, response) => {
+    const other = await startServer((_request, response) => {
       asked++;
-      answer(response, 200, { items: [] });
+      respond(response, 200, { items: [] });
     });
     await login();
     for (const options of [
@@ -303,12 +303,12 @@ describe('a key goes to its own origin only', () => {
     'a %i to another origin is refused (13) and gets no request',
     async (status) => {
       let asked = 0;
-      const other = await listen((_request, response) => {
+      const other = await startServer((_request, response) => {
         asked++;
-        answer(response, 200, { items: [] });
+        respond(response, 200, { items: [] });
       });
-      const service = await listen((request, response) =>
-        answer(response, status, undefined, { location: other + request.url }),
+      const service = await startServer((request, response) =>
+        respond(response, status, undefined, { location: other + request.url }),
       );
       const environment = { MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: service };
       expect((await cli.run(['assets', 'ls'], { environment })).code).toBe(13);

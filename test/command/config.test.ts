@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { globalOptions } from '../../src/cli/commands/command.ts';
 import { settingNames, settingTable } from '../../src/cli/settings/setting-table.ts';
 import { Cli } from '../support/cli.ts';
-import { record } from '../support/recording-server.ts';
+import { startRecordingServer } from '../support/recording-server.ts';
 
 let cli: Cli;
 const configPath = () => join(cli.home, 'config/config.json');
@@ -137,7 +137,7 @@ describe('where a setting comes from', () => {
     ['1', true],
     ['http', true],
   ])('MEDIACTL_DEBUG=%s: %s', async (value, isOn) => {
-    const { url } = await record(() => ({ body: { items: [], count: 0 } }));
+    const { url } = await startRecordingServer(() => ({ body: { items: [], count: 0 } }));
     const environment = {
       MEDIACTL_DEBUG: value,
       MEDIACTL_BASE_URL: url,

@@ -3,17 +3,18 @@ import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
-import { pictured, sending, uidOf } from '../support/pictured.ts';
-import { hollowPng, jpegOf, pngOf, svg } from '../support/pictures.ts';
-import { startSandbox, unshown } from '../support/sandbox.ts';
+import { makeJpeg, makePng, makePngBomb, scriptedSvg } from '../support/pictures.ts';
+import { startSandbox, unlessStrict } from '../support/sandbox.ts';
+import { numberedUid, sendBytes, startThumbnailService } from '../support/thumbnail-service.ts';
 
-const picture = jpegOf(64, 36);
-const shown = sending(picture, 'image/jpeg');
+const picture = makeJpeg(64, 36);
+const shown = sendBytes(picture, 'image/jpeg');
 
 const cliOf = (url: string) =>
   new Cli({ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: url });
 
-const libraryOf = (count: number) => Array.from({ length: count }, (_, at) => ({ uid: uidOf(at) }));
+const libraryOf = (count: number) =>
+  Array.from({ length: count }, (_, at) => ({ uid: numberedUid(at) }));
 
 const cardsIn = (page: string) => page.split('<li class="card">').slice(1);
 const partsIn = (folder: string) => readdirSync(folder).filter((name) => name.endsWith('.part'));
@@ -40,14 +41,14 @@ describe('assets ls --html', () => {
     expect(again).toEqual({ code: 0, stdout: `${path}\n`, stderr: '' });
     const { stdout, stderr } = await cli.run(['videos', 'ls', '--html', path, '--yes']);
     expect(stdout.split('\n').slice(0, 2)).toEqual([`saved\t${path}`, 'assets\t20']);
-    expect(stderr).toContain(unshown('--all for all', '20 of 20')); // strict mode omits the total
+    expect(stderr).toContain(unlessStrict('--all for all', '20 of 20')); // strict mode omits the total
     const part = readFileSync(path, 'utf8');
-    expect(part).toContain(unshown('the first 20 assets of more, ', '20 assets, '));
+    expect(part).toContain(unlessStrict('the first 20 assets of more, ', '20 assets, '));
     await sandbox.end();
   });
 
   it('has the filters in words for a title, and the assets in their order', async () => {
-    const { url } = await pictured(libraryOf(320), (name, response) => {
+    const { url } = await startThumbnailService(libraryOf(320), (name, response) => {
       // The first thumbnails arrive last.
       setTimeout(() => shown(name, response), 60 - 10 * Number(name));
     });
@@ -78,7 +79,7 @@ describe('assets ls --html', () => {
   it('asks for six thumbnails at once', async () => {
     let [now, most] = [0, 0];
     const held: (() => void)[] = [];
-    const { url } = await pictured(libraryOf(20), (name, response) => {
+    const { url } = await startThumbnailService(libraryOf(20), (name, response) => {
       most = Math.max(most, ++now);
       held.push(() => {
         now--;
@@ -95,25 +96,27 @@ describe('assets ls --html', () => {
   it('takes pictures by how they begin; anything else, and what is large or gone, is missing', async () => {
     const large = Buffer.concat([picture, Buffer.alloc(2 * 1024 * 1024)]);
     const media: Record<string, (name: string, response: ServerResponse) => void> = {
-      0: sending(pngOf(8, 8), 'text/html'),
-      1: sending(svg, 'image/png'),
-      2: sending(Buffer.from('<script>alert(1)</script>'), 'image/jpeg'),
-      3: sending(large, 'image/jpeg'),
+      0: sendBytes(makePng(8, 8), 'text/html'),
+      1: sendBytes(scriptedSvg, 'image/png'),
+      2: sendBytes(Buffer.from('<script>alert(1)</script>'), 'image/jpeg'),
+      3: sendBytes(large, 'image/jpeg'),
       4: (_, response) => response.writeHead(404).end(),
-      5: sending(Buffer.from('GIF89a...'), 'x'),
-      6: sending(Buffer.from('RIFF\u0001\u0002\u0003\u0004WEBPVP8 ', 'latin1'), 'x'),
-      7: sending(Buffer.from('\u0000\u0000\u0000\u001cftypavif', 'latin1'), 'x'),
-      8: sending(hollowPng(8, 8, 1), 'x'),
+      5: sendBytes(Buffer.from('GIF89a...'), 'x'),
+      6: sendBytes(Buffer.from('RIFF\u0001\u0002\u0003\u0004WEBPVP8 ', 'latin1'), 'x'),
+      7: sendBytes(Buffer.from('\u0000\u0000\u0000\u001cftypavif', 'latin1'), 'x'),
+      8: sendBytes(makePngBomb(8, 8, 1), 'x'),
     };
     const assets = [
       ...libraryOf(9),
       ...['javascript:alert(1)', 'file:///etc/passwd', { url: 1 }, null].map(
         (thumbnail_url, at) => ({
-          ...{ uid: uidOf(100 + at), thumbnail_url },
+          ...{ uid: numberedUid(100 + at), thumbnail_url },
         }),
       ),
     ];
-    const { url } = await pictured(assets, (name, response) => media[name]?.(name, response));
+    const { url } = await startThumbnailService(assets, (name, response) =>
+      media[name]?.(name, response),
+    );
     const cli = cliOf(url);
     const path = join(cli.home, 'sheet.html');
     const { stdout, stderr } = await cli.run(['assets', 'ls', '--html', path, '--json']);
@@ -131,7 +134,7 @@ describe('assets ls --html', () => {
   it('a service whose media are not there is not asked for all of them', async () => {
     const nowhere = 'http://127.0.0.1:9/t.jpg';
     const assets = libraryOf(60).map((asset) => ({ ...asset, thumbnail_url: nowhere }));
-    const { url } = await pictured(assets, shown);
+    const { url } = await startThumbnailService(assets, shown);
     const cli = cliOf(url);
     const path = join(cli.home, 'sheet.html');
     const { code, stderr } = await cli.run([
@@ -149,12 +152,12 @@ describe('assets ls --html', () => {
 
 describe('the file of --html', () => {
   it('that is there is replaced with leave only', async () => {
-    const { url, asked } = await pictured(libraryOf(3), shown);
+    const { url, requestedPaths } = await startThumbnailService(libraryOf(3), shown);
     const cli = cliOf(url);
     const path = join(cli.home, 'sheet.html');
     writeFileSync(path, 'mine');
     const refused = await cli.run(['assets', 'ls', '--html', path]);
-    expect([refused.code, readFileSync(path, 'utf8'), asked]).toEqual([2, 'mine', []]);
+    expect([refused.code, readFileSync(path, 'utf8'), requestedPaths]).toEqual([2, 'mine', []]);
     expect(refused.stderr).toContain('another place with --html, or --yes');
     expect((await cli.run(['assets', 'ls', '--html', path, '--yes'])).code).toBe(0);
     expect(readFileSync(path, 'utf8')).toContain('asset 2');
@@ -162,7 +165,7 @@ describe('the file of --html', () => {
 
   it('is whole or not there: interrupted, and where the list breaks off', async () => {
     const stop = new AbortController();
-    const slow = await pictured(libraryOf(20), (name, response) => {
+    const slow = await startThumbnailService(libraryOf(20), (name, response) => {
       if (Number(name) < 8) return shown(name, response);
       stop.abort(new Error('interrupted'));
     });
@@ -179,7 +182,7 @@ describe('the file of --html', () => {
   it.each([['-'], [''], ['HOME/folder'], ['HOME/none/sheet.html'], ['HOME/sheet.html', '--count']])(
     'not %s %s: exit 2',
     async (file, ...more) => {
-      const { url } = await pictured(libraryOf(1), shown);
+      const { url } = await startThumbnailService(libraryOf(1), shown);
       const cli = cliOf(url);
       mkdirSync(join(cli.home, 'folder'));
       const args = ['assets', 'ls', '--html', file.replace('HOME', cli.home), ...more];
@@ -189,11 +192,11 @@ describe('the file of --html', () => {
   );
 
   it('is not written by --dry-run', async () => {
-    const { url, asked } = await pictured(libraryOf(1), shown);
+    const { url, requestedPaths } = await startThumbnailService(libraryOf(1), shown);
     const cli = cliOf(url);
     const path = join(cli.home, 'sheet.html');
     const { code, stderr } = await cli.run(['assets', 'ls', '--html', path, '--dry-run']);
-    expect([code, existsSync(path), asked]).toEqual([0, false, []]);
+    expect([code, existsSync(path), requestedPaths]).toEqual([0, false, []]);
     expect(stderr).toContain(`would write a page of thumbnails to ${path}`);
   });
 });

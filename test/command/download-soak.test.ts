@@ -6,9 +6,9 @@ import { exitCodes, MediactlError } from '../../src/client/errors.ts';
 import { Cli } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
 import { someBytes } from '../support/files.ts';
-import { answer, listen } from '../support/http-server.ts';
+import { respond, startServer } from '../support/http-server.ts';
+import { isNight } from '../support/nightly.ts';
 import { Random } from '../support/random.ts';
-import { isNight } from '../support/soak.ts';
 
 const uid = '00000000-0000-4000-8000-000000000001';
 const modified = ['Sat, 01 Mar 2025 00:00:00 GMT', 'Sun, 02 Mar 2025 00:00:00 GMT'];
@@ -46,9 +46,9 @@ class Delivery {
       ...(tells.modified && { 'last-modified': modified[this.current] as string }),
     };
     if (fault === 'web page')
-      return void answer(response, 200, '<html>', { 'content-type': 'text/html' });
-    if (fault === 'busy') return void answer(response, 503, 'busy');
-    if (fault === 'limit') return void answer(response, 429, '', { 'retry-after': '1' });
+      return void respond(response, 200, '<html>', { 'content-type': 'text/html' });
+    if (fault === 'busy') return void respond(response, 503, 'busy');
+    if (fault === 'limit') return void respond(response, 429, '', { 'retry-after': '1' });
     if (fault === 'gzip') told['content-encoding'] = 'gzip';
     const asked = /^bytes=(\d+)-$/.exec(headers.range ?? '')?.[1];
     const isSame = [undefined, etag, told['last-modified']].includes(
@@ -90,13 +90,13 @@ it.each(Array.from({ length: isNight ? 400 : 40 }, (_, n) => n + 1))('seed %i', 
   const recordedSize = random.pick([delivery.versions[0].length, undefined]);
   const interruption = new AbortController();
   let requestsLeft = random.chance(0.2) ? random.below(4) : Number.POSITIVE_INFINITY;
-  const service = await listen((request, response) => {
+  const service = await startServer((request, response) => {
     if (requestsLeft-- === 0)
       interruption.abort(
         new MediactlError('interrupted', { code: 'interrupted', exitCode: exitCodes.interrupted }),
       );
     if (request.url?.startsWith('/media')) return delivery.serve(request, response);
-    answer(response, 200, {
+    respond(response, 200, {
       ...{ uid, name: 'film', playback_token: 'a.token', type: 'video', size: recordedSize },
       content_type: 'video/mp4',
       source_url: { url: `${service}/media` },

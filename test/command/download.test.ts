@@ -14,26 +14,34 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { cliWorld } from '../support/cli-world.ts';
-import { first, head, send, serving, size, uid, whole } from '../support/delivery.ts';
+import { setUpCli } from '../support/cli-setup.ts';
 import { inherited } from '../support/environment.ts';
-import { fixture } from '../support/sandbox.ts';
+import { fixturePath } from '../support/sandbox.ts';
 import { mediactl } from '../support/spawn.ts';
+import {
+  assetUid,
+  fileSize,
+  firstVersion,
+  fullReply,
+  sendReply,
+  serveVideo,
+  videoHeaders,
+} from '../support/video-service.ts';
 
-const { world, account } = cliWorld();
+const { world, account } = setUpCli();
 
 describe('from the sandbox', () => {
   it('gives back the bytes that were uploaded, 0600 and whole', async () => {
-    await world.cli.run(['upload', fixture('clip.mp4'), '--wait']);
+    await world.cli.run(['upload', fixturePath('clip.mp4'), '--wait']);
     const path = join(world.cli.home, 'back.mp4');
     const saved = await world.cli.json(['assets', 'download', '@last', '-o', path]);
-    expect(saved).toMatchObject({ path, size_bytes: statSync(fixture('clip.mp4')).size });
-    expect(readFileSync(path).equals(readFileSync(fixture('clip.mp4')))).toBe(true);
+    expect(saved).toMatchObject({ path, size_bytes: statSync(fixturePath('clip.mp4')).size });
+    expect(readFileSync(path).equals(readFileSync(fixturePath('clip.mp4')))).toBe(true);
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
   it('a file that is there is replaced with --yes only', async () => {
-    await world.cli.run(['upload', fixture('still.jpg'), '--wait']);
+    await world.cli.run(['upload', fixturePath('still.jpg'), '--wait']);
     const path = join(world.cli.home, 'there.jpg');
     writeFileSync(path, 'mine');
     expect((await world.cli.run(['assets', 'download', '@last', '-o', path])).code).toBe(2);
@@ -41,11 +49,11 @@ describe('from the sandbox', () => {
     expect((await world.cli.run(['assets', 'download', '@last', '-o', path, '--yes'])).code).toBe(
       0,
     );
-    expect(readFileSync(path).equals(readFileSync(fixture('still.jpg')))).toBe(true);
+    expect(readFileSync(path).equals(readFileSync(fixturePath('still.jpg')))).toBe(true);
   });
 
   it('neither a .part of somebody else nor a link of that name is touched', async () => {
-    await world.cli.run(['upload', fixture('still.jpg'), '--wait']);
+    await world.cli.run(['upload', fixturePath('still.jpg'), '--wait']);
     const path = join(world.cli.home, 'picture.jpg');
     writeFileSync(`${path}.part`, 'mine');
     expect((await world.cli.run(['assets', 'download', '@last', '-o', path])).code).toBe(0);
@@ -56,21 +64,21 @@ describe('from the sandbox', () => {
   });
 
   it('what is no file is written to, not replaced', async () => {
-    await world.cli.run(['upload', fixture('still.jpg'), '--wait']);
+    await world.cli.run(['upload', fixturePath('still.jpg'), '--wait']);
     const pipe = join(world.cli.home, 'pipe');
     await promisify(execFile)('mkfifo', [pipe]);
     const reader = promisify(execFile)('cat', [pipe], { encoding: 'buffer' });
     expect((await world.cli.run(['assets', 'download', '@last', '-o', pipe])).code).toBe(0);
-    expect((await reader).stdout.equals(readFileSync(fixture('still.jpg')))).toBe(true);
+    expect((await reader).stdout.equals(readFileSync(fixturePath('still.jpg')))).toBe(true);
     expect(statSync(pipe).isFIFO()).toBe(true);
   });
 
   it('two to one place at once: one is done, the other one leaves', async () => {
     const path = join(world.cli.home, 'same');
     const waiting: ServerResponse[] = [];
-    const service = await serving((response) => waiting.push(response));
+    const service = await serveVideo((response) => waiting.push(response));
     const download = () =>
-      world.cli.run(['assets', 'download', uid, '-o', path], {
+      world.cli.run(['assets', 'download', assetUid, '-o', path], {
         environment: { MEDIACTL_BASE_URL: service },
       });
     const slow = download();
@@ -80,21 +88,21 @@ describe('from the sandbox', () => {
       6,
       expect.stringContaining('is being written already'),
     ]);
-    send(waiting[0] as ServerResponse, whole);
+    sendReply(waiting[0] as ServerResponse, fullReply);
     expect((await slow).code).toBe(0);
-    expect(readFileSync(path).equals(first)).toBe(true);
+    expect(readFileSync(path).equals(firstVersion)).toBe(true);
   });
 
   it('what a killed download left is gone with the next one to the same place, nobody else’s is', async () => {
     const path = join(world.cli.home, 'picture.jpg');
     const parts = () => readdirSync(world.cli.home).filter((name) => name.endsWith('.part'));
     let isSlow = true;
-    const service = await serving((response) => {
-      response.writeHead(200, { ...head, 'content-length': size });
-      response.write(first.subarray(0, 1000));
-      if (!isSlow) response.end(first.subarray(1000));
+    const service = await serveVideo((response) => {
+      response.writeHead(200, { ...videoHeaders, 'content-length': fileSize });
+      response.write(firstVersion.subarray(0, 1000));
+      if (!isSlow) response.end(firstVersion.subarray(1000));
     });
-    const { child } = mediactl(['assets', 'download', uid, '-o', path], {
+    const { child } = mediactl(['assets', 'download', assetUid, '-o', path], {
       ...account(),
       ...{ MEDIACTL_BASE_URL: service, MEDIACTL_STATE_DIR: `${world.cli.home}/state` },
     });
@@ -105,18 +113,20 @@ describe('from the sandbox', () => {
     for (const left of [join(world.cli.home, others), `${path}.orig`]) writeFileSync(left, 'left');
     isSlow = false;
     const environment = { MEDIACTL_BASE_URL: service };
-    const { code } = await world.cli.run(['assets', 'download', uid, '-o', path], { environment });
+    const { code } = await world.cli.run(['assets', 'download', assetUid, '-o', path], {
+      environment,
+    });
     expect([code, parts(), existsSync(`${path}.orig`)]).toEqual([0, [others], true]);
   });
 
   it('a file that comes while it downloads is not replaced', async () => {
     const path = join(world.cli.home, 'film.mp4');
-    const service = await serving((response) => {
+    const service = await serveVideo((response) => {
       writeFileSync(path, 'mine');
-      send(response, whole);
+      sendReply(response, fullReply);
     });
     const environment = { MEDIACTL_BASE_URL: service };
-    const { code, stderr } = await world.cli.run(['assets', 'download', uid, '-o', path], {
+    const { code, stderr } = await world.cli.run(['assets', 'download', assetUid, '-o', path], {
       environment,
     });
     expect([code, stderr]).toEqual([2, expect.stringContaining('is there by now')]);
@@ -127,22 +137,24 @@ describe('from the sandbox', () => {
   it('a link that leads nowhere is replaced', async () => {
     const path = join(world.cli.home, 'film.mp4');
     symlinkSync('nowhere', path);
-    const environment = { MEDIACTL_BASE_URL: await serving((response) => send(response, whole)) };
-    const args = ['assets', 'download', uid, '-o', path];
+    const environment = {
+      MEDIACTL_BASE_URL: await serveVideo((response) => sendReply(response, fullReply)),
+    };
+    const args = ['assets', 'download', assetUid, '-o', path];
     expect((await world.cli.run(args, { environment })).code).toBe(0);
-    expect(readFileSync(path).equals(first)).toBe(true);
+    expect(readFileSync(path).equals(firstVersion)).toBe(true);
   });
 
   it('two that share a place and no state folder leave each other’s bytes alone', async () => {
     const path = join(world.cli.home, 'film.mp4');
     const waiting: ServerResponse[] = [];
-    const service = await serving((response) => {
-      if (waiting.push(response) > 1) return send(response, whole);
-      response.writeHead(200, { ...head, 'content-length': size });
-      response.write(first.subarray(0, 1000));
+    const service = await serveVideo((response) => {
+      if (waiting.push(response) > 1) return sendReply(response, fullReply);
+      response.writeHead(200, { ...videoHeaders, 'content-length': fileSize });
+      response.write(firstVersion.subarray(0, 1000));
     });
     const download = (state: string) =>
-      world.cli.run(['assets', 'download', uid, '-o', path, '--yes'], {
+      world.cli.run(['assets', 'download', assetUid, '-o', path, '--yes'], {
         environment: {
           MEDIACTL_BASE_URL: service,
           MEDIACTL_STATE_DIR: `${world.cli.home}/${state}`,
@@ -151,13 +163,13 @@ describe('from the sandbox', () => {
     const slow = download('one');
     while (readdirSync(world.cli.home).every((name) => !name.endsWith('.part'))) await sleep(20);
     expect((await download('two')).code).toBe(0);
-    waiting[0]?.end(first.subarray(1000));
+    waiting[0]?.end(firstVersion.subarray(1000));
     expect((await slow).code).toBe(0);
-    expect(readFileSync(path).equals(first)).toBe(true);
+    expect(readFileSync(path).equals(firstVersion)).toBe(true);
   });
 
   it('a reader that leaves ends it quietly', async () => {
-    await world.cli.run(['upload', fixture('clip.mp4'), '--wait']);
+    await world.cli.run(['upload', fixturePath('clip.mp4'), '--wait']);
     const program = fileURLToPath(new URL('../../bin/mediactl.js', import.meta.url));
     const { stdout, stderr } = await promisify(execFile)(
       'bash',
@@ -180,7 +192,7 @@ describe('from the sandbox', () => {
   });
 
   it('-o - is stdout, byte for byte; on a terminal that is refused', async () => {
-    await world.cli.run(['upload', fixture('tone.mp3'), '--wait']);
+    await world.cli.run(['upload', fixturePath('tone.mp3'), '--wait']);
     const program = fileURLToPath(new URL('../../bin/mediactl.js', import.meta.url));
     const { stdout } = await promisify(execFile)(
       process.execPath,
@@ -194,7 +206,7 @@ describe('from the sandbox', () => {
         },
       },
     );
-    expect(stdout.equals(readFileSync(fixture('tone.mp3')))).toBe(true);
+    expect(stdout.equals(readFileSync(fixturePath('tone.mp3')))).toBe(true);
     expect(
       (await world.cli.run(['assets', 'download', '@last', '-o', '-'], { tty: true })).code,
     ).toBe(2);

@@ -6,8 +6,8 @@ import { buildCommandTree } from '../../src/cli/program.ts';
 import { leaves } from '../../src/cli/reference/command-node.ts';
 import { describeCommand as describeTree } from '../../src/cli/reference/command-tree.ts';
 import { Cli } from '../support/cli.ts';
-import { answer, listen } from '../support/http-server.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { respond, startServer } from '../support/http-server.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const uid = '00000000-0000-4000-8000-000000000001';
 
@@ -113,20 +113,21 @@ const contents = (folder: string) =>
 
 it.each(names)('%s -n changes nothing here and writes nothing there', async (name) => {
   const writes: string[] = [];
-  const service = await listen((request, response) => {
+  const service = await startServer((request, response) => {
     const path = request.url ?? '';
     const harmless = request.method === 'GET' || path.endsWith('/playback/info/');
     if (!harmless) writes.push(`${request.method} ${path}`);
-    if (path.includes('/player/')) return answer(response, 200, { uid, playback_token: 'a.token' });
-    if (path.includes('/info/')) return answer(response, 200, { type: 'document', url: service });
-    if (path.includes('/folders/')) return answer(response, 200, [{ uid, name: 'Main' }]);
+    if (path.includes('/player/'))
+      return respond(response, 200, { uid, playback_token: 'a.token' });
+    if (path.includes('/info/')) return respond(response, 200, { type: 'document', url: service });
+    if (path.includes('/folders/')) return respond(response, 200, [{ uid, name: 'Main' }]);
     if (path.includes('/embed-'))
-      return answer(response, 200, { enabled: true, list: ['old.example'] });
-    if (path.includes('/openapi')) return answer(response, 200, description);
-    if (path.includes('/assets/?')) return answer(response, 200, { items: [], count: 0 });
+      return respond(response, 200, { enabled: true, list: ['old.example'] });
+    if (path.includes('/openapi')) return respond(response, 200, description);
+    if (path.includes('/assets/?')) return respond(response, 200, { items: [], count: 0 });
     if (path.includes(uid))
-      return answer(response, 200, { uid, status: 'ready', thumbnail_url: `${service}/a.jpg` });
-    answer(response, 200, { items: [{ uid, name: 'Main', status: 'ready' }], count: 1 });
+      return respond(response, 200, { uid, status: 'ready', thumbnail_url: `${service}/a.jpg` });
+    respond(response, 200, { items: [{ uid, name: 'Main', status: 'ready' }], count: 1 });
   });
   const cli = new Cli();
   const folder = temporaryFolder();

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { MediactlError } from '../../src/client/errors.ts';
 import type { CliOptions } from '../support/cli.ts';
-import { cliWorld } from '../support/cli-world.ts';
-import { answer, listen } from '../support/http-server.ts';
+import { setUpCli } from '../support/cli-setup.ts';
+import { respond, startServer } from '../support/http-server.ts';
 import { rawHttp } from '../support/raw-http.ts';
-import { unshown } from '../support/sandbox.ts';
+import { unlessStrict } from '../support/sandbox.ts';
 import { mediactl } from '../support/spawn.ts';
 
-const { account, world } = cliWorld();
+const { account, world } = setUpCli();
 const { create } = rawHttp(() => world.sandbox);
 
 /** Creates assets without bytes, which is fast; each test finds its own by a unique word in the name. */
@@ -93,9 +93,9 @@ describe('assets rm', () => {
 
   it('a uid from the service that would make another request is refused', async () => {
     const paths: string[] = [];
-    const service = await listen(({ method, url = '' }, response) => {
+    const service = await startServer(({ method, url = '' }, response) => {
       if (method === 'DELETE') paths.push(url);
-      answer(response, 200, { items: [{ uid: '..', name: 'n' }], count: 1 });
+      respond(response, 200, { items: [{ uid: '..', name: 'n' }], count: 1 });
     });
     const { code } = await world.cli.run(['assets', 'rm', '--search', 'n', '--yes'], {
       environment: { MEDIACTL_BASE_URL: service },
@@ -178,10 +178,10 @@ describe('assets rm', () => {
 it('an interruption is exit 130, whatever was done', async () => {
   const uids = await make(30, 'stopped');
   const interruption = new AbortController();
-  const service = await listen(async (_request, response) => {
+  const service = await startServer(async (_request, response) => {
     interruption.abort(new MediactlError('interrupted', { code: 'interrupted', exitCode: 130 }));
     await new Promise((resolve) => setTimeout(resolve, 20));
-    answer(response, 204);
+    respond(response, 204);
   });
   const { code, stdout } = await world.cli.run(['assets', 'rm', ...uids, '--yes', '--json'], {
     signal: interruption.signal,
@@ -207,7 +207,7 @@ it('assets ls says where there are more than it shows', async () => {
   await make(25, 'cut');
   const cut = await world.cli.run(['assets', 'ls', 'cut']);
   expect(cut.stdout.trimEnd().split('\n')).toHaveLength(20);
-  expect(cut.stderr).toBe(unshown('20 of 25; --all for all, --limit for more\n', ''));
+  expect(cut.stderr).toBe(unlessStrict('20 of 25; --all for all, --limit for more\n', ''));
   expect((await world.cli.run(['assets', 'ls', '--search', 'cut', '--limit', '5'])).stderr).toBe(
     '',
   );
@@ -290,7 +290,7 @@ it.each([
 ])('--set-json %s is sent and compared as it was typed', async (field, code, reason) => {
   const uid = '0c6f2a52-3c35-4f3e-9a51-2f2ed6b0a7c1';
   let sent = '';
-  const service = await listen(async (request, response) => {
+  const service = await startServer(async (request, response) => {
     for await (const part of request) sent += part;
     response.writeHead(200, { 'content-type': 'application/json' });
     response.end(`{"uid":"${uid}","big":12345678901234567890,"order":[2,1]}`);

@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
-import { workspace } from '../support/library.ts';
-import { against, embedService } from '../support/other-service.ts';
+import { workspaceUid } from '../support/fake-library.ts';
+import { embedService, startProfileCli } from '../support/profile-cli.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
 let sandbox: TestSandbox;
@@ -94,8 +94,8 @@ describe('embed domains', () => {
 
 describe('A05 to A07: embed settings', () => {
   it('the only boolean that speaks of it and the only array are meant', async () => {
-    const settings = { uid: workspace, restricted: false, hosts: [{ hostname: 'a.example' }] };
-    const { cli, writes } = await against(
+    const settings = { uid: workspaceUid, restricted: false, hosts: [{ hostname: 'a.example' }] };
+    const { cli, writes } = await startProfileCli(
       embedService(settings, (body, method) => {
         if (typeof body.restricted === 'boolean') settings.restricted = body.restricted;
         if (method === 'POST') settings.hosts.push({ hostname: String(body.hostname) });
@@ -123,7 +123,7 @@ describe('A05 to A07: embed settings', () => {
     'a boolean called %s may be another one, or the reverse: it is asked for, and nothing written',
     async (name) => {
       const settings = { [name]: true, mode: 'open', domains: [] };
-      const { cli, writes } = await against(embedService(settings, () => {}));
+      const { cli, writes } = await startProfileCli(embedService(settings, () => {}));
       for (const verb of ['show', 'enable', 'disable']) {
         const { code, stderr } = await cli.run(['embed', verb]);
         expect([verb, code]).toEqual([verb, 2]);
@@ -141,7 +141,7 @@ describe('A05 to A07: embed settings', () => {
     ...['domain_protection', 'limit_domains', 'embed_restriction_enabled', 'enforce-allowlist'],
   ])('a boolean called %s says it plainly', async (name) => {
     const settings = { [name]: false, mode: 'x', domains: ['a.example'] };
-    const { cli, writes } = await against(
+    const { cli, writes } = await startProfileCli(
       embedService(settings, (body) => Object.assign(settings, body)),
     );
     expect((await cli.run(['embed', 'enable'])).stdout).toContain('restriction\ton:');
@@ -150,16 +150,16 @@ describe('A05 to A07: embed settings', () => {
 
   it('enabled gives way to a switch that says more, and is asked for beside one that is not known', async () => {
     const both = { enabled: true, domain_restriction_enabled: false, domains: [] };
-    const known = await against(embedService(both, () => {}));
+    const known = await startProfileCli(embedService(both, () => {}));
     expect((await known.cli.run(['embed', 'show'])).stdout).toContain('restriction\toff');
     const unknown = { enabled: true, restrict_domains: false, domains: [] };
-    const { cli } = await against(embedService(unknown, () => {}));
+    const { cli } = await startProfileCli(embedService(unknown, () => {}));
     expect((await cli.run(['embed', 'show'])).code).toBe(2);
   });
 
   it('an inverse switch that was set is read and written the other way round', async () => {
     const settings = { unrestricted: true, domains: ['a.example'] as string[] };
-    const { cli, writes, kept } = await against(
+    const { cli, writes, kept } = await startProfileCli(
       embedService(settings, (body, method) => {
         if (method === 'POST') settings.domains.push(String(body.domain));
         else Object.assign(settings, body);
@@ -185,7 +185,7 @@ describe('A05 to A07: embed settings', () => {
   });
 
   it('a 422 that names a switch names both ways to set it', async () => {
-    const { cli } = await against(({ method }) =>
+    const { cli } = await startProfileCli(({ method }) =>
       method === 'GET'
         ? { body: { enabled: true, domains: [] } }
         : {
@@ -199,7 +199,7 @@ describe('A05 to A07: embed settings', () => {
 
   it('a switch that is not clear does not stand in the way of the allow-list', async () => {
     const settings = { embedding_enabled: true, domains: ['a.example'] };
-    const { cli } = await against(
+    const { cli } = await startProfileCli(
       embedService(settings, ({ domain }) => settings.domains.push(String(domain))),
     );
     expect(await cli.run(['embed', 'domains', 'add', 'b.example'])).toMatchObject({
@@ -217,7 +217,7 @@ describe('A05 to A07: embed settings', () => {
     ['that is not there', { allowed: 'a.example' }],
   ])('a list %s is not taken as the allow-list, and nothing is written', async (_, record) => {
     const settings = { enabled: true, ...record };
-    const { cli, writes } = await against(embedService(settings, () => {}));
+    const { cli, writes } = await startProfileCli(embedService(settings, () => {}));
     for (const args of [['ls'], ['add', 'c.example'], ['rm', 'bob.example']]) {
       const { code, stdout, stderr } = await cli.run(['embed', 'domains', ...args]);
       expect([code, stdout]).toEqual([6, expect.not.stringContaining('added')]);
@@ -234,13 +234,13 @@ describe('A05 to A07: embed settings', () => {
     ['hosts', [{ hostname: 'a.example' }]],
     ['allowed', []],
   ])('the only list, called %s, that looks like domains is the allow-list', async (name, list) => {
-    const { cli } = await against(embedService({ enabled: true, [name]: list }, () => {}));
+    const { cli } = await startProfileCli(embedService({ enabled: true, [name]: list }, () => {}));
     expect((await cli.run(['embed', 'domains', 'ls'])).code).toBe(0);
   });
 
   it('several candidates and no override: asks for one, exit 2, nothing written', async () => {
     const settings = { strict: false, locked: false, hosts: [], paths: [] };
-    const { cli, writes } = await against(embedService(settings, () => {}));
+    const { cli, writes } = await startProfileCli(embedService(settings, () => {}));
     const { code, stderr } = await cli.run(['embed', 'enable']);
     expect(code).toBe(2);
     expect(stderr).toContain('names.embed_enabled NAME, with one of strict, locked');
@@ -251,7 +251,7 @@ describe('A05 to A07: embed settings', () => {
   });
 
   it('a service that answers 200 and does nothing is found out', async () => {
-    const { cli } = await against(
+    const { cli } = await startProfileCli(
       embedService({ enabled: false, domains: ['a.example'] }, () => {}),
     );
     for (const [args, key] of [
@@ -276,7 +276,7 @@ describe('embed domains that are spelled otherwise', () => {
   };
 
   it('what the list says is what a file may say: nothing is added, nothing removed', async () => {
-    const { cli, writes } = await against(service());
+    const { cli, writes } = await startProfileCli(service());
     const { stdout } = await cli.run(['embed', 'domains', 'ls']);
     expect(stdout).toBe('München.example\n192.0.2.1\nhost.example:8080\n');
     for (const stdin of [stdout, 'xn--mnchen-3ya.example\n192.0.2.1\nhost.example:8080\n']) {
@@ -287,7 +287,7 @@ describe('embed domains that are spelled otherwise', () => {
   });
 
   it('each is removed by the spelling of the service', async () => {
-    const { cli, writes } = await against(service());
+    const { cli, writes } = await startProfileCli(service());
     const args = ['embed', 'domains', 'rm', 'münchen.example', '192.0.2.1'];
     expect((await cli.run(args)).code).toBe(0);
     expect(writes().map(({ body }) => body)).toEqual([
@@ -302,7 +302,7 @@ describe('embed domains that are spelled otherwise', () => {
     ['www.a.example', 'a.example'],
   ])('%s that is kept as %s was added, and its spelling is said', async (domain, spelling) => {
     const domains: string[] = [];
-    const { cli } = await against(
+    const { cli } = await startProfileCli(
       embedService({ enabled: true, domains }, () => domains.push(spelling)),
     );
     const { code, stdout, stderr } = await cli.run(['embed', 'domains', 'add', domain]);
@@ -311,7 +311,7 @@ describe('embed domains that are spelled otherwise', () => {
   });
 
   it('another spelling that was there before is no proof', async () => {
-    const { cli } = await against(
+    const { cli } = await startProfileCli(
       embedService({ enabled: true, domains: ['a.example'] }, () => {}),
     );
     expect((await cli.run(['embed', 'domains', 'add', 'www.a.example'])).code).toBe(6);
@@ -319,7 +319,7 @@ describe('embed domains that are spelled otherwise', () => {
 
   it('one change that fails is that failure, whatever the re-read says', async () => {
     let reads = 0;
-    const { cli } = await against(({ method }) =>
+    const { cli } = await startProfileCli(({ method }) =>
       method !== 'GET'
         ? { status: 422, body: { error: { message: 'no such host' } } }
         : reads++ === 0
@@ -333,7 +333,7 @@ describe('embed domains that are spelled otherwise', () => {
 
   it('a re-read that fails hides nothing of what was done', async () => {
     let reads = 0;
-    const { cli } = await against(({ method }) => {
+    const { cli } = await startProfileCli(({ method }) => {
       if (method !== 'GET') return { status: 201, body: {} };
       return ++reads > 1 ? { status: 403, body: {} } : { body: { enabled: true, domains: [] } };
     });
@@ -342,7 +342,7 @@ describe('embed domains that are spelled otherwise', () => {
   });
 
   it('nothing is removed where something could not be added, and that is said', async () => {
-    const { cli, writes } = await against(({ method }) =>
+    const { cli, writes } = await startProfileCli(({ method }) =>
       method === 'GET' ? { body: { enabled: true, domains: ['old.example'] } } : { status: 500 },
     );
     const args = ['embed', 'domains', 'sync', '-f', '-', '--prune', '--yes', '--json'];

@@ -2,8 +2,14 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
-import { asset, folder, key, library, workspace } from '../support/library.ts';
-import { type Recorded, record } from '../support/recording-server.ts';
+import {
+  assetUid,
+  createLibrary,
+  folderUid,
+  testKey,
+  workspaceUid,
+} from '../support/fake-library.ts';
+import { type RecordedRequest, startRecordingServer } from '../support/recording-server.ts';
 
 /*
  * Each endpoint of §4 is reached by a command. Requests are compared with literals of the specification;
@@ -16,7 +22,7 @@ type Case = {
   args: string[];
   stdin?: string;
   /** An expected request: method, path below the API prefix, query and body. */
-  sends: Partial<Pick<Recorded, 'query' | 'body'>> & { method: string; path: string };
+  sends: Partial<Pick<RecordedRequest, 'query' | 'body'>> & { method: string; path: string };
 };
 
 const collections = ['assets', 'videos'].flatMap((noun): Case[] => [
@@ -45,23 +51,26 @@ const collections = ['assets', 'videos'].flatMap((noun): Case[] => [
       },
     },
   },
-  { args: [noun, 'get', asset], sends: { method: 'GET', path: `/${noun}/${asset}/`, query: {} } },
   {
-    args: [noun, 'update', asset, '--name', 'New', '--set-tags', 'a,b'],
+    args: [noun, 'get', assetUid],
+    sends: { method: 'GET', path: `/${noun}/${assetUid}/`, query: {} },
+  },
+  {
+    args: [noun, 'update', assetUid, '--name', 'New', '--set-tags', 'a,b'],
     sends: {
       method: 'PATCH',
-      path: `/${noun}/${asset}/`,
+      path: `/${noun}/${assetUid}/`,
       query: {},
       body: { name: 'New', tags: ['a', 'b'] },
     },
   },
   {
-    args: [noun, 'rm', asset, '--yes'],
-    sends: { method: 'DELETE', path: `/${noun}/${asset}/`, query: {}, body: null },
+    args: [noun, 'rm', assetUid, '--yes'],
+    sends: { method: 'DELETE', path: `/${noun}/${assetUid}/`, query: {}, body: null },
   },
   {
-    args: [noun, 'player', asset],
-    sends: { method: 'GET', path: `/${noun}/${asset}/player/`, query: {} },
+    args: [noun, 'player', assetUid],
+    sends: { method: 'GET', path: `/${noun}/${assetUid}/player/`, query: {} },
   },
 ]);
 
@@ -77,7 +86,11 @@ const cases: Case[] = [
   },
   {
     args: ['assets', 'ls', '--folder', '/Campaigns'],
-    sends: { method: 'GET', path: '/assets/', query: { parent: folder, limit: '20', offset: '0' } },
+    sends: {
+      method: 'GET',
+      path: '/assets/',
+      query: { parent: folderUid, limit: '20', offset: '0' },
+    },
   },
   {
     args: ['workspaces', 'ls'],
@@ -85,25 +98,25 @@ const cases: Case[] = [
   },
   {
     args: ['folders', 'tree'],
-    sends: { method: 'GET', path: `/workspaces/${workspace}/folders/`, query: {} },
+    sends: { method: 'GET', path: `/workspaces/${workspaceUid}/folders/`, query: {} },
   },
   {
     args: ['folders', 'create', '/New'],
-    sends: { method: 'POST', path: `/workspaces/${workspace}/folders/`, body: { name: 'New' } },
+    sends: { method: 'POST', path: `/workspaces/${workspaceUid}/folders/`, body: { name: 'New' } },
   },
   {
     args: ['folders', 'create', '/Campaigns/New'],
     sends: {
       method: 'POST',
-      path: `/workspaces/${workspace}/folders/`,
-      body: { name: 'New', parent_uid: folder },
+      path: `/workspaces/${workspaceUid}/folders/`,
+      body: { name: 'New', parent_uid: folderUid },
     },
   },
   {
     args: ['folders', 'rename', '/Campaigns', 'Films'],
     sends: {
       method: 'PATCH',
-      path: `/workspaces/${workspace}/folders/${folder}/`,
+      path: `/workspaces/${workspaceUid}/folders/${folderUid}/`,
       body: { name: 'Films' },
     },
   },
@@ -111,23 +124,27 @@ const cases: Case[] = [
     args: ['folders', 'mv', '/Campaigns', '/'],
     sends: {
       method: 'PATCH',
-      path: `/workspaces/${workspace}/folders/${folder}/`,
+      path: `/workspaces/${workspaceUid}/folders/${folderUid}/`,
       body: { parent_uid: null },
     },
   },
   {
     args: ['folders', 'rm', '/Campaigns', '-y'],
-    sends: { method: 'DELETE', path: `/workspaces/${workspace}/folders/${folder}/`, body: null },
+    sends: {
+      method: 'DELETE',
+      path: `/workspaces/${workspaceUid}/folders/${folderUid}/`,
+      body: null,
+    },
   },
   {
     args: ['embed', 'show'],
-    sends: { method: 'GET', path: `/workspaces/${workspace}/embed-settings/`, query: {} },
+    sends: { method: 'GET', path: `/workspaces/${workspaceUid}/embed-settings/`, query: {} },
   },
   {
     args: ['embed', 'enable'],
     sends: {
       method: 'PATCH',
-      path: `/workspaces/${workspace}/embed-settings/`,
+      path: `/workspaces/${workspaceUid}/embed-settings/`,
       body: { enabled: true },
     },
   },
@@ -135,7 +152,7 @@ const cases: Case[] = [
     args: ['embed', 'domains', 'add', 'News.Example'],
     sends: {
       method: 'POST',
-      path: `/workspaces/${workspace}/embed-domains/`,
+      path: `/workspaces/${workspaceUid}/embed-domains/`,
       body: { domain: 'news.example' },
     },
   },
@@ -143,29 +160,29 @@ const cases: Case[] = [
     args: ['embed', 'domains', 'rm', 'old.example'],
     sends: {
       method: 'DELETE',
-      path: `/workspaces/${workspace}/embed-domains/`,
+      path: `/workspaces/${workspaceUid}/embed-domains/`,
       body: { domain: 'old.example' },
     },
   },
   {
-    args: ['play', asset, '--url'],
+    args: ['play', assetUid, '--url'],
     sends: {
       method: 'POST',
       path: '/playback/info/',
       query: {},
-      body: { asset_id: asset, playback_token: 'token-of-this-test' },
+      body: { asset_id: assetUid, playback_token: 'token-of-this-test' },
     },
   },
 ];
 
 /** Runs a command against its own server. @returns all requests */
-async function sent(args: string[], { key: apiKey = key, stdin = '' } = {}) {
-  const { url, requests } = await record(library());
+async function sent(args: string[], { key: apiKey = testKey, stdin = '' } = {}) {
+  const { url, requests } = await startRecordingServer(createLibrary());
   const cli = new Cli({
     MEDIACTL_API_KEY: apiKey,
     MEDIACTL_BASE_URL: url,
     // `assets ls` sends no workspace; it rejects only the flag --workspace, not the variable
-    MEDIACTL_WORKSPACE: workspace,
+    MEDIACTL_WORKSPACE: workspaceUid,
   });
   const ran = await cli.run(args, { stdin });
   expect(ran).toMatchObject({ code: 0 });
@@ -186,54 +203,54 @@ it.each(cases)('$args', async ({ args, sends }) => {
 });
 
 it('§5.1: every request carries the bearer key, but POST /playback/info/', async () => {
-  const { requests } = await sent(['play', asset, '--url']);
+  const { requests } = await sent(['play', assetUid, '--url']);
   expect(requests.map(({ path, headers }) => [path, headers.authorization])).toEqual([
-    [`${v1}/assets/${asset}/player/`, `Bearer ${key}`],
+    [`${v1}/assets/${assetUid}/player/`, `Bearer ${testKey}`],
     [`${v1}/playback/info/`, undefined],
   ]);
 });
 
 it('POST /playback/info/ needs no key at all: --asset and --token-file', async () => {
-  const { url, requests } = await record(library());
+  const { url, requests } = await startRecordingServer(createLibrary());
   const cli = new Cli({ MEDIACTL_BASE_URL: url });
-  const args = ['play', '--asset', asset, '--token-file', '-', '--url'];
+  const args = ['play', '--asset', assetUid, '--token-file', '-', '--url'];
   const ran = await cli.run(args, { stdin: 'a.token\n' });
   expect(ran).toEqual({ code: 0, stdout: `${url}/media/a.pdf\n`, stderr: '' });
   expect(requests).toEqual([
     expect.objectContaining({
       method: 'POST',
       path: `${v1}/playback/info/`,
-      body: { asset_id: asset, playback_token: 'a.token' },
+      body: { asset_id: assetUid, playback_token: 'a.token' },
     }),
   ]);
   expect(requests[0]?.headers.authorization).toBeUndefined();
 });
 
 it('§4 Upload: POST with its headers, then PATCH {location} with offset and bytes', async () => {
-  const { url, requests } = await record(library());
+  const { url, requests } = await startRecordingServer(createLibrary());
   const cli = new Cli({
-    MEDIACTL_API_KEY: key,
+    MEDIACTL_API_KEY: testKey,
     MEDIACTL_BASE_URL: url,
-    MEDIACTL_WORKSPACE: workspace,
+    MEDIACTL_WORKSPACE: workspaceUid,
   });
   const path = join(cli.home, 'four.txt');
   writeFileSync(path, 'four');
-  const args = ['upload', path, '--folder', folder, '--name', 'Näme', '--description', 'words'];
+  const args = ['upload', path, '--folder', folderUid, '--name', 'Näme', '--description', 'words'];
   expect((await cli.run(args)).code).toBe(0);
   const base64 = (text: string) => Buffer.from(text).toString('base64');
   const [creation, transfer] = requests;
   expect(creation).toMatchObject({
     method: 'POST',
     path: `${v1}/upload/`,
-    headers: { 'tus-resumable': '1.0.0', 'upload-length': '4', authorization: `Bearer ${key}` },
+    headers: { 'tus-resumable': '1.0.0', 'upload-length': '4', authorization: `Bearer ${testKey}` },
   });
   expect(String(creation?.headers['upload-metadata']).split(',').sort()).toEqual(
     [
       `filename ${base64('four.txt')}`,
-      `workspace_uid ${base64(workspace)}`,
+      `workspace_uid ${base64(workspaceUid)}`,
       `asset_name ${base64('Näme')}`,
       `description ${base64('words')}`,
-      `parent_folder_uid ${base64(folder)}`,
+      `parent_folder_uid ${base64(folderUid)}`,
       `content_type ${base64('text/plain')}`,
     ].sort(),
   );
@@ -246,7 +263,7 @@ it('§4 Upload: POST with its headers, then PATCH {location} with offset and byt
       'upload-offset': '0',
       'content-type': 'application/offset+octet-stream',
       'content-length': '4',
-      authorization: `Bearer ${key}`,
+      authorization: `Bearer ${testKey}`,
     },
   });
 });

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Cli, type CliOptions } from '../support/cli.ts';
-import { answer, listen } from '../support/http-server.ts';
+import { respond, startServer } from '../support/http-server.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
 let sandbox: TestSandbox;
@@ -148,8 +148,8 @@ describe('bad input', () => {
     ]));
 
   it('no workspace, where the service calls none primary', async () => {
-    const service = await listen((_request, response) =>
-      answer(response, 200, { items: [{ uid: 'one' }, { uid: 'two' }] }),
+    const service = await startServer((_request, response) =>
+      respond(response, 200, { items: [{ uid: 'one' }, { uid: 'two' }] }),
     );
     await reads(
       ['upload', file('a.txt')],
@@ -245,7 +245,7 @@ describe('a service that cannot be talked to', () => {
 
   it('HTML from a proxy, as 502 and as 200', async () => {
     const page = `<!DOCTYPE html><html><head><title>Bad Gateway at Corp Proxy</title></head>${'x'.repeat(5000)}`;
-    const proxy = await listen((request, response) => {
+    const proxy = await startServer((request, response) => {
       response.writeHead(request.url?.includes('workspaces') ? 502 : 200, {
         'content-type': 'text/html',
       });
@@ -264,8 +264,8 @@ describe('a service that cannot be talked to', () => {
   });
 
   it.each([['an object without items', { results: [] }]])('200 with %s', async (_what, body) => {
-    const service = await listen((_request, response) =>
-      answer(response, 200, JSON.stringify(body)),
+    const service = await startServer((_request, response) =>
+      respond(response, 200, JSON.stringify(body)),
     );
     const { code, stderr } = await cli.run(['assets', 'ls'], at(service));
     expect([code, stderr.includes('it has no `items` array of records')]).toEqual([10, true]);
@@ -300,7 +300,7 @@ it('errors come in many forms, and are all read (A13)', async () => {
     [{ odd: { deep: 1 } }, '{"odd":{"deep":1}}'],
   ];
   for (const [body, cause] of bodies) {
-    const service = await listen((_request, response) => answer(response, 422, body));
+    const service = await startServer((_request, response) => respond(response, 422, body));
     const { code, stderr } = await cli.run(['assets', 'ls', '--json'], {
       environment: { MEDIACTL_BASE_URL: service },
     });
@@ -312,8 +312,8 @@ it('errors come in many forms, and are all read (A13)', async () => {
 describe('the key appears in no output', () => {
   it('of --debug=http, of errors that echo it, in any format', async () => {
     const key = 'a-very-secret-key-0123456789';
-    const echo = await listen((request, response) =>
-      answer(
+    const echo = await startServer((request, response) =>
+      respond(
         response,
         400,
         { error: { message: `bad key ${request.headers.authorization}`, details: { key } } },
@@ -345,8 +345,8 @@ describe('the key appears in no output', () => {
   });
 
   it('nor do playback tokens and signatures of URLs', async () => {
-    const { fixture } = await import('../support/sandbox.ts');
-    await cli.run(['upload', fixture('still.jpg'), '--wait']);
+    const { fixturePath } = await import('../support/sandbox.ts');
+    await cli.run(['upload', fixturePath('still.jpg'), '--wait']);
     const { stderr } = await cli.run(['play', '@last', '--check', '--debug=http']);
     expect(stderr).toContain('signature=***');
     expect(stderr).not.toMatch(/signature=[^*]/);

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { inherited } from '../support/environment.ts';
 import { Interposer } from '../support/interposer.ts';
-import { fixture, startSandbox, type TestSandbox, unshown } from '../support/sandbox.ts';
+import { fixturePath, startSandbox, type TestSandbox, unlessStrict } from '../support/sandbox.ts';
 
 let sandbox: TestSandbox;
 let cli: Cli;
@@ -50,7 +50,7 @@ describe('folders', () => {
   it('rm: the question counts everything below, and what is refused or deleted is what it named', async () => {
     await cli.json(['folders', 'create', '-p', '/count/a/b']);
     await cli.json(['folders', 'create', '/count/empty']);
-    const clip = fixture('still.jpg');
+    const clip = fixturePath('still.jpg');
     for (const [at, folder] of ['/count', '/count/a', '/count/a/b', '/count/a/b'].entries())
       await cli.json(['upload', clip, '--name', `${at}.jpg`, '--again', '--folder', folder]);
     const asked = async (folder: string, answer: string) => {
@@ -59,7 +59,7 @@ describe('folders', () => {
       });
       return [code, stderr.split('?')[0]];
     };
-    const counted = unshown('4 assets', 'an unknown number of assets');
+    const counted = unlessStrict('4 assets', 'an unknown number of assets');
     const uids = async () =>
       (await cli.json(['ls', '--folder', '/count', '-r', '--all'])).map(
         ({ uid }: { uid: string }) => uid,
@@ -79,10 +79,10 @@ describe('folders', () => {
   it('rm: of more than 50 folders the question says "at least"', async () => {
     await cli.json(['folders', 'create', '/wide']);
     for (let n = 0; n < 50; n++) await cli.json(['folders', 'create', `/wide/${n}`]);
-    const clip = fixture('still.jpg');
+    const clip = fixturePath('still.jpg');
     await cli.json(['upload', clip, '--again', '--folder', '/wide']);
     const { stderr } = await cli.run(['folders', 'rm', '/wide'], { tty: true, stdin: 'n\n' });
-    const counted = unshown('at least 1 asset', 'an unknown number of assets');
+    const counted = unlessStrict('at least 1 asset', 'an unknown number of assets');
     expect(stderr).toContain(`Delete /wide, which has ${counted} and 50 folders in it?`);
   });
 
@@ -140,7 +140,7 @@ describe('folders', () => {
 
   it('an upload goes into a folder by path, and is found there', async () => {
     await cli.json(['folders', 'create', '-p', '/inbox']);
-    await cli.json(['upload', fixture('still.jpg'), '--folder', '/inbox']);
+    await cli.json(['upload', fixturePath('still.jpg'), '--folder', '/inbox']);
     expect(await cli.json(['assets', 'ls', '--folder', '/inbox'])).toHaveLength(1);
   });
 });
@@ -179,10 +179,10 @@ describe('upload -r --create-folders', () => {
   it('reads the tree once, however many folders there are already', async () => {
     const args = ['upload', '-r', rushes(), '--folder', '/there', '--create-folders'];
     await cli.json(args);
-    const line = await Interposer.before(sandbox.url);
+    const line = await Interposer.start(sandbox.url);
     const environment = { MEDIACTL_BASE_URL: line.url };
     await cli.json([...args, '--no-resume'], { environment });
-    const reads = line.seen.filter(({ path }) => path.includes('/folders/'));
+    const reads = line.requests.filter(({ path }) => path.includes('/folders/'));
     expect(reads.map(({ method }) => method)).toEqual(['GET']);
   });
 
@@ -208,7 +208,7 @@ describe('upload -r --create-folders', () => {
     expect(only.map(({ path }: { path: string }) => path)).toEqual([
       ...[join(directory, 'day 1/cam a/one.txt'), join(directory, 'day 1/two.txt')],
     ]);
-    const stdin = `${join(directory, 'top.txt')}\r\n\n${fixture('still.jpg')}\n`;
+    const stdin = `${join(directory, 'top.txt')}\r\n\n${fixturePath('still.jpg')}\n`;
     expect(await cli.json([...args, '--from-list', '-'], { stdin })).toHaveLength(2);
     expect((await cli.run(['upload'])).code).toBe(2);
   });

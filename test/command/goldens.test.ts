@@ -5,8 +5,14 @@ import { buildCommandTree } from '../../src/cli/program.ts';
 import { leaves } from '../../src/cli/reference/command-node.ts';
 import { describeCommand as describeTree } from '../../src/cli/reference/command-tree.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
-import { asset, folder, key, library, workspace } from '../support/library.ts';
-import { record } from '../support/recording-server.ts';
+import {
+  assetUid,
+  createLibrary,
+  folderUid,
+  testKey,
+  workspaceUid,
+} from '../support/fake-library.ts';
+import { startRecordingServer } from '../support/recording-server.ts';
 
 /*
  * Golden files of every command's output on a terminal, through a pipe, with --json and in CI, in goldens/ for
@@ -25,21 +31,21 @@ const calls: Record<string, { args: string[]; options?: CliOptions }> = {
   },
   'auth token': { args: ['auth', 'token', '--reveal'] },
   'assets ls': { args: ['assets', 'ls'] },
-  'assets get': { args: ['assets', 'get', asset] },
-  'assets update': { args: ['assets', 'update', asset, '--name', 'New', '--add-tag', 'sea'] },
-  'assets rm': { args: ['assets', 'rm', asset, '--yes'] },
-  'assets player': { args: ['assets', 'player', asset] },
-  'assets thumb': { args: ['assets', 'thumb', asset, '-o', 'HOME/t.jpg', '--yes'] },
-  'assets download': { args: ['assets', 'download', asset, '-o', 'HOME/a.pdf', '--yes'] },
-  'assets wait': { args: ['assets', 'wait', asset] },
+  'assets get': { args: ['assets', 'get', assetUid] },
+  'assets update': { args: ['assets', 'update', assetUid, '--name', 'New', '--add-tag', 'sea'] },
+  'assets rm': { args: ['assets', 'rm', assetUid, '--yes'] },
+  'assets player': { args: ['assets', 'player', assetUid] },
+  'assets thumb': { args: ['assets', 'thumb', assetUid, '-o', 'HOME/t.jpg', '--yes'] },
+  'assets download': { args: ['assets', 'download', assetUid, '-o', 'HOME/a.pdf', '--yes'] },
+  'assets wait': { args: ['assets', 'wait', assetUid] },
   'videos ls': { args: ['videos', 'ls'] },
-  'videos get': { args: ['videos', 'get', asset] },
+  'videos get': { args: ['videos', 'get', assetUid] },
   'videos update': { args: ['videos', 'update', '--search', 'quay', '--name', 'New', '--yes'] },
   'videos rm': { args: ['videos', 'rm', '--search', 'quay', '--yes'] },
-  'videos player': { args: ['videos', 'player', asset] },
-  'videos thumb': { args: ['videos', 'thumb', asset, '-o', 'HOME/t.jpg', '--yes'] },
-  'videos download': { args: ['videos', 'download', asset, '-o', 'HOME/a.pdf', '--yes'] },
-  'videos wait': { args: ['videos', 'wait', asset] },
+  'videos player': { args: ['videos', 'player', assetUid] },
+  'videos thumb': { args: ['videos', 'thumb', assetUid, '-o', 'HOME/t.jpg', '--yes'] },
+  'videos download': { args: ['videos', 'download', assetUid, '-o', 'HOME/a.pdf', '--yes'] },
+  'videos wait': { args: ['videos', 'wait', assetUid] },
   upload: { args: ['upload', 'HOME/four.txt', '--progress', 'none'] },
   'uploads ls': { args: ['uploads', 'ls'] },
   'uploads resume': { args: ['uploads', 'resume', '--all'] },
@@ -50,9 +56,9 @@ const calls: Record<string, { args: string[]; options?: CliOptions }> = {
   'folders tree': { args: ['folders', 'tree'] },
   'folders ls': { args: ['folders', 'ls'] },
   'folders create': { args: ['folders', 'create', '-p', '/Campaigns/2026'] },
-  'folders rename': { args: ['folders', 'rename', folder, 'Films'] },
-  'folders mv': { args: ['folders', 'mv', folder, '/'] },
-  'folders rm': { args: ['folders', 'rm', folder, '--yes'] },
+  'folders rename': { args: ['folders', 'rename', folderUid, 'Films'] },
+  'folders mv': { args: ['folders', 'mv', folderUid, '/'] },
+  'folders rm': { args: ['folders', 'rm', folderUid, '--yes'] },
   'embed show': { args: ['embed', 'show'] },
   'embed enable': { args: ['embed', 'enable'] },
   'embed disable': { args: ['embed', 'disable'] },
@@ -63,7 +69,7 @@ const calls: Record<string, { args: string[]; options?: CliOptions }> = {
     args: ['embed', 'domains', 'sync', '-f', '-', '--prune', '--yes'],
     options: { stdin: 'new.example\n# ours\n' },
   },
-  play: { args: ['play', asset] },
+  play: { args: ['play', assetUid] },
   api: { args: ['api', '/workspaces/'] },
   'config ls': { args: ['config', 'ls', '--show-origin'] },
   'config get': { args: ['config', 'get', 'workspace'] },
@@ -127,14 +133,14 @@ it('every command is here, or in a test of its own', () => {
 it.each(Object.entries(calls))('%s', async (name, { args, options }) => {
   const seen: string[] = [];
   for (const [mode, { args: more, options: how }] of Object.entries(modes)) {
-    const answers = library();
-    const { url } = await record((request) => {
+    const answers = createLibrary();
+    const { url } = await startRecordingServer((request) => {
       const answered = answers(request);
       const date = 'Sun, 01 Mar 2026 12:00:00 GMT';
       return answered && { ...answered, headers: { ...answered.headers, date } };
     });
     const cli = new Cli({ NO_COLOR: '1' });
-    const profile = { baseUrl: url, key, keyStore: 'file', workspace };
+    const profile = { baseUrl: url, key: testKey, keyStore: 'file', workspace: workspaceUid };
     mkdirSync(join(cli.home, 'config'), { mode: 0o700 });
     writeFileSync(
       join(cli.home, 'config/config.json'),

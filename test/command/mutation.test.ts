@@ -2,11 +2,16 @@ import { expect, it } from 'vitest';
 import { exitCodes } from '../../src/client/errors.ts';
 import { Cli } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
-import { asset, folder, key, workspace } from '../support/library.ts';
+import { assetUid, folderUid, testKey, workspaceUid } from '../support/fake-library.ts';
+import { isNight } from '../support/nightly.ts';
 import { Random } from '../support/random.ts';
-import { commandOf, playables, playing, readers } from '../support/readers.ts';
-import { type Answers, record } from '../support/recording-server.ts';
-import { isNight } from '../support/soak.ts';
+import {
+  libraryWithPlayback,
+  playbackInfos,
+  prepareCommand,
+  readCommands,
+} from '../support/read-commands.ts';
+import { type Responder, startRecordingServer } from '../support/recording-server.ts';
 
 const deep = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 /** Replacement values; `RAW…` is inserted into the JSON without quotes. */
@@ -29,7 +34,15 @@ const odd: unknown[] = [
     { a: {} },
   ],
   ...['RAW1e999', 'RAW12345678901234567891', `RAW${deep(3000)}`, `RAW"${'x'.repeat(100_000)}"`],
-  ...['..', '../../admin', '-rf', '@last', 'javascript:alert(1)', asset.toUpperCase(), folder],
+  ...[
+    '..',
+    '../../admin',
+    '-rf',
+    '@last',
+    'javascript:alert(1)',
+    assetUid.toUpperCase(),
+    folderUid,
+  ],
 ];
 
 /** Replaces or removes one random value and passes a description to the callback. */
@@ -54,7 +67,7 @@ const rendered = (body: unknown) =>
   JSON.stringify(body).replace(/"RAW((?:[^"\\]|\\.)*)"/g, (_whole, raw) => JSON.parse(`"${raw}"`));
 
 const runsPerCommand = isNight ? 25 : 2;
-const table = readers.flatMap((args, command) =>
+const table = readCommands.flatMap((args, command) =>
   Array.from({ length: runsPerCommand }, (_, n) => [args.join(' '), command * 100 + n] as const),
 );
 
@@ -64,8 +77,8 @@ it.each(table)(
     const random = new Random(seed);
     const diary: string[] = [];
     let untilMutation = random.below(4);
-    const well = playing(random.pick(playables));
-    const answers: Answers = (request) => {
+    const well = libraryWithPlayback(random.pick(playbackInfos));
+    const answers: Responder = (request) => {
       const answer = well(request);
       if (!answer || typeof answer.body !== 'object') return answer;
       let body: unknown = answer.body;
@@ -80,12 +93,12 @@ it.each(table)(
         headers: { ...answer.headers, 'content-type': 'application/json' },
       };
     };
-    const { url: baseUrl } = await record(answers);
+    const { url: baseUrl } = await startRecordingServer(answers);
     const cli = new Cli({
-      ...{ MEDIACTL_API_KEY: key, MEDIACTL_BASE_URL: baseUrl, NO_COLOR: '1' },
-      MEDIACTL_WORKSPACE: workspace,
+      ...{ MEDIACTL_API_KEY: testKey, MEDIACTL_BASE_URL: baseUrl, NO_COLOR: '1' },
+      MEDIACTL_WORKSPACE: workspaceUid,
     });
-    const { code, stdout, stderr } = await cli.run(commandOf(line, cli.home), {
+    const { code, stdout, stderr } = await cli.run(prepareCommand(line, cli.home), {
       clock: fastClock(),
       stdin: '',
     });

@@ -9,10 +9,10 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
 import { inherited } from '../support/environment.ts';
-import { answer, listen } from '../support/http-server.ts';
-import { asset, key, library, workspace } from '../support/library.ts';
-import { record } from '../support/recording-server.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { assetUid, createLibrary, testKey, workspaceUid } from '../support/fake-library.ts';
+import { respond, startServer } from '../support/http-server.ts';
+import { startRecordingServer } from '../support/recording-server.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const empty = { items: [], count: 0 };
 
@@ -33,10 +33,10 @@ const errorIn = (stderr: string) => JSON.parse(stderr.trim().split('\n').at(-1) 
 describe('redirects', () => {
   it('of a read, within the origin, are followed with the key', async () => {
     const seen: (string | undefined)[] = [];
-    const service = await listen((request, response) => {
+    const service = await startServer((request, response) => {
       seen.push(request.headers.authorization);
-      if (request.url?.includes('moved')) return answer(response, 200, empty);
-      answer(response, 301, undefined, { location: '/moved/' });
+      if (request.url?.includes('moved')) return respond(response, 200, empty);
+      respond(response, 301, undefined, { location: '/moved/' });
     });
     expect((await list(service)).code).toBe(0);
     expect(seen).toEqual(['Bearer a-key-of-this-test', 'Bearer a-key-of-this-test']);
@@ -44,9 +44,9 @@ describe('redirects', () => {
 
   it('of a write are never followed', async () => {
     const seen: string[] = [];
-    const service = await listen((request, response) => {
+    const service = await startServer((request, response) => {
       seen.push(`${request.method} ${request.url}`);
-      answer(response, 307, undefined, { location: '/elsewhere/' });
+      respond(response, 307, undefined, { location: '/elsewhere/' });
     });
     const ran = await cli.run(['api', '/things/', '-f', 'a=b'], {
       environment: { MEDIACTL_BASE_URL: service },
@@ -58,9 +58,9 @@ describe('redirects', () => {
 
   it('in a circle end', async () => {
     let asked = 0;
-    const service = await listen((request, response) => {
+    const service = await startServer((request, response) => {
       asked++;
-      answer(response, 302, undefined, { location: request.url ?? '' });
+      respond(response, 302, undefined, { location: request.url ?? '' });
     });
     expect((await list(service)).code).toBe(10);
     expect(asked).toBe(4);
@@ -70,9 +70,9 @@ describe('redirects', () => {
 describe('failing reads', () => {
   it.each([500, 502, 503, 504])('%i is tried again, four times in all', async (status) => {
     let asked = 0;
-    const service = await listen((_request, response) => {
+    const service = await startServer((_request, response) => {
       asked++;
-      answer(response, asked < 4 ? status : 200, empty);
+      respond(response, asked < 4 ? status : 200, empty);
     });
     expect((await list(service)).code).toBe(0);
     expect(asked).toBe(4);
@@ -80,7 +80,7 @@ describe('failing reads', () => {
 
   it('a broken connection too; what goes on failing ends 10', async () => {
     let asked = 0;
-    const service = await listen((request) => {
+    const service = await startServer((request) => {
       asked++;
       request.socket.destroy();
     });
@@ -92,9 +92,9 @@ describe('failing reads', () => {
 
   it('a 4xx is not tried again', async () => {
     let asked = 0;
-    const service = await listen((_request, response) => {
+    const service = await startServer((_request, response) => {
       asked++;
-      answer(response, 422, { error: { message: 'no' } });
+      respond(response, 422, { error: { message: 'no' } });
     });
     expect((await list(service)).code).toBe(6);
     expect(asked).toBe(1);
@@ -102,10 +102,10 @@ describe('failing reads', () => {
 
   it('a 429 is waited out, and said; past --max-wait it ends 9', async () => {
     let asked = 0;
-    const service = await listen((_request, response) => {
+    const service = await startServer((_request, response) => {
       asked++;
-      if (asked % 2 === 1) return answer(response, 429, { error: {} }, { 'retry-after': '30' });
-      answer(response, 200, empty);
+      if (asked % 2 === 1) return respond(response, 429, { error: {} }, { 'retry-after': '30' });
+      respond(response, 200, empty);
     });
     const patient = await list(service);
     expect(patient.code).toBe(0);
@@ -118,14 +118,14 @@ describe('failing reads', () => {
 
 it('pages that wait at the same time spend --max-wait once', async () => {
   const waited = new Set<string>();
-  const service = await listen((request, response) => {
+  const service = await startServer((request, response) => {
     const offset = new URL(request.url ?? '', 'http://service').searchParams.get('offset') ?? '0';
     if (offset !== '0' && !waited.has(offset)) {
       waited.add(offset);
-      return answer(response, 429, { error: {} }, { 'retry-after': '30' });
+      return respond(response, 429, { error: {} }, { 'retry-after': '30' });
     }
     const items = Array.from({ length: 100 }, (_, at) => ({ uid: `asset-${offset}-${at}` }));
-    answer(response, 200, { items, count: 900 });
+    respond(response, 200, { items, count: 900 });
   });
   const environment = { MEDIACTL_BASE_URL: service };
   const ran = await cli.run(['assets', 'ls', '--limit', '900', '--quiet', '--max-wait', '2m'], {
@@ -140,10 +140,10 @@ it('pages that wait at the same time spend --max-wait once', async () => {
 it('a 429 that asks for no wait is not asked again in a hot loop', async () => {
   const clock = fastClock();
   let asked = 0;
-  const service = await listen((_request, response) => {
+  const service = await startServer((_request, response) => {
     asked++;
-    if (asked > 3) return answer(response, 200, empty);
-    answer(response, 429, { error: {} }, { 'retry-after': '0' });
+    if (asked > 3) return respond(response, 200, empty);
+    respond(response, 429, { error: {} }, { 'retry-after': '0' });
   });
   const environment = { MEDIACTL_BASE_URL: service };
   expect((await cli.run(['assets', 'ls'], { clock, environment })).code).toBe(0);
@@ -152,9 +152,9 @@ it('a 429 that asks for no wait is not asked again in a hot loop', async () => {
 
 it('"POST /playback/info/ — no API key": not even by `api`', async () => {
   const seen: (string | undefined)[] = [];
-  const service = await listen((request, response) => {
+  const service = await startServer((request, response) => {
     seen.push(request.headers.authorization);
-    answer(response, 200, {});
+    respond(response, 200, {});
   });
   const args = ['api', '/playback/info/', '-f', 'asset_id=x', '-f', 'playback_token=y'];
   await cli.run(args, { environment: { MEDIACTL_BASE_URL: service } });
@@ -164,31 +164,36 @@ it('"POST /playback/info/ — no API key": not even by `api`', async () => {
 describe('a repository’s .mediactl.json', () => {
   it('that chooses the profile, workspace or folder is named once by a command that writes', async () => {
     const elsewhere = new Cli();
-    const service = await record(library());
-    const environment = { MEDIACTL_API_KEY: key };
+    const service = await startRecordingServer(createLibrary());
+    const environment = { MEDIACTL_API_KEY: testKey };
     const login = ['auth', 'login', '--base-url', service.url, '--with-key', '--no-check'];
     for (const name of ['other', 'mine'])
-      await elsewhere.run([...login, '--profile', name], { stdin: key });
+      await elsewhere.run([...login, '--profile', name], { stdin: testKey });
     const path = join(elsewhere.home, '.mediactl.json');
-    writeFileSync(path, JSON.stringify({ profile: 'other', workspace, folder: '/X' }));
-    const said = `warning: ${path} sets profile other, workspace ${workspace}, folder /X\n`;
+    writeFileSync(
+      path,
+      JSON.stringify({ profile: 'other', workspace: workspaceUid, folder: '/X' }),
+    );
+    const said = `warning: ${path} sets profile other, workspace ${workspaceUid}, folder /X\n`;
     const ran = (...args: string[]) => elsewhere.run(args, { environment });
     expect((await ran('ls')).stderr).not.toContain(path);
-    expect((await ran('rm', asset, '-y', '-q')).stderr).not.toContain(path);
-    expect((await ran('rm', asset, '-y')).stderr.split(said)).toHaveLength(2);
-    expect((await ran('rm', asset, '-y', '--profile', 'mine')).stderr).toContain(
-      `warning: ${path} sets workspace ${workspace}, folder /X\n`,
+    expect((await ran('rm', assetUid, '-y', '-q')).stderr).not.toContain(path);
+    expect((await ran('rm', assetUid, '-y')).stderr.split(said)).toHaveLength(2);
+    expect((await ran('rm', assetUid, '-y', '--profile', 'mine')).stderr).toContain(
+      `warning: ${path} sets workspace ${workspaceUid}, folder /X\n`,
     );
   });
 
   it('need not name a profile of this machine where key and base URL are given', async () => {
-    const service = await listen((_request, response) => answer(response, 200, empty));
+    const service = await startServer((_request, response) => respond(response, 200, empty));
     writeFileSync(join(cli.home, '.mediactl.json'), '{"profile": "production"}');
     expect((await list(service)).code).toBe(0);
   });
 
   it('may set the form of output, of errors too', async () => {
-    const service = await listen((_request, response) => answer(response, 404, { error: {} }));
+    const service = await startServer((_request, response) =>
+      respond(response, 404, { error: {} }),
+    );
     writeFileSync(join(cli.home, '.mediactl.json'), '{"output": "json"}');
     const { stderr } = await cli.run(['assets', 'ls'], {
       environment: { MEDIACTL_BASE_URL: service },
@@ -199,7 +204,9 @@ describe('a repository’s .mediactl.json', () => {
 
 it('auth status tells a key that is refused from a service that does not answer', async () => {
   const status = async (code: number) => {
-    const service = await listen((_request, response) => answer(response, code, { error: {} }));
+    const service = await startServer((_request, response) =>
+      respond(response, code, { error: {} }),
+    );
     const ran = await cli.run(['auth', 'status', '--json'], {
       clock: fastClock(),
       environment: { MEDIACTL_BASE_URL: service },
@@ -250,7 +257,7 @@ describe('proxies', () => {
   }
 
   it.each(['HTTP_PROXY', 'http_proxy'])('%s is honoured, NO_PROXY as well', async (variable) => {
-    const service = await listen((_request, response) => answer(response, 200, empty));
+    const service = await startServer((_request, response) => respond(response, 200, empty));
     const { url, asked } = await proxyTo(service);
     const media = 'http://media.example.test';
     expect((await list(media, { [variable]: url })).code).toBe(0);
@@ -261,7 +268,7 @@ describe('proxies', () => {
   });
 
   it('one without a scheme speaks http, as curl has it', async () => {
-    const service = await listen((_request, response) => answer(response, 200, empty));
+    const service = await startServer((_request, response) => respond(response, 200, empty));
     const { url, asked } = await proxyTo(service);
     const bare = url.replace('http://', '');
     expect((await list('http://media.example.test', { HTTP_PROXY: bare })).code).toBe(0);
@@ -304,7 +311,7 @@ describe('proxies', () => {
   });
 
   it('this machine’s own loopback is never asked of a proxy', async () => {
-    const service = await listen((_request, response) => answer(response, 200, empty));
+    const service = await startServer((_request, response) => respond(response, 200, empty));
     expect((await list(service, { HTTP_PROXY: 'http://127.0.0.1:9' })).code).toBe(0);
   });
 });
@@ -316,12 +323,12 @@ it('a key over plain http to another machine is warned about', async () => {
 
 it('what is on its way when the work is done is not tried again', async () => {
   let asked = 0;
-  const service = await listen(async ({ url = '' }, response) => {
+  const service = await startServer(async ({ url = '' }, response) => {
     asked++;
     const offset = Number(new URL(url, 'http://localhost').searchParams.get('offset'));
     await new Promise((resolve) => setTimeout(resolve, offset === 0 ? 0 : 300));
     const items = Array.from({ length: 100 }, (_, n) => ({ uid: String(offset + n) }));
-    answer(response, 200, { items, count: 5_000 });
+    respond(response, 200, { items, count: 5_000 });
   });
   const program = fileURLToPath(new URL('../../bin/mediactl.js', import.meta.url));
   const list = `node '${program}' assets ls --all --jsonl | head -1`;

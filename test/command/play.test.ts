@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { inherited } from '../support/environment.ts';
-import { type Answer, record } from '../support/recording-server.ts';
+import { type StubResponse, startRecordingServer } from '../support/recording-server.ts';
 
 const uid = '00000000-0000-4000-8000-000000000001';
 const key = 'a-key-of-this-test';
@@ -18,8 +18,11 @@ beforeEach(() => {
 });
 
 /** Starts a service whose asset has the playback info `info`; `media` responds to the URLs below /media/. */
-async function playing(info: object, media: (path: string) => Answer = () => ({ body: 'bytes' })) {
-  const { url, requests } = await record(({ path, headers }) => {
+async function playing(
+  info: object,
+  media: (path: string) => StubResponse = () => ({ body: 'bytes' }),
+) {
+  const { url, requests } = await startRecordingServer(({ path, headers }) => {
     const here = `http://${headers.host}`;
     const said = (value: object) => JSON.parse(JSON.stringify(value).replaceAll('HERE', here));
     if (path.endsWith('/player/'))
@@ -315,7 +318,10 @@ it('one URL that is none, and relative ones, leave the others', async () => {
 });
 
 it('a playback token that the service does not accept is no matter of the key', async () => {
-  const { url } = await record(() => ({ status: 401, body: { error: { message: 'expired' } } }));
+  const { url } = await startRecordingServer(() => ({
+    status: 401,
+    body: { error: { message: 'expired' } },
+  }));
   const environment = { MEDIACTL_API_KEY: key, MEDIACTL_BASE_URL: url };
   const args = ['play', '--asset', uid, '--token-file', '-', '--url', '--json'];
   const { code, stderr } = await cli.run(args, { environment, stdin: token });

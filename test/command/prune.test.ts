@@ -11,8 +11,8 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BusyService } from '../support/busy-service.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
-import { gate } from '../support/gate.ts';
 import { Interposer } from '../support/interposer.ts';
+import { createLatch } from '../support/latch.ts';
 
 /* Assets that `--sync --prune` moves to the trash, and the limits of --yes. */
 
@@ -20,7 +20,7 @@ let service: BusyService;
 let cli: Cli;
 let directory: string;
 beforeEach(async () => {
-  service = await BusyService.start({ showsParent: true });
+  service = await BusyService.start({ returnsParent: true });
   cli = new Cli(service.environment);
   directory = join(cli.home, 'rushes');
 });
@@ -38,7 +38,7 @@ const writeAll = (folder: string, count: number) => {
 const prune = (args: readonly string[] = ['--yes'], options: CliOptions = {}) =>
   cli.run(['upload', '--sync', directory, '--folder', '/F', '--prune', ...args], options);
 
-const names = () => service.whole.map(({ name }) => name).sort();
+const names = () => service.completeAssets.map(({ name }) => name).sort();
 
 describe('an asset that was moved on the service', () => {
   let keep: { uid: string; name: string; parent: string | undefined };
@@ -106,9 +106,9 @@ describe('a disk that is not mounted', () => {
     expect([json.code, Array.isArray(JSON.parse(json.stdout))]).toEqual([2, true]);
     const dry = await prune(['-n']);
     expect([dry.code, dry.stderr]).toEqual([0, expect.stringContaining(words)]);
-    const all = service.whole.length;
+    const all = service.completeAssets.length;
     expect((await prune(['--yes', '--max-delete', String(count)])).code).toBe(0);
-    expect(service.whole).toHaveLength(all - count);
+    expect(service.completeAssets).toHaveLength(all - count);
   }
 
   it('below which there is a file that says so: that is uploaded, and nothing trashed', async () => {
@@ -165,9 +165,9 @@ describe('a disk that is not mounted', () => {
     await prune();
     for (let n = 0; n < 3; n++) unlinkSync(join(directory, `day1/${n}.bin`));
     const yes = await prune([], { tty: true, stdin: 'y\n' });
-    expect([yes.code, service.whole.length]).toEqual([2, 6]);
+    expect([yes.code, service.completeAssets.length]).toEqual([2, 6]);
     const { code, stderr } = await prune([], { tty: true, stdin: '3\n' });
-    expect([code, service.whole.length]).toEqual([0, 3]);
+    expect([code, service.completeAssets.length]).toEqual([0, 3]);
     expect(stderr).toContain('Type 3 to continue');
     expect(stderr).toContain('are gone: is a disk not mounted?');
   });
@@ -180,7 +180,7 @@ it('--yes is enough for a few files, and for a directory of a few files that was
   for (let n = 0; n < 10; n++) unlinkSync(join(directory, `day1/${n}.bin`));
   rmSync(join(directory, 'day2'), { recursive: true });
   expect((await prune()).code).toBe(0);
-  expect(service.whole).toHaveLength(20);
+  expect(service.completeAssets).toHaveLength(20);
 });
 
 it('what the run would refuse, -n and --plan do not announce', async () => {
@@ -196,10 +196,10 @@ it('what the run would refuse, -n and --plan do not announce', async () => {
 });
 
 it('while another run still sends one of the files, nothing is trashed', async () => {
-  const { passed, open } = gate();
+  const { opened, open } = createLatch();
   let isHeld = false;
-  const line = await Interposer.before(service.url, ({ method }) =>
-    isHeld && method === 'PATCH' ? { beforeAnswer: () => passed } : undefined,
+  const line = await Interposer.start(service.url, ({ method }) =>
+    isHeld && method === 'PATCH' ? { beforeResponse: () => opened } : undefined,
   );
   cli = new Cli({ ...service.environment, MEDIACTL_BASE_URL: line.url });
   directory = join(cli.home, 'rushes');
@@ -228,8 +228,8 @@ it('the old assets of a renamed directory go once the new ones are ready', async
   options.readyAfterMs = 3_600_000;
   renameSync(join(directory, 'day1'), join(directory, 'day2'));
   expect((await prune()).stderr).not.toContain('moved');
-  expect(service.whole).toHaveLength(5);
+  expect(service.completeAssets).toHaveLength(5);
   options.readyAfterMs = 0;
   expect((await prune()).stderr).toContain('moved 2 assets to the trash');
-  expect(service.whole).toHaveLength(3);
+  expect(service.completeAssets).toHaveLength(3);
 });

@@ -3,23 +3,23 @@ import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { exitCodes, MediactlError } from '../../src/client/errors.ts';
-import { Cli, type CliOptions, type Ran } from '../support/cli.ts';
-import { cliWorld } from '../support/cli-world.ts';
+import { Cli, type CliOptions, type CliResult } from '../support/cli.ts';
+import { setUpCli } from '../support/cli-setup.ts';
 import { FileServer } from '../support/file-server.ts';
 import { someBytes } from '../support/files.ts';
-import { pause, until } from '../support/fleet.ts';
-import { answering, Interposer } from '../support/interposer.ts';
+import { Interposer, respondWith } from '../support/interposer.ts';
+import { pause, waitUntil } from '../support/machines.ts';
 import { redis, type StoreServer, startRedis } from '../support/stores.ts';
 
 /* Queued uploads as users see them: commands, output, and data in the store. */
 
-const { world, account } = cliWorld();
+const { world, account } = setUpCli();
 
-describe.skipIf(!redis.isHere)('a queue', () => {
+describe.skipIf(!redis.isInstalled)('a queue', () => {
   let store: StoreServer;
   let media: string;
   let queue: string;
-  const working: { stop: AbortController; ended: Promise<Ran> }[] = [];
+  const working: { stop: AbortController; ended: Promise<CliResult> }[] = [];
   beforeAll(async () => {
     store = await redis.start();
   });
@@ -151,9 +151,9 @@ describe.skipIf(!redis.isHere)('a queue', () => {
     writeFileSync(written, 'fore');
     utimesSync(written, new Date(), new Date(Date.now() + 5_000));
     work();
-    await until(async () => (await listed('--done')).length === 1);
-    await until(async () => (await listed()).length === 2);
-    await until(async () =>
+    await waitUntil(async () => (await listed('--done')).length === 1);
+    await waitUntil(async () => (await listed()).length === 2);
+    await waitUntil(async () =>
       (await listed()).every(({ state }: { state: string }) => state === 'failed'),
     );
     const failed = await listed();
@@ -175,7 +175,7 @@ describe.skipIf(!redis.isHere)('a queue', () => {
     };
     setTimes(0.7654321);
     const waiting = run(['upload', ...files, '--queue', '--wait', '--jsonl']);
-    await until(async () => (await listed()).length === 3);
+    await waitUntil(async () => (await listed()).length === 3);
     setTimes(0);
     work();
     expect((await waiting).code).toBe(0);
@@ -183,7 +183,7 @@ describe.skipIf(!redis.isHere)('a queue', () => {
     const [first, second] = files as [string, string];
     const again = run(['upload', first, second, '--queue', '--wait', '--again', '--json']);
     for (const { stop } of working) stop.abort();
-    await until(async () => (await listed()).length === 2);
+    await waitUntil(async () => (await listed()).length === 2);
     utimesSync(first, 0, 1_700_000_000.9);
     utimesSync(second, 0, 1_700_000_001.1);
     work();
@@ -200,7 +200,7 @@ describe.skipIf(!redis.isHere)('a queue', () => {
     mkdirSync(elsewhere);
     await json(['upload', ...paths, '--queue']);
     const { stop, ended } = work(['--lease', '1s'], {}, elsewhere);
-    await until(async () =>
+    await waitUntil(async () =>
       (await listed()).every(({ attempts }: { attempts: number }) => attempts > 0),
     );
     stop.abort();
@@ -218,7 +218,7 @@ describe.skipIf(!redis.isHere)('a queue', () => {
     mkdirSync(elsewhere);
     const waiting = run(['upload', path, '--queue', '--wait', '--json']);
     work(['--name', 'station-9'], {}, elsewhere);
-    await until(async () => (await listed())[0]?.state === 'retrying');
+    await waitUntil(async () => (await listed())[0]?.state === 'retrying');
     const [row] = await listed();
     expect(row).toMatchObject({
       ...{ worker: 'station-9', error: { code: 'outside_roots', retryable: true } },
@@ -233,7 +233,7 @@ describe.skipIf(!redis.isHere)('a queue', () => {
     const path = file('vanished.md');
     file('stays.md'); // an empty root counts as a disk that is not mounted
     const waiting = run(['upload', path, '--queue', '--wait', '--json']);
-    await until(async () => (await listed()).length === 1);
+    await waitUntil(async () => (await listed()).length === 1);
     rmSync(path);
     for (const name of ['one', 'other']) work(['--name', name]);
     const { code, stderr } = await waiting;
@@ -254,8 +254,8 @@ describe.skipIf(!redis.isHere)('a queue', () => {
     const path = file('large.bin', someBytes(3_000_000, 'large'));
     const held = work(['--limit-rate', '200KB']);
     const [{ queue_id: id }] = await json(['upload', path, '--queue']);
-    await until(async () => (await listed())[0]?.state === 'uploading');
-    await until(async () => (await listed())[0]?.offset_bytes > 0);
+    await waitUntil(async () => (await listed())[0]?.state === 'uploading');
+    await waitUntil(async () => (await listed())[0]?.offset_bytes > 0);
     const { code, stderr } = await run(['uploads', 'forget', id, '--queue', '--yes']);
     expect([code, stderr]).toEqual([6, expect.stringContaining('a worker has it in hand')]);
     held.stop.abort(Object.assign(new Error('interrupted')));
@@ -266,7 +266,7 @@ describe.skipIf(!redis.isHere)('a queue', () => {
     const { code, stderr } = await run(['upload', path, '--queue', '--wait', '--until', '5s']);
     expect([code, stderr]).toEqual([9, expect.stringContaining('1 not finished')]);
     work();
-    await until(async () => (await listed('--done')).length === 1);
+    await waitUntil(async () => (await listed('--done')).length === 1);
   });
 
   it('a key that is not accepted is told when the worker starts, exit 4', async () => {
@@ -281,12 +281,12 @@ describe.skipIf(!redis.isHere)('a queue', () => {
       ...{ code: 'interrupted', exitCode: exitCodes.interrupted },
     });
     const waiting = run(['upload', path, '--queue', '--wait'], { signal: stop.signal });
-    await until(async () => (await listed()).length === 1);
+    await waitUntil(async () => (await listed()).length === 1);
     stop.abort(interrupted);
     const { code, stderr } = await waiting;
     expect([code, stderr]).toEqual([130, expect.stringContaining('1 not finished')]);
     work();
-    await until(async () => (await listed('--done')).length === 1);
+    await waitUntil(async () => (await listed('--done')).length === 1);
   });
 
   it('uploads watch shows what is under way, and ends when nothing is left', async () => {
@@ -319,7 +319,7 @@ describe.skipIf(!redis.isHere)('a queue', () => {
     );
     work(['--limit-rate', '200KB']);
     await json(['upload', first as string, '--queue']);
-    await until(async () => (await listed())[0]?.state === 'uploading');
+    await waitUntil(async () => (await listed())[0]?.state === 'uploading');
     const watching = run(['uploads', 'watch', '--queue', '--progress', 'json']);
     await pause(300);
     await json(['upload', second as string, '--queue']);
@@ -332,7 +332,7 @@ describe.skipIf(!redis.isHere)('a queue', () => {
   });
 
   it('an address is uploaded by a worker that may ask for it; what lets in is a secret', async () => {
-    const server = await FileServer.of(someBytes(100_000, 'far'));
+    const server = await FileServer.start(someBytes(100_000, 'far'));
     const secret = `${server.url}?X-Amz-Signature=5ecre7`;
     const refused = await run(['upload', secret, '--queue']);
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('--yes')]);
@@ -340,7 +340,7 @@ describe.skipIf(!redis.isHere)('a queue', () => {
     await json(['upload', secret, '--queue', '--yes']);
     expect(store.dump()).toContain('5ecre7');
     const worker = work(['--root', new URL(server.url).origin]);
-    await until(async () => (await listed('--done')).length === 1);
+    await waitUntil(async () => (await listed('--done')).length === 1);
     const shown = await run(['uploads', 'ls', '--queue', '--done', '--json']);
     expect(shown.stdout + shown.stderr).not.toContain('5ecre7');
     worker.stop.abort();
@@ -350,26 +350,26 @@ describe.skipIf(!redis.isHere)('a queue', () => {
   });
 
   it('an address is not followed out of its root, whoever leads there', async () => {
-    const internal = await FileServer.of(someBytes(1_000, 'internal'));
-    const server = await FileServer.of(someBytes(1_000, 'public'));
-    server.misdeed = () => ({
+    const internal = await FileServer.start(someBytes(1_000, 'internal'));
+    const server = await FileServer.start(someBytes(1_000, 'public'));
+    server.fault = () => ({
       respond: (response) => response.writeHead(302, { location: internal.url }).end(),
     });
     // The machine that queues the URL may follow the redirect.
     await json(['upload', server.url, '--queue']);
-    const asked = internal.asked.length;
+    const asked = internal.requests.length;
     work(['--root', new URL(server.url).origin]);
-    await until(async () => (await listed())[0]?.state === 'retrying');
-    expect([(await listed())[0].error.code, internal.asked.length]).toEqual([
+    await waitUntil(async () => (await listed())[0]?.state === 'retrying');
+    expect([(await listed())[0].error.code, internal.requests.length]).toEqual([
       'source_failed',
       asked,
     ]);
   });
 
   it('an address that is signed anew takes the place of the old one', async () => {
-    const server = await FileServer.of(someBytes(10_000, 'signed'));
+    const server = await FileServer.start(someBytes(10_000, 'signed'));
     let valid = 'one';
-    server.misdeed = ({ path }) =>
+    server.fault = ({ path }) =>
       path.includes(`X-Amz-Signature=${valid}`)
         ? undefined
         : { respond: (response) => response.writeHead(403).end() };
@@ -377,9 +377,9 @@ describe.skipIf(!redis.isHere)('a queue', () => {
     await json(['upload', signed('one'), '--queue', '--yes']);
     valid = 'two';
     work(['--root', new URL(server.url).origin]);
-    await until(async () => (await listed())[0]?.state === 'failed');
+    await waitUntil(async () => (await listed())[0]?.state === 'failed');
     await json(['upload', signed('two'), '--queue', '--yes']);
-    await until(async () => (await listed('--done')).length === 1);
+    await waitUntil(async () => (await listed('--done')).length === 1);
   });
 
   it('what is queued again before it is begun is as it was said last', async () => {
@@ -401,13 +401,13 @@ describe.skipIf(!redis.isHere)('a queue', () => {
   it('two that queue the same failed files at once both succeed', async () => {
     const names = Array.from({ length: 40 }, (_, n) => file(`twice-${n}.md`));
     const refusal = { error: { code: 'invalid', message: 'refused' } };
-    const line = await Interposer.before(account().MEDIACTL_BASE_URL as string, ({ method }) =>
-      method === 'POST' ? answering(422, refusal) : undefined,
+    const line = await Interposer.start(account().MEDIACTL_BASE_URL as string, ({ method }) =>
+      method === 'POST' ? respondWith(422, refusal) : undefined,
     );
     const environment = { MEDIACTL_BASE_URL: line.url };
     await run(['upload', ...names, '--queue'], { environment });
     const { stop, ended } = work(['--concurrency', '10'], { environment });
-    await until(async () =>
+    await waitUntil(async () =>
       (await listed()).every(({ state }: { state: string }) => state === 'failed'),
     );
     stop.abort();
@@ -500,7 +500,7 @@ describe.skipIf(!redis.isHere)('a queue', () => {
     const [ours, other] = [await create(`mine ${mark}`), await create(`[mediactl ${id}-1]`)];
     await intendedBefore(queue, id, path);
     work(['--mark']);
-    await until(async () => (await listed('--done')).length === 1);
+    await waitUntil(async () => (await listed('--done')).length === 1);
     const [done] = await listed('--done');
     expect(done.removed).toEqual([ours]);
     expect((await run(['assets', 'get', ours])).code).toBe(3);
@@ -514,7 +514,7 @@ describe.skipIf(!redis.isHere)('a queue', () => {
     work([], {
       environment: { MEDIACTL_BASE_URL: world.sandbox.url.replace('127.0.0.1', 'localhost') },
     });
-    await until(async () => (await listed())[0]?.state === 'failed');
+    await waitUntil(async () => (await listed())[0]?.state === 'failed');
     const [{ error }] = await listed();
     expect(error).toMatchObject({
       code: 'foreign_service',
@@ -530,7 +530,7 @@ describe.skipIf(!redis.isHere)('a queue', () => {
     await raw.add('x', { path: '\u001b[31mred', source: 7 }, { jobId: 'strange' });
     await raw.close();
     work();
-    await until(async () => (await listed())[0]?.state === 'failed');
+    await waitUntil(async () => (await listed())[0]?.state === 'failed');
     const { stdout } = await run(['uploads', 'ls', '--queue'], { tty: true, columns: 200 });
     expect(stdout).not.toContain('\u001b[31mred');
     expect(stdout).toContain('something else than an upload');
@@ -618,7 +618,7 @@ describe.skipIf(!redis.isHere)('a queue', () => {
         said = text;
       },
     });
-    await until(async () => said.includes('append-only'));
+    await waitUntil(async () => said.includes('append-only'));
     stop.abort();
     await ended;
     await forgetful.end();

@@ -11,7 +11,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { BusyService } from '../support/busy-service.ts';
 import { Cli } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
-import { writeMany } from '../support/many-files.ts';
+import { writeManyFiles } from '../support/many-files.ts';
 
 /* Files with a receipt on this machine are neither sent nor looked up again. */
 
@@ -23,7 +23,7 @@ beforeEach(async () => {
   service = await BusyService.start();
   cli = new Cli(service.environment);
   folder = join(cli.home, 'shots');
-  writeMany(folder, count);
+  writeManyFiles(folder, count);
 });
 
 type Item = { path: string; outcome: string; asset_uid: string; status: string | null };
@@ -79,11 +79,11 @@ describe('the same files again', () => {
   it('of one content, named together, are all wanted: at once, and after a kill', async () => {
     for (let n = 0; n < 3; n++) writeFileSync(join(folder, `same ${n}.bin`), 'one content');
     service.fault = ({ method, path }) =>
-      method === 'POST' && path === '/upload/' && service.whole.length === count + 1
+      method === 'POST' && path === '/upload/' && service.completeAssets.length === count + 1
         ? { status: 401 }
         : undefined;
     const { code } = await cli.run(['upload', '-r', folder, '--parallel', '1']);
-    expect([code, service.whole.length]).toEqual([4, count + 1]);
+    expect([code, service.completeAssets.length]).toEqual([4, count + 1]);
     service.fault = () => undefined;
     expect(outcomes(await upload('--parallel', '1'))).toEqual([
       ...Array(count + 1).fill('there'),
@@ -198,8 +198,10 @@ describe('what lost answers leave', () => {
   it('is looked up in one look at the end: each file is there once, the rest is named', async () => {
     lose();
     const { code, stderr } = await cli.run(['upload', '-r', folder], { clock: fastClock(20) });
-    expect([code, service.whole.length]).toEqual([0, count]);
-    const [left] = [...service.assets.values()].filter(({ wholeAt }) => wholeAt === undefined);
+    expect([code, service.completeAssets.length]).toEqual([0, count]);
+    const [left] = [...service.assets.values()].filter(
+      ({ completedAt }) => completedAt === undefined,
+    );
     expect(stderr).toContain(`left alone: ${left?.uid}`);
     expect(service.counts['GET /assets/']).toBe(1);
   });
@@ -207,7 +209,9 @@ describe('what lost answers leave', () => {
   it('is listed by uploads gc, and trashed when told', async () => {
     lose();
     await cli.run(['upload', '-r', folder], { clock: fastClock(20) });
-    const [left] = [...service.assets.values()].filter(({ wholeAt }) => wholeAt === undefined);
+    const [left] = [...service.assets.values()].filter(
+      ({ completedAt }) => completedAt === undefined,
+    );
     const listed = await cli.json(['uploads', 'gc', '--trash', '--yes']);
     // The orphan was found by name only: until upload sessions expire, another uploader may be using it.
     expect(listed).toMatchObject([
@@ -226,26 +230,26 @@ describe('what lost answers leave', () => {
   it('that holds its file by now is none', async () => {
     lose();
     await cli.run(['upload', '-r', folder], { clock: fastClock(20) });
-    for (const asset of service.assets.values()) asset.wholeAt ??= Date.now();
+    for (const asset of service.assets.values()) asset.completedAt ??= Date.now();
     expect(await cli.json(['uploads', 'gc', '--trash', '--yes'])).toEqual([]);
     expect([...service.assets.values()].filter(({ isTrashed }) => isTrashed)).toEqual([]);
   });
 });
 
 it('--until stops at its time, exit 9, and the same command continues', async () => {
-  writeMany(folder, 40);
+  writeManyFiles(folder, 40);
   const args = ['upload', '-r', folder, '--limit-rate', '1k', '--json'];
   const { code, stderr } = await cli.run([...args, '--until', '20s'], { clock: fastClock(20) });
   expect(code).toBe(9);
   const { error } = JSON.parse(stderr.trimEnd().split('\n').at(-1) as string);
   expect(error).toMatchObject({ code: 'until', details: { failures: [] } });
   // Files in flight may be complete on the service although the response was lost.
-  const notWhole = 40 - service.whole.length;
+  const notWhole = 40 - service.completeAssets.length;
   expect(error.details.files_left).toBeGreaterThanOrEqual(notWhole);
   expect(error.details.files_left).toBeLessThanOrEqual(notWhole + 8);
   expect(error.hint).toContain('the same command continues');
   await upload();
-  expect(service.whole).toHaveLength(40);
+  expect(service.completeAssets).toHaveLength(40);
 });
 
 it('--manifest-out gets every record, those that were there too', async () => {

@@ -29,7 +29,8 @@ function pathOf(uid: string | undefined): string {
   return found ? `${pathOf(found.parent)}/${found.name}` : '';
 }
 
-const library = () => service.whole.map(({ name, folder }) => `${pathOf(folder)}/${name}`).sort();
+const library = () =>
+  service.completeAssets.map(({ name, folder }) => `${pathOf(folder)}/${name}`).sort();
 
 const renameFolder = (from: string, to: string) => {
   const folder = service.folders.find(({ name }) => name === from);
@@ -81,7 +82,7 @@ describe.each(columns)('%s of', (column) => {
     expect(await outcomesOf(command(column))).toEqual({ 'a.bin': 'there', 'b.bin': 'there' });
     utimesSync(join(directory, 'day1/a.bin'), 1, 1);
     expect(await outcomesOf(command(column))).toEqual({ 'a.bin': 'there', 'b.bin': 'there' });
-    expect(service.whole).toHaveLength(2);
+    expect(service.completeAssets).toHaveLength(2);
   });
 
   it('the same path with other bytes: uploaded', async () => {
@@ -93,7 +94,7 @@ describe.each(columns)('%s of', (column) => {
   it('the same content under another name in the same folder', async () => {
     write('day1/copy.bin', 'the content of a');
     expect(await outcomesOf(command(column))).toMatchObject({ 'copy.bin': skipped });
-    expect(service.whole).toHaveLength(skipped === 'same' ? 2 : 3);
+    expect(service.completeAssets).toHaveLength(skipped === 'same' ? 2 : 3);
   });
 
   it('the same paths with another --folder: uploaded', async () => {
@@ -121,7 +122,7 @@ describe.each(columns)('%s of', (column) => {
     renameFolder('day1', 'day one');
     const expected = column === '--sync' ? 'there' : skipped;
     expect(await outcomesOf(command(column))).toEqual({ 'a.bin': expected, 'b.bin': expected });
-    expect(service.whole).toHaveLength(column === '--same upload' ? 4 : 2);
+    expect(service.completeAssets).toHaveLength(column === '--same upload' ? 4 : 2);
   });
 });
 
@@ -138,7 +139,7 @@ it.each([
     'a.bin': outcome,
     'b.bin': outcome,
   });
-  expect(service.whole).toHaveLength(count);
+  expect(service.completeAssets).toHaveLength(count);
 });
 
 describe('what is skipped', () => {
@@ -187,12 +188,12 @@ describe('--sync of a renamed directory', () => {
     let isSaidBefore = false;
     const ran = await cli.run(sync(), {
       onStderr: (text) => {
-        isSaidBefore ||= warning.test(text) && service.whole.length === 2;
+        isSaidBefore ||= warning.test(text) && service.completeAssets.length === 2;
       },
     });
     expect([ran.code, isSaidBefore]).toEqual([0, true]);
     expect(ran.stderr).toContain('reading 2 files, 32 B');
-    expect(service.whole).toHaveLength(4);
+    expect(service.completeAssets).toHaveLength(4);
     expect((await cli.run(sync())).stderr).not.toContain('are now in');
   });
 
@@ -221,7 +222,7 @@ describe('--sync of a renamed directory', () => {
     renameFolder('day1', 'day one');
     const { stderr } = await cli.run(sync());
     expect(stderr).not.toContain('are now in');
-    expect(service.whole).toHaveLength(4);
+    expect(service.completeAssets).toHaveLength(4);
   });
 });
 
@@ -230,5 +231,5 @@ it('--sync of a directory that was renamed itself sends nothing', async () => {
   renameSync(directory, `${directory} of May`);
   const again = command('--sync', '/F', `${directory} of May`);
   expect(await outcomesOf(again)).toEqual({ 'a.bin': 'there', 'b.bin': 'there' });
-  expect(service.whole).toHaveLength(2);
+  expect(service.completeAssets).toHaveLength(2);
 });

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { writeSome } from '../support/files.ts';
-import { fixture } from '../support/sandbox.ts';
+import { fixturePath } from '../support/sandbox.ts';
 
 let cli: Cli;
 beforeEach(() => {
@@ -50,7 +50,7 @@ it('--seed fills a new one; one that has assets is left alone', async () => {
 
 it('--seed on one with uploads: what to type, running or not, before a process is started', async () => {
   await start();
-  await cli.json(['upload', fixture('still.jpg')]);
+  await cli.json(['upload', fixturePath('still.jpg')]);
   for (const stop of [false, true]) {
     if (stop) await cli.run(['sandbox', 'stop']);
     const { code, stderr } = await start('--seed', '250');
@@ -72,14 +72,14 @@ it('--strict, --rate-limit, --credits and --max-upload-size reach the service', 
   expect(listed.stdout).toMatch(/^\{"items":\[\]\}$/m);
   writeSome(`${cli.home}/large.bin`, 1024 * 1024 + 1);
   expect((await cli.run(['upload', `${cli.home}/large.bin`])).stderr).toContain('413');
-  const [record] = await cli.json(['upload', fixture('still.jpg')]);
+  const [record] = await cli.json(['upload', fixturePath('still.jpg')]);
   expect(record.asset_uid).toBeTruthy();
-  expect((await cli.run(['upload', fixture('tone.mp3')])).stderr).toContain('402');
+  expect((await cli.run(['upload', fixturePath('tone.mp3')])).stderr).toContain('402');
 });
 
 it('--storage bounds what all uploads take', async () => {
   await start('--storage', '1k');
-  expect((await cli.run(['upload', fixture('still.jpg')])).stderr).toContain('507');
+  expect((await cli.run(['upload', fixturePath('still.jpg')])).stderr).toContain('507');
 });
 
 it.each([

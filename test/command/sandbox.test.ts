@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
-import { fixture } from '../support/sandbox.ts';
+import { fixturePath } from '../support/sandbox.ts';
 
 let cli: Cli;
 beforeEach(() => {
@@ -33,7 +33,7 @@ it('start, first upload, stop, start again: everything is still there', async ()
   expect((await fetch(`${running.url}/health`)).status).toBe(200);
   expect((await cli.json(['auth', 'ls']))[0]).toMatchObject({ name: 'sandbox', current: true });
 
-  const [record] = await cli.json(['upload', fixture('clip.mp4'), '--wait']);
+  const [record] = await cli.json(['upload', fixturePath('clip.mp4'), '--wait']);
   expect(record).toMatchObject({ status: 'ready', verified: true });
 
   const again = await cli.run(['sandbox', 'start']);
@@ -53,7 +53,7 @@ it('start, first upload, stop, start again: everything is still there', async ()
 
 it('kill -9 of the service needs no repair', async () => {
   const running = await start();
-  await cli.json(['upload', fixture('still.jpg')]);
+  await cli.json(['upload', fixturePath('still.jpg')]);
   process.kill(running.pid, 'SIGKILL');
   await start();
   expect(await cli.json(['assets', 'ls'])).toHaveLength(1);
@@ -61,7 +61,7 @@ it('kill -9 of the service needs no repair', async () => {
 
 it('players begin and look as it was started', async () => {
   await start('--auto-play', '--theme', 'light');
-  await cli.json(['upload', fixture('still.jpg')]);
+  await cli.json(['upload', fixturePath('still.jpg')]);
   const { player_config } = await cli.json(['assets', 'player', '@last']);
   expect(player_config).toEqual({ auto_play: true, theme: 'light' });
   expect((await cli.run(['sandbox', 'start', '--theme', 'light'])).code).toBe(0);
@@ -72,7 +72,7 @@ it('players begin and look as it was started', async () => {
 it('watch prints the address of a page that plays', async () => {
   expect((await cli.run(['sandbox', 'watch', 'still.jpg'])).code).toBe(3);
   await start();
-  await cli.json(['upload', fixture('still.jpg'), '--wait']);
+  await cli.json(['upload', fixturePath('still.jpg'), '--wait']);
   for (const id of ['still.jpg', '@last']) {
     const url = (await cli.run(['sandbox', 'watch', id])).stdout.trim();
     const page = await fetch(url);
@@ -130,7 +130,7 @@ describe('a second sandbox', () => {
     const status = await cli.json(['sandbox', 'status', ...second]);
     expect(status).toMatchObject({ running: true, data: dataDir() });
     expect(await cli.json(['assets', 'ls', '--count', ...second])).toBe(30);
-    await cli.json(['upload', fixture('still.jpg'), ...second]);
+    await cli.json(['upload', fixturePath('still.jpg'), ...second]);
     const watch = await cli.run(['sandbox', 'watch', '@last', ...second]);
     expect(watch.stdout.startsWith(`${status.url}/watch/`)).toBe(true);
     const logs = await cli.run(['sandbox', 'logs', '--lines', '100', ...second]);
@@ -220,7 +220,7 @@ it('start gives the full key to its own profile alone, and every profile the new
 
 it('a store that lost what it held: start says so, and the profile has a key that works', async () => {
   await start();
-  await cli.json(['upload', fixture('still.jpg')]);
+  await cli.json(['upload', fixturePath('still.jpg')]);
   await cli.run(['sandbox', 'stop']);
   writeFileSync(join(cli.home, 'state/sandbox/sandbox.db'), '');
   rmSync(join(cli.home, 'state/sandbox/sandbox.db-wal'), { force: true });
@@ -310,12 +310,12 @@ it('keys of lesser scope are there to try with', async () => {
     MEDIACTL_WORKSPACE: 'Main',
   };
   expect((await cli.run(['assets', 'ls'], { environment })).code).toBe(0);
-  expect((await cli.run(['upload', fixture('still.jpg')], { environment })).code).toBe(5);
+  expect((await cli.run(['upload', fixturePath('still.jpg')], { environment })).code).toBe(5);
 });
 
 it('reset asks first, then deletes everything', async () => {
   await start();
-  await cli.json(['upload', fixture('still.jpg')]);
+  await cli.json(['upload', fixturePath('still.jpg')]);
   const { code, stderr } = await cli.run(['sandbox', 'reset']);
   expect([code, stderr.includes('mediactl sandbox reset --yes')]).toEqual([2, true]);
   expect((await cli.run(['sandbox', 'reset', '--dry-run'])).code).toBe(0);

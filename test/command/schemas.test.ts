@@ -4,7 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { rawHttp } from '../support/raw-http.ts';
-import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
 /* Validates the output of commands against `mediactl schema NAME`. */
 
@@ -45,7 +45,7 @@ describe('schema', () => {
   it('upload: what went well, and what failed', async () => {
     const broken = join(cli.home, 'broken.mp4');
     writeFileSync(broken, 'no media');
-    const args = ['upload', fixture('still.jpg'), broken, '--wait'];
+    const args = ['upload', fixturePath('still.jpg'), broken, '--wait'];
     const records = await fits('upload', args);
     expect(records.map(({ error }: { error: unknown }) => error !== null).sort()).toEqual([
       ...[false, true],
@@ -53,7 +53,7 @@ describe('schema', () => {
   });
 
   it('downloads: what came, and what is not there', async () => {
-    const [{ asset_uid }] = await cli.json(['upload', fixture('tone.mp3'), '--wait']);
+    const [{ asset_uid }] = await cli.json(['upload', fixturePath('tone.mp3'), '--wait']);
     await fits('downloads', ['download', asset_uid, nobody, '-d', join(cli.home, 'down')]);
   });
 
@@ -82,15 +82,15 @@ describe('schema', () => {
   it('domains', () => fits('domains', ['embed', 'domains', 'add', 'a.example', 'b.example']));
 
   it('check', async () => {
-    await cli.run(['upload', fixture('clip.mp4'), '--wait']);
+    await cli.run(['upload', fixturePath('clip.mp4'), '--wait']);
     await fits('check', ['play', '@last', '--check']);
   });
 
   it('plan', () => fits('plan', ['folders', 'create', '-p', '/a/b', '--dry-run']));
 
   it('upload-plan', async () => {
-    await fits('upload-plan', ['upload', fixture('clip.mp4'), '--dry-run']);
-    await fits('plan-summary', ['upload', fixture('clip.mp4'), '--plan']);
+    await fits('upload-plan', ['upload', fixturePath('clip.mp4'), '--dry-run']);
+    await fits('plan-summary', ['upload', fixturePath('clip.mp4'), '--plan']);
     await fits('upload-plan', ['upload', '-', '--name', 'piped', '--folder', '/', '--dry-run']);
   });
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isInShard } from '../../src/client/upload/sources/shard.ts';
 import { Cli } from '../support/cli.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* Several machines that upload one directory without any coordination. */
 

@@ -18,7 +18,7 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { BusyService } from '../support/busy-service.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
-import { writeMany } from '../support/many-files.ts';
+import { writeManyFiles } from '../support/many-files.ts';
 import { canMount, SmallDisk } from '../support/small-disk.ts';
 
 /* A receipt store that cannot be written ends the run, and the next run sends nothing twice. */
@@ -34,7 +34,7 @@ beforeEach(async () => {
   cli = new Cli(service.environment);
   folder = join(cli.home, 'shots');
   state = join(cli.home, 'state');
-  digests = writeMany(folder, count);
+  digests = writeManyFiles(folder, count);
 });
 
 async function upload(args: string[] = [], options: CliOptions = {}) {
@@ -53,7 +53,7 @@ async function upload(args: string[] = [], options: CliOptions = {}) {
 
 /** Expects exactly one complete asset per file, as counted by the service. */
 function expectEachOnce(): void {
-  const whole = service.whole.map(({ name, blake3 }) => [name, blake3]);
+  const whole = service.completeAssets.map(({ name, blake3 }) => [name, blake3]);
   expect(whole.sort()).toEqual([...digests].sort());
 }
 
@@ -122,7 +122,7 @@ describe.skipIf(!canMount)('a disk of its own', () => {
     const full = await upload();
     expect([full.code, full.error.code, service.requests]).toEqual(numbered('state_full'));
     const again = await upload(['--again']);
-    expect([again.code, service.whole.length]).toEqual([0, 2 * count]);
+    expect([again.code, service.completeAssets.length]).toEqual([0, 2 * count]);
     expect(again.stderr).toContain('another run would send it again');
   });
 
@@ -138,12 +138,12 @@ describe.skipIf(!canMount)('a disk of its own', () => {
 
   it('that is read-only: nothing is sent, and other commands work', async () => {
     await upload();
-    state = join(disk.readOnly(), 'state');
+    state = join(disk.mountReadOnly(), 'state');
     const refused = await upload();
     expect([refused.code, refused.error.code, service.requests]).toEqual(
       numbered('state_read_only'),
     );
-    const uid = service.whole[0]?.uid ?? '';
+    const uid = service.completeAssets[0]?.uid ?? '';
     const environment = { MEDIACTL_STATE_DIR: state };
     expect((await cli.run(['assets', 'get', uid], { environment })).code).toBe(0);
     const removed = await cli.run(['assets', 'rm', uid, '--yes'], { environment });
@@ -204,7 +204,7 @@ describe('a store', () => {
       );
       expect(findings.find(({ check }) => check === 'receipts')?.error?.code).toBe(code);
       const again = await upload(['--again']);
-      expect([again.code, service.whole.length]).toEqual([0, 2 * count]);
+      expect([again.code, service.completeAssets.length]).toEqual([0, 2 * count]);
       const isLeft = existsSync(`${store()}.unusable-1`);
       expect([isLeft, again.stderr.includes('receipts.db.unusable-1')]).toEqual(
         code === 'state_emptied' && _what === 'that is gone' ? [false, false] : [true, true],
@@ -236,7 +236,7 @@ describe('a store', () => {
     const refused = await upload();
     expect([refused.code, refused.error.code, service.requests]).toEqual(numbered('state_newer'));
     const again = await upload(['--again']);
-    expect([again.code, service.whole.length]).toEqual([0, 2 * count]);
+    expect([again.code, service.completeAssets.length]).toEqual([0, 2 * count]);
     expect(existsSync(`${store()}.unusable-1`)).toBe(false);
   });
 
@@ -310,7 +310,7 @@ describe('a store that another program holds', () => {
     const ran = await upload([], {
       onStderr: (text) => void (text.includes('waiting for it') && child.stdin.end()),
     });
-    expect([ran.code, service.whole.length]).toEqual([0, count + 1]);
+    expect([ran.code, service.completeAssets.length]).toEqual([0, count + 1]);
     expect(ran.stderr.match(/another program holds .*receipts\.db; waiting for it/g)).toHaveLength(
       1,
     );
@@ -322,6 +322,6 @@ describe('a store that another program holds', () => {
     expect([refused.code, refused.error.code, service.requests]).toEqual(numbered('state_locked'));
     expect(refused.error.hint).not.toContain('away');
     const again = await upload(['--again'], { clock: fastClock() });
-    expect([again.code, service.whole.length]).toEqual([0, 2 * count + 1]);
+    expect([again.code, service.completeAssets.length]).toEqual([0, 2 * count + 1]);
   });
 });

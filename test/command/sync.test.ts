@@ -22,7 +22,7 @@ beforeEach(async () => {
   }
 });
 
-const names = () => service.whole.map(({ name }) => name).sort();
+const names = () => service.completeAssets.map(({ name }) => name).sort();
 const sync = (...args: string[]) => ['upload', '--sync', folder, '--folder', '/Rushes', ...args];
 const check = (...args: string[]) => ['check', folder, '--folder', '/Rushes', ...args];
 
@@ -73,14 +73,14 @@ describe('upload --sync', () => {
     writeFileSync(join(folder, 'top.bin'), 'edited');
     const asked = await cli.run(sync('--prune'));
     expect([asked.code, asked.stderr]).toEqual([2, expect.stringContaining('--yes')]);
-    expect(service.whole).toHaveLength(5);
+    expect(service.completeAssets).toHaveLength(5);
     const limited = await cli.run(sync('--prune', '--yes', '--max-delete', '2'));
     expect([limited.code, limited.stderr]).toEqual([2, expect.stringContaining('3 assets match')]);
     expect((await cli.run(sync('--prune', '--yes'))).code).toBe(0);
     expect(names()).toEqual(['b.bin', 'top.bin', 'top.bin']);
     expect(service.assets.get(other.asset_uid)?.isTrashed).toBe(false);
     expect((await cli.run(sync('--prune', '--yes'))).code).toBe(0);
-    expect(service.whole).toHaveLength(3);
+    expect(service.completeAssets).toHaveLength(3);
   });
 
   it('--prune does nothing where a file failed, and nothing to another folder', async () => {
@@ -91,10 +91,10 @@ describe('upload --sync', () => {
     service.fault = ({ method, path }) =>
       method === 'POST' && path === '/upload/' ? { status: 413 } : undefined;
     expect((await cli.run(sync('--prune', '--yes'))).code).not.toBe(0);
-    expect(service.whole).toHaveLength(8);
+    expect(service.completeAssets).toHaveLength(8);
     service.fault = () => undefined;
     expect((await cli.run(sync('--prune', '--yes'))).code).toBe(0);
-    const left = service.whole.filter(({ name }) => name === 'a.bin');
+    const left = service.completeAssets.filter(({ name }) => name === 'a.bin');
     expect(left.map(({ folder: uid }) => pathOf(uid))).toEqual(['/Elsewhere/day 1']);
   });
 
@@ -210,7 +210,9 @@ describe('what is to be sent', () => {
       'uploaded',
       'uploaded',
     ]);
-    const named = service.whole.map(({ name, folder: uid }) => `${pathOf(uid)}/${name}`).sort();
+    const named = service.completeAssets
+      .map(({ name, folder: uid }) => `${pathOf(uid)}/${name}`)
+      .sort();
     expect(named).toEqual(['/Harbour/Quay, dusk', '/Other/b.bin']);
     expect(service.tags).toEqual([['sea', 'night']]);
     const jsonl = join(cli.home, 'shots.jsonl');

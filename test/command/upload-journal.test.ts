@@ -17,12 +17,12 @@ import { Ledger } from '../../src/client/upload/store/ledger.ts';
 import { fastClock } from '../support/clock.ts';
 import { FaultyService, type StoredAsset } from '../support/faulty-service.ts';
 import { writeSome } from '../support/files.ts';
-import { answering, type Fault } from '../support/interposer.ts';
+import { type Fault, respondWith } from '../support/interposer.ts';
 import { Random } from '../support/random.ts';
 import { startSandbox } from '../support/sandbox.ts';
-import { uploadWorld } from '../support/upload-world.ts';
+import { setUpUploader } from '../support/upload-setup.ts';
 
-const world = uploadWorld();
+const world = setUpUploader();
 const interrupted = () => new MediactlError('interrupted', { code: 'interrupted', exitCode: 130 });
 
 describe('after an upload', () => {
@@ -76,7 +76,7 @@ describe('after an upload', () => {
     expect(JSON.parse(ran.stdout).map(({ status }: never) => status)).toEqual(
       Array(4).fill('ready'),
     );
-    const gets = world.line.seen
+    const gets = world.interposer.requests
       .filter(({ method }) => method === 'GET')
       .map(({ path: url }) => url);
     // Only the first asset, before the others are uploaded, and the last one left are polled individually.
@@ -102,18 +102,18 @@ describe('one file, one asset: whatever comes between the last byte and the resu
     gets({ respond: () => controller.abort(interrupted()) });
     return controller.signal;
   };
-  const processing = () => gets(answering(200, { uid: 'x', status: 'processing' }));
+  const processing = () => gets(respondWith(200, { uid: 'x', status: 'processing' }));
 
   it.each([
     ['the wait times out', 8, () => processing()],
-    ['a 503 while waiting', 10, () => gets(answering(503, 'no'))],
+    ['a 503 while waiting', 10, () => gets(respondWith(503, 'no'))],
     [
       'the service away while waiting',
       10,
       () => gets({ respond: (response) => response.destroy() }),
     ],
-    ['a refused key while waiting', 4, () => gets(answering(401, { error: {} }))],
-    ['a web page while waiting', 10, () => gets(answering(200, '<html>Log in</html>'))],
+    ['a refused key while waiting', 4, () => gets(respondWith(401, { error: {} }))],
+    ['a web page while waiting', 10, () => gets(respondWith(200, '<html>Log in</html>'))],
     ['Ctrl-C while waiting', 130, () => abort()],
   ])('%s (exit %i), then the same command', async (_what, exit, begin) => {
     text();
@@ -127,7 +127,7 @@ describe('one file, one asset: whatever comes between the last byte and the resu
     world.fault = () => undefined;
     const second = await world.upload(['--wait']);
     expect(second.record).toMatchObject({ status: 'ready', verified: true, bytes_sent: 0 });
-    expect((await world.assets()).map(({ uid }) => uid)).toEqual([second.record.asset_uid]);
+    expect((await world.findAssets()).map(({ uid }) => uid)).toEqual([second.record.asset_uid]);
     expect(world.journalFiles()).toEqual([]);
   });
 
@@ -141,7 +141,7 @@ describe('one file, one asset: whatever comes between the last byte and the resu
     expect(code).toBe(1);
     const { record } = await world.upload();
     expect(record).toMatchObject({ outcome: 'there', bytes_sent: 0, requests: 0 });
-    expect((await world.assets()).map(({ uid }) => uid)).toEqual([record.asset_uid]);
+    expect((await world.findAssets()).map(({ uid }) => uid)).toEqual([record.asset_uid]);
   });
 
   it('without receipts: what the service has lost since is sent again to the same asset', async () => {
@@ -154,7 +154,7 @@ describe('one file, one asset: whatever comes between the last byte and the resu
       });
     expect((await run('--again')).stderr).toContain('another run would send it again');
     rmSync(join(world.cli.home, 'state/receipts.db'), { recursive: true });
-    expect(world.entry().state).toBe('whole');
+    expect(world.journalEntry().state).toBe('whole');
     const [[uid, asset]] = [...service.assets] as [[string, StoredAsset]];
     asset.session.stored = asset.session.stored.subarray(0, 1000);
     const { stdout, stderr } = await run();
@@ -173,7 +173,7 @@ describe('one file, one asset: whatever comes between the last byte and the resu
       stdoutError: 'EPIPE',
     });
     expect([code, stderr]).toEqual([0, '']);
-    const found = await Promise.all(paths.map((path) => world.assets(basename(path))));
+    const found = await Promise.all(paths.map((path) => world.findAssets(basename(path))));
     expect(found.map(({ length }) => length)).toEqual([1, 1, 1, 1]);
   });
 
@@ -223,7 +223,7 @@ describe('one file, one asset: whatever comes between the last byte and the resu
     const args = ['upload', world.path, other, '--json', '--parallel', '1'];
     const environment = world.environment();
     world.fault = ({ method, nth }) =>
-      method === 'POST' && nth === 2 ? answering(413, 'too large') : undefined;
+      method === 'POST' && nth === 2 ? respondWith(413, 'too large') : undefined;
     expect((await world.cli.run(args, { environment })).code).toBe(11);
     world.fault = () => undefined;
     expect(await world.cli.json(['uploads', 'ls'], { environment })).toEqual([]);
@@ -274,19 +274,19 @@ describe('the journal', () => {
   it.each(damages)(
     '%s: what the first attempt made is named, and nothing made',
     async (_what, damage) => {
-      const path = await world.interruptedAfterTwoChunks();
-      const { session } = world.entry();
+      const path = await world.interruptAfterTwoChunks();
+      const { session } = world.journalEntry();
       damage(path);
       const { code, record } = await world.upload();
       expect([code, record.error.code]).toEqual([2, 'creation_unknown']);
       expect(record.error.details.asset_uids).toEqual([session.assetUid]);
-      expect(await world.assets()).toHaveLength(1);
+      expect(await world.findAssets()).toHaveLength(1);
       expect(
         (await world.cli.run(['uploads', 'ls'], { environment: world.environment() })).stdout,
       ).toContain('unreadable');
       const second = await world.upload(['--yes']);
       expect(second.stderr).toContain('is unreadable');
-      await world.expectWhole(second.record);
+      await world.expectUploaded(second.record);
       expect(readdirSync(world.journalFolder)).toEqual([`${basename(path)}.corrupt`]);
     },
   );
@@ -295,8 +295,8 @@ describe('the journal', () => {
     ['an asset that is not a uid', { assetUid: '../../x' }],
     ['an address that is none', { url: 'nowhere' }],
   ])('with %s is unreadable: nothing is made, and nothing counts as done', async (_what, wrong) => {
-    const path = await world.interruptedAfterTwoChunks();
-    const entry = world.entry();
+    const path = await world.interruptAfterTwoChunks();
+    const entry = world.journalEntry();
     Object.assign(entry.session, wrong);
     const whole = { state: 'whole', blake3: '0'.repeat(64), verified: true };
     for (const state of [{}, whole]) {
@@ -305,30 +305,30 @@ describe('the journal', () => {
       expect([code, record.error.code]).toEqual([2, 'creation_unknown']);
       expect(stdout).not.toContain('../../x');
     }
-    expect(await world.assets()).toHaveLength(1);
+    expect(await world.findAssets()).toHaveLength(1);
   });
 
   it('that cannot be written ends the upload; with --again that is said, and it runs', async () => {
     mkdirSync(join(world.cli.home, 'state'));
     writeFileSync(join(world.cli.home, 'state/uploads'), 'a file where the folder should be');
     const refused = await world.upload();
-    expect([refused.code, world.line.seen.length]).toEqual([14, 0]);
+    expect([refused.code, world.interposer.requests.length]).toEqual([14, 0]);
     const { code, record, stderr } = await world.upload(['--again']);
     expect(code).toBe(0);
     expect(stderr.match(/cannot be resumed/g)).toHaveLength(1);
-    expect(world.stored(record.asset_uid).equals(world.bytes)).toBe(true);
+    expect(world.storedBytes(record.asset_uid).equals(world.bytes)).toBe(true);
     expect(readFileSync(join(world.cli.home, 'state/uploads'), 'utf8')).toContain('a file where');
   });
 
   it('is 0600 in a folder of 0700, and holds no key', async () => {
-    const journal = await world.interruptedAfterTwoChunks();
+    const journal = await world.interruptAfterTwoChunks();
     expect(statSync(journal).mode & 0o777).toBe(0o600);
     expect(statSync(world.journalFolder).mode & 0o777).toBe(0o700);
     expect(readFileSync(journal, 'utf8')).not.toContain(world.sandbox.key);
   });
 
   it('what killed runs left beside the pages is swept, and what they had in hand is free', async () => {
-    const path = await world.interruptedAfterTwoChunks();
+    const path = await world.interruptAfterTwoChunks();
     const id = basename(path, '.json');
     const ledger = await Ledger.open(join(world.cli.home, 'state'));
     ledger.write('INSERT INTO claims VALUES (?, ?, ?)', id, 'a-run-that-was-killed', 1);
@@ -336,7 +336,7 @@ describe('the journal', () => {
     const runs = join(world.cli.home, 'state/runs');
     writeFileSync(join(runs, 'a-run-that-was-killed.lock'), '');
     writeFileSync(`${path}.tmp`, 'half a page');
-    await world.expectWhole((await world.upload()).record);
+    await world.expectUploaded((await world.upload()).record);
     expect([readdirSync(world.journalFolder), readdirSync(runs)]).toEqual([[], []]);
   });
 });
@@ -346,18 +346,18 @@ it('two at once on one file: one uploads, one leaves', async () => {
   world.fault = ({ method, nth }) =>
     method === 'PATCH' && nth === 2
       ? {
-          beforeAnswer: async () => {
+          beforeResponse: async () => {
             other = await world.upload();
           },
         }
       : undefined;
   const { code, record } = await world.upload();
   expect(code).toBe(0);
-  await world.expectWhole(record);
+  await world.expectUploaded(record);
   expect(other?.code).toBe(6);
   expect(other?.record.error.message).toBe(`already uploading, pid ${process.pid}`);
   expect(other?.record.error.hint).not.toContain('resume');
-  expect(world.line.methods.filter((method) => method === 'POST')).toHaveLength(1);
+  expect(world.interposer.methods.filter((method) => method === 'POST')).toHaveLength(1);
 });
 
 it('an upload that is under way is not forgotten', async () => {
@@ -365,12 +365,12 @@ it('an upload that is under way is not forgotten', async () => {
   world.fault = ({ method, nth }) =>
     method === 'PATCH' && nth === 2
       ? {
-          beforeAnswer: async () => {
+          beforeResponse: async () => {
             const id = basename(world.journalPath, '.json');
             forgot = await world.cli.run(['uploads', 'forget', id, '--yes']);
           },
         }
       : undefined;
-  await world.expectWhole((await world.upload()).record);
+  await world.expectUploaded((await world.upload()).record);
   expect(forgot?.code).toBe(6);
 });

@@ -2,12 +2,12 @@ import { copyFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { someBytes } from '../support/files.ts';
-import { gate } from '../support/gate.ts';
-import { answering } from '../support/interposer.ts';
-import { chunkBytes, uploadWorld } from '../support/upload-world.ts';
+import { respondWith } from '../support/interposer.ts';
+import { createLatch } from '../support/latch.ts';
+import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 
-const world = uploadWorld();
-const posts = () => world.line.methods.filter((method) => method === 'POST');
+const world = setUpUploader();
+const posts = () => world.interposer.methods.filter((method) => method === 'POST');
 
 /** Returns the path of the file in another directory, as in another checkout. */
 function elsewhere(directory: string): string {
@@ -22,8 +22,8 @@ async function uploadAt(path: string, args: string[] = []) {
 
 describe('a file that was moved while its upload was unfinished', () => {
   it('is continued at its other path, once, and known there afterwards', async () => {
-    await world.interruptedAfterTwoChunks();
-    const { session } = world.entry();
+    await world.interruptAfterTwoChunks();
+    const { session } = world.journalEntry();
     const old = world.path;
     const moved = elsewhere('checkout-2');
     copyFileSync(old, moved);
@@ -35,24 +35,24 @@ describe('a file that was moved while its upload was unfinished', () => {
       path: moved,
     });
     expect(stderr).toContain(`continuing asset ${session.assetUid}, begun as ${old}`);
-    await world.expectWhole(record);
+    await world.expectUploaded(record);
     expect(posts()).toEqual([]);
     const again = await world.upload();
     expect(again.record).toMatchObject({ outcome: 'there', requests: 0, path: moved });
   });
 
   it('stopped again at its other path: is continued there', async () => {
-    await world.interruptedAfterTwoChunks();
+    await world.interruptAfterTwoChunks();
     const moved = elsewhere('checkout-2');
     renameSync(world.path, moved);
     world.fault = ({ method, nth }) =>
-      method === 'PATCH' && nth === 2 ? answering(402, {}) : undefined;
+      method === 'PATCH' && nth === 2 ? respondWith(402, {}) : undefined;
     expect((await uploadAt(moved)).code).toBe(7);
-    expect(world.entry()).toMatchObject({ offset: 3 * chunkBytes, realPath: moved });
+    expect(world.journalEntry()).toMatchObject({ offset: 3 * chunkBytes, realPath: moved });
     world.fault = () => undefined;
     const { record } = await world.upload();
     expect(record.resumed_from).toBe(3 * chunkBytes);
-    await world.expectWhole(record);
+    await world.expectUploaded(record);
     expect(posts()).toEqual([]);
   });
 
@@ -68,25 +68,25 @@ describe('a file that was moved while its upload was unfinished', () => {
     ],
   ];
   it.each(others)('%s: a new session, and the old asset is named', async (_what, move) => {
-    await world.interruptedAfterTwoChunks();
-    const { session } = world.entry();
+    await world.interruptAfterTwoChunks();
+    const { session } = world.journalEntry();
     const old = world.path;
     const moved = elsewhere('checkout-2');
     move(moved);
     const { code, record, stderr } = await uploadAt(moved);
     expect([code, record.verified, record.resumed_from]).toEqual([0, true, null]);
-    expect(world.stored(record.asset_uid).equals(world.bytes)).toBe(true);
+    expect(world.storedBytes(record.asset_uid).equals(world.bytes)).toBe(true);
     expect(stderr).toContain(
       `not continued: asset ${session.assetUid} of ${old}; see mediactl uploads ls`,
     );
-    expect(world.entry()).toMatchObject({ session, realPath: old });
+    expect(world.journalEntry()).toMatchObject({ session, realPath: old });
   });
 
   it('with no acknowledged chunk: a new session, and the old asset is named', async () => {
-    world.fault = ({ method }) => (method === 'PATCH' ? answering(402, {}) : undefined);
+    world.fault = ({ method }) => (method === 'PATCH' ? respondWith(402, {}) : undefined);
     await world.upload();
     world.fault = () => undefined;
-    const { session } = world.entry();
+    const { session } = world.journalEntry();
     const moved = elsewhere('checkout-2');
     renameSync(world.path, moved);
     const { record, stderr } = await uploadAt(moved);
@@ -97,11 +97,11 @@ describe('a file that was moved while its upload was unfinished', () => {
   it('two uploads that it could be: a new session, and both assets are named', async () => {
     const copy = elsewhere('checkout-2');
     copyFileSync(world.path, copy);
-    await world.interruptedAfterTwoChunks();
+    await world.interruptAfterTwoChunks();
     const first = world.path;
     world.path = copy;
-    await world.interruptedAfterTwoChunks();
-    const left = (await world.assets()).map(({ uid }) => uid);
+    await world.interruptAfterTwoChunks();
+    const left = (await world.findAssets()).map(({ uid }) => uid);
     const moved = elsewhere('checkout-3');
     renameSync(first, moved);
     rmSync(copy);
@@ -115,7 +115,7 @@ describe('a file that was moved while its upload was unfinished', () => {
     ['name', ['--name', 'Other']],
     ['folder', ['--folder', 'Somewhere else', '--create-folders']],
   ])('sent to another %s: another upload, and nothing is named', async (_what, args) => {
-    await world.interruptedAfterTwoChunks();
+    await world.interruptAfterTwoChunks();
     const moved = elsewhere('checkout-2');
     renameSync(world.path, moved);
     const { code, record, stderr } = await uploadAt(moved, args);
@@ -125,7 +125,7 @@ describe('a file that was moved while its upload was unfinished', () => {
   });
 
   it('uploaded by two processes at two paths at once: one continues, one asset each', async () => {
-    await world.interruptedAfterTwoChunks();
+    await world.interruptAfterTwoChunks();
     const paths = [elsewhere('checkout-2'), elsewhere('checkout-3')];
     for (const path of paths) copyFileSync(world.path, path);
     rmSync(world.path);
@@ -135,26 +135,26 @@ describe('a file that was moved while its upload was unfinished', () => {
     expect(records.map(({ resumed_from: from }) => from).sort()).toEqual([2 * chunkBytes, null]);
     expect(new Set(records.map(({ asset_uid: uid }) => uid)).size).toBe(2);
     for (const record of records)
-      expect(world.stored(record.asset_uid).equals(world.bytes)).toBe(true);
+      expect(world.storedBytes(record.asset_uid).equals(world.bytes)).toBe(true);
     expect(posts()).toHaveLength(1);
     expect(world.journalFiles()).toEqual([]);
   });
 
   it('while another process still sends it: left to that one', async () => {
-    const sending = gate();
-    const released = gate();
+    const sending = createLatch();
+    const released = createLatch();
     world.fault = ({ method, nth }) =>
       method === 'PATCH' && nth === 2
         ? {
-            beforeAnswer: async () => {
+            beforeResponse: async () => {
               sending.open();
-              await released.passed;
+              await released.opened;
             },
           }
         : undefined;
     const old = world.path;
     const first = world.upload();
-    await sending.passed;
+    await sending.opened;
     const moved = elsewhere('checkout-2');
     renameSync(old, moved);
     const { record } = await uploadAt(moved);

@@ -4,13 +4,13 @@ import { basename, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { fastClock } from '../support/clock.ts';
 import { someBytes, writeSome } from '../support/files.ts';
-import { answer } from '../support/http-server.ts';
-import { answering, type Fault, type Seen } from '../support/interposer.ts';
-import { unshown } from '../support/sandbox.ts';
-import { chunkBytes, uploadWorld } from '../support/upload-world.ts';
+import { respond } from '../support/http-server.ts';
+import { type Fault, type InterposedRequest, respondWith } from '../support/interposer.ts';
+import { unlessStrict } from '../support/sandbox.ts';
+import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 
-const world = uploadWorld();
-const posts = () => world.line.methods.filter((method) => method === 'POST');
+const world = setUpUploader();
+const posts = () => world.interposer.methods.filter((method) => method === 'POST');
 
 describe('location', () => {
   /** Creates a real session but returns another location for it, in the header and in the body. */
@@ -36,7 +36,7 @@ describe('location', () => {
     });
     const { location, ...session } = (await real.json()) as { location: string };
     const header = inHeader(location);
-    answer(
+    respond(
       response,
       201,
       { ...session, location: inBody(location) },
@@ -47,12 +47,12 @@ describe('location', () => {
   it.each([
     ['a path', (real: string) => real],
     ['a path without its slash', (real: string) => real.slice(1)],
-    ['an absolute URL', (real: string) => world.line.url + real],
+    ['an absolute URL', (real: string) => world.interposer.url + real],
   ])('%s is followed', async (_what, rewrite) => {
     telling(rewrite);
     const { code, record } = await world.upload();
     expect(code).toBe(0);
-    await world.expectWhole(record);
+    await world.expectUploaded(record);
   });
 
   it('§4 "session URL from the Location header": it comes first, and is enough', async () => {
@@ -60,7 +60,7 @@ describe('location', () => {
       writeSome(world.path, 5000, String(inBody()));
       world.bytes = someBytes(5000, String(inBody()));
       telling((real) => real, inBody);
-      await world.expectWhole((await world.upload()).record);
+      await world.expectUploaded((await world.upload()).record);
     }
   });
 
@@ -69,7 +69,7 @@ describe('location', () => {
       () => undefined,
       (real) => real,
     );
-    await world.expectWhole((await world.upload()).record);
+    await world.expectUploaded((await world.upload()).record);
     telling(() => undefined);
     world.bytes = writeSome(world.path, 5000, 'another');
     const { code, record } = await world.upload();
@@ -77,14 +77,14 @@ describe('location', () => {
   });
 
   it('another origin is refused (13) and gets no request', async () => {
-    const foreign = await world.through(() => undefined);
+    const foreign = await world.startInterposer(() => undefined);
     telling((real) => foreign.url + real);
     const { code, record } = await world.upload();
     expect(code).toBe(13);
     expect(record.error.code).toBe('foreign_origin');
     expect(record.asset_uid).toMatch(/^[0-9a-f-]{36}$/);
-    expect(foreign.seen).toEqual([]);
-    expect(world.patches()).toEqual([]);
+    expect(foreign.requests).toEqual([]);
+    expect(world.patchRequests()).toEqual([]);
   });
 });
 
@@ -98,18 +98,18 @@ describe('refusals of the creation', () => {
     [431, 6, 'headers_too_large'],
     [507, 7, 'storage_full'],
   ])('%i as text/plain: its own words, exit %i, no retry', async (status, exit, code) => {
-    world.fault = () => answering(status, `reason for ${status}`);
+    world.fault = () => respondWith(status, `reason for ${status}`);
     const ran = await world.upload();
     expect(ran.code).toBe(exit);
     expect(ran.record.error).toMatchObject({ code, status, cause: `reason for ${status}` });
-    expect(world.line.seen).toHaveLength(1);
+    expect(world.interposer.requests).toHaveLength(1);
     expect(world.journalFiles()).toEqual([]);
   });
 
   it('§4 503 as text/plain is the service’s own: nothing was made, it is tried again', async () => {
     world.fault = ({ method, nth }) =>
-      method === 'POST' && nth <= 2 ? answering(503, 'storage not configured') : undefined;
-    await world.expectWhole((await world.upload()).record);
+      method === 'POST' && nth <= 2 ? respondWith(503, 'storage not configured') : undefined;
+    await world.expectUploaded((await world.upload()).record);
     expect(posts()).toHaveLength(3);
   });
 });
@@ -122,7 +122,7 @@ describe('refusals in mid-upload', () => {
   ])('%i stops, keeps the state and says how to go on', async (status, exit) => {
     world.fault = ({ method, nth }) =>
       method === 'PATCH' && nth === 3
-        ? answering(status, { error: { message: 'no more' } })
+        ? respondWith(status, { error: { message: 'no more' } })
         : undefined;
     const { code, record } = await world.upload();
     expect(code).toBe(exit);
@@ -131,20 +131,20 @@ describe('refusals in mid-upload', () => {
     world.fault = () => undefined;
     const second = await world.upload();
     expect(second.record.resumed_from).toBe(2 * chunkBytes);
-    await world.expectWhole(second.record);
+    await world.expectUploaded(second.record);
   });
 
   it('a key that was revoked: a new one of the same organisation goes on', async () => {
-    await world.interruptedAfterTwoChunks();
+    await world.interruptAfterTwoChunks();
     const environment = { MEDIACTL_API_KEY: world.sandbox.createKey('rotated') };
     const { record } = await world.upload([], { environment });
     expect(record.resumed_from).toBe(2 * chunkBytes);
-    await world.expectWhole(record);
+    await world.expectUploaded(record);
     expect(posts()).toEqual([]);
   });
 
   it('413 on a chunk is about the chunk', async () => {
-    world.fault = ({ method }) => (method === 'PATCH' ? answering(413, 'too much') : undefined);
+    world.fault = ({ method }) => (method === 'PATCH' ? respondWith(413, 'too much') : undefined);
     const { record } = await world.upload();
     expect(record.error).toMatchObject({
       code: 'too_large',
@@ -155,15 +155,15 @@ describe('refusals in mid-upload', () => {
 
 describe('sessions that are gone', () => {
   it.each([404, 410])('%i: starts anew and names the orphan', async (status) => {
-    await world.interruptedAfterTwoChunks();
-    const { session } = world.entry();
+    await world.interruptAfterTwoChunks();
+    const { session } = world.journalEntry();
     world.fault = ({ method, nth }) =>
-      method === 'HEAD' && nth === 1 ? answering(status) : undefined;
+      method === 'HEAD' && nth === 1 ? respondWith(status) : undefined;
     const { record, stderr } = await world.upload();
     expect(stderr).toContain(`Asset ${session.assetUid} stays unfinished`);
     expect(record.asset_uid).not.toBe(session.assetUid);
     expect(record.resumed_from).toBeNull();
-    await world.expectWhole(record);
+    await world.expectUploaded(record);
   });
 
   it.each([
@@ -172,24 +172,24 @@ describe('sessions that are gone', () => {
   ])(
     '%s: the service decides, and it goes on',
     async (_what, { session, clock }: { session?: boolean; clock?: boolean }) => {
-      const journal = await world.interruptedAfterTwoChunks();
-      const entry = world.entry();
+      const journal = await world.interruptAfterTwoChunks();
+      const entry = world.journalEntry();
       if (session) entry.session.expiresAt = '2020-01-01T00:00:00Z';
       writeFileSync(journal, JSON.stringify(entry));
       const fast = fastClock();
       const ahead = { ...fast, now: () => fast.now() + 25 * 3_600_000 };
       const { record } = await world.upload([], clock ? { clock: ahead } : {});
-      expect(world.line.methods).toContain('HEAD');
+      expect(world.interposer.methods).toContain('HEAD');
       expect(record.resumed_from).toBe(2 * chunkBytes);
-      await world.expectWhole(record);
+      await world.expectUploaded(record);
       expect(posts()).toEqual([]);
     },
   );
 
   it('--on-expired fail stops instead', async () => {
-    await world.interruptedAfterTwoChunks();
-    const { session } = world.entry();
-    world.fault = ({ method }) => (method === 'HEAD' ? answering(404) : undefined);
+    await world.interruptAfterTwoChunks();
+    const { session } = world.journalEntry();
+    world.fault = ({ method }) => (method === 'HEAD' ? respondWith(404) : undefined);
     const { code, record } = await world.upload(['--on-expired', 'fail']);
     expect(code).toBe(3);
     expect(record).toMatchObject({ asset_uid: session.assetUid });
@@ -197,33 +197,33 @@ describe('sessions that are gone', () => {
   });
 
   it('--no-resume makes a new asset and names the old one', async () => {
-    await world.interruptedAfterTwoChunks();
-    const { session } = world.entry();
+    await world.interruptAfterTwoChunks();
+    const { session } = world.journalEntry();
     const { record, stderr } = await world.upload(['--no-resume']);
     expect(stderr).toContain(`left unfinished: asset ${session.assetUid}`);
     expect(record.asset_uid).not.toBe(session.assetUid);
-    await world.expectWhole(record);
+    await world.expectUploaded(record);
   });
 
   it('the last answer lost, and the session forgotten at once: the asset is whole, and the only one', async () => {
     world.fault = ({ method, nth }) => {
-      if (method === 'PATCH' && nth === 5) return { loseAnswer: true };
-      return method === 'HEAD' ? answering(404) : undefined;
+      if (method === 'PATCH' && nth === 5) return { dropResponse: true };
+      return method === 'HEAD' ? respondWith(404) : undefined;
     };
     const { code, record } = await world.upload([], { clock: fastClock(10) });
     expect([code, record.verified]).toEqual([0, null]);
-    expect(world.stored(record.asset_uid).equals(world.bytes)).toBe(true);
-    expect((await world.assets()).map(({ uid }) => uid)).toEqual([record.asset_uid]);
+    expect(world.storedBytes(record.asset_uid).equals(world.bytes)).toBe(true);
+    expect((await world.findAssets()).map(({ uid }) => uid)).toEqual([record.asset_uid]);
     expect(world.journalFiles()).toEqual([]);
   });
 
   it('a session that is not known the first time it is used: every run names its one asset', async () => {
     world.fault = ({ method, path }) =>
       path.includes('/upload/') && (method === 'PATCH' || method === 'HEAD')
-        ? answering(404)
+        ? respondWith(404)
         : undefined;
     const runs = [await world.upload(), await world.upload(), await world.upload()];
-    const [made, ...more] = await world.assets();
+    const [made, ...more] = await world.findAssets();
     expect(more).toEqual([]);
     for (const { code, record } of runs)
       expect([code, record.asset_uid, record.error.code]).toEqual([
@@ -233,21 +233,21 @@ describe('sessions that are gone', () => {
       ]);
     expect(posts()).toHaveLength(1);
     const { code } = await world.upload(['--yes']);
-    expect([code, (await world.assets()).length]).toEqual([3, 2]);
+    expect([code, (await world.findAssets()).length]).toEqual([3, 2]);
   });
 
   it('an asset that may be whole, and does not tell: it is named, and none is made', async () => {
     // The only chunk was in flight when the process was killed: the service may have stored it.
     world.bytes = writeSome(world.path, 1000);
-    world.fault = ({ method }) => (method === 'PATCH' ? answering(402, {}) : undefined);
+    world.fault = ({ method }) => (method === 'PATCH' ? respondWith(402, {}) : undefined);
     await world.upload();
-    const { session } = world.entry();
+    const { session } = world.journalEntry();
     const saying =
       (status: string) =>
-      (seen: Seen): Fault | undefined => {
-        if (seen.method === 'HEAD') return answering(404);
+      (seen: InterposedRequest): Fault | undefined => {
+        if (seen.method === 'HEAD') return respondWith(404);
         return seen.path.includes(session.assetUid)
-          ? answering(200, { uid: session.assetUid, status })
+          ? respondWith(200, { uid: session.assetUid, status })
           : undefined;
       };
     world.fault = saying('transcoding');
@@ -255,33 +255,33 @@ describe('sessions that are gone', () => {
     expect([code, record.asset_uid, record.error.code]).toEqual([
       ...[3, session.assetUid, 'session_unknown'],
     ]);
-    expect(await world.assets()).toHaveLength(1);
+    expect(await world.findAssets()).toHaveLength(1);
     world.fault = saying('ready');
     const second = await world.upload();
     expect([second.code, second.record.asset_uid]).toEqual([0, session.assetUid]);
-    expect(await world.assets()).toHaveLength(1);
+    expect(await world.findAssets()).toHaveLength(1);
   });
 
   it('whose asset is in the trash: starts anew', async () => {
-    await world.interruptedAfterTwoChunks();
-    const { session } = world.entry();
+    await world.interruptAfterTwoChunks();
+    const { session } = world.journalEntry();
     await world.cli.run(['assets', 'rm', session.assetUid, '--yes'], {
       environment: world.environment(),
     });
     world.fault = ({ method }) =>
-      method === 'HEAD' && posts().length === 0 ? answering(404) : undefined;
+      method === 'HEAD' && posts().length === 0 ? respondWith(404) : undefined;
     const { record, stderr } = await world.upload();
     expect(stderr).toContain('are gone; starting again');
-    await world.expectWhole(record);
+    await world.expectUploaded(record);
   });
 
   it('of another service’s key: nothing is made, and what is known stays known', async () => {
-    await world.interruptedAfterTwoChunks();
-    const before = world.entry();
-    world.fault = () => answering(404, { error: { message: 'no such thing' } });
+    await world.interruptAfterTwoChunks();
+    const before = world.journalEntry();
+    world.fault = () => respondWith(404, { error: { message: 'no such thing' } });
     const { code } = await world.upload();
     expect(code).toBe(3);
-    expect(world.entry()).toMatchObject({ state: 'open', session: before.session });
+    expect(world.journalEntry()).toMatchObject({ state: 'open', session: before.session });
   });
 });
 
@@ -291,23 +291,23 @@ describe.each([3 * chunkBytes + 1, 9 * chunkBytes])(
     const statuses = ['processing', 'queued', 'pending', 'uploading', 'ready'];
 
     /** Makes the service forget the first session from a request on, and sets its asset's status. */
-    function forgetting(status: string, isGone: (seen: Seen) => boolean) {
+    function forgetting(status: string, isGone: (seen: InterposedRequest) => boolean) {
       let session: string | undefined;
       let isForgotten = false;
       world.fault = (seen) => {
         const { method, path } = seen;
         if (method === 'PATCH' || method === 'HEAD') session ??= path;
         if (path === session) isForgotten ||= isGone(seen);
-        if (path === session && isForgotten) return answering(404, { error: {} });
+        if (path === session && isForgotten) return respondWith(404, { error: {} });
         const [, uid] = /assets\/([0-9a-f-]{36})\//.exec(path) ?? [];
-        return method === 'GET' && uid ? answering(200, { uid, status }) : undefined;
+        return method === 'GET' && uid ? respondWith(200, { uid, status }) : undefined;
       };
     }
 
     async function expectNewSession({ code, record, stderr }: Awaited<ReturnType<typeof upload>>) {
       expect([code, record.error]).toEqual([0, null]);
-      await world.expectWhole(record);
-      const made = (await world.assets()).map(({ uid }) => uid);
+      await world.expectUploaded(record);
+      const made = (await world.findAssets()).map(({ uid }) => uid);
       expect(made).toEqual(expect.arrayContaining([record.asset_uid]));
       const [left, ...others] = made.filter((uid) => uid !== record.asset_uid);
       expect(others).toEqual([]);
@@ -330,15 +330,15 @@ describe.each([3 * chunkBytes + 1, 9 * chunkBytes])(
     });
 
     it.each(statuses)('between two runs: a new one at once, called %s', async (status) => {
-      await world.interruptedAfterTwoChunks();
+      await world.interruptAfterTwoChunks();
       forgetting(status, () => true);
       await expectNewSession(await upload());
       expect(posts()).toHaveLength(1);
     });
 
     it('the journal does not say that the last chunk was begun before it was', async () => {
-      await world.interruptedAfterTwoChunks();
-      const { offset, sentTo, file } = world.entry();
+      await world.interruptAfterTwoChunks();
+      const { offset, sentTo, file } = world.journalEntry();
       expect(offset).toBe(2 * chunkBytes);
       expect(sentTo).toBeGreaterThanOrEqual(3 * chunkBytes);
       expect(sentTo).toBeLessThan(file.sizeBytes);
@@ -347,24 +347,24 @@ describe.each([3 * chunkBytes + 1, 9 * chunkBytes])(
 );
 
 it.each<[string, Fault]>([
-  ['the connection broke', { loseAnswer: true }],
+  ['the connection broke', { dropResponse: true }],
   ...[408, 504].map((status): [string, Fault] => [
     `a gateway answered ${status}`,
-    { instead: { status, body: 'timeout', type: 'text/plain' } },
+    { replaceResponse: { status, body: 'timeout', type: 'text/plain' } },
   ]),
 ])(
   'every byte may have been sent, and %s: a status in progress still is waited for',
   async (_what, fault) => {
     world.fault = ({ method, path, nth }) => {
       if (method === 'PATCH' && nth === 5) return fault;
-      if (method === 'HEAD') return answering(404);
+      if (method === 'HEAD') return respondWith(404);
       const [, uid] = /assets\/([0-9a-f-]{36})\//.exec(path) ?? [];
-      return method === 'GET' && uid ? answering(200, { uid, status: 'processing' }) : undefined;
+      return method === 'GET' && uid ? respondWith(200, { uid, status: 'processing' }) : undefined;
     };
     const { code, record } = await world.upload();
     expect([code, record.error.code]).toEqual([3, 'session_unknown']);
     expect(record.error.cause).toContain('the last answer was lost');
-    expect(await world.assets()).toHaveLength(1);
+    expect(await world.findAssets()).toHaveLength(1);
   },
 );
 
@@ -374,26 +374,26 @@ describe('a creation whose answer was lost', () => {
   };
 
   it('is not repeated: what was found is said, and nothing is guessed', async () => {
-    losing({ loseAnswer: true });
+    losing({ dropResponse: true });
     const first = await world.upload();
     expect(first.code).toBe(10);
-    expect(world.entry().state).toBe('intended');
+    expect(world.journalEntry().state).toBe('intended');
 
     const second = await world.upload();
     expect(second.code).toBe(2);
     expect(second.record.error.code).toBe('creation_unknown');
     const [orphan] = second.record.error.details.asset_uids;
-    expect((await world.assets()).map(({ uid }) => uid)).toEqual([orphan]);
+    expect((await world.findAssets()).map(({ uid }) => uid)).toEqual([orphan]);
     expect(posts()).toHaveLength(1);
 
     const third = await world.upload(['--yes']);
     expect(third.stderr).toContain(`left alone: ${orphan}`);
-    await world.expectWhole(third.record);
+    await world.expectUploaded(third.record);
   });
 
   /** Lets the service create the asset, and replaces its response by a gateway's error. */
   const gateway = (status: number, type: string): Fault => ({
-    instead: { status, body: type === 'text/html' ? '<html></html>' : 'no', type },
+    replaceResponse: { status, body: type === 'text/html' ? '<html></html>' : 'no', type },
   });
 
   it.each([408, 499, 500, 502, 504, 520, 522, 524, 530, 599])(
@@ -404,7 +404,7 @@ describe('a creation whose answer was lost', () => {
       const second = await world.upload();
       expect([second.code, second.record.error.code]).toEqual([2, 'creation_unknown']);
       expect(posts()).toHaveLength(1);
-      expect(await world.assets()).toHaveLength(1);
+      expect(await world.findAssets()).toHaveLength(1);
     },
   );
 
@@ -420,7 +420,7 @@ describe('a creation whose answer was lost', () => {
     async (name) => {
       world.path = join(world.cli.home, name);
       world.bytes = writeSome(world.path, 1000, name);
-      losing({ loseAnswer: true });
+      losing({ dropResponse: true });
       await world.upload();
       const { code, record } = await world.upload();
       expect([code, record.error.code]).toEqual([2, 'creation_unknown']);
@@ -429,9 +429,9 @@ describe('a creation whose answer was lost', () => {
   );
 
   it('among more assets of that name than a search shows', async () => {
-    losing({ loseAnswer: true });
+    losing({ dropResponse: true });
     await world.upload();
-    const { begunAt } = world.entry();
+    const { begunAt } = world.journalEntry();
     const items = Array.from({ length: 450 }, (_, n) => ({
       uid: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
       name: n === 449 ? basename(world.path) : `other ${n}`,
@@ -442,7 +442,7 @@ describe('a creation whose answer was lost', () => {
       const { searchParams } = new URL(path, 'http://x');
       const offset = Number(searchParams.get('offset'));
       return method === 'GET' && path.includes('/assets/?')
-        ? answering(200, { items: items.slice(offset, offset + 100), count: items.length })
+        ? respondWith(200, { items: items.slice(offset, offset + 100), count: items.length })
         : undefined;
     };
     const { code, record } = await world.upload();
@@ -453,13 +453,13 @@ describe('a creation whose answer was lost', () => {
   it('that made nothing is simply sent again', async () => {
     losing({ respond: (_response, request) => void request.socket.destroy() });
     expect((await world.upload()).code).toBe(10);
-    await world.expectWhole((await world.upload()).record);
+    await world.expectUploaded((await world.upload()).record);
   });
 });
 
 it('the hint after a failure is of this upload, not of another one of that path', async () => {
   world.fault = ({ method, nth }) =>
-    method === 'PATCH' && nth > 1 ? answering(402, {}) : undefined;
+    method === 'PATCH' && nth > 1 ? respondWith(402, {}) : undefined;
   const hints = [];
   for (const folder of ['a', 'b']) {
     const { record } = await world.upload(['--description', folder]);
@@ -470,10 +470,10 @@ it('the hint after a failure is of this upload, not of another one of that path'
 });
 
 it('of two uploads of one relative path, uploads ls shows where each is', async () => {
-  await world.interruptedAfterTwoChunks();
+  await world.interruptAfterTwoChunks();
   const pending = await world.cli.json(['uploads', 'ls'], { environment: world.environment() });
   expect(pending).toMatchObject([
     { path: world.path, state: 'resumable', offset_bytes: 2 * chunkBytes },
   ]);
-  expect(unshown(pending[0].profile, 'environment')).toBe('environment');
+  expect(unlessStrict(pending[0].profile, 'environment')).toBe('environment');
 });

@@ -2,12 +2,12 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { exitCodes, MediactlError } from '../../src/client/errors.ts';
-import { Cli, type Ran } from '../support/cli.ts';
+import { Cli, type CliResult } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
 import { FaultyService } from '../support/faulty-service.ts';
 import { writeSome } from '../support/files.ts';
+import { isNight } from '../support/nightly.ts';
 import { Random } from '../support/random.ts';
-import { isNight } from '../support/soak.ts';
 
 const chunkBytes = 64 * 1024;
 const sizes = [1, 1000, chunkBytes, chunkBytes + 1, 3 * chunkBytes, 4 * chunkBytes + 17];
@@ -95,7 +95,7 @@ class Day {
     }
   }
 
-  async run(isLast: boolean, last: Ran | undefined): Promise<Ran> {
+  async run(isLast: boolean, last: CliResult | undefined): Promise<CliResult> {
     const mishap = isLast ? this.#well() : this.#mishap();
     const isAsked = last?.stderr.includes('--yes') === true;
     const before = this.service.log.length;
@@ -122,7 +122,7 @@ class Day {
   }
 
   /** Expects that every reported result is true and that no secret or internal error is printed. */
-  check({ code, stdout, stderr }: Ran): void {
+  check({ code, stdout, stderr }: CliResult): void {
     expect(stderr).not.toMatch(/unclassified|report it|TypeError/);
     expect(stdout + stderr).not.toContain(this.key);
     if (code !== 0) return;
@@ -133,7 +133,7 @@ class Day {
       const { asset_uid: uid, verified } = item as Item;
       const stored = this.service.bytesOf(uid as string);
       // Bytes corrupted in transit whose checksum was lost must not be reported as verified.
-      const isRight = stored?.equals(bytes) || (verified === null && this.service.isChanged(uid));
+      const isRight = stored?.equals(bytes) || (verified === null && this.service.isCorrupted(uid));
       expect([basename(path), verified, isRight]).toEqual([basename(path), verified, true]);
       expect(verified).not.toBe(false);
     }
@@ -146,7 +146,7 @@ class Day {
 }
 
 /** True if the run succeeded or needs the user: the stored bytes belong to another version of a file (13). */
-function isFinal({ code, stderr }: Ran): boolean {
+function isFinal({ code, stderr }: CliResult): boolean {
   const { ok, integrity, partial } = exitCodes;
   if (code !== partial) return code === ok || code === integrity;
   const { details } = JSON.parse(stderr.trim().split('\n').at(-1) as string).error;
@@ -156,7 +156,7 @@ function isFinal({ code, stderr }: Ran): boolean {
 it.each(Array.from({ length: isNight ? 400 : 40 }, (_, n) => n + 1))('seed %i', async (seed) => {
   const day = new Day(seed);
   await day.begin();
-  let ran: Ran | undefined;
+  let ran: CliResult | undefined;
   try {
     for (let n = 1; n <= runs && !(ran && isFinal(ran)); n++) {
       ran = await day.run(n > faultyRuns, ran);

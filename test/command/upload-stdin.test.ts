@@ -1,10 +1,10 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { answering, type Fault } from '../support/interposer.ts';
-import { chunkBytes, uploadWorld } from '../support/upload-world.ts';
+import { type Fault, respondWith } from '../support/interposer.ts';
+import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 
-const world = uploadWorld();
+const world = setUpUploader();
 const spool = () => join(world.cli.home, 'state/spool');
 
 describe('stdin', () => {
@@ -21,17 +21,17 @@ describe('stdin', () => {
     const { code, record } = await pipe();
     expect(code).toBe(0);
     expect(record).toMatchObject({ path: '-', name: name() });
-    await world.expectWhole(record);
+    await world.expectUploaded(record);
     expect(readdirSync(spool())).toEqual([]);
   });
 
   it.each([
     ['a reset', { respond: (_response, request) => void request.socket.destroy() }, 10],
-    ['a 500', answering(500, 'no'), 10],
-    ['a gateway’s 503', answering(503, '<html></html>', { 'content-type': 'text/html' }), 10],
-    ['a refused key', answering(401, { error: {} }), 4],
-    ['full storage', answering(507, 'full'), 7],
-    ['a rate limit past --max-wait', answering(429, {}, { 'retry-after': '9999' }), 9],
+    ['a 500', respondWith(500, 'no'), 10],
+    ['a gateway’s 503', respondWith(503, '<html></html>', { 'content-type': 'text/html' }), 10],
+    ['a refused key', respondWith(401, { error: {} }), 4],
+    ['full storage', respondWith(507, 'full'), 7],
+    ['a rate limit past --max-wait', respondWith(429, {}, { 'retry-after': '9999' }), 9],
   ] satisfies [string, Fault, number][])(
     'its only copy outlives %s at the creation',
     async (_what, respond, exit) => {
@@ -44,15 +44,15 @@ describe('stdin', () => {
       expect(record.error.hint).toContain(`mediactl uploads resume ${pending.id}`);
       world.fault = () => undefined;
       const [finished] = await world.cli.json(['uploads', 'resume', pending.id], { environment });
-      await world.expectWhole(finished);
+      await world.expectUploaded(finished);
       expect(finished.name).toBe(name());
-      expect(await world.assets(name())).toHaveLength(1);
+      expect(await world.findAssets(name())).toHaveLength(1);
       expect(readdirSync(spool())).toEqual([]);
     },
   );
 
   it('a creation whose answer was lost is asked about, and the bytes stay', async () => {
-    refusedFor({ loseAnswer: true });
+    refusedFor({ dropResponse: true });
     await pipe();
     world.fault = () => undefined;
     const { code, record } = await pipe();
@@ -60,12 +60,12 @@ describe('stdin', () => {
     const [, id = ''] = /mediactl uploads resume (\w+) --yes/.exec(record.error.hint) ?? [];
     const environment = world.environment();
     const [finished] = await world.cli.json(['uploads', 'resume', id, '--yes'], { environment });
-    await world.expectWhole(finished);
+    await world.expectUploaded(finished);
     expect(readdirSync(spool())).toEqual([]);
   });
 
   it('that was refused for good leaves no spool', async () => {
-    refusedFor(answering(400, 'no'));
+    refusedFor(respondWith(400, 'no'));
     expect((await pipe()).code).toBe(6);
     expect(readdirSync(spool())).toEqual([]);
     expect(world.journalFiles()).toEqual([]);
@@ -74,12 +74,12 @@ describe('stdin', () => {
   it('the same bytes again go on where they were: one asset, one spool', async () => {
     let patches = 0;
     world.fault = ({ method }) =>
-      method === 'PATCH' && ++patches === 3 ? answering(402, {}) : undefined;
+      method === 'PATCH' && ++patches === 3 ? respondWith(402, {}) : undefined;
     expect((await pipe()).code).toBe(7);
     world.fault = () => undefined;
     const { record } = await pipe();
     expect(record.resumed_from).toBe(2 * chunkBytes);
-    await world.expectWhole(record);
+    await world.expectUploaded(record);
     expect(readdirSync(spool())).toEqual([]);
   });
 

@@ -2,32 +2,32 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { fastClock } from '../support/clock.ts';
 import { writeSome } from '../support/files.ts';
-import { answering, type Fault, type Seen } from '../support/interposer.ts';
-import { chunkBytes, uploadWorld } from '../support/upload-world.ts';
+import { type Fault, type InterposedRequest, respondWith } from '../support/interposer.ts';
+import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 
-const world = uploadWorld();
+const world = setUpUploader();
 
 describe('a fresh upload', () => {
   it('costs one POST and a PATCH a chunk, and no HEAD', async () => {
     const { code, record } = await world.upload();
     expect(code).toBe(0);
-    expect(world.line.methods).toEqual(['POST', 'PATCH', 'PATCH', 'PATCH', 'PATCH', 'PATCH']);
+    expect(world.interposer.methods).toEqual(['POST', 'PATCH', 'PATCH', 'PATCH', 'PATCH', 'PATCH']);
     expect(record).toMatchObject({
       requests: 6,
       bytes_sent: world.bytes.length,
       resumed_from: null,
       size_bytes: world.bytes.length,
     });
-    await world.expectWhole(record);
+    await world.expectUploaded(record);
   });
 
   it.each([0, 1, chunkBytes, chunkBytes + 1])('of %i bytes works', async (size) => {
     world.bytes = writeSome(world.path, size, `size ${size}`);
     const { code, record } = await world.upload();
     expect(code).toBe(0);
-    expect(world.line.methods.length).toBe(1 + Math.ceil(size / chunkBytes));
+    expect(world.interposer.methods.length).toBe(1 + Math.ceil(size / chunkBytes));
     if (size === 0) expect(record).toMatchObject({ verified: null, size_bytes: 0 });
-    else await world.expectWhole(record);
+    else await world.expectUploaded(record);
   });
 
   it.each(['夜明けの港.mp4', 'größe – ½ "quoted".mov', 'ملف.bin', '-dash.bin', '🎬.mp4'])(
@@ -38,7 +38,7 @@ describe('a fresh upload', () => {
       const { code, record } = await world.upload();
       expect(code).toBe(0);
       expect(record.name).toBe(name);
-      await world.expectWhole(record);
+      await world.expectUploaded(record);
     },
   );
 });
@@ -48,15 +48,15 @@ describe('rate limit', () => {
     '429 on %s is waited out and counts as no failure',
     async (method) => {
       const clock = fastClock();
-      world.fault = (seen: Seen): Fault | undefined => {
+      world.fault = (seen: InterposedRequest): Fault | undefined => {
         if (method === 'HEAD' && seen.method === 'PATCH' && seen.nth === 2)
           return { cutAfterBytes: 100 };
         if (seen.method !== method || seen.nth > 3) return undefined;
-        return answering(429, { error: { message: 'slow down' } }, { 'retry-after': '7' });
+        return respondWith(429, { error: { message: 'slow down' } }, { 'retry-after': '7' });
       };
       const { code, record, stderr } = await world.upload(['--progress', 'json'], { clock });
       expect(code).toBe(0);
-      await world.expectWhole(record);
+      await world.expectUploaded(record);
       expect(clock.sleptMs.filter((delay) => delay === 7000)).toHaveLength(3);
       const waits = stderr.split('\n').filter((line) => line.includes('"why":"rate-limited"'));
       expect(waits).toHaveLength(3);
@@ -66,7 +66,7 @@ describe('rate limit', () => {
   it('past --max-wait it ends 9, keeps its state, and the same command continues', async () => {
     world.fault = (seen) =>
       seen.method === 'PATCH' && seen.nth >= 3
-        ? answering(429, { error: {} }, { 'retry-after': '3600' })
+        ? respondWith(429, { error: {} }, { 'retry-after': '3600' })
         : undefined;
     const { code, record } = await world.upload(['--max-wait', '10m']);
     expect(code).toBe(9);
@@ -79,7 +79,7 @@ describe('rate limit', () => {
     world.fault = () => undefined;
     const second = await world.upload();
     expect(second.record.resumed_from).toBe(2 * chunkBytes);
-    await world.expectWhole(second.record);
+    await world.expectUploaded(second.record);
   });
 });
 
@@ -89,23 +89,23 @@ describe('broken lines and failing servers', () => {
       seen.method === 'PATCH' && [2, 4].includes(seen.nth) ? { cutAfterBytes: 20_000 } : undefined;
     const { code, record } = await world.upload();
     expect(code).toBe(0);
-    await world.expectWhole(record);
+    await world.expectUploaded(record);
     expect(record.bytes_sent).toBeLessThanOrEqual(world.bytes.length + 2 * chunkBytes);
-    expect(world.line.methods.filter((method) => method === 'HEAD')).toHaveLength(2);
+    expect(world.interposer.methods.filter((method) => method === 'HEAD')).toHaveLength(2);
   });
 
   it('does not send a chunk again whose answer was lost', async () => {
     world.fault = (seen) =>
-      seen.method === 'PATCH' && seen.nth === 2 ? { loseAnswer: true } : undefined;
+      seen.method === 'PATCH' && seen.nth === 2 ? { dropResponse: true } : undefined;
     const { record } = await world.upload();
-    await world.expectWhole(record);
+    await world.expectUploaded(record);
     expect(record.bytes_sent).toBe(world.bytes.length);
   });
 
   it('waits longer and longer, at most 60 s, and gives up after 10 tries with its state kept', async () => {
     const clock = fastClock(10_000);
     world.fault = (seen) =>
-      seen.nth > 1 && seen.method !== 'POST' ? answering(503, 'no') : undefined;
+      seen.nth > 1 && seen.method !== 'POST' ? respondWith(503, 'no') : undefined;
     const { code, record } = await world.upload([], { clock });
     expect(code).toBe(10);
     expect(record.error).toMatchObject({ status: 503, retryable: true });
@@ -116,7 +116,7 @@ describe('broken lines and failing servers', () => {
     world.fault = () => undefined;
     const second = await world.upload();
     expect(second.record.resumed_from).toBe(chunkBytes);
-    await world.expectWhole(second.record);
+    await world.expectUploaded(second.record);
   });
 
   it.each([
@@ -126,12 +126,12 @@ describe('broken lines and failing servers', () => {
     [408, 'slow'],
   ])('%i is tried again: %s', async (status, reason) => {
     world.fault = ({ method, nth }) =>
-      method === 'PATCH' && nth === 2 ? answering(status, reason) : undefined;
-    await world.expectWhole((await world.upload()).record);
+      method === 'PATCH' && nth === 2 ? respondWith(status, reason) : undefined;
+    await world.expectUploaded((await world.upload()).record);
   });
 
   it('a peer that goes silent is left after the idle time, and the upload goes on', async () => {
-    await world.interruptedAfterTwoChunks(); // the idle timeout is too short for a creation on a slow machine
+    await world.interruptAfterTwoChunks(); // the idle timeout is too short for a creation on a slow machine
     world.fault = (seen) =>
       seen.method === 'PATCH' && seen.nth === 2
         ? { respond: (_response, request) => void request.resume() }
@@ -140,14 +140,14 @@ describe('broken lines and failing servers', () => {
     const { code, record, stderr } = await world.upload(args);
     expect(code).toBe(0);
     expect(stderr).toContain('went silent');
-    await world.expectWhole(record);
+    await world.expectUploaded(record);
   });
 
   it.each([
     ['102 Processing for ever', 'headers'],
     ['an answer that drips', 'body'],
   ])('%s has an end, and the upload goes on', async (_what, part) => {
-    await world.interruptedAfterTwoChunks();
+    await world.interruptAfterTwoChunks();
     world.fault = (seen) =>
       seen.method === 'PATCH' && seen.nth === 2
         ? {
@@ -169,7 +169,7 @@ describe('broken lines and failing servers', () => {
     ]);
     expect(code).toBe(0);
     expect(stderr).toContain('takes too long');
-    await world.expectWhole(record);
+    await world.expectUploaded(record);
   });
 });
 
@@ -177,21 +177,23 @@ describe('offsets', () => {
   it('a 409 names the offset to go on from: no extra HEAD', async () => {
     world.fault = (seen) =>
       seen.method === 'PATCH' && seen.nth === 2
-        ? answering(409, { error: {} }, { 'upload-offset': String(chunkBytes) })
+        ? respondWith(409, { error: {} }, { 'upload-offset': String(chunkBytes) })
         : undefined;
     const { code, record } = await world.upload();
     expect(code).toBe(0);
-    await world.expectWhole(record);
-    expect(world.line.methods).not.toContain('HEAD');
+    await world.expectUploaded(record);
+    expect(world.interposer.methods).not.toContain('HEAD');
   });
 
   it.each([204, 409])('the same offset for ever (%i) ends after 5 answers', async (status) => {
     world.fault = (seen) =>
-      seen.method === 'PATCH' ? answering(status, undefined, { 'upload-offset': '0' }) : undefined;
+      seen.method === 'PATCH'
+        ? respondWith(status, undefined, { 'upload-offset': '0' })
+        : undefined;
     const { code, record } = await world.upload();
     expect(code).toBe(10);
     expect(record.error.message).toBe('the upload does not get past byte 0');
-    expect(world.patches()).toHaveLength(5);
+    expect(world.patchRequests()).toHaveLength(5);
   });
 
   it.each([204, 409])(
@@ -199,23 +201,25 @@ describe('offsets', () => {
     async (status) => {
       world.fault = ({ method, nth }) => {
         if (method !== 'PATCH') return undefined;
-        const forward = answering(204, undefined, { 'upload-offset': String(chunkBytes) });
-        return nth % 2 === 1 ? forward : answering(status, undefined, { 'upload-offset': '0' });
+        const forward = respondWith(204, undefined, { 'upload-offset': String(chunkBytes) });
+        return nth % 2 === 1 ? forward : respondWith(status, undefined, { 'upload-offset': '0' });
       };
       const { code, record } = await world.upload();
       expect(code).toBe(10);
       expect(record.error.message).toBe(`the upload does not get past byte ${chunkBytes}`);
-      expect(world.patches()).toHaveLength(10);
+      expect(world.patchRequests()).toHaveLength(10);
     },
   );
 
   it('a byte acknowledged at a time ends after 5 answers', async () => {
     world.fault = ({ method, nth }) =>
-      method === 'PATCH' ? answering(204, undefined, { 'upload-offset': String(nth) }) : undefined;
+      method === 'PATCH'
+        ? respondWith(204, undefined, { 'upload-offset': String(nth) })
+        : undefined;
     const { code, record } = await world.upload();
     expect(code).toBe(10);
     expect(record.error.message).toBe('the upload does not get past byte 5');
-    expect(world.patches()).toHaveLength(5);
+    expect(world.patchRequests()).toHaveLength(5);
   });
 
   it('one that is told twice is one offset', async () => {
@@ -228,21 +232,21 @@ describe('offsets', () => {
             }),
           }
         : undefined;
-    await world.expectWhole((await world.upload()).record);
+    await world.expectUploaded((await world.upload()).record);
   });
 
   it('a session ahead of the journal: the gap is read from disk, the whole is verified', async () => {
     const abort = new AbortController();
     world.fault = (seen) =>
       seen.method === 'PATCH' && seen.nth === 3
-        ? { beforeAnswer: () => abort.abort(new Error('stop')), loseAnswer: true }
+        ? { beforeResponse: () => abort.abort(new Error('stop')), dropResponse: true }
         : undefined;
     const first = await world.upload([], { signal: abort.signal });
     expect(first.code).toBe(1);
-    expect(world.entry()).toMatchObject({ state: 'open', offset: 2 * chunkBytes });
+    expect(world.journalEntry()).toMatchObject({ state: 'open', offset: 2 * chunkBytes });
     const second = await world.upload();
     expect(second.record.resumed_from).toBe(3 * chunkBytes);
-    await world.expectWhole(second.record);
+    await world.expectUploaded(second.record);
   });
 });
 
@@ -252,9 +256,9 @@ describe('offsets', () => {
  */
 const size = 4 * chunkBytes + 1000;
 const told = (status: number, offset: string) =>
-  answering(status, undefined, { 'upload-offset': offset });
+  respondWith(status, undefined, { 'upload-offset': offset });
 const cut: Fault = { cutAfterBytes: 20_000 };
-const liars: [what: string, lie: (seen: Seen) => Fault | undefined, exit: number][] = [
+const liars: [what: string, lie: (seen: InterposedRequest) => Fault | undefined, exit: number][] = [
   ...['', 'x', '-1', '1.5', '0x10000', '1e5', '65536, 0', '99999999999999999999'].flatMap(
     (offset): (typeof liars)[number][] => [
       [`204 with an offset of '${offset}'`, patch(told(204, offset)), 10],
@@ -274,14 +278,14 @@ const liars: [what: string, lie: (seen: Seen) => Fault | undefined, exit: number
   [`HEAD past what was sent: ${size}`, head(told(200, String(size))), 13],
   ...[200, 201, 202, 206].map((status): (typeof liars)[number] => [
     `${status} without an offset`,
-    patch(answering(status, {})),
+    patch(respondWith(status, {})),
     10,
   ]),
-  ['204 without an offset', patch(answering(204)), 10],
-  ['409 without an offset', patch(answering(409, { error: {} })), 10],
+  ['204 without an offset', patch(respondWith(204)), 10],
+  ['409 without an offset', patch(respondWith(409, { error: {} })), 10],
   ...[301, 302, 307, 308].map((status): (typeof liars)[number] => [
     `${status} to another place`,
-    patch(answering(status, undefined, { location: 'http://127.0.0.1:9/elsewhere' })),
+    patch(respondWith(status, undefined, { location: 'http://127.0.0.1:9/elsewhere' })),
     10,
   ]),
   ...[
@@ -299,35 +303,36 @@ const liars: [what: string, lie: (seen: Seen) => Fault | undefined, exit: number
     [507, 7],
   ].map(([status, exit]): (typeof liars)[number] => [
     `PATCH answered ${status}`,
-    patch(answering(status as number, { error: { message: 'no' } })),
+    patch(respondWith(status as number, { error: { message: 'no' } })),
     exit as number,
   ]),
   ...[500, 502, 503, 504, 520, 599].map((status): (typeof liars)[number] => [
     `PATCH answered ${status} for ever`,
-    patch(answering(status, 'no')),
+    patch(respondWith(status, 'no')),
     10,
   ]),
   ...[500, 502, 503, 504].map((status): (typeof liars)[number] => [
     `HEAD answered ${status} for ever`,
-    head(answering(status, 'no')),
+    head(respondWith(status, 'no')),
     10,
   ]),
   ...[401, 403].map((status): (typeof liars)[number] => [
     `HEAD answered ${status}`,
-    head(answering(status, undefined)),
+    head(respondWith(status, undefined)),
     status === 401 ? 4 : 5,
   ]),
-  ['a web page for a PATCH', patch(answering(200, '<html><title>Log in</title></html>')), 10],
+  ['a web page for a PATCH', patch(respondWith(200, '<html><title>Log in</title></html>')), 10],
 ];
 
 /** Injects the fault from the second PATCH on. */
 function patch(fault: Fault) {
-  return ({ method, nth }: Seen) => (method === 'PATCH' && nth >= 2 ? fault : undefined);
+  return ({ method, nth }: InterposedRequest) =>
+    method === 'PATCH' && nth >= 2 ? fault : undefined;
 }
 
 /** Drops the connection once, in the second PATCH, and injects the fault into HEAD. */
 function head(fault: Fault) {
-  return ({ method, nth }: Seen) => {
+  return ({ method, nth }: InterposedRequest) => {
     if (method === 'PATCH' && nth === 2) return cut;
     return method === 'HEAD' ? fault : undefined;
   };
@@ -338,6 +343,6 @@ it.each(liars)('a liar: %s', async (_what, lie, exit) => {
   const { code, record } = await world.upload([], { clock: fastClock(10_000) });
   expect([code, record.error?.code]).toEqual([exit, expect.any(String)]);
   expect(record.error.code).not.toBe('unclassified');
-  expect(world.line.seen.length).toBeLessThanOrEqual(5 + 3 * 5 + 10);
+  expect(world.interposer.requests.length).toBeLessThanOrEqual(5 + 3 * 5 + 10);
   expect(world.journalFiles()).toHaveLength(1);
 });

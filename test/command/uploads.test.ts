@@ -4,7 +4,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
 import { writeSome } from '../support/files.ts';
-import { answering, type Fault, Interposer, type Seen } from '../support/interposer.ts';
+import {
+  type Fault,
+  type InterposedRequest,
+  Interposer,
+  respondWith,
+} from '../support/interposer.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
 let sandbox: TestSandbox;
@@ -15,10 +20,10 @@ afterAll(() => sandbox.end());
 
 let cli: Cli;
 let path: string;
-let fault: (seen: Seen) => Fault | undefined;
+let fault: (seen: InterposedRequest) => Fault | undefined;
 beforeEach(async () => {
   fault = () => undefined;
-  const line = await Interposer.before(sandbox.url, (seen) => fault(seen));
+  const line = await Interposer.start(sandbox.url, (seen) => fault(seen));
   cli = new Cli({
     MEDIACTL_API_KEY: sandbox.key,
     MEDIACTL_BASE_URL: line.url,
@@ -32,7 +37,7 @@ beforeEach(async () => {
 async function interrupt(args: string[] = [path], stdin?: Buffer) {
   let patches = 0;
   fault = ({ method }) =>
-    method === 'PATCH' && ++patches === 2 ? answering(402, { error: {} }) : undefined;
+    method === 'PATCH' && ++patches === 2 ? respondWith(402, { error: {} }) : undefined;
   const ran = await cli.run(['upload', ...args, '--chunk-size', '1000'], { stdin });
   expect(ran.code).toBe(7);
   fault = () => undefined;
@@ -114,16 +119,16 @@ describe('several files', () => {
   ])('%s ends the run: no more futile requests than lanes', async (_what, status, exit) => {
     const files = Array.from({ length: 20 }, (_, n) => join(cli.home, `${n}.bin`));
     for (const [n, each] of files.entries()) writeSome(each, 10 + n);
-    const line = await Interposer.before(sandbox.url, (seen) =>
-      seen.nth > 6 ? answering(status, { error: {} }) : undefined,
+    const line = await Interposer.start(sandbox.url, (seen) =>
+      seen.nth > 6 ? respondWith(status, { error: {} }) : undefined,
     );
     const args = ['upload', ...files, '--json', '--parallel', '4'];
     const { code, stdout, stderr } = await cli.run(args, {
       environment: { MEDIACTL_BASE_URL: line.url },
     });
-    expect(line.seen.filter(({ method, nth }) => method === 'POST' && nth > 6).length).toBeLessThan(
-      5,
-    );
+    expect(
+      line.requests.filter(({ method, nth }) => method === 'POST' && nth > 6).length,
+    ).toBeLessThan(5);
     expect(code).toBe(exit);
     const records: { error: unknown }[] = JSON.parse(stdout);
     const { error } = JSON.parse(stderr.trimEnd().split('\n').at(-1) as string);
@@ -133,11 +138,11 @@ describe('several files', () => {
   });
 
   it('every source is looked at before the first byte: each that is not there is named', async () => {
-    const line = await Interposer.before(sandbox.url);
+    const line = await Interposer.start(sandbox.url);
     const args = ['upload', path, '/no/such', '/nor/this', '--json'];
     const environment = { MEDIACTL_BASE_URL: line.url };
     const { code, stdout, stderr } = await cli.run(args, { environment });
-    expect([code, stdout, line.seen]).toEqual([2, '', []]);
+    expect([code, stdout, line.requests]).toEqual([2, '', []]);
     const { error } = JSON.parse(stderr);
     expect(error.message).toBe('2 of 3 sources cannot be uploaded');
     expect(error.cause).toBe('no such file: /no/such; no such file: /nor/this');
@@ -151,7 +156,7 @@ describe('several files', () => {
     writeSome(good, 10);
     writeSome(bad, 20);
     fault = ({ method, nth }) =>
-      method === 'POST' && nth === 1 ? answering(413, 'no') : undefined;
+      method === 'POST' && nth === 1 ? respondWith(413, 'no') : undefined;
     const args = ['upload', bad, good, path, '--json', '--parallel', '1'];
     const { code, stdout, stderr } = await cli.run(args);
     expect(code).toBe(11);

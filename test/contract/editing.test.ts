@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rawHttp } from '../support/raw-http.ts';
-import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
 let sandbox: TestSandbox;
 const { call, send, upload } = rawHttp(() => sandbox);
@@ -13,7 +13,7 @@ const edit = (path: string, body: unknown, key?: string) => send('PATCH', path, 
 
 describe('§4 PATCH: "partial update of editorial fields"', () => {
   it('changes what is named, keeps the rest, and is found by its new words', async () => {
-    const { uid } = await upload(fixture('clip.mp4'), { description: 'before' });
+    const { uid } = await upload(fixturePath('clip.mp4'), { description: 'before' });
     const response = await edit(`/videos/${uid}/`, {
       name: 'Quay at dusk',
       tags: ['sea', 'night-shift'],
@@ -39,12 +39,12 @@ describe('§4 PATCH: "partial update of editorial fields"', () => {
     ['a wrong type', { name: 5 }],
     ['no object', ['x']],
   ])('%s: 422', async (_what, body) => {
-    const { uid } = await upload(fixture('still.jpg'));
+    const { uid } = await upload(fixturePath('still.jpg'));
     expect((await edit(`/assets/${uid}/`, body)).status).toBe(422);
   });
 
   it('"(required body)": none, or one that is not JSON, is 422 and changes nothing', async () => {
-    const { uid } = await upload(fixture('clip.mp4'), { asset_name: 'before' });
+    const { uid } = await upload(fixturePath('clip.mp4'), { asset_name: 'before' });
     const folders = `/workspaces/${sandbox.workspace}/folders/`;
     const folder = (await (await send('POST', folders, { name: 'before' })).json()).uid;
     const json = { 'content-type': 'application/json' };
@@ -72,7 +72,7 @@ describe('§4 PATCH: "partial update of editorial fields"', () => {
   });
 
   it('422 names the place first: body, path, query', async () => {
-    const { uid } = await upload(fixture('still.jpg'));
+    const { uid } = await upload(fixturePath('still.jpg'));
     const loc = async (response: ReturnType<typeof call>) =>
       (await (await response).json()).error.details[0].loc;
     expect(await loc(edit(`/assets/${uid}/`, { tags: ['Not A Slug'] }))).toEqual([
@@ -86,7 +86,7 @@ describe('§4 PATCH: "partial update of editorial fields"', () => {
   });
 
   it('is asked of the right collection, with the right scope', async () => {
-    const { uid } = await upload(fixture('tone.mp3'));
+    const { uid } = await upload(fixturePath('tone.mp3'));
     expect((await edit(`/videos/${uid}/`, { name: 'x' })).status).toBe(404);
     const read = sandbox.createKey('read', ['Read Assets', 'Delete Assets']);
     expect((await edit(`/assets/${uid}/`, { name: 'x' }, read)).status).toBe(403);
@@ -95,7 +95,7 @@ describe('§4 PATCH: "partial update of editorial fields"', () => {
 
 describe('§4 DELETE: soft delete', () => {
   it('204 without a body; then it is nowhere to be found, nor played', async () => {
-    const { uid } = await upload(fixture('clip.mp4'));
+    const { uid } = await upload(fixturePath('clip.mp4'));
     const { playback_token } = await (await call('GET', `/assets/${uid}/player/`)).json();
     const play = () =>
       call('POST', '/playback/info/', {
@@ -116,7 +116,7 @@ describe('§4 DELETE: soft delete', () => {
   });
 
   it('needs the scope Delete Assets', async () => {
-    const { uid } = await upload(fixture('still.jpg'));
+    const { uid } = await upload(fixturePath('still.jpg'));
     const write = sandbox.createKey('write', ['Read Assets', 'Write Assets']);
     expect((await call('DELETE', `/assets/${uid}/`, { key: write })).status).toBe(403);
   });

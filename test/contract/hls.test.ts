@@ -1,10 +1,17 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ffmpeg, film, onsets, picture, probe, sound } from '../support/ffmpeg.ts';
+import {
+  audioInput,
+  ffmpeg,
+  findOnsets,
+  makeMedia,
+  runFfprobe,
+  videoInput,
+} from '../support/ffmpeg.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 // HLS of videos, with ffmpeg and without.
 let plain: TestSandbox;
@@ -63,7 +70,7 @@ async function packetsIn(header: Buffer, { bytes }: Segment): Promise<Record<str
   const path = join(temporaryFolder(), 'segment.mp4');
   writeFileSync(path, header);
   appendFileSync(path, bytes);
-  const { streams } = await probe(path);
+  const { streams } = await runFfprobe(path);
   return Object.fromEntries(
     streams.map(({ codec_type, nb_read_packets }) => [codec_type, Number(nb_read_packets ?? 0)]),
   );
@@ -78,13 +85,13 @@ describe.skipIf(!ffmpeg).concurrent('an ordinary clip', () => {
   it.each([7, 9])('of %d s of noise is ready, whole', async (seconds) => {
     const noise = ['-f', 'lavfi', '-i', 'testsrc2=size=640x360:rate=25,noise=alls=30:allf=t'];
     const clip = [...noise, '-f', 'lavfi', '-i', 'sine', '-t', String(seconds), '-bf', '0'];
-    const path = await film('noise.mp4', ...clip, ...h264, ...aac);
+    const path = await makeMedia('noise.mp4', ...clip, ...h264, ...aac);
     const { asset, info } = await processed(plain, path);
     expect(asset).toMatchObject({ status: 'ready', failure_reason: null, duration: seconds });
     const [step, ...others] = await stepsOf(info.hls_url.url);
     expect(others).toEqual([]);
     expect(lengthOf(step as Step)).toBeCloseTo(seconds, 1);
-    const { streams } = await probe((step as Step).url);
+    const { streams } = await runFfprobe((step as Step).url);
     expect(streams.map(({ nb_read_packets }) => Number(nb_read_packets))[0]).toBe(25 * seconds);
   });
 
@@ -99,18 +106,18 @@ describe.skipIf(!ffmpeg).concurrent('an ordinary clip', () => {
   ];
 
   it('with B-frames shows and sounds together, in every step', async () => {
-    const path = await film(
+    const path = await makeMedia(
       'flash.mp4',
       ...[...flash, ...beep],
       ...['-c:v', 'libx264', '-pix_fmt', 'yuv420p', ...aac], // x264's defaults use B-frames
     );
-    const source = await onsets(path);
+    const source = await findOnsets(path);
     expect([source.flashes.length, source.beeps.length]).toEqual([2, 2]);
     for (const sandbox of [plain, helped]) {
       const { info } = await processed(sandbox, path);
       const steps = await stepsOf(info.hls_url.url);
       expect(steps).toHaveLength(sandbox === plain ? 1 : 2);
-      const heard = await Promise.all(steps.map(({ url }) => onsets(url)));
+      const heard = await Promise.all(steps.map(({ url }) => findOnsets(url)));
       for (const { flashes, beeps } of heard) {
         expect(flashes).toHaveLength(2);
         flashes.forEach((flashAt, at) => {
@@ -127,12 +134,12 @@ describe.skipIf(!ffmpeg).concurrent('an ordinary clip', () => {
   ])(
     'of which the %s begins late keeps all of both',
     async (_which, inputs, flashLate, beepLate) => {
-      const path = await film('late.mkv', ...inputs, ...h264, ...aac);
+      const path = await makeMedia('late.mkv', ...inputs, ...h264, ...aac);
       expect((await processed(plain, path)).info.hls_url).toBeNull();
       const steps = await stepsOf((await processed(helped, path)).info.hls_url.url);
       expect(steps).toHaveLength(2);
       for (const { url } of steps) {
-        const { flashes, beeps } = await onsets(url);
+        const { flashes, beeps } = await findOnsets(url);
         expect(beeps).toHaveLength(2);
         const apart = (flashes[0] as number) - (beeps[0] as number);
         expect(Math.abs(apart - flashLate + beepLate)).toBeLessThan(0.02);
@@ -142,10 +149,10 @@ describe.skipIf(!ffmpeg).concurrent('an ordinary clip', () => {
   );
 
   it('of a broadcast that was cut anywhere begins where it can be shown, and is whole', async () => {
-    const path = await film(
+    const path = await makeMedia(
       'a.ts',
-      ...picture('320x180', 6),
-      ...sound(6),
+      ...videoInput('320x180', 6),
+      ...audioInput(6),
       '-g',
       '75',
       ...h264,
@@ -159,13 +166,13 @@ describe.skipIf(!ffmpeg).concurrent('an ordinary clip', () => {
     expect(asset).toMatchObject({ status: 'ready', failure_reason: null, type: 'video' });
     const [step] = await stepsOf(info.hls_url.url);
     expect(lengthOf(step as Step)).toBeCloseTo(3, 0);
-    const { streams } = await probe((step as Step).url);
+    const { streams } = await runFfprobe((step as Step).url);
     expect(streams.map(({ codec_type }) => codec_type)).toEqual(['video', 'audio']);
   });
 
   it('of which the sound goes on: it ends in the last segment, in every step', async () => {
-    const lengths = [...picture('320x180', 5), ...sound(7.5), '-g', '50'];
-    const path = await film('goes-on.mp4', ...lengths, ...h264, ...aac);
+    const lengths = [...videoInput('320x180', 5), ...audioInput(7.5), '-g', '50'];
+    const path = await makeMedia('goes-on.mp4', ...lengths, ...h264, ...aac);
     for (const sandbox of [plain, helped]) {
       const { info } = await processed(sandbox, path);
       for (const step of await stepsOf(info.hls_url.url)) {
@@ -180,8 +187,8 @@ describe.skipIf(!ffmpeg).concurrent('an ordinary clip', () => {
   });
 
   it('whose sound ends long before it: with ffmpeg silence goes on, without it there is no HLS', async () => {
-    const lengths = [...picture('320x180', 9), ...sound(1), '-g', '50'];
-    const path = await film('ends.mp4', ...lengths, ...h264, ...aac);
+    const lengths = [...videoInput('320x180', 9), ...audioInput(1), '-g', '50'];
+    const path = await makeMedia('ends.mp4', ...lengths, ...h264, ...aac);
     const { asset, info } = await processed(plain, path);
     expect(asset.status).toBe('ready');
     expect(info).toMatchObject({ hls_url: null, source_url: { url: expect.any(String) } });
@@ -195,7 +202,14 @@ describe.skipIf(!ffmpeg).concurrent('an ordinary clip', () => {
 
   it('tells a bandwidth that its largest segment does not pass', async () => {
     // The last segment is short and begins with a key frame, as all do.
-    const path = await film('a.mp4', ...picture('320x180', 9), ...sound(9), '-g', '200', ...h264);
+    const path = await makeMedia(
+      'a.mp4',
+      ...videoInput('320x180', 9),
+      ...audioInput(9),
+      '-g',
+      '200',
+      ...h264,
+    );
     for (const step of await stepsOf((await processed(helped, path)).info.hls_url.url)) {
       const bandwidth = Number(/BANDWIDTH=(\d+)/.exec(step.attributes)?.[1]);
       const rates = step.segments.map(({ bytes, seconds }) => (8 * bytes.length) / seconds);
@@ -207,7 +221,13 @@ describe.skipIf(!ffmpeg).concurrent('an ordinary clip', () => {
 describe.skipIf(!ffmpeg).concurrent('codecs', () => {
   it('HEVC goes by hvc1, which Apple asks for; other browsers get H.264 of its size', async () => {
     const hevc = ['-c:v', 'libx265', '-x265-params', 'log-level=error', '-tag:v', 'hev1'];
-    const path = await film('a.mp4', ...picture('320x180', 1), ...sound(1), ...hevc, ...aac);
+    const path = await makeMedia(
+      'a.mp4',
+      ...videoInput('320x180', 1),
+      ...audioInput(1),
+      ...hevc,
+      ...aac,
+    );
     const [top, upper, lower] = await stepsOf((await processed(helped, path)).info.hls_url.url);
     expect(top?.attributes).toMatch(/CODECS="hvc1\.[^"]*,mp4a\.40\.2"/);
     expect(top?.header.includes('hvc1')).toBe(true);
@@ -222,7 +242,7 @@ describe.skipIf(!ffmpeg).concurrent('codecs', () => {
   ])(
     '%s, which no player of HLS plays: without ffmpeg it is offered as it is',
     async (_what, name, codecs) => {
-      const path = await film(name, ...picture('320x180', 1), ...sound(1), ...codecs);
+      const path = await makeMedia(name, ...videoInput('320x180', 1), ...audioInput(1), ...codecs);
       const { asset, info } = await processed(plain, path);
       expect(asset).toMatchObject({ status: 'ready', type: 'video' });
       expect(info).toMatchObject({ hls_url: null, source_url: { url: expect.any(String) } });
@@ -232,7 +252,7 @@ describe.skipIf(!ffmpeg).concurrent('codecs', () => {
   it('what the library refuses to package is no failure of the asset', async () => {
     // One frame is presented a second late, after the next key frame.
     const late = ['-bsf:v', 'setts=pts=if(eq(N\\,2)\\,PTS+1000\\,PTS)'];
-    const path = await film('a.mkv', ...picture('320x180', 2), ...h264, '-g', '5', ...late);
+    const path = await makeMedia('a.mkv', ...videoInput('320x180', 2), ...h264, '-g', '5', ...late);
     const { asset, info } = await processed(plain, path);
     expect(asset.status).toBe('ready');
     expect(info.hls_url).toBeNull();

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import Database from 'libsql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rawHttp } from '../support/raw-http.ts';
-import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
 let sandbox: TestSandbox;
 const { call, create, upload } = rawHttp(() => sandbox);
@@ -17,12 +17,12 @@ const now = () => Date.parse(`${day}T12:00:00Z`) + Date.now() - startedAt;
 
 beforeAll(async () => {
   sandbox = await startSandbox({ now });
-  clip = await upload(fixture('clip.mp4'), {
+  clip = await upload(fixturePath('clip.mp4'), {
     asset_name: 'Harbour at dawn',
     description: 'cranes',
   });
-  tone = await upload(fixture('tone.mp3'), { asset_name: 'A tone', description: '330 hertz' });
-  still = await upload(fixture('still.jpg'), { asset_name: 'Ærø harbour "still"' });
+  tone = await upload(fixturePath('tone.mp3'), { asset_name: 'A tone', description: '330 hertz' });
+  still = await upload(fixturePath('still.jpg'), { asset_name: 'Ærø harbour "still"' });
   await create(10, { filename: 'waiting.mov', content_type: 'video/quicktime' });
 });
 afterAll(() => sandbox.end());

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { imageSize } from 'image-size';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ffmpeg, probe } from '../support/ffmpeg.ts';
+import { ffmpeg, runFfprobe } from '../support/ffmpeg.ts';
 import { rawHttp } from '../support/raw-http.ts';
-import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
 let sandbox: TestSandbox;
 const { call, create, upload } = rawHttp(() => sandbox);
@@ -12,7 +12,7 @@ const uids: Record<string, string> = {};
 beforeAll(async () => {
   sandbox = await startSandbox();
   for (const name of ['clip.mp4', 'tone.mp3', 'still.jpg'])
-    uids[name] = (await upload(fixture(name))).uid;
+    uids[name] = (await upload(fixturePath(name))).uid;
 });
 afterAll(() => sandbox.end());
 
@@ -151,7 +151,7 @@ describe('§4 POST /playback/info/, without an API key', () => {
     const brief = await startSandbox({ playbackSeconds: 60, now: () => now });
     const raw = rawHttp(() => brief);
     try {
-      const asset = await raw.upload(fixture('still.jpg'));
+      const asset = await raw.upload(fixturePath('still.jpg'));
       const { playback_token } = await (
         await raw.call('GET', `/assets/${asset.uid}/player/`)
       ).json();
@@ -203,7 +203,7 @@ describe('signed media', () => {
 
   it('ranges of the source', async () => {
     const { source_url } = await infoOf('clip.mp4');
-    const bytes = readFileSync(fixture('clip.mp4'));
+    const bytes = readFileSync(fixturePath('clip.mp4'));
     const part = async (range: string) => {
       const response = await fetch(source_url.url, { headers: { range } });
       const body = Buffer.from(await response.arrayBuffer());
@@ -223,7 +223,7 @@ describe('signed media', () => {
 
   it.skipIf(!ffmpeg)('ffprobe agrees on duration and codecs', async () => {
     const { hls_url } = await infoOf('clip.mp4');
-    const { format, streams } = await probe(hls_url.url);
+    const { format, streams } = await runFfprobe(hls_url.url);
     expect(Number(format.duration)).toBeCloseTo(10, 0);
     expect(streams.map(({ codec_name }) => codec_name)).toEqual(['h264', 'aac']);
   });

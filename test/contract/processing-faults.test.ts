@@ -6,12 +6,12 @@ import { fileURLToPath } from 'node:url';
 import { deflateSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/options.ts';
-import { ffmpeg, film } from '../support/ffmpeg.ts';
-import { answer, listen } from '../support/http-server.ts';
+import { ffmpeg, makeMedia } from '../support/ffmpeg.ts';
+import { respond, startServer } from '../support/http-server.ts';
 import { pdfOf } from '../support/pdf.ts';
 import { rawHttp } from '../support/raw-http.ts';
-import { fixture, startSandbox } from '../support/sandbox.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { fixturePath, startSandbox } from '../support/sandbox.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** Starts a sandbox for one test; returns its log lines and functions for raw requests. */
 async function start(options: Partial<SandboxOptions>) {
@@ -54,7 +54,7 @@ describe('a broken ffmpeg', () => {
   it('that fails leaves the asset ready without, and the log says why', async () => {
     const broken = script('echo first >&2; echo "no such filter" >&2; exit 1');
     const { upload, playbackInfo, log } = await start({ ffmpeg: broken });
-    const clip = await upload(fixture('clip.mp4'));
+    const clip = await upload(fixturePath('clip.mp4'));
     expect(clip).toMatchObject({ status: 'ready', thumbnail_url: null });
     for (const extra of ['list of streams', 'thumbnail', 'preview sprites', 'lower step'])
       expect(log).toContain(`asset ${clip.uid} no ${extra}: exit code 1: no such filter`);
@@ -67,7 +67,7 @@ describe('a broken ffmpeg', () => {
 
   it('that is content and makes nothing, too', async () => {
     const { upload, log } = await start({ ffmpeg: script('exit 0') });
-    const clip = await upload(fixture('clip.mp4'));
+    const clip = await upload(fixturePath('clip.mp4'));
     expect(clip).toMatchObject({ status: 'ready', thumbnail_url: null });
     const leftOut = log.flatMap((line) => line.match(`${clip.uid} no ([a-z ]+):`)?.[1] ?? []);
     expect(leftOut).toEqual(['list of streams', 'thumbnail', 'preview sprites', 'lower step']);
@@ -75,13 +75,13 @@ describe('a broken ffmpeg', () => {
 
   it('that is not there, too', async () => {
     const { upload } = await start({ ffmpeg: '/nowhere/ffmpeg' });
-    expect(await upload(fixture('tone.mp3'))).toMatchObject({ status: 'ready' });
+    expect(await upload(fixturePath('tone.mp3'))).toMatchObject({ status: 'ready' });
   });
 
   it('that never ends is ended, with all that it started', async () => {
     const { path, started } = sleeper();
     const { upload, log } = await start({ ffmpeg: path, toolSeconds: 2 });
-    const tone = await upload(fixture('tone.mp3'));
+    const tone = await upload(fixturePath('tone.mp3'));
     expect(tone.status).toBe('ready');
     expect(log).toContain(`asset ${tone.uid} no waveform: it took over 2 s`);
     expect(started().length).toBeGreaterThan(1);
@@ -90,7 +90,7 @@ describe('a broken ffmpeg', () => {
 
   it('that never stops talking is ended', async () => {
     const { upload, log } = await start({ ffmpeg: script('cat /dev/zero') });
-    const tone = await upload(fixture('tone.mp3'));
+    const tone = await upload(fixturePath('tone.mp3'));
     expect(tone.status).toBe('ready');
     expect(log).toContain(`asset ${tone.uid} no waveform: it wrote too much`);
   });
@@ -99,7 +99,7 @@ describe('a broken ffmpeg', () => {
     const { path, started } = sleeper();
     const sandbox = await startSandbox({ ffmpeg: path });
     const { create, patch } = rawHttp(() => sandbox);
-    const bytes = readFileSync(fixture('tone.mp3'));
+    const bytes = readFileSync(fixturePath('tone.mp3'));
     const { asset_uid, location } = await (await create(bytes.length)).json();
     await patch(location, 0, bytes);
     await until(() => started().length > 0);
@@ -126,7 +126,7 @@ describe('a worker', () => {
     const mediaWorker = worker("console.error('out of luck'); process.exit(3)");
     const { upload, log } = await start({ mediaWorker });
     const [one, other] = await Promise.all(
-      ['tone.mp3', 'still.jpg'].map((name) => upload(fixture(name))),
+      ['tone.mp3', 'still.jpg'].map((name) => upload(fixturePath(name))),
     );
     for (const asset of [one, other])
       expect(asset).toMatchObject({
@@ -150,7 +150,7 @@ describe('a worker', () => {
       'setInterval(() => {}, 1000); });',
     );
     const { upload, log } = await start({ mediaWorker });
-    expect(await upload(fixture('clip.mp4'))).toMatchObject({ status: 'ready', duration: 10 });
+    expect(await upload(fixturePath('clip.mp4'))).toMatchObject({ status: 'ready', duration: 10 });
     expect(log.join('\n')).not.toContain('the worker ended');
   });
 
@@ -160,7 +160,7 @@ describe('a worker', () => {
       `process.send({ about: 'source', found: ${JSON.stringify(found)} }, () => process.kill(process.pid, 'SIGKILL')))`,
     );
     const { upload, log } = await start({ mediaWorker });
-    const asset = await upload(fixture('clip.mp4'));
+    const asset = await upload(fixturePath('clip.mp4'));
     expect(asset).toMatchObject({ status: 'ready', type: 'video', duration: 10 });
     expect(log.find((line) => line.includes(asset.uid) && line.includes('inspected'))).toMatch(
       /SIGKILL/,
@@ -176,7 +176,7 @@ describe('a worker', () => {
       "process.once('message', () => Promise.reject(new Error('forgotten')));",
     );
     const { upload, log } = await start({ mediaWorker });
-    const asset = await upload(fixture('clip.mp4'));
+    const asset = await upload(fixturePath('clip.mp4'));
     expect(asset).toMatchObject({ status: 'ready', duration: 10 });
     expect(log.find((line) => line.includes('forgotten'))).toMatch(/\n\s+at /); // with a stack trace
   });
@@ -214,7 +214,7 @@ describe('a store that another program holds locked', () => {
   it('keeps a job waiting, and nothing else: it ends once the store is free', async () => {
     const { path: ffmpegPath, go } = gate();
     const { create, patch, processed, sandbox, call, log } = await start({ ffmpeg: ffmpegPath });
-    const bytes = readFileSync(fixture('tone.mp3'));
+    const bytes = readFileSync(fixturePath('tone.mp3'));
     const { asset_uid, location } = await (await create(bytes.length)).json();
     await patch(location, 0, bytes);
     const unlock = await lock(sandbox.dataDir);
@@ -237,11 +237,11 @@ describe('a hostile file', () => {
   /** Starts a server that must get no request, with a playlist that refers to it and to a local file (SSRF). */
   async function bait() {
     const asked: string[] = [];
-    const url = await listen((request, response) => {
+    const url = await startServer((request, response) => {
       asked.push(request.url as string);
-      answer(response, 404);
+      respond(response, 404);
     });
-    const segments = [fixture('clip.mp4'), `file:${fixture('clip.mp4')}`, `${url}/a.ts`];
+    const segments = [fixturePath('clip.mp4'), `file:${fixturePath('clip.mp4')}`, `${url}/a.ts`];
     const lines = segments.flatMap((uri) => ['#EXTINF:10,', uri]);
     const header = ['#EXTM3U', '#EXT-X-VERSION:3', '#EXT-X-TARGETDURATION:10'];
     const playlist = [...header, ...lines, '#EXT-X-ENDLIST', ''].join('\n');
@@ -273,7 +273,7 @@ describe('a hostile file', () => {
   it('a list of files for ffmpeg is any file: nothing that it names is read', async () => {
     const { asked, url } = await bait();
     const { upload } = await start({ ffmpeg });
-    const list = `ffconcat version 1.0\nfile '${fixture('clip.mp4')}'\nfile ${url}/a.ts\n`;
+    const list = `ffconcat version 1.0\nfile '${fixturePath('clip.mp4')}'\nfile ${url}/a.ts\n`;
     const asset = await upload(written('list.ffconcat', list));
     expect(asset).toMatchObject({ status: 'ready', type: 'generic', duration: null });
     expect(asked).toEqual([]);
@@ -285,7 +285,7 @@ describe('a hostile file', () => {
     // 128 kbit/s and no tags, so that only the playlist precedes the audio frames.
     const plain = ['-b:a', '128k', '-write_xing', '0', '-id3v2_version', '0'];
     const silence = ['-f', 'lavfi', '-i', 'anullsrc=duration=2'];
-    const mp3 = readFileSync(await film('plain.mp3', ...silence, ...plain));
+    const mp3 = readFileSync(await makeMedia('plain.mp3', ...silence, ...plain));
     const asset = await upload(written('song.mp3', playlist, mp3));
     expect(asset).toMatchObject({ status: 'ready', type: 'audio' });
     expect(asset.duration).toBeLessThan(3);
@@ -320,12 +320,12 @@ describe('a hostile file', () => {
 
   it.skipIf(!ffmpeg)('noise in place of the pictures harms nobody else', async () => {
     const { upload } = await start({ ffmpeg });
-    const bytes = readFileSync(fixture('clip.mp4'));
+    const bytes = readFileSync(fixturePath('clip.mp4'));
     const [from, to] = [bytes.length / 4, bytes.length / 2].map(Math.floor) as [number, number];
     for (let at = from; at < to; at++) bytes[at] = (at * 7919) & 0xff;
     const [noise, clip] = await Promise.all([
       upload(written('noise.mp4', bytes)),
-      upload(fixture('clip.mp4')),
+      upload(fixturePath('clip.mp4')),
     ]);
     expect(noise.status).toMatch(/^(ready|failed)$/);
     expect(clip).toMatchObject({ status: 'ready', thumbnail_url: expect.any(String) });

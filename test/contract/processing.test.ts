@@ -1,10 +1,18 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { brightness, ffmpeg, film, picture, probe, sound, turned } from '../support/ffmpeg.ts';
+import {
+  audioInput,
+  ffmpeg,
+  makeMedia,
+  measureBrightness,
+  rotateMp4,
+  runFfprobe,
+  videoInput,
+} from '../support/ffmpeg.ts';
 import { rawHttp } from '../support/raw-http.ts';
-import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 let sandbox: TestSandbox;
 const log: string[] = [];
@@ -28,7 +36,7 @@ const stepsOf = async (masterUrl: string) => {
   const entries = [...master.matchAll(/^#EXT-X-STREAM-INF:(.*)\n(\S+)/gm)];
   return Promise.all(
     entries.map(async ([, attributes = '', uri = '']) => {
-      const { streams, format } = await probe(new URL(uri, masterUrl).href);
+      const { streams, format } = await runFfprobe(new URL(uri, masterUrl).href);
       const video = streams.find(({ codec_type }) => codec_type === 'video');
       const attribute = (name: string) =>
         new RegExp(`(?:^|,)${name}="?([^",]*(?:,mp4a[^",]*)?)`).exec(attributes)?.[1];
@@ -59,14 +67,14 @@ const saved = async (url: string, name: string) => {
 };
 
 const sizeOf = async (path: string) => {
-  const { width, height, codec_name } = (await probe(path)).streams[0];
+  const { width, height, codec_name } = (await runFfprobe(path)).streams[0];
   return { width, height, codec_name };
 };
 
 describe.skipIf(!ffmpeg)('a video', () => {
   let clip: Awaited<ReturnType<typeof ready>>;
   beforeAll(async () => {
-    clip = await ready(fixture('clip.mp4'));
+    clip = await ready(fixturePath('clip.mp4'));
   });
 
   it('has a thumbnail, told wherever §2 names `thumbnail_url` (absolute URL)', async () => {
@@ -126,18 +134,18 @@ describe.skipIf(!ffmpeg)('a video', () => {
   });
 
   it('that begins black has a thumbnail that is not', async () => {
-    const late = await film(
+    const late = await makeMedia(
       'late.mp4',
       ...['-f', 'lavfi', '-i', 'color=black:size=320x240:duration=6'],
-      ...picture('320x240', 3),
+      ...videoInput('320x240', 3),
       ...['-filter_complex', '[0:v][1:v]concat=n=2:v=1', '-pix_fmt', 'yuv420p'],
     );
     const { path } = await saved((await ready(late)).asset.thumbnail_url, 'thumbnail.jpg');
-    expect(await brightness(path)).toBeGreaterThan(60);
+    expect(await measureBrightness(path)).toBeGreaterThan(60);
   });
 
   it('that is all black, and of one frame, has one too', async () => {
-    const frame = await film(
+    const frame = await makeMedia(
       'frame.mp4',
       ...['-f', 'lavfi', '-i', 'color=black:size=320x240:duration=0.04', '-pix_fmt', 'yuv420p'],
     );
@@ -146,8 +154,8 @@ describe.skipIf(!ffmpeg)('a video', () => {
   });
 
   it('that lies on its side is turned', async () => {
-    const upright = await film('upright.mp4', ...picture('320x240'), '-pix_fmt', 'yuv420p');
-    const { asset, info } = await ready(turned(upright, 240));
+    const upright = await makeMedia('upright.mp4', ...videoInput('320x240'), '-pix_fmt', 'yuv420p');
+    const { asset, info } = await ready(rotateMp4(upright, 240));
     expect(asset).toMatchObject({ width: 240, height: 320 });
     const { path } = await saved(asset.thumbnail_url, 'thumbnail.jpg');
     expect(await sizeOf(path)).toMatchObject({ width: 240, height: 320 });
@@ -156,9 +164,15 @@ describe.skipIf(!ffmpeg)('a video', () => {
   });
 
   it('of several languages: both steps share their playlists', async () => {
-    const languages = await film(
+    const languages = await makeMedia(
       'languages.mp4',
-      ...[...picture('320x240'), ...sound(3, 440), ...sound(3, 880), '-pix_fmt', 'yuv420p'],
+      ...[
+        ...videoInput('320x240'),
+        ...audioInput(3, 440),
+        ...audioInput(3, 880),
+        '-pix_fmt',
+        'yuv420p',
+      ],
       ...['-map', '0', '-map', '1', '-map', '2', '-metadata:s:a:0', 'language=eng'],
     );
     const steps = await stepsOf((await ready(languages)).info.hls_url.url);
@@ -168,11 +182,11 @@ describe.skipIf(!ffmpeg)('a video', () => {
   });
 
   it('of a broadcast lasts as long as it lasts, whatever its clock says', async () => {
-    const broadcast = await film(
+    const broadcast = await makeMedia(
       'broadcast.ts',
       ...[
-        ...picture('320x240', 6),
-        ...sound(6),
+        ...videoInput('320x240', 6),
+        ...audioInput(6),
         '-c:v',
         'libx264',
         '-pix_fmt',
@@ -193,7 +207,7 @@ describe.skipIf(!ffmpeg)('a video', () => {
     ['VP8 and Opus in WebM', 'web.webm', ['-c:v', 'libvpx', '-c:a', 'libopus']],
     ['H.264 and PCM', 'camera.mov', ['-pix_fmt', 'yuv420p', '-c:a', 'pcm_s16le']],
   ])('%s, which HLS does not carry: both steps are encoded', async (_what, name, codecs) => {
-    const path = await film(name, ...picture('320x240'), ...sound(), ...codecs);
+    const path = await makeMedia(name, ...videoInput('320x240'), ...audioInput(), ...codecs);
     const steps = await stepsOf((await ready(path)).info.hls_url.url);
     expect(steps.map(({ resolution }) => resolution)).toEqual(['320x240', '160x120']);
     for (const { found, codecs: told, resolution } of steps) {
@@ -216,23 +230,25 @@ describe.skipIf(!ffmpeg)('audio', () => {
 
   it('has a waveform: loud where it is loud, and silent for silence', async () => {
     const half = ['-af', "volume='if(lt(t,2),1,0)':eval=frame,volume=20dB"];
-    const peaks = await waveformOf(await film('half.wav', ...sound(4), ...half));
+    const peaks = await waveformOf(await makeMedia('half.wav', ...audioInput(4), ...half));
     expect(peaks).toHaveLength(400);
     expect(Math.min(...peaks.slice(0, 190))).toBeGreaterThan(0.5);
     expect(Math.max(...peaks.slice(210))).toBe(0);
     const silence = ['-f', 'lavfi', '-i', 'anullsrc=duration=1'];
-    expect(new Set(await waveformOf(await film('silence.wav', ...silence)))).toEqual(new Set([0]));
+    expect(new Set(await waveformOf(await makeMedia('silence.wav', ...silence)))).toEqual(
+      new Set([0]),
+    );
   });
 
   it('louder than full scale is full scale; high notes are not lost', async () => {
     const loud = ['-af', 'volume=30dB', '-c:a', 'pcm_f32le'];
-    const peaks = await waveformOf(await film('loud.wav', ...sound(1, 15_000), ...loud));
+    const peaks = await waveformOf(await makeMedia('loud.wav', ...audioInput(1, 15_000), ...loud));
     expect(Math.min(...peaks.slice(1, -1))).toBe(1);
   });
 });
 
 describe.skipIf(!ffmpeg)('an image', () => {
-  const still = (size: string) => [...picture(size, 1), '-frames:v', '1'];
+  const still = (size: string) => [...videoInput(size, 1), '-frames:v', '1'];
   const variantsOf = async (path: string) => {
     const { asset, info } = await ready(path);
     const sizes = await Promise.all(
@@ -250,7 +266,7 @@ describe.skipIf(!ffmpeg)('an image', () => {
   };
 
   it('has smaller variants beside the original, with the sizes they claim', async () => {
-    const { asset, sizes } = await variantsOf(await film('wide.jpg', ...still('1400x700')));
+    const { asset, sizes } = await variantsOf(await makeMedia('wide.jpg', ...still('1400x700')));
     expect(sizes).toEqual([
       { name: 'source', width: 1400, height: 700 },
       { name: 'variant-1280.jpg', width: 1280, height: 640 },
@@ -261,24 +277,24 @@ describe.skipIf(!ffmpeg)('an image', () => {
   });
 
   it('that is small already has none', async () => {
-    const { asset, sizes } = await variantsOf(fixture('still.jpg'));
+    const { asset, sizes } = await variantsOf(fixturePath('still.jpg'));
     expect(sizes).toEqual([{ name: 'source', width: 320, height: 180 }]);
     expect(asset.thumbnail_url).toContain('/source?'); // the image is its own thumbnail
   });
 
   it('that is transparent somewhere stays so: PNG; a PNG that is not becomes JPEG', async () => {
     const corner = 'format=rgba,geq=r=200:g=0:b=0:a=if(lt(X+Y\\,40)\\,0\\,255)';
-    const logo = await film('logo.png', ...still('400x400'), '-vf', corner);
+    const logo = await makeMedia('logo.png', ...still('400x400'), '-vf', corner);
     expect((await variantsOf(logo)).sizes.map(({ name }) => name)).toEqual([
       'source',
       'variant-320.png',
     ]);
-    const opaque = await film('opaque.png', ...still('400x400'), '-pix_fmt', 'rgba');
+    const opaque = await makeMedia('opaque.png', ...still('400x400'), '-pix_fmt', 'rgba');
     expect((await variantsOf(opaque)).sizes[1]?.name).toBe('variant-320.jpg');
   });
 
   it('that lies on its side is as high as it is shown, and so are its variants', async () => {
-    const bytes = readFileSync(await film('flat.jpg', ...still('800x400')));
+    const bytes = readFileSync(await makeMedia('flat.jpg', ...still('800x400')));
     // Big-endian EXIF with one tag: 0x0112 (orientation), a short, 6.
     const orientation6 = Buffer.from(
       'ffe100224578696600004d4d002a00000008000101120003000000010006000000000000',
@@ -294,13 +310,13 @@ describe.skipIf(!ffmpeg)('an image', () => {
   });
 
   it('that moves is left as it is', async () => {
-    const moving = await film('moving.gif', ...picture('400x200', 1));
+    const moving = await makeMedia('moving.gif', ...videoInput('400x200', 1));
     expect((await variantsOf(moving)).sizes).toHaveLength(1);
   });
 
   it('is one whatever it is called', async () => {
     const renamed = join(temporaryFolder(), 'film.mp4');
-    writeFileSync(renamed, readFileSync(await film('a.png', ...still('400x200'))));
+    writeFileSync(renamed, readFileSync(await makeMedia('a.png', ...still('400x200'))));
     expect((await variantsOf(renamed)).asset).toMatchObject({
       type: 'image',
       content_type: 'image/png',

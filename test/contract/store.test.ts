@@ -12,8 +12,8 @@ import Database from 'libsql';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { someBytes } from '../support/files.ts';
 import { rawHttp } from '../support/raw-http.ts';
-import { fixture, startSandbox } from '../support/sandbox.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { fixturePath, startSandbox } from '../support/sandbox.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const started = async (options: Parameters<typeof startSandbox>[0] = {}) => {
   const sandbox = await startSandbox(options);
@@ -54,7 +54,7 @@ describe('a store that another program has locked', () => {
 
   it('the last bytes of an upload wait for it, and others are served meanwhile', async () => {
     const { sandbox, call, create, patch, processed } = await started();
-    const bytes = readFileSync(fixture('still.jpg'));
+    const bytes = readFileSync(fixturePath('still.jpg'));
     const { location, asset_uid } = await (await create(bytes.length)).json();
     const release = lock(sandbox.dataDir);
     const last = patch(location, 0, bytes);
@@ -73,7 +73,7 @@ describe('a store that another program has locked', () => {
 describe('every byte is here, and the disk refuses to make them an asset', () => {
   const refused = async () => {
     const { sandbox, ...http } = await started();
-    const bytes = readFileSync(fixture('still.jpg'));
+    const bytes = readFileSync(fixturePath('still.jpg'));
     const { location, asset_uid } = await (await http.create(bytes.length)).json();
     const inTheWay = join(sandbox.dataDir, 'media', asset_uid);
     writeFileSync(inTheWay, 'no folder');
@@ -106,7 +106,7 @@ describe('a folder whose store is not the one it was', () => {
   /** Creates the data folder of a stopped sandbox that has one asset. */
   const folder = async () => {
     const before = await startSandbox();
-    await rawHttp(() => before).upload(fixture('still.jpg'));
+    await rawHttp(() => before).upload(fixturePath('still.jpg'));
     await before.close();
     const dataDir = temporaryFolder(); // a copy, in which no file is open
     cpSync(before.dataDir, dataDir, { recursive: true });

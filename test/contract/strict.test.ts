@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { rawHttp } from '../support/raw-http.ts';
-import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
 // Responses have exactly the fields that §2 and §7 name.
 let sandbox: TestSandbox;
@@ -8,7 +8,7 @@ const { call, create, head, upload } = rawHttp(() => sandbox);
 let uid: string;
 beforeAll(async () => {
   sandbox = await startSandbox({ strict: true });
-  uid = (await upload(fixture('clip.mp4'))).uid;
+  uid = (await upload(fixturePath('clip.mp4'))).uid;
 });
 afterAll(() => sandbox.end());
 

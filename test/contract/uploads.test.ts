@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { b3sum, hasB3sum, someBytes } from '../support/files.ts';
 import { rawHttp } from '../support/raw-http.ts';
-import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 let sandbox: TestSandbox;
 beforeAll(async () => {
@@ -240,7 +240,7 @@ describe('a restart', () => {
   it('before the last bytes became an asset: it becomes one', async () => {
     const before = await startSandbox();
     const raw = rawHttp(() => before);
-    const bytes = readFileSync(fixture('clip.mp4'));
+    const bytes = readFileSync(fixturePath('clip.mp4'));
     const { uid, asset_uid } = await (await raw.create(bytes.length)).json();
     await before.close();
     // The state after a crash between the last write and the response.
@@ -266,7 +266,7 @@ describe('§3 Processing', () => {
     [
       'a truncated video',
       'b.mp4',
-      () => readFileSync(fixture('clip.mp4')).subarray(0, 300_000),
+      () => readFileSync(fixturePath('clip.mp4')).subarray(0, 300_000),
       'truncated',
     ],
   ])('%s fails, with a reason', async (_what, name, bytes, reason) => {
@@ -284,7 +284,7 @@ describe('§3 Processing', () => {
   });
 
   it('types go by content, not by name', async () => {
-    const asset = await content('really-a-clip.txt', readFileSync(fixture('clip.mp4')));
+    const asset = await content('really-a-clip.txt', readFileSync(fixturePath('clip.mp4')));
     expect(asset).toMatchObject({ type: 'video', status: 'ready' });
     const pdf = await content('paper.mp4', Buffer.from('%PDF-1.7\n%âãÏÓ\n1 0 obj\n'));
     expect(pdf).toMatchObject({ type: 'document', content_type: 'application/pdf' });

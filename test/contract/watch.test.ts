@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { rawHttp } from '../support/raw-http.ts';
-import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
 let sandbox: TestSandbox;
 let uid: string;
@@ -8,8 +8,8 @@ let still: string;
 const { call, upload } = rawHttp(() => sandbox);
 beforeAll(async () => {
   sandbox = await startSandbox();
-  ({ uid } = await upload(fixture('clip.mp4')));
-  ({ uid: still } = await upload(fixture('still.jpg')));
+  ({ uid } = await upload(fixturePath('clip.mp4')));
+  ({ uid: still } = await upload(fixturePath('still.jpg')));
 });
 afterAll(() => sandbox.end());
 

@@ -4,31 +4,40 @@ import { createServer, request } from 'node:http';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, it, onTestFinished } from 'vitest';
-import { enter, environmentOf, startBrowse } from '../support/browse.ts';
-import { answer, listen } from '../support/http-server.ts';
-import { asset, folder, key, library, workspace } from '../support/library.ts';
+import { environmentOf, signIn, startBrowse } from '../support/browse.ts';
+import {
+  assetUid,
+  createLibrary,
+  folderUid,
+  testKey,
+  workspaceUid,
+} from '../support/fake-library.ts';
+import { respond, startServer } from '../support/http-server.ts';
 import { hasPty, Pty } from '../support/pty.ts';
 import { rawHttp } from '../support/raw-http.ts';
-import { type Answers, record } from '../support/recording-server.ts';
+import { type Responder, startRecordingServer } from '../support/recording-server.ts';
 import { startSandbox } from '../support/sandbox.ts';
-import { bin, mediactl } from '../support/spawn.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { mediactl, mediactlPath } from '../support/spawn.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* The HTTP server of the browse page: its own browser's requests, and all others. */
 
 const v1 = '/api/external/v1';
 
 /** Starts the page of a small library. @param answers overrides of the service's responses */
-async function page(answers: Answers = () => undefined, args: string[] = []) {
-  const usual = library();
-  const service = await record((asked) => answers(asked) ?? usual(asked));
-  const browsing = await startBrowse({ url: service.url, key, workspace }, args);
+async function page(answers: Responder = () => undefined, args: string[] = []) {
+  const usual = createLibrary();
+  const service = await startRecordingServer((asked) => answers(asked) ?? usual(asked));
+  const browsing = await startBrowse(
+    { url: service.url, key: testKey, workspace: workspaceUid },
+    args,
+  );
   return { ...browsing, requests: service.requests };
 }
 
-const entered = async (answers?: Answers, args?: string[]) => {
+const entered = async (answers?: Responder, args?: string[]) => {
   const browsing = await page(answers, args);
-  return { ...browsing, ...(await enter(browsing.address)) };
+  return { ...browsing, ...(await signIn(browsing.address)) };
 };
 
 /** Sends a request with arbitrary headers, some of which fetch does not allow. */
@@ -49,7 +58,7 @@ function raw(url: string, headers: Record<string, string>, method = 'GET') {
 
 it('an address lets in once; a stolen one finds it used', async () => {
   const { address } = await page();
-  await enter(address);
+  await signIn(address);
   const again = await fetch(address);
   expect(again.status).toBe(403);
   expect(again.headers.get('set-cookie')).toBeNull();
@@ -79,7 +88,7 @@ it('another site, another origin and another name of this host are refused', asy
   const asked = requests.length;
   const { host, port } = new URL(origin);
   const status = async (headers: Record<string, string>, method = 'GET') =>
-    (await raw(`${base}assets/${asset}`, { cookie, host, ...headers }, method)).status;
+    (await raw(`${base}assets/${assetUid}`, { cookie, host, ...headers }, method)).status;
   expect(await status({ 'sec-fetch-site': 'cross-site' })).toBe(403);
   expect(await status({ 'sec-fetch-site': 'same-site' })).toBe(403);
   expect(await status({ origin: 'https://evil.example' })).toBe(403);
@@ -105,11 +114,18 @@ it('the cookie stays on its path, out of reach of scripts and of other sites', a
 });
 
 it('no answer carries the key, and every answer its policy', async () => {
-  const { ask } = await entered();
-  for (const path of ['', 'assets', `assets/${asset}`, `assets/${asset}/watch`, 'folders', 'no']) {
-    const response = await ask(path);
+  const { fetchPage } = await entered();
+  for (const path of [
+    '',
+    'assets',
+    `assets/${assetUid}`,
+    `assets/${assetUid}/watch`,
+    'folders',
+    'no',
+  ]) {
+    const response = await fetchPage(path);
     const { headers } = response;
-    expect(await response.text(), path).not.toMatch(key);
+    expect(await response.text(), path).not.toMatch(testKey);
     expect(headers.get('content-security-policy'), path).toMatch("default-src 'none'");
     expect(headers.get('content-security-policy'), path).toMatch('frame-ancestors');
     expect(headers.get('x-content-type-options')).toBe('nosniff');
@@ -120,12 +136,12 @@ it('no answer carries the key, and every answer its policy', async () => {
 });
 
 it('tells what the list tells, with the filters of the page', async () => {
-  const { ask, requests } = await entered();
-  const response = await ask('assets?search=quay&status=ready&ordering=name&limit=100&x=1');
+  const { fetchPage, requests } = await entered();
+  const response = await fetchPage('assets?search=quay&status=ready&ordering=name&limit=100&x=1');
   expect(await response.json()).toEqual({
     items: [
       {
-        ...{ uid: asset, name: 'Quay', description: 'two\nlines', type: 'document' },
+        ...{ uid: assetUid, name: 'Quay', description: 'two\nlines', type: 'document' },
         ...{ status: 'ready', means: 'ready', reason: null, tags: [], size: 10, duration: null },
         createdAt: '2026-03-01T11:00:00.000Z',
         thumbnail: expect.stringMatching(/^[\w-]{10}$/),
@@ -139,22 +155,22 @@ it('tells what the list tells, with the filters of the page', async () => {
     ...{ search: 'quay', status: 'ready', ordering: 'name' },
     ...{ limit: '100', offset: '0' },
   });
-  expect(headers?.authorization).toBe(`Bearer ${key}`);
+  expect(headers?.authorization).toBe(`Bearer ${testKey}`);
 });
 
 it('a list that the page does not want any more is not waited for', async () => {
   let [isAsked, isLeft] = [false, false];
-  const url = await listen((asked, response) => {
-    if (!asked.url?.includes('type=video')) return answer(response, 200, { items: [], count: 0 });
+  const url = await startServer((asked, response) => {
+    if (!asked.url?.includes('type=video')) return respond(response, 200, { items: [], count: 0 });
     isAsked = true;
     response.on('close', () => {
       isLeft = true;
     });
   });
-  const { address } = await startBrowse({ url, key, workspace });
-  const { ask } = await enter(address);
+  const { address } = await startBrowse({ url, key: testKey, workspace: workspaceUid });
+  const { fetchPage } = await signIn(address);
   const leaving = new AbortController();
-  const asking = ask('assets?type=video', { signal: leaving.signal }).catch(() => undefined);
+  const asking = fetchPage('assets?type=video', { signal: leaving.signal }).catch(() => undefined);
   await expect.poll(() => isAsked).toBe(true);
   leaving.abort();
   await asking;
@@ -162,16 +178,16 @@ it('a list that the page does not want any more is not waited for', async () => 
 });
 
 it('a list of a moment ago is told once more, unless something has changed or a new one is asked for', async () => {
-  const { ask, requests } = await entered();
+  const { fetchPage, requests } = await entered();
   const costOf = async (...paths: string[]) => {
     const before = requests.length;
-    for (const path of paths) await (await ask(path)).text();
+    for (const path of paths) await (await fetchPage(path)).text();
     return requests.length - before;
   };
   await expect.poll(() => costOf('assets?type=video', 'assets?type=video')).toBeLessThan(2);
   expect(await costOf('assets?type=video&fresh=1')).toBe(1);
   const body = JSON.stringify({ name: 'Other' });
-  await ask(`assets/${asset}`, { method: 'PATCH', body });
+  await fetchPage(`assets/${assetUid}`, { method: 'PATCH', body });
   expect(await costOf('assets?type=video')).toBe(1);
 });
 
@@ -194,12 +210,12 @@ it('a picture is fetched without the key, and is one by its first bytes alone', 
   try {
     for (const [name, [, status]] of Object.entries(pictures)) {
       const uid = randomUUID();
-      const { ask } = await entered(({ path }) =>
+      const { fetchPage } = await entered(({ path }) =>
         path.endsWith(`/${uid}/`)
           ? { body: { uid, thumbnail_url: `http://127.0.0.1:${port}/${name}` } }
           : undefined,
       );
-      const response = await ask(`assets/${uid}/thumbnail`);
+      const response = await fetchPage(`assets/${uid}/thumbnail`);
       expect(response.status, name).toBe(status);
       if (status === 200) expect(response.headers.get('content-type')).toBe('image/png');
     }
@@ -220,14 +236,14 @@ it('frames and their sheets come from no private address of another host', async
   const { port } = neighbor.address() as { port: number };
   const elsewhere = `http://localhost:${port}`;
   for (const cues of [`${elsewhere}/cues.vtt`, '/moved.vtt']) {
-    const { ask } = await entered(({ path }) => {
+    const { fetchPage } = await entered(({ path }) => {
       if (path === '/moved.vtt')
         return { status: 302, headers: { location: `${elsewhere}/cues.vtt` } };
       return path.endsWith('/playback/info/')
         ? { body: { type: 'video', preview_sprites_url: { url: cues } } }
         : undefined;
     });
-    const refused = await ask(`assets/${asset}/frames`);
+    const refused = await fetchPage(`assets/${assetUid}/frames`);
     expect([refused.ok, (await refused.json()).error?.problem]).toEqual([
       ...[false, 'localhost is a private address'],
     ]);
@@ -238,10 +254,12 @@ it('frames and their sheets come from no private address of another host', async
 it('a thumbnail that is no address of the web is fetched from nowhere', async () => {
   for (const thumbnail_url of ['file:///etc/passwd', 'javascript:alert(1)', 'data:image/png,x', 7])
     await entered(({ path }) =>
-      path.endsWith(`/${asset}/`) ? { body: { uid: asset, thumbnail_url } } : undefined,
-    ).then(async ({ ask }) => {
-      expect((await ask(`assets/${asset}/thumbnail`)).status).toBe(404);
-      expect(await (await ask(`assets/${asset}`)).json()).toMatchObject({ thumbnail: null });
+      path.endsWith(`/${assetUid}/`) ? { body: { uid: assetUid, thumbnail_url } } : undefined,
+    ).then(async ({ fetchPage }) => {
+      expect((await fetchPage(`assets/${assetUid}/thumbnail`)).status).toBe(404);
+      expect(await (await fetchPage(`assets/${assetUid}`)).json()).toMatchObject({
+        thumbnail: null,
+      });
     });
 });
 
@@ -275,10 +293,10 @@ it('a service that lies in every type still makes a page of its records', async 
       [field]: lie,
     })),
   );
-  const { ask } = await entered(({ path }) =>
+  const { fetchPage } = await entered(({ path }) =>
     path === `${v1}/assets/` ? { body: { items, count: {} } } : undefined,
   );
-  const { items: cards, total } = await (await ask('assets?limit=1000')).json();
+  const { items: cards, total } = await (await fetchPage('assets?limit=1000')).json();
   expect(total).toBeNull();
   expect(cards).toHaveLength(items.length);
   for (const card of cards) {
@@ -293,48 +311,48 @@ it('a service that lies in every type still makes a page of its records', async 
 });
 
 it('says in words what the service refuses, and what it sends that is no answer', async () => {
-  const { ask } = await entered(({ path, method }) => {
+  const { fetchPage } = await entered(({ path, method }) => {
     if (method === 'DELETE') return { status: 403, body: { error: { message: 'not you' } } };
     if (path.endsWith('/gone/')) return { status: 401, body: {} };
     if (path.endsWith('/folders/')) return { body: 'no folders' };
     return undefined;
   });
-  const refused = await ask(`assets/${asset}`, { method: 'DELETE' });
+  const refused = await fetchPage(`assets/${assetUid}`, { method: 'DELETE' });
   expect(refused.status).toBe(403);
   expect((await refused.json()).error).toMatchObject({
     problem: 'this key may not delete assets (403)',
     status: 403,
   });
-  const locked = (await (await ask('assets/gone')).json()).error;
+  const locked = (await (await fetchPage('assets/gone')).json()).error;
   expect(locked.hint).toMatch(/^in a terminal: mediactl auth login/);
-  const odd = await ask('folders');
+  const odd = await fetchPage('folders');
   expect(odd.status).toBe(502);
   expect((await odd.json()).error.problem).toBeTypeOf('string');
 });
 
 it('writes what was changed and nothing else; a change that is ignored is said', async () => {
-  const { ask, requests } = await entered(({ method, path }) =>
-    method === 'PATCH' && path.endsWith(`/${asset}/`)
-      ? { body: { uid: asset, name: 'Other', parent: null } }
+  const { fetchPage, requests } = await entered(({ method, path }) =>
+    method === 'PATCH' && path.endsWith(`/${assetUid}/`)
+      ? { body: { uid: assetUid, name: 'Other', parent: null } }
       : undefined,
   );
   const change = (body: unknown) =>
-    ask(`assets/${asset}`, { method: 'PATCH', body: JSON.stringify(body) });
+    fetchPage(`assets/${assetUid}`, { method: 'PATCH', body: JSON.stringify(body) });
   expect((await change({ name: 'Other', status: 'ready', uid: 'x' })).status).toBe(200);
   expect(requests.findLast(({ method }) => method === 'PATCH')?.body).toEqual({ name: 'Other' });
   const ignored = await change({ name: 'Third' });
   expect(ignored.status).toBe(502);
   expect((await ignored.json()).error.problem).toMatch('ignored name');
-  expect((await ask(`assets/${asset}`, { method: 'PATCH', body: 'x' })).ok).toBe(false);
+  expect((await fetchPage(`assets/${assetUid}`, { method: 'PATCH', body: 'x' })).ok).toBe(false);
 });
 
 it('tags of a record that does not show them are left as they are', async () => {
-  const { ask, requests } = await entered(({ path }) =>
-    path.endsWith(`/${asset}/`) ? { body: { uid: asset, name: 'Quay' } } : undefined,
+  const { fetchPage, requests } = await entered(({ path }) =>
+    path.endsWith(`/${assetUid}/`) ? { body: { uid: assetUid, name: 'Quay' } } : undefined,
   );
   const body = JSON.stringify({ tags: { add: ['sea'], remove: [] } });
-  const refused = await ask(`assets/${asset}`, { method: 'PATCH', body });
-  expect((await refused.json()).error.problem).toBe(`asset ${asset} does not show its tags`);
+  const refused = await fetchPage(`assets/${assetUid}`, { method: 'PATCH', body });
+  expect((await refused.json()).error.problem).toBe(`asset ${assetUid} does not show its tags`);
   expect(requests.filter(({ method }) => method === 'PATCH')).toEqual([]);
 });
 
@@ -362,7 +380,7 @@ it('begins with the view of its options', async () => {
 it.skipIf(!hasPty)(
   'opens the browser by a file of 0600; Enter prints an address for another',
   async () => {
-    const service = await record(library());
+    const service = await startRecordingServer(createLibrary());
     const home = temporaryFolder();
     const opener = join(home, 'xdg-open');
     const note = join(home, 'opened');
@@ -371,14 +389,14 @@ it.skipIf(!hasPty)(
       `#!/bin/sh\nfile="\${1#file://}"\n(echo "$1"; stat -c %a "$file"; cat "$file") > ${note}.part\nmv ${note}.part ${note}\n`,
       { mode: 0o755 },
     );
-    const terminal = new Pty([process.execPath, bin, 'browse'], {
-      ...environmentOf({ url: service.url, key, workspace }, home),
+    const terminal = new Pty([process.execPath, mediactlPath, 'browse'], {
+      ...environmentOf({ url: service.url, key: testKey, workspace: workspaceUid }, home),
       PATH: `${home}:${process.env.PATH}`,
       HOME: home,
     });
-    onTestFinished(terminal.end);
+    onTestFinished(terminal.kill);
     const addresses = () =>
-      terminal.shown.match(/http:\/\/127\.0\.0\.1:\d+\/\?token=[\w-]{43}/g) ?? [];
+      terminal.output.match(/http:\/\/127\.0\.0\.1:\d+\/\?token=[\w-]{43}/g) ?? [];
     await expect.poll(() => existsSync(note)).toBe(true);
     const [argument = '', mode, ...lines] = readFileSync(note, 'utf8').split('\n');
     expect(argument).toMatch(/^file:\/\/.*\.html$/);
@@ -390,9 +408,9 @@ it.skipIf(!hasPty)(
     expect(addresses()).toHaveLength(1);
     terminal.type('\n');
     await expect.poll(() => addresses().length).toBe(2);
-    for (const address of addresses()) await enter(address);
+    for (const address of addresses()) await signIn(address);
     terminal.type('\u0003');
-    await terminal.ended;
+    await terminal.exited;
   },
 );
 
@@ -402,11 +420,13 @@ it('Ctrl-C while a file is sent leaves it to be resumed, and says so', async () 
     const { address, child, finished, environment } = await startBrowse(service, [
       ...['--limit-rate', '100KiB'],
     ]);
-    const { ask } = await enter(address);
+    const { fetchPage } = await signIn(address);
     const body = new Uint8Array(4 * 1024 * 1024).fill(7);
     const query = `id=1&name=long.bin&below=&folder=&size=${body.length}`;
-    const events = (await ask('events')).body?.pipeThrough(new TextDecoderStream()).getReader();
-    const sending = ask(`uploads?${query}`, { method: 'POST', body }).catch(() => undefined);
+    const events = (await fetchPage('events')).body
+      ?.pipeThrough(new TextDecoderStream())
+      .getReader();
+    const sending = fetchPage(`uploads?${query}`, { method: 'POST', body }).catch(() => undefined);
     for (let told = ''; !told.includes('"state":"sending"'); )
       told += (await events?.read())?.value ?? '';
     child.kill('SIGINT');
@@ -423,8 +443,10 @@ it('Ctrl-C while a file is sent leaves it to be resumed, and says so', async () 
 it('a file that does not come whole is none', async () => {
   const service = await startSandbox();
   try {
-    const { ask, base, cookie } = await enter((await startBrowse(service)).address);
-    const events = (await ask('events')).body?.pipeThrough(new TextDecoderStream()).getReader();
+    const { fetchPage, base, cookie } = await signIn((await startBrowse(service)).address);
+    const events = (await fetchPage('events')).body
+      ?.pipeThrough(new TextDecoderStream())
+      .getReader();
     const told = async (state: string, id: number) => {
       for (let text = ''; ; ) {
         text += (await events?.read())?.value ?? '';
@@ -437,7 +459,7 @@ it('a file that does not come whole is none', async () => {
       }
     };
     const send = (id: number, size: number, name = 'a.bin') =>
-      ask(`uploads?id=${id}&name=${name}&below=./..//&folder=&size=${size}`, {
+      fetchPage(`uploads?id=${id}&name=${name}&below=./..//&folder=&size=${size}`, {
         method: 'POST',
         body: size === 0 ? '' : 'abc',
       });
@@ -472,12 +494,12 @@ it('a file that does not come whole is none', async () => {
 });
 
 it('files of one dropped folder read the folders together, not each', async () => {
-  const { ask, requests } = await entered();
-  const events = (await ask('events')).body?.pipeThrough(new TextDecoderStream()).getReader();
+  const { fetchPage, requests } = await entered();
+  const events = (await fetchPage('events')).body?.pipeThrough(new TextDecoderStream()).getReader();
   let told = '';
   for (const id of [1, 2, 3]) {
-    const query = `id=${id}&name=${id}.bin&below=day%201&folder=${folder}&size=4`;
-    await ask(`uploads?${query}`, { method: 'POST', body: `byt${id}` });
+    const query = `id=${id}&name=${id}.bin&below=day%201&folder=${folderUid}&size=4`;
+    await fetchPage(`uploads?${query}`, { method: 'POST', body: `byt${id}` });
     while (!told.includes(`"id":"${id}","name":"${id}.bin","state":"uploaded"`))
       told += (await events?.read())?.value ?? '';
   }
@@ -506,10 +528,10 @@ it('what was blocked, or ends, is asked for anew', async () => {
     { type: 'video', source_url: { url: '/media/one.mp4', expires_at: '2020-01-01T00:00:00Z' } },
     { type: 'video', source_url: { url: '/media/two.mp4', expires_at: '2999-01-01T00:00:00Z' } },
   ];
-  const { ask } = await entered(({ path }) =>
+  const { fetchPage } = await entered(({ path }) =>
     path.endsWith('/playback/info/') ? { body: infos.shift() } : undefined,
   );
-  const watched = async () => (await ask(`assets/${asset}/watch`)).text();
+  const watched = async () => (await fetchPage(`assets/${assetUid}/watch`)).text();
   expect(await watched()).not.toMatch('/media/one');
   expect(await watched()).toMatch('/media/one.mp4');
   expect(await watched()).toMatch('/media/two.mp4');
@@ -519,29 +541,30 @@ it('what was blocked, or ends, is asked for anew', async () => {
 
 it('a description is whole where it is changed, and short in a list', async () => {
   const description = 'x'.repeat(30_000);
-  const { ask, requests } = await entered(({ path, method, body }) => {
-    const record = { uid: asset, name: 'Quay', description };
+  const { fetchPage, requests } = await entered(({ path, method, body }) => {
+    const record = { uid: assetUid, name: 'Quay', description };
     if (path === `${v1}/assets/`) return { body: { items: [record], count: 1 } };
-    if (!path.endsWith(`/${asset}/`)) return undefined;
+    if (!path.endsWith(`/${assetUid}/`)) return undefined;
     return { body: method === 'PATCH' ? { ...record, ...(body as object) } : record };
   });
-  const { items } = await (await ask('assets')).json();
+  const { items } = await (await fetchPage('assets')).json();
   expect(items[0].description.length).toBeLessThan(1000);
-  const card = await (await ask(`assets/${asset}`)).json();
+  const card = await (await fetchPage(`assets/${assetUid}`)).json();
   expect(card.description).toBe(description);
   const body = JSON.stringify({ description: `${description}!` });
-  expect((await ask(`assets/${asset}`, { method: 'PATCH', body })).status).toBe(200);
+  expect((await fetchPage(`assets/${assetUid}`, { method: 'PATCH', body })).status).toBe(200);
   expect(requests.at(-1)?.body).toEqual({ description: `${description}!` });
 });
 
 it('a thumbnail that cannot be had costs no request of the key, however often it is asked for', async () => {
-  const { ask, requests } = await entered(({ path, headers }) => {
-    const record = { uid: asset, thumbnail_url: `http://${headers.host}/gone.jpg` };
+  const { fetchPage, requests } = await entered(({ path, headers }) => {
+    const record = { uid: assetUid, thumbnail_url: `http://${headers.host}/gone.jpg` };
     if (path === `${v1}/assets/`) return { body: { items: [record], count: 1 } };
     return path === '/gone.jpg' ? { status: 404 } : undefined;
   });
-  await ask('assets');
-  for (let n = 0; n < 3; n++) expect((await ask(`assets/${asset}/thumbnail`)).status).toBe(404);
+  await fetchPage('assets');
+  for (let n = 0; n < 3; n++)
+    expect((await fetchPage(`assets/${assetUid}/thumbnail`)).status).toBe(404);
   const keyed = requests.filter(({ headers }) => headers.authorization);
   expect(keyed.map(({ path }) => path)).toEqual([`${v1}/assets/`]);
 });
@@ -550,14 +573,16 @@ it('one file that is dropped twice at once is sent once, and holds no connection
   const service = await startSandbox({ strict: false });
   try {
     const { address } = await startBrowse(service, ['--limit-rate', '1MiB']);
-    const { ask } = await enter(address);
+    const { fetchPage } = await signIn(address);
     const body = new Uint8Array(3 * 1024 * 1024).fill(7);
     const send = (id: number) =>
-      ask(`uploads?id=${id}&name=a.bin&below=&folder=&size=${body.length}`, {
+      fetchPage(`uploads?id=${id}&name=a.bin&below=&folder=&size=${body.length}`, {
         method: 'POST',
         body,
       });
-    const events = (await ask('events')).body?.pipeThrough(new TextDecoderStream()).getReader();
+    const events = (await fetchPage('events')).body
+      ?.pipeThrough(new TextDecoderStream())
+      .getReader();
     expect((await send(1)).status).toBe(200);
     let told = '';
     const until = async (words: string) => {

@@ -5,26 +5,26 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   card,
   dialog,
-  drop,
+  dropFiles,
   environmentOf,
-  isMeant,
+  isUnexpected,
+  openLibrary,
   player,
-  shown,
   startBrowse,
-  visit,
+  statusText,
 } from '../support/browse.ts';
-import { browserWorld, chromiumPath, currentTime, until } from '../support/browser.ts';
+import { chromiumPath, currentTime, pollUntil, setUpBrowser } from '../support/browser.ts';
 import { ffmpeg } from '../support/ffmpeg.ts';
 import { writeSome } from '../support/files.ts';
 import { rawHttp } from '../support/raw-http.ts';
-import { fixture, isStrict, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { fixturePath, isStrict, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { mediactl } from '../support/spawn.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* The browse page in a browser, with a library of 5,000 assets whose newest ones are real media. */
 
 const seeded = 5_000;
-const world = browserWorld();
+const world = setUpBrowser();
 let sandbox: TestSandbox;
 const http = rawHttp(() => sandbox);
 /** Uids by name. */
@@ -36,7 +36,7 @@ beforeAll(async () => {
     ...{ strict: false, seed: seeded, ffmpeg: ffmpeg && `/usr/bin/${ffmpeg}` },
     rateLimit: { limit: 100_000, windowSeconds: 3600 },
   });
-  const files = [fixture('clip.mp4'), fixture('tone.mp3'), fixture('still.jpg')];
+  const files = [fixturePath('clip.mp4'), fixturePath('tone.mp3'), fixturePath('still.jpg')];
   for (const path of files) {
     const { uid, name } = await http.upload(path);
     media[name] = uid;
@@ -51,34 +51,34 @@ const requestsLeft = async () => {
 
 const look = async (args: string[] = [], options: BrowserContextOptions = {}) => {
   const browsing = await startBrowse(sandbox, args);
-  return { ...browsing, ...(await visit(world.world.browser, browsing, options)) };
+  return { ...browsing, ...(await openLibrary(world.world.browser, browsing, options)) };
 };
 
 // Strict mode omits type, size and folder; browse-compatibility.test.ts tests the page without them.
 describe.skipIf(!chromiumPath || isStrict)('browse', () => {
   it('shows the library, searches, filters and keeps the view in the address', async () => {
     const { page, complaints } = await look();
-    await until(() => shown(page)).toBe(`${(seeded + 3).toLocaleString('en')} assets`);
+    await pollUntil(() => statusText(page)).toBe(`${(seeded + 3).toLocaleString('en')} assets`);
     expect(new URL(page.url()).search).toBe('');
     await page.keyboard.press('/');
     await page.keyboard.type('harbour');
-    await until(async () => new URL(page.url()).search).toBe('?search=harbour');
-    await until(async () => Number.parseInt(await shown(page), 10)).toBeLessThan(1000);
+    await pollUntil(async () => new URL(page.url()).search).toBe('?search=harbour');
+    await pollUntil(async () => Number.parseInt(await statusText(page), 10)).toBeLessThan(1000);
     await page.getByLabel('Type').selectOption('audio');
     await page.getByLabel('Order').selectOption('name');
-    await until(async () => new URL(page.url()).search).toBe(
+    await pollUntil(async () => new URL(page.url()).search).toBe(
       '?search=harbour&type=audio&ordering=name',
     );
     const first = await page.locator('a.thing .name').first().innerText();
     expect(first).toMatch(/^Harbour/);
-    const before = await shown(page);
+    const before = await statusText(page);
     await page.reload();
-    await until(() => shown(page)).toBe(before);
+    await pollUntil(() => statusText(page)).toBe(before);
     expect(await page.locator('a.thing .name').first().innerText()).toBe(first);
     await page.goBack();
     await page.getByRole('button', { name: 'Clear' }).click();
-    await until(() => shown(page)).toBe('5,003 assets');
-    expect(complaints.filter(isMeant)).toEqual([]);
+    await pollUntil(() => statusText(page)).toBe('5,003 assets');
+    expect(complaints.filter(isUnexpected)).toEqual([]);
   });
 
   it('goes through 5,000 with fewer than 100 requests and 200 MiB, and draws what is in view', async () => {
@@ -96,12 +96,12 @@ describe.skipIf(!chromiumPath || isStrict)('browse', () => {
       await page.waitForTimeout(15);
       if (top >= end) break;
     }
-    await until(() => page.locator('a.thing').last().getAttribute('data-at')).toBe('5002');
+    await pollUntil(() => page.locator('a.thing').last().getAttribute('data-at')).toBe('5002');
     expect(left - (await requestsLeft())).toBeLessThan(100);
     expect(most).toBeLessThan(100);
     const heap = await page.evaluate<number>('performance.memory.usedJSHeapSize');
     expect(heap).toBeLessThan(200 * 1024 * 1024);
-    expect(complaints.filter(isMeant)).toEqual([]);
+    expect(complaints.filter(isUnexpected)).toEqual([]);
   });
 
   it('is walked by the keyboard: arrows, space, enter and escape', async () => {
@@ -111,9 +111,9 @@ describe.skipIf(!chromiumPath || isStrict)('browse', () => {
     await page.keyboard.press('ArrowRight');
     expect(await at()).toBe('1');
     await page.keyboard.press('End');
-    await until(at).toBe('5002');
+    await pollUntil(at).toBe('5002');
     await page.keyboard.press('Home');
-    await until(at).toBe('0');
+    await pollUntil(at).toBe('0');
     await page.keyboard.press('ArrowDown');
     expect(Number(await at())).toBeGreaterThan(1);
     for (const key of [' ', 'Enter']) {
@@ -121,9 +121,9 @@ describe.skipIf(!chromiumPath || isStrict)('browse', () => {
       await dialog(page).waitFor();
       expect(new URL(page.url()).searchParams.get('asset')).toBeTruthy();
       await page.keyboard.press('Escape');
-      await until(() => dialog(page).count()).toBe(0);
+      await pollUntil(() => dialog(page).count()).toBe(0);
     }
-    expect(complaints.filter(isMeant)).toEqual([]);
+    expect(complaints.filter(isUnexpected)).toEqual([]);
   });
 
   it.skipIf(!ffmpeg)('runs the frames of a video that is pointed at, and plays it', async () => {
@@ -132,19 +132,19 @@ describe.skipIf(!chromiumPath || isStrict)('browse', () => {
     const frame = card(page, 'clip.mp4').locator('svg.frame');
     await frame.waitFor();
     const first = await frame.getAttribute('viewBox');
-    await until(() => frame.getAttribute('viewBox')).not.toBe(first);
+    await pollUntil(() => frame.getAttribute('viewBox')).not.toBe(first);
     await card(page, 'clip.mp4').click();
     await player(page).locator('video').waitFor();
     await page.getByRole('button', { name: 'Next asset' }).focus();
     await dialog(page).getByRole('heading').click();
     await page.keyboard.press('Space');
-    await until(() => currentTime(player(page))).toBeGreaterThan(0.5);
+    await pollUntil(() => currentTime(player(page))).toBeGreaterThan(0.5);
     expect(await player(page).getByRole('button').first().innerText()).toMatch('Arrival');
     // Also while the focus is inside the player.
     await player(page).locator('video').focus();
     await page.keyboard.press('Escape');
-    await until(() => dialog(page).count()).toBe(0);
-    expect(complaints.filter(isMeant)).toEqual([]);
+    await pollUntil(() => dialog(page).count()).toBe(0);
+    expect(complaints.filter(isUnexpected)).toEqual([]);
   });
 
   it.skipIf(!ffmpeg)('with reduced motion, the frame in the middle stands still', async () => {
@@ -165,9 +165,9 @@ describe.skipIf(!chromiumPath || isStrict)('browse', () => {
     const { width, height } = (await timeline.boundingBox()) ?? { width: 0, height: 0 };
     await timeline.click({ position: { x: width * 0.75, y: height / 2 } });
     const length = Number(await timeline.getAttribute('aria-valuemax'));
-    await until(() => currentTime(player(page), 'audio')).toBeGreaterThan(length * 0.7);
+    await pollUntil(() => currentTime(player(page), 'audio')).toBeGreaterThan(length * 0.7);
     expect(await currentTime(player(page), 'audio')).toBeLessThan(length);
-    expect(complaints.filter(isMeant)).toEqual([]);
+    expect(complaints.filter(isUnexpected)).toEqual([]);
   });
 
   it('edits in place, and says what cannot be', async () => {
@@ -184,8 +184,8 @@ describe.skipIf(!chromiumPath || isStrict)('browse', () => {
     await page.getByLabel('Description').fill('Two\nlines');
     await page.getByRole('button', { name: 'Close' }).click();
     await card(page, 'Quay at night').waitFor();
-    await until(async () => (await record()).description).toBe('Two\nlines');
-    expect(complaints.filter(isMeant)).toEqual([]);
+    await pollUntil(async () => (await record()).description).toBe('Two\nlines');
+    expect(complaints.filter(isUnexpected)).toEqual([]);
 
     await card(page, 'Quay at night').click();
     const description = page.getByLabel('Description');
@@ -203,10 +203,10 @@ describe.skipIf(!chromiumPath || isStrict)('browse', () => {
   });
 
   it('keeps tags that were set elsewhere meanwhile, and shows those that the service has', async () => {
-    const { uid } = await http.upload(fixture('still.jpg'), { asset_name: 'To be tagged' });
+    const { uid } = await http.upload(fixturePath('still.jpg'), { asset_name: 'To be tagged' });
     const tags = async () => (await (await http.call('GET', `/assets/${uid}/`)).json()).tags;
     const own = async () => {
-      const { page } = await visit(world.world.browser, { address: sandbox.createPageUrl() });
+      const { page } = await openLibrary(world.world.browser, { address: sandbox.createPageUrl() });
       return { page };
     };
     const set = (tags: string[]) =>
@@ -219,21 +219,21 @@ describe.skipIf(!chromiumPath || isStrict)('browse', () => {
       const { page } = await opened();
       await card(page, 'To be tagged').click();
       const field = page.getByLabel('Tags, with commas between');
-      await until(() => field.inputValue()).toBe('old, kept');
+      await pollUntil(() => field.inputValue()).toBe('old, kept');
       await set(['old', 'kept', 'elsewhere']);
       await field.fill('kept, Mine!, mine');
       await field.press('Enter');
-      await until(() => field.inputValue()).toBe('kept, elsewhere, mine');
+      await pollUntil(() => field.inputValue()).toBe('kept, elsewhere, mine');
       expect(await tags()).toEqual(['kept', 'elsewhere', 'mine']);
       await field.fill(`${await field.inputValue()}, mine`);
       await field.press('Enter');
-      await until(() => field.inputValue()).toBe('kept, elsewhere, mine');
+      await pollUntil(() => field.inputValue()).toBe('kept, elsewhere, mine');
       await page.close();
     }
   });
 
   it('refuses a tag that cannot be a slug at its field, before anything is sent', async () => {
-    const { uid } = await http.upload(fixture('still.jpg'), { asset_name: 'Not to be tagged' });
+    const { uid } = await http.upload(fixturePath('still.jpg'), { asset_name: 'Not to be tagged' });
     const { page } = await look();
     await card(page, 'Not to be tagged').click();
     const field = page.getByLabel('Tags, with commas between');
@@ -248,13 +248,13 @@ describe.skipIf(!chromiumPath || isStrict)('browse', () => {
     expect(written).toEqual([]);
     await field.fill('Äpfel & Birnen');
     await field.press('Enter');
-    await until(() => field.inputValue()).toBe('apfel-birnen');
+    await pollUntil(() => field.inputValue()).toBe('apfel-birnen');
     const record = await http.call('GET', `/assets/${uid}/`);
     expect((await record.json()).tags).toEqual(['apfel-birnen']);
   });
 
   it('moves by dragging onto a folder or by choice, and trashes with a question', async () => {
-    const { uid } = await http.upload(fixture('still.jpg'), { asset_name: 'To be moved' });
+    const { uid } = await http.upload(fixturePath('still.jpg'), { asset_name: 'To be moved' });
     const record = async () => (await http.call('GET', `/assets/${uid}/`)).json();
     const { page, complaints } = await look();
     const folder = page.getByRole('navigation', { name: 'Folders' }).getByRole('button').nth(2);
@@ -263,17 +263,17 @@ describe.skipIf(!chromiumPath || isStrict)('browse', () => {
     expect((await record()).parent).toBeTruthy();
     await card(page, 'To be moved').click();
     await page.getByLabel('Folder', { exact: true }).selectOption('');
-    await until(async () => (await record()).parent).toBeNull();
+    await pollUntil(async () => (await record()).parent).toBeNull();
     await page.getByRole('button', { name: 'Trash…' }).click();
     // Enter chooses the safe button.
     await page.keyboard.press('Enter');
     expect((await record()).name).toBe('To be moved');
     await page.getByRole('button', { name: 'Trash…' }).click();
     await page.getByRole('button', { name: 'Move to the trash' }).click();
-    await until(() => dialog(page).count()).toBe(0);
-    await until(() => card(page, 'To be moved').count()).toBe(0);
+    await pollUntil(() => dialog(page).count()).toBe(0);
+    await pollUntil(() => card(page, 'To be moved').count()).toBe(0);
     expect((await http.call('GET', `/assets/${uid}/`)).status).toBe(404);
-    expect(complaints.filter(isMeant)).toEqual([]);
+    expect(complaints.filter(isUnexpected)).toEqual([]);
   });
 });
 
@@ -284,16 +284,16 @@ describe.skipIf(!chromiumPath || isStrict)('files that are dropped', () => {
     mkdirSync(join(folder, 'day 1'), { recursive: true });
     writeFileSync(join(folder, 'day 1', 'notes.txt'), 'Tide tables\n');
     writeFileSync(join(folder, '.DS_Store'), 'x');
-    writeFileSync(join(folder, 'clip two.mp4'), readFileSync(fixture('clip.mp4')));
+    writeFileSync(join(folder, 'clip two.mp4'), readFileSync(fixturePath('clip.mp4')));
     const still = join(temporaryFolder(), 'a still.jpg');
-    writeFileSync(still, readFileSync(fixture('still.jpg')));
-    await drop(page, [still, fixture('tone.mp3'), folder]);
+    writeFileSync(still, readFileSync(fixturePath('still.jpg')));
+    await dropFiles(page, [still, fixturePath('tone.mp3'), folder]);
     const tray = page.locator('.tray');
-    await until(() => tray.locator('summary').innerText()).toBe('4 files done');
+    await pollUntil(() => tray.locator('summary').innerText()).toBe('4 files done');
     expect(await tray.getByText('failed').count()).toBe(0);
     for (const name of ['a still.jpg', 'clip two.mp4', 'notes.txt']) {
       await card(page, name).waitFor();
-      await until(() => card(page, name).locator('.badge.state').count()).toBe(0);
+      await pollUntil(() => card(page, name).locator('.badge.state').count()).toBe(0);
     }
     const { items } = await (await http.call('GET', '/assets/?search=notes.txt')).json();
     const tree = await (await http.call('GET', `/workspaces/${sandbox.workspace}/folders/`)).json();
@@ -306,22 +306,22 @@ describe.skipIf(!chromiumPath || isStrict)('files that are dropped', () => {
     expect(JSON.parse(await listed())).toEqual([]);
     expect(JSON.parse(await listed('--done'))).toHaveLength(4);
     // The same file again is skipped.
-    await drop(page, [still]);
+    await dropFiles(page, [still]);
     await page.getByText('was there already').waitFor();
-    expect(complaints.filter(isMeant)).toEqual([]);
+    expect(complaints.filter(isUnexpected)).toEqual([]);
   });
 
   it('a page that is killed mid-upload leaves one that can be resumed', async () => {
     const environment = environmentOf(sandbox);
     const browsing = await startBrowse(sandbox, ['--limit-rate', '100KiB'], environment);
-    const { page } = await visit(world.world.browser, browsing);
+    const { page } = await openLibrary(world.world.browser, browsing);
     const path = join(temporaryFolder(), 'long.bin');
     const bytes = writeSome(path, 8 * 1024 * 1024, path);
-    await drop(page, [path]);
+    await dropFiles(page, [path]);
     await page.getByText('sending').waitFor();
     const list = async () =>
       JSON.parse((await mediactl(['uploads', 'ls', '--json'], environment).finished).stdout);
-    await until(async () => (await list()).length).toBe(1);
+    await pollUntil(async () => (await list()).length).toBe(1);
     browsing.child.kill('SIGKILL');
     await browsing.finished;
     const words = page.locator('.gone');

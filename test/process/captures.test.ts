@@ -1,13 +1,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { drawing } from '../support/drawing.ts';
-import { answering, Interposer } from '../support/interposer.ts';
-import { hasPty, quoted } from '../support/pty.ts';
+import { Interposer, respondWith } from '../support/interposer.ts';
+import { hasPty, shellQuote } from '../support/pty.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { Screen } from '../support/screen.ts';
-import { bin } from '../support/spawn.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { mediactlPath } from '../support/spawn.ts';
+import { renderSvg } from '../support/svg-screen.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /*
  * Screen captures of the built program on real terminals of three widths, against a real sandbox. Each scene is
@@ -57,12 +57,12 @@ const environment = (more = {}) => ({
 
 /** Prints the command as typed at a prompt, then runs it. */
 const typed = (...args: string[]) =>
-  `echo ${quoted([`$ mediactl ${args.map((arg) => (/ /.test(arg) ? `"${arg}"` : arg)).join(' ')}`])}; ${mediactl(...args)}`;
-const mediactl = (...args: string[]) => quoted([process.execPath, bin, ...args]);
+  `echo ${shellQuote([`$ mediactl ${args.map((arg) => (/ /.test(arg) ? `"${arg}"` : arg)).join(' ')}`])}; ${mediactl(...args)}`;
+const mediactl = (...args: string[]) => shellQuote([process.execPath, mediactlPath, ...args]);
 
 /** Writes this many bytes and keeps the pipe open, so that the upload stands still for the capture. */
 const feed = (bytes: number) =>
-  quoted([
+  shellQuote([
     ...[process.execPath, '-e'],
     `process.stdout.write(Buffer.alloc(${bytes}, 7)); setInterval(() => {}, 1000)`,
   ]);
@@ -78,8 +78,8 @@ type Scene = {
 };
 
 /** Returns the environment of a service with faults. */
-const faulty = async (plan: Parameters<typeof Interposer.before>[1]) => ({
-  MEDIACTL_BASE_URL: (await Interposer.before(sandbox.url, plan)).url,
+const faulty = async (plan: Parameters<typeof Interposer.start>[1]) => ({
+  MEDIACTL_BASE_URL: (await Interposer.start(sandbox.url, plan)).url,
 });
 
 const scenes: Record<string, Scene> = {
@@ -90,7 +90,7 @@ const scenes: Record<string, Scene> = {
       until: /continuing in/,
       environment: await faulty(({ method, nth }) =>
         method === 'PATCH' && nth === 2
-          ? answering(429, { error: {} }, { 'retry-after': '1799' })
+          ? respondWith(429, { error: {} }, { 'retry-after': '1799' })
           : undefined,
       ),
     }),
@@ -101,7 +101,7 @@ const scenes: Record<string, Scene> = {
       until: /continuing in [1-9]/,
       environment: await faulty(({ method, nth }) =>
         (method === 'PATCH' && nth >= 2) || method === 'HEAD'
-          ? answering(503, { error: {} }, { 'retry-after': '59' })
+          ? respondWith(503, { error: {} }, { 'retry-after': '59' })
           : undefined,
       ),
     }),
@@ -144,14 +144,14 @@ describe.skipIf(!hasPty)('captures', () => {
       it(`${name} at ${columns}`, async () => {
         const { command, until, environment: more } = await run(columns);
         const screen = new Screen(`${command}; printf '$ '; sleep 60`, environment(more), columns);
-        await screen.shows(until);
+        await screen.waitForText(until);
         const { lines, cells } = screen;
-        screen.end();
+        screen.kill();
         if (process.env.MEDIACTL_TEST_PICTURES && pictures[name] === columns) {
           mkdirSync('docs/images', { recursive: true });
           writeFileSync(
             `docs/images/${name}.svg`,
-            drawing(`mediactl in a terminal: ${name}`, cells),
+            renderSvg(`mediactl in a terminal: ${name}`, cells),
           );
         }
         for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
@@ -166,14 +166,14 @@ describe.skipIf(!hasPty)('captures', () => {
 describe.skipIf(!hasPty)('a window that is pulled smaller and larger', () => {
   it('leaves nothing behind but what stands there', async () => {
     const screen = new Screen(`${uploading(30)}; sleep 60`, environment(), 110);
-    await screen.shows(/62%[\s\S]*left/);
+    await screen.waitForText(/62%[\s\S]*left/);
     for (const columns of [70, 44, 90, 41, 120]) {
       screen.resize(columns);
       // There is exactly one progress line, at full width.
-      await screen.shows(/^.*asset[\s\S]*\n {2}[█▒░]+ +62%.*left$/m);
+      await screen.waitForText(/^.*asset[\s\S]*\n {2}[█▒░]+ +62%.*left$/m);
       await expect.poll(() => screen.lines.filter((line) => line.includes('█'))).toHaveLength(1);
       expect(Math.max(...screen.lines.map((line) => line.length))).toBeLessThanOrEqual(columns);
     }
-    screen.end();
+    screen.kill();
   });
 });

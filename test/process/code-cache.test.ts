@@ -12,13 +12,13 @@ import {
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { bin, start } from '../support/spawn.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { mediactlPath, startProcess } from '../support/spawn.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-const version = async (home: string, program = bin) => {
-  const { code, stdout, stderr } = await start(process.execPath, [program, '--version'], {
+const version = async (home: string, program = mediactlPath) => {
+  const { code, stdout, stderr } = await startProcess(process.execPath, [program, '--version'], {
     XDG_CACHE_HOME: home,
   }).finished;
   expect([code, stderr]).toEqual([0, '']);

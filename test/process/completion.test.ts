@@ -7,10 +7,10 @@ import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { Language, Parser } from 'web-tree-sitter';
 import { inherited } from '../support/environment.ts';
+import { createLibrary, testKey, workspaceUid } from '../support/fake-library.ts';
 import { hangMs } from '../support/hang.ts';
-import { key, library, workspace } from '../support/library.ts';
-import { record } from '../support/recording-server.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { startRecordingServer } from '../support/recording-server.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* Completions in real shells, none of which may evaluate names that the service returns. */
 
@@ -40,15 +40,15 @@ beforeAll(() => {
 });
 
 const serve = async () => {
-  const answers = library();
-  const server = await record((request) =>
+  const answers = createLibrary();
+  const server = await startRecordingServer((request) =>
     request.path.endsWith('/folders/')
       ? { body: hostile().map((name, n) => ({ uid: `u${n}`, name, children: [] })) }
       : answers(request),
   );
   requests = server.requests;
   mkdirSync(join(home, 'config'), { recursive: true });
-  const profile = { baseUrl: server.url, key, keyStore: 'file', workspace };
+  const profile = { baseUrl: server.url, key: testKey, keyStore: 'file', workspace: workspaceUid };
   writeFileSync(
     join(home, 'config/config.json'),
     JSON.stringify({ current: 'main', profiles: { main: profile, 'other-one': profile } }),
@@ -154,7 +154,14 @@ describe.each(Object.keys(completers))('%s', (name) => {
         join(home, 'config/config.json'),
         JSON.stringify({
           current: 'main',
-          profiles: { main: { baseUrl: 'http://127.0.0.1:9', key, keyStore: 'file', workspace } },
+          profiles: {
+            main: {
+              baseUrl: 'http://127.0.0.1:9',
+              key: testKey,
+              keyStore: 'file',
+              workspace: workspaceUid,
+            },
+          },
         }),
       );
       expect(await complete('assets', 'get', '')).toEqual([]);

@@ -4,15 +4,15 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumPath, launchBrowser, openPage } from '../support/browser.ts';
 import { Cli } from '../support/cli.ts';
-import { pictured, sending, uidOf } from '../support/pictured.ts';
-import { jpegOf } from '../support/pictures.ts';
+import { makeJpeg } from '../support/pictures.ts';
+import { numberedUid, sendBytes, startThumbnailService } from '../support/thumbnail-service.ts';
 
 const hostile =
   '"><img src=x onerror=alert(1)><script>alert(2)</script></title></style>\u202egpj.exe';
 
 const assets = [
   {
-    uid: uidOf(0),
+    uid: numberedUid(0),
     name: 'Quay',
     type: 'video',
     duration: 75,
@@ -20,7 +20,7 @@ const assets = [
     tags: ['sea', 'press'],
   },
   {
-    uid: uidOf(1),
+    uid: numberedUid(1),
     name: hostile,
     type: hostile,
     status: hostile,
@@ -28,7 +28,7 @@ const assets = [
     duration: hostile,
   },
   {
-    uid: uidOf(2),
+    uid: numberedUid(2),
     name: { en: 1 },
     type: 7,
     status: null,
@@ -36,7 +36,13 @@ const assets = [
     size: -5,
     duration: 1e300,
   },
-  { uid: uidOf(3), name: 'Interview', type: 'audio', status: 'processing', thumbnail_url: null },
+  {
+    uid: numberedUid(3),
+    name: 'Interview',
+    type: 'audio',
+    status: 'processing',
+    thumbnail_url: null,
+  },
 ];
 
 let browser: Awaited<ReturnType<typeof launchBrowser>>;
@@ -46,7 +52,7 @@ beforeAll(async () => {
 afterAll(() => browser?.close());
 
 async function opened(options?: Parameters<typeof openPage>[2]) {
-  const { url } = await pictured(assets, sending(jpegOf(320, 180), 'image/jpeg'));
+  const { url } = await startThumbnailService(assets, sendBytes(makeJpeg(320, 180), 'image/jpeg'));
   const cli = new Cli({ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: url });
   const path = join(cli.home, 'sheet.html');
   const ran = await cli.run(['assets', 'ls', hostile, '--html', path]);
@@ -63,12 +69,12 @@ describe.skipIf(!chromiumPath)('a contact sheet in a browser', () => {
     expect(await page.title()).toContain('<script>alert(2)</script></title>');
     const texts = await Promise.all((await cards(page)).map((card) => card.innerText()));
     expect(texts[0]?.split(/\n+/)).toEqual([
-      ...['Quay', 'video, 1:15, 8.0 MiB', 'sea', 'press', uidOf(0)],
+      ...['Quay', 'video, 1:15, 8.0 MiB', 'sea', 'press', numberedUid(0)],
     ]);
     expect(texts[1]?.split(hostile).length).toBe(5);
-    expect(texts[2]).toContain(uidOf(2));
+    expect(texts[2]).toContain(numberedUid(2));
     expect(texts[3]?.split(/\n+/)).toEqual([
-      ...['audio', 'Interview', 'audio', 'processing', uidOf(3)],
+      ...['audio', 'Interview', 'audio', 'processing', numberedUid(3)],
     ]);
     const widths = await page
       .locator('img')

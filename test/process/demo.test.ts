@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { inherited } from '../support/environment.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 it('the commands that the demo prints work as they are typed', () => {
   const root = fileURLToPath(new URL('../..', import.meta.url));

@@ -1,8 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { browserWorld, chromiumPath, currentTime, siteNames, until } from '../support/browser.ts';
-import { siteOf } from '../support/http-server.ts';
+import {
+  chromiumPath,
+  currentTime,
+  pollUntil,
+  setUpBrowser,
+  siteNames,
+} from '../support/browser.ts';
+import { serveHtml } from '../support/http-server.ts';
 
-const { call, clip, open, player, watchUrl, world } = browserWorld();
+const { call, clip, open, player, watchUrl, world } = setUpBrowser();
 
 type Playback = { blocked: boolean; hls_url?: { url: string } };
 
@@ -18,7 +24,7 @@ describe.skipIf(!chromiumPath)('embedded in a page of another site', () => {
   /** Opens the page of a site that embeds the player. */
   const embeddedAt = async (name: string, attributes = '') => {
     const frame = `<iframe ${attributes} allow="autoplay" src="${frameUrl}"></iframe>`;
-    const { port } = new URL(await siteOf(frame));
+    const { port } = new URL(await serveHtml(frame));
     return open(`http://${name}:${port}/`);
   };
 
@@ -31,7 +37,7 @@ describe.skipIf(!chromiumPath)('embedded in a page of another site', () => {
       const { page, complaints } = await embeddedAt(name);
       const frame = page.frameLocator('iframe');
       await frame.getByRole('button', { name: 'Arrival' }).click();
-      await until(() => currentTime(frame)).toBeGreaterThan(0.5);
+      await pollUntil(() => currentTime(frame)).toBeGreaterThan(0.5);
       expect(complaints).toEqual([]);
     };
     await plays(listed);
@@ -41,7 +47,7 @@ describe.skipIf(!chromiumPath)('embedded in a page of another site', () => {
     expect(await words.innerText()).toMatch('may not be embedded on that site (403)');
 
     const hidden = await embeddedAt(unlisted, 'referrerpolicy="no-referrer"');
-    await until(async () => hidden.complaints.join()).toMatch('frame-ancestors');
+    await pollUntil(async () => hidden.complaints.join()).toMatch('frame-ancestors');
     expect(await hidden.page.frameLocator('iframe').locator('video').count()).toBe(0);
 
     await workspace('settings', 'PATCH', { enabled: false });
@@ -53,7 +59,7 @@ describe.skipIf(!chromiumPath)('embedded in a page of another site', () => {
     const { playback_token } = await player(asset_id);
     await workspace('settings', 'PATCH', { enabled: true });
     await workspace('domains', 'POST', { domain: listed });
-    const { port } = new URL(await siteOf('<p>A player of their own</p>'));
+    const { port } = new URL(await serveHtml('<p>A player of their own</p>'));
     const ask = async (name: string) => {
       const { page } = await open(`http://${name}:${port}/`);
       return page.evaluate(

@@ -10,9 +10,9 @@ import { describeCommand as describeTree } from '../../src/cli/reference/command
 import { inherited } from '../support/environment.ts';
 import { hangMs } from '../support/hang.ts';
 import { rawHttp } from '../support/raw-http.ts';
-import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { redis, type StoreServer } from '../support/stores.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /*
  * Runs every example of the help in bash, as a user who has the files, folders, profiles and player that it
@@ -66,8 +66,8 @@ beforeAll(async () => {
   sandbox = await startSandbox({
     ...{ strict: false, rateLimit: { limit: 100_000, windowSeconds: 3600 } },
   });
-  clip = (await upload(fixture('clip.mp4'), { asset_name: 'intro' })).uid;
-  if (redis.isHere) store = await redis.start();
+  clip = (await upload(fixturePath('clip.mp4'), { asset_name: 'intro' })).uid;
+  if (redis.isInstalled) store = await redis.start();
 });
 afterAll(() => Promise.all([sandbox.end(), store?.end()]));
 
@@ -103,10 +103,10 @@ async function arrangeHome(): Promise<{
   for (const folder of ['bin', 'config', 'state', 'rushes', '.zfunc', '.config/fish/completions'])
     mkdirSync(join(home, folder), { recursive: true, mode: 0o700 });
   symlinkSync(join(root, 'bin/mediactl.js'), join(home, 'bin/mediactl'));
-  copyFileSync(fixture('clip.mp4'), join(home, 'clip.mp4'));
-  copyFileSync(fixture('clip.mp4'), join(home, 'in.mov'));
-  copyFileSync(fixture('still.jpg'), join(home, 'rushes/still.jpg'));
-  copyFileSync(fixture('clip.mp4'), join(home, 'rushes/clip.mov'));
+  copyFileSync(fixturePath('clip.mp4'), join(home, 'clip.mp4'));
+  copyFileSync(fixturePath('clip.mp4'), join(home, 'in.mov'));
+  copyFileSync(fixturePath('still.jpg'), join(home, 'rushes/still.jpg'));
+  copyFileSync(fixturePath('clip.mp4'), join(home, 'rushes/clip.mov'));
   writeFileSync(join(home, 'shots.csv'), 'path,name\nclip.mp4,Quay\n');
   writeFileSync(join(home, 'sent.jsonl'), '');
   writeFileSync(join(home, 'key.txt'), sandbox.key);

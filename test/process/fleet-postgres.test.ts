@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { writeSome } from '../support/files.ts';
-import { pause, until, untilSaid } from '../support/fleet.ts';
-import { describeFleet, describeLine } from '../support/fleet-suite.ts';
-import { postgresError } from '../support/store-line.ts';
+import { describeQueueUploads, describeStoreConnection } from '../support/fleet-suite.ts';
+import { pause, waitForStderr, waitUntil } from '../support/machines.ts';
+import { postgresError } from '../support/store-proxy.ts';
 import { postgres } from '../support/stores.ts';
 
-describeFleet(postgres);
+describeQueueUploads(postgres);
 
-describeLine(postgres, (overLine) => {
+describeStoreConnection(postgres, (overLine) => {
   const many = 6;
 
   it('many who come first at once find the tables made, once', async () => {
@@ -39,7 +39,7 @@ describeLine(postgres, (overLine) => {
     expect(await fleet.json(['uploads', 'ls', '--queue'])).toEqual([]); // creates the tables
     looks = 0;
     const worker = fleet.worker();
-    await until(() => looks === 7);
+    await waitUntil(() => looks === 7);
     const path = join(folder, 'looked again.bin');
     writeSome(path, 1000, 'again');
     const { code, stderr } = await fleet.upload([path], ['--wait']).finished;
@@ -50,23 +50,23 @@ describeLine(postgres, (overLine) => {
 
   it('a server that begins is asked now and then, not all the time', async () => {
     let isBeginning = false;
-    const { store, line, folder, fleet } = await overLine((sent) =>
+    const { store, proxy, folder, fleet } = await overLine((sent) =>
       isBeginning && sent.includes('user\0')
         ? postgresError('57P03', 'the database system is starting up')
         : 'pass',
     );
     const worker = fleet.worker();
     const said = ['cannot be reached; waiting for it', 'is there again'].map((words) =>
-      untilSaid(worker, words),
+      waitForStderr(worker, words),
     );
     writeSome(join(folder, 'before.bin'), 1000, 'before');
     expect((await fleet.upload([folder], ['--wait']).finished).code).toBe(0);
     isBeginning = true;
     await store.kill();
     await store.start();
-    const before = line.connections;
+    const before = proxy.connections;
     await pause(3_000);
-    expect(line.connections - before).toBeLessThan(15);
+    expect(proxy.connections - before).toBeLessThan(15);
     isBeginning = false;
     writeSome(join(folder, 'after.bin'), 1000, 'after');
     const { code, stderr } = await fleet.upload([folder], ['--wait']).finished;

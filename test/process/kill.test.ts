@@ -14,11 +14,11 @@ import {
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { someBytes, writeSome } from '../support/files.ts';
-import { type Fault, Interposer, type Seen } from '../support/interposer.ts';
+import { type Fault, type InterposedRequest, Interposer } from '../support/interposer.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
-import { bin, mediactl, start } from '../support/spawn.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { mediactl, mediactlPath, startProcess } from '../support/spawn.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const MiB = 1024 * 1024;
 
@@ -33,13 +33,13 @@ let state: string;
 let path: string;
 let line: Interposer;
 let child: ChildProcess | undefined;
-let fault: (seen: Seen) => Fault | undefined;
+let fault: (seen: InterposedRequest) => Fault | undefined;
 beforeEach(async () => {
   home = temporaryFolder();
   state = join(home, 'state');
   path = join(home, `${home.split('-').at(-1)}.bin`);
   fault = () => undefined;
-  line = await Interposer.before(sandbox.url, (seen) => fault(seen));
+  line = await Interposer.start(sandbox.url, (seen) => fault(seen));
 });
 
 const environment = () => ({
@@ -66,7 +66,7 @@ const stored = (uid: string) => join(sandbox.dataDir, 'media', uid, 'source');
 const killed: Fault = { respond: kill };
 
 describe('kill -9, then the same command', () => {
-  const moments: [string, (seen: Seen) => Fault | undefined][] = [
+  const moments: [string, (seen: InterposedRequest) => Fault | undefined][] = [
     ['before the POST arrives', ({ method }) => (method === 'POST' ? killed : undefined)],
     ['after the POST', ({ method }) => (method === 'PATCH' ? killed : undefined)],
     [
@@ -81,7 +81,7 @@ describe('kill -9, then the same command', () => {
       'after the last chunk, its answer not seen',
       ({ method, nth }) =>
         method === 'PATCH' && nth === 3
-          ? { beforeAnswer: () => void kill(), loseAnswer: true }
+          ? { beforeResponse: () => void kill(), dropResponse: true }
           : undefined,
     ],
   ];
@@ -97,7 +97,7 @@ describe('kill -9, then the same command', () => {
     expect(readFileSync(stored(record.asset_uid)).equals(bytes)).toBe(true);
     expect(record.verified).toBe(moment.startsWith('after the last') ? null : true);
     const sessions = new Set(
-      line.seen.filter(({ method }) => method === 'PATCH').map(({ path: session }) => session),
+      line.requests.filter(({ method }) => method === 'PATCH').map(({ path: session }) => session),
     );
     expect(sessions.size).toBe(1);
     expect(readdirSync(join(home, 'state/uploads'))).toEqual([]);
@@ -109,7 +109,7 @@ describe('kill -9, then the same command', () => {
  * previous one, and gets 409 if bytes arrived meanwhile.
  */
 async function settled(): Promise<void> {
-  const { path: session = '' } = line.seen.find(({ method }) => method === 'PATCH') ?? {};
+  const { path: session = '' } = line.requests.find(({ method }) => method === 'PATCH') ?? {};
   const { offsetOf, patch } = rawHttp(() => sandbox);
   for (let status = 0; status !== 204; )
     ({ status } = await patch(session, await offsetOf(session), new Uint8Array()));
@@ -217,7 +217,7 @@ it('two processes, one file: one uploads, one leaves, told the pid of the other'
     if (method !== 'PATCH' || nth !== 1) return undefined;
     first = child?.pid;
     second = upload();
-    return { beforeAnswer: async () => void (await second) };
+    return { beforeResponse: async () => void (await second) };
   };
   const { code, record } = await upload();
   expect([code, record.verified]).toEqual([0, true]);
@@ -277,10 +277,10 @@ it.runIf(canMount)('a full disk with --again: said once, and the upload runs', a
   const state = join(home, 'state');
   mkdirSync(state);
   const fill = 'mount -t tmpfs -o size=4k full "$1" && head -c 4096 /dev/zero > "$1/filling"';
-  const { code, stdout, stderr } = await start(
+  const { code, stdout, stderr } = await startProcess(
     'unshare',
     ['-rm', 'bash', '-c', `${fill} && shift && exec "$@"`, 'bash', state]
-      .concat(process.execPath, bin)
+      .concat(process.execPath, mediactlPath)
       .concat('upload', path, '--jsonl', '--again'),
     environment(),
   ).finished;

@@ -5,21 +5,21 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { beforeAll, expect, it } from 'vitest';
 import { tryLock } from '../../src/client/lock.ts';
-import { isNight } from '../support/soak.ts';
-import { bin, start } from '../support/spawn.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { isNight } from '../support/nightly.ts';
+import { mediactlPath, startProcess } from '../support/spawn.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Increments a counter under the lock; fails if another process holds the lock at the same time. */
 const program = `
   import { openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-  import { whileLocked } from './src/lock.ts';
+  import { withLock } from './src/client/lock.ts';
   const [folder, turns] = process.argv.slice(2);
   const wanted = { path: folder + '/lock', waitMs: 60_000, busy: () => new Error('busy') };
   const work = async () => {
     for (let turn = 0; turn < Number(turns); turn++)
-      await whileLocked(wanted, async () => {
+      await withLock(wanted, async () => {
         openSync(folder + '/inside', 'wx'); // throws where somebody is
         const count = Number(readFileSync(folder + '/count', 'utf8'));
         await new Promise((resolve) => setImmediate(resolve));
@@ -54,7 +54,7 @@ it('8 processes, 300 turns each: no two at once, and no turn is lost', async () 
   writeFileSync(join(folder, 'count'), '0');
   const all = Array.from(
     { length: 8 },
-    () => start(process.execPath, [turns, folder, '300'], environment).finished,
+    () => startProcess(process.execPath, [turns, folder, '300'], environment).finished,
   );
   for (const { code, stderr } of await Promise.all(all)) expect([code, stderr]).toEqual([0, '']);
   expect(readFileSync(join(folder, 'count'), 'utf8')).toBe('2400');
@@ -67,7 +67,7 @@ it('a killed holder holds nothing', async () => {
     console.log('held');
     setInterval(() => {}, 1000);`;
   writeFileSync(path, '');
-  const { child } = start(process.execPath, ['-e', hold, path], environment);
+  const { child } = startProcess(process.execPath, ['-e', hold, path], environment);
   await new Promise((resolve) => child.stdout?.once('data', resolve));
   expect(await tryLock(path)).toBeUndefined();
   child.kill('SIGKILL');
@@ -87,7 +87,7 @@ it.skipIf(!hasNamespaces)('a holder in another pid namespace holds it here too',
     try { new Database(process.argv[1]).exec('BEGIN EXCLUSIVE'); console.log('got it'); }
     catch (error) { console.log(error.code); }`;
   const elsewhere = ['-rpf', process.execPath, '-e', attempt, path];
-  const { stdout } = await start('unshare', elsewhere, environment).finished;
+  const { stdout } = await startProcess('unshare', elsewhere, environment).finished;
   expect(stdout).toBe('SQLITE_BUSY\n');
   lock?.release();
 });
@@ -97,12 +97,12 @@ const rounds = isNight ? 10 : 1;
 it(`24 real logins at once, ${rounds} times: each that says so is kept`, async () => {
   const home = temporaryFolder();
   const login = async (name: string) => {
-    const { child, finished } = start(
+    const { child, finished } = startProcess(
       'sh',
       ['-c', 'echo "key-of-$1" | "$0" "$2" auth login --profile "$1" --with-key --no-check'].concat(
         process.execPath,
         name,
-        bin,
+        mediactlPath,
       ),
       {
         MEDIACTL_CONFIG_DIR: join(home, 'config'),
@@ -127,16 +127,16 @@ it(`24 real logins at once, ${rounds} times: each that says so is kept`, async (
 /** Sweeps stale locks, or takes a stale lock repeatedly and prints how often it was busy. */
 const sweeping = `
   import { writeFileSync } from 'node:fs';
-  import { NamedLocks } from './src/lock.ts';
+  import { NamedLocks } from './src/client/lock.ts';
   const [folder, what] = process.argv.slice(2);
   const locks = new NamedLocks(folder);
   const work = async () => {
     let busy = 0;
     for (let turn = 0; turn < 150; turn++) {
-      if (what === 'sweep') await locks.sweep();
+      if (what === 'sweep') await locks.removeStale();
       else {
         writeFileSync(folder + '/mine.lock', '');
-        const release = await locks.take('mine');
+        const release = await locks.acquire('mine');
         if (release) await release();
         else busy++;
       }
@@ -151,7 +151,7 @@ it('a lock that others sweep meanwhile is free for whoever takes it', async () =
   const script = join(temporaryFolder(), 'sweeping.cjs');
   await bundled(sweeping, script);
   const all = ['sweep', 'sweep', 'take'].map(
-    (what) => start(process.execPath, [script, folder, what], environment).finished,
+    (what) => startProcess(process.execPath, [script, folder, what], environment).finished,
   );
   for (const { stdout, stderr } of await Promise.all(all))
     expect([stdout, stderr]).toEqual(['0', '']);

@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type BusyFault, BusyService } from '../support/busy-service.ts';
-import { writeMany } from '../support/many-files.ts';
+import { writeManyFiles } from '../support/many-files.ts';
+import { isNight } from '../support/nightly.ts';
 import { Random } from '../support/random.ts';
-import { isNight } from '../support/soak.ts';
 import { mediactl } from '../support/spawn.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* Limits the number of requests, which the rate limit makes the main cost of uploading many files. */
 
@@ -21,7 +21,7 @@ class Studio {
 
   constructor(service: BusyService, count: number, bytes?: number) {
     this.service = service;
-    this.digests = writeMany(this.folder, count, bytes);
+    this.digests = writeManyFiles(this.folder, count, bytes);
   }
 
   start(...args: string[]) {
@@ -34,9 +34,11 @@ class Studio {
 
   /** Expects exactly one complete asset per file, byte for byte; other assets must be named in the output. */
   expectEachOnce(said = ''): void {
-    const whole = this.service.whole.map(({ name, blake3 }) => [name, blake3]);
+    const whole = this.service.completeAssets.map(({ name, blake3 }) => [name, blake3]);
     expect(whole.sort()).toEqual([...this.digests].sort());
-    const left = [...this.service.assets.values()].filter(({ wholeAt }) => wholeAt === undefined);
+    const left = [...this.service.assets.values()].filter(
+      ({ completedAt }) => completedAt === undefined,
+    );
     expect(left.filter(({ uid }) => !said.includes(uid))).toEqual([]);
   }
 }
@@ -77,8 +79,8 @@ describe('requests', () => {
     const studios = [new Studio(service, many / 2), new Studio(service, many / 2)];
     const ended = await Promise.all(studios.map((studio) => studio.start().finished));
     expect(ended.map(({ code }) => code)).toEqual([0, 0]);
-    expect(service.whole).toHaveLength(many);
-    expect(Math.max(0, ...service.refused.values())).toBeLessThanOrEqual(1);
+    expect(service.completeAssets).toHaveLength(many);
+    expect(Math.max(0, ...service.refusedByWindow.values())).toBeLessThanOrEqual(1);
   }, 300_000);
 });
 
@@ -99,7 +101,7 @@ describe('an outage', () => {
     service.fault = ({ nth }) => {
       if (nth < many || isAway) return undefined;
       isAway = true;
-      service.goAway().then(() => setTimeout(() => void service.listen(), away));
+      service.stop().then(() => setTimeout(() => void service.listen(), away));
       return undefined;
     };
     const { code, stdout, stderr } = await studio.start().finished;
@@ -113,7 +115,8 @@ describe('two runs over the same files', () => {
     const service = await BusyService.start({ latencyMs: 5 });
     const studio = new Studio(service, many);
     const first = studio.start();
-    while (service.whole.length < many / 3) await new Promise((resolve) => setTimeout(resolve, 10));
+    while (service.completeAssets.length < many / 3)
+      await new Promise((resolve) => setTimeout(resolve, 10));
     const second = await studio.start().finished;
     const ended = await first.finished;
     expect([ended.code, second.code]).toEqual([0, 0]);

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, type ExpectStatic, it } from 'vitest';
 import { chromiumPath, launchBrowser } from '../support/browser.ts';
-import { ffmpeg, film, turned } from '../support/ffmpeg.ts';
+import { ffmpeg, makeMedia, rotateMp4 } from '../support/ffmpeg.ts';
 import { pdfOf } from '../support/pdf.ts';
 import { pdftoppm } from '../support/pdftoppm.ts';
 import { rawHttp } from '../support/raw-http.ts';
-import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 // Common kinds of media: each is uploaded, processed, and played to its end in a browser.
 
@@ -105,7 +105,7 @@ const rows: Row[] = [
     'truncated.mp4',
     /truncated/,
     /truncated/,
-    () => readFileSync(fixture('clip.mp4')).subarray(0, 300_000),
+    () => readFileSync(fixturePath('clip.mp4')).subarray(0, 300_000),
   ],
   ['headless.avi', /ffmpeg: /, undefined, () => 'RIFF\u0000\u0010\u0000\u0000AVI LIST'],
 ];
@@ -137,8 +137,8 @@ function fewAtOnce<T, R>(list: readonly T[], work: (each: T) => Promise<R>): Pro
 
 async function fileOf(name: string, make: Row[3]): Promise<string> {
   if (typeof make === 'string') {
-    const path = await film(name, ...args(make));
-    return name.startsWith('rotated') ? turned(path, 180) : path;
+    const path = await makeMedia(name, ...args(make));
+    return name.startsWith('rotated') ? rotateMp4(path, 180) : path;
   }
   const path = join(temporaryFolder(), name);
   writeFileSync(path, make());

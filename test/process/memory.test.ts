@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { inherited } from '../support/environment.ts';
-import { ffmpeg, film, picture, sound } from '../support/ffmpeg.ts';
+import { audioInput, ffmpeg, makeMedia, videoInput } from '../support/ffmpeg.ts';
 import { hangMs } from '../support/hang.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 // Media whose metadata exceed the memory limit of a process. The files are sparse. The tests measure the resident
 // memory of the processes, not their heaps.
@@ -223,15 +223,22 @@ describe.skipIf(!ffmpeg || process.platform !== 'linux')('large metadata', () =>
   };
 
   const h264 = ['-c:v', 'libx264', '-preset', 'ultrafast', '-pix_fmt', 'yuv420p', '-c:a', 'aac'];
-  const both = [...picture('320x180', 1), ...sound(1), ...h264];
+  const both = [...videoInput('320x180', 1), ...audioInput(1), ...h264];
   const assets = new Map<string, string>();
   beforeAll(async () => {
-    const mp3 = await film('a.mp3', ...sound(1), '-write_xing', '0', '-id3v2_version', '0');
+    const mp3 = await makeMedia(
+      'a.mp3',
+      ...audioInput(1),
+      '-write_xing',
+      '0',
+      '-id3v2_version',
+      '0',
+    );
     const table: [string, Parts][] = [
-      ['cover.mp4', coverInMp4(await film('a.mp4', ...both), GiB)],
-      ['cover.mkv', attachmentInMatroska(await film('a.mkv', ...both, '-live', '1'), GiB)],
+      ['cover.mp4', coverInMp4(await makeMedia('a.mp4', ...both), GiB)],
+      ['cover.mkv', attachmentInMatroska(await makeMedia('a.mkv', ...both, '-live', '1'), GiB)],
       ['cover.mp3', pictureInMp3(mp3, 250 * MiB)],
-      ['covers.flac', picturesInFlac(await film('a.flac', ...sound(1)), 64)],
+      ['covers.flac', picturesInFlac(await makeMedia('a.flac', ...audioInput(1)), 64)],
     ];
     await start({ MEDIACTL_FFMPEG: 'none' });
     for (const [name, parts] of table) assets.set(name, await leave(name, parts));
@@ -251,7 +258,7 @@ describe.skipIf(!ffmpeg || process.platform !== 'linux')('large metadata', () =>
 
   it('that asks for more memory than a worker may have ends the worker: the file is served as it is', async () => {
     // 60 MiB of sample times become 7.8 million objects, about a gigabyte.
-    const uid = await leave('times.mp4', timesInMp4(await film('a.mp4', ...both), 60 * MiB));
+    const uid = await leave('times.mp4', timesInMp4(await makeMedia('a.mp4', ...both), 60 * MiB));
     await restart();
     expect(await processed(uid)).toMatchObject({ status: 'ready', type: 'video' });
     expect(output).toMatch(/the worker ended: SIG/);

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { linesOf, Machines } from '../support/fleet.ts';
 import { Interposer } from '../support/interposer.ts';
+import { Machines, parseJsonLines } from '../support/machines.ts';
 import {
   oldBytes,
   oldFiles,
@@ -14,7 +14,7 @@ import {
   writeOldMedia,
 } from '../support/old-state.ts';
 import { isStrict, type TestSandbox } from '../support/sandbox.ts';
-import { postgres, redis, type StoreOfTests, type StoreServer } from '../support/stores.ts';
+import { postgres, redis, type StoreServer, type TestStore } from '../support/stores.ts';
 
 const acknowledged = 2 * 64 * 1024;
 
@@ -62,8 +62,8 @@ async function restorePostgres(
   }
 }
 
-function describeOldQueue({ kind, isHere, start }: StoreOfTests): void {
-  describe.skipIf(!isHere || isStrict)(`a queue of 5fb2bef on ${kind}`, () => {
+function describeOldQueue({ kind, isInstalled, start }: TestStore): void {
+  describe.skipIf(!isInstalled || isStrict)(`a queue of 5fb2bef on ${kind}`, () => {
     let store: StoreServer;
     let sandbox: TestSandbox;
     let line: Interposer;
@@ -77,7 +77,7 @@ function describeOldQueue({ kind, isHere, start }: StoreOfTests): void {
 
     /** Puts the queue of the fixture into the store, and what it is about on the disk. */
     async function restore(): Promise<void> {
-      line = await Interposer.before(sandbox.url);
+      line = await Interposer.start(sandbox.url);
       media = writeOldMedia(kind);
       machines = new Machines(
         {
@@ -91,7 +91,7 @@ function describeOldQueue({ kind, isHere, start }: StoreOfTests): void {
       const places = { origin: line.url, media };
       if (kind === 'redis') await restoreRedis(store, places);
       else await restorePostgres(store, places, () => machines.json(['uploads', 'ls', '--queue']));
-      line.seen.length = 0;
+      line.requests.length = 0;
     }
 
     type Listed = { id: string; path: string; state: string; asset_uid: string | null };
@@ -130,7 +130,7 @@ function describeOldQueue({ kind, isHere, start }: StoreOfTests): void {
       expect(code, stderr).toBe(0);
 
       const names = ['missing', 'part', 'delayed', 'waiting-1', 'waiting-2', 'waiting-3'];
-      const outcomes = linesOf(stdout).map(({ path, outcome, verified }) => [
+      const outcomes = parseJsonLines(stdout).map(({ path, outcome, verified }) => [
         path,
         outcome,
         verified,
@@ -149,7 +149,7 @@ function describeOldQueue({ kind, isHere, start }: StoreOfTests): void {
         resumed_from: acknowledged,
         bytes_sent: oldBytes(`${kind}/part.bin`).length - acknowledged,
       });
-      const sessions = line.seen.filter(
+      const sessions = line.requests.filter(
         ({ method, headers }) => method === 'PATCH' && Number(headers['upload-offset']) > 0,
       );
       const offsets = sessions.map(({ headers }) => Number(headers['upload-offset']));

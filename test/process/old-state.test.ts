@@ -37,7 +37,7 @@ describe.skipIf(isStrict)('the state folder of 5fb2bef', () => {
 
   beforeEach(async () => {
     sandbox = await startOldService();
-    line = await Interposer.before(sandbox.url);
+    line = await Interposer.start(sandbox.url);
     cli = new Cli({
       MEDIACTL_API_KEY: sandbox.key,
       MEDIACTL_BASE_URL: line.url,
@@ -64,7 +64,7 @@ describe.skipIf(isStrict)('the state folder of 5fb2bef', () => {
   const isWrite = (method: string) => method === 'POST' || method === 'PATCH';
   const writes = () => line.methods.filter(isWrite);
   const offsets = () =>
-    line.seen
+    line.requests
       .filter(({ method }) => method === 'PATCH')
       .map(({ headers }) => Number(headers['upload-offset']));
   const stored = (uid: string) => readFileSync(join(sandbox.dataDir, 'media', uid, 'source'));
@@ -120,7 +120,7 @@ describe.skipIf(isStrict)('the state folder of 5fb2bef', () => {
       ...['done.bin', 'renewed.bin', 'tree/two.bin', 'tree/day 1/one.bin'],
       ...['failed.bin', 'again.bin'],
     ]);
-    expect(line.seen).toEqual([]);
+    expect(line.requests).toEqual([]);
   });
 
   it('a planned upload begins: stdin, from what was kept of it', async () => {
@@ -144,7 +144,7 @@ describe.skipIf(isStrict)('the state folder of 5fb2bef', () => {
 
   it('an intended upload is looked up: what made no asset makes one', async () => {
     expect(await assetsNamed('intended.bin')).toEqual([]);
-    line.seen.length = 0;
+    line.requests.length = 0;
     const { code, record, stderr } = await upload('intended.bin');
     expect(code, stderr).toBe(0);
     expect(line.methods).toEqual(['GET', 'POST', 'PATCH']);
@@ -156,7 +156,7 @@ describe.skipIf(isStrict)('the state folder of 5fb2bef', () => {
   it('an intended upload whose asset is there is asked about: none is made without --yes', async () => {
     const [made, ...others] = await assetsNamed('lost.bin');
     expect(others).toEqual([]);
-    line.seen.length = 0;
+    line.requests.length = 0;
     const { code, record } = await upload('lost.bin');
     expect(code).toBe(2);
     expect(record.error).toMatchObject({
@@ -247,9 +247,9 @@ describe.skipIf(isStrict)('the state folder of 5fb2bef', () => {
     expect(record).toMatchObject({ outcome: 'uploaded', asset_uid: before, bytes_sent: 0 });
     expect(page('whole.bin')).toBeUndefined();
     expect(receipt('whole.bin')).toMatchObject({ asset: before, verified: 1 });
-    line.seen.length = 0;
+    line.requests.length = 0;
     expect((await upload('whole.bin')).record).toMatchObject({ outcome: 'there' });
-    expect(line.seen).toEqual([]);
+    expect(line.requests).toEqual([]);
   });
 
   it('files that are done are skipped without a request', async () => {
@@ -260,7 +260,7 @@ describe.skipIf(isStrict)('the state folder of 5fb2bef', () => {
       ...names.map((name) => join(media, name)),
     ]);
     expect(code, stderr).toBe(0);
-    expect(line.seen).toEqual([]);
+    expect(line.requests).toEqual([]);
     const reported = records.map((each: { path: string; outcome: string; asset_uid: string }) => [
       ...[each.path, each.outcome, each.asset_uid],
     ]);

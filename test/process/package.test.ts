@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { fixture } from '../support/sandbox.ts';
+import { fixturePath } from '../support/sandbox.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -14,7 +14,7 @@ const changes: { inDist: Changes; inPackage: Changes } = {
 type Changes = { added: Record<string, string>; removed: Record<string, string> };
 
 const expected = (list: string, { added, removed }: Changes) =>
-  readFileSync(fixture(`5fb2bef/${list}`), 'utf8')
+  readFileSync(fixturePath(`5fb2bef/${list}`), 'utf8')
     .trim()
     .split('\n')
     .filter((name) => !(name in removed))

@@ -18,7 +18,7 @@ import { openRclone, type RcloneFiles } from '../../src/client/upload/sources/rc
 import type { UploadSource } from '../../src/client/upload/sources/source.ts';
 import { inherited } from '../support/environment.ts';
 import { someBytes } from '../support/files.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const rclone = spawnSync('sh', ['-c', 'command -v rclone']).stdout.toString().trim();
 const key = 'mk_live_that_no_child_may_see_0123456789';

@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import Database from 'libsql';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { someBytes } from '../support/files.ts';
-import { fixture } from '../support/sandbox.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { fixturePath } from '../support/sandbox.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* The service as a separate process, on a full disk and with a locked store. */
 
@@ -117,7 +117,7 @@ describe.skipIf(!canMount)('a disk that is full', () => {
     const disk = await onSmallDisk(24);
     const { ask, create, session, patch, offset, ended, isAlive } = disk;
     const bytes = someBytes(6 * MiB, 'disk');
-    const still = readFileSync(fixture('still.jpg'));
+    const still = readFileSync(fixturePath('still.jpg'));
     const large = await session(bytes.length);
     const last = await session(still.length, 'still.jpg');
     expect((await patch(large.location, 0, bytes.subarray(0, MiB))).status).toBe(204);
@@ -174,7 +174,7 @@ describe.skipIf(!canMount)('a disk that is full', () => {
   it('the last bytes arrive, and the store cannot be told: it is told as soon as there is room', async () => {
     const disk = await onSmallDisk(16);
     const { ask, session, patch, offset, ended, isAlive } = disk;
-    const still = readFileSync(fixture('still.jpg'));
+    const still = readFileSync(fixturePath('still.jpg'));
     const sessions = await Promise.all(
       Array.from({ length: 6 }, () => session(still.length, 'still.jpg')),
     );
@@ -202,7 +202,7 @@ describe.skipIf(!canMount)('a disk that is full', () => {
   it('what is processed waits for room, and goes on', async () => {
     const disk = await onSmallDisk(16);
     const { session, patch, ended, isAlive, started } = disk;
-    const clip = readFileSync(fixture('clip.mp4'));
+    const clip = readFileSync(fixturePath('clip.mp4'));
     const { location, asset_uid } = await session(clip.length, 'clip.mp4');
     // The disk fills up after the last byte is acknowledged and before a segment is written.
     expect((await patch(location, 0, clip)).status).toBe(204);
@@ -243,7 +243,7 @@ it('a store that another program locks for seconds, while it takes uploads and p
   mkdirSync(dataDir);
   const started = run(process.execPath, [program, '--data', dataDir, '--port', '0']);
   const { session, create, patch, offset, ended, isAlive } = await service(started, dataDir);
-  const clip = readFileSync(fixture('clip.mp4'));
+  const clip = readFileSync(fixturePath('clip.mp4'));
   const first = await session(clip.length, 'clip.mp4');
   const second = await session(clip.length, 'clip.mp4');
   expect((await patch(first.location, 0, clip)).status).toBe(204); // processing starts now

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import Database from 'libsql';
 import { expect, it, onTestFinished } from 'vitest';
 import { b3sum, hasB3sum, someBytes } from '../support/files.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const program = fileURLToPath(new URL('../../dist/sandbox.cjs', import.meta.url));
 const KiB = 1024;

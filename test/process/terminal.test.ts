@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { listen } from '../support/http-server.ts';
-import { answering, Interposer } from '../support/interposer.ts';
-import { hasPty, Pty, quoted } from '../support/pty.ts';
-import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { startServer } from '../support/http-server.ts';
+import { Interposer, respondWith } from '../support/interposer.ts';
+import { hasPty, Pty, shellQuote } from '../support/pty.ts';
+import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { Screen } from '../support/screen.ts';
-import { bin, mediactl, start } from '../support/spawn.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { mediactl, mediactlPath, startProcess } from '../support/spawn.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 let sandbox: TestSandbox;
 beforeAll(async () => {
@@ -30,43 +30,43 @@ const environment = (home: string, more = {}) => ({
 describe.skipIf(!hasPty)('on a real terminal', () => {
   it('auth login asks for the key and does not show it', async () => {
     const pty = new Pty(
-      [process.execPath, bin, 'auth', 'login', '--base-url', sandbox.url],
+      [process.execPath, mediactlPath, 'auth', 'login', '--base-url', sandbox.url],
       environment(temporaryFolder(), { MEDIACTL_API_KEY: undefined, MEDIACTL_BASE_URL: undefined }),
     );
     await pty.answer('API key:', `${sandbox.key}\n`);
-    expect(await pty.ended).toBe(0);
-    expect(pty.shown).toContain('key in     file');
-    expect(pty.shown).not.toContain(sandbox.key);
+    expect(await pty.exited).toBe(0);
+    expect(pty.output).toContain('key in     file');
+    expect(pty.output).not.toContain(sandbox.key);
   });
 
   it('a 429 is counted down, before the first byte and under the bar', async () => {
-    const line = await Interposer.before(sandbox.url, ({ method, nth }) =>
+    const line = await Interposer.start(sandbox.url, ({ method, nth }) =>
       method === 'POST' && nth === 1
-        ? answering(429, { error: {} }, { 'retry-after': '3' })
+        ? respondWith(429, { error: {} }, { 'retry-after': '3' })
         : method === 'PATCH' && nth === 2
-          ? answering(429, { error: {} }, { 'retry-after': '3' })
+          ? respondWith(429, { error: {} }, { 'retry-after': '3' })
           : undefined,
     );
     const pty = new Pty(
-      [process.execPath, bin, 'upload', fixture('clip.mp4'), '--chunk-size', '300KiB'],
+      [process.execPath, mediactlPath, 'upload', fixturePath('clip.mp4'), '--chunk-size', '300KiB'],
       environment(temporaryFolder(), { MEDIACTL_BASE_URL: line.url }),
       120,
     );
-    expect(await pty.ended).toBe(0);
-    const bar = pty.shown.indexOf('▒   99% ');
-    for (const wait of [pty.shown.slice(0, bar), pty.shown.slice(bar)]) {
+    expect(await pty.exited).toBe(0);
+    const bar = pty.output.indexOf('▒   99% ');
+    for (const wait of [pty.output.slice(0, bar), pty.output.slice(bar)]) {
       const counted = new Set(wait.match(/rate limit reached: continuing in \ds/g));
       expect(counted.size).toBeGreaterThan(1);
     }
-    expect(pty.shown).not.toMatch(/left[^\n]*\n[^\n]*rate limit/);
+    expect(pty.output).not.toMatch(/left[^\n]*\n[^\n]*rate limit/);
   });
 
   it('one without a width gets lines instead of a bar', async () => {
-    const command = [process.execPath, bin, 'upload', fixture('still.jpg'), '--wait'];
+    const command = [process.execPath, mediactlPath, 'upload', fixturePath('still.jpg'), '--wait'];
     const pty = new Pty(command, environment(temporaryFolder()), 0);
-    expect(await pty.ended).toBe(0);
-    expect(pty.shown).toContain('still.jpg: ready');
-    expect(pty.shown.length).toBeLessThan(2000);
+    expect(await pty.exited).toBe(0);
+    expect(pty.output).toContain('still.jpg: ready');
+    expect(pty.output.length).toBeLessThan(2000);
   });
 
   it.each([40, 80])(
@@ -76,15 +76,15 @@ describe.skipIf(!hasPty)('on a real terminal', () => {
       for (let n = 0; n < 9; n++)
         writeFileSync(join(directory, `shot_${n}.txt`), Buffer.alloc(120_000, n));
       const screen = new Screen(
-        quoted([
-          ...[process.execPath, bin, 'upload', '-r', directory, '--debug=http'],
+        shellQuote([
+          ...[process.execPath, mediactlPath, 'upload', '-r', directory, '--debug=http'],
           ...['--limit-rate', '300KiB', '--chunk-size', '20KiB'],
         ]),
         environment(temporaryFolder(), { TERM: 'xterm-256color', LANG: 'C.UTF-8' }),
         columns,
       );
-      await screen.shows(/of 9 files[\s\S]*% of/);
-      expect(await screen.ended).toBe(0);
+      await screen.waitForText(/of 9 files[\s\S]*% of/);
+      expect(await screen.exited).toBe(0);
       expect(screen.lines.filter((line) => /% of |of 9 files/.test(line))).toEqual([]);
     },
   );
@@ -92,23 +92,23 @@ describe.skipIf(!hasPty)('on a real terminal', () => {
   it('upload shows a bar of bytes as they leave, then the result', async () => {
     const pty = new Pty(
       [
-        ...[process.execPath, bin, 'upload', fixture('clip.mp4'), '--wait'],
+        ...[process.execPath, mediactlPath, 'upload', fixturePath('clip.mp4'), '--wait'],
         ...['--chunk-size', '100KiB', '--limit-rate', '200KiB'],
       ],
       environment(temporaryFolder()),
     );
-    expect(await pty.ended).toBe(0);
-    expect(pty.shown).toContain('█');
-    expect(pty.shown).toMatch(/▒[\s\S]*% +\d+\.\d KiB of 421\.8 KiB +\d+\.\d KiB\/s +\ds left/);
-    expect(pty.shown).toMatch(/uploaded, verified \(BLAKE3\)/);
-    expect(pty.shown).toMatch(/ready, verified/);
+    expect(await pty.exited).toBe(0);
+    expect(pty.output).toContain('█');
+    expect(pty.output).toMatch(/▒[\s\S]*% +\d+\.\d KiB of 421\.8 KiB +\d+\.\d KiB\/s +\ds left/);
+    expect(pty.output).toMatch(/uploaded, verified \(BLAKE3\)/);
+    expect(pty.output).toMatch(/ready, verified/);
   });
 });
 
 describe('through a pipe', () => {
   it('| head -1 ends quietly with 0', async () => {
     const home = temporaryFolder();
-    const service = await listen((request, response) => {
+    const service = await startServer((request, response) => {
       const { searchParams } = new URL(request.url ?? '', 'http://x');
       const offset = Number(searchParams.get('offset'));
       const items = Array.from({ length: Math.min(100, 3000 - offset) }, (_, n) => ({
@@ -118,16 +118,17 @@ describe('through a pipe', () => {
       response.setHeader('content-type', 'application/json');
       response.end(JSON.stringify({ items, count: 3000 }));
     });
-    const list = quoted([process.execPath, bin, 'assets', 'ls', '--all', '--jsonl']);
+    const list = shellQuote([process.execPath, mediactlPath, 'assets', 'ls', '--all', '--jsonl']);
     const env = environment(home, { MEDIACTL_BASE_URL: service });
-    const piped = await start(
+    const piped = await startProcess(
       'bash',
       ['-c', `${list} | head -1; echo "\${PIPESTATUS[0]}" >&2`],
       env,
     ).finished;
     expect(piped.stdout.split('\n')).toHaveLength(2);
     expect(piped.stderr).toBe('0\n');
-    const counted = await start('bash', ['-c', `${list} | (sleep 0.5; wc -c)`], env).finished;
+    const counted = await startProcess('bash', ['-c', `${list} | (sleep 0.5; wc -c)`], env)
+      .finished;
     const whole = await mediactl(['assets', 'ls', '--all', '--jsonl'], env).finished;
     expect(whole.stdout.length).toBeGreaterThan(1_500_000);
     expect(Number(counted.stdout)).toBe(whole.stdout.length);

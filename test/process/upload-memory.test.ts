@@ -1,9 +1,9 @@
 import { mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { answer, listen } from '../support/http-server.ts';
+import { respond, startServer } from '../support/http-server.ts';
 import { mediactl } from '../support/spawn.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const MiB = 1024 * 1024;
 const uidOf = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
@@ -11,17 +11,17 @@ const uidOf = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '
 it.skipIf(process.platform !== 'linux')('thirty files take no more memory than one', async () => {
   let sessions = 0;
   let peakMiB = 0;
-  const service = await listen(async (request, response) => {
+  const service = await startServer(async (request, response) => {
     const status = readFileSync(`/proc/${started.child.pid}/status`, 'utf8');
     peakMiB = Math.max(peakMiB, Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) / 1024);
     if (request.method === 'POST') {
       const uid = uidOf(++sessions);
       const location = `/api/external/v1/upload/${uid}/`;
-      return answer(response, 201, { uid, asset_uid: uid, location }, { location });
+      return respond(response, 201, { uid, asset_uid: uid, location }, { location });
     }
     let stored = 0;
     for await (const part of request) stored += part.length;
-    answer(response, 204, undefined, { 'upload-offset': String(stored || 7 * MiB) });
+    respond(response, 204, undefined, { 'upload-offset': String(stored || 7 * MiB) });
   });
   const home = temporaryFolder();
   const folder = join(home, 'files');

@@ -5,22 +5,22 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { PlaybackInfo } from '../../src/contract/types.ts';
 import { renderWatchPage } from '../../src/web/watch/server/page.ts';
 import {
-  browserWorld,
   chromiumPath,
   currentTime,
+  mediaState,
   openPage,
-  state,
-  until,
+  pollUntil,
+  setUpBrowser,
 } from '../support/browser.ts';
-import { ffmpeg, film, sound } from '../support/ffmpeg.ts';
-import { answer, listen, siteOf } from '../support/http-server.ts';
+import { audioInput, ffmpeg, makeMedia } from '../support/ffmpeg.ts';
+import { respond, serveHtml, startServer } from '../support/http-server.ts';
 import { rawHttp } from '../support/raw-http.ts';
-import { fixture, playerScript, startSandbox } from '../support/sandbox.ts';
+import { fixturePath, playerScript, startSandbox } from '../support/sandbox.ts';
 
-const { clip, open, playbackInfo, upload, watchUrl, world } = browserWorld();
+const { clip, open, playbackInfo, upload, watchUrl, world } = setUpBrowser();
 
 const siteThatPlays = (info: PlaybackInfo) =>
-  siteOf(renderWatchPage({ title: 'x', info, script: playerScript }).html);
+  serveHtml(renderWatchPage({ title: 'x', info, script: playerScript }).html);
 
 const slider = (page: Page) => page.getByRole('slider', { name: 'Seek' });
 
@@ -66,7 +66,7 @@ describe.skipIf(!chromiumPath)('the timeline', () => {
     await slider(page).focus();
     const tells = async (key: string, seconds: number, text: string) => {
       await page.keyboard.press(key);
-      await until(() => currentTime(page)).toBeCloseTo(seconds, 1);
+      await pollUntil(() => currentTime(page)).toBeCloseTo(seconds, 1);
       expect(await slider(page).getAttribute('aria-valuetext')).toBe(text);
       expect(await slider(page).getAttribute('aria-valuenow')).toBe(String(Math.floor(seconds)));
     };
@@ -78,7 +78,7 @@ describe.skipIf(!chromiumPath)('the timeline', () => {
     await tells('End', 10, '0:10 of 0:10');
     await tells('Home', 0, '0:00 of 0:10');
     await page.keyboard.press('Control+ArrowRight');
-    expect((await state(page)).paused).toBe(true);
+    expect((await mediaState(page)).paused).toBe(true);
     expect(await currentTime(page)).toBe(0);
     expect(complaints).toEqual([]);
   });
@@ -92,10 +92,10 @@ describe.skipIf(!chromiumPath)('the timeline', () => {
     expect(await currentTime(page)).toBe(0);
     await page.mouse.down();
     await pointAt(page, 0.9);
-    await until(() => currentTime(page)).toBeCloseTo(9, 0);
+    await pollUntil(() => currentTime(page)).toBeCloseTo(9, 0);
     await pointAt(page, 0.3);
     await page.mouse.up();
-    await until(() => currentTime(page)).toBeCloseTo(3, 0);
+    await pollUntil(() => currentTime(page)).toBeCloseTo(3, 0);
     await pointAt(page, 0.8);
     expect(await currentTime(page)).toBeCloseTo(3, 0);
     await page.mouse.move(0, 0);
@@ -109,7 +109,7 @@ describe.skipIf(!chromiumPath)('the timeline', () => {
     });
     const { x, y } = await placeAt(page, 0.5);
     await page.touchscreen.tap(x, y);
-    await until(() => currentTime(page)).toBeCloseTo(5, 0);
+    await pollUntil(() => currentTime(page)).toBeCloseTo(5, 0);
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
     // A touch that scrolls the page must not seek.
     const finger = await page.context().newCDPSession(page);
@@ -120,8 +120,8 @@ describe.skipIf(!chromiumPath)('the timeline', () => {
     await touch('touchStart', 0);
     for (const up of [20, 40, 60, 80]) await touch('touchMove', up);
     await touch('touchEnd', 80);
-    await until(() => page.evaluate('scrollY')).toBeGreaterThan(0);
-    await until(() => currentTime(page)).toBeCloseTo(5, 0);
+    await pollUntil(() => page.evaluate('scrollY')).toBeGreaterThan(0);
+    await pollUntil(() => currentTime(page)).toBeCloseTo(5, 0);
     const moving = `[...document.querySelectorAll('#timeline, #timeline *')].filter((each) =>
       ['', '::after'].some((part) => getComputedStyle(each, part).transitionDuration !== '0s')).length`;
     expect(await page.evaluate(moving)).toBe(0);
@@ -140,38 +140,41 @@ describe.skipIf(!chromiumPath)('the timeline', () => {
 
 describe.skipIf(!chromiumPath)('the waveform of a sound', () => {
   it.skipIf(!ffmpeg)('is drawn in the colours of the page, and sought in', async () => {
-    const { url } = await processedBy(await film('swell.mp3', ...sound(8)));
+    const { url } = await processedBy(await makeMedia('swell.mp3', ...audioInput(8)));
     const { page, complaints } = await openPage(world.browser, url, { deviceScaleFactor: 2 });
-    await until(() => page.locator('#timeline.drawn').count()).toBe(1);
+    await pollUntil(() => page.locator('#timeline.drawn').count()).toBe(1);
     await slider(page).waitFor();
     const { colours, width, pixels } = await drawn(page);
     expect(width).toBe(pixels); // one canvas pixel per device pixel
     expect(colours).toEqual(['162,166,174']); // the dark theme's color of the unplayed part
     await page.setViewportSize({ width: 400, height: 700 });
-    await until(async () => (await drawn(page)).width).toBeLessThan(800);
+    await pollUntil(async () => (await drawn(page)).width).toBeLessThan(800);
     const { x, y } = await placeAt(page, 0.75);
     await page.mouse.click(x, y);
-    await until(() => currentTime(page, 'audio')).toBeCloseTo(6, 0);
-    await until(async () => (await drawn(page)).colours).toEqual(['125,184,255', '162,166,174']);
+    await pollUntil(() => currentTime(page, 'audio')).toBeCloseTo(6, 0);
+    await pollUntil(async () => (await drawn(page)).colours).toEqual([
+      '125,184,255',
+      '162,166,174',
+    ]);
     expect(await page.locator('.bar').isVisible()).toBe(false);
     expect(await page.locator('img').count()).toBe(0); // no thumbnail, since that is the waveform too
     expect(complaints).toEqual([]);
   });
 
-  const still = readFileSync(fixture('still.jpg'));
+  const still = readFileSync(fixturePath('still.jpg'));
   const withCors = { 'access-control-allow-origin': '*' };
 
   /** Opens the page of an audio asset with the given waveform response. */
   async function soundWith(reply: (response: ServerResponse) => void) {
-    const at = await listen((_, response) => reply(response));
-    const { uid } = await upload(fixture('tone.mp3'));
+    const at = await startServer((_, response) => reply(response));
+    const { uid } = await upload(fixturePath('tone.mp3'));
     const info = { ...(await playbackInfo(uid)), waveform_url: { url: `${at}/waveform` } };
     const opened = await open(await siteThatPlays(info));
     await slider(opened.page).waitFor();
     return { ...opened, at };
   }
   const json = (body: unknown) => (response: ServerResponse) =>
-    answer(response, 200, typeof body === 'string' ? body : JSON.stringify(body), {
+    respond(response, 200, typeof body === 'string' ? body : JSON.stringify(body), {
       ...withCors,
       'content-type': 'application/json',
     });
@@ -182,8 +185,8 @@ describe.skipIf(!chromiumPath)('the waveform of a sound', () => {
     ['of audiowaveform', { version: 2, channels: 2, bits: 8, data: [-9, 8, -1, 1, -99, 90, 0, 2] }],
   ])('%s', async (_, body) => {
     const { page, complaints } = await soundWith(json(body));
-    await until(() => page.locator('#timeline.drawn').count()).toBe(1);
-    await until(async () => (await drawn(page)).colours.length).toBe(1);
+    await pollUntil(() => page.locator('#timeline.drawn').count()).toBe(1);
+    await pollUntil(async () => (await drawn(page)).colours.length).toBe(1);
     expect(complaints).toEqual([]);
   });
 
@@ -193,7 +196,7 @@ describe.skipIf(!chromiumPath)('the waveform of a sound', () => {
         response.writeHead(200, { ...headers, 'content-type': 'image/jpeg' });
         response.end(still);
       });
-      await until(() => page.locator('#timeline.pictured').count()).toBe(1);
+      await pollUntil(() => page.locator('#timeline.pictured').count()).toBe(1);
       const shown = page.locator('#timeline');
       const image = await shown.evaluate(
         (each: { style: { backgroundImage: string } }) => each.style.backgroundImage,
@@ -220,13 +223,13 @@ describe.skipIf(!chromiumPath)('the waveform of a sound', () => {
   });
 
   async function expectPlain(page: Page) {
-    await until(() => page.locator('#timeline.tall').count()).toBe(0);
+    await pollUntil(() => page.locator('#timeline.tall').count()).toBe(0);
     expect(await page.locator('#timeline:is(.drawn, .pictured)').count()).toBe(0);
     expect(await page.locator('.bar').isVisible()).toBe(true);
     expect((await drawn(page)).colours).toEqual([]);
     expect(await page.title()).toBe('x');
     await page.locator('#timeline').press('End');
-    await until(() => currentTime(page, 'audio')).toBeGreaterThan(1);
+    await pollUntil(() => currentTime(page, 'audio')).toBeGreaterThan(1);
   }
 
   it('leaves a plain bar where it is too large, no picture, or not there', async () => {
@@ -234,11 +237,11 @@ describe.skipIf(!chromiumPath)('the waveform of a sound', () => {
     await expectPlain(large.page);
     expect(large.complaints).toEqual([`${large.at}/waveform: net::ERR_ABORTED`]);
     const broken = await soundWith((response) =>
-      answer(response, 200, 'words', { ...withCors, 'content-type': 'image/png' }),
+      respond(response, 200, 'words', { ...withCors, 'content-type': 'image/png' }),
     );
     await expectPlain(broken.page);
     expect(broken.complaints).toEqual([]);
-    const gone = await soundWith((response) => answer(response, 404, '', withCors));
+    const gone = await soundWith((response) => respond(response, 404, '', withCors));
     await expectPlain(gone.page);
     expect(gone.complaints).toContain(`${gone.at}/waveform: 404`);
   });
@@ -254,14 +257,14 @@ describe.skipIf(!chromiumPath)('the frames of a video', () => {
     }));
 
   it.skipIf(!ffmpeg)('show what is at the moment that is pointed at', async () => {
-    const { url, info } = await processedBy(fixture('clip.mp4'));
+    const { url, info } = await processedBy(fixturePath('clip.mp4'));
     const { page, complaints } = await open(url);
     const asked: string[] = [];
     page.on('request', (request) => asked.push(new URL(request.url()).pathname));
     await slider(page).waitFor();
     expect(asked.filter((path) => path.includes('sprites'))).toEqual([]);
     await pointAt(page, 0.65);
-    await until(() => sprite(page).isVisible()).toBe(true);
+    await pollUntil(() => sprite(page).isVisible()).toBe(true);
     const cues = await (await fetch(info.preview_sprites_url.url)).text();
     const [, sheet, at] = /^00:00:06.*\n(\S+)\?\S+#xywh=(\S+)$/m.exec(cues) ?? [];
     const [x, y, width, height] = (at as string).split(',').map(Number);
@@ -272,7 +275,7 @@ describe.skipIf(!chromiumPath)('the frames of a video', () => {
       ...{ width: `${width}px`, height: `${height}px` },
     });
     await pointAt(page, 0.05);
-    await until(async () => (await crop(page)).position).toBe('0px 0px');
+    await pollUntil(async () => (await crop(page)).position).toBe('0px 0px');
     expect(asked.filter((path) => path.includes('sprites'))).toHaveLength(2); // the cues and one sheet
     expect(complaints).toEqual([]);
   });
@@ -280,15 +283,15 @@ describe.skipIf(!chromiumPath)('the frames of a video', () => {
   /** Opens the page of a video with these cues; records the requests to their host and to another one. */
   async function videoWith(cues: (other: string) => string) {
     const asked: string[] = [];
-    const other = await listen(({ url }, response) => {
+    const other = await startServer(({ url }, response) => {
       asked.push(`other ${url}`);
-      answer(response, 404);
+      respond(response, 404);
     });
-    const here = await listen(({ url }, response) => {
+    const here = await startServer(({ url }, response) => {
       asked.push(url as string);
       if (url === '/sprites.vtt')
-        return answer(response, 200, cues(other), { 'access-control-allow-origin': '*' });
-      return answer(response, 404);
+        return respond(response, 200, cues(other), { 'access-control-allow-origin': '*' });
+      return respond(response, 404);
     });
     const info = await playbackInfo(await clip());
     const opened = await open(
@@ -316,7 +319,7 @@ describe.skipIf(!chromiumPath)('the frames of a video', () => {
         .map((payload, at) => `00:0${at}.000 --> 00:0${at + 1}.000\n${payload}\n\n`)
         .join(''),
     );
-    await until(async () => asked.length).toBe(1);
+    await pollUntil(async () => asked.length).toBe(1);
     for (const [at] of hostile('').entries()) {
       await pointAt(page, at / 10 + 0.05);
       await page.waitForTimeout(50); // time for a request that must not happen
@@ -331,7 +334,7 @@ describe.skipIf(!chromiumPath)('the frames of a video', () => {
     const { page, asked } = await videoWith(
       () => `${' \n'.repeat(600_000)}${cue('a.jpg#xywh=0,0,9,9')}`,
     );
-    await until(async () => asked).toEqual(['/sprites.vtt']);
+    await pollUntil(async () => asked).toEqual(['/sprites.vtt']);
     await pointAt(page, 0.6);
     await page.waitForTimeout(100); // time for a request that must not happen
     expect(asked).toEqual(['/sprites.vtt']);
@@ -342,7 +345,7 @@ describe.skipIf(!chromiumPath)('the frames of a video', () => {
     const { page, complaints, asked, here } = await videoWith(() =>
       cue('gone.jpg?a=1#xywh=0,0,9,9'),
     );
-    await until(async () => complaints).toContain(`${here}/gone.jpg?a=1: 404`);
+    await pollUntil(async () => complaints).toContain(`${here}/gone.jpg?a=1: 404`);
     await pointAt(page, 0.7);
     expect(await sprite(page).isVisible()).toBe(false);
     expect(await page.locator('.bubble').innerText()).toMatch(/^0:07/);

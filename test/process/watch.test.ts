@@ -5,20 +5,20 @@ import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { renderWatchPage, type WatchPageInput } from '../../src/web/watch/server/page.ts';
 import {
-  browserWorld,
   chromiumPath,
   currentTime,
-  type Media,
+  type MediaElement,
+  mediaState,
   openPage,
-  state,
-  until,
+  pollUntil,
+  setUpBrowser,
 } from '../support/browser.ts';
-import { answer, listen, siteOf } from '../support/http-server.ts';
+import { respond, serveHtml, startServer } from '../support/http-server.ts';
 import { rawHttp } from '../support/raw-http.ts';
-import { fixture, playerScript, startSandbox } from '../support/sandbox.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { fixturePath, playerScript, startSandbox } from '../support/sandbox.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const { clip, create, open, playbackInfo, send, upload, watchUrl, world } = browserWorld();
+const { clip, create, open, playbackInfo, send, upload, watchUrl, world } = setUpBrowser();
 
 const pageOf = (input: Omit<WatchPageInput, 'script'>) =>
   renderWatchPage({ ...input, script: playerScript }).html;
@@ -28,8 +28,8 @@ describe.skipIf(!chromiumPath)('the watch page of a video', () => {
     const { page, complaints } = await open(await watchUrl(await clip()));
     await page.locator('video').focus();
     await page.keyboard.press('Space');
-    await until(() => currentTime(page)).toBeGreaterThan(1);
-    const { readyState, currentSrc } = await state(page);
+    await pollUntil(() => currentTime(page)).toBeGreaterThan(1);
+    const { readyState, currentSrc } = await mediaState(page);
     expect(readyState).toBeGreaterThanOrEqual(3);
     expect(currentSrc).toMatch(/^blob:/);
     expect(await page.title()).toBe('clip.mp4');
@@ -46,7 +46,7 @@ describe.skipIf(!chromiumPath)('the watch page of a video', () => {
     );
     // Pauses from within the page, so that playback stays within the chapter on a slow machine.
     const stopped = page.locator('video').evaluate(
-      (video: Media & EventTarget) =>
+      (video: MediaElement & EventTarget) =>
         new Promise<number>((resolve) => {
           video.addEventListener('timeupdate', () => {
             if (video.currentTime <= 4.2) return;
@@ -66,17 +66,17 @@ describe.skipIf(!chromiumPath)('the watch page of a video', () => {
     const other = await startSandbox({ player: { autoPlay: true, theme: 'light' } });
     const http = rawHttp(() => other);
     try {
-      const { uid } = await http.upload(fixture('clip.mp4'));
+      const { uid } = await http.upload(fixturePath('clip.mp4'));
       const data = await (await http.call('GET', `/assets/${uid}/player/`)).json();
       expect(data.player_config).toEqual({ auto_play: true, theme: 'light' });
       const light = await open(`${other.url}/watch/${uid}?token=${data.playback_token}`);
-      await until(() => currentTime(light.page)).toBeGreaterThan(0.5);
+      await pollUntil(() => currentTime(light.page)).toBeGreaterThan(0.5);
       expect(light.complaints).toEqual([]);
       const ground = (page: Page) =>
         page.evaluate('getComputedStyle(document.body).backgroundColor');
       expect(await ground(light.page)).toBe('rgb(246, 246, 244)');
       expect(await ground(dark.page)).toBe('rgb(19, 20, 23)');
-      expect((await state(dark.page)).paused).toBe(true);
+      expect((await mediaState(dark.page)).paused).toBe(true);
     } finally {
       await other.end();
     }
@@ -88,11 +88,11 @@ describe.skipIf(!chromiumPath)('the watch page of a video', () => {
     const kept = page.waitForResponse((response) => response.request().method() === 'POST');
     await page.getByRole('button', { name: 'The crane' }).click();
     expect((await kept).status()).toBe(204);
-    await page.locator('video').evaluate((video: Media) => video.pause());
+    await page.locator('video').evaluate((video: MediaElement) => video.pause());
     const left = await currentTime(page);
-    await until(async () => (await playbackInfo(uid)).resume_position_seconds).toBe(left);
+    await pollUntil(async () => (await playbackInfo(uid)).resume_position_seconds).toBe(left);
     await page.reload();
-    await until(() => currentTime(page)).toBeCloseTo(left, 3);
+    await pollUntil(() => currentTime(page)).toBeCloseTo(left, 3);
     expect(complaints).toEqual([]);
   });
 
@@ -100,49 +100,49 @@ describe.skipIf(!chromiumPath)('the watch page of a video', () => {
     const { hls_url, ...info } = await playbackInfo(await clip());
     const broken = { ...hls_url, url: hls_url.url.replace(/.$/, '*') };
     const { page } = await open(
-      await siteOf(pageOf({ title: 'x', info: { ...info, hls_url: broken } })),
+      await serveHtml(pageOf({ title: 'x', info: { ...info, hls_url: broken } })),
     );
     await page.getByRole('button', { name: 'Departure' }).click();
-    await until(() => currentTime(page)).toBeGreaterThan(7);
-    expect((await state(page)).currentSrc).toBe(info.source_url.url);
+    await pollUntil(() => currentTime(page)).toBeGreaterThan(7);
+    expect((await mediaState(page)).currentSrc).toBe(info.source_url.url);
     expect(await page.getByRole('alert').isVisible()).toBe(false);
   });
 
   /** Serves HLS with codecs that no browser supports. */
   const strange = () =>
-    listen((request, response) => {
+    startServer((request, response) => {
       const text = request.url?.endsWith('master.m3u8')
         ? '#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1,CODECS="apco"\nplaylist.m3u8\n'
         : '#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nsegment.m4s\n#EXT-X-ENDLIST\n';
       const headers = { 'access-control-allow-origin': '*' };
-      answer(response, 200, text, { ...headers, 'content-type': 'application/vnd.apple.mpegurl' });
+      respond(response, 200, text, { ...headers, 'content-type': 'application/vnd.apple.mpegurl' });
     });
 
   it('plays the source where the browser knows none of the codecs of HLS', async () => {
     const { source_url } = await playbackInfo(await clip());
     const hls_url = { url: `${await strange()}/master.m3u8` };
     const info = { type: 'video', hls_url, source_url, chapters: [{ title: 'On', start_time: 2 }] };
-    const { page } = await open(await siteOf(pageOf({ title: 'x', info })));
+    const { page } = await open(await serveHtml(pageOf({ title: 'x', info })));
     await page.getByRole('button', { name: 'On' }).click();
-    await until(() => currentTime(page)).toBeGreaterThan(2);
-    expect((await state(page)).currentSrc).toBe(source_url.url);
+    await pollUntil(() => currentTime(page)).toBeGreaterThan(2);
+    expect((await mediaState(page)).currentSrc).toBe(source_url.url);
     expect(await page.getByRole('alert').isVisible()).toBe(false);
   });
 
   it('says so where it knows nothing of what there is', async () => {
     const hls_url = { url: `${await strange()}/master.m3u8` };
     const { page } = await open(
-      await siteOf(pageOf({ title: 'x', info: { type: 'video', hls_url } })),
+      await serveHtml(pageOf({ title: 'x', info: { type: 'video', hls_url } })),
     );
     await page.getByRole('alert').waitFor();
     expect(await page.getByRole('alert').innerText()).toMatch('this browser may lack the codec');
   });
 
   it('says so where it plays the sound alone', async () => {
-    const { uid } = await upload(fixture('tone.mp3'));
+    const { uid } = await upload(fixturePath('tone.mp3'));
     const { source } = await playbackInfo(uid); // an audio file has no picture, like a video whose codec is not supported
     const { page } = await open(
-      await siteOf(pageOf({ title: 'x', info: { type: 'video', source_url: source } })),
+      await serveHtml(pageOf({ title: 'x', info: { type: 'video', source_url: source } })),
     );
     await page.getByRole('alert').waitFor();
     expect(await page.getByRole('alert').innerText()).toMatch('Only the sound plays');
@@ -167,7 +167,7 @@ describe.skipIf(!chromiumPath)('the watch page of a video', () => {
         return `#EXT-X-STREAM-INF:BANDWIDTH=${bandwidth},RESOLUTION=${size}\n${name}.m3u8\n`;
       });
       const asked: string[] = [];
-      const site = await listen(async ({ url = '' }, response) => {
+      const site = await startServer(async ({ url = '' }, response) => {
         const isPlaylist = url.endsWith('.m3u8');
         if (isPlaylist) asked.push(url);
         const [type, from] = isPlaylist
@@ -185,10 +185,10 @@ describe.skipIf(!chromiumPath)('the watch page of a video', () => {
       await page.addInitScript(
         `Object.defineProperty(Navigator.prototype, 'connection', { value: { downlink: ${downlink} } })`,
       );
-      await page.goto(await siteOf(pageOf({ title: 'x', info })));
+      await page.goto(await serveHtml(pageOf({ title: 'x', info })));
       await page.locator('video').focus();
       await page.keyboard.press('Space');
-      await until(() => currentTime(page)).toBeGreaterThan(1);
+      await pollUntil(() => currentTime(page)).toBeGreaterThan(1);
       expect(asked.slice(0, 2)).toEqual(['/master.m3u8', first]);
       expect(asked).not.toContain('/best.m3u8');
       expect(complaints).toEqual([]);
@@ -196,12 +196,12 @@ describe.skipIf(!chromiumPath)('the watch page of a video', () => {
   );
 
   it('offers subtitles, and says which it cannot have', async () => {
-    const texts = await listen((request, response) =>
+    const texts = await startServer((request, response) =>
       request.url === '/en.vtt'
-        ? answer(response, 200, 'WEBVTT\n\n00:00.000 --> 00:09.000\nHello\n', {
+        ? respond(response, 200, 'WEBVTT\n\n00:00.000 --> 00:09.000\nHello\n', {
             'access-control-allow-origin': '*',
           })
-        : answer(response, 404),
+        : respond(response, 404),
     );
     const info = await playbackInfo(await clip());
     const subtitle_tracks = [
@@ -209,17 +209,17 @@ describe.skipIf(!chromiumPath)('the watch page of a video', () => {
       { label: 'Deutsch', language: 'de', url: `${texts}/gone.vtt` },
     ];
     const { page } = await open(
-      await siteOf(pageOf({ title: 'x', info: { ...info, subtitle_tracks } })),
+      await serveHtml(pageOf({ title: 'x', info: { ...info, subtitle_tracks } })),
     );
     const told = page.getByRole('status');
-    await until(() => told.innerText()).toBe('The subtitles "Deutsch" cannot be loaded.');
+    await pollUntil(() => told.innerText()).toBe('The subtitles "Deutsch" cannot be loaded.');
     const cues = `(() => {
       const [track, ...others] = document.querySelector('video').textTracks;
       track.mode = 'showing';
       return { label: track.label, language: track.language, others: others.length,
         text: track.cues?.[0]?.text };
     })()`;
-    await until(() => page.evaluate(cues)).toEqual({
+    await pollUntil(() => page.evaluate(cues)).toEqual({
       ...{ label: 'English', language: 'en', others: 0, text: 'Hello' },
     });
   });
@@ -230,7 +230,7 @@ describe.skipIf(!chromiumPath)('the watch page of a video', () => {
     const problem = async (expires_at: string) => {
       const hls_url = { url: refusedUrl, expires_at };
       const { page } = await open(
-        await siteOf(pageOf({ title: 'x', info: { type: 'video', hls_url } })),
+        await serveHtml(pageOf({ title: 'x', info: { type: 'video', hls_url } })),
       );
       return page.getByRole('alert').innerText();
     };
@@ -246,25 +246,25 @@ describe.skipIf(!chromiumPath)('the watch page of a video', () => {
     expect(await page.title()).toBe(hostile);
     expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe(hostile);
     await page.getByRole('button', { name: 'The crane' }).click();
-    await until(() => currentTime(page)).toBeGreaterThan(4.2);
+    await pollUntil(() => currentTime(page)).toBeGreaterThan(4.2);
     expect(complaints).toEqual([]);
   });
 });
 
 describe.skipIf(!chromiumPath)('other pages', () => {
   it('audio plays', async () => {
-    const { uid } = await upload(fixture('tone.mp3'));
+    const { uid } = await upload(fixturePath('tone.mp3'));
     const { page, complaints } = await open(await watchUrl(uid));
     await page.locator('audio').focus();
     await page.keyboard.press('Space');
-    await until(() => currentTime(page, 'audio')).toBeGreaterThan(0.5);
+    await pollUntil(() => currentTime(page, 'audio')).toBeGreaterThan(0.5);
     expect(complaints).toEqual([]);
   });
 
   it('audio shows its subtitles below, one at a time, where somebody wants them', async () => {
-    const { uid } = await upload(fixture('tone.mp3'));
-    const texts = await listen((request, response) =>
-      answer(response, 200, `WEBVTT\n\n00:00.000 --> 00:09.000\nSaid in ${request.url}\n`, {
+    const { uid } = await upload(fixturePath('tone.mp3'));
+    const texts = await startServer((request, response) =>
+      respond(response, 200, `WEBVTT\n\n00:00.000 --> 00:09.000\nSaid in ${request.url}\n`, {
         'access-control-allow-origin': '*',
       }),
     );
@@ -272,7 +272,7 @@ describe.skipIf(!chromiumPath)('other pages', () => {
       ...{ label: language, language, url: `${texts}/${language}` },
     }));
     const info = { ...(await playbackInfo(uid)), subtitle_tracks };
-    const { page, complaints } = await open(await siteOf(pageOf({ title: 'x', info })));
+    const { page, complaints } = await open(await serveHtml(pageOf({ title: 'x', info })));
     const captions = page.locator('#captions');
     expect(await captions.innerText()).toBe('');
     await page
@@ -283,26 +283,26 @@ describe.skipIf(!chromiumPath)('other pages', () => {
         audio.play();
       });
     await page.getByRole('button', { name: 'en' }).click();
-    await until(() => captions.innerText()).toBe('Said in /en');
+    await pollUntil(() => captions.innerText()).toBe('Said in /en');
     await page.getByRole('button', { name: 'de' }).click();
-    await until(() => captions.innerText()).toBe('Said in /de');
+    await pollUntil(() => captions.innerText()).toBe('Said in /de');
     await page.getByRole('button', { name: 'de' }).click();
-    await until(() => captions.innerText()).toBe('');
+    await pollUntil(() => captions.innerText()).toBe('');
     expect(complaints).toEqual([]);
   });
 
   it('an image is shown; of many variants, the one that suits', async () => {
-    const { uid } = await upload(fixture('still.jpg'));
+    const { uid } = await upload(fixturePath('still.jpg'));
     const { page, complaints } = await open(await watchUrl(uid));
     await page.getByRole('img', { name: 'still.jpg' }).waitFor();
-    await until(() => page.evaluate('document.images[0].naturalWidth')).toBe(320);
+    await pollUntil(() => page.evaluate('document.images[0].naturalWidth')).toBe(320);
     expect(complaints).toEqual([]);
 
     const [{ url }] = (await playbackInfo(uid)).variants;
     const variants = [100, 400, 9000].map((width) => ({ url: `${url.url}#${width}`, width }));
     const many = await openPage(
       world.browser,
-      await siteOf(pageOf({ title: 'many', info: { type: 'image', variants } })),
+      await serveHtml(pageOf({ title: 'many', info: { type: 'image', variants } })),
       { viewport: { width: 390, height: 700 }, deviceScaleFactor: 1 },
     );
     expect(await many.page.evaluate('document.images[0].currentSrc')).toMatch(/#400$/);
@@ -321,43 +321,45 @@ describe.skipIf(!chromiumPath)('other pages', () => {
   });
 
   it('thumbnails of a document stay, and one that is broken goes', async () => {
-    const { uid } = await upload(fixture('still.jpg'));
+    const { uid } = await upload(fixturePath('still.jpg'));
     const [{ url }] = (await playbackInfo(uid)).variants;
     const good = Array.from({ length: 40 }, (_, page) => ({ page, url: `${url.url}#${page}` }));
     const thumbnails = [url.url.replace(/.$/, '*'), ...good];
     const { page } = await open(
-      await siteOf(pageOf({ title: 'x', info: { type: 'document', url: url.url, thumbnails } })),
+      await serveHtml(pageOf({ title: 'x', info: { type: 'document', url: url.url, thumbnails } })),
     );
     const images = page.locator('.thumbnails img');
-    await until(() => images.count()).toBe(40);
+    await pollUntil(() => images.count()).toBe(40);
     await images.last().scrollIntoViewIfNeeded();
-    await until(() => page.evaluate('document.images[39].naturalWidth')).toBe(320);
+    await pollUntil(() => page.evaluate('document.images[39].naturalWidth')).toBe(320);
     expect(await images.count()).toBe(40);
   });
 
   it('says that a position cannot be kept, and plays on', async () => {
     const position = { url: '/nowhere', playbackToken: 'x' };
-    const url = await listen((request, response) =>
+    const url = await startServer((request, response) =>
       request.url === '/nowhere'
-        ? answer(response, 401)
-        : answer(response, 200, document, { 'content-type': 'text/html' }),
+        ? respond(response, 401)
+        : respond(response, 200, document, { 'content-type': 'text/html' }),
     );
     const document = pageOf({ title: 'x', info: await playbackInfo(await clip()), position });
     const { page } = await open(url);
     await page.getByRole('button', { name: 'The crane' }).click();
     await page.getByText('Where you are is not kept').waitFor();
-    await until(() => currentTime(page)).toBeGreaterThan(4.2);
+    await pollUntil(() => currentTime(page)).toBeGreaterThan(4.2);
   });
 
   it('a third party shows in a frame that cannot take the page away', async () => {
-    const provider = await siteOf('<p>Their player</p><a href="/away" target="_top">Leave</a>');
+    const provider = await serveHtml('<p>Their player</p><a href="/away" target="_top">Leave</a>');
     const { page, complaints } = await open(
-      await siteOf(pageOf({ title: 'Theirs', info: { type: 'third_party', embed_url: provider } })),
+      await serveHtml(
+        pageOf({ title: 'Theirs', info: { type: 'third_party', embed_url: provider } }),
+      ),
     );
     const frame = page.frameLocator('iframe');
     expect(await frame.locator('p').innerText()).toBe('Their player');
     await frame.getByRole('link').click();
-    await until(async () => complaints.join()).toMatch('allow-top-navigation');
+    await pollUntil(async () => complaints.join()).toMatch('allow-top-navigation');
     expect(await page.title()).toBe('Theirs');
   });
 
@@ -389,7 +391,7 @@ describe.skipIf(!chromiumPath)('other pages', () => {
 
   it('what could not be processed says why', async () => {
     const path = join(temporaryFolder(), 'torn.mp4');
-    writeFileSync(path, readFileSync(fixture('clip.mp4')).subarray(0, 900));
+    writeFileSync(path, readFileSync(fixturePath('clip.mp4')).subarray(0, 900));
     const { uid, status } = await upload(path, { description: 'Of the torn reel' });
     expect(status).toBe('failed');
     const { page, complaints } = await open(await watchUrl(uid));
@@ -400,7 +402,7 @@ describe.skipIf(!chromiumPath)('other pages', () => {
 
   it('description, tags and the source stand below, as text', async () => {
     const markup = `<img src=x onerror="document.title = 'owned'">\n& <b>two</b>`;
-    const uid = (await upload(fixture('tone.mp3'), { description: markup })).uid;
+    const uid = (await upload(fixturePath('tone.mp3'), { description: markup })).uid;
     const tags = ['night', '<i>sea</i>'];
     await send('PATCH', `/assets/${uid}/`, { tags: ['night'] });
     const { page, complaints } = await open(await watchUrl(uid));
@@ -412,9 +414,9 @@ describe.skipIf(!chromiumPath)('other pages', () => {
     expect(complaints).toEqual([]);
 
     const input = { title: 'x', info: await playbackInfo(uid), description: markup, tags };
-    const listed = await open(await siteOf(pageOf(input)));
+    const listed = await open(await serveHtml(pageOf(input)));
     expect(await listed.page.locator('.tags li').allInnerTexts()).toEqual(tags);
-    const framed = await open(await siteOf(pageOf({ ...input, isFramed: true })));
+    const framed = await open(await serveHtml(pageOf({ ...input, isFramed: true })));
     await framed.page.locator('audio').waitFor();
     expect((await framed.page.locator('main').innerText()).trim()).toBe('');
     expect(await framed.page.title()).toBe('x');

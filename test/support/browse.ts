@@ -3,13 +3,13 @@ import { createInterface } from 'node:readline';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
 import { openPage } from './browser.ts';
-import { mediactl, type Started } from './spawn.ts';
-import { temporaryFolder } from './temporary.ts';
+import { mediactl, type StartedProcess } from './spawn.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 type Service = { url: string; key: string; workspace: string };
 
 /** A `mediactl browse` process of one test. */
-export type Browsing = Started & {
+export type BrowseProcess = StartedProcess & {
   /** The printed sign-in URL: valid once, for one browser. */
   address: string;
   origin: string;
@@ -31,7 +31,7 @@ export async function startBrowse(
   service: Service,
   args: string[] = [],
   environment = environmentOf(service),
-): Promise<Browsing> {
+): Promise<BrowseProcess> {
   const started = mediactl(['browse', '--no-open', ...args], environment);
   onTestFinished(() => void started.child.kill('SIGKILL'));
   const lines = createInterface({ input: started.child.stdout as NodeJS.ReadableStream });
@@ -44,18 +44,18 @@ export async function startBrowse(
 
 /** A response whose JSON is untyped: tests assert on its shape. */
 // biome-ignore lint/suspicious/noExplicitAny: as above
-type Answered = Omit<Response, 'json'> & { json(): Promise<any> };
+type UntypedResponse = Omit<Response, 'json'> & { json(): Promise<any> };
 
-export type Entered = {
+export type BrowseClient = {
   /** URL prefix of the page and its API. */
   base: string;
   cookie: string;
   /** Sends a request with the page's own cookie and Origin. */
-  ask(path: string, init?: RequestInit): Promise<Answered>;
+  fetchPage(path: string, init?: RequestInit): Promise<UntypedResponse>;
 };
 
 /** Redeems the sign-in URL for a session cookie, as a client that is not a browser. */
-export async function enter(address: string): Promise<Entered> {
+export async function signIn(address: string): Promise<BrowseClient> {
   const response = await fetch(address);
   const text = await response.text();
   const path = /url=([^"?]+)/.exec(text)?.[1];
@@ -66,36 +66,36 @@ export async function enter(address: string): Promise<Entered> {
   return {
     base,
     cookie,
-    ask: (below, init = {}) =>
+    fetchPage: (below, init = {}) =>
       fetch(base + below, { ...init, headers: { cookie, origin, ...init.headers } }),
   };
 }
 
 /** Opens the page in a new browser context and waits for the first asset card. */
-export async function visit(
+export async function openLibrary(
   browser: Browser,
-  { address }: Pick<Browsing, 'address'>,
+  { address }: Pick<BrowseProcess, 'address'>,
   options: BrowserContextOptions = {},
 ) {
-  const opened = await openPage(browser, address, options);
-  await opened.page.locator('a.thing[href^="?asset="]').first().waitFor();
-  return opened;
+  const openedPage = await openPage(browser, address, options);
+  await openedPage.page.locator('a.thing[href^="?asset="]').first().waitFor();
+  return openedPage;
 }
 
 /** Filters out requests that a reload or a closing dialog aborted. */
-export const isMeant = (complaint: string) => !complaint.endsWith('net::ERR_ABORTED');
+export const isUnexpected = (complaint: string) => !complaint.endsWith('net::ERR_ABORTED');
 export const card = (page: Page, name: string) =>
   page.locator('a.thing', { hasText: name }).first();
-export const shown = (page: Page) => page.locator('footer [role=status]').first().innerText();
+export const statusText = (page: Page) => page.locator('footer [role=status]').first().innerText();
 export const dialog = (page: Page) => page.getByRole('dialog');
 export const player = (page: Page) => page.frameLocator('dialog iframe');
 
 /** Drops files and folders onto the page as a desktop does, by DevTools drag events. */
-export async function drop(page: Page, paths: string[], at = { x: 700, y: 400 }) {
-  const desktop = await page.context().newCDPSession(page);
+export async function dropFiles(page: Page, paths: string[], position = { x: 700, y: 400 }) {
+  const devTools = await page.context().newCDPSession(page);
   for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
-    await desktop.send('Input.dispatchDragEvent', {
-      ...{ type, ...at },
+    await devTools.send('Input.dispatchDragEvent', {
+      ...{ type, ...position },
       data: { items: [], files: paths, dragOperationsMask: 1 },
     });
 }

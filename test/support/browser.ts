@@ -9,7 +9,7 @@ import {
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { hangMs } from './hang.ts';
 import { rawHttp } from './raw-http.ts';
-import { fixture, startSandbox, type TestSandbox } from './sandbox.ts';
+import { fixturePath, startSandbox, type TestSandbox } from './sandbox.ts';
 
 /** Path of Debian's chromium, preferably the headless shell; undefined if neither is installed. */
 export const chromiumPath = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find((path) =>
@@ -51,8 +51,8 @@ export async function openPage(
   page.on('pageerror', (error) => complaints.push(error.message));
   page.on('request', (request) => {
     const { protocol, hostname } = new URL(request.url());
-    const isHere = hostname === '127.0.0.1' || siteNames.some((name) => name === hostname);
-    if (protocol.startsWith('http') && !isHere) complaints.push(`left: ${request.url()}`);
+    const isLocal = hostname === '127.0.0.1' || siteNames.some((name) => name === hostname);
+    if (protocol.startsWith('http') && !isLocal) complaints.push(`left: ${request.url()}`);
   });
   page.on('requestfailed', (request) =>
     complaints.push(`${request.url()}: ${request.failure()?.errorText}`),
@@ -65,7 +65,7 @@ export async function openPage(
 }
 
 /** The part of HTMLMediaElement that tests use; tests compile without DOM types. */
-export type Media = {
+export type MediaElement = {
   currentTime: number;
   readyState: number;
   paused: boolean;
@@ -73,16 +73,18 @@ export type Media = {
   pause(): void;
 };
 
-export const state = (page: Page | FrameLocator, element = 'video') =>
-  page.locator(element).evaluate(({ currentTime, readyState, paused, currentSrc }: Media) => ({
-    ...{ currentTime, readyState, paused, currentSrc },
-  }));
+export const mediaState = (page: Page | FrameLocator, element = 'video') =>
+  page
+    .locator(element)
+    .evaluate(({ currentTime, readyState, paused, currentSrc }: MediaElement) => ({
+      ...{ currentTime, readyState, paused, currentSrc },
+    }));
 export const currentTime = async (page: Page | FrameLocator, element?: string) =>
-  (await state(page, element)).currentTime;
-export const until = (probe: () => Promise<unknown>) => expect.poll(probe);
+  (await mediaState(page, element)).currentTime;
+export const pollUntil = (probe: () => Promise<unknown>) => expect.poll(probe);
 
 /** Starts one browser and one sandbox per test file; neither without chromium. */
-export function browserWorld() {
+export function setUpBrowser() {
   const world = {} as { browser: Browser; sandbox: TestSandbox };
   beforeAll(async () => {
     if (!chromiumPath) return;
@@ -94,6 +96,6 @@ export function browserWorld() {
     await world.sandbox?.end();
   });
   const raw = rawHttp(() => world.sandbox);
-  const clip = async () => (await raw.upload(fixture('clip.mp4'))).uid as string;
+  const clip = async () => (await raw.upload(fixturePath('clip.mp4'))).uid as string;
   return { world, ...raw, clip, open: (url: string) => openPage(world.browser, url) };
 }

@@ -3,41 +3,41 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { Blake3Hasher } from '@napi-rs/blake-hash';
 import { onTestFinished } from 'vitest';
-import { answer } from './http-server.ts';
+import { respond } from './http-server.ts';
 
 export type BusyAsset = {
   uid: string;
   name: string;
   size: number;
-  stored: number;
+  storedBytes: number;
   blake3: string;
   folder: string | undefined;
   createdAt: string;
   /** Time of the last byte, in milliseconds since the epoch; undefined while incomplete. */
-  wholeAt: number | undefined;
+  completedAt: number | undefined;
   isTrashed: boolean;
   description?: string | undefined;
   tags?: string[];
 };
 
-export type BusySeen = { method: string; path: string; nth: number };
+export type BusyRequest = { method: string; path: string; nth: number };
 
 /** A fault of one request: an error response, or a dropped connection before or after the service acted. */
 export type BusyFault = { status: number } | 'cut before' | 'cut after';
 
-type Options = {
+type BusyOptions = {
   limit?: { requests: number; windowMs: number };
   /** Processing time: from the last byte to status `ready`. */
   readyAfterMs?: number;
   latencyMs?: number;
   /** Asset records include their parent folder. */
-  showsParent?: boolean;
+  returnsParent?: boolean;
   /** Trims folder names. */
   trimsNames?: boolean;
   /** The body field that sets a folder's parent, and the record field that returns it, if any. */
-  parent?: { taken: string; shown?: string };
+  parentFields?: { taken: string; shown?: string };
   /** Name of folders that are created at the top level, whatever parent is requested. */
-  misplaces?: string;
+  misplacedFolder?: string;
 };
 
 const v1 = '/api/external/v1';
@@ -51,26 +51,26 @@ export class BusyService {
   readonly folders: { uid: string; name: string; parent: string | undefined }[] = [];
   readonly counts: Record<string, number> = {};
   /** Number of 429 responses by the start of their window, in milliseconds since the epoch. */
-  readonly refused = new Map<number, number>();
-  readonly granted = new Map<number, number>();
+  readonly refusedByWindow = new Map<number, number>();
+  readonly grantedByWindow = new Map<number, number>();
   requests = 0;
   connections = 0;
-  fault: (seen: BusySeen) => BusyFault | undefined = () => undefined;
-  readonly #options: Options;
-  readonly #open = new Set<IncomingMessage['socket']>();
+  fault: (seen: BusyRequest) => BusyFault | undefined = () => undefined;
+  readonly #options: BusyOptions;
+  readonly #sockets = new Set<IncomingMessage['socket']>();
   #server: Server | undefined;
   #port = 0;
-  #windowSince = 0;
-  #used = 0;
+  #windowStart = 0;
+  #requestsInWindow = 0;
 
-  constructor(options: Options = {}) {
+  constructor(options: BusyOptions = {}) {
     this.#options = options;
   }
 
-  static async start(options: Options = {}): Promise<BusyService> {
+  static async start(options: BusyOptions = {}): Promise<BusyService> {
     const service = new BusyService(options);
     await service.listen();
-    onTestFinished(() => service.goAway());
+    onTestFinished(() => service.stop());
     return service;
   }
 
@@ -87,8 +87,10 @@ export class BusyService {
   }
 
   /** Assets that are complete and not in the trash. */
-  get whole(): BusyAsset[] {
-    return [...this.assets.values()].filter(({ wholeAt, isTrashed }) => wholeAt && !isTrashed);
+  get completeAssets(): BusyAsset[] {
+    return [...this.assets.values()].filter(
+      ({ completedAt, isTrashed }) => completedAt && !isTrashed,
+    );
   }
 
   /** Sorted paths of complete assets, such as `/Rushes/day 1/a.bin`. */
@@ -97,7 +99,7 @@ export class BusyService {
       const found = this.folders.find((each) => each.uid === uid);
       return found ? `${pathOf(found.parent)}/${found.name}` : '';
     };
-    return this.whole.map(({ name, folder }) => `${pathOf(folder)}/${name}`).sort();
+    return this.completeAssets.map(({ name, folder }) => `${pathOf(folder)}/${name}`).sort();
   }
 
   /** Tags of each asset that has tags. */
@@ -111,9 +113,9 @@ export class BusyService {
       this.#handle(request, response).catch(() => response.destroy());
     });
     server.on('connection', (socket) => {
-      this.#open.add(socket);
+      this.#sockets.add(socket);
       this.connections++;
-      socket.on('close', () => this.#open.delete(socket));
+      socket.on('close', () => this.#sockets.delete(socket));
     });
     await new Promise<void>((resolve) => server.listen(this.#port, '127.0.0.1', resolve));
     this.#port = (server.address() as AddressInfo).port;
@@ -121,9 +123,9 @@ export class BusyService {
   }
 
   /** Stops listening and drops all connections, as in an outage. */
-  async goAway(): Promise<void> {
+  async stop(): Promise<void> {
     const closed = new Promise((resolve) => this.#server?.close(resolve));
-    for (const socket of this.#open) socket.destroy();
+    for (const socket of this.#sockets) socket.destroy();
     await closed;
   }
 
@@ -131,25 +133,33 @@ export class BusyService {
     const { method = '', url = '' } = request;
     const path = url.replace(v1, '');
     this.requests++;
-    const kind = `${method} ${path.replace(/[0-9a-f-]{36}/g, ':uid').replace(/\?.*/, '')}`;
-    const nth = (this.counts[kind] ?? 0) + 1;
-    this.counts[kind] = nth;
+    const endpoint = `${method} ${path.replace(/[0-9a-f-]{36}/g, ':uid').replace(/\?.*/, '')}`;
+    const nth = (this.counts[endpoint] ?? 0) + 1;
+    this.counts[endpoint] = nth;
     if (this.#options.latencyMs)
       await new Promise((resolve) => setTimeout(resolve, this.#options.latencyMs));
-    const limited = this.#rateLimit(response);
+    const isRateLimited = this.#rateLimit(response);
     const fault = this.fault({ method, path, nth: this.requests });
-    if (limited) return this.#end(request, response, 429, { error: { code: 'rate_limited' } });
+    if (isRateLimited)
+      return this.#rejectAfterBody(request, response, 429, { error: { code: 'rate_limited' } });
     if (fault === 'cut before') return void request.socket.destroy();
     if (typeof fault === 'object')
-      return this.#end(request, response, fault.status, { error: { code: 'of_the_test' } });
-    const { status, body, headers } = await this.#act(method, path, request);
+      return this.#rejectAfterBody(request, response, fault.status, {
+        error: { code: 'of_the_test' },
+      });
+    const { status, body, headers } = await this.#process(method, path, request);
     if (fault === 'cut after') return void request.socket.destroy();
-    answer(response, status, body, headers);
+    respond(response, status, body, headers);
   }
 
-  async #end(request: IncomingMessage, response: ServerResponse, status: number, body: unknown) {
+  async #rejectAfterBody(
+    request: IncomingMessage,
+    response: ServerResponse,
+    status: number,
+    body: unknown,
+  ) {
     for await (const _part of request); // a client reads the response only after it has sent its body
-    answer(response, status, body);
+    respond(response, status, body);
   }
 
   /** Counts the request and sets the rate-limit headers. @returns true if the request exceeds the limit */
@@ -157,27 +167,30 @@ export class BusyService {
     const { limit } = this.#options;
     if (!limit) return false;
     const now = Date.now();
-    if (now >= this.#windowSince + limit.windowMs) {
+    if (now >= this.#windowStart + limit.windowMs) {
       // Windows end on whole seconds: the reset header has one-second resolution.
-      this.#windowSince = Math.ceil(now / 1000) * 1000;
-      this.#used = 0;
+      this.#windowStart = Math.ceil(now / 1000) * 1000;
+      this.#requestsInWindow = 0;
     }
-    const resetAt = this.#windowSince + limit.windowMs;
-    const isTooMany = this.#used >= limit.requests;
+    const resetAt = this.#windowStart + limit.windowMs;
+    const isTooMany = this.#requestsInWindow >= limit.requests;
     if (isTooMany)
-      this.refused.set(this.#windowSince, (this.refused.get(this.#windowSince) ?? 0) + 1);
+      this.refusedByWindow.set(
+        this.#windowStart,
+        (this.refusedByWindow.get(this.#windowStart) ?? 0) + 1,
+      );
     else {
-      this.#used++;
-      this.granted.set(this.#windowSince, this.#used);
+      this.#requestsInWindow++;
+      this.grantedByWindow.set(this.#windowStart, this.#requestsInWindow);
     }
     response.setHeader('x-ratelimit-limit', String(limit.requests));
-    response.setHeader('x-ratelimit-remaining', String(limit.requests - this.#used));
+    response.setHeader('x-ratelimit-remaining', String(limit.requests - this.#requestsInWindow));
     response.setHeader('x-ratelimit-reset', String(resetAt / 1000));
     if (isTooMany) response.setHeader('retry-after', String(Math.ceil((resetAt - now) / 1000)));
     return isTooMany;
   }
 
-  async #act(method: string, path: string, request: IncomingMessage): Promise<Answer> {
+  async #process(method: string, path: string, request: IncomingMessage): Promise<BusyResponse> {
     const uid = /\/([0-9a-f-]{36})\/(?:$|\?)/.exec(path)?.[1] ?? '';
     if (method === 'POST' && path === '/upload/') return this.#create(request);
     if (path.startsWith('/upload/')) return this.#transfer(method, uid, request);
@@ -197,7 +210,7 @@ export class BusyService {
     return { status: 200, body: this.#record(asset) };
   }
 
-  #create({ headers }: IncomingMessage): Answer {
+  #create({ headers }: IncomingMessage): BusyResponse {
     const metadata = Object.fromEntries(
       String(headers['upload-metadata'])
         .split(',')
@@ -207,10 +220,16 @@ export class BusyService {
     const uid = randomUUID();
     const size = Number(headers['upload-length']);
     const asset: BusyAsset = {
-      ...{ uid, name: metadata.asset_name ?? metadata.filename ?? '', size, stored: 0, blake3: '' },
+      ...{
+        uid,
+        name: metadata.asset_name ?? metadata.filename ?? '',
+        size,
+        storedBytes: 0,
+        blake3: '',
+      },
       ...{ description: metadata.description, folder: metadata.parent_folder_uid },
       ...{ createdAt: new Date().toISOString() },
-      ...{ wholeAt: size === 0 ? Date.now() : undefined, isTrashed: false },
+      ...{ completedAt: size === 0 ? Date.now() : undefined, isTrashed: false },
     };
     this.assets.set(uid, asset);
     const location = `${v1}/upload/${uid}/`;
@@ -219,10 +238,10 @@ export class BusyService {
     return { status: 201, body, headers: { location } };
   }
 
-  async #transfer(method: string, uid: string, request: IncomingMessage): Promise<Answer> {
+  async #transfer(method: string, uid: string, request: IncomingMessage): Promise<BusyResponse> {
     const asset = this.assets.get(uid);
     if (!asset) return { status: 404, body: { error: {} } };
-    const offset = () => ({ 'upload-offset': String(asset.stored) });
+    const offset = () => ({ 'upload-offset': String(asset.storedBytes) });
     if (method === 'HEAD') return { status: 200, headers: offset() };
     const hasher = new Blake3Hasher();
     let received = 0;
@@ -230,40 +249,42 @@ export class BusyService {
       received += part.length;
       hasher.update(part);
     }
-    if (Number(request.headers['upload-offset']) !== asset.stored)
+    if (Number(request.headers['upload-offset']) !== asset.storedBytes)
       return { status: 409, headers: offset() };
-    asset.stored += received;
-    if (asset.stored < asset.size) return { status: 204, headers: offset() };
+    asset.storedBytes += received;
+    if (asset.storedBytes < asset.size) return { status: 204, headers: offset() };
     // Only for files of one chunk; no test reads the digest of larger ones.
     asset.blake3 = received === asset.size ? hasher.digest('hex') : '';
-    asset.wholeAt = Date.now();
-    const told: Record<string, string> = asset.blake3 ? { 'x-checksum-blake3': asset.blake3 } : {};
-    return { status: 204, headers: { ...offset(), ...told } };
+    asset.completedAt = Date.now();
+    const checksumHeader: Record<string, string> = asset.blake3
+      ? { 'x-checksum-blake3': asset.blake3 }
+      : {};
+    return { status: 204, headers: { ...offset(), ...checksumHeader } };
   }
 
-  async #folders(method: string, request: IncomingMessage): Promise<Answer> {
-    const { taken, shown } = this.#options.parent ?? { taken: 'parent_uid' };
-    const shownOf = ({ uid, name, parent }: (typeof this.folders)[number]) => ({
+  async #folders(method: string, request: IncomingMessage): Promise<BusyResponse> {
+    const { taken, shown } = this.#options.parentFields ?? { taken: 'parent_uid' };
+    const recordOf = ({ uid, name, parent }: (typeof this.folders)[number]) => ({
       ...{ uid, name },
       ...(shown && { [shown]: parent ?? null }),
     });
     if (method === 'POST') {
       const body = (await jsonOf(request)) as { [field: string]: string };
       const name = this.#options.trimsNames ? body.name?.trim() : body.name;
-      const parent = name === this.#options.misplaces ? undefined : body[taken];
+      const parent = name === this.#options.misplacedFolder ? undefined : body[taken];
       const folder = { uid: randomUUID(), name: name ?? '', parent };
       this.folders.push(folder);
-      return { status: 201, body: shownOf(folder) };
+      return { status: 201, body: recordOf(folder) };
     }
     type Node = { uid: string; name: string; children: Node[] };
-    const below = (uid: string | undefined): Node[] =>
+    const childrenOf = (uid: string | undefined): Node[] =>
       this.folders
         .filter(({ parent }) => (parent ?? undefined) === uid)
-        .map((each) => ({ ...shownOf(each), children: below(each.uid) }));
-    return { status: 200, body: below(undefined) };
+        .map((each) => ({ ...recordOf(each), children: childrenOf(each.uid) }));
+    return { status: 200, body: childrenOf(undefined) };
   }
 
-  #list(path: string): Answer {
+  #list(path: string): BusyResponse {
     const { searchParams } = new URL(path, 'http://service');
     const offset = Number(searchParams.get('offset') ?? 0);
     const limit = Number(searchParams.get('limit') ?? 20);
@@ -278,11 +299,11 @@ export class BusyService {
     return { status: 200, body: { items, count: all.length } };
   }
 
-  #record({ uid, name, description, folder, wholeAt, createdAt }: BusyAsset) {
-    const { readyAfterMs = 0, showsParent = false } = this.#options;
-    const isReady = wholeAt !== undefined && Date.now() >= wholeAt + readyAfterMs;
-    const status = wholeAt === undefined ? 'uploading' : isReady ? 'ready' : 'processing';
-    const parent = showsParent ? { parent: folder ?? null } : {};
+  #record({ uid, name, description, folder, completedAt, createdAt }: BusyAsset) {
+    const { readyAfterMs = 0, returnsParent = false } = this.#options;
+    const isReady = completedAt !== undefined && Date.now() >= completedAt + readyAfterMs;
+    const status = completedAt === undefined ? 'uploading' : isReady ? 'ready' : 'processing';
+    const parent = returnsParent ? { parent: folder ?? null } : {};
     return { uid, name, description, status, created_at: createdAt, ...parent };
   }
 }
@@ -293,4 +314,4 @@ async function jsonOf(request: IncomingMessage): Promise<{ [field: string]: unkn
   return JSON.parse(Buffer.concat(parts).toString());
 }
 
-type Answer = { status: number; body?: unknown; headers?: Record<string, string> };
+type BusyResponse = { status: number; body?: unknown; headers?: Record<string, string> };

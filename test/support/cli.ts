@@ -4,9 +4,9 @@ import { runProgram } from '../../src/cli/program.ts';
 import { Terminal } from '../../src/cli/terminal/terminal.ts';
 import { type Clock, systemClock } from '../../src/client/clock.ts';
 import type { ExitCode } from '../../src/client/errors.ts';
-import { temporaryFolder } from './temporary.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
-class Buffered extends Writable {
+class BufferedStream extends Writable {
   text = '';
   isTTY: boolean;
   columns: number;
@@ -53,7 +53,7 @@ export type CliOptions = {
   stdoutError?: 'ENOSPC' | 'EPIPE';
 };
 
-export type Ran = { code: ExitCode; stdout: string; stderr: string };
+export type CliResult = { code: ExitCode; stdout: string; stderr: string };
 
 /** Runs the whole program in this process, as a user with their own temporary home. */
 export class Cli {
@@ -69,14 +69,14 @@ export class Cli {
     };
   }
 
-  async run(args: readonly string[], options: CliOptions = {}): Promise<Ran> {
+  async run(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
     const { tty = false, columns = 100, clock = systemClock } = options;
     const stdin = Object.assign(new PassThrough(), { isTTY: tty });
     if (options.stdin !== undefined) stdin.end(options.stdin);
-    const stdout = new Buffered(tty, columns, options.onStdout);
+    const stdout = new BufferedStream(tty, columns, options.onStdout);
     const { stdoutError } = options;
     if (stdoutError) stdout.error = Object.assign(new Error(stdoutError), { code: stdoutError });
-    const stderr = new Buffered(tty, columns, options.onStderr);
+    const stderr = new BufferedStream(tty, columns, options.onStderr);
     const environment = { ...this.#environment, ...options.environment };
     const code = await runProgram(args, {
       terminal: new Terminal({ stdin: () => stdin, stdout, stderr, environment }),

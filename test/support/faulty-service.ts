@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { blake3 } from '@napi-rs/blake-hash';
-import { answer, listen } from './http-server.ts';
+import { respond, startServer } from './http-server.ts';
 import type { Random } from './random.ts';
 
 type Session = {
@@ -9,9 +9,9 @@ type Session = {
   size: number;
   stored: Buffer;
   /** False once the service has forgotten the session: requests get 404. */
-  isKnown: boolean;
+  exists: boolean;
   /** The stored bytes differ from the bytes that were sent. */
-  isChanged: boolean;
+  isCorrupted: boolean;
 };
 export type StoredAsset = { name: string; session: Session; createdAt: string };
 
@@ -21,135 +21,146 @@ type Fault = (exchange: Exchange, service: FaultyService) => void | Promise<void
 
 const html = '<html><body><h1>Bad gateway</h1></body></html>';
 const asHtml = { 'content-type': 'text/html' };
-const cut: Fault = ({ request }) => void request.socket.destroy();
-const status =
+const dropConnection: Fault = ({ request }) => void request.socket.destroy();
+const respondStatus =
   (code: number, body: unknown = { error: { code: 'soak', message: 'of the soak' } }): Fault =>
   ({ response }) =>
-    answer(response, code, body, code === 429 ? { 'retry-after': '2' } : {});
-const gateway: Fault = ({ response }) => answer(response, 502, html, asHtml);
+    respond(response, code, body, code === 429 ? { 'retry-after': '2' } : {});
+const badGateway: Fault = ({ response }) => respond(response, 502, html, asHtml);
 const offsetOf = ({ stored }: Session) => ({ 'upload-offset': String(stored.length) });
 
 /** Faults by operation and name. Each occurs with some real service, gateway or network. */
 const faults: Record<string, Record<string, Fault>> = {
   create: {
-    'storage is away': status(503, 'storage is not configured'),
-    'cut before': cut,
+    'storage is away': respondStatus(503, 'storage is not configured'),
+    'cut before': dropConnection,
     'cut after': (exchange, service) => {
       service.create(exchange.request);
-      return cut(exchange, service);
+      return dropConnection(exchange, service);
     },
-    'gateway before': gateway,
+    'gateway before': badGateway,
     'gateway after': (exchange, service) => {
       service.create(exchange.request);
-      return gateway(exchange, service);
+      return badGateway(exchange, service);
     },
-    'a defect before': status(500),
+    'a defect before': respondStatus(500),
     'a defect after': ({ request, response }, service) => {
       service.create(request);
-      answer(response, 500, { detail: 'a defect' });
+      respond(response, 500, { detail: 'a defect' });
     },
-    'rate limit': status(429),
-    'key refused': status(401),
+    'rate limit': respondStatus(429),
+    'key refused': respondStatus(401),
     'header alone': ({ request, response }, service) => {
       const { uid, session } = service.create(request);
-      answer(response, 201, { asset_uid: session.assetUid }, { location: service.path(uid) });
+      respond(
+        response,
+        201,
+        { asset_uid: session.assetUid },
+        { location: service.locationOf(uid) },
+      );
     },
     'no location': ({ request, response }, service) => {
-      answer(response, 201, { asset_uid: service.create(request).session.assetUid });
+      respond(response, 201, { asset_uid: service.create(request).session.assetUid });
     },
     'forgotten at once': ({ request, response }, service) => {
       const { uid, session } = service.create(request);
-      session.isKnown = false;
-      answer(response, 201, { asset_uid: session.assetUid }, { location: service.path(uid) });
+      session.exists = false;
+      respond(
+        response,
+        201,
+        { asset_uid: session.assetUid },
+        { location: service.locationOf(uid) },
+      );
     },
   },
   look: {
-    cut,
-    gateway,
-    'a defect': status(500),
-    'rate limit': status(429),
-    'no offset': ({ response }) => answer(response, 200),
-    'offset that is none': ({ response }) => answer(response, 200, '', { 'upload-offset': '0x10' }),
+    cut: dropConnection,
+    gateway: badGateway,
+    'a defect': respondStatus(500),
+    'rate limit': respondStatus(429),
+    'no offset': ({ response }) => respond(response, 200),
+    'offset that is none': ({ response }) =>
+      respond(response, 200, '', { 'upload-offset': '0x10' }),
     'offset twice': ({ response, session }) => {
       const { length } = session.stored;
-      answer(response, 200, '', { 'upload-offset': `${length}, ${length}` });
+      respond(response, 200, '', { 'upload-offset': `${length}, ${length}` });
     },
-    'not known for a moment': status(404),
+    'not known for a moment': respondStatus(404),
     'bytes are lost': ({ response, session }) => {
       session.stored = session.stored.subarray(0, Math.floor(session.stored.length / 2));
-      answer(response, 200, undefined, offsetOf(session));
+      respond(response, 200, undefined, offsetOf(session));
     },
   },
   send: {
-    'cut before': cut,
+    'cut before': dropConnection,
     'cut amid': async (exchange, service) => {
-      await service.take(exchange, 0.5);
-      return cut(exchange, service);
+      await service.receive(exchange, 0.5);
+      return dropConnection(exchange, service);
     },
     'cut after': async (exchange, service) => {
-      await service.take(exchange);
-      return cut(exchange, service);
+      await service.receive(exchange);
+      return dropConnection(exchange, service);
     },
     'gateway after': async (exchange, service) => {
-      await service.take(exchange);
-      return gateway(exchange, service);
+      await service.receive(exchange);
+      return badGateway(exchange, service);
     },
-    'a defect before': status(500),
+    'a defect before': respondStatus(500),
     'a defect after': async ({ response, ...exchange }, service) => {
-      await service.take({ response, ...exchange });
-      answer(response, 503, { error: 'busy' });
+      await service.receive({ response, ...exchange });
+      respond(response, 503, { error: 'busy' });
     },
-    'locked by a dead line': status(423),
-    'too early': status(425),
-    'checksum of the part': status(460),
-    'rate limit': status(429),
-    'key refused': status(401),
-    'quota ends': status(402),
-    'another offset': ({ response, session }) => answer(response, 409, '', offsetOf(session)),
+    'locked by a dead line': respondStatus(423),
+    'too early': respondStatus(425),
+    'checksum of the part': respondStatus(460),
+    'rate limit': respondStatus(429),
+    'key refused': respondStatus(401),
+    'quota ends': respondStatus(402),
+    'another offset': ({ response, session }) => respond(response, 409, '', offsetOf(session)),
     'forgotten before': ({ response, session }) => {
-      session.isKnown = false;
-      answer(response, 404, { error: {} });
+      session.exists = false;
+      respond(response, 404, { error: {} });
     },
     'forgotten after': async (exchange, service) => {
-      await service.take(exchange);
-      exchange.session.isKnown = false;
-      return cut(exchange, service);
+      await service.receive(exchange);
+      exchange.session.exists = false;
+      return dropConnection(exchange, service);
     },
     'no offset': async (exchange, service) => {
-      await service.take(exchange);
-      answer(exchange.response, 204);
+      await service.receive(exchange);
+      respond(exchange.response, 204);
     },
     'an offset of bytes that were never sent': async (exchange, service) => {
-      await service.take(exchange);
+      await service.receive(exchange);
       const { response, session } = exchange;
-      answer(response, 204, undefined, { 'upload-offset': String(session.size + 1) });
+      respond(response, 204, undefined, { 'upload-offset': String(session.size + 1) });
     },
     'no checksum': async (exchange, service) => {
-      await service.take(exchange);
-      answer(exchange.response, 204, undefined, offsetOf(exchange.session));
+      await service.receive(exchange);
+      respond(exchange.response, 204, undefined, offsetOf(exchange.session));
     },
     'a checksum that is none': async (exchange, service) => {
-      await service.take(exchange);
+      await service.receive(exchange);
       const { response, session } = exchange;
-      answer(response, 204, undefined, { ...offsetOf(session), 'x-checksum-blake3': 'pending' });
+      respond(response, 204, undefined, { ...offsetOf(session), 'x-checksum-blake3': 'pending' });
     },
     'a byte changed on the way': async (exchange, service) => {
-      await service.take(exchange, 1, true);
+      await service.receive(exchange, 1, true);
       service.acknowledge(exchange);
     },
   },
   list: {
-    cut,
-    gateway,
-    'a defect': status(500),
-    captive: (e) => answer(e.response, 200, html, asHtml),
+    cut: dropConnection,
+    gateway: badGateway,
+    'a defect': respondStatus(500),
+    captive: (e) => respond(e.response, 200, html, asHtml),
   },
   get: {
-    cut,
-    gateway,
-    'a defect': status(500),
-    'rate limit': status(429),
-    'not known for a moment': status(404),
+    cut: dropConnection,
+    gateway: badGateway,
+    'a defect': respondStatus(500),
+    'rate limit': respondStatus(429),
+    'not known for a moment': respondStatus(404),
   },
 };
 
@@ -177,7 +188,7 @@ export class FaultyService {
 
   static async start(random: Random, onRequest: () => void = () => {}): Promise<FaultyService> {
     const service = new FaultyService(random, onRequest);
-    service.url = await listen((request, response) => service.#serve(request, response));
+    service.url = await startServer((request, response) => service.#serve(request, response));
     return service;
   }
 
@@ -190,11 +201,11 @@ export class FaultyService {
     return this.assets.get(assetUid)?.session.stored;
   }
 
-  isChanged(assetUid: string | null): boolean {
-    return this.assets.get(assetUid ?? '')?.session.isChanged === true;
+  isCorrupted(assetUid: string | null): boolean {
+    return this.assets.get(assetUid ?? '')?.session.isCorrupted === true;
   }
 
-  path(uid: string): string {
+  locationOf(uid: string): string {
     return `/api/external/v1/upload/${uid}/`;
   }
 
@@ -211,8 +222,8 @@ export class FaultyService {
       assetUid: randomUUID(),
       size,
       stored: Buffer.alloc(0),
-      isKnown: true,
-      isChanged: false,
+      exists: true,
+      isCorrupted: false,
     };
     this.#sessions.set(uid, session);
     this.assets.set(session.assetUid, { name, session, createdAt: new Date().toISOString() });
@@ -220,14 +231,14 @@ export class FaultyService {
   }
 
   /** Receives a PATCH body and stores the given share of it; `isCorrupted` flips a bit first. */
-  async take({ request, session }: Exchange, share = 1, changed = false): Promise<void> {
+  async receive({ request, session }: Exchange, share = 1, isCorrupted = false): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
     const sent = Buffer.concat(chunks);
     if (Number(request.headers['upload-offset']) !== session.stored.length) return;
-    if (changed && sent[0] !== undefined) {
+    if (isCorrupted && sent[0] !== undefined) {
       sent[0] ^= 1;
-      session.isChanged = true;
+      session.isCorrupted = true;
     }
     session.stored = Buffer.concat([
       session.stored,
@@ -238,7 +249,7 @@ export class FaultyService {
   acknowledge({ request, response, session }: Exchange): void {
     const isStale = Number(request.headers['upload-offset']) > session.stored.length;
     const isWhole = session.stored.length === session.size;
-    answer(response, isStale ? 409 : 204, undefined, {
+    respond(response, isStale ? 409 : 204, undefined, {
       ...offsetOf(session),
       ...(isWhole && { 'x-checksum-blake3': blake3(session.stored).toString('hex') }),
     });
@@ -249,47 +260,47 @@ export class FaultyService {
     const { method = '', url = '' } = request;
     const [, kind, uid] = /\/api\/external\/v1\/(\w+)\/(?:([\w-]+)\/)?/.exec(url) ?? [];
     const session = this.#sessions.get(uid ?? '');
-    const what =
+    const operation =
       kind === 'upload'
         ? { POST: 'create', HEAD: 'look', PATCH: 'send' }[method]
         : { assets: uid ? 'get' : 'list' }[kind ?? ''];
-    if (!what || (kind === 'upload' && method !== 'POST' && !session?.isKnown))
-      return answer(response, 404, { error: { message: 'no such thing' } });
+    if (!operation || (kind === 'upload' && method !== 'POST' && !session?.exists))
+      return respond(response, 404, { error: { message: 'no such thing' } });
     const exchange = { request, response, session: session as Session };
-    const fault = this.#fault(what);
+    const fault = this.#pickFault(operation);
     if (fault) return fault(exchange, this);
-    if (what === 'create') {
-      const made = this.create(request);
-      const location = this.path(made.uid);
-      const { assetUid, size } = made.session;
-      return answer(
+    if (operation === 'create') {
+      const created = this.create(request);
+      const location = this.locationOf(created.uid);
+      const { assetUid, size } = created.session;
+      return respond(
         response,
         201,
-        { uid: made.uid, location, asset_uid: assetUid, total_size: size },
+        { uid: created.uid, location, asset_uid: assetUid, total_size: size },
         { location },
       );
     }
-    if (what === 'look')
-      return answer(response, 200, undefined, {
+    if (operation === 'look')
+      return respond(response, 200, undefined, {
         ...offsetOf(exchange.session),
         'upload-length': String(exchange.session.size),
       });
-    if (what === 'send') {
-      await this.take(exchange);
+    if (operation === 'send') {
+      await this.receive(exchange);
       return this.acknowledge(exchange);
     }
     const records = [...this.assets.keys()].reverse().map((each) => this.#record(each));
-    if (what === 'list') {
+    if (operation === 'list') {
       const { searchParams } = new URL(url, this.url);
       const offset = Number(searchParams.get('offset') ?? 0);
       const limit = Number(searchParams.get('limit') ?? 20);
-      return answer(response, 200, {
+      return respond(response, 200, {
         items: records.slice(offset, offset + limit),
         count: records.length,
       });
     }
     const record = records.find((each) => each.uid === uid);
-    return record ? answer(response, 200, record) : answer(response, 404, { error: {} });
+    return record ? respond(response, 200, record) : respond(response, 404, { error: {} });
   }
 
   #record(uid: string) {
@@ -305,7 +316,7 @@ export class FaultyService {
     };
   }
 
-  #fault(what: string): Fault | undefined {
+  #pickFault(what: string): Fault | undefined {
     if (this.#faultsLeft === 0 || !this.random.chance(this.#probability)) return undefined;
     const [name, fault] = this.random.pick(Object.entries(faults[what] ?? {}));
     this.#faultsLeft--;

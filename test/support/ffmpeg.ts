@@ -2,17 +2,17 @@ import { execFile, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { temporaryFolder } from './temporary.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
-const runs = (name: string) => spawnSync(name, ['-version']).status === 0;
+const canRun = (name: string) => spawnSync(name, ['-version']).status === 0;
 
 /** Name of the installed ffmpeg; undefined unless ffprobe, the oracle of these tests, is installed too. */
-export const ffmpeg = runs('ffmpeg') && runs('ffprobe') ? 'ffmpeg' : undefined;
+export const ffmpeg = canRun('ffmpeg') && canRun('ffprobe') ? 'ffmpeg' : undefined;
 
 const quiet = ['-nostdin', '-v', 'error'];
 
 /** Creates a media file with ffmpeg in a temporary folder. @returns its path */
-export async function film(name: string, ...args: string[]): Promise<string> {
+export async function makeMedia(name: string, ...args: string[]): Promise<string> {
   const path = join(temporaryFolder(), name);
   await promisify(execFile)('ffmpeg', [...quiet, ...args, path]);
   return path;
@@ -23,7 +23,7 @@ export async function film(name: string, ...args: string[]): Promise<string> {
  *
  * @param height of the unrotated picture, in pixels
  */
-export function turned(path: string, height: number): string {
+export function rotateMp4(path: string, height: number): string {
   const bytes = readFileSync(path);
   const matrix = bytes.indexOf('tkhd') + 4 + 40;
   const quarter = [0, 0x10000, 0, -0x10000, 0, 0, height * 0x10000, 0, 0x40000000];
@@ -34,19 +34,19 @@ export function turned(path: string, height: number): string {
   return path;
 }
 
-export const picture = (size: string, seconds = 3) => [
+export const videoInput = (size: string, seconds = 3) => [
   ...['-f', 'lavfi', '-i', `testsrc2=size=${size}:rate=25:duration=${seconds}`],
 ];
 
-export const sound = (seconds = 3, hertz = 440) => [
+export const audioInput = (seconds = 3, hertz = 440) => [
   ...['-f', 'lavfi', '-i', `sine=frequency=${hertz}:duration=${seconds}`],
 ];
 
 // biome-ignore lint/suspicious/noExplicitAny: a test says what the JSON is by what it asserts
-type Probed = { streams: any[]; format: any };
+type FfprobeOutput = { streams: any[]; format: any };
 
 /** Runs ffprobe on a path or URL, counting every packet. */
-export async function probe(at: string): Promise<Probed> {
+export async function runFfprobe(at: string): Promise<FfprobeOutput> {
   const shown = ['-show_streams', '-show_format', '-count_packets'];
   const { stdout, stderr } = await promisify(execFile)('ffprobe', [
     ...['-v', 'error', '-of', 'json', ...shown, at],
@@ -56,7 +56,7 @@ export async function probe(at: string): Promise<Probed> {
 }
 
 /** Finds the seconds at which the picture turns white and at which sound begins after silence. */
-export async function onsets(at: string): Promise<{ flashes: number[]; beeps: number[] }> {
+export async function findOnsets(at: string): Promise<{ flashes: number[]; beeps: number[] }> {
   const folder = temporaryFolder();
   const print = (filters: string, key: string, file: string) =>
     `${filters},${key === 'YAVG' ? '' : 'a'}metadata=print:file=${join(folder, file)}`;
@@ -67,7 +67,7 @@ export async function onsets(at: string): Promise<{ flashes: number[]; beeps: nu
     ...['-map', '0:v:0', '-vf', print('signalstats', 'YAVG', 'v'), '-f', 'null', '-'],
     ...['-map', '0:a:0', '-af', print(`asetnsamples=64,${level}`, 'Peak', 'a'), '-f', 'null', '-'],
   ]);
-  const begun = (file: string, key: RegExp, isOn: (value: number) => boolean) => {
+  const startTimes = (file: string, key: RegExp, isOn: (value: number) => boolean) => {
     const starts: number[] = [];
     let wasOn = false;
     for (const frame of readFileSync(join(folder, file), 'utf8')
@@ -80,13 +80,13 @@ export async function onsets(at: string): Promise<{ flashes: number[]; beeps: nu
     return starts;
   };
   return {
-    flashes: begun('v', /YAVG=(\S+)/, (luma) => luma > 128),
-    beeps: begun('a', /Peak_level=(\S+)/, (decibels) => decibels > -20),
+    flashes: startTimes('v', /YAVG=(\S+)/, (luma) => luma > 128),
+    beeps: startTimes('a', /Peak_level=(\S+)/, (decibels) => decibels > -20),
   };
 }
 
 /** Measures the mean brightness of a picture, 0 to 255. */
-export async function brightness(at: string): Promise<number> {
+export async function measureBrightness(at: string): Promise<number> {
   const one = ['-vf', 'scale=1:1,format=gray', '-f', 'rawvideo', '-'];
   const { stdout } = await promisify(execFile)('ffmpeg', [...quiet, '-i', at, ...one], {
     encoding: 'buffer',

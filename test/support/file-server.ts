@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
-import { listen } from './http-server.ts';
+import { startServer } from './http-server.ts';
 
-export type Asked = { path: string; headers: IncomingHttpHeaders; nth: number };
+export type FileRequest = { path: string; headers: IncomingHttpHeaders; nth: number };
 
 /** Deviation of a file server from RFC 9110. */
-export type Misdeed = {
+export type FileServerFault = {
   /** Sends the whole response instead of the server. */
   respond?: (response: ServerResponse) => unknown;
   /** Drops the connection after this many bytes of the body. */
@@ -17,46 +17,46 @@ export type Misdeed = {
 /** Real web server with one file: ranges, preconditions and validators as in RFC 9110. */
 export class FileServer {
   url = '';
-  readonly asked: Asked[] = [];
+  readonly requests: FileRequest[] = [];
   /** Selects the fault of a request, if any. */
-  misdeed: (asked: Asked) => Misdeed | undefined = () => undefined;
+  fault: (asked: FileRequest) => FileServerFault | undefined = () => undefined;
   bytes: Buffer;
-  modified = 'Tue, 03 Mar 2026 10:00:00 GMT';
+  lastModified = 'Tue, 03 Mar 2026 10:00:00 GMT';
   /** Sends an ETag; false for Last-Modified only. */
-  hasTag = true;
+  hasEtag = true;
 
   private constructor(bytes: Buffer) {
     this.bytes = bytes;
   }
 
-  static async of(bytes: Buffer): Promise<FileServer> {
+  static async start(bytes: Buffer): Promise<FileServer> {
     const server = new FileServer(bytes);
-    const origin = await listen(({ url = '', headers }, response) => {
-      const asked = { path: url, headers, nth: server.asked.length + 1 };
-      server.asked.push(asked);
-      server.#answer(asked, server.misdeed(asked) ?? {}, response);
+    const origin = await startServer(({ url = '', headers }, response) => {
+      const asked = { path: url, headers, nth: server.requests.length + 1 };
+      server.requests.push(asked);
+      server.#respond(asked, server.fault(asked) ?? {}, response);
     });
     server.url = `${origin}/rushes/day%201.mp4`;
     return server;
   }
 
-  get tag(): string {
+  get etag(): string {
     return `"${createHash('sha256').update(this.bytes).digest('hex').slice(0, 12)}"`;
   }
 
   /** Byte ranges that were requested, in order. */
   get ranges(): string[] {
-    return this.asked.map(({ headers }) => (headers.range ?? '').replace('bytes=', ''));
+    return this.requests.map(({ headers }) => (headers.range ?? '').replace('bytes=', ''));
   }
 
-  #answer({ headers }: Asked, misdeed: Misdeed, response: ServerResponse): void {
-    if (misdeed.respond) return void misdeed.respond(response);
-    const { bytes, tag, modified, hasTag } = this;
-    const head = { 'last-modified': modified, ...(hasTag && { etag: tag }) };
-    const isOther =
-      (headers['if-match'] ?? tag) !== tag ||
-      Date.parse(headers['if-unmodified-since'] ?? modified) < Date.parse(modified);
-    if (isOther) return void response.writeHead(412, head).end();
+  #respond({ headers }: FileRequest, fault: FileServerFault, response: ServerResponse): void {
+    if (fault.respond) return void fault.respond(response);
+    const { bytes, etag, lastModified, hasEtag } = this;
+    const head = { 'last-modified': lastModified, ...(hasEtag && { etag: etag }) };
+    const preconditionFails =
+      (headers['if-match'] ?? etag) !== etag ||
+      Date.parse(headers['if-unmodified-since'] ?? lastModified) < Date.parse(lastModified);
+    if (preconditionFails) return void response.writeHead(412, head).end();
     const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(headers.range ?? '') ?? [];
     const [first, last] = [Number(from), Math.min(Number(to), bytes.length - 1)];
     if (first >= bytes.length)
@@ -64,17 +64,17 @@ export class FileServer {
         .writeHead(416, { ...head, 'content-range': `bytes */${bytes.length}` })
         .end();
     const body = bytes.subarray(first, last + 1);
-    const told: Record<string, string | undefined> = {
+    const responseHeaders: Record<string, string | undefined> = {
       ...head,
       'content-type': 'video/mp4',
       'content-range': `bytes ${first}-${last}/${bytes.length}`,
       'content-length': String(body.length),
-      ...misdeed.headers,
+      ...fault.headers,
     };
-    for (const [name, value] of Object.entries(told))
+    for (const [name, value] of Object.entries(responseHeaders))
       if (value !== undefined) response.setHeader(name, value);
     response.statusCode = 206;
-    const { cutAfterBytes } = misdeed;
+    const { cutAfterBytes } = fault;
     if (cutAfterBytes === undefined) return void response.end(body);
     response.write(body.subarray(0, cutAfterBytes), () => setTimeout(() => response.destroy(), 20));
   }

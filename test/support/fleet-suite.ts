@@ -8,14 +8,14 @@ import { openQueueClient } from '../../src/client/queue/open-queue-client.ts';
 import { parseQueueAddress } from '../../src/client/queue/queue-address.ts';
 import { BusyService } from './busy-service.ts';
 import { writeSome } from './files.ts';
-import { linesOf, Machines, pause, until, untilSaid } from './fleet.ts';
-import { answering, type Fault, Interposer, type Seen } from './interposer.ts';
-import { writeMany } from './many-files.ts';
+import { type Fault, type InterposedRequest, Interposer, respondWith } from './interposer.ts';
+import { Machines, parseJsonLines, pause, waitForStderr, waitUntil } from './machines.ts';
+import { writeManyFiles } from './many-files.ts';
 import { Random } from './random.ts';
 import { isStrict, startSandbox, type TestSandbox } from './sandbox.ts';
-import { type Plan, StoreLine } from './store-line.ts';
-import type { StoreOfTests, StoreServer } from './stores.ts';
-import { temporaryFolder } from './temporary.ts';
+import { type ProxyPlan, StoreProxy } from './store-proxy.ts';
+import type { StoreServer, TestStore } from './stores.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 const MiB = 1024 * 1024;
 
@@ -30,9 +30,9 @@ function clocksAhead(...seconds: number[]): Record<string, string>[] {
  * Defines tests of queue workers that crash, freeze, stop and lose their connection, on a real store.
  * Each store has its own test file that calls it, so that the stores run in parallel.
  */
-export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
+export function describeQueueUploads({ kind, isInstalled, start }: TestStore): void {
   // Workers of these tests never use the fields that strict mode omits.
-  describe.skipIf(!isHere || isStrict)(`a queue on ${kind}`, () => {
+  describe.skipIf(!isInstalled || isStrict)(`a queue on ${kind}`, () => {
     let store: StoreServer;
     let sandbox: TestSandbox;
     beforeAll(async () => {
@@ -43,8 +43,11 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
     const queue = () => `${store.address}#${Math.random().toString(36).slice(2)}`;
 
     /** Creates machines that reach the sandbox through an interposer, which injects faults. */
-    async function overLine(plan: (seen: Seen) => Fault | undefined, folder = temporaryFolder()) {
-      const line = await Interposer.before(sandbox.url, plan);
+    async function throughInterposer(
+      plan: (seen: InterposedRequest) => Fault | undefined,
+      folder = temporaryFolder(),
+    ) {
+      const line = await Interposer.start(sandbox.url, plan);
       const machines = new Machines(environmentOf(sandbox, line.url), queue(), folder);
       return { line, folder, machines };
     }
@@ -62,7 +65,7 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
       const limit = { requests: 150, windowMs: 4_000 };
       const service = await BusyService.start({ limit, latencyMs: 20 });
       const folder = join(temporaryFolder(), 'shots');
-      const digests = writeMany(folder, 300, 60_000);
+      const digests = writeManyFiles(folder, 300, 60_000);
       const machines = new Machines(service.environment, queue(), folder);
       const workerArgs = ['--mark', '--lease', '2s', '--max-stalls', '50'];
       const workers = [1, 2, 3].map(() => machines.worker(workerArgs));
@@ -93,16 +96,18 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
       await stranger;
       const { code, stdout, stderr } = await pushed.finished;
       expect(code, stderr).toBe(0);
-      expect(linesOf(stdout)).toHaveLength(300);
+      expect(parseJsonLines(stdout)).toHaveLength(300);
       expect(kills).toBeGreaterThan(3);
-      const whole = service.whole.map(({ name, blake3 }) => [name, blake3]);
+      const whole = service.completeAssets.map(({ name, blake3 }) => [name, blake3]);
       expect(whole.sort()).toEqual([...digests].sort());
-      const left = [...service.assets.values()].filter((each) => !each.wholeAt && !each.isTrashed);
+      const left = [...service.assets.values()].filter(
+        (each) => !each.completedAt && !each.isTrashed,
+      );
       expect(left).toEqual([]);
       // The stranger uses up the reserve: each worker then needs one 429 to learn that the window is empty.
-      for (const [since, refused] of service.refused)
+      for (const [since, refused] of service.refusedByWindow)
         expect(refused - (strangers.get(since) ?? 0)).toBeLessThanOrEqual(workers.length);
-      expect(service.granted.size).toBeGreaterThan(3);
+      expect(service.grantedByWindow.size).toBeGreaterThan(3);
       expect(store.dump()).not.toContain(service.environment.MEDIACTL_API_KEY);
     }, 300_000);
 
@@ -112,7 +117,7 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
       const kills: number[] = [];
       let worker: ReturnType<Machines['worker']> | undefined;
       let sent = 0;
-      const { folder, machines: fleet } = await overLine(({ method, nth }) => {
+      const { folder, machines: fleet } = await throughInterposer(({ method, nth }) => {
         if (method !== 'PATCH') return undefined;
         let before = 0;
         return {
@@ -135,7 +140,7 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
       }
       const { code, stdout, stderr } = await pushed.finished;
       expect([code, kills], stderr).toEqual([0, [4, 8]]);
-      const [record] = linesOf(stdout);
+      const [record] = parseJsonLines(stdout);
       expect(record).toMatchObject({ outcome: 'uploaded', size_bytes: size, verified: true });
       expect(record.resumed_from).toBeGreaterThan(6 * chunk);
       expect(record.resumed_from + record.bytes_sent).toBe(size);
@@ -151,7 +156,7 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
         line,
         folder,
         machines: fleet,
-      } = await overLine(({ method, nth }) =>
+      } = await throughInterposer(({ method, nth }) =>
         method === 'PATCH' && nth === 2 && isHeld ? { respond: () => {} } : undefined,
       );
       const path = join(folder, `${kind} handed.bin`);
@@ -159,7 +164,7 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
       const args = ['--lease', '10m'];
       const pushed = fleet.upload([path], ['--wait', '--chunk-size', '1MiB']);
       const first = fleet.worker(args);
-      await until(() => line.methods.filter((method) => method === 'PATCH').length === 2);
+      await waitUntil(() => line.methods.filter((method) => method === 'PATCH').length === 2);
       isHeld = false;
       const second = fleet.worker(args);
       first.child.kill('SIGTERM');
@@ -168,7 +173,7 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
       expect(said).toContain('1 file handed back to the queue');
       const { code, stdout, stderr } = await pushed.finished;
       expect(code, stderr).toBe(0);
-      expect(linesOf(stdout)[0]).toMatchObject({ resumed_from: MiB, verified: true });
+      expect(parseJsonLines(stdout)[0]).toMatchObject({ resumed_from: MiB, verified: true });
       second.child.kill('SIGTERM');
       expect(await assetsNamed(fleet, `${kind} handed`)).toHaveLength(1);
     });
@@ -180,7 +185,7 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
         line,
         folder,
         machines: fleet,
-      } = await overLine(({ method, nth }) =>
+      } = await throughInterposer(({ method, nth }) =>
         method === 'PATCH' && nth === 2
           ? {
               onBytes: (bytes) => {
@@ -194,24 +199,24 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
       writeSome(path, 60 * MiB, kind);
       frozen = fleet.worker(['--lease', '1s']);
       const pushed = fleet.upload([path], ['--wait', '--chunk-size', '20MiB']);
-      await until(() => passed > 3 * MiB);
+      await waitUntil(() => passed > 3 * MiB);
       await pause(500);
       const whenFrozen = passed;
       const other = fleet.worker(['--lease', '1s']);
       const { code, stdout, stderr } = await pushed.finished;
       expect(code, stderr).toBe(0);
-      const [{ asset_uid }] = linesOf(stdout);
-      const before = { requests: line.seen.length, store: await keptOf(fleet) };
+      const [{ asset_uid }] = parseJsonLines(stdout);
+      const before = { requests: line.requests.length, store: await listFinished(fleet) };
       frozen.child.kill('SIGCONT');
       await pause(1_500);
-      expect(line.seen).toHaveLength(before.requests);
+      expect(line.requests).toHaveLength(before.requests);
       // At most the buffer that was in flight when the worker froze.
       expect(passed - whenFrozen).toBeLessThanOrEqual(8 * MiB);
       frozen.child.kill('SIGTERM');
       other.child.kill('SIGTERM');
       const { stdout: told } = await frozen.finished;
       expect(told).toBe('');
-      expect(await keptOf(fleet)).toEqual(before.store);
+      expect(await listFinished(fleet)).toEqual(before.store);
       expect(stored(asset_uid)).toBe(digestOf(path));
       expect(await assetsNamed(fleet, `${kind} frozen`)).toEqual([asset_uid]);
     });
@@ -223,7 +228,7 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
       for (const n of [1, 2, 3]) writeSome(join(folder, `${kind} good ${n}.bin`), 1000, `${n}`);
       let isPoison = true;
       let worker: ReturnType<Machines['worker']> | undefined;
-      const { machines: fleet } = await overLine(({ method, headers }) => {
+      const { machines: fleet } = await throughInterposer(({ method, headers }) => {
         const metadata = String(headers['upload-metadata']);
         const isBad = metadata.includes(Buffer.from(`${kind} poison.bin`).toString('base64'));
         return method === 'POST' && isPoison && isBad
@@ -240,7 +245,7 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
       worker = fleet.worker(args);
       const { code, stdout, stderr } = await pushed.finished;
       expect(code, stderr).toBe(11);
-      const outcomes = linesOf(stdout).map(({ outcome, error }) => error?.code ?? outcome);
+      const outcomes = parseJsonLines(stdout).map(({ outcome, error }) => error?.code ?? outcome);
       expect(outcomes.sort()).toEqual(['given_up', 'uploaded', 'uploaded', 'uploaded']);
       worker.child.kill('SIGTERM');
       await worker.finished;
@@ -251,14 +256,14 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
       fleet.worker(args);
       const watched = await fleet.run(['uploads', 'watch', '--queue']).finished;
       expect(watched.code, watched.stderr).toBe(0);
-      expect(await keptOf(fleet)).toHaveLength(4);
+      expect(await listFinished(fleet)).toHaveLength(4);
     });
 
     it('a key that is refused ends its worker, exit 4; another does the work', async () => {
       let isRefused = true;
-      const { folder, machines: fleet } = await overLine(({ method }) =>
+      const { folder, machines: fleet } = await throughInterposer(({ method }) =>
         method === 'POST' && isRefused
-          ? answering(401, { error: { code: 'unauthenticated', message: 'revoked' } })
+          ? respondWith(401, { error: { code: 'unauthenticated', message: 'revoked' } })
           : undefined,
       );
       writeSome(join(folder, `${kind} key.bin`), 1000, 'key');
@@ -273,15 +278,15 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
 
     it('storage that is used up pauses the queue, and no file fails; retry goes on', async () => {
       let isFull = true;
-      const full = answering(507, { error: { code: 'storage', message: 'storage is used up' } });
-      const { folder, machines: fleet } = await overLine(({ method }) =>
+      const full = respondWith(507, { error: { code: 'storage', message: 'storage is used up' } });
+      const { folder, machines: fleet } = await throughInterposer(({ method }) =>
         method === 'POST' && isFull ? full : undefined,
       );
       for (const n of [1, 2, 3, 4]) writeSome(join(folder, `${kind} full ${n}.bin`), 1000, `${n}`);
       const pushed = fleet.upload([folder], ['--wait']);
       fleet.worker();
       const listed = async () => fleet.json(['uploads', 'ls', '--queue']);
-      await until(async () => (await listed()).some(({ error }: { error: unknown }) => error));
+      await waitUntil(async () => (await listed()).some(({ error }: { error: unknown }) => error));
       const states = async () => (await listed()).map(({ state }: { state: string }) => state);
       await expect.poll(states).toEqual(Array(4).fill('waiting'));
       const { stderr } = await fleet.run(['uploads', 'ls', '--queue']).finished;
@@ -296,10 +301,10 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
       const base = temporaryFolder();
       const folderOf = (name: string) => join(base, name);
       const folder = folderOf('shots');
-      const digests = writeMany(folder, 30);
+      const digests = writeManyFiles(folder, 30);
       for (const name of digests.keys())
         utimesSync(join(folder, name), 1_700_000_000, 1_700_000_000);
-      writeMany(folderOf('stale'), 30, 3_000);
+      writeManyFiles(folderOf('stale'), 30, 3_000);
       mkdirSync(folderOf('unmounted'));
       writeFileSync(join(folderOf('unmounted'), '.DS_Store'), '');
       const fleet = new Machines(service.environment, queue(), folder);
@@ -313,17 +318,17 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
       const isRefused = kind === 'postgres';
       const misled = ['stale', 'unmounted'].map((name) => worker(name, '1s'));
       const paused = 'warning: this worker is paused: ';
-      await Promise.all(misled.map((each) => untilSaid(each, 'has 0 of 20 queued files')));
+      await Promise.all(misled.map((each) => waitForStderr(each, 'has 0 of 20 queued files')));
       // The disk is mounted: its worker continues on its own.
       cpSync(folder, folderOf('unmounted'), { recursive: true, preserveTimestamps: true });
-      await until(() => service.whole.length > 0);
+      await waitUntil(() => service.completeAssets.length > 0);
       const mistimed = clocksAhead(60, 600).map((clock) => worker('shots', '30s', clock));
       const clockWords = `${isRefused ? paused : 'warning: '}the clock here is `;
-      await Promise.all(mistimed.map((each) => untilSaid(each, clockWords)));
+      await Promise.all(mistimed.map((each) => waitForStderr(each, clockWords)));
       const right = [worker('shots'), worker('shots')];
       const { code, stderr } = await handOver(['--wait']).finished;
       expect(code, stderr).toBe(0);
-      const whole = service.whole.map(({ name, blake3 }) => [name, blake3]);
+      const whole = service.completeAssets.map(({ name, blake3 }) => [name, blake3]);
       expect(whole.sort()).toEqual([...digests].sort());
       const all = [...misled, ...mistimed, ...right];
       for (const { child } of all) child.kill('SIGTERM');
@@ -342,9 +347,9 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
     it('a file that one worker does not find is left to another that is busy, however often it takes it', async () => {
       let isHeld = true;
       const held: (() => void)[] = [];
-      const { folder, machines: fleet } = await overLine(({ method }) =>
+      const { folder, machines: fleet } = await throughInterposer(({ method }) =>
         method === 'PATCH' && isHeld
-          ? { beforeAnswer: () => new Promise<void>((resolve) => held.push(resolve)) }
+          ? { beforeResponse: () => new Promise<void>((resolve) => held.push(resolve)) }
           : undefined,
       );
       const wrong = temporaryFolder();
@@ -360,7 +365,7 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
         fleet.run(['worker', '--root', `media=${root}`, '--concurrency', '1']);
       const busy = handOver(['first'], ['--wait']);
       worker(folder);
-      await until(() => held.length > 0);
+      await waitUntil(() => held.length > 0);
       const waited = handOver(['second'], ['--wait']);
       worker(wrong);
       const left = async () =>
@@ -368,7 +373,7 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
           ({ attempts, state }: { attempts: number; state: string }) =>
             attempts > 3 || state === 'failed', // a third miss would fail the job
         );
-      await until(left);
+      await waitUntil(left);
       isHeld = false;
       for (const resume of held) resume();
       for (const { finished } of [busy, waited]) {
@@ -392,7 +397,7 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
       onTestFinished(() => opened.close());
       const worker = fleet.worker(['--lease', '1s']);
       const said = ['a newer mediactl queued files', 'this worker continues'].map((words) =>
-        untilSaid(worker, words),
+        waitForStderr(worker, words),
       );
       await opened.queue.add('x', { version: 2, path: 'x' } as never, {
         jobId: 'ux',
@@ -409,9 +414,9 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
     });
 
     it('a worker that is told to stop ends, though its store is away', async () => {
-      const { machines: fleet } = await overLine(() => undefined);
+      const { machines: fleet } = await throughInterposer(() => undefined);
       const worker = fleet.worker();
-      await untilSaid(worker, 'it reads below');
+      await waitForStderr(worker, 'it reads below');
       await store.kill();
       await pause(500);
       worker.child.kill('SIGTERM');
@@ -424,33 +429,33 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
     it(`a store that is killed ${times.length} times for ${away / 1000} s: nothing twice, nothing lost`, async () => {
       const service = await BusyService.start({ latencyMs: 150 });
       const folder = join(temporaryFolder(), 'shots');
-      const digests = writeMany(folder, 100, 20_000);
+      const digests = writeManyFiles(folder, 100, 20_000);
       const machines = new Machines(service.environment, queue(), folder);
       const workers = [1, 2].map(() => machines.worker(['--lease', '5s', '--mark']));
       const pushed = machines.upload([folder], ['--wait']);
       for (const share of times) {
-        await until(() => service.whole.length >= 100 * share);
+        await waitUntil(() => service.completeAssets.length >= 100 * share);
         await store.kill();
         await pause(away);
         await store.start();
       }
       const { code, stderr } = await pushed.finished;
       expect(code, stderr).toBe(0);
-      const whole = service.whole.map(({ name, blake3 }) => [name, blake3]);
+      const whole = service.completeAssets.map(({ name, blake3 }) => [name, blake3]);
       expect(whole.sort()).toEqual([...digests].sort());
       expect(workers.map((each) => each?.child.exitCode)).toEqual([null, null]);
     });
   });
 }
 
-type Fragile = { store: StoreServer; line: StoreLine; folder: string; fleet: Machines };
+type ProxiedStore = { store: StoreServer; proxy: StoreProxy; folder: string; fleet: Machines };
 
 /** Defines tests whose machines reach their store through a proxy that can drop connections. */
-export function describeLine(
-  { kind, isHere, start }: StoreOfTests,
-  tests: (overLine: (plan: Plan) => Promise<Fragile>) => void,
+export function describeStoreConnection(
+  { kind, isInstalled, start }: TestStore,
+  tests: (throughProxy: (plan: ProxyPlan) => Promise<ProxiedStore>) => void,
 ): void {
-  describe.skipIf(!isHere || isStrict)(`a line to ${kind} that breaks`, () => {
+  describe.skipIf(!isInstalled || isStrict)(`a line to ${kind} that breaks`, () => {
     let store: StoreServer;
     let sandbox: TestSandbox;
     beforeAll(async () => {
@@ -459,10 +464,10 @@ export function describeLine(
     afterAll(() => Promise.all([store.end(), sandbox.end()]));
 
     tests(async (plan) => {
-      const line = await StoreLine.before(`${store.address}#line`, plan);
+      const proxy = await StoreProxy.start(`${store.address}#line`, plan);
       const folder = temporaryFolder();
-      const fleet = new Machines(environmentOf(sandbox), line.address, folder);
-      return { store, line, folder, fleet };
+      const fleet = new Machines(environmentOf(sandbox), proxy.address, folder);
+      return { store, proxy, folder, fleet };
     });
   });
 }
@@ -477,4 +482,4 @@ const digestOf = (path: string) =>
   existsSync(path) ? createHash('sha256').update(readFileSync(path)).digest('hex') : 'not there';
 
 /** Lists the queue's files, finished ones included. */
-const keptOf = (fleet: Machines) => fleet.json(['uploads', 'ls', '--done', '--queue']);
+const listFinished = (fleet: Machines) => fleet.json(['uploads', 'ls', '--done', '--queue']);

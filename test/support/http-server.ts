@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
 
 /** Starts an HTTP server on a free loopback port; it closes when the test ends. @returns its origin */
-export async function listen(handler: Handler): Promise<string> {
+export async function startServer(handler: Handler): Promise<string> {
   const server = createServer((request, response) => {
     Promise.resolve(handler(request, response)).catch(() => response.destroy());
   });
@@ -17,7 +17,7 @@ export async function listen(handler: Handler): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-export function answer(
+export function respond(
   response: ServerResponse,
   status: number,
   body: unknown = undefined,
@@ -30,5 +30,5 @@ export function answer(
 }
 
 /** Starts a site on its own origin that serves one HTML document. */
-export const siteOf = (text: string) =>
-  listen((_, response) => answer(response, 200, text, { 'content-type': 'text/html' }));
+export const serveHtml = (text: string) =>
+  startServer((_, response) => respond(response, 200, text, { 'content-type': 'text/html' }));

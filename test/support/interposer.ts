@@ -6,9 +6,9 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { hangMs } from './hang.ts';
-import { answer, listen } from './http-server.ts';
+import { respond, startServer } from './http-server.ts';
 
-export type Seen = {
+export type InterposedRequest = {
   method: string;
   path: string;
   /** Number of requests of this method so far, including this one. */
@@ -25,107 +25,118 @@ export type Fault = {
   /** Called with the number of body bytes forwarded so far. */
   onBytes?: (passed: number) => void;
   /** Drops the connection instead of forwarding the service's response. */
-  loseAnswer?: boolean;
+  dropResponse?: boolean;
   /** Called before the service's response is forwarded. */
-  beforeAnswer?: (status: number) => void | Promise<void>;
+  beforeResponse?: (status: number) => void | Promise<void>;
   /** Replaces the service's response after the service has acted, as a gateway that timed out does. */
-  instead?: { status: number; body: string; type: string };
+  replaceResponse?: { status: number; body: string; type: string };
   /** Changes response headers. */
   headers?: (headers: Record<string, string>) => Record<string, string>;
 };
 
 /** Creates a fault that reads the whole request and responds instead of the service. */
-export const answering = (
+export const respondWith = (
   status: number,
   body?: unknown,
   headers: Record<string, string> = {},
 ): Fault => ({
   respond: (response, request) => {
     request.resume();
-    request.on('end', () => answer(response, status, body, headers));
+    request.on('end', () => respond(response, status, body, headers));
   },
 });
 
 /** Reverse proxy between client and service that injects faults. */
 export class Interposer {
-  readonly seen: Seen[] = [];
+  readonly requests: InterposedRequest[] = [];
   readonly #target: string;
-  readonly #plan: (seen: Seen) => Fault | undefined;
+  readonly #plan: (seen: InterposedRequest) => Fault | undefined;
   url = '';
 
-  private constructor(target: string, plan: (seen: Seen) => Fault | undefined) {
+  private constructor(target: string, plan: (seen: InterposedRequest) => Fault | undefined) {
     this.#target = target;
     this.#plan = plan;
   }
 
-  static async before(
+  static async start(
     target: string,
-    plan: (seen: Seen) => Fault | undefined = () => undefined,
+    plan: (seen: InterposedRequest) => Fault | undefined = () => undefined,
   ): Promise<Interposer> {
     const interposer = new Interposer(target, plan);
-    interposer.url = await listen((request, response) => interposer.#pass(request, response));
+    interposer.url = await startServer((request, response) =>
+      interposer.#forward(request, response),
+    );
     return interposer;
   }
 
   /** Methods of all requests, in order. */
   get methods(): string[] {
-    return this.seen.map(({ method }) => method);
+    return this.requests.map(({ method }) => method);
   }
 
-  async #pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const method = request.method ?? '';
-    const nth = this.seen.filter((each) => each.method === method).length + 1;
+    const nth = this.requests.filter((each) => each.method === method).length + 1;
     const seen = { method, path: request.url ?? '', nth, headers: request.headers };
-    this.seen.push(seen);
+    this.requests.push(seen);
     const fault = this.#plan(seen) ?? {};
     if (fault.respond) return fault.respond(response, request);
-    const onward = httpRequest(new URL(request.url ?? '', this.#target), {
+    const upstream = httpRequest(new URL(request.url ?? '', this.#target), {
       method,
       headers: { ...request.headers, host: new URL(this.#target).host },
       agent: false,
     });
-    onward.on('error', () => response.destroy());
-    onward.on('response', async (answer) => {
-      await fault.beforeAnswer?.(answer.statusCode ?? 0);
-      if (fault.loseAnswer) return request.socket.destroy();
-      if (fault.instead) {
+    upstream.on('error', () => response.destroy());
+    upstream.on('response', async (answer) => {
+      await fault.beforeResponse?.(answer.statusCode ?? 0);
+      if (fault.dropResponse) return request.socket.destroy();
+      if (fault.replaceResponse) {
         answer.resume();
-        const { status, body, type } = fault.instead;
+        const { status, body, type } = fault.replaceResponse;
         return response.writeHead(status, { 'content-type': type }).end(body);
       }
       const headers = answer.headers as Record<string, string>;
       response.writeHead(answer.statusCode ?? 502, fault.headers?.(headers) ?? headers);
       answer.pipe(response);
     });
-    let passed = 0;
+    let forwarded = 0;
     // A client that disconnects must disconnect from the service too.
-    request.on('close', () => !request.complete && onward.destroy());
+    request.on('close', () => !request.complete && upstream.destroy());
     for await (const chunk of request) {
-      const room = (fault.cutAfterBytes ?? Number.POSITIVE_INFINITY) - passed;
-      onward.write(chunk.subarray(0, Math.max(0, room)));
-      passed += chunk.length;
-      fault.onBytes?.(passed);
-      if (passed < (fault.cutAfterBytes ?? Number.POSITIVE_INFINITY)) continue;
+      const remaining = (fault.cutAfterBytes ?? Number.POSITIVE_INFINITY) - forwarded;
+      upstream.write(chunk.subarray(0, Math.max(0, remaining)));
+      forwarded += chunk.length;
+      fault.onBytes?.(forwarded);
+      if (forwarded < (fault.cutAfterBytes ?? Number.POSITIVE_INFINITY)) continue;
       if (method === 'PATCH')
-        await this.#arrived(onward, request.headers, passed - chunk.length + room);
-      onward.destroy();
+        await this.#waitUntilStored(
+          upstream,
+          request.headers,
+          forwarded - chunk.length + remaining,
+        );
+      upstream.destroy();
       request.socket.destroy();
       return;
     }
-    onward.end();
+    upstream.end();
   }
 
   /** Polls HEAD until the service has this many bytes of a PATCH, or closes the request itself. */
-  async #arrived(patch: ClientRequest, sent: IncomingHttpHeaders, bytes: number): Promise<void> {
+  async #waitUntilStored(
+    patch: ClientRequest,
+    sent: IncomingHttpHeaders,
+    bytes: number,
+  ): Promise<void> {
     const { authorization = '', 'upload-offset': start } = sent;
     const headers = { authorization, 'tus-resumable': '1.0.0' };
     for (const deadline = Date.now() + hangMs; !patch.closed && Date.now() < deadline; ) {
-      const { status, headers: told } = await fetch(new URL(patch.path, this.#target), {
+      const { status, headers: responseHeaders } = await fetch(new URL(patch.path, this.#target), {
         method: 'HEAD',
         headers,
       });
       // Without a usable HEAD response the offset cannot be determined.
-      if (status !== 200 || Number(told.get('upload-offset')) >= Number(start) + bytes) return;
+      if (status !== 200 || Number(responseHeaders.get('upload-offset')) >= Number(start) + bytes)
+        return;
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
   }

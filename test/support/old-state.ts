@@ -10,15 +10,15 @@ import {
 import { dirname, join } from 'node:path';
 import Database from 'libsql';
 import { someBytes } from './files.ts';
-import { fixture, startSandbox, type TestSandbox } from './sandbox.ts';
-import { temporaryFolder } from './temporary.ts';
+import { fixturePath, startSandbox, type TestSandbox } from './sandbox.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 /* State on disk and in queues as commit 5fb2bef left it: test/fixtures/5fb2bef, and its README. */
 
 type Content = { seed: string; sizeBytes: number };
 type Page = { id: string; baseUrl: string; realPath: string; identity?: string; metadata: object };
 
-const folder = fixture('5fb2bef');
+const folder = fixturePath('5fb2bef');
 const dayMs = 24 * 3600 * 1000;
 
 /** Returns a fixture as it is stored: with `{origin}`, `{media}` and `{state}` in place of what differs. */

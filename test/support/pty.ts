@@ -6,14 +6,14 @@ import { inherited } from './environment.ts';
 export const hasPty = spawnSync('script', ['--version']).status === 0;
 
 /** Quotes arguments for a shell. */
-export const quoted = (words: readonly string[]) => words.map((word) => `'${word}'`).join(' ');
+export const shellQuote = (words: readonly string[]) => words.map((word) => `'${word}'`).join(' ');
 
 /** Runs a program on its own pseudoterminal; waits for prompts before it types. */
 export class Pty {
-  shown = '';
-  readonly ended: Promise<number | null>;
+  output = '';
+  readonly exited: Promise<number | null>;
   readonly type: (text: string) => void;
-  readonly end: () => void;
+  readonly kill: () => void;
 
   constructor(
     command: readonly string[],
@@ -23,18 +23,18 @@ export class Pty {
   ) {
     const child = spawn(
       'script',
-      ['-qefc', `stty cols ${columns}; ${quoted(command)}`, '/dev/null'],
+      ['-qefc', `stty cols ${columns}; ${shellQuote(command)}`, '/dev/null'],
       {
         env: { ...inherited, ...environment },
       },
     );
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      this.shown += text;
+      this.output += text;
       onText?.(text);
     });
-    this.end = () => void child.kill('SIGKILL'); // closes the terminal, which ends the program on it
+    this.kill = () => void child.kill('SIGKILL'); // closes the terminal, which ends the program on it
     this.type = (text) => void child.stdin.write(text);
-    this.ended = new Promise((resolve, reject) => {
+    this.exited = new Promise((resolve, reject) => {
       child.on('error', reject);
       child.on('close', (code) => resolve(code));
     });
@@ -42,7 +42,7 @@ export class Pty {
 
   /** Types a text once the question is shown; waits without a limit, since the test has a timeout. */
   async answer(question: string, text: string): Promise<void> {
-    while (!this.shown.includes(question)) await sleep(20);
+    while (!this.output.includes(question)) await sleep(20);
     this.type(text);
   }
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { assertDescribed } from './description.ts';
 import { hangMs } from './hang.ts';
+import { assertConformsToOpenApi } from './openapi-check.ts';
 import type { TestSandbox } from './sandbox.ts';
 
 const prefix = '/api/external/v1';
@@ -14,7 +14,7 @@ export function rawHttp(sandbox: () => TestSandbox) {
     method: string,
     path: string,
     { key = sandbox().key, headers = {}, body }: RawOptions = {},
-  ): Promise<RawResponse> => {
+  ): Promise<UntypedResponse> => {
     const url = new URL(path.startsWith('http') ? path : sandbox().url + prefix + path);
     const response = await fetch(url, {
       signal: AbortSignal.timeout(hangMs),
@@ -23,7 +23,7 @@ export function rawHttp(sandbox: () => TestSandbox) {
       ...(body !== undefined && { body }),
       redirect: 'manual',
     });
-    await assertDescribed(method, url, response);
+    await assertConformsToOpenApi(method, url, response);
     return response;
   };
 
@@ -128,7 +128,7 @@ export function rawHttp(sandbox: () => TestSandbox) {
 
 /** A response whose JSON is untyped: tests assert on its shape. */
 // biome-ignore lint/suspicious/noExplicitAny: see above
-type RawResponse = Omit<Response, 'json'> & { json(): Promise<any> };
+type UntypedResponse = Omit<Response, 'json'> & { json(): Promise<any> };
 
 type RawOptions = {
   /** API key; an empty string sends none. */

@@ -26,11 +26,11 @@ export async function rawSocket(url: string): Promise<RawSocket> {
 /** Formats a request line and headers, with the Host header that the sandbox requires. */
 export const requestHead = (
   url: string,
-  line: string,
+  requestLine: string,
   headers: Record<string, string | number> = {},
 ) =>
   [
-    `${line} HTTP/1.1`,
+    `${requestLine} HTTP/1.1`,
     `Host: ${new URL(url).host}`,
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
     '\r\n',

@@ -1,6 +1,6 @@
-import { answer, type Handler, listen } from './http-server.ts';
+import { type Handler, respond, startServer } from './http-server.ts';
 
-export type Recorded = {
+export type RecordedRequest = {
   method: string;
   path: string;
   query: Record<string, string>;
@@ -9,34 +9,36 @@ export type Recorded = {
   body: unknown;
 };
 
-export type Answer = { status?: number; body?: unknown; headers?: Record<string, string> };
+export type StubResponse = { status?: number; body?: unknown; headers?: Record<string, string> };
 
 /** Responds to a request; undefined is a 404. */
-export type Answers = (request: Recorded) => Answer | undefined;
+export type Responder = (request: RecordedRequest) => StubResponse | undefined;
 
 /** Starts a server with the given responses that records every request. */
-export async function record(answers: Answers): Promise<{ url: string; requests: Recorded[] }> {
-  const requests: Recorded[] = [];
+export async function startRecordingServer(
+  responder: Responder,
+): Promise<{ url: string; requests: RecordedRequest[] }> {
+  const requests: RecordedRequest[] = [];
   const handler: Handler = async (request, response) => {
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
     const text = Buffer.concat(parts).toString();
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost');
-    const recorded: Recorded = {
+    const recorded: RecordedRequest = {
       method: request.method ?? '',
       path: pathname,
       query: Object.fromEntries(searchParams),
       headers: request.headers,
-      body: text === '' ? null : parsed(text),
+      body: text === '' ? null : parseBody(text),
     };
     requests.push(recorded);
-    const { status = 200, body, headers } = answers(recorded) ?? { status: 404, body: {} };
-    answer(response, status, body, headers);
+    const { status = 200, body, headers } = responder(recorded) ?? { status: 404, body: {} };
+    respond(response, status, body, headers);
   };
-  return { url: await listen(handler), requests };
+  return { url: await startServer(handler), requests };
 }
 
-function parsed(text: string): unknown {
+function parseBody(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

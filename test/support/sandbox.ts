@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { createSandbox, type Sandbox } from '../../src/sandbox/create.ts';
 import type { SandboxOptions } from '../../src/sandbox/options.ts';
-import { temporaryFolder } from './temporary.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 export const playerScript = readFileSync(`${root}dist/player.js`, 'utf8');
 const browseScript = readFileSync(`${root}dist/browse.js`, 'utf8');
 const mediaWorker = `${root}dist/media-worker.cjs`;
-export const fixture = (name: string) => `${root}test/fixtures/${name}`;
+export const fixturePath = (name: string) => `${root}test/fixtures/${name}`;
 
 export type TestSandbox = Sandbox & {
   dataDir: string;
@@ -23,7 +23,7 @@ export type TestSandbox = Sandbox & {
 export const isStrict = process.env.MEDIACTL_TEST_STRICT === '1';
 
 /** Returns `seen`; in strict mode, which omits fields that the specification does not show, `instead`. */
-export const unshown = <T>(seen: T, instead: T): T => (isStrict ? instead : seen);
+export const unlessStrict = <T>(seen: T, instead: T): T => (isStrict ? instead : seen);
 
 function killGroup(leader: number): void {
   try {

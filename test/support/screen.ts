@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import xterm, { type IBufferCell } from '@xterm/headless';
 import { hangMs } from './hang.ts';
-import { Pty, quoted } from './pty.ts';
-import { temporaryFolder } from './temporary.ts';
+import { Pty, shellQuote } from './pty.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 /** A character cell of the screen with its style. */
-export type Cell = {
+export type ScreenCell = {
   text: string;
   width: number;
   color: number | undefined;
@@ -18,7 +18,7 @@ export type Cell = {
 
 /** Runs a program on its own terminal and emulates the screen that a user sees. */
 export class Screen {
-  readonly ended: Promise<number | null>;
+  readonly exited: Promise<number | null>;
   readonly #pty: Pty;
   readonly #terminal: InstanceType<typeof xterm.Terminal>;
   readonly #device: string;
@@ -33,15 +33,15 @@ export class Screen {
   ) {
     this.#device = join(temporaryFolder(), 'tty');
     this.#rows = rows;
-    const line = typeof command === 'string' ? command : quoted(command);
+    const line = typeof command === 'string' ? command : shellQuote(command);
     this.#terminal = new xterm.Terminal({ cols: columns, rows, allowProposedApi: true });
     const script = join(temporaryFolder(), 'script');
-    writeFileSync(script, `tty > ${quoted([this.#device])}\nstty rows ${rows}\n${line}\n`);
+    writeFileSync(script, `tty > ${shellQuote([this.#device])}\nstty rows ${rows}\n${line}\n`);
     this.#pty = new Pty(['bash', script], environment, columns, (text) =>
       this.#terminal.write(text),
     );
     // The emulator parses asynchronously: wait until it has parsed the last output.
-    this.ended = this.#pty.ended.then(
+    this.exited = this.#pty.exited.then(
       (code) => new Promise((resolve) => this.#terminal.write('', () => resolve(code))),
     );
   }
@@ -56,7 +56,7 @@ export class Screen {
     );
   }
 
-  get cells(): Cell[][] {
+  get cells(): ScreenCell[][] {
     const { active } = this.#terminal.buffer;
     const rows = Array.from({ length: active.length }, (_, y) => {
       const line = active.getLine(y);
@@ -66,17 +66,18 @@ export class Screen {
     return rows.slice(0, last + 1);
   }
 
-  async shows(what: RegExp): Promise<void> {
+  async waitForText(pattern: RegExp): Promise<void> {
     const deadline = Date.now() + hangMs;
-    while (!what.test(this.lines.join('\n'))) {
-      if (Date.now() > deadline) throw new Error(`${what} is not shown:\n${this.lines.join('\n')}`);
+    while (!pattern.test(this.lines.join('\n'))) {
+      if (Date.now() > deadline)
+        throw new Error(`${pattern} is not shown:\n${this.lines.join('\n')}`);
       await sleep(20);
     }
   }
 
   /** Closes the terminal, which ends the program. */
-  end(): void {
-    this.#pty.end();
+  kill(): void {
+    this.#pty.kill();
   }
 
   type(text: string): void {
@@ -92,7 +93,7 @@ export class Screen {
   }
 }
 
-function cellOf(cell: IBufferCell | undefined): Cell {
+function cellOf(cell: IBufferCell | undefined): ScreenCell {
   const text = cell?.getChars() || (cell?.getWidth() === 0 ? '' : ' ');
   return {
     text,

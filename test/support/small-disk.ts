@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { appendFileSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { temporaryFolder } from './temporary.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
-const mounted = (folder: string, options: string) =>
+const mountTmpfs = (folder: string, options: string) =>
   spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder]).status === 0;
 
 /** True if this user may mount a tmpfs. */
@@ -20,7 +20,7 @@ export class SmallDisk {
   constructor() {
     this.path = join(temporaryFolder(), 'disk');
     mkdirSync(this.path);
-    if (!mounted(this.path, 'size=4m,mode=700')) throw new Error('cannot mount');
+    if (!mountTmpfs(this.path, 'size=4m,mode=700')) throw new Error('cannot mount');
     onTestFinished(() => void spawnSync('umount', ['-l', this.path]));
   }
 
@@ -39,7 +39,7 @@ export class SmallDisk {
   }
 
   /** Mounts the same disk read-only at another path. @returns that path */
-  readOnly(): string {
+  mountReadOnly(): string {
     const path = join(temporaryFolder(), 'read-only');
     mkdirSync(path);
     for (const args of [

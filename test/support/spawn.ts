@@ -2,23 +2,23 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { inherited } from './environment.ts';
 
-export const bin = fileURLToPath(new URL('../../bin/mediactl.js', import.meta.url));
+export const mediactlPath = fileURLToPath(new URL('../../bin/mediactl.js', import.meta.url));
 
-type Finished = {
+type ProcessResult = {
   code: number | null;
   signal: NodeJS.Signals | null;
   stdout: string;
   stderr: string;
 };
 
-export type Started = { child: ChildProcess; finished: Promise<Finished> };
+export type StartedProcess = { child: ChildProcess; finished: Promise<ProcessResult> };
 
 /** Starts a process whose environment has only `inherited` and the given variables. */
-export function start(
+export function startProcess(
   command: string,
   args: readonly string[],
   environment: Record<string, string | undefined>,
-): Started {
+): StartedProcess {
   const child = spawn(command, args, {
     env: { ...inherited, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -31,7 +31,7 @@ export function start(
   child.stderr.on('data', (chunk) => {
     stderr += chunk;
   });
-  const finished = new Promise<Finished>((resolve, reject) => {
+  const finished = new Promise<ProcessResult>((resolve, reject) => {
     child.on('error', reject);
     child.on('close', (code, signal) => resolve({ code, signal, stdout, stderr }));
   });
@@ -41,4 +41,4 @@ export function start(
 export const mediactl = (
   args: readonly string[],
   environment: Record<string, string | undefined>,
-): Started => start(process.execPath, [bin, ...args], environment);
+): StartedProcess => startProcess(process.execPath, [mediactlPath, ...args], environment);

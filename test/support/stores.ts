@@ -47,7 +47,7 @@ const freePort = () =>
 export const storeEnvironment = { PATH: process.env.PATH };
 const env = storeEnvironment;
 
-const gone = (child: ChildProcess) =>
+const waitForExit = (child: ChildProcess) =>
   child.exitCode !== null || child.signalCode !== null
     ? Promise.resolve()
     : new Promise<void>((resolve) => child.once('exit', () => resolve()));
@@ -64,7 +64,7 @@ async function untilReady(command: string, args: readonly string[]): Promise<voi
 export async function startRedis(options: readonly string[] = []): Promise<StoreServer> {
   const folder = mkdtempSync(join(tmpdir(), 'mediactl-redis-'));
   const port = await freePort();
-  const ask = (...words: string[]) =>
+  const redisCli = (...words: string[]) =>
     execFileSync('redis-cli', ['-p', String(port), ...words], { env });
   let child: ChildProcess;
   const start = async () => {
@@ -81,13 +81,13 @@ export async function startRedis(options: readonly string[] = []): Promise<Store
   };
   const kill = async () => {
     child.kill('SIGKILL');
-    await gone(child);
+    await waitForExit(child);
   };
   await start();
   return {
     ...{ kind: 'redis', address: `redis://127.0.0.1:${port}`, start, kill },
     dump: () => {
-      ask('save');
+      redisCli('save');
       return readFileSync(join(folder, 'dump.rdb'), 'latin1');
     },
     end: async () => {
@@ -123,7 +123,7 @@ async function startPostgres(): Promise<StoreServer> {
   };
   const kill = async () => {
     child.kill('SIGQUIT'); // immediate shutdown, which also ends its children
-    await gone(child);
+    await waitForExit(child);
   };
   await start();
   return {
@@ -177,26 +177,26 @@ pool_mode = ${mode}
     address: url.href,
     end: async () => {
       child.kill('SIGKILL');
-      await gone(child);
+      await waitForExit(child);
       rmSync(folder, { recursive: true, force: true });
     },
   };
 }
 
 /** A kind of store, and whether it is installed: tests skip if not. */
-export type StoreOfTests = {
+export type TestStore = {
   kind: StoreServer['kind'];
-  isHere: boolean;
+  isInstalled: boolean;
   start: () => Promise<StoreServer>;
 };
 
-export const redis: StoreOfTests = {
+export const redis: TestStore = {
   kind: 'redis',
-  isHere: redisServer !== '',
+  isInstalled: redisServer !== '',
   start: () => startRedis(),
 };
-export const postgres: StoreOfTests = {
+export const postgres: TestStore = {
   kind: 'postgres',
-  isHere: postgresBin !== '',
+  isInstalled: postgresBin !== '',
   start: () => startPostgres(),
 };

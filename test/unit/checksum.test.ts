@@ -7,7 +7,7 @@ import {
   parseDigest,
 } from '../../src/client/upload/sources/checksum.ts';
 import { b3sum, hasB3sum, someBytes } from '../support/files.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 // BLAKE3's official test vectors: the input is 0, 1, 2 … 250, 0, 1 …
 const input = Buffer.from(Array.from({ length: 2048 }, (_, n) => n % 251));

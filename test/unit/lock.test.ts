@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { tryLock, withLock } from '../../src/client/lock.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 it('one holds it; released, the next one gets it', async () => {
   const path = join(temporaryFolder(), 'a.lock');

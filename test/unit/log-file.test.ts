@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { LogFile } from '../../src/sandbox/log-file.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 it('a full log becomes the old one; there is one of those, and no line is split or lost', () => {
   const folder = temporaryFolder();

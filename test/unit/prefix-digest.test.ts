@@ -5,7 +5,7 @@ import { openChecksum } from '../../src/client/upload/sources/checksum.ts';
 import { PrefixDigest } from '../../src/client/upload/sources/prefix-digest.ts';
 import { FileSource } from '../../src/client/upload/sources/source.ts';
 import { writeSome } from '../support/files.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const size = 3 * 1024 * 1024 + 17;
 

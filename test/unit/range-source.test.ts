@@ -7,10 +7,10 @@ import { Transport } from '../../src/client/http/transport.ts';
 import { type RangeOptions, RangeSource } from '../../src/client/upload/sources/range-source.ts';
 import type { ReadOptions } from '../../src/client/upload/sources/source.ts';
 import { fastClock } from '../support/clock.ts';
-import { type Asked, FileServer, type Misdeed } from '../support/file-server.ts';
+import { type FileRequest, FileServer, type FileServerFault } from '../support/file-server.ts';
 import { someBytes } from '../support/files.ts';
-import { gate } from '../support/gate.ts';
-import { answer, listen } from '../support/http-server.ts';
+import { respond, startServer } from '../support/http-server.ts';
+import { createLatch } from '../support/latch.ts';
 
 const MiB = 1024 * 1024;
 const size = 300_000;
@@ -29,7 +29,7 @@ const open = (url: string, options?: RangeOptions) =>
   RangeSource.open(url, transportFor(url), options);
 
 async function servedAndOpened(bytes = someBytes(size)) {
-  const server = await FileServer.of(bytes);
+  const server = await FileServer.start(bytes);
   return { server, source: await open(server.url) };
 }
 
@@ -55,10 +55,15 @@ const failureOf = (opened: Promise<unknown>) =>
   );
 
 /** Injects the fault from the second request on; the first one opens the source. */
-const later = (misdeed: Misdeed) => (asked: Asked) => (asked.nth > 1 ? misdeed : undefined);
+const later = (misdeed: FileServerFault) => (asked: FileRequest) =>
+  asked.nth > 1 ? misdeed : undefined;
 
-const answering = (status: number, body = '', headers: Record<string, string> = {}): Misdeed => ({
-  respond: (response) => answer(response, status, body, headers),
+const answering = (
+  status: number,
+  body = '',
+  headers: Record<string, string> = {},
+): FileServerFault => ({
+  respond: (response) => respond(response, status, body, headers),
 });
 
 describe('a file that stays as it is', () => {
@@ -67,7 +72,7 @@ describe('a file that stays as it is', () => {
     expect(source.identity).toEqual({
       sizeBytes,
       mtimeNs: '1772532000000000000',
-      validator: server.tag,
+      validator: server.etag,
     });
     expect((await readAll(source)).bytes.equals(server.bytes)).toBe(true);
     const half = Math.floor(sizeBytes / 2);
@@ -77,7 +82,7 @@ describe('a file that stays as it is', () => {
   });
 
   it('of no bytes needs no parts and no version', async () => {
-    const url = await listen((_, response) => answer(response, 200));
+    const url = await startServer((_, response) => respond(response, 200));
     const source = await open(url);
     expect(source.identity).toEqual({ sizeBytes: 0, mtimeNs: '0' });
     await source.assertUnchanged();
@@ -102,28 +107,28 @@ describe('a file that stays as it is', () => {
     const { server, source } = await servedAndOpened();
     await readAll(source, 10, 20);
     expect(server.ranges).toEqual(['0-0', '10-19', '0-0']);
-    expect(server.asked[1]?.headers).toMatchObject({
-      'if-match': server.tag,
+    expect(server.requests[1]?.headers).toMatchObject({
+      'if-match': server.etag,
       'accept-encoding': 'identity',
     });
-    for (const { headers } of server.asked) expect(headers).not.toHaveProperty('authorization');
+    for (const { headers } of server.requests) expect(headers).not.toHaveProperty('authorization');
   });
 
   it('goes by its time where its tag is a weak one', async () => {
-    const server = await FileServer.of(someBytes(size));
-    server.misdeed = () => ({ headers: { etag: `W/${server.tag}` } });
+    const server = await FileServer.start(someBytes(size));
+    server.fault = () => ({ headers: { etag: `W/${server.etag}` } });
     const source = await open(server.url);
     expect(source.identity).not.toHaveProperty('validator');
     await readAll(source, 0, 10);
-    expect(server.asked[1]?.headers['if-unmodified-since']).toBe(server.modified);
-    expect(server.asked[1]?.headers).not.toHaveProperty('if-match');
+    expect(server.requests[1]?.headers['if-unmodified-since']).toBe(server.lastModified);
+    expect(server.requests[1]?.headers).not.toHaveProperty('if-match');
   });
 
   it('is called as its server says, and of the type that it says', async () => {
-    const server = await FileServer.of(someBytes(10));
+    const server = await FileServer.start(someBytes(10));
     const plain = await open(server.url);
     expect([plain.fileName, plain.contentType]).toEqual(['day 1.mp4', 'video/mp4']);
-    server.misdeed = () => ({
+    server.fault = () => ({
       headers: {
         'content-disposition': 'attachment; filename="a/clip.mov"',
         'content-type': 'application/octet-stream',
@@ -138,7 +143,7 @@ describe('a file that stays as it is', () => {
 describe('a line that breaks', () => {
   it('is taken up at the byte where it broke, by broken connections and failing servers', async () => {
     const { server, source } = await servedAndOpened();
-    server.misdeed = ({ nth }) =>
+    server.fault = ({ nth }) =>
       [{}, { cutAfterBytes: 100_000 }, answering(503), { cutAfterBytes: 1 }, answering(502)][
         nth - 1
       ];
@@ -151,7 +156,7 @@ describe('a line that breaks', () => {
 
   it('is given up after four tries without a byte, and may be tried later', async () => {
     const { server, source } = await servedAndOpened();
-    server.misdeed = ({ nth }) => (nth === 2 ? { cutAfterBytes: 1000 } : answering(503));
+    server.fault = ({ nth }) => (nth === 2 ? { cutAfterBytes: 1000 } : answering(503));
     const { bytes, error } = await readAll(source);
     expect(bytes.equals(server.bytes.subarray(0, 1000))).toBe(true);
     expect(error).toMatchObject({
@@ -160,18 +165,18 @@ describe('a line that breaks', () => {
       retryable: true,
       status: null,
     });
-    expect(server.asked.length).toBe(5);
+    expect(server.requests.length).toBe(5);
   });
 
   it('is given up after four tries where the server only drips bytes', async () => {
-    const server = await FileServer.of(someBytes(size));
+    const server = await FileServer.start(someBytes(size));
     const source = await RangeSource.open(server.url, transportFor(server.url, 50));
-    server.misdeed = ({ nth, headers }) =>
+    server.fault = ({ nth, headers }) =>
       nth === 1
         ? undefined
         : {
             respond: (response) => {
-              const { tag: etag } = server;
+              const { etag } = server;
               const asked = headers.range?.replace('=', ' ');
               response.writeHead(206, { etag, 'content-range': `${asked}/${size}` });
               const drip = setInterval(() => response.write('x'), 5);
@@ -184,23 +189,23 @@ describe('a line that breaks', () => {
 
   it('that answers less than requested is asked for the rest', async () => {
     const { server, source } = await servedAndOpened();
-    const short = (from: number, to: number): Misdeed => ({
+    const short = (from: number, to: number): FileServerFault => ({
       respond: (response) => {
-        const { tag: etag, bytes } = server;
+        const { etag, bytes } = server;
         response.writeHead(206, { etag, 'content-range': `bytes ${from}-${to - 1}/${size}` });
         response.end(bytes.subarray(from, to));
       },
     });
-    server.misdeed = ({ nth }) => [undefined, short(0, 7), short(7, 9)][nth - 1];
+    server.fault = ({ nth }) => [undefined, short(0, 7), short(7, 9)][nth - 1];
     expect((await readAll(source)).bytes.equals(server.bytes)).toBe(true);
     expect(server.ranges[3]).toBe(`9-${size - 1}`);
   });
 
   it('that a person gives up ends at once, whatever it waits for', async () => {
-    const server = await FileServer.of(someBytes(size));
+    const server = await FileServer.start(someBytes(size));
     const stop = new AbortController();
     const source = await open(server.url, { signal: stop.signal });
-    server.misdeed = later({ respond: (response) => response.writeHead(206).flushHeaders() });
+    server.fault = later({ respond: (response) => response.writeHead(206).flushHeaders() });
     const reading = readAll(source);
     setTimeout(
       () => stop.abort(new MediactlError('enough', { code: 'interrupted', exitCode: 130 })),
@@ -210,32 +215,32 @@ describe('a line that breaks', () => {
   });
 
   it('on which nothing comes any more is let go of by a reader who leaves', async () => {
-    const server = await FileServer.of(someBytes(size));
+    const server = await FileServer.start(someBytes(size));
     const source = await RangeSource.open(server.url, transportFor(server.url, 3600_000));
-    const closed = gate();
-    server.misdeed = later({
+    const closed = createLatch();
+    server.fault = later({
       respond: (response) => {
         response.on('close', closed.open);
-        response.writeHead(206, { etag: server.tag, 'content-range': `bytes 0-99/${size}` });
+        response.writeHead(206, { etag: server.etag, 'content-range': `bytes 0-99/${size}` });
         response.write('x');
       },
     });
     for await (const _bytes of source.read(0, 100)) break;
-    await closed.passed; // at once, not after the idle timeout of an hour
+    await closed.opened; // at once, not after the idle timeout of an hour
   });
 
   it('is not read ahead of its reader by more than a little, and let go of by one who leaves', async () => {
     let sent = 0;
-    const closed = gate();
+    const closed = createLatch();
     const { server, source } = await servedAndOpened(randomBytes(64 * MiB));
-    server.misdeed = later({
+    server.fault = later({
       respond: async (response) => {
         const range = `bytes 0-${64 * MiB - 1}/${64 * MiB}`;
-        response.writeHead(206, { etag: server.tag, 'content-range': range });
+        response.writeHead(206, { etag: server.etag, 'content-range': range });
         response.on('close', () => closed.open());
         for (; sent < 64 * MiB && !response.destroyed; sent += MiB)
           if (!response.write(server.bytes.subarray(sent, sent + MiB)))
-            await Promise.race([once(response, 'drain'), closed.passed]);
+            await Promise.race([once(response, 'drain'), closed.opened]);
       },
     });
     for await (const bytes of source.read(0, 64 * MiB)) {
@@ -243,7 +248,7 @@ describe('a line that breaks', () => {
       expect(bytes.equals(server.bytes.subarray(0, bytes.length))).toBe(true); // the buffer was not overwritten
       break;
     }
-    await closed.passed;
+    await closed.opened;
     expect(sent).toBeLessThan(24 * MiB); // includes the kernel's loopback buffers
   });
 });
@@ -260,43 +265,43 @@ describe('a file that becomes another', () => {
     [
       'by its time alone',
       (server) => {
-        server.modified = 'Tue, 03 Mar 2026 10:00:01 GMT';
-        server.hasTag = false;
+        server.lastModified = 'Tue, 03 Mar 2026 10:00:01 GMT';
+        server.hasEtag = false;
       },
     ],
     [
       'at one that does not',
       (server) => {
-        server.misdeed = later({ headers: { etag: '"another"' } });
+        server.fault = later({ headers: { etag: '"another"' } });
       },
     ],
     [
       'at one that stops to tell',
       (server) => {
-        server.misdeed = later({ headers: { etag: undefined } });
+        server.fault = later({ headers: { etag: undefined } });
       },
     ],
     [
       'by its length',
       (server) => {
-        server.misdeed = later({ headers: { 'content-range': `bytes 0-0/${size + 1}` } });
+        server.fault = later({ headers: { 'content-range': `bytes 0-0/${size + 1}` } });
       },
     ],
     [
       'and is sent whole',
       (server) => {
-        server.misdeed = later(answering(200, 'x'.repeat(size)));
+        server.fault = later(answering(200, 'x'.repeat(size)));
       },
     ],
     [
       'and is shorter',
       (server) => {
-        server.misdeed = later(answering(416));
+        server.fault = later(answering(416));
       },
     ],
   ])('%s is found out before a byte of it is handed over', async (how, change) => {
-    const server = await FileServer.of(someBytes(size));
-    server.hasTag = how !== 'by its time alone';
+    const server = await FileServer.start(someBytes(size));
+    server.hasEtag = how !== 'by its time alone';
     const source = await open(server.url);
     change(server);
     const { bytes, error } = await readAll(source);
@@ -328,7 +333,7 @@ describe('a file that becomes another', () => {
     'and is answered %d is told as what it is, not as an upload session that is gone',
     async (status, expected) => {
       const { server, source } = await servedAndOpened();
-      server.misdeed = later(answering(status));
+      server.fault = later(answering(status));
       expect((await readAll(source)).error).toMatchObject(expected);
     },
   );
@@ -345,8 +350,8 @@ describe('a server that cannot be read from', () => {
     ['tells a time that is none', partOf({ etag: '', 'last-modified': 'yesterday' })],
     ['encodes it', partOf({ 'content-encoding': 'gzip' })],
   ])('since it %s is told so, and what does instead', async (_why, misdeed) => {
-    const server = await FileServer.of(someBytes(9));
-    server.misdeed = () => misdeed;
+    const server = await FileServer.start(someBytes(9));
+    server.fault = () => misdeed;
     const secret = `${server.url}?token=a-secret`;
     const error = await failureOf(open(secret));
     expect(error).toMatchObject({
@@ -365,11 +370,11 @@ describe('a server that cannot be read from', () => {
     [400, 'source_failed', 10],
     [503, 'source_failed', 10],
   ])('since it answers %d', async (status, code, exitCode) => {
-    const server = await FileServer.of(someBytes(9));
-    server.misdeed = () => answering(status, '<html>', { 'content-type': 'text/html' });
+    const server = await FileServer.start(someBytes(9));
+    server.fault = () => answering(status, '<html>', { 'content-type': 'text/html' });
     const error = await failureOf(open(server.url));
     expect(error).toMatchObject({ code, exit_code: exitCode, status: null });
-    expect(server.asked.length).toBe(status === 503 ? 4 : 1);
+    expect(server.requests.length).toBe(status === 503 ? 4 : 1);
   });
 
   it('since it is not there', async () => {
@@ -384,7 +389,7 @@ describe('a server that cannot be read from', () => {
       'a body past its end',
       {
         respond: (response: ServerResponse) =>
-          answer(response, 206, 'x'.repeat(1001), {
+          respond(response, 206, 'x'.repeat(1001), {
             'last-modified': 'Tue, 03 Mar 2026 10:00:00 GMT',
             'content-range': `bytes 0-999/${size}`,
           }),
@@ -392,10 +397,10 @@ describe('a server that cannot be read from', () => {
     ],
     ['it encoded', { headers: { 'content-encoding': 'gzip' } }],
   ])('any more, since it sends %s', async (_what, misdeed) => {
-    const server = await FileServer.of(someBytes(size));
-    server.hasTag = false;
+    const server = await FileServer.start(someBytes(size));
+    server.hasEtag = false;
     const source = await open(server.url);
-    server.misdeed = ({ nth }) => (nth === 2 ? misdeed : undefined);
+    server.fault = ({ nth }) => (nth === 2 ? misdeed : undefined);
     expect(await readAll(source, 0, 1000)).toMatchObject({
       error: { code: 'source_failed', exit_code: 10, retryable: false },
     });
@@ -403,15 +408,15 @@ describe('a server that cannot be read from', () => {
 });
 
 it('an address that leads elsewhere is followed at every part, and its password stays at home', async () => {
-  const server = await FileServer.of(someBytes(size));
+  const server = await FileServer.start(someBytes(size));
   const heard: (string | undefined)[] = [];
-  const origin = await listen(({ headers }, response) => {
+  const origin = await startServer(({ headers }, response) => {
     heard.push(headers.authorization);
-    answer(response, 302, '', { location: server.url });
+    respond(response, 302, '', { location: server.url });
   });
   const source = await open(`${origin.replace('//', '//ann:secret@')}/clip?token=abc`);
   expect([source.path, source.realPath]).toEqual([`${origin}/clip`, `${origin}/clip`]);
   expect((await readAll(source)).bytes.equals(server.bytes)).toBe(true);
   expect(heard).toEqual(Array(3).fill(`Basic ${btoa('ann:secret')}`));
-  for (const { headers } of server.asked) expect(headers).not.toHaveProperty('authorization');
+  for (const { headers } of server.requests) expect(headers).not.toHaveProperty('authorization');
 });

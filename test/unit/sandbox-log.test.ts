@@ -2,7 +2,7 @@ import { appendFileSync, renameSync, truncateSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { LogReader } from '../../src/cli/commands/sandbox/log.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const newLog = (text: string) => {
   const path = join(temporaryFolder(), 'sandbox.log');

@@ -3,7 +3,7 @@ import { PlaybackApi } from '../../src/client/api/playback.ts';
 import { systemClock } from '../../src/client/clock.ts';
 import { MediactlError } from '../../src/client/errors.ts';
 import { Transport } from '../../src/client/http/transport.ts';
-import { listen } from '../support/http-server.ts';
+import { startServer } from '../support/http-server.ts';
 
 const never = new AbortController().signal;
 
@@ -25,7 +25,7 @@ async function fetched(url: string, { timeoutMs = 60_000, interruption = never }
 
 it('has what is small, without the key', async () => {
   const keys: unknown[] = [];
-  const url = await listen((request, response) => {
+  const url = await startServer((request, response) => {
     keys.push(request.headers.authorization);
     response.end('ten bytes.');
   });
@@ -33,13 +33,13 @@ it('has what is small, without the key', async () => {
 });
 
 it('does not read what is larger to its end', async () => {
-  const url = await listen((_, response) => void response.write('eleven bytes'));
+  const url = await startServer((_, response) => void response.write('eleven bytes'));
   expect(await fetched(url)).toBe('too_large');
 });
 
 it('waits no longer than it may: for an answer, and for one that drips', async () => {
-  const silent = await listen(() => {});
-  const drips = await listen((_, response) => {
+  const silent = await startServer(() => {});
+  const drips = await startServer((_, response) => {
     const timer = setInterval(() => response.write('.'), 100);
     response.write('.');
     response.on('close', () => clearInterval(timer));
@@ -51,7 +51,7 @@ it('waits no longer than it may: for an answer, and for one that drips', async (
 
 it('ends with the program', async () => {
   const stop = new AbortController();
-  const url = await listen(() => {
+  const url = await startServer(() => {
     stop.abort(new MediactlError('interrupted', { code: 'interrupted', exitCode: 130 }));
   });
   expect(await fetched(url, { interruption: stop.signal })).toBe('interrupted');

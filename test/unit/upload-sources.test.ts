@@ -17,9 +17,14 @@ import { UploadLocks } from '../../src/client/upload/store/upload-locks.ts';
 import { fastClock } from '../support/clock.ts';
 import { FileServer } from '../support/file-server.ts';
 import { someBytes } from '../support/files.ts';
-import { answering, type Fault, Interposer, type Seen } from '../support/interposer.ts';
+import {
+  type Fault,
+  type InterposedRequest,
+  Interposer,
+  respondWith,
+} from '../support/interposer.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* Uploads of sources that are no local files, to a real service, over connections that drop. */
 
@@ -34,10 +39,10 @@ afterAll(() => sandbox.end());
 
 let line: Interposer;
 let journal: Journal;
-let fault: (seen: Seen) => Fault | undefined;
+let fault: (seen: InterposedRequest) => Fault | undefined;
 beforeEach(async () => {
   fault = () => undefined;
-  line = await Interposer.before(sandbox.url, (seen) => fault(seen));
+  line = await Interposer.start(sandbox.url, (seen) => fault(seen));
   const state = temporaryFolder();
   const ledger = await Ledger.open(state);
   journal = new Journal(state, async () => new UploadLocks(ledger, process.pid));
@@ -83,12 +88,12 @@ const stored = ({ assetUid }: Uploaded) =>
   readFileSync(join(sandbox.dataDir, 'media', assetUid, 'source'));
 
 /** Fails the third chunk, which ends the run as Ctrl-C or a crash would. */
-const endAtThirdChunk = ({ method, nth }: Seen) =>
-  method === 'PATCH' && nth === 3 ? answering(402, { error: {} }) : undefined;
+const endAtThirdChunk = ({ method, nth }: InterposedRequest) =>
+  method === 'PATCH' && nth === 3 ? respondWith(402, { error: {} }) : undefined;
 
 it('a file of a server is uploaded whole over lines that break on either side', async () => {
-  const server = await FileServer.of(bytes);
-  server.misdeed = ({ nth }) => (nth % 3 === 2 ? { cutAfterBytes: 50_000 } : undefined);
+  const server = await FileServer.start(bytes);
+  server.fault = ({ nth }) => (nth % 3 === 2 ? { cutAfterBytes: 50_000 } : undefined);
   fault = ({ method, nth }) =>
     method === 'PATCH' && nth % 2 === 1 ? { cutAfterBytes: 100_000 } : undefined;
   const uploaded = await upload((transport) => RangeSource.open(server.url, transport));
@@ -97,7 +102,7 @@ it('a file of a server is uploaded whole over lines that break on either side', 
 });
 
 it('a later run goes on where one stopped, by an address that is newly signed', async () => {
-  const server = await FileServer.of(bytes);
+  const server = await FileServer.start(bytes);
   const signed = (signature: string) => (transport: Transport) =>
     RangeSource.open(`${server.url}?X-Amz-Signature=${signature}`, transport);
   fault = endAtThirdChunk;
@@ -111,19 +116,19 @@ it('a later run goes on where one stopped, by an address that is newly signed', 
 });
 
 it('a later run finds out that the server has another file by now', async () => {
-  const server = await FileServer.of(bytes);
+  const server = await FileServer.start(bytes);
   const openSource = (transport: Transport) => RangeSource.open(server.url, transport);
   fault = endAtThirdChunk;
   await expect(upload(openSource)).rejects.toThrow('credit balance');
   fault = () => undefined;
   server.bytes = someBytes(bytes.length, 'other');
-  const patches = line.seen.length;
+  const patches = line.requests.length;
   await expect(upload(openSource)).rejects.toMatchObject({ explanation: { code: 'file_changed' } });
-  expect(line.seen.slice(patches).map(({ method }) => method)).not.toContain('PATCH');
+  expect(line.requests.slice(patches).map(({ method }) => method)).not.toContain('PATCH');
 });
 
 it('a file that becomes another while it is uploaded makes no whole asset', async () => {
-  const server = await FileServer.of(bytes);
+  const server = await FileServer.start(bytes);
   fault = ({ method, nth }) => {
     if (method === 'PATCH' && nth === 3) server.bytes = someBytes(bytes.length, 'other');
     return undefined;
@@ -133,8 +138,8 @@ it('a file that becomes another while it is uploaded makes no whole asset', asyn
 });
 
 it('a source that is gone is not taken for an upload session that is gone', async () => {
-  const server = await FileServer.of(bytes);
-  server.misdeed = ({ nth }) =>
+  const server = await FileServer.start(bytes);
+  server.fault = ({ nth }) =>
     nth > 5 ? { respond: (response) => response.writeHead(404).end() } : undefined;
   const uploading = upload((transport) => RangeSource.open(server.url, transport));
   await expect(uploading).rejects.toMatchObject({ explanation: { code: 'file_gone' } });
@@ -190,12 +195,12 @@ it('a file of a server differs on another day by its tag, and by its time where 
 });
 
 it('a page of the journal whose version is no word is none', async () => {
-  const server = await FileServer.of(bytes);
+  const server = await FileServer.start(bytes);
   fault = endAtThirdChunk;
   const uploading = upload((transport) => RangeSource.open(server.url, transport));
   await expect(uploading).rejects.toThrow('credit balance');
   const [page] = (await journal.list()) as JournalEntry[];
-  expect(page?.file.validator).toBe(server.tag);
+  expect(page?.file.validator).toBe(server.etag);
   expect(isEntry(page)).toBe(true);
   expect(isEntry({ ...page, file: { ...page?.file, validator: 7 } })).toBe(false);
 });

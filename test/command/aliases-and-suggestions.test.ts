@@ -1,0 +1,192 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { buildCommandTree } from '../../src/cli/program.ts';
+import { allNodes } from '../../src/cli/reference/command-node.ts';
+import { describeCommand as describeTree } from '../../src/cli/reference/command-tree.ts';
+import { shortcuts } from '../../src/cli/shortcuts.ts';
+import { Cli } from '../support/cli.ts';
+import { assetUid, createLibrary, testKey, workspaceUid } from '../support/fake-library.ts';
+import { startRecordingServer } from '../support/recording-server.ts';
+
+/* Commands that new users type before they have read the documentation. */
+
+const tree = describeTree(await buildCommandTree('0.0.0'));
+const paths = allNodes(tree).map(({ path }) => path.replace(/^mediactl ?/, ''));
+
+let cli: Cli;
+beforeEach(async () => {
+  const service = await startRecordingServer(createLibrary());
+  cli = new Cli({
+    MEDIACTL_API_KEY: testKey,
+    MEDIACTL_BASE_URL: service.url,
+    MEDIACTL_WORKSPACE: workspaceUid,
+  });
+});
+
+describe('short words do what they say', () => {
+  it.each([
+    [['ls', '-q'], assetUid],
+    [['get', assetUid, '-q'], assetUid],
+    [['search', 'quay', '-q'], assetUid],
+    [['rm', assetUid, '-n', '-q'], `/api/external/v1/assets/${assetUid}/`],
+    [['--json', 'whoami'], '"profile": "environment"'],
+    [['status', '--jq', '.key_accepted'], 'true'],
+    [['download', assetUid, '-n', '--json'], ''],
+  ])('%j', async (args, shown) => {
+    const { code, stdout } = await cli.run(args as string[]);
+    expect(code).toBe(0);
+    expect(stdout.replaceAll('":"', '": "')).toContain(shown);
+  });
+
+  it('login, logout and open are those of their nouns', async () => {
+    for (const [word, path] of [
+      ['login', 'auth login'],
+      ['logout', 'auth logout'],
+      ['open', 'play'],
+    ])
+      expect((await cli.run([word as string, '--help'])).stdout).toContain(
+        `Usage: mediactl ${path} `,
+      );
+  });
+
+  it('a word that is the value of an option is none', async () => {
+    expect((await cli.run(['--profile', 'ls', 'get', assetUid])).stderr).toContain(
+      'profile is called ls',
+    );
+    expect((await cli.run(['get', 'ls'])).stderr).toContain('no asset is called ls');
+  });
+
+  it('words after ls are searched for', async () => {
+    const service = await startRecordingServer(createLibrary());
+    await cli.run(['ls', 'harbour', 'dusk'], { environment: { MEDIACTL_BASE_URL: service.url } });
+    expect(service.requests[0]?.query.search).toBe('harbour dusk');
+    expect((await cli.run(['ls', 'quay', '--search', 'x'])).code).toBe(2);
+  });
+
+  it('-o says the form, and is a file where a command says so', async () => {
+    expect(JSON.parse((await cli.run(['ls', '-o', 'json'])).stdout)).toHaveLength(1);
+    expect((await cli.run(['ls', '--output', 'quiet'])).stdout).toBe(`${assetUid}\n`);
+    expect((await cli.run(['ls', '-o', 'yaml'])).stderr).toContain(
+      "--output does not accept 'yaml'",
+    );
+    const wrong = await cli.run(['ls', '-o', 'json', '--nonsense']);
+    expect(JSON.parse(wrong.stderr).error.code).toBe('usage');
+    const saved = await cli.run(['-o', 'json', 'download', assetUid, '-o', `${cli.home}/a.pdf`]);
+    expect(JSON.parse(saved.stdout).path).toBe(`${cli.home}/a.pdf`);
+    expect((await cli.run(['ls', '-o', 'json', '--csv'])).code).toBe(2);
+  });
+
+  it('-v alone is the version; help --json is the tree', async () => {
+    expect((await cli.run(['-v'])).stdout).toMatch(/^\d+\.\d+\.\d+/);
+    expect(JSON.parse((await cli.run(['help', '--json'])).stdout).path).toBe('mediactl');
+  });
+});
+
+/** Guesses of test users (people.md 9) and of users of gh, rclone and the Mux CLI. */
+const guesses: [typed: string, meant: RegExp][] = [
+  ['list', /mediactl ls$/],
+  ['delete', /^mediactl help rm/],
+  ['info', /mediactl get ID/],
+  ['show', /mediactl get ID/],
+  ['find', /mediactl search WORDS/],
+  ['gallery', /mediactl browse/],
+  ['mkdir', /mediactl folders create PATH/],
+  ['mv', /mediactl folders mv/],
+  ['version', /mediactl --version/],
+  ['init', /mediactl login, or mediactl sandbox start/],
+  ['profile', /mediactl auth ls/],
+  ['profiles', /mediactl auth ls/],
+  ['use', /mediactl auth switch NAME, or mediactl workspaces use NAME/],
+  ['tags', /--tag TAG/],
+  ['watch', /mediactl open ID/],
+  ['update', /mediactl assets update ID/],
+  ['cp', /mediactl upload PATH, or mediactl download ID/],
+  ['sync', /mediactl upload --sync/],
+  ['videos upload', /mediactl upload PATH/],
+  ['assets upload', /mediactl upload PATH/],
+  ['assets mv', /mediactl assets update ID --set parent/],
+  ['assets move', /mediactl assets update ID --set parent/],
+  ['folders new', /mediactl folders create/],
+  ['folders mkdir', /mediactl folders create/],
+  ['auth use', /mediactl auth switch/],
+  ['auth whoami', /mediactl whoami/],
+  ['workspaces current', /mediactl config get workspace/],
+  ['sandbox open', /mediactl sandbox watch ID --open/],
+  ['ls --format', /--output json/],
+  ['rm --force', /--yes/],
+  ['ls --tagged', /--tag TAG/],
+  ['upload --concurrency', /--parallel/],
+  ['upload --skip-existing', /what was sent is not sent again/],
+  ['ls --no-color', /--color never/],
+  ['asets', /did you mean assets/],
+  ['assets lst', /did you mean ls/],
+  ['lst', /did you mean ls/],
+  ['upolad', /did you mean upload/],
+  ['ls --serch', /did you mean --search/],
+  ['upload --tag', /mediactl assets update @last --add-tag TAG/],
+  ['ls -R', /did you mean -r/],
+  ['view', /mediactl get ID/],
+  ['sandbox restart', /^mediactl sandbox stop; then start it again$/],
+  ['download --overwrite', /^mediactl assets download --help$/],
+  ['wait', /^mediactl uploads wait, or mediactl assets wait ID$/],
+  ['undelete', /API cannot/],
+  ['trash ls', /API cannot/],
+  ['purge', /^mediactl help folders rm$/],
+  ['mpv x', /^mediactl play ID --player mpv$/],
+  ['rcat', /^mediactl upload - --name NAME$/],
+  ['share', /^mediactl play ID --url/],
+  ['upload --prunes', /^mediactl upload --help$/],
+  ['frobnicate', /^mediactl --help$/],
+];
+
+const otherTools = [
+  ...'copy copyto move moveto sync bisync lsd lsf lsl lsjson cat rcat size about dedupe purge'.split(
+    ' ',
+  ),
+  ...'delete deletefile rmdirs cleanup link tree ncdu mount serve touch hashsum obscure'.split(' '),
+  ...'alias extension view cp mb rb presign live-streams playback-ids sign webhooks clip'.split(
+    ' ',
+  ),
+  ...'trim transcode preview publish unpublish archive restore undelete trash share url'.split(' '),
+  ...'stream ingest import export find grep mkdir mpv remove del undo unrm rmm'.split(' '),
+];
+
+it('no word of another tool, and no word that resembles one, is answered with one that deletes', async () => {
+  for (const word of otherTools) {
+    const { code, stderr } = await cli.run([word, '--json']);
+    const hint = code === 2 && stderr ? JSON.parse(stderr.split('\n')[0] ?? '').error.hint : '';
+    expect([word, hint.replace(/help (folders )?rm/g, 'help')]).toEqual([
+      word,
+      expect.not.stringMatching(/\b(rm|delete|forget|reset|logout|prune)\b|--yes|--trash/),
+    ]);
+  }
+});
+
+it('help after a command, and arguments that are too many or wrong, are answered in plain words', async () => {
+  const said = async (...args: string[]) => (await cli.run(args)).stderr;
+  expect(await said('upload', 'help')).toContain('try:   mediactl upload --help');
+  expect(await said('check', 'a', '/F')).toContain('error: check takes 1 argument, not 2');
+  expect(await said('help', 'topics')).toContain(
+    'mediactl --help (its last lines name the topics)',
+  );
+});
+
+it('ls of a folder, and of gh’s fields: nothing is called so, and what to type', async () => {
+  const none = await startRecordingServer(() => ({ body: { items: [], count: 0 } }));
+  const said = async (...args: string[]) =>
+    (await cli.run(args, { environment: { MEDIACTL_BASE_URL: none.url } })).stderr;
+  expect(await said('ls', 'projects/2024')).toContain('mediactl ls --folder projects/2024');
+  expect(await said('ls', '--json', 'name,uid')).toContain('--fields name,uid');
+});
+
+describe('what other tools call it is answered with what is meant', () => {
+  const known = new Set([...paths, ...Object.keys(shortcuts), 'help', '--version', '--help']);
+
+  it.each(guesses)('%s', async (typed, meant) => {
+    const { code, stderr, stdout } = await cli.run([...typed.split(' '), '--json']);
+    expect([code, stdout]).toEqual([2, '']);
+    const { hint } = JSON.parse(stderr).error;
+    expect(hint).toMatch(meant);
+    for (const [, one = '', two = ''] of hint.matchAll(/mediactl ([\w-]+) ?([a-z-]*)/g))
+      expect([...known]).toContain(known.has(`${one} ${two}`) ? `${one} ${two}` : one);
+  });
+});

@@ -1,0 +1,451 @@
+import { execFileSync } from 'node:child_process';
+import {
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { MediactlError } from '../../src/client/errors.ts';
+import { BusyService } from '../support/busy-service.ts';
+import { Cli } from '../support/cli.ts';
+import { fastClock } from '../support/clock.ts';
+import { respond, startServer } from '../support/http-server.ts';
+import { writeManyFiles } from '../support/many-files.ts';
+
+type Item = { path: string; outcome: string; asset_uid: string | null; error: unknown };
+
+async function world(options: Parameters<typeof BusyService.start>[0] = {}) {
+  const service = await BusyService.start(options);
+  const cli = new Cli(service.environment);
+  const folder = join(cli.home, 'shots');
+  mkdirSync(folder);
+  const file = (name: string, text = name) => {
+    const path = join(folder, name);
+    mkdirSync(join(path, '..'), { recursive: true });
+    writeFileSync(path, text);
+    return path;
+  };
+  const run = (...args: string[]) => cli.run(args, { clock: fastClock(50) });
+  const upload = (...args: string[]): Promise<Item[]> =>
+    cli.json(['upload', ...args], { clock: fastClock(50) });
+  return { service, cli, folder, file, run, upload };
+}
+
+const outcomes = (items: Item[]) => items.map(({ outcome }) => outcome).sort();
+
+describe('one file is one asset', () => {
+  it('addresses that differ in their query alone are files of their own', async () => {
+    const { service, upload } = await world();
+    const site = await startServer((request, response) => {
+      const content = `content of ${request.url}`;
+      const [, from = '0', to = ''] = /bytes=(\d+)-(\d*)/.exec(request.headers.range ?? '') ?? [];
+      const end = Math.min(content.length - 1, to === '' ? content.length : Number(to));
+      respond(response, 206, content.slice(Number(from), end + 1), {
+        'content-range': `bytes ${from}-${end}/${content.length}`,
+        etag: `"${request.url}"`,
+      });
+    });
+    const addresses = [1, 2, 3].map((n) => `${site}/get?id=${n}`);
+    expect(outcomes(await upload(...addresses))).toEqual(Array(3).fill('uploaded'));
+    expect(new Set(service.completeAssets.map(({ blake3 }) => blake3)).size).toBe(3);
+    expect(outcomes(await upload(...addresses))).toEqual(Array(3).fill('there'));
+  });
+
+  it('however it is spelled; a manifest that names it twice is refused', async () => {
+    const { cli, folder, file, run, upload, service } = await world();
+    const path = file('sub/a.bin');
+    expect(
+      outcomes(await upload('-r', folder, join(folder, 'sub'), `${folder}/./sub/a.bin`)),
+    ).toEqual(['uploaded']);
+    const manifest = join(cli.home, 'm.csv');
+    writeFileSync(manifest, `path,name\n${path},One\n${folder}/./sub/a.bin,Two\n`);
+    const { code, stderr } = await run('upload', '--manifest', manifest);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('twice')]);
+    expect(service.assets.size).toBe(1);
+  });
+
+  it('a link beside its file is a file of its own, and neither is pruned', async () => {
+    const { folder, file, run, service } = await world();
+    symlinkSync(file('a.bin'), join(folder, 'b.bin'));
+    const sync = ['upload', '--sync', folder, '--folder', '/F', '--prune', '--yes'];
+    for (let n = 0; n < 2; n++) expect((await run(...sync)).code).toBe(0);
+    expect(service.completeAssets.map(({ name }) => name).sort()).toEqual(['a.bin', 'b.bin']);
+    expect((await run('check', folder, '--folder', '/F')).code).toBe(0);
+  });
+
+  it('moved after a run of which some files failed: its content is there', async () => {
+    const { folder, file, run, upload, service } = await world();
+    const path = file('a.bin');
+    symlinkSync(join(folder, 'nowhere'), join(folder, 'z.bin'));
+    expect((await run('upload', '-r', folder)).code).toBe(11);
+    mkdirSync(join(folder, 'sub'));
+    renameSync(path, join(folder, 'sub/a.bin'));
+    await run('upload', '-r', folder);
+    unlinkSync(join(folder, 'z.bin'));
+    expect(outcomes(await upload('-r', folder))).toEqual(['same']);
+    expect(service.completeAssets).toHaveLength(1);
+  });
+
+  it('an empty file whose creation was lost is named, and made by nobody else', async () => {
+    const { folder, file, run, service } = await world();
+    file('a empty.bin', '');
+    file('b.bin');
+    service.fault = ({ method }) =>
+      method === 'POST' && [...service.assets.values()].length === 0 ? 'cut after' : undefined;
+    const { code, stderr } = await run('upload', '-r', folder, '--parallel', '1');
+    expect([code, stderr]).toEqual([11, expect.stringContaining('a empty.bin')]);
+    expect(service.completeAssets).toHaveLength(2);
+  });
+
+  it('what is there and cannot be looked up ends the upload; --again goes on', async () => {
+    const { cli, folder, file, run, service } = await world();
+    file('a.bin');
+    await run('upload', '-r', folder);
+    const log = join(cli.home, 'state/receipts.db-wal');
+    rmSync(log, { force: true });
+    mkdirSync(log);
+    expect((await run('upload', '-r', folder)).code).toBe(14);
+    expect(service.completeAssets).toHaveLength(1);
+    expect((await run('upload', '-r', folder, '--again')).code).toBe(0);
+    expect(service.completeAssets).toHaveLength(2);
+  });
+});
+
+describe('folders', () => {
+  it('whose creation was lost are looked for: one of each', async () => {
+    const { folder, file, run, service } = await world();
+    for (let n = 0; n < 4; n++) file(`${n}.bin`);
+    let isLost = false;
+    service.fault = ({ method, path }) => {
+      if (method !== 'POST' || !path.includes('/folders/') || isLost) return undefined;
+      isLost = true;
+      return 'cut after';
+    };
+    const { code } = await run('upload', '--sync', folder, '--folder', '/F', '--parallel', '2');
+    expect([code, service.folders.map(({ name }) => name)]).toEqual([0, ['F']]);
+  });
+
+  it('are waited for over an outage, and over a 429', async () => {
+    const { folder, file, run, service } = await world();
+    for (let n = 0; n < 6; n++) file(`day ${n}/a.bin`, `${n}`);
+    let isAway = false;
+    service.fault = ({ path }) => {
+      if (!path.includes('/folders/') || service.folders.length !== 2) return undefined;
+      if (isAway) return undefined;
+      isAway = true;
+      service.stop().then(() => setTimeout(() => void service.listen(), 300));
+      return undefined;
+    };
+    expect((await run('upload', '-r', folder, '--create-folders')).code).toBe(0);
+    expect([isAway, service.completeAssets.length, service.folders.length]).toEqual([true, 6, 6]);
+  });
+
+  it('are found under the names that the service keeps', async () => {
+    const { folder, file, run, service } = await world({ trimsNames: true });
+    file('cam a /a.bin');
+    for (let n = 0; n < 3; n++)
+      expect((await run('upload', '--sync', folder, '--folder', '/F')).code).toBe(0);
+    expect([service.folders.length, service.completeAssets.length]).toEqual([2, 1]);
+  });
+});
+
+describe('--prune', () => {
+  const sync = (folder: string, ...more: string[]) => [
+    'upload',
+    '--sync',
+    folder,
+    '--folder',
+    '/F',
+    '--prune',
+    '--yes',
+    ...more,
+  ];
+
+  it('touches nothing that another machine has sent, whatever was imported', async () => {
+    const { cli, folder, file, run, service } = await world();
+    file('a.bin');
+    file('b.bin');
+    await run(...sync(folder));
+    const lines = (await run('uploads', 'ls', '--done', '--jsonl')).stdout;
+    const other = { MEDIACTL_STATE_DIR: join(cli.home, 'another-machine') };
+    await cli.run(['uploads', 'import', '-'], { stdin: lines, environment: other });
+    unlinkSync(join(folder, 'b.bin'));
+    writeFileSync(join(folder, 'a.bin'), 'another file');
+    expect((await cli.run(sync(folder), { environment: other })).code).toBe(0);
+    expect(service.completeAssets).toHaveLength(3);
+  });
+
+  it('keeps the old version until the new one is ready', async () => {
+    const { folder, file, run, service } = await world({ readyAfterMs: 60_000 });
+    const path = file('a.bin');
+    await run(...sync(folder));
+    for (const asset of service.assets.values()) asset.completedAt = 1;
+    writeFileSync(path, 'edited');
+    expect((await run(...sync(folder))).code).toBe(0);
+    expect(service.completeAssets).toHaveLength(2);
+    for (const asset of service.assets.values()) asset.completedAt = 1;
+    expect((await run(...sync(folder))).code).toBe(0);
+    expect(service.completeAssets).toHaveLength(1);
+  });
+
+  it('says what was moved, and ends with what kept it from more', async () => {
+    const { folder, file, run, service } = await world();
+    const paths = [1, 2, 3].map((n) => file(`${n}.bin`));
+    file('stays.bin');
+    await run(...sync(folder));
+    for (const path of paths) unlinkSync(path);
+    service.fault = ({ method }) => (method === 'DELETE' ? { status: 403 } : undefined);
+    const { code, stderr } = await run(...sync(folder));
+    expect([code, stderr]).toEqual([5, expect.not.stringContaining('moved')]);
+    expect(service.completeAssets).toHaveLength(4);
+  });
+
+  it('is told before: -n and --plan name what would go', async () => {
+    const { cli, folder, file, run } = await world();
+    const path = file('a.bin');
+    file('stays.bin');
+    await run(...sync(folder));
+    unlinkSync(path);
+    expect(await cli.json(sync(folder, '--plan'))).toMatchObject({ gone: 1, requests: 2 });
+    expect(await cli.json(sync(folder, '-n'))).toMatchObject([
+      { outcome: 'there' },
+      { outcome: 'gone', path, request: expect.stringMatching(/^DELETE /) },
+    ]);
+  });
+});
+
+describe('what is named', () => {
+  it('of a list is missed where it is gone, and no glob', async () => {
+    const { cli, file, run, service } = await world();
+    file('clip1.mov');
+    const list = join(cli.home, 'list');
+    writeFileSync(list, `${join(cli.home, 'shots/clip[1].mov')}\n`);
+    const { code } = await run('upload', '--from-list', list);
+    expect([code, service.assets.size]).toEqual([2, 0]);
+  });
+
+  it('by a glob or a directory of a manifest goes where that says', async () => {
+    const { cli, folder, file, upload, run, service } = await world();
+    file('a.txt');
+    file('b.txt');
+    const manifest = join(cli.home, 'm.csv');
+    writeFileSync(manifest, `path,folder,tags\n${folder},/X,t1\n`);
+    await upload('-r', '--manifest', manifest, '--create-folders');
+    const uid = service.folders.find(({ name }) => name === 'X')?.uid;
+    expect(service.completeAssets.map((asset) => asset.folder)).toEqual([uid, uid]);
+    expect(service.tags).toEqual([['t1'], ['t1']]);
+    writeFileSync(manifest, `path,name\n${folder},Both\n`);
+    expect((await run('upload', '-r', '--manifest', manifest)).code).toBe(2);
+  });
+
+  it('by a list or a manifest with a byte order mark is found', async () => {
+    const { cli, file, upload, service } = await world();
+    const [a, b, c] = ['a.txt', 'b.txt', 'c.txt'].map((name) => file(name));
+    const write = (name: string, text: string) => {
+      writeFileSync(join(cli.home, name), `\uFEFF${text}\n`);
+      return join(cli.home, name);
+    };
+    await upload('--from-list', write('list', `${a}`));
+    await upload('--manifest', write('m.csv', `path\n${b}`));
+    await upload('--manifest', write('m.jsonl', JSON.stringify({ path: c })));
+    expect(service.completeAssets.map(({ name }) => name)).toEqual(['a.txt', 'b.txt', 'c.txt']);
+  });
+
+  it.each<[string, (path: string) => void, string]>([
+    ['a pipe', (path) => execFileSync('mkfifo', [path]), 'it is a named pipe'],
+    ['a device without an end', (path) => symlinkSync('/dev/zero', path), 'larger than 256 MiB'],
+    ['one endless line', (path) => writeFileSync(path, 'a'.repeat(1e6)), 'it has a line of more'],
+  ])('by %s is an error, and nothing hangs', async (_, make, reason) => {
+    const { cli, run } = await world();
+    const list = join(cli.home, 'list');
+    make(list);
+    const { code, stderr } = await run('upload', '--from-list', list);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(reason)]);
+  });
+
+  it('shows no password, however it is mistyped', async () => {
+    const { cli, run } = await world();
+    const list = join(cli.home, 'list');
+    writeFileSync(list, ' https://user:PASSWORD@example.com/a.mp4\n');
+    const ran = await run('upload', '--from-list', list, '--json');
+    expect([ran.code, ran.stdout + ran.stderr]).toEqual([
+      2,
+      expect.not.stringContaining('PASSWORD'),
+    ]);
+  });
+});
+
+describe('--manifest-out', () => {
+  it('never writes over what is read, and is no file to be sent', async () => {
+    const { cli, folder, file, run, upload, service } = await world();
+    const path = file('a.bin');
+    const manifest = join(cli.home, 'm.csv');
+    writeFileSync(manifest, `path\n${path}\n`);
+    expect((await run('upload', '--manifest', manifest, '--manifest-out', manifest)).code).toBe(2);
+    expect((await run('upload', path, '--manifest-out', path)).code).toBe(2);
+    const linked = join(cli.home, 'linked.jsonl');
+    linkSync(path, linked);
+    for (const source of [path, folder])
+      expect((await run('upload', '-r', source, '--manifest-out', linked)).code).toBe(2);
+    expect(readFileSync(path, 'utf8')).toBe('a.bin');
+    const out = join(folder, 'out.jsonl');
+    for (let n = 0; n < 2; n++) await upload('-r', folder, '--manifest-out', out);
+    expect(service.completeAssets.map(({ name }) => name)).toEqual(['a.bin']);
+  });
+
+  it('on a full disk ends nothing, and is an error at the end', async () => {
+    const { folder, run, service } = await world();
+    writeManyFiles(folder, 20);
+    const { code, stderr } = await run('upload', '-r', folder, '--manifest-out', '/dev/full');
+    expect([code, stderr]).toEqual([1, expect.stringContaining('/dev/full is not whole')]);
+    expect(service.completeAssets).toHaveLength(20);
+  });
+});
+
+describe('a run that is stopped', () => {
+  it('counts what it left: with the records that is all', async () => {
+    const { folder, cli, service } = await world();
+    writeManyFiles(folder, 12);
+    let creations = 0;
+    service.fault = ({ method, path }) => {
+      if (method !== 'POST' || path !== '/upload/') return undefined;
+      creations++;
+      return creations <= 3 ? 'cut before' : creations > 6 ? { status: 402 } : undefined;
+    };
+    const args = ['upload', '-r', folder, '--json', '--parallel', '1'];
+    const { code, stdout, stderr } = await cli.run(args, { clock: fastClock(50) });
+    expect(code).toBe(7);
+    const { error } = JSON.parse(stderr.trimEnd().split('\n').at(-1) as string);
+    expect(JSON.parse(stdout).length + error.details.files_left).toBe(12);
+  });
+
+  it('by an outage while lost creations are looked up tells of every file', async () => {
+    const { folder, cli, service } = await world();
+    writeManyFiles(folder, 6);
+    let creations = 0;
+    service.fault = ({ method, path }) => {
+      if (method === 'GET' && path.startsWith('/assets/')) return { status: 503 };
+      return method === 'POST' && path === '/upload/' && ++creations <= 2 ? 'cut after' : undefined;
+    };
+    const args = ['upload', '-r', folder, '--json', '--max-wait', '30s'];
+    const { code, stdout } = await cli.run(args, { clock: fastClock(200) });
+    expect([code, JSON.parse(stdout).length]).toEqual([11, 6]);
+    expect(outcomes(JSON.parse(stdout))).toEqual([
+      ...Array(2).fill('failed'),
+      ...Array(4).fill('uploaded'),
+    ]);
+  });
+
+  it('by a key that may not look ends with that code, and what was sent is sent', async () => {
+    const { folder, run, service } = await world();
+    writeManyFiles(folder, 4);
+    service.fault = ({ method }) => (method === 'GET' ? { status: 403 } : undefined);
+    expect((await run('upload', '-r', folder, '--wait')).code).toBe(5);
+    expect(service.completeAssets.length).toBeGreaterThan(0);
+  });
+
+  it('in the middle of --again goes on by its id, whatever was sent before', async () => {
+    const { file, cli, run, upload, service } = await world();
+    const path = file('a.bin', 'x'.repeat(3000));
+    await upload(path);
+    const stop = new AbortController();
+    onTestFinished(() => stop.abort());
+    let patches = 0;
+    service.fault = ({ method }) => {
+      if (method === 'PATCH' && ++patches === 2)
+        stop.abort(new MediactlError('interrupted', { code: 'interrupted', exitCode: 130 }));
+      return undefined;
+    };
+    const args = ['upload', path, '--again', '--chunk-size', '1000'];
+    const { code } = await cli.run(args, { signal: stop.signal });
+    expect(code).toBe(130);
+    const [{ id }] = await cli.json(['uploads', 'ls']);
+    const resumed = JSON.parse((await run('uploads', 'resume', id, '--json')).stdout);
+    expect(outcomes(resumed)).toEqual(['uploaded']);
+    expect(await cli.json(['uploads', 'ls'])).toEqual([]);
+  });
+});
+
+it('one lane has one connection, and eight have eight', async () => {
+  const { folder, upload, service } = await world();
+  writeManyFiles(folder, 24);
+  await upload('-r', folder, '--parallel', '1');
+  expect(service.connections).toBe(1);
+  await upload('-r', folder, '--again', '--parallel', '8');
+  expect(service.connections).toBeLessThanOrEqual(1 + 8);
+});
+
+it('--reserve that leaves nothing is refused', async () => {
+  const { folder, run } = await world({ limit: { requests: 50, windowMs: 60_000 } });
+  writeManyFiles(folder, 3);
+  const { code, stderr } = await run(
+    'upload',
+    '-r',
+    folder,
+    '--reserve',
+    '50',
+    '--create-folders',
+    '--folder',
+    '/F',
+  );
+  expect([code, stderr]).toEqual([
+    2,
+    expect.stringContaining('--reserve 50 leaves nothing of the 50'),
+  ]);
+});
+
+it('--reserve that leaves nothing is refused where the limit was not known before', async () => {
+  const { folder, run } = await world({ limit: { requests: 50, windowMs: 3_000_000 } });
+  writeManyFiles(folder, 3);
+  const { code, stderr } = await run('upload', '-r', folder, '--reserve', '5000');
+  expect([code, stderr]).toEqual([2, expect.stringContaining('--reserve 5000 leaves nothing')]);
+});
+
+it.each([
+  ['plain', 9],
+  ['plain', 1],
+  ['none', 9],
+  ['none', 1],
+  ['json', 9],
+])(
+  'a wait for the rate limit is said as it begins: --progress %s, files: %i',
+  async (mode, files) => {
+    const { folder, cli } = await world({ limit: { requests: 3, windowMs: 3_000_000 } });
+    writeManyFiles(folder, files);
+    const interrupted = new AbortController();
+    const ends = (text: string) => {
+      if (
+        /rate limit reached; waiting \d\d:\d\d, until \d\d:\d\d|"rate-limited","until"/.test(text)
+      )
+        interrupted.abort(new MediactlError('interrupted', { code: 'interrupted', exitCode: 130 }));
+    };
+    const args = ['upload', '-r', folder, '--progress', mode, '--wait'];
+    const { code, stderr } = await cli.run(args, { signal: interrupted.signal, onStderr: ends });
+    expect([code, stderr.match(/rate limit reached/g)?.length]).toEqual([
+      130,
+      mode === 'json' ? undefined : 1,
+    ]);
+  },
+);
+
+it('check forgets what the service has lost, and upload sends it again', async () => {
+  const { folder, file, run, upload, service } = await world();
+  file('a.bin');
+  const sync = ['--sync', folder, '--folder', '/F'];
+  await upload(...sync);
+  for (const asset of service.assets.values()) asset.isTrashed = true;
+  expect((await run('check', folder, '--folder', '/F')).code).toBe(11);
+  expect(outcomes(await upload(...sync))).toEqual(['uploaded']);
+  expect((await run('check', folder, '--folder', '/F')).code).toBe(0);
+  const notDirectory = await run('check', join(folder, 'a.bin'), '--folder', '/F');
+  expect([notDirectory.code, notDirectory.stderr]).toEqual([
+    2,
+    expect.stringContaining('not a directory'),
+  ]);
+});

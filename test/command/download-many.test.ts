@@ -1,0 +1,270 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { Cli } from '../support/cli.ts';
+import { setUpCli } from '../support/cli-setup.ts';
+import { Interposer, respondWith } from '../support/interposer.ts';
+import { startRecordingServer } from '../support/recording-server.ts';
+import { fixturePath, unlessStrict } from '../support/sandbox.ts';
+
+const { world, account } = setUpCli();
+
+let uids: string[];
+beforeAll(async () => {
+  const cli = new Cli(account());
+  uids = [];
+  for (const name of ['tone.mp3', 'still.jpg', 'tone.mp3'])
+    uids.push((await cli.json(['upload', fixturePath(name), '--again']))[0].asset_uid);
+  await cli.json(['assets', 'wait', ...uids]);
+});
+
+describe('assets download of many', () => {
+  it('by ids, into a directory that is made: each whole, a row each', async () => {
+    const into = join(world.cli.home, 'all');
+    const saved = await world.cli.json(['download', ...uids.slice(0, 2), '-d', into]);
+    expect(saved).toMatchObject([
+      { asset_uid: uids[0], outcome: 'downloaded', error: null },
+      { asset_uid: uids[1], outcome: 'downloaded', error: null },
+    ]);
+    expect(readFileSync(saved[0].path).equals(readFileSync(fixturePath('tone.mp3')))).toBe(true);
+    expect(statSync(saved[1].path).mode & 0o777).toBe(0o600);
+  });
+
+  it('from stdin and by a filter; what is there already is not fetched again', async () => {
+    const into = join(world.cli.home, 'all');
+    const ids = await world.cli.json(['download', '-', '-d', into], {
+      stdin: uids.slice(0, 2).join('\n'),
+    });
+    expect(ids.map(({ outcome }: { outcome: string }) => outcome)).toEqual([
+      'downloaded',
+      'downloaded',
+    ]);
+    const again = await world.cli.json(['download', '-', '-d', into], {
+      stdin: uids.slice(0, 2).join('\n'),
+    });
+    expect(again.map(({ outcome }: { outcome: string }) => outcome)).toEqual(['there', 'there']);
+    const found = await world.cli.json(['download', '--search', 'tone', '-d', into, '--yes']);
+    expect(found.every(({ outcome }: { outcome: string }) => outcome === 'downloaded')).toBe(true);
+  });
+
+  it('two of one name lie beside each other; one that fails does not stop the others', async () => {
+    const into = join(world.cli.home, 'all');
+    const [, , twin] = uids as [string, string, string];
+    const lost = '00000000-0000-4000-8000-00000000dead';
+    const { code, stdout } = await world.cli.run([
+      'download',
+      uids[0] as string,
+      twin,
+      lost,
+      '-d',
+      into,
+      '--parallel',
+      '1',
+      '--json',
+    ]);
+    expect(code).toBe(11);
+    expect(JSON.parse(stdout).map(({ outcome }: { outcome: string }) => outcome)).toEqual([
+      ...['downloaded', 'downloaded', 'failed'],
+    ]);
+    expect(readdirSync(into).sort()).toEqual(
+      [uids[0], twin].map((uid) => `tone-${uid}.mp3`).sort(),
+    );
+  });
+
+  it('another file of that name is not written over without --yes', async () => {
+    const into = join(world.cli.home, 'all');
+    mkdirSync(into);
+    writeFileSync(join(into, 'tone.mp3'), 'mine');
+    const { code } = await world.cli.run(['download', ...uids.slice(0, 2), '-d', into]);
+    expect([code, readFileSync(join(into, 'tone.mp3'), 'utf8')]).toEqual([11, 'mine']);
+  });
+
+  it('another asset of the same name and second is not taken for what is there', async () => {
+    const twin = (digit: string) => `${digit.repeat(8)}-0000-4000-8000-000000000000`;
+    const idIn = (text: string) => /[0-9a-f]{8}-[0-9a-f-]{27}/i.exec(text)?.[0] ?? '';
+    const service = await startRecordingServer(({ path, headers, body }) => {
+      if (path.startsWith('/media/'))
+        return { body: path.slice(7), headers: { 'content-type': 'application/pdf' } };
+      if (path.endsWith('/playback/info/')) {
+        const { asset_id: id } = body as { asset_id: string };
+        return {
+          body: { type: 'document', blocked: false, url: `http://${headers.host}/media/${id}` },
+        };
+      }
+      const uid = idIn(path).toUpperCase(); // some services return uppercase uids
+      if (path.endsWith('/player/')) return { body: { uid, playback_token: `token-of-${uid}` } };
+      return { body: { uid, name: '0001.pdf', created_at: '2026-03-01T12:00:00Z', size: 36 } };
+    });
+    const into = join(world.cli.home, 'twins');
+    const fetched = async (...ids: string[]) => {
+      const args = ['download', ...ids, '-d', into, '--json'];
+      const options = { environment: { MEDIACTL_BASE_URL: service.url } };
+      return JSON.parse((await world.cli.run(args, options)).stdout) as { outcome: string }[];
+    };
+    const outcomes = (all: { outcome: string }[]) => all.map(({ outcome }) => outcome);
+    const lone = async (id: string) => {
+      await world.cli.run(['download', id, '-d', into], {
+        environment: { MEDIACTL_BASE_URL: service.url },
+      });
+    };
+    await lone(twin('a'));
+    const [name = ''] = readdirSync(into);
+    expect(readFileSync(join(into, name), 'utf8')).toContain('AAAAAAAA');
+    expect(outcomes(await fetched(twin('b'), twin('c')))).toEqual(['downloaded', 'downloaded']);
+    expect(outcomes(await fetched(twin('b'), twin('c')))).toEqual(['there', 'there']);
+    expect(
+      (
+        await world.cli.run(['download', twin('b'), '-d', into], {
+          environment: { MEDIACTL_BASE_URL: service.url },
+        })
+      ).code,
+    ).toBe(2);
+  });
+
+  it('-o is for one asset that is named; -n makes nothing', async () => {
+    const refused = async (...args: string[]) => (await world.cli.run(['download', ...args])).code;
+    expect(await refused(...uids.slice(0, 2), '-o', 'x')).toBe(2);
+    expect(await refused('--search', 'still', '-o', 'x')).toBe(2);
+    expect(await refused(uids[0] as string, '-o', 'x', '-d', 'y')).toBe(2);
+    expect(existsSync('y')).toBe(false);
+    const into = join(world.cli.home, 'none');
+    expect((await world.cli.run(['download', ...uids.slice(0, 2), '-d', into, '-n'])).code).toBe(0);
+    expect(existsSync(into)).toBe(false);
+  });
+
+  it('progress as JSON: what begins, how far it is, what came of it', async () => {
+    const { stderr } = await world.cli.run([
+      'download',
+      ...uids.slice(0, 2),
+      '-d',
+      join(world.cli.home, 'all'),
+      '--progress',
+      'json',
+    ]);
+    const events = stderr
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line));
+    expect(events[0]).toMatchObject({ event: 'planned', files: 2 });
+    expect(events.filter(({ event }) => event === 'finished')).toMatchObject([
+      ...[{ outcome: 'downloaded' }, { outcome: 'downloaded' }],
+    ]);
+  });
+});
+
+it('assets ls -r lists a folder and all below it, the newest first; --limit and --count hold', async () => {
+  const { cli } = world;
+  const top = `/Deep ${Date.now()}`;
+  await cli.json(['folders', 'create', '-p', `${top}/er`]);
+  const sent: string[] = [];
+  for (const folder of [top, `${top}/er`]) {
+    const [{ asset_uid }] = await cli.json([
+      'upload',
+      fixturePath('still.jpg'),
+      '--again',
+      '--folder',
+      folder,
+    ]);
+    sent.unshift(asset_uid);
+  }
+  const list = async (...args: string[]) =>
+    (await cli.run(['ls', '--folder', top, ...args, '-q'])).stdout.trim().split('\n');
+  expect(await list()).toEqual([sent[1]]);
+  expect(await list('-r')).toEqual(sent);
+  expect(await list('-r', '--sort', 'created_at')).toEqual([...sent].reverse());
+  expect(await list('-r', '--limit', '1')).toEqual([sent[0]]);
+  expect((await cli.run(['ls', '--folder', top, '-r', '--count'])).stdout).toBe(
+    unlessStrict('2\n', ''), // no count without a total
+  );
+  expect((await cli.run(['ls', '-r'])).code).toBe(2);
+  const cut = await cli.run(['ls', '--folder', '/', '-r', '--limit', '1']);
+  expect(cut.stderr).toBe(''); // no hint about more, since --limit was given
+});
+
+describe('--quiet', () => {
+  it('writes uids, and nothing else', async () => {
+    const { cli } = world;
+    const sent = await cli.run(['upload', fixturePath('still.jpg'), '--again', '-q']);
+    expect([sent.code, sent.stderr]).toEqual([0, '']);
+    expect(sent.stdout).toMatch(/^[0-9a-f-]{36}\n$/);
+    const gone = await cli.run(['rm', sent.stdout.trim(), '-q', '--yes']);
+    expect([gone.stdout, gone.stderr]).toEqual([sent.stdout, '']);
+  });
+
+  it('and, on failure, the error', async () => {
+    const { code, stdout, stderr } = await world.cli.run(['get', 'nothing-of-that-name', '-q']);
+    expect([code, stdout]).toEqual([3, '']);
+    expect(stderr).toMatch(/^error: no asset is called/);
+  });
+
+  it('shows the progress that was asked for all the same', async () => {
+    const { stderr } = await world.cli.run([
+      'upload',
+      fixturePath('still.jpg'),
+      '--again',
+      '-q',
+      '--progress',
+      'json',
+    ]);
+    expect(stderr).toContain('"event":"progress"');
+  });
+});
+
+it('an upload under way goes by the beginning of its id or its asset too, of six digits', async () => {
+  const { cli } = world;
+  const line = await Interposer.start(world.sandbox.url, ({ method }) =>
+    method === 'PATCH' ? respondWith(402, { error: {} }) : undefined,
+  );
+  const environment = { MEDIACTL_BASE_URL: line.url };
+  expect((await cli.run(['upload', fixturePath('still.jpg')], { environment })).code).toBe(7);
+  const [{ id, asset_uid }] = await cli.json(['uploads', 'ls'], { environment });
+  const forget = (which: string) => cli.run(['uploads', 'forget', which, '-n'], { environment });
+  for (const which of [id, id.slice(0, 6), asset_uid.slice(0, 8)])
+    expect((await forget(which)).stderr).toContain('would forget');
+  expect([(await forget(id.slice(0, 5))).code, (await forget('ffffff')).code]).toEqual([3, 3]);
+  expect((await cli.run(['uploads', 'forget'], { environment })).code).toBe(2);
+});
+
+it('a dry run names folders as people do', async () => {
+  const { cli } = world;
+  const path = `/Plan ${Date.now()}`;
+  await cli.json(['folders', 'create', path]);
+  const args = ['upload', fixturePath('clip.mp4'), '--folder', path, '-n'];
+  expect((await cli.run(args, { tty: true, columns: 160 })).stdout).toContain(path);
+  expect((await cli.json(args))[0].folder).toMatch(/^[0-9a-f-]{36}$/);
+});
+
+it('a file whose asset got another name keeps the extension that it had', async () => {
+  const { cli } = world;
+  const [{ asset_uid }] = await cli.json(['upload', fixturePath('still.jpg'), '--again', '--wait']);
+  await cli.json(['assets', 'update', asset_uid, '--name', 'Harbour morning']);
+  const into = join(cli.home, 'named');
+  await cli.json(['download', asset_uid, '-d', into]);
+  expect(readdirSync(into)).toEqual([unlessStrict('Harbour morning.jpg', 'Harbour morning')]);
+});
+
+it('who deletes a folder is told what is in it', async () => {
+  const { cli } = world;
+  const path = `/Full ${Date.now()}`;
+  await cli.json(['folders', 'create', '-p', `${path}/er`]);
+  await cli.json(['upload', fixturePath('still.jpg'), '--again', '--folder', path]);
+  const { code, stderr } = await cli.run(['folders', 'rm', path], { tty: true, stdin: 'n\n' });
+  const assets = unlessStrict('1 asset and ', 'an unknown number of assets and ');
+  expect([code, stderr]).toEqual([130, expect.stringContaining(`has ${assets}1 folder in it?`)]);
+});
+
+it('profiles of which none is current are named', async () => {
+  const { cli } = world;
+  const environment = { MEDIACTL_API_KEY: undefined, MEDIACTL_BASE_URL: undefined };
+  for (const name of ['one', 'two'])
+    await cli.run(['login', '--with-key', '--profile', name, '--base-url', world.sandbox.url], {
+      stdin: world.sandbox.key,
+      environment,
+    });
+  await cli.run(['logout', 'two'], { environment });
+  const { code, stderr } = await cli.run(['ls'], { environment });
+  expect([code, stderr]).toEqual([
+    4,
+    expect.stringMatching(/no profile is current\n.*there are one\n.*auth switch/),
+  ]);
+});

@@ -1,0 +1,116 @@
+import { expect, it } from 'vitest';
+import { Cli } from '../support/cli.ts';
+import { startRecordingServer } from '../support/recording-server.ts';
+
+const uids = [1, 2, 3].map((n) => `00000000-0000-4000-8000-00000000000${n}`);
+const items = [
+  { uid: uids[0], name: 'plain', tags: ['a', 'b'], player: { theme: 'dark' } },
+  { uid: uids[1], name: 'with, "quotes"\nand\tmore\\', tags: [], extra: true },
+  { uid: uids[2], name: '映像 🎬 \u001b]0;title\u0007', tags: null, player: { theme: 'light' } },
+];
+
+async function shaped(...args: string[]) {
+  const { url } = await startRecordingServer(() => ({ body: { items, count: 3 } }));
+  const cli = new Cli({ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: url });
+  return cli.run(['assets', 'ls', ...args]);
+}
+
+it('--csv: a header, every field that any record has, quoted where it must be', async () => {
+  expect((await shaped('--csv')).stdout).toBe(
+    [
+      'uid,name,tags,player,extra',
+      `${uids[0]},plain,"[""a"",""b""]","{""theme"":""dark""}",`,
+      `${uids[1]},"with, ""quotes""\nand\tmore\\",[],,true`,
+      `${uids[2]},映像 🎬 \u001b]0;title\u0007,,"{""theme"":""light""}",`,
+      '',
+    ].join('\n'),
+  );
+});
+
+it('--tsv: one line a record whatever is in it', async () => {
+  expect((await shaped('--tsv', '--fields', 'name,player.theme')).stdout).toBe(
+    [
+      'name\tplayer.theme',
+      'plain\tdark',
+      'with, "quotes"\\nand\\tmore\\\\\t',
+      '映像 🎬 \u001b]0;title\u0007\tlight',
+      '',
+    ].join('\n'),
+  );
+});
+
+it('--fields in every form; one that no record has is warned of', async () => {
+  const fields = ['--fields', 'name,player.theme,nonsense'];
+  const { stdout, stderr, code } = await shaped(...fields, '--jsonl', '--limit', '1');
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout.split('\n')[0] as string)).toEqual({
+    ...{ name: 'plain', 'player.theme': 'dark', nonsense: null },
+  });
+  expect(stderr).toBe('warning: no record has a field nonsense; --json shows those there are\n');
+  expect((await shaped('--fields', 'name,player.theme')).stdout.split('\n')[0]).toBe('plain\tdark');
+  expect((await shaped('--fields', 'name', '-q')).stdout).toBe(`${uids.join('\n')}\n`);
+  expect((await shaped('--fields', 'tags.0', '--json')).stdout).toContain('{"tags.0":"a"}');
+});
+
+it('--jq over the list, or over each record with --jsonl', async () => {
+  expect((await shaped('--jq', '.[].player.theme')).stdout).toBe('dark\nnull\nlight\n');
+  expect((await shaped('--jq', 'length')).stdout).toBe('3\n');
+  expect((await shaped('--jq', '.tags', '--jsonl')).stdout).toBe('["a","b"]\n[]\nnull\n');
+  expect((await shaped('--jq', 'empty')).stdout).toBe('');
+});
+
+it.each([
+  [['--jq', '.['], 'syntax error'],
+  [['--jq', '.[0].uid.x'], 'Cannot index string'],
+  [['--jq', 'import "x" as x; 1'], 'module not found'],
+  [['--jq', '.', '--csv'], '--jq and --csv cannot be used together'],
+  [['--csv', '--tsv'], '--csv and --tsv cannot be used together'],
+  [['--fields', 'a,,b'], "--fields does not accept 'a,,b'"],
+])('%j: exit 2, with jq’s own words', async (args, words) => {
+  const { code, stdout, stderr } = await shaped(...args);
+  expect([code, stdout]).toEqual([2, '']);
+  expect(stderr).toContain(words);
+});
+
+it('jq sees nothing of this machine', async () => {
+  const { stdout } = await shaped(
+    '--jq',
+    '[env.HOME, env.PATH, $ENV.MEDIACTL_API_KEY] | join(",")',
+  );
+  expect(stdout).not.toContain(String(process.env.PATH));
+  expect(stdout).not.toContain('a-key-of-this-test');
+});
+
+it('an empty list: no header that would lie, and the one that --fields names', async () => {
+  const { url } = await startRecordingServer(() => ({ body: { items: [], count: 0 } }));
+  const cli = new Cli({ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: url });
+  expect((await cli.run(['assets', 'ls', '--csv'])).stdout).toBe('');
+  expect((await cli.run(['assets', 'ls', '--csv', '--fields', 'uid,name'])).stdout).toBe(
+    'uid,name\n',
+  );
+});
+
+it('wide characters keep their columns, control characters do not drive the terminal', async () => {
+  const { url } = await startRecordingServer(() => ({ body: { items, count: 3 } }));
+  const cli = new Cli({
+    ...{ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: url, NO_COLOR: '1' },
+  });
+  for (const form of [[], ['--csv'], ['--tsv'], ['--json'], ['--jq', '.[].name']]) {
+    const { stdout } = await cli.run(['assets', 'ls', ...form], { tty: true, columns: 100 });
+    expect(stdout).not.toContain('\u001b');
+    expect(stdout).not.toContain('\u0007');
+    expect(stdout).toContain('映像 🎬 \\u001b]0;title\\u0007');
+  }
+});
+
+it('--jq over a format that was not typed: jq wins, since JSON is what it reads', async () => {
+  const { url } = await startRecordingServer(() => ({ body: { items, count: 3 } }));
+  const cli = new Cli({
+    ...{ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: url, MEDIACTL_OUTPUT: 'csv' },
+  });
+  expect((await cli.run(['assets', 'ls', '--jq', 'length'])).stdout).toBe('3\n');
+  const environment = { MEDIACTL_OUTPUT: '', MEDIACTL_JQ: 'length' };
+  expect((await cli.run(['assets', 'ls', '-q'], { environment })).stdout).toBe(
+    `${uids.join('\n')}\n`,
+  );
+});

@@ -1,0 +1,425 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Cli, type CliOptions } from '../support/cli.ts';
+import { respond, startServer } from '../support/http-server.ts';
+import {
+  fixturePath,
+  isStrict,
+  startSandbox,
+  type TestSandbox,
+  unlessStrict,
+} from '../support/sandbox.ts';
+
+let sandbox: TestSandbox;
+let cli: Cli;
+let environment: Record<string, string>;
+const uids: Record<string, string> = {};
+
+beforeAll(async () => {
+  sandbox = await startSandbox();
+  environment = {
+    MEDIACTL_API_KEY: sandbox.key,
+    MEDIACTL_BASE_URL: sandbox.url,
+    MEDIACTL_WORKSPACE: sandbox.workspace,
+  };
+  cli = new Cli(environment);
+  for (const name of ['still.jpg', 'tone.mp3', 'clip.mp4'])
+    uids[name] = (await cli.json(['upload', fixturePath(name), '--wait']))[0].asset_uid;
+});
+afterAll(() => sandbox.end());
+
+const run = (args: string[], options?: CliOptions) => cli.run(args, options);
+
+describe('assets ls', () => {
+  const short = (name: string) => (uids[name] as string).slice(0, 8);
+
+  it('on a terminal: a table by name, the newest first, uids short, and they can be typed so', async () => {
+    const { stdout } = await run(['assets', 'ls'], {
+      tty: true,
+      columns: 90,
+      environment: { NO_COLOR: '1' },
+    });
+    const type = (text: string) => unlessStrict(`${text.padEnd(5)}  `, '');
+    const size = (text: string) => unlessStrict(`${text.padEnd(9)}  `, '');
+    const lines = stdout
+      .split('\n')
+      .map((line) => line.trimEnd().replace(/\d+ minutes? ago$/, 'just now'));
+    expect(lines).toEqual([
+      `NAME       UID       ${type('TYPE')}STATUS  LENGTH  ${size('SIZE')}CREATED`,
+      `clip.mp4   ${short('clip.mp4')}  ${type('video')}ready   10s     ${size('421.8 KiB')}just now`,
+      `tone.mp3   ${short('tone.mp3')}  ${type('audio')}ready   3s      ${size('18.0 KiB')}just now`,
+      `still.jpg  ${short('still.jpg')}  ${type('image')}ready           ${size('5.5 KiB')}just now`,
+      '',
+    ]);
+    expect((await cli.json(['assets', 'get', short('tone.mp3')])).uid).toBe(uids['tone.mp3']);
+    expect((await cli.json(['get', short('tone.mp3').slice(0, 6)])).uid).toBe(uids['tone.mp3']);
+  });
+
+  it('on a narrow terminal the widest columns give way, uids never', async () => {
+    const { stdout } = await run(['assets', 'ls'], {
+      tty: true,
+      columns: 70,
+      environment: { NO_COLOR: '1' },
+    });
+    for (const line of stdout.trimEnd().split('\n')) expect(line.length).toBeLessThanOrEqual(70);
+    expect(stdout).toContain(short('clip.mp4'));
+  });
+
+  it('piped: tab-separated, no header, no colour, ISO dates', async () => {
+    const { stdout } = await run(['assets', 'ls', '--type', 'audio']);
+    expect(stdout).toMatch(
+      new RegExp(
+        `^${uids['tone.mp3']}\ttone\\.mp3\t${unlessStrict('audio', '')}\tready\t3\\.03\t\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z\n$`,
+      ),
+    );
+  });
+
+  it('--json is the service’s own records, --jsonl one a line, -q uids', async () => {
+    const [first, ...rest] = await cli.json(['assets', 'ls']);
+    expect(first).toMatchObject({ uid: uids['clip.mp4'], thumbnail_url: null, tags: [] });
+    expect(rest).toHaveLength(2);
+    const lines = (await run(['assets', 'ls', '--jsonl'])).stdout.trimEnd().split('\n');
+    expect(lines.map((line) => JSON.parse(line).uid)).toEqual(
+      [first, ...rest].map(({ uid }) => uid),
+    );
+    expect((await run(['assets', 'ls', '-q', '--sort', 'name'])).stdout).toBe(
+      `${uids['clip.mp4']}\n${uids['still.jpg']}\n${uids['tone.mp3']}\n`,
+    );
+  });
+
+  it('filters, limit, offset and count', async () => {
+    const listed = async (...args: string[]) => (await run(['assets', 'ls', '-q', ...args])).stdout;
+    expect(await listed('--status', 'ready', '--search', 'tone')).toBe(`${uids['tone.mp3']}\n`);
+    expect(await listed('--limit', '1', '--offset', '1')).toBe(`${uids['tone.mp3']}\n`);
+    expect(await listed('--created-after', 'today', '--type', 'image')).toBe(
+      `${uids['still.jpg']}\n`,
+    );
+    expect(await listed('--created-before', '7d')).toBe('');
+    expect(await listed('--folder', '/', '--type', 'video')).toBe(`${uids['clip.mp4']}\n`);
+    expect((await run(['videos', 'ls', '-q'])).stdout).toBe(`${uids['clip.mp4']}\n`);
+  });
+
+  it('--count is the total of the page; a service that tells none is told of', async () => {
+    const { code, stdout, stderr } = await run(['assets', 'ls', '--count']);
+    if (isStrict) {
+      expect([code, stdout]).toEqual([1, '']);
+      expect(stderr).toContain('the service does not tell how many there are');
+    } else {
+      expect([code, stdout]).toEqual([0, '3\n']);
+      expect(await cli.json(['assets', 'ls', '--count'])).toBe(3);
+    }
+  });
+
+  it('an empty list: [] as JSON, nothing on stdout, a word on stderr of a terminal', async () => {
+    const none = ['assets', 'ls', '--search', 'nothing-like-it'];
+    expect(await run([...none, '--json'])).toEqual({ code: 0, stdout: '[]\n', stderr: '' });
+    expect(await run(none, { tty: true })).toEqual({ code: 0, stdout: '', stderr: 'no assets\n' });
+  });
+
+  it.each([
+    [['--limit', 'x'], "--limit does not accept 'x'"],
+    [['--limit', '0'], "--limit does not accept '0'"],
+    [['--limit', '0x10'], "--limit does not accept '0x10'"],
+    [['--sort', 'size'], "--sort does not accept 'size'"],
+    [['--created-after', '2026-11'], "--created-after does not accept '2026-11'"],
+    [['--created-after', '2026-02-30'], '--created-after: there is no day 2026-02-30'],
+    [['--nonsense'], "unknown option '--nonsense'"],
+    [['--json', '--jsonl'], '--json and --jsonl cannot be used together'],
+    [['--all', '--limit', '1'], '--all and --limit cannot be used together'],
+  ])('%j is a usage error', async (args, problem) => {
+    const { code, stdout, stderr } = await run(['assets', 'ls', ...args]);
+    expect([code, stdout]).toEqual([2, '']);
+    if (args[0] === '--json') expect(JSON.parse(stderr).error.message).toBe(problem);
+    else expect(stderr.split('\n')[0]).toBe(`error: ${problem}`);
+  });
+});
+
+describe('assets get', () => {
+  it('by uid, by exact name, by @last', async () => {
+    for (const id of [
+      uids['clip.mp4'] as string,
+      'clip.mp4',
+      '@last',
+      uids['clip.mp4']?.toUpperCase() as string,
+    ])
+      expect((await cli.json(['assets', 'get', id])).uid).toBe(uids['clip.mp4']);
+  });
+
+  it('several, from stdin too: an array', async () => {
+    const stdin = `${uids['tone.mp3']}\n{"uid":"${uids['still.jpg']}"}\n`;
+    const found = await cli.json(['assets', 'get', '@last', '-'], { stdin });
+    expect(found.map(({ uid }: { uid: string }) => uid)).toEqual([
+      uids['clip.mp4'],
+      uids['tone.mp3'],
+      uids['still.jpg'],
+    ]);
+  });
+
+  it('what is not there: exit 3', async () => {
+    const nobody = '00000000-0000-4000-8000-000000000000';
+    expect((await run(['assets', 'get', nobody])).code).toBe(3);
+    const named = await run(['assets', 'get', 'clip']);
+    expect(named.code).toBe(3);
+    expect(named.stderr).toBe(
+      'error: no asset is called clip\n  cause: it is not a uid either (a uid is a UUID)\n  try:   mediactl assets ls clip\n',
+    );
+  });
+
+  it('an ambiguous name: exit 2, and the candidates', async () => {
+    const twin = (
+      await cli.json(['upload', fixturePath('still.jpg'), '--again', '--name', 'twin'])
+    )[0].asset_uid;
+    const other = (
+      await cli.json(['upload', fixturePath('tone.mp3'), '--again', '--name', 'twin'])
+    )[0].asset_uid;
+    const { code, stderr } = await run(['assets', 'get', 'twin']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('2 assets are called twin');
+    for (const uid of [twin, other]) expect(stderr).toContain(uid);
+  });
+});
+
+describe('assets wait', () => {
+  it('prints the asset once it is ready', async () => {
+    expect(await cli.json(['assets', 'wait', 'clip.mp4'])).toMatchObject({ status: 'ready' });
+  });
+
+  it('ends 12 where processing failed, with the service’s reason', async () => {
+    const broken = join(cli.home, 'broken.mp4');
+    writeFileSync(broken, 'not a video at all');
+    const { code, stdout, stderr } = await run(['upload', broken, '--wait', '--json']);
+    expect(code).toBe(12);
+    const [{ error, asset_uid }] = JSON.parse(stdout);
+    expect(error.cause).toContain(unlessStrict('no media', 'its status is failed'));
+    expect(JSON.parse(stderr.trimEnd().split('\n').at(-1) as string).error.exit_code).toBe(12);
+    expect((await run(['assets', 'wait', asset_uid])).code).toBe(12);
+  });
+
+  it('ends 8 when it took longer than --timeout', async () => {
+    const service = await startServer((_request, response) =>
+      respond(response, 200, { uid: 'x', status: 'transcoding' }),
+    );
+    const { code, stderr } = await run(
+      ['assets', 'wait', uids['clip.mp4'] as string, '--timeout', '1s'],
+      {
+        environment: { MEDIACTL_BASE_URL: service },
+      },
+    );
+    expect(code).toBe(8);
+    expect(stderr).toContain('is still transcoding');
+  });
+});
+
+describe('assets player', () => {
+  it('masks the token unless --reveal', async () => {
+    const hidden = await cli.json(['assets', 'player', 'clip.mp4']);
+    expect(hidden.playback_token).toMatch(/^.{4}…..{3}$/);
+    const shown = await cli.json(['assets', 'player', 'clip.mp4', '--reveal']);
+    expect(shown.playback_token.length).toBeGreaterThan(60);
+    expect(shown.items[0].asset.uid).toBe(uids['clip.mp4']);
+  });
+});
+
+describe('play', () => {
+  it('--url prints a URL that serves, HLS first, --source file for the fallback', async () => {
+    const url = async (...args: string[]) =>
+      (await run(['play', 'clip.mp4', '--url', ...args])).stdout.trim();
+    expect(await (await fetch(await url())).text()).toMatch(/^#EXTM3U/);
+    expect((await fetch(await url('--source', 'file'))).headers.get('content-type')).toBe(
+      'video/mp4',
+    );
+    expect((await fetch((await run(['play', 'tone.mp3', '--url'])).stdout.trim())).status).toBe(
+      200,
+    );
+  });
+
+  it('shows URLs, chapters and expiry', async () => {
+    const { stdout } = await run(['play', 'clip.mp4'], {
+      tty: true,
+      environment: { NO_COLOR: '1' },
+    });
+    expect(stdout).toMatch(/^type\s+video$/m);
+    expect(stdout).toMatch(/^hls\s+http.*\(expires in 4 hours\)$/m);
+    expect(stdout).toMatch(/^chapters\s+0s Arrival\n\s+4s The crane/m);
+  });
+
+  it('--info is the service’s word', async () => {
+    const { stdout } = await run(['play', 'clip.mp4', '--info']);
+    expect(JSON.parse(stdout)).toMatchObject({ type: 'video', blocked: false });
+  });
+
+  it('--check follows the chain to the first segment', async () => {
+    const report = await cli.json(['play', 'clip.mp4', '--check']);
+    expect(report.plays).toBe(true);
+    expect(report.links.map(({ link }: { link: string }) => link)).toEqual([
+      'master playlist',
+      'media playlist',
+      'init segment',
+      'first segment',
+    ]);
+    expect((await cli.json(['play', 'still.jpg', '--check'])).links).toMatchObject([
+      { link: 'file', ok: true },
+    ]);
+  });
+
+  it.each([
+    ['master', 'master playlist'],
+    ['playlist', 'media playlist'],
+    ['init', 'init segment'],
+    ['segment', 'first segment'],
+  ])('--check says which link broke: %s', async (broken, link) => {
+    const files: Record<string, string> = {
+      '/master': '#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\nplaylist\n',
+      '/playlist': '#EXTM3U\n#EXT-X-MAP:URI="init"\n#EXTINF:1,\nsegment\n',
+      '/init': 'x',
+      '/segment': 'x',
+    };
+    let keySeen = false;
+    const service: string = await startServer((request, response) => {
+      const path = request.url ?? '';
+      if (path.endsWith('/player/'))
+        return respond(response, 200, { uid: 'x', playback_token: 'the-token' });
+      if (request.headers.authorization) keySeen = true;
+      if (path.endsWith('/info/'))
+        return respond(response, 200, { type: 'video', hls_url: { url: `${service}/master` } });
+      if (path === `/${broken}`) return respond(response, 403, 'expired');
+      respond(response, 200, files[path] ?? '');
+    });
+    const { code, stdout, stderr } = await run(
+      ['play', uids['clip.mp4'] as string, '--check', '--json'],
+      {
+        environment: { MEDIACTL_BASE_URL: service },
+      },
+    );
+    expect(code).toBe(12);
+    expect(JSON.parse(stdout).links.at(-1)).toMatchObject({ link, ok: false, problem: 'HTTP 403' });
+    expect(JSON.parse(stderr).error.message).toContain(`the ${link} is broken`);
+    expect(keySeen).toBe(false);
+  });
+
+  it('blocked: nothing is played, exit 12', async () => {
+    const service = await startServer((request, response) =>
+      respond(
+        response,
+        200,
+        request.url?.endsWith('/player/')
+          ? { uid: 'x', playback_token: 'the-token' }
+          : { type: 'video', blocked: true },
+      ),
+    );
+    const { code, stdout } = await run(['play', uids['clip.mp4'] as string, '--url'], {
+      environment: { MEDIACTL_BASE_URL: service },
+    });
+    expect([code, stdout]).toEqual([12, '']);
+  });
+});
+
+describe('workspaces', () => {
+  it('ls, get by name, use', async () => {
+    expect(
+      (await run(['workspaces', 'ls'], { tty: true, environment: { NO_COLOR: '1' } })).stdout,
+    ).toMatch(
+      new RegExp(
+        unlessStrict(
+          `^NAME .*\nMain     ${sandbox.workspace.slice(0, 8)}  yes\nArchive  [0-9a-f]{8} *\n$`,
+          `^UID\n${sandbox.workspace.slice(0, 8)}\n[0-9a-f]{8}\n$`,
+        ),
+      ),
+    );
+    const main = unlessStrict('Main', sandbox.workspace);
+    expect((await cli.json(['workspaces', 'get', main])).uid).toBe(sandbox.workspace);
+    expect((await run(['workspaces', 'get', 'Nowhere'])).code).toBe(3);
+    const { code, stderr } = await run(['workspaces', 'use', main]);
+    expect(code).toBe(2);
+    expect(stderr).toContain('the account comes from MEDIACTL_API_KEY');
+  });
+});
+
+describe('api', () => {
+  it('prints the answer unchanged; -i its status and headers too', async () => {
+    const { stdout } = await run(['api', '/workspaces/']);
+    expect(JSON.parse(stdout).items[0].uid).toBe(sandbox.workspace);
+    const included = (await run(['api', 'assets/?limit=1', '-i'])).stdout;
+    expect(included).toMatch(/^HTTP 200\n/);
+    expect(included).toMatch(/^x-ratelimit-limit: 1000$/m);
+  });
+
+  it('--paginate merges items into one array', async () => {
+    expect(await cli.json(['api', '/workspaces/', '--paginate'])).toHaveLength(2);
+    const plain = await run(['api', '/workspaces/?offset=1', '--paginate'], {
+      tty: true,
+      environment: { NO_COLOR: '1' },
+    });
+    const [second, ...rest] = JSON.parse(plain.stdout);
+    expect([second.uid === sandbox.workspace, rest]).toEqual([false, []]);
+    expect((await run(['api', '/workspaces/', '--paginate', '-X', 'POST'])).code).toBe(2);
+  });
+
+  it('fields make a POST; its errors and exit codes are those of every command', async () => {
+    const { code, stderr } = await run(['api', '/playback/info/', '-f', 'asset_id=x', '-F', 'n=1']);
+    expect(code).toBe(6);
+    expect(stderr).toContain(unlessStrict('playback_token', 'invalid parameters or body'));
+    const reads = sandbox.createKey('read', ['Read Assets']);
+    const refused = await run(['api', '-X', 'DELETE', `/assets/${uids['clip.mp4']}/`], {
+      environment: { MEDIACTL_API_KEY: reads },
+    });
+    expect(refused.code).toBe(5);
+  });
+
+  it.each([
+    [['https://elsewhere.example/x'], 'is not the service of this account'],
+    [['/assets/', '-f', 'novalue'], "-f does not accept 'novalue'"],
+    [['/assets/', '-F', 'a={'], '-F a: not JSON: {'],
+    [['/assets/', '-H', 'Authorization: Bearer x'], '-H does not accept a key'],
+    [['/assets/', '--input', '/nowhere'], 'cannot read /nowhere'],
+  ])('%j is refused', async (args, problem) => {
+    const { code, stderr } = await run(['api', ...args]);
+    expect([code, stderr.includes(problem)]).toEqual([2, true]);
+  });
+
+  it('--dry-run sends no write', async () => {
+    const { stdout } = await run(['api', '/upload/', '-f', 'a=b', '-n']);
+    expect(stdout).toBe(`POST\t${sandbox.url}/api/external/v1/upload/\t{"a":"b"}\n`);
+  });
+});
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const drivesTerminal = /[\u001b\u009b\u202e]/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const ourColors = /\u001b\[\d+m/g;
+
+describe('the service’s strings never drive the terminal', () => {
+  const hostile = 'evil\u001b[2J\u009b31m\u202egpj.exe\nnew line\ttab';
+  it('escaped for people, untouched in JSON', async () => {
+    const service = await startServer((_request, response) =>
+      respond(response, 200, {
+        items: [{ uid: uids['clip.mp4'], name: hostile, status: hostile }],
+        count: 1,
+      }),
+    );
+    const options = { environment: { MEDIACTL_BASE_URL: service } };
+    for (const tty of [true, false]) {
+      const { stdout } = await run(['assets', 'ls'], { ...options, tty, columns: 200 });
+      const withoutOurs = stdout.replace(ourColors, '');
+      expect(withoutOurs).toContain('evil\\u001b[2J\\u009b31m\\u202egpj.exe\\nnew line\\ttab');
+      expect(withoutOurs).not.toMatch(drivesTerminal);
+    }
+    expect((await cli.json(['assets', 'ls'], options))[0].name).toBe(hostile);
+    const shown = (await run(['assets', 'ls', '--json'], { ...options, tty: true })).stdout;
+    const plain = shown.replace(ourColors, '');
+    expect(plain).not.toMatch(drivesTerminal);
+    expect(JSON.parse(plain)[0].name).toBe(hostile);
+  });
+
+  it('errors as well', async () => {
+    const service = await startServer((_request, response) =>
+      respond(response, 400, { error: { message: hostile } }),
+    );
+    const { stderr } = await run(['assets', 'ls'], {
+      environment: { MEDIACTL_BASE_URL: service },
+      tty: true,
+    });
+    expect(stderr.replace(ourColors, '')).not.toMatch(drivesTerminal);
+  });
+});

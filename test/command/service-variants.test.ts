@@ -1,0 +1,243 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { Cli } from '../support/cli.ts';
+import { fastClock } from '../support/clock.ts';
+import { testKey, workspaceUid } from '../support/fake-library.ts';
+import { type Responder, startRecordingServer } from '../support/recording-server.ts';
+import { mediactl } from '../support/spawn.ts';
+
+/* Services that format values differently from the specification's examples. */
+
+const uid = '0c6f2a52-3c35-4f3e-9a51-2f2ed6b0a7c1';
+const compact = uid.replaceAll('-', '');
+
+async function against(answers: Responder) {
+  const { url, requests } = await startRecordingServer(answers);
+  const cli = new Cli({
+    ...{ MEDIACTL_API_KEY: testKey, MEDIACTL_BASE_URL: url, MEDIACTL_WORKSPACE: workspaceUid },
+    NO_COLOR: '1',
+  });
+  return { cli, requests, url };
+}
+
+/** Creates a library with this one asset. */
+const one =
+  (item: Record<string, unknown>): Responder =>
+  ({ path, method }) =>
+    method === 'DELETE'
+      ? { status: 204 }
+      : path.includes(String(item.uid))
+        ? { body: item }
+        : { body: { items: [item], count: 1 } };
+
+it('numbers that no double holds come through as the service sent them', async () => {
+  const text = `{"uid":"${uid}","size":12345678901234567891,"exact":9007199254740993,"ratio":1.5}`;
+  const headers = { 'content-type': 'application/json' };
+  const { cli, url } = await against(({ path }) => ({
+    body: path.includes(uid) ? text : `{"items":[${text}],"count":1}`,
+    headers,
+  }));
+  expect((await cli.run(['assets', 'get', uid, '--json'])).stdout.trim()).toBe(text);
+  expect((await cli.run(['assets', 'ls', '--jsonl'])).stdout.trim()).toBe(text);
+  expect((await cli.run(['assets', 'ls', '--fields', 'size,exact', '--tsv'])).stdout).toBe(
+    'size\texact\n12345678901234567891\t9007199254740993\n',
+  );
+  // The built program loads parts of itself lazily, from separate files.
+  const environment = {
+    MEDIACTL_API_KEY: testKey,
+    MEDIACTL_BASE_URL: url,
+    MEDIACTL_STATE_DIR: cli.home,
+  };
+  for (const format of ['--csv', '--tsv']) {
+    const args = ['assets', 'get', uid, '--fields', 'size', format];
+    const { stdout } = await mediactl(args, environment).finished;
+    expect(stdout).toBe('size\n12345678901234567891\n');
+  }
+});
+
+describe('durations', () => {
+  it.each([
+    [12.5, '12.5', '13s'],
+    ['12.500', '12.500', '13s'],
+    ['P0DT00H00M12.5S', 'P0DT00H00M12.5S', 'P0DT00H00M12.5S'],
+    ['about a minute', 'about a minute', 'about a minute'],
+    [null, '', undefined],
+  ])('%j', async (duration, piped, shown) => {
+    const { cli } = await against(
+      one({ uid, name: 'clip', type: 'video', status: 'ready', duration }),
+    );
+    const columns = (await cli.run(['assets', 'ls'])).stdout.replace('\n', '').split('\t');
+    expect(columns[4]).toBe(piped);
+    const { stdout } = await cli.run(['assets', 'ls'], { tty: true, columns: 150 });
+    expect(stdout.split('\n')[1]?.split(/ {2,}/)[4]).toBe(shown);
+  });
+});
+
+describe('ids without dashes', () => {
+  it('are taken as they are listed', async () => {
+    const { cli, requests } = await against(one({ uid: compact, name: 'clip', status: 'ready' }));
+    expect((await cli.run(['assets', 'ls', '-q'])).stdout).toBe(`${compact}\n`);
+    expect((await cli.json(['assets', 'get', compact])).uid).toBe(compact);
+    expect((await cli.run(['assets', 'rm', compact, '--yes'])).code).toBe(0);
+    expect(requests.at(-1)).toMatchObject({
+      method: 'DELETE',
+      path: `/api/external/v1/assets/${compact}/`,
+    });
+  });
+
+  it('@last too', async () => {
+    const others = one({ uid: compact, name: 'clip', status: 'ready' });
+    const location = '/api/external/v1/upload/s/';
+    const { cli } = await against((request) => {
+      const { method, path } = request;
+      if (method === 'POST')
+        return { status: 201, body: { asset_uid: compact, location }, headers: { location } };
+      return path === location
+        ? { status: 204, headers: { 'upload-offset': '4' } }
+        : others(request);
+    });
+    writeFileSync(join(cli.home, 'f.txt'), 'four');
+    await cli.json(['upload', join(cli.home, 'f.txt')]);
+    expect((await cli.json(['assets', 'get', '@last'])).uid).toBe(compact);
+  });
+});
+
+it('ids in another case are the same ids: many uploads are waited for', async () => {
+  const uids = [1, 2].map((n) => `0c6f2a52-3c35-4f3e-9a51-2f2ed6b0a7c${n}`);
+  const records = uids.map((each) => ({ uid: each, name: 'f', status: 'ready' }));
+  let created = 0;
+  const { cli } = await against(({ method, path }) => {
+    const session = `/api/external/v1/upload/${created}/`;
+    if (method === 'PATCH') return { status: 204, headers: { 'upload-offset': '4' } };
+    if (method !== 'POST')
+      return { body: records.find((each) => path.includes(each.uid)) ?? { items: records } };
+    const asset_uid = uids[created++]?.toUpperCase();
+    return { status: 201, body: { asset_uid, location: session } };
+  });
+  const files = ['a', 'b'].map((name) => join(cli.home, name));
+  for (const file of files) writeFileSync(file, 'four');
+  const done = await cli.json(['upload', ...files, '--wait']);
+  expect(done.map(({ status }: { status: string }) => status)).toEqual(['ready', 'ready']);
+});
+
+it('a thousand are waited for by the pages that they are on', async () => {
+  const uids = Array.from(
+    { length: 1000 },
+    (_, n) => `0c6f2a52-3c35-4f3e-9a51-${String(n).padStart(12, '0')}`,
+  );
+  let rounds = 0;
+  const { cli, requests } = await against(({ query }) => {
+    const offset = Number(query.offset);
+    if (offset === 0) rounds++;
+    const status = rounds < 3 ? 'processing' : 'ready';
+    const items = uids
+      .slice(offset, offset + 100)
+      .map((each) => ({ uid: each, name: 'f', status }));
+    return { body: { items, count: uids.length } };
+  });
+  const stdin = uids.join('\n');
+  const { code } = await cli.run(['assets', 'wait', '-', '-q'], { stdin, clock: fastClock() });
+  expect([code, requests.length]).toEqual([0, 30]);
+});
+
+it.each([9, 10, 20, 25, 100])(
+  '%i workspaces of an endpoint that does not page are listed',
+  async (count) => {
+    const list = Array.from({ length: count }, (_, at) => ({
+      ...{ uid: `7b1f4d0e-58a4-4c8e-9a0b-${String(at).padStart(12, '0')}`, name: `w${at}` },
+    }));
+    const forms = [list, ...(count < 100 ? [{ items: list, count }] : [])];
+    for (const body of forms) {
+      const { cli } = await against(({ path }) =>
+        path === '/api/external/v1/workspaces/' ? { body } : undefined,
+      );
+      expect(await cli.json(['workspaces', 'ls'])).toHaveLength(count);
+    }
+  },
+);
+
+describe('a list without a total, of a service that gives pages of a size of its own', () => {
+  const assets = (count: number) =>
+    Array.from({ length: count }, (_, n) => ({
+      uid: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
+      name: `clip ${n}`,
+    }));
+  const paged =
+    (all: object[], cap: number, envelope: (isMore: boolean) => object): Responder =>
+    ({ query }) => {
+      const offset = Number(query.offset);
+      const items = all.slice(offset, offset + Math.min(cap, Number(query.limit)));
+      return { body: { items, ...envelope(offset + items.length < all.length) } };
+    };
+  const nothing = () => ({});
+  const alwaysNull = () => ({ next: null });
+  const truthful = (isMore: boolean) => ({ next: isMore ? '/more' : null });
+
+  it.each([
+    ['pages of 60', 60, nothing, 5],
+    ['pages of 75', 75, nothing, 4],
+    ['pages of 99', 99, nothing, 3],
+    ['full pages and a next that is always null', 100, alwaysNull, 3],
+    ['pages of 60 and a next that is always null', 60, alwaysNull, 5],
+    ['pages of 125 cut to 100, and a next that is right', 125, truthful, 3],
+  ])('%s: all 250 are listed', async (_, cap, envelope, requests) => {
+    const service = await against(paged(assets(250), cap, envelope));
+    const { code, stdout } = await service.cli.run(['assets', 'ls', '--all', '-q']);
+    expect(code).toBe(0);
+    expect(stdout.trim().split('\n')).toHaveLength(250);
+    expect(service.requests).toHaveLength(requests);
+  });
+
+  it('a short list costs one request more', async () => {
+    const service = await against(paged(assets(7), 100, nothing));
+    const { code, stdout } = await service.cli.run(['assets', 'ls', '--all', '-q']);
+    expect([code, stdout.trim().split('\n').length, service.requests.length]).toEqual([0, 7, 2]);
+  });
+
+  it('a service that refuses an offset past the end has no more', async () => {
+    const list = paged(assets(7), 100, nothing);
+    const service = await against((asked) =>
+      Number(asked.query.offset) < 7 ? list(asked) : { status: 404, body: {} },
+    );
+    const { code, stdout } = await service.cli.run(['assets', 'ls', '--all', '-q']);
+    expect([code, stdout.trim().split('\n').length]).toEqual([0, 7]);
+  });
+
+  it('a short list that comes whole, whatever the offset, is listed once', async () => {
+    const service = await against(() => ({ body: { items: assets(7) } }));
+    const { code, stdout } = await service.cli.run(['assets', 'ls', '--all', '-q']);
+    expect([code, stdout.trim().split('\n').length]).toEqual([0, 7]);
+  });
+});
+
+describe('a service that ignores a filter', () => {
+  const item = {
+    ...{ uid, name: 'clip', type: 'video', status: 'ready', tags: ['kept'], parent: null },
+    created_at: '2026-03-01T11:00:00Z',
+  };
+  it.each([
+    ['status', ['--status', 'failed']],
+    ['type', ['--type', 'audio']],
+    ['tag', ['--tag', 'draft']],
+    ['created_after', ['--created-after', '2026-06-01']],
+    ['created_before', ['--created-before', '2020-01-01']],
+    ['parent', ['--folder', '0c6f2a52-3c35-4f3e-9a51-2f2ed6b0a7ff']],
+  ])('%s: ls warns, and lists what came', async (name, filter) => {
+    const { cli } = await against(one(item));
+    for (const paging of [[], ['--all']]) {
+      const { code, stdout, stderr } = await cli.run(['assets', 'ls', ...filter, ...paging]);
+      expect(code).toBe(0);
+      expect(stdout).toContain(uid);
+      expect(stderr).toBe(
+        `warning: the service ignored a filter (${name}): it lists ${uid}, which does not match\n`,
+      );
+    }
+  });
+
+  it('is not suspected where the records match', async () => {
+    const { cli } = await against(one(item));
+    const { stderr } = await cli.run(['assets', 'ls', '--status', 'ready', '--tag', 'kept']);
+    expect(stderr).toBe('');
+  });
+});

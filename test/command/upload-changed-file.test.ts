@@ -1,0 +1,246 @@
+import {
+  appendFileSync,
+  chmodSync,
+  copyFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { someBytes, writeSome } from '../support/files.ts';
+import { respondWith } from '../support/interposer.ts';
+import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
+
+const world = setUpUploader();
+
+/** Changes bytes but neither size nor mtime. */
+function editInSecret(at: number, seed: string): void {
+  const time = new Date('2026-01-01');
+  const bytes = Buffer.from(world.bytes);
+  someBytes(1000, seed).copy(bytes, at);
+  writeFileSync(world.path, bytes);
+  utimesSync(world.path, time, time);
+}
+
+describe('a file that changes under the upload', () => {
+  const changes: [string, number, () => void][] = [
+    ['shrinks', 13, () => truncateSync(world.path, 3 * chunkBytes)],
+    ['grows', 13, () => appendFileSync(world.path, 'more')],
+    ['is edited', 13, () => writeFileSync(world.path, someBytes(world.bytes.length, 'edited'))],
+    ['is edited, its time put back', 13, () => editInSecret(0, 'secret')],
+    ['is deleted', 1, () => rmSync(world.path)],
+    [
+      'is replaced',
+      13,
+      () => {
+        writeFileSync(`${world.path}.new`, someBytes(world.bytes.length, 'replaced'));
+        renameSync(`${world.path}.new`, world.path);
+      },
+    ],
+  ];
+  it.each(changes)('%s: exit %i, and no spliced asset', async (_what, exit, change) => {
+    utimesSync(world.path, new Date('2026-01-01'), new Date('2026-01-01'));
+    world.fault = ({ method, nth }) =>
+      method === 'PATCH' && nth === 2 ? { beforeResponse: () => change() } : undefined;
+    const { code, record } = await world.upload();
+    expect(code).toBe(exit);
+    expect(record.error.code).toBe(exit === 1 ? 'file_gone' : 'file_changed');
+    expect((await world.findAssets()).map(({ status }) => status)).toEqual(['uploading']);
+  });
+
+  it('gets another mode: that is no change', async () => {
+    world.fault = ({ method, nth }) =>
+      method === 'PATCH' && nth === 2
+        ? { beforeResponse: () => chmodSync(world.path, 0o600) }
+        : undefined;
+    await world.expectUploaded((await world.upload()).record);
+  });
+
+  it('edited between two runs: refused before a byte is sent', async () => {
+    await world.interruptAfterTwoChunks();
+    writeFileSync(world.path, someBytes(world.bytes.length, 'edited'));
+    const { code, record } = await world.upload();
+    expect(code).toBe(13);
+    expect(record.error.cause).toContain('no longer the same');
+    expect(world.patchRequests()).toEqual([]);
+  });
+
+  it('touched between two runs: the content is what counts', async () => {
+    await world.interruptAfterTwoChunks();
+    utimesSync(world.path, 1, 1);
+    const { record } = await world.upload();
+    expect(record.resumed_from).toBe(2 * chunkBytes);
+    await world.expectUploaded(record);
+  });
+
+  describe('after a kill in mid-chunk', () => {
+    beforeEach(async () => {
+      utimesSync(world.path, new Date('2026-01-01'), new Date('2026-01-01'));
+      // The connection drops within the third chunk, and HEAD fails: the service has bytes that were never acknowledged.
+      let cut = 0;
+      world.fault = ({ method }) => {
+        if (method === 'PATCH' && ++cut === 3) return { cutAfterBytes: 20_000 };
+        return method === 'HEAD' ? respondWith(402, {}) : undefined;
+      };
+      expect((await world.upload()).code).toBe(7);
+      world.fault = () => undefined;
+      world.interposer.requests.length = 0;
+    });
+    const withoutChecksum = () => {
+      world.fault = () => ({ headers: ({ 'x-checksum-blake3': _, ...headers }) => headers });
+    };
+    /** Copies the file as a fresh checkout does: with another inode and mtime. */
+    const copyAnew = () => {
+      copyFileSync(world.path, `${world.path}.new`);
+      renameSync(`${world.path}.new`, world.path);
+    };
+
+    it('edited: refused before a byte is sent', async () => {
+      writeFileSync(world.path, someBytes(world.bytes.length, 'edited'));
+      const { code, record } = await world.upload();
+      expect([code, record.error.code]).toEqual([13, 'file_changed']);
+      expect(world.patchRequests()).toEqual([]);
+    });
+
+    it.each([
+      ['copied there again', copyAnew],
+      ['touched', () => utimesSync(world.path, 1, 1)],
+    ])('%s: the content is what counts', async (_what, change) => {
+      change();
+      const { record } = await world.upload();
+      expect(record.resumed_from).toBe(2 * chunkBytes + 20_000);
+      await world.expectUploaded(record);
+      expect(world.interposer.methods).not.toContain('POST');
+    });
+
+    it('from a state folder that is older than what was sent: it goes on, and the checksum decides', async () => {
+      const [page] = world.journalFiles();
+      const path = join(world.journalFolder, page as string);
+      const older = { ...world.journalEntry(), offset: chunkBytes, sentTo: chunkBytes };
+      delete older.prefix;
+      writeFileSync(path, JSON.stringify(older));
+      const { record } = await world.upload();
+      expect(record.resumed_from).toBe(2 * chunkBytes + 20_000);
+      await world.expectUploaded(record);
+      expect(world.interposer.methods).not.toContain('POST');
+    });
+
+    it.each([
+      ['edited in what no answer acknowledged: the checksum tells', () => {}, 'checksum_mismatch'],
+      ['the same, where the service gives none', withoutChecksum, 'file_changed'],
+    ])('%s', async (_what, prepare, expected) => {
+      prepare();
+      editInSecret(2 * chunkBytes, 's');
+      for (const _run of [1, 2]) {
+        const { code, record } = await world.upload();
+        expect([code, record.error.code]).toEqual([13, expected]);
+      }
+      expect(await world.findAssets()).toHaveLength(1);
+    });
+
+    it('copied there again, killed once more, and no checksum: nothing vouches for the bytes between', async () => {
+      copyAnew();
+      world.fault = ({ method, nth }) =>
+        method === 'PATCH' && nth === 2 ? respondWith(402, {}) : undefined;
+      expect((await world.upload()).code).toBe(7);
+      withoutChecksum();
+      const { code, record } = await world.upload();
+      expect([code, record.error.code]).toEqual([13, 'file_changed']);
+      expect(record.error.cause).toContain('gives no checksum');
+    });
+  });
+});
+
+it('a file that claims to be empty and is not is refused before a request', async () => {
+  world.path = '/proc/cpuinfo';
+  const { code, record } = await world.upload();
+  expect([code, record.error.message]).toEqual([
+    2,
+    '/proc/cpuinfo has more than the 0 bytes that it claims',
+  ]);
+  expect(world.interposer.requests).toEqual([]);
+});
+
+describe('the checksum', () => {
+  const rewriting = (digest: (real: string) => string | undefined) => {
+    world.fault = ({ method }) =>
+      method === 'PATCH'
+        ? {
+            headers: ({ 'x-checksum-blake3': real, ...headers }) => {
+              const told = real === undefined ? undefined : digest(real);
+              return { ...headers, ...(told !== undefined && { 'x-checksum-blake3': told }) };
+            },
+          }
+        : undefined;
+  };
+
+  it.each([
+    ['upper-case hex', (real: string) => real.toUpperCase()],
+    ['base64', (real: string) => Buffer.from(real, 'hex').toString('base64')],
+    ['another notation', (real: string) => `blake3:${real}`],
+    ['two equal headers', (real: string) => `${real}, ${real}`],
+  ])('is taken in %s', async (_form, digest) => {
+    rewriting(digest);
+    await world.expectUploaded((await world.upload()).record);
+  });
+
+  it('that differs ends 13, names the asset, and says so again the next time', async () => {
+    rewriting(() => 'f'.repeat(64));
+    const first = await world.upload();
+    expect(first.code).toBe(13);
+    expect(first.record.error).toMatchObject({ code: 'checksum_mismatch' });
+    expect(first.record.asset_uid).toMatch(/^[0-9a-f-]{36}$/);
+    const second = await world.upload();
+    expect(second.record.error).toMatchObject({ code: 'checksum_mismatch' });
+    expect(await world.findAssets()).toHaveLength(1);
+  });
+
+  it.each([
+    ['absent', undefined],
+    ['empty', ''],
+    ['of 128 bits', 'f'.repeat(32)],
+    ['no digest', 'md5-less'],
+  ])('that is %s leaves it unverified, which scripts can tell', async (_what, told) => {
+    rewriting(() => told);
+    const { code, record, stderr } = await world.upload(['--progress', 'none']);
+    expect([code, record.verified]).toEqual([0, null]);
+    expect(stderr).toContain('unverified: the service gave no checksum');
+    expect(stderr.includes('cannot be read')).toBe(told !== undefined);
+    world.path = join(world.cli.home, 'other.bin');
+    writeSome(world.path, 1000);
+    const strict = await world.upload(['--require-checksum']);
+    expect([strict.code, strict.record.error.code]).toEqual([13, 'unverified']);
+  });
+
+  it('that was lost with the last answer is looked for once more', async () => {
+    const digest = (await world.upload()).record.blake3;
+    world.fault = ({ method, nth }) => {
+      if (method === 'PATCH' && nth === 10) return { dropResponse: true };
+      return method === 'HEAD'
+        ? { headers: (told) => ({ ...told, 'x-checksum-blake3': digest }) }
+        : undefined;
+    };
+    const { record } = await world.upload(['--again']);
+    expect(record.bytes_sent).toBe(world.bytes.length);
+    await world.expectUploaded(record);
+  });
+
+  it('that is missing, of bytes that are lost meanwhile: no success, and the next run sends them', async () => {
+    world.fault = ({ method }) =>
+      method === 'PATCH'
+        ? { headers: ({ 'x-checksum-blake3': _told, ...others }) => others }
+        : method === 'HEAD'
+          ? { headers: (told) => ({ ...told, 'upload-offset': '1000' }) }
+          : undefined;
+    const { code, record } = await world.upload();
+    expect([code, record.error.code]).toEqual([10, 'bytes_lost']);
+    expect(world.journalEntry().state).toBe('open');
+    world.fault = () => undefined;
+    const again = await world.upload();
+    expect([again.code, again.record.asset_uid]).toEqual([0, record.asset_uid]);
+    expect(world.storedBytes(record.asset_uid).equals(world.bytes)).toBe(true);
+  });
+});

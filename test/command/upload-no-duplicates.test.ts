@@ -1,0 +1,329 @@
+import {
+  existsSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import type { Socket } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { writeSome } from '../support/files.ts';
+import { respond, startServer } from '../support/http-server.ts';
+import { type Fault, respondWith } from '../support/interposer.ts';
+import { createLatch } from '../support/latch.ts';
+import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
+
+const world = setUpUploader();
+const v1 = '/api/external/v1';
+const uid = '00000000-0000-4000-8000-000000000001';
+const stdin = 'precious'.repeat(100);
+
+const uidIn = (path: string) => /assets\/([0-9a-f-]{36})\//.exec(path)?.[1];
+/** Waits until the receipt is stored; from then on the run polls the asset. */
+async function untilSent() {
+  const isSent = async () => {
+    const { stdout } = await world.run(['uploads', 'ls', '--done', '-q']);
+    return stdout !== '' && world.journalFiles().length === 0;
+  };
+  while (!(await isSent())) await sleep(10);
+}
+/** Creates a fault that responds to a GET of one asset with the given status. */
+const withStatus = ({ method, path }: { method: string; path: string }, status: string) =>
+  method === 'GET' && uidIn(path) ? respondWith(200, { uid: uidIn(path), status }) : undefined;
+
+describe('one file, one asset', () => {
+  it('a folder that cannot be read keeps the others of its job from being sent twice', async () => {
+    const folder = join(world.cli.home, 'dir');
+    mkdirSync(folder);
+    writeSome(join(folder, 'a.bin'), 1000, world.path);
+    const bad = Buffer.concat([Buffer.from(`${folder}/x`), Buffer.from([0xff])]);
+    writeFileSync(bad, 'some');
+    const first = await world.run(['upload', '-r', folder, '--json']);
+    expect(first.code).toBe(11);
+    renameSync(bad, join(folder, 'good.bin'));
+    const second = await world.run(['upload', '-r', folder, '--json']);
+    expect(second.code).toBe(0);
+    const uidOf = (stdout: string) =>
+      JSON.parse(stdout).find(({ path }: { path: string }) => path.endsWith('a.bin')).asset_uid;
+    expect(uidOf(second.stdout)).toBe(uidOf(first.stdout));
+  });
+
+  it('a name that cannot be read and is excluded is none; where all are, there is nothing', async () => {
+    const folder = join(world.cli.home, 'dir');
+    mkdirSync(folder);
+    writeFileSync(Buffer.concat([Buffer.from(`${folder}/x`), Buffer.from([0xff])]), 'some');
+    const args = ['upload', '-r', folder, '--exclude', 'x*'];
+    const nothing = await world.run(args);
+    expect([nothing.code, nothing.stderr]).toEqual([2, expect.stringContaining('no files found')]);
+    writeSome(join(folder, 'a.bin'), 100, world.path);
+    expect((await world.run(args)).code).toBe(0);
+  });
+
+  it.each(['queued', 'processing', 'ready'])(
+    'a session that is never known holds nothing, whatever its asset is called: %s',
+    async (status) => {
+      world.fault = (seen) =>
+        seen.path.startsWith(`${v1}/upload/`) && seen.method !== 'POST'
+          ? respondWith(404, { error: {} })
+          : withStatus(seen, status);
+      const { code, record } = await world.upload(['--chunk-size', '50MiB']);
+      expect([code, record.error.code]).toEqual([3, 'session_refused']);
+      expect(world.journalFiles()).toHaveLength(1);
+      const again = await world.upload(['--chunk-size', '50MiB']);
+      expect([again.code, again.record.error.code]).toEqual([3, 'session_refused']);
+      expect(again.stderr).not.toContain('waiting until asset');
+    },
+  );
+
+  it.each([
+    ['becomes ready: it is whole', 'ready', 0, undefined],
+    ['stays so: nobody can tell', 'queued', 3, 'session_unknown'],
+  ])(
+    'the last answer is lost, the session gone, the asset queued and %s',
+    async (_what, later, code, error) => {
+      let looks = 0;
+      world.fault = (seen) => {
+        if (seen.method === 'PATCH') return { dropResponse: true };
+        if (seen.method === 'HEAD') return respondWith(404, { error: {} });
+        return withStatus(seen, ++looks > 2 ? later : 'queued');
+      };
+      const ran = await world.upload(['--chunk-size', '50MiB']);
+      expect([ran.code, ran.record.error?.code]).toEqual([code, error]);
+      expect(await world.findAssets()).toHaveLength(1);
+    },
+  );
+
+  it('what waits does not settle what another run of the same file has begun', async () => {
+    let isReady = false;
+    let isHeld = false;
+    const sending = createLatch();
+    world.fault = (seen) => {
+      if (seen.method !== 'PATCH' || !isHeld)
+        return withStatus(seen, isReady ? 'ready' : 'processing');
+      sending.open();
+      return { respond: () => {} };
+    };
+    const waiting = world.run(['upload', world.path, '--wait', '--json'], { clock: undefined });
+    await untilSent();
+    writeSome(world.path, 5000, 'edited');
+    isHeld = true;
+    const stop = new AbortController();
+    const other = world.upload(['--chunk-size', '50MiB'], { signal: stop.signal });
+    await sending.opened;
+    const page = world.journalEntry();
+    isReady = true;
+    expect((await waiting).code).toBe(0);
+    expect(world.journalEntry()).toEqual(page);
+    stop.abort(new Error('killed'));
+    await other;
+    isHeld = false;
+    const { record } = await world.upload(['--chunk-size', '50MiB']);
+    expect(record.asset_uid).toBe(page.session.assetUid);
+  });
+
+  it('two runs of one stdin: the copy stays until the last one is done with it', async () => {
+    let isReady = false;
+    let isHeld = false;
+    const release = createLatch();
+    const sending = createLatch();
+    world.fault = (seen) => {
+      if (seen.method !== 'PATCH' || !isHeld)
+        return withStatus(seen, isReady ? 'ready' : 'processing');
+      isHeld = false;
+      sending.open();
+      return { beforeResponse: () => release.opened };
+    };
+    const waiting = world.run(['upload', '-', '--wait', '--json'], { stdin, clock: undefined });
+    await untilSent();
+    isHeld = true;
+    const other = world.run(['upload', '-', '--no-resume', '--json'], { stdin });
+    await sending.opened;
+    isReady = true;
+    expect((await waiting).code).toBe(0);
+    expect(world.spoolFiles()).toHaveLength(1);
+    release.open();
+    expect((await other).code).toBe(0);
+    expect([world.spoolFiles(), world.journalFiles()]).toEqual([[], []]);
+  });
+
+  it('a gateway that says 503 in plain text, after the service has acted: one asset, which is named', async () => {
+    world.fault = ({ method }) =>
+      method === 'POST'
+        ? { replaceResponse: { status: 503, type: 'text/plain', body: 'upstream connect error' } }
+        : undefined;
+    expect((await world.upload()).code).toBe(10);
+    const again = await world.upload();
+    const [made, ...others] = await world.findAssets();
+    expect([again.code, again.record.error.code, others]).toEqual([2, 'creation_unknown', []]);
+    expect(again.record.error.details.asset_uids).toEqual([made?.uid]);
+  });
+
+  it('a look that is refused leaves what may have been made as it was', async () => {
+    world.fault = ({ method }) => (method === 'POST' ? { dropResponse: true } : undefined);
+    await world.upload();
+    world.fault = ({ method, path }) =>
+      method === 'GET' && path.includes('/assets/?') ? respondWith(403, { error: {} }) : undefined;
+    expect((await world.upload()).code).toBe(5);
+    world.fault = () => undefined;
+    expect((await world.upload()).record.error.code).toBe('creation_unknown');
+  });
+
+  it('a location that leads elsewhere ends the run, and is not asked for again', async () => {
+    const elsewhere: Fault = {
+      headers: (headers) => ({
+        ...headers,
+        location: `https://elsewhere.example${headers.location}`,
+      }),
+    };
+    world.fault = ({ method }) => (method === 'POST' ? elsewhere : undefined);
+    const other = join(world.cli.home, 'other.bin');
+    writeSome(other, 100, 'other');
+    const first = await world.run(['upload', world.path, other, '--json', '--parallel', '1']);
+    expect(first.code).toBe(13);
+    const again = await world.upload();
+    expect([again.code, again.record.error.code]).toEqual([2, 'creation_unknown']);
+    expect(world.interposer.methods.filter((method) => method === 'POST')).toHaveLength(1);
+  });
+
+  it('a line that breaks after the creation was sent may have made an asset, whatever it breaks with', async () => {
+    world.fault = ({ method }) => ({
+      ...(method === 'POST' && {
+        beforeResponse: async () => {
+          // biome-ignore lint/suspicious/noExplicitAny: Node has no other way to a client's own socket
+          for (const handle of (process as any)._getActiveHandles() as Socket[])
+            if (handle.remotePort === Number(new URL(world.interposer.url).port))
+              handle.destroy(
+                Object.assign(new Error('read EHOSTUNREACH'), {
+                  code: 'EHOSTUNREACH',
+                  syscall: 'read',
+                }),
+              );
+          await sleep(20);
+        },
+      }),
+    });
+    expect((await world.upload()).code).toBe(10);
+    expect((await world.upload()).record.error.code).toBe('creation_unknown');
+    expect(await world.findAssets()).toHaveLength(1);
+  });
+
+  it('a service that passes over the order hides no lost creation', async () => {
+    const old = Array.from({ length: 350 }, (_, at) => ({
+      uid: `00000000-0000-4000-8000-${String(at).padStart(12, '0')}`,
+      ...{ name: `old${at}`, status: 'ready', created_at: '2020-01-01T00:00:00Z' },
+    }));
+    const lost = '00000000-0000-4000-8000-00000000beef';
+    const service = await startServer((request, response) => {
+      if (request.method === 'POST') {
+        const now = new Date().toISOString();
+        old.push({ uid: lost, name: 'rushes.bin', status: 'uploading', created_at: now });
+        return void request.socket.destroy();
+      }
+      const { searchParams } = new URL(request.url ?? '', 'http://service');
+      const [offset, limit] = ['offset', 'limit'].map((name) => Number(searchParams.get(name)));
+      respond(response, 200, {
+        items: old.slice(offset, (offset ?? 0) + (limit ?? 0)),
+        count: old.length,
+      });
+    });
+    const path = join(world.cli.home, 'rushes.bin');
+    writeSome(path, 5000);
+    const environment = world.environment(service);
+    expect((await world.run(['upload', path], { environment })).code).toBe(10);
+    const again = await world.run(['upload', path], { environment });
+    expect(again.code).toBe(2);
+    expect(again.stderr).toContain(lost);
+  });
+
+  it('uploads resume ID goes on with that upload, wherever its path leads by now', async () => {
+    await world.interruptAfterTwoChunks();
+    const { id } = world.journalEntry();
+    const moved = join(world.cli.home, 'archive.bin');
+    renameSync(world.path, moved);
+    symlinkSync(moved, world.path);
+    const [record] = JSON.parse((await world.run(['uploads', 'resume', id, '--json'])).stdout);
+    expect(record).toMatchObject({ verified: true, resumed_from: 2 * 64 * 1024 });
+    expect(world.interposer.methods).not.toContain('POST');
+    expect(world.journalFiles()).toEqual([]);
+  });
+
+  it('an asset that is whole and was never told is named when the file is another by then', async () => {
+    const first = await world.upload(['--progress', 'none'], { stdoutError: 'ENOSPC' });
+    const [made] = await world.findAssets();
+    expect(first.stdout + first.stderr).not.toContain(made?.uid);
+    writeSome(world.path, 900, 'edited');
+    const { stderr } = await world.run(['upload', world.path]);
+    expect(stderr).toContain(`uploaded before: asset ${made?.uid}`);
+  });
+});
+
+describe('the journal', () => {
+  const size = 200 * 1024 * 1024;
+
+  /** Starts a service that only counts bytes, and refuses PATCH from a given byte on. */
+  async function counting(refusesFrom: () => number, onPatch: () => void) {
+    let stored = 0;
+    const location = `${v1}/upload/${uid}/`;
+    return startServer(async (request, response) => {
+      if (request.method === 'POST')
+        return respond(response, 201, { uid, asset_uid: uid, location }, { location });
+      if (request.method === 'GET') return respond(response, 200, { uid, status: 'uploading' });
+      if (request.method === 'PATCH') {
+        onPatch();
+        if (stored >= refusesFrom()) {
+          request.resume();
+          return respond(response, 402, { error: {} });
+        }
+        for await (const part of request) stored += part.length;
+      }
+      respond(response, request.method === 'HEAD' ? 200 : 204, undefined, {
+        'upload-offset': String(stored),
+      });
+    });
+  }
+
+  it('that cannot be written any more stops the upload, to be resumed', async () => {
+    let refusesFrom = 150 * 1024 * 1024;
+    const blocked = () => `${world.journalPath}.tmp`;
+    const service = await counting(
+      () => refusesFrom,
+      () => {
+        // A folder in place of the next temporary journal file, unless that is being written.
+        const isBlocked = refusesFrom === Number.POSITIVE_INFINITY || existsSync(blocked());
+        if (!isBlocked) mkdirSync(blocked());
+      },
+    );
+    truncateSync(world.path, size);
+    const environment = world.environment(service);
+    const first = await world.upload(['--chunk-size', '50MiB'], { environment });
+    expect([first.code, first.record.error.code]).toEqual([14, 'state_unusable']);
+    rmSync(blocked(), { recursive: true });
+    refusesFrom = Number.POSITIVE_INFINITY;
+    const again = await world.upload(['--chunk-size', '50MiB'], { environment });
+    expect(again.record).toMatchObject({ error: null, verified: null });
+    expect([50, 100].map((MiB) => MiB * 1024 * 1024)).toContain(again.record.resumed_from);
+  });
+});
+
+it('a page that could not be written again ends the run, and goes once the upload is whole', async () => {
+  // A folder in place of the temporary journal file blocks the entry that records the start of the last chunk.
+  let blocked = '';
+  const block = () => {
+    blocked = `${world.journalPath}.tmp`;
+    mkdirSync(blocked, { recursive: true });
+  };
+  world.fault = ({ method }) => (method === 'POST' ? { beforeResponse: block } : undefined);
+  const stopped = await world.upload();
+  expect([stopped.code, stopped.record.error.code]).toEqual([14, 'state_unusable']);
+  rmSync(blocked, { recursive: true });
+  world.fault = () => undefined;
+  const { record } = await world.upload();
+  await world.expectUploaded(record);
+  expect(record.resumed_from).toBe(4 * chunkBytes);
+  expect(await world.findAssets()).toHaveLength(1);
+  expect((await world.run(['uploads', 'resume', '--all', '--json'])).stdout.trim()).toBe('[]');
+});

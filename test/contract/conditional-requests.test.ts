@@ -1,0 +1,119 @@
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { rawHttp } from '../support/raw-http.ts';
+import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+
+// RFC 9110 §13: an interrupted download resumes only if the file is unchanged.
+let sandbox: TestSandbox;
+const { playbackInfo, upload } = rawHttp(() => sandbox);
+const bytes = readFileSync(fixturePath('clip.mp4'));
+let source: string;
+let playlist: string;
+let writtenMs: number;
+beforeAll(async () => {
+  sandbox = await startSandbox();
+  const { uid } = await upload(fixturePath('clip.mp4'));
+  writtenMs = statSync(join(sandbox.dataDir, 'media', uid, 'source')).mtimeMs;
+
+  const { source_url, hls_url } = await playbackInfo(uid);
+  source = source_url.url;
+  playlist = hls_url.url;
+  // Last-Modified is a strong validator only after its second has passed (§8.8.2.2).
+  await new Promise((resolve) => setTimeout(resolve, 1_100));
+});
+afterAll(() => sandbox.end());
+
+const ask = async (url: string, headers: Record<string, string> = {}, method = 'GET') => {
+  const response = await fetch(url, { method, headers });
+  return {
+    status: response.status,
+    body: Buffer.from(await response.arrayBuffer()),
+    etag: response.headers.get('etag') as string,
+    modified: response.headers.get('last-modified') as string,
+    range: response.headers.get('content-range'),
+  };
+};
+
+it.each([
+  ['a source', () => source],
+  ['a playlist', () => playlist],
+])('%s has a strong ETag and a Last-Modified, the same each time, in HEAD too', async (_w, url) => {
+  const first = await ask(url());
+  expect(first.etag).toMatch(/^"[^"]+"$/);
+  // Compares with the file system's clock, which under faketime differs from the process's.
+  expect(Math.abs(writtenMs - Date.parse(first.modified))).toBeLessThan(60_000);
+  expect(first.modified).toMatch(/ GMT$/);
+  const again = await ask(url(), {}, 'HEAD');
+  expect([again.etag, again.modified]).toEqual([first.etag, first.modified]);
+});
+
+it('no two files have one ETag', async () => {
+  expect((await ask(source)).etag).not.toBe((await ask(playlist)).etag);
+});
+
+describe.each([
+  ['a source', () => source],
+  ['a playlist', () => playlist],
+])('304 for who has it: %s', (_what, url) => {
+  it.each([
+    ['If-None-Match', (etag: string) => etag, 304],
+    ['If-None-Match', (etag: string) => `"other", W/${etag}`, 304],
+    ['If-None-Match', () => '*', 304],
+    ['If-None-Match', () => '"other"', 200],
+    ['If-Modified-Since', (_etag: string, modified: string) => modified, 304],
+    ['If-Modified-Since', () => 'Sat, 01 Jan 2000 00:00:00 GMT', 200],
+    ['If-Modified-Since', () => 'no date', 200],
+  ])('%s %#: %s', async (name, value, status) => {
+    const { etag, modified } = await ask(url());
+    const answer = await ask(url(), { [name]: value(etag, modified) });
+    expect([answer.status, answer.etag]).toEqual([status, etag]);
+    if (status === 304) expect(answer.body).toHaveLength(0);
+  });
+
+  it('If-None-Match comes before If-Modified-Since', async () => {
+    const { modified } = await ask(url());
+    const headers = { 'If-None-Match': '"other"', 'If-Modified-Since': modified };
+    expect((await ask(url(), headers)).status).toBe(200);
+  });
+});
+
+describe('If-Range', () => {
+  const from = 100_000;
+  const part = (validator: string) =>
+    ask(source, { Range: `bytes=${from}-`, 'If-Range': validator });
+
+  it.each(['etag', 'modified'] as const)('of the same file: the part (%s)', async (which) => {
+    const { status, body, range } = await part((await ask(source))[which]);
+    expect([status, range]).toEqual([206, `bytes ${from}-${bytes.length - 1}/${bytes.length}`]);
+    expect(body.equals(bytes.subarray(from))).toBe(true);
+  });
+
+  it.each([
+    ['another ETag', () => '"other"'],
+    ['a weak one', (etag: string) => `W/${etag}`],
+    ['another date', () => 'Sat, 01 Jan 2000 00:00:00 GMT'],
+  ])('of another one: the whole (%s)', async (_what, validator) => {
+    const { status, body, range } = await part(validator((await ask(source)).etag));
+    expect([status, range, body.equals(bytes)]).toEqual([200, null, true]);
+  });
+
+  it('without it a range is a range', async () => {
+    const { status, body } = await ask(source, { Range: 'bytes=0-9' });
+    expect([status, body.equals(bytes.subarray(0, 10))]).toEqual([206, true]);
+  });
+});
+
+it('a page elsewhere may ask so, and read them', async () => {
+  const preflight = await fetch(source, {
+    method: 'OPTIONS',
+    headers: {
+      origin: 'https://news.example',
+      'access-control-request-method': 'GET',
+      'access-control-request-headers': 'range, if-range',
+    },
+  });
+  expect(preflight.headers.get('access-control-allow-headers')).toContain('If-Range');
+  const { headers } = await fetch(source, { headers: { origin: 'https://news.example' } });
+  expect(headers.get('access-control-expose-headers')).toContain('ETag');
+});

@@ -1,0 +1,324 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { imageSize } from 'image-size';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { audioInput, ffmpeg, makeMedia, runFfprobe, videoInput } from '../support/ffmpeg.ts';
+import { pdfOf } from '../support/pdf.ts';
+import { pdftoppm } from '../support/pdftoppm.ts';
+import { rawHttp } from '../support/raw-http.ts';
+import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+// Detected type and playback info of every kind of file.
+let plain: TestSandbox;
+let helped: TestSandbox;
+beforeAll(async () => {
+  plain = await startSandbox();
+  helped = await startSandbox({ ffmpeg, pdftoppm });
+});
+afterAll(async () => {
+  await plain.end();
+  await helped.end();
+});
+
+/** Uploads a file and waits until it is processed. @returns the asset, its playback info and its player's thumbnail */
+async function processed(sandbox: TestSandbox, path: string, metadata = {}) {
+  const { playbackInfo, player, upload } = rawHttp(() => sandbox);
+  const asset = await upload(path, metadata);
+  const [item] = (await player(asset.uid)).items;
+  return { asset, info: await playbackInfo(asset.uid), poster: item.asset.thumbnail_url };
+}
+
+const written = (name: string, content: string | Uint8Array) => {
+  const path = join(temporaryFolder(), name);
+  writeFileSync(path, content);
+  return path;
+};
+
+const nameOf = (url: string) => new URL(url).pathname.split('/').at(-1);
+
+const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="64" height="48"><script/></svg>';
+const emptyZip = Buffer.from(`504b0506${'00'.repeat(18)}`, 'hex');
+const noise = Buffer.alloc(1000, '\u0007noise');
+
+describe.concurrent('without a tool', () => {
+  it.each([
+    ['a.zip', emptyZip, 'generic', 'application/zip'],
+    ['a.bin', noise, 'generic', 'application/octet-stream'],
+    ['list.ffconcat', 'ffconcat version 1.0\n', 'generic', 'application/octet-stream'],
+    ['a.vtt', 'WEBVTT\n\n00:00.000 --> 00:01.000\nHello\n', 'document', 'text/vtt'],
+    ['a.srt', '1\n00:00:00,000 --> 00:00:01,000\nHello\n', 'document', 'text/plain'],
+    ['a.xml', '<?xml version="1.0"?><a/>', 'document', 'text/plain'],
+    ['a.avi', 'RIFF\x00\x10\x00\x00AVI LIST', 'video', 'video/vnd.avi'],
+    ['a.flv', 'FLV\x01\x05\x00\x00\x00\x09', 'video', 'video/x-flv'],
+    ['a.aiff', 'FORM\x00\x00\x10\x00AIFFCOMM', 'audio', 'audio/aiff'],
+    ['a.caf', 'caff\x00\x01\x00\x00desc', 'audio', 'audio/x-caf'],
+  ])('%s is ready as it is', async (name, content, type, content_type) => {
+    const bytes = typeof content === 'string' ? Buffer.from(content, 'latin1') : content;
+    const { asset, info } = await processed(plain, written(name, bytes));
+    expect(asset).toMatchObject({ status: 'ready', type, content_type, failure_reason: null });
+    // §2 has five playback types; `generic` is not one of them.
+    const played = type === 'generic' ? 'document' : type;
+    expect(info).toMatchObject({ type: played, blocked: false });
+    const offered = info.url ?? info.source?.url ?? info.source_url.url;
+    expect(Buffer.from(await (await fetch(offered)).arrayBuffer()).equals(bytes)).toBe(true);
+  });
+
+  it.each([
+    ['by its name', 'a.mp4', {}],
+    ['by its name', 'a.png', {}],
+    ['by its name', 'a.pdf', {}],
+    ['by its uploader', 'a', { content_type: 'audio/mpeg' }],
+  ])('what is called media %s, and is none, has failed: %s', async (_how, name, metadata) => {
+    const { asset } = await processed(plain, written(name, noise), metadata);
+    expect(asset).toMatchObject({
+      status: 'failed',
+      failure_reason: expect.stringContaining('no media'),
+    });
+  });
+
+  it('a JPEG whose metadata are large is an image; one that is broken is none', async () => {
+    const bytes = readFileSync(fixturePath('still.jpg'));
+    const note = Buffer.concat([Buffer.from('ffefffff', 'hex'), Buffer.alloc(0xffff - 2, 32)]);
+    const notes = Array.from({ length: 12 }, () => note);
+    const large = Buffer.concat([bytes.subarray(0, 2), ...notes, bytes.subarray(2)]);
+    const { asset } = await processed(plain, written('large.jpg', large));
+    expect(asset).toMatchObject({ status: 'ready', type: 'image', width: 320, height: 180 });
+    const { asset: broken } = await processed(plain, written('cut.jpg', large.subarray(0, 99)));
+    expect(broken).toMatchObject({
+      status: 'failed',
+      failure_reason: expect.stringContaining('cannot be read'),
+    });
+  });
+
+  it('an SVG is an image, and does nothing where it is opened by itself', async () => {
+    const { asset, info, poster } = await processed(plain, written('a.svg', svg));
+    expect(asset).toMatchObject({ type: 'image', content_type: 'image/svg+xml', width: 64 });
+    const [{ url }] = info.variants;
+    const headers = (await fetch(url.url)).headers;
+    expect(headers.get('content-type')).toBe('image/svg+xml');
+    expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; .*; sandbox$/);
+    expect(nameOf(poster)).toBe('source');
+  });
+
+  it.each([
+    ['a.xhtml', '<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"/>', true],
+    ['a.txt', 'words', true],
+    ['a.zip', emptyZip, true],
+    ['a.pdf', pdfOf('a page'), false],
+  ])('what a browser could run is served sandboxed: %s', async (name, content, isSandboxed) => {
+    const { info } = await processed(plain, written(name, content));
+    for (const range of ['', 'bytes=0-1']) {
+      const answer = await fetch(info.url, { headers: { range } });
+      const policy = answer.headers.get('content-security-policy') ?? '';
+      expect([answer.ok, policy.endsWith('; sandbox')]).toEqual([true, isSandboxed]);
+      expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
+    }
+  });
+
+  it.skipIf(!ffmpeg)('a song is shown by its cover', async () => {
+    const song = await makeMedia('a.mp3', ...audioInput(1), '-c:a', 'libmp3lame');
+    const cover = await makeMedia('a.png', ...videoInput('200x100', 1), '-frames:v', '1');
+    const both = ['-i', song, '-i', cover, '-map', '0', '-map', '1', '-c', 'copy'];
+    const path = await makeMedia('cover.mp3', ...both, '-disposition:v', 'attached_pic');
+    const { asset, poster } = await processed(plain, path);
+    expect(asset).toMatchObject({ type: 'audio', thumbnail_url: expect.any(String) });
+    const shown = Buffer.from(await (await fetch(poster)).arrayBuffer());
+    expect(shown.equals(readFileSync(cover))).toBe(true);
+  });
+
+  it.skipIf(!ffmpeg)('a broadcast is a video, whatever is in it', async () => {
+    const mpeg2 = ['-c:v', 'mpeg2video', '-c:a', 'mp2'];
+    const path = await makeMedia('a.ts', ...videoInput('320x180', 1), ...audioInput(1), ...mpeg2);
+    const { asset, info } = await processed(plain, path);
+    expect(asset).toMatchObject({ status: 'ready', type: 'video' });
+    expect(info.hls_url).toBeNull();
+  });
+});
+
+describe.skipIf(!ffmpeg).concurrent('with ffmpeg', () => {
+  it.each([
+    ['MPEG-2 in a broadcast', 'a.ts', ['-c:v', 'mpeg2video', '-c:a', 'mp2']],
+    ['AVI', 'a.avi', ['-c:v', 'mpeg4', '-c:a', 'libmp3lame']],
+  ])('%s is a video, with a length, a size and HLS', async (_what, name, codecs) => {
+    const path = await makeMedia(name, ...videoInput('320x180', 2), ...audioInput(2), ...codecs);
+    const { asset, info } = await processed(helped, path);
+    expect(asset).toMatchObject({ status: 'ready', type: 'video', width: 320, height: 180 });
+    expect(asset.duration).toBeCloseTo(2, 0);
+    const { streams } = await runFfprobe(info.hls_url.url);
+    expect(new Set(streams.map(({ codec_name }) => codec_name))).toEqual(new Set(['h264', 'aac']));
+  });
+
+  it('interlaced H.264 of a camcorder is as high as it is', async () => {
+    const fields = ['-c:v', 'libx264', '-flags', '+ildct+ilme', '-pix_fmt', 'yuv420p'];
+    const blocks = ['-c:a', 'ac3', '-mpegts_m2ts_mode', '1', '-f', 'mpegts'];
+    const path = await makeMedia(
+      'a.mts',
+      ...videoInput('320x180', 1),
+      ...audioInput(1),
+      ...fields,
+      ...blocks,
+    );
+    const { asset, info } = await processed(helped, path);
+    expect(asset).toMatchObject({ width: 320, height: 180 });
+    const master = await (await fetch(info.hls_url.url)).text();
+    expect(master.match(/RESOLUTION=\d+x\d+/g)).toEqual([
+      ...['RESOLUTION=320x180', 'RESOLUTION=320x180'], // the source with AC-3, and one with AAC for browsers that do not play AC-3
+      'RESOLUTION=160x90',
+    ]);
+  });
+
+  it.each([
+    ['ALAC', 'a.m4a', ['-c:a', 'alac']],
+    ['AIFF', 'a.aiff', []],
+    ['Matroska', 'a.mka', ['-c:a', 'aac']],
+  ])('%s, which browsers do not play, has a source that they do', async (_what, name, codec) => {
+    const { asset, info } = await processed(
+      helped,
+      await makeMedia(name, ...audioInput(1), ...codec),
+    );
+    expect(asset).toMatchObject({ status: 'ready', type: 'audio' });
+    expect(Math.abs(asset.duration - 1)).toBeLessThan(0.1);
+    const { headers } = await fetch(info.source.url);
+    expect(headers.get('content-type')).toBe('audio/mp4');
+    const { streams, format } = await runFfprobe(info.source.url);
+    expect(streams.map(({ codec_name }) => codec_name)).toEqual(['aac']);
+    expect(Math.abs(Number(format.duration) - 1)).toBeLessThan(0.1);
+    expect(info.waveform_url).not.toBeNull();
+  });
+
+  it('a sound without a cover is shown by its waveform', async () => {
+    const { asset, poster } = await processed(helped, await makeMedia('a.flac', ...audioInput(1)));
+    expect(nameOf(asset.thumbnail_url)).toBe('wave.png');
+    const bytes = Buffer.from(await (await fetch(poster)).arrayBuffer());
+    expect(imageSize(bytes)).toMatchObject({ type: 'png', width: 640, height: 360 });
+  });
+
+  it('a TIFF is shown by pictures that browsers know; one that is broken has failed', async () => {
+    const still = [...videoInput('700x350', 1), '-frames:v', '1'];
+    const path = await makeMedia('a.tiff', ...still);
+    const { asset, info } = await processed(helped, path);
+    expect(asset).toMatchObject({ status: 'ready', type: 'image', width: 700, height: 350 });
+    expect(info.variants.map(({ url, width }: Variant) => [nameOf(url.url), width])).toEqual([
+      ['variant-700.jpg', 700],
+      ['variant-640.jpg', 640],
+      ['variant-320.jpg', 320],
+    ]);
+    const broken = Buffer.from(readFileSync(path)).fill(0xff, 8);
+    const { asset: failed } = await processed(helped, written('broken.tiff', broken));
+    expect(failed).toMatchObject({
+      status: 'failed',
+      failure_reason: expect.stringContaining('cannot be read'),
+    });
+  });
+
+  it('a GIF moves on, and has a still for lists', async () => {
+    const { asset, info } = await processed(
+      helped,
+      await makeMedia('a.gif', ...videoInput('320x180', 1)),
+    );
+    expect(nameOf(asset.thumbnail_url)).toBe('still.png');
+    expect(info.variants.map(({ url }: Variant) => nameOf(url.url))).toEqual(['source']);
+  });
+
+  it('a broken AVI has failed, and says nothing of where it lay', async () => {
+    const { asset } = await processed(helped, written('a.avi', 'RIFF\x00\x10\x00\x00AVI LIST'));
+    expect(asset).toMatchObject({
+      status: 'failed',
+      failure_reason: expect.stringContaining('ffmpeg: '),
+    });
+    expect(asset.failure_reason).not.toContain(helped.dataDir);
+  });
+
+  it('subtitles of a container are WebVTT, signed, with language and label', async () => {
+    const srt = written('a.srt', '1\n00:00:00,200 --> 00:00:00,900\nGuten Tag\n');
+    const tracks = ['-map', '0', '-map', '1', '-map', '1', '-c:v', 'libx264', '-c:s', 'srt'];
+    const tags = ['-metadata:s:s:0', 'language=ger', '-metadata:s:s:1', 'title=Signs; = songs'];
+    const path = await makeMedia(
+      'a.mkv',
+      ...videoInput('320x180', 1),
+      '-i',
+      srt,
+      ...tracks,
+      ...tags,
+    );
+    const { info } = await processed(helped, path);
+    const { subtitle_tracks } = info;
+    expect(subtitle_tracks).toEqual([
+      { label: 'German', language: 'de', url: expect.any(String), expires_at: expect.any(String) },
+      {
+        ...{ label: 'Signs; = songs', language: 'und' },
+        ...{ url: expect.any(String), expires_at: expect.any(String) },
+      },
+    ]);
+    const [{ url }] = subtitle_tracks;
+    const response = await fetch(url);
+    expect(response.headers.get('content-type')).toBe('text/vtt; charset=utf-8');
+    expect(await response.text()).toMatch(/^WEBVTT\n\n00:00\.200 --> 00:00\.900\nGuten Tag\n/);
+    expect((await fetch(url.replace('subtitles-0', 'subtitles-1'))).status).toBe(403);
+  });
+
+  it('--strict tells them of sound alone, as §2 has it', async () => {
+    const strict = await startSandbox({ ffmpeg, strict: true });
+    try {
+      const srt = written('a.srt', '1\n00:00:00,200 --> 00:00:00,900\nHello\n');
+      const tracks = ['-i', srt, '-map', '0', '-map', '1', '-c:v', 'libx264', '-c:s', 'srt'];
+      const { info } = await processed(
+        strict,
+        await makeMedia('a.mkv', ...videoInput('320x180', 1), ...tracks),
+      );
+      expect(info.type).toBe('video');
+      expect(info).not.toHaveProperty('subtitle_tracks');
+    } finally {
+      await strict.end();
+    }
+  });
+
+  it('chapters are those of the container, whichever it is', async () => {
+    const tags = ';FFMETADATA1\n[CHAPTER]\nTIMEBASE=1/1000\nSTART=500\nEND=1000\ntitle=On; = off\n';
+    const chapters = [
+      '-i',
+      written('tags.txt', tags.replace('; =', '\\; \\=')),
+      '-map_metadata',
+      '1',
+    ];
+    const path = await makeMedia(
+      'a.mkv',
+      ...videoInput('320x180', 1),
+      ...chapters,
+      '-c:v',
+      'libx264',
+    );
+    const { info } = await processed(helped, path);
+    expect(info.chapters).toEqual([{ title: 'On; = off', start_time: 0.5 }]);
+  });
+
+  it('those of a sound are told with it', async () => {
+    const srt = written('a.srt', '1\n00:00:00,200 --> 00:00:00,900\nHello\n');
+    const tracks = ['-i', srt, '-map', '0', '-map', '1', '-c:a', 'flac', '-c:s', 'srt'];
+    const { info } = await processed(helped, await makeMedia('a.mkv', ...audioInput(1), ...tracks));
+    expect(info).toMatchObject({ type: 'audio', subtitle_tracks: [{ label: 'Subtitles 1' }] });
+  });
+
+  type Variant = { url: { url: string }; width: number };
+});
+
+describe.skipIf(!pdftoppm).concurrent('with pdftoppm', () => {
+  it('a PDF has a picture of each page, the first of which shows it', async () => {
+    const pages = Array.from({ length: 11 }, (_, at) => `Page ${at + 1}`);
+    const { asset, info, poster } = await processed(helped, written('a.pdf', pdfOf(...pages)));
+    expect(asset).toMatchObject({ status: 'ready', type: 'document' });
+    expect(info.thumbnails.map(({ page }: { page: number }) => page)).toEqual(
+      pages.map((_, at) => at + 1),
+    );
+    expect(new URL(info.thumbnails[0].url).pathname).toBe(new URL(poster).pathname);
+    const bytes = Buffer.from(await (await fetch(info.thumbnails[10].url)).arrayBuffer());
+    expect(imageSize(bytes)).toMatchObject({ type: 'jpg', width: 640, height: 427 });
+  });
+
+  it('one that is broken is a document all the same, to be downloaded', async () => {
+    const { asset, info } = await processed(helped, written('a.pdf', '%PDF-1.7\nnonsense'));
+    expect(asset).toMatchObject({ status: 'ready', type: 'document', thumbnail_url: null });
+    expect(info.thumbnails).toEqual([]);
+  });
+});

@@ -1,0 +1,483 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import axe from 'axe-core';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import {
+  card,
+  dialog,
+  dropFiles,
+  isUnexpected,
+  player,
+  startBrowse,
+  statusText,
+  openLibrary as visitWith,
+} from '../support/browse.ts';
+import { chromiumPath, openPage, pollUntil, setUpBrowser } from '../support/browser.ts';
+import { createLibrary, workspaceUid } from '../support/fake-library.ts';
+import { writeSome } from '../support/files.ts';
+import { respond, serveHtml, startServer } from '../support/http-server.ts';
+import { rawHttp } from '../support/raw-http.ts';
+import { startRecordingServer as recording } from '../support/recording-server.ts';
+import { fixturePath, isStrict, startSandbox } from '../support/sandbox.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+/* The browse page under attack, with other services, and for accessibility. */
+
+const { world, upload } = setUpBrowser();
+const visit = (browsing: { address: string }, options?: BrowserContextOptions) =>
+  visitWith(world.browser, browsing, options);
+
+describe.skipIf(!chromiumPath || isStrict)('an attack', () => {
+  const markup = `"><img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`;
+
+  /** Starts a service whose every text is HTML markup and whose every URL is another site's. */
+  async function hostile(elsewhere: string) {
+    const uid = '0c6f2a52-3c35-4f3e-9a51-2f2ed6b0a7c1';
+    const record = {
+      ...{ uid, name: markup, description: markup, type: 'video', status: 'ready' },
+      ...{ tags: [markup], failure_reason: markup, duration: 10, size: 10 },
+      ...{ created_at: '2026-03-01T11:00:00Z', parent: markup, content_type: markup },
+      thumbnail_url: `${elsewhere}/page.html`,
+    };
+    const service = await recording(({ path, method }) => {
+      if (path.endsWith('/player/')) return { body: { uid, playback_token: 'a-token' } };
+      if (path.endsWith('/playback/info/'))
+        return {
+          body: {
+            ...{ type: 'video', source_url: 'javascript:alert(1)', hls_url: markup },
+            chapters: [{ title: markup, start_time: 1 }],
+            preview_sprites_url: { url: 'data:text/vtt,WEBVTT' },
+          },
+        };
+      if (path.endsWith('/folders/')) return { body: [{ uid, name: markup, children: [] }] };
+      if (path.endsWith('/assets/') && method === 'GET')
+        return { body: { items: [record, { ...record, uid: `${uid.slice(0, -1)}2` }], count: 2 } };
+      return { body: record };
+    });
+    return { ...service, key: 'a-key-of-this-test', workspace: workspaceUid };
+  }
+
+  it('of words: markup in every field is text; nothing runs, nothing leaves, nothing is written', async () => {
+    const elsewhere = await startServer((_, response) =>
+      respond(response, 200, `<script>top.document.title='owned'</script>`, {
+        'content-type': 'text/html',
+      }),
+    );
+    const service = await hostile(elsewhere);
+    const { page, complaints } = await visit(await startBrowse(service));
+    expect(await page.locator('a.thing .name').first().innerText()).toBe(markup);
+    await page.locator('a.thing').first().hover();
+    await page.waitForTimeout(600);
+    await page.locator('a.thing').first().click();
+    await player(page).locator('main').waitFor();
+    expect(await dialog(page).getByRole('heading').innerText()).toBe(markup);
+    expect(await page.getByLabel('Description').inputValue()).toBe(markup);
+    expect(await page.locator('img[src=x]').count()).toBe(0);
+    expect(await player(page).locator('img[src=x]').count()).toBe(0);
+    expect(await page.title()).not.toBe('owned');
+    // Thumbnails of the cards, and of the asset while its player loads.
+    const others = complaints.filter((each) => isUnexpected(each) && !each.includes('/thumbnail'));
+    expect([...new Set(others)]).toEqual([
+      'Failed to load resource: the server responded with a status of 404 (Not Found)',
+    ]);
+    expect(
+      service.requests.filter(({ method }) => method !== 'GET').map(({ path }) => path),
+    ).toEqual(
+      service.requests.flatMap(({ path }) => (path.endsWith('/playback/info/') ? [path] : [])),
+    );
+  });
+
+  it('of another site: it frames, fetches, posts and navigates in vain', async () => {
+    const service = await hostile('http://127.0.0.1:9');
+    const browsing = await startBrowse(service);
+    const { page } = await visit(browsing);
+    const { href } = new URL(page.url());
+    // The page's own requests: its list and the folder tree.
+    await expect
+      .poll(() => service.requests.some(({ path }) => path.includes('/folders/')))
+      .toBe(true);
+    const asked = service.requests.length;
+    const evil = await serveHtml(`<!doctype html><title>evil</title>
+      <iframe id="framed" src="${href}"></iframe>
+      <img id="seen" src="${href}assets/0c6f2a52-3c35-4f3e-9a51-2f2ed6b0a7c1/thumbnail">
+      <form method="post" enctype="text/plain" action="${href}uploads?name=x&size=3"><input name="a"></form>`);
+    for (const name of ['127.0.0.1', 'news.example']) {
+      const site = new URL(evil);
+      site.hostname = name;
+      const other = await page.context().newPage();
+      await other.goto(site.href);
+      const outcomes = await other.evaluate<unknown[]>(`Promise.all([
+        ...['GET', 'POST', 'DELETE'].map((method) =>
+          fetch('${href}assets/0c6f2a52-3c35-4f3e-9a51-2f2ed6b0a7c1', { method, credentials: 'include' })
+            .then((response) => response.type, () => 'refused')),
+        fetch('${href}', { mode: 'no-cors', credentials: 'include' }).then((r) => r.type, () => 'refused'),
+        new Promise((done) => { const e = new EventSource('${href}events', { withCredentials: true });
+          e.onerror = () => done('refused'); e.onopen = () => done('open'); }),
+      ])`);
+      expect(outcomes).toEqual(['refused', 'refused', 'refused', 'refused', 'refused']);
+      const framed = other.frames().find((frame) => frame !== other.mainFrame());
+      expect(await framed?.locator('a.thing').count()).toBe(0);
+      await other.locator('form').evaluate((form: { submit(): void }) => form.submit());
+      await other.waitForLoadState();
+      expect(await other.locator('h1').innerText()).toBe('This page is locked');
+      await other.close();
+    }
+    expect(service.requests.length).toBe(asked);
+  });
+});
+
+describe.skipIf(!chromiumPath || isStrict)('other services', () => {
+  it('one that tells no totals, types or folders is gone through to its end', async () => {
+    const strict = await startSandbox({ strict: true, seed: 250 });
+    try {
+      const { page, complaints } = await visit(await startBrowse(strict));
+      expect(await statusText(page)).toBe('the service does not tell how many');
+      await page.locator('a.thing').first().focus();
+      await pollUntil(async () => {
+        await page.keyboard.press('End');
+        return statusText(page);
+      }).toBe('250 assets');
+      expect(await page.locator('a.thing').last().getAttribute('data-at')).toBe('249');
+      expect(complaints.filter(isUnexpected)).toEqual([]);
+    } finally {
+      await strict.end();
+    }
+  });
+
+  /** Starts a service with this many assets and any total. */
+  async function countingBy(total: (page: number) => unknown, assets = 250, status = 'ready') {
+    const service = await recording(({ path, query }) => {
+      if (path.endsWith('/folders/')) return { body: [] };
+      const [limit, offset] = [Number(query.limit), Number(query.offset)];
+      const count = Math.max(0, Math.min(limit, assets - offset));
+      const items = Array.from({ length: count }, (_, n) => ({
+        ...{ uid: `asset-${offset + n}`, name: `Asset ${offset + n}`, status },
+      }));
+      return { body: { items, count: total(count) } };
+    });
+    const { page } = await visit(
+      await startBrowse({ url: service.url, key: 'a-key-of-this-test', workspace: workspaceUid }),
+    );
+    return { page, requests: service.requests };
+  }
+
+  it('one whose total counts the page alone is gone through to its end', async () => {
+    const { page } = await countingBy((page) => page);
+    await page.locator('a.thing').first().focus();
+    await pollUntil(async () => {
+      await page.keyboard.press('End');
+      return statusText(page);
+    }).toBe('250 assets');
+  });
+
+  it('one that promises what is not there is asked a few times, and found out', async () => {
+    const { page, requests } = await countingBy(() => 1e15);
+    await page.locator('a.thing').first().focus();
+    await page.keyboard.press('End');
+    await pollUntil(() => statusText(page)).toBe('the service does not tell how many');
+    await pollUntil(async () => {
+      await page.keyboard.press('End');
+      return statusText(page);
+    }).toBe('250 assets');
+    expect(requests.length).toBeLessThan(20);
+  });
+
+  it.each([100, 200])('a right total is believed again and again: %i', async (all) => {
+    const { page, requests } = await countingBy(() => all, all, 'processing');
+    await page.locator('a.thing').first().focus();
+    if (all > 100) await page.keyboard.press('End');
+    const last = String(all - 100);
+    const looks = async () => requests.filter(({ query }) => query.offset === last).length;
+    await pollUntil(looks).toBeGreaterThan(2);
+    expect(await statusText(page)).toBe(`${all} assets`);
+  });
+
+  it('a list that is looked at again while it is scrolled stays as long as it is', async () => {
+    const { page } = await countingBy(() => 5_000, 5_000, 'processing');
+    await page.clock.install();
+    await page.reload();
+    await pollUntil(() => statusText(page)).toBe('5,000 assets');
+    await page.clock.pauseAt(Date.now() + 60_000);
+    await page.route(/assets\?.*offset=[1-9]/, () => {}); // never responds
+    const first = async () => Number(await page.locator('a.thing').first().getAttribute('data-at'));
+    const scroll = (top: number) =>
+      page.evaluate(`document.querySelector('.shelf').scrollTop = ${top}`);
+    await scroll(40_000);
+    await pollUntil(first).toBeGreaterThan(500);
+    const before = await first();
+    await page.clock.runFor(30_000); // the page polls again
+    await scroll(60_000);
+    await pollUntil(first).toBeGreaterThan(before);
+  });
+
+  it('filters that change at once cost one request; those of a moment ago, none', async () => {
+    const { page, requests } = await countingBy(() => 250);
+    await page.clock.install();
+    await page.clock.pauseAt(Date.now() + 60_000);
+    const asked = (type: string) => requests.filter(({ query }) => query.type === type).length;
+    const before = requests.length;
+    for (const type of ['video', 'audio', 'image', 'document', 'video', 'audio'])
+      await page.getByLabel('Type').selectOption(type);
+    await page.clock.runFor(1_000);
+    await pollUntil(async () => asked('audio')).toBe(1);
+    await pollUntil(() => statusText(page)).toBe('250 assets');
+    expect(requests.length).toBe(before + 1);
+  });
+
+  it('Clear leaves the folder and the order; Back and a reload, the place in the list', async () => {
+    const { page } = await countingBy(() => 250);
+    const place = () => page.evaluate<number>("document.querySelector('.shelf').scrollTop");
+    await page.evaluate("document.querySelector('.shelf').scrollTop = 1500");
+    await page.getByRole('button', { name: 'Top level' }).click();
+    await page.getByLabel('Order').selectOption('name');
+    await page.getByLabel('Type').selectOption('audio');
+    await pollUntil(place).toBe(0);
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await pollUntil(async () => Object.fromEntries(new URL(page.url()).searchParams)).toEqual({
+      ...{ parent: 'root', ordering: 'name' },
+    });
+    for (let steps = 0; steps < 4; steps++) await page.goBack();
+    await pollUntil(place).toBe(1500);
+    await page.reload();
+    await pollUntil(place).toBe(1500);
+  });
+
+  it('what the list knows of an asset is shown while its record is waited for', async () => {
+    const one = {
+      uid: 'one',
+      name: 'a\u202egpj.exe',
+      type: 'video',
+      status: 'ready',
+      tags: ['sea'],
+    };
+    const service = await recording(({ path }) => {
+      if (path.endsWith('/folders/')) return { body: [] };
+      if (path.endsWith('/assets/')) return { body: { items: [one], count: 1 } };
+      return path.endsWith('/one/') ? { body: one } : undefined;
+    });
+    const browsing = await startBrowse({
+      url: service.url,
+      key: 'a-key-of-this-test',
+      workspace: workspaceUid,
+    });
+    const { page } = await visit(browsing);
+    let go = () => {};
+    const gone = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    await page.route(/assets\/one(\/watch)?$/, (route) => gone.then(() => route.continue()));
+    // Bidirectional controls in names are escaped.
+    await card(page, 'a\\u202egpj.exe').click();
+    const tags = page.getByLabel('Tags, with commas between');
+    await dialog(page).getByText('Loading the player').waitFor();
+    expect([await tags.inputValue(), await tags.isDisabled()]).toEqual(['sea', true]);
+    go();
+    await pollUntil(() => tags.isDisabled()).toBe(false);
+    await pollUntil(() => dialog(page).getByText('Loading the player').count()).toBe(0);
+  });
+
+  it('files are counted by how they ended, and the list and the folders are looked at then', async () => {
+    const usual = createLibrary();
+    const service = await recording((asked) => {
+      const named = String(asked.headers['upload-metadata'] ?? '');
+      const isRefused = named.includes(Buffer.from('refused.bin').toString('base64'));
+      if (isRefused) return { status: 422, body: { error: { message: 'not this one' } } };
+      return usual(asked);
+    });
+    const browsing = await startBrowse({
+      url: service.url,
+      key: 'a-key-of-this-test',
+      workspace: workspaceUid,
+    });
+    const { page } = await visit(browsing);
+    const reads = (path: string) =>
+      service.requests.filter(
+        (asked) => asked.method === 'GET' && asked.path.endsWith(path) && !asked.query.search,
+      ).length;
+    const home = join(temporaryFolder(), 'Rushes');
+    mkdirSync(home);
+    const [good, refused] = [join(home, 'good.bin'), join(home, 'refused.bin')];
+    writeFileSync(good, 'good');
+    writeFileSync(refused, 'evil');
+    await pollUntil(async () => reads('/folders/')).toBe(1);
+    // The page's timers are paused: only immediate updates happen.
+    await page.clock.install();
+    await page.clock.pauseAt(Date.now() + 60_000);
+    const summary = async () => {
+      await page.clock.runFor(20);
+      return page.locator('.tray summary').innerText();
+    };
+    await dropFiles(page, [good]);
+    await pollUntil(summary).toBe('1 file done');
+    await dropFiles(page, [good]);
+    await pollUntil(summary).toBe('2 files done');
+    const before = [reads('/assets/'), reads('/folders/')] as const;
+    await dropFiles(page, [home]);
+    await pollUntil(summary).toBe('4 files: 2 uploaded, 1 there already, 1 failed');
+    await pollUntil(async () => reads('/assets/')).toBeGreaterThan(before[0]);
+    await pollUntil(async () => page.getByRole('button', { name: 'Rushes' }).count()).toBe(1);
+  });
+
+  it('a page that failed is asked for again by whoever wants to', async () => {
+    let isDown = true;
+    const service = await recording(({ path }) => {
+      if (path.endsWith('/folders/')) return { body: [] };
+      if (isDown) return { status: 403, body: { error: { message: 'not now' } } };
+      return { body: { items: [{ uid: 'one', name: 'One' }], count: 1 } };
+    });
+    const browsing = await startBrowse({
+      url: service.url,
+      key: 'a-key-of-this-test',
+      workspace: workspaceUid,
+    });
+    const { page } = await openPage(world.browser, browsing.address);
+    expect(await page.getByRole('alert').innerText()).toMatch('this key may not read assets');
+    isDown = false;
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await card(page, 'One').waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+  });
+
+  it('a page whose process has ended says so at once', async () => {
+    const service = await recording(({ path }) => ({
+      body: path.endsWith('/folders/') ? [] : { items: [{ uid: 'one', name: 'One' }], count: 1 },
+    }));
+    const browsing = await startBrowse({
+      url: service.url,
+      key: 'a-key-of-this-test',
+      workspace: workspaceUid,
+    });
+    const { page } = await visit(browsing);
+    browsing.child.kill('SIGKILL');
+    const words = await page.getByRole('alert').innerText();
+    expect(words).toContain(`mediactl browse '${page.url()}'`);
+    expect(words).not.toContain('resume');
+    await card(page, 'One').waitFor(); // the cards stay
+  });
+
+  it('a click after a change that was refused does what it is meant to', async () => {
+    const service = await recording(({ path, method }) => {
+      if (path.endsWith('/folders/')) return { body: [] };
+      const refusal = 'a name must be like none that there is in any folder of this workspace';
+      if (method === 'PATCH') return { status: 422, body: { error: { message: refusal } } };
+      const one = { uid: 'one', name: 'One' };
+      return { body: path.endsWith('/one/') ? one : { items: [one], count: 1 } };
+    });
+    const browsing = await startBrowse({
+      url: service.url,
+      key: 'a-key-of-this-test',
+      workspace: workspaceUid,
+    });
+    const { page } = await visit(browsing, { viewport: { width: 1280, height: 900 } });
+    await card(page, 'One').click();
+    const name = page.getByRole('textbox', { name: 'Name' });
+    const button = page.getByRole('button', { name: 'Trash…' });
+    const question = page.getByRole('button', { name: 'Keep it' });
+    const writes = () => service.requests.filter(({ method }) => method === 'PATCH').length;
+    type Box = { x: number; y: number; width: number; height: number };
+    const press = async () => {
+      const { x, y, width, height } = (await button.boundingBox()) as Box;
+      await page.mouse.move(x + width / 2, y + height / 2);
+      await page.mouse.down();
+    };
+    // Blur saves the field: the error arrives while the button is held.
+    await name.fill('Two');
+    const answered = page.waitForResponse((response) => response.request().method() === 'PATCH');
+    await press();
+    await answered;
+    await page.waitForTimeout(100);
+    await page.mouse.up();
+    await question.click();
+    await dialog(page).getByText('not saved').waitFor();
+    // Blur does not save a refused value again.
+    await name.focus();
+    await press();
+    await page.waitForTimeout(100);
+    await page.mouse.up();
+    await question.waitFor();
+    expect(writes()).toBe(1);
+    await name.press('Enter');
+    await pollUntil(async () => writes()).toBe(2);
+  });
+
+  it('what is typed and what is chosen meanwhile both count; what is cleared does not come back', async () => {
+    const { page } = await countingBy(() => 250);
+    // In any order: on a slow machine the search is applied before the type.
+    const filters = async () => Object.fromEntries(new URL(page.url()).searchParams);
+    await page.keyboard.press('/');
+    await page.keyboard.type('quay ');
+    await page.getByLabel('Type').selectOption('video');
+    await pollUntil(filters).toEqual({ type: 'video', search: 'quay' });
+    await page.getByLabel('Search').focus();
+    await page.keyboard.press('End');
+    await page.keyboard.type('wall');
+    await pollUntil(filters).toEqual({ type: 'video', search: 'quay wall' });
+    await page.keyboard.type('s');
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await pollUntil(filters).toEqual({});
+    await page.waitForTimeout(500); // longer than the debounce of the search box
+    expect(await filters()).toEqual({});
+    expect(await page.getByLabel('Search').inputValue()).toBe('');
+  });
+
+  it('the sandbox shows the same page itself, and takes files', async () => {
+    const own = await startSandbox({ strict: false, seed: 20 });
+    try {
+      const { page, complaints } = await visit({ address: own.createPageUrl() });
+      await pollUntil(() => statusText(page)).toBe('20 assets');
+      const folder = join(temporaryFolder(), 'Own');
+      mkdirSync(folder);
+      writeFileSync(join(folder, 'still.jpg'), readFileSync(fixturePath('still.jpg')));
+      const large = join(temporaryFolder(), 'large.bin');
+      const bytes = writeSome(large, 40 * 1024 * 1024, large);
+      await dropFiles(page, [folder, large]);
+      await pollUntil(() => statusText(page)).toBe('22 assets');
+      await pollUntil(() => page.locator('.tray summary').innerText()).toBe('2 files done');
+      const found = rawHttp(() => own);
+      const { items } = await (await found.call('GET', '/assets/?search=large.bin')).json();
+      const stored = readFileSync(join(own.dataDir, 'media', items[0].uid, 'source'));
+      expect(stored.equals(bytes)).toBe(true);
+      await card(page, 'still.jpg').click();
+      await page.getByRole('textbox', { name: 'Name' }).fill('Still');
+      await page.getByRole('textbox', { name: 'Name' }).press('Enter');
+      await card(page, 'Still').waitFor({ state: 'attached' });
+      expect(complaints.filter(isUnexpected)).toEqual([]);
+      const locked = await openPage(world.browser, own.url);
+      expect(await locked.page.locator('main').innerText()).toMatch('mediactl sandbox status');
+    } finally {
+      await own.end();
+    }
+  });
+});
+
+/** Returns axe-core's violations that are serious or critical. */
+async function seriousIn(page: Page): Promise<string[]> {
+  // Evaluates as a debugger does, since the page's Content-Security-Policy allows no other script.
+  const { violations } = (await page.evaluate(
+    `${axe.source};axe.run({ iframes: false, resultTypes: ['violations'] })`,
+  )) as { violations: { id: string; impact: string; nodes: { html: string }[] }[] };
+  return violations
+    .filter(({ impact }) => ['serious', 'critical'].includes(impact))
+    .map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
+}
+
+describe.skipIf(!chromiumPath || isStrict)('for everybody', () => {
+  it.each([
+    ['light', 1280],
+    ['dark', 1280],
+    ['dark', 390],
+  ] as const)('in %s, %i wide, axe-core finds nothing serious', async (colorScheme, width) => {
+    await upload(fixturePath('clip.mp4'));
+    const { page } = await visit(await startBrowse(world.sandbox), {
+      ...{ colorScheme, viewport: { width, height: 800 } },
+    });
+    expect(await seriousIn(page)).toEqual([]);
+    const wide = await page.evaluate<number>('document.documentElement.scrollWidth');
+    expect(wide).toBeLessThanOrEqual(width);
+    await card(page, 'clip.mp4').click();
+    await page.getByRole('button', { name: 'Trash…' }).click();
+    await player(page).locator('main').waitFor();
+    expect(await seriousIn(page)).toEqual([]);
+  });
+});

@@ -1,0 +1,34 @@
+import { cpSync, mkdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { startProcess } from '../support/spawn.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+it('without libsql: an upload says so in plain words, and other commands work', async () => {
+  const home = temporaryFolder();
+  for (const each of ['bin', 'dist', 'package.json'])
+    cpSync(join(root, each), join(home, each), { recursive: true });
+  mkdirSync(join(home, 'node_modules'));
+  symlinkSync(join(root, 'node_modules/@napi-rs'), join(home, 'node_modules/@napi-rs'));
+  const run = (...args: string[]) =>
+    startProcess(process.execPath, [join(home, 'bin/mediactl.js'), ...args], {
+      MEDIACTL_API_KEY: 'a-key',
+      MEDIACTL_BASE_URL: 'http://127.0.0.1:9',
+      MEDIACTL_WORKSPACE: '00000000-0000-4000-8000-00000000000a',
+      MEDIACTL_STATE_DIR: join(home, 'state'),
+      MEDIACTL_CONFIG_DIR: join(home, 'config'),
+    }).finished;
+  const { code, stderr } = await run('upload', join(home, 'package.json'), '--json');
+  const { error } = JSON.parse(stderr);
+  expect([code, error.code, error.message]).toEqual([
+    1,
+    'not_installed',
+    'a part of mediactl is missing: libsql',
+  ]);
+  expect(error.cause).toBe("Cannot find module 'libsql'");
+  expect(error.hint).toBe('install mediactl again, with its optional dependencies');
+  expect((await run('uploads', 'ls')).code).toBe(0);
+});

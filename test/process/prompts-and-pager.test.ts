@@ -1,0 +1,277 @@
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { assetUid, createLibrary } from '../support/fake-library.ts';
+import { hasPty, shellQuote } from '../support/pty.ts';
+import { startRecordingServer } from '../support/recording-server.ts';
+import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { Screen } from '../support/screen.ts';
+import { mediactl, mediactlPath } from '../support/spawn.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+/* Prompts for omitted arguments, interactive login and the pager, on a real terminal. */
+
+let sandbox: TestSandbox;
+beforeAll(async () => {
+  sandbox = await startSandbox({ strict: false, seed: 60 });
+});
+afterAll(() => sandbox.end());
+
+let home: string;
+const environment = (more = {}) => ({
+  MEDIACTL_CONFIG_DIR: join(home, 'config'),
+  MEDIACTL_STATE_DIR: join(home, 'state'),
+  MEDIACTL_KEY_STORE: 'file',
+  TERM: 'xterm-256color',
+  LANG: 'C.UTF-8',
+  NO_COLOR: '1',
+  ...more,
+});
+const account = (more = {}) =>
+  environment({
+    ...{ MEDIACTL_API_KEY: sandbox.key, MEDIACTL_BASE_URL: sandbox.url },
+    ...{ MEDIACTL_WORKSPACE: sandbox.workspace, ...more },
+  });
+beforeEach(() => {
+  home = temporaryFolder();
+});
+
+const words = (...args: string[]) => [process.execPath, mediactlPath, ...args];
+
+describe.skipIf(!hasPty)('a choice in place of a refusal', () => {
+  it('an id that is left out: the newest assets, by name', async () => {
+    const screen = new Screen(words('get'), account(), 100);
+    await screen.waitForText(/Which asset\?[\s\S]*❯ .*\n/);
+    const [, second = ''] = screen.lines.filter((line) => /^[❯ ] \S/.test(line));
+    screen.type('\u001b[B\r');
+    await screen.waitForText(/^uid +[0-9a-f-]{36}/m);
+    const name = /^name +(.*)$/m.exec(screen.lines.join('\n'))?.[1] as string;
+    expect(second).toContain(name);
+    expect(await screen.exited).toBe(0);
+  });
+
+  it('left with Ctrl-C: nothing was changed, exit 130', async () => {
+    const screen = new Screen(words('rm'), account(), 100);
+    await screen.waitForText(/Which asset\?/);
+    screen.type('\u0003');
+    expect(await screen.exited).toBe(130);
+    expect(screen.lines.join('\n')).toContain('nothing was changed');
+  });
+
+  it('a profile', async () => {
+    const login = (profile: string) =>
+      `printf %s ${sandbox.key} | ${shellQuote(words('auth', 'login', '--with-key', '--profile', profile, '--base-url', sandbox.url))}`;
+    const screen = new Screen(
+      `${login('one')}; ${login('two')}; ${shellQuote(words('auth', 'switch'))}`,
+      environment(),
+      100,
+    );
+    await screen.waitForText(/Which profile\?[\s\S]*❯ one +.*\n +two .* current/);
+    screen.type('\r');
+    expect(await screen.exited).toBe(0);
+    const config = JSON.parse(readFileSync(join(home, 'config/config.json'), 'utf8'));
+    expect(config.current).toBe('one');
+  });
+});
+
+it.skipIf(!hasPty)(
+  'a question ends with the program: exit 143, and the cursor is there',
+  async () => {
+    const pid = join(home, 'pid');
+    const screen = new Screen(`echo $$ > ${pid}; exec ${shellQuote(words('get'))}`, account(), 100);
+    await screen.waitForText(/Which asset\?/);
+    process.kill(Number(readFileSync(pid, 'utf8')), 'SIGTERM');
+    expect(await screen.exited).toBe(143);
+    expect(screen.lines.join('\n')).toContain('terminated');
+  },
+);
+
+describe.skipIf(!hasPty)('login', () => {
+  const login = (...args: string[]) =>
+    new Screen(words('login', '--base-url', sandbox.url, ...args), environment(), 100);
+
+  it('says where keys come from, shows dots, lets one try again, and says who one is', async () => {
+    const screen = login();
+    await screen.waitForText(
+      /Keys are made at 127\.0\.0\.1:\d+: organization’s settings, API keys/,
+    );
+    await screen.waitForText(/API key:/);
+    screen.type('wrong-key');
+    await screen.waitForText(/API key: •{9}/);
+    screen.type('\r');
+    await screen.waitForText(/does not accept this API key[\s\S]*API key:/);
+    screen.type(`${sandbox.key}\r`);
+    expect(await screen.exited).toBe(0);
+    const shown = screen.lines.join('\n');
+    expect(shown).toContain(`logged in to ${sandbox.url} as profile default; the key may read`);
+    expect(shown).toMatch(/workspace +Main/);
+    expect(shown).not.toContain(sandbox.key);
+    expect(shown).not.toContain('wrong-key');
+  });
+
+  it('asks before a profile is given to another service', async () => {
+    const other = await startSandbox({ strict: false });
+    const first = login();
+    await first.waitForText(/API key:/);
+    first.type(`${sandbox.key}\r`);
+    await first.exited;
+    const screen = new Screen(words('login', '--base-url', other.url), environment(), 100);
+    await screen.waitForText(/Profile default is for .*Make it one for .*\[y\/N\]/);
+    screen.type('\r');
+    expect(await screen.exited).toBe(130);
+    const { profiles } = JSON.parse(readFileSync(join(home, 'config/config.json'), 'utf8'));
+    expect(profiles.default.baseUrl).toBe(sandbox.url);
+    await other.end();
+  });
+});
+
+it.skipIf(!hasPty)(
+  'auth status tells scopes by what was answered: a 403, and what went well',
+  async () => {
+    const key = sandbox.createKey('reader', ['Read Assets']);
+    const config = join(home, 'config');
+    const run = (...args: string[]) => mediactl(args, environment()).finished;
+    const piped = new Promise<void>((resolve) => {
+      const screen = new Screen(
+        `printf %s ${key} | ${shellQuote(words('login', '--with-key', '--base-url', sandbox.url))}`,
+        environment(),
+        100,
+      );
+      screen.exited.then(() => resolve());
+    });
+    await piped;
+    expect(statSync(join(config, 'config.json')).mode & 0o777).toBe(0o600);
+    const before = JSON.parse((await run('status', '--json')).stdout).scopes;
+    expect(before).toMatchObject({ 'Read Assets': { allowed: true }, 'Write Assets': null });
+    expect((await run('upload', fixturePath('still.jpg'))).code).toBe(5);
+    const after = JSON.parse((await run('status', '--json')).stdout).scopes;
+    expect(after['Write Assets']).toMatchObject({ allowed: false });
+    expect((await run('status')).stdout).toMatch(
+      /Write Assets: no, refused just now; Delete Assets: not tried yet/,
+    );
+  },
+);
+
+describe.skipIf(!hasPty)('the pager', () => {
+  const paged = (args: string[], more = {}) =>
+    new Screen(words(...args), account({ PAGER: "sed 's/^/paged: /'", ...more }), 100, 24);
+
+  it('shows what is longer than the terminal, and is not handed the key', async () => {
+    const seen = join(home, 'environment');
+    const screen = paged(['ls', '--all'], { PAGER: `env > ${seen}; sed 's/^/paged: /'` });
+    expect(await screen.exited).toBe(0);
+    expect(screen.lines.filter((line) => line.startsWith('paged: '))).toHaveLength(61);
+    expect(readFileSync(seen, 'utf8')).toContain('LESS=FRX');
+    expect(readFileSync(seen, 'utf8')).not.toContain(sandbox.key);
+  });
+
+  it.each([
+    [['ls', '--limit', '5'], {}],
+    [['ls', '--all', '--no-pager'], {}],
+    [['ls', '--all'], { MEDIACTL_PAGER: 'cat' }],
+    [['ls', '--all'], { CI: 'true' }],
+  ])('not %j %j', async (args, more) => {
+    const screen = paged(args, more);
+    expect(await screen.exited).toBe(0);
+    expect(screen.lines.join('\n')).not.toContain('paged:');
+  });
+
+  it('JSON too; one that is left early ends quietly with 0', async () => {
+    const json = paged(['ls', '--all', '--json']);
+    expect(await json.exited).toBe(0);
+    expect(json.lines.every((line) => line.startsWith('paged: '))).toBe(true);
+    const left = paged(['ls', '--all', '--jsonl'], { PAGER: 'head -1 > /dev/null; exit 0' });
+    expect(await left.exited).toBe(0);
+    expect(left.lines.join('\n')).not.toContain('error');
+  });
+
+  it('one that there is not is named; the result is shown, and its exit code stays', async () => {
+    const screen = paged(['ls', '--all'], { PAGER: 'no-such-pager' });
+    expect(await screen.exited).toBe(0);
+    const shown = screen.lines.join('\n');
+    expect(shown).toContain('warning: the pager cannot be run: no-such-pager');
+    expect(screen.lines.filter((line) => /ago|\d{4}-\d\d-\d\d/.test(line)).length).toBe(60);
+  });
+
+  it('that was left early leaves Ctrl-C to the program', async () => {
+    const service = await startRecordingServer(({ query }) =>
+      query.offset === '0'
+        ? {
+            body: {
+              items: Array.from({ length: 100 }, (_, n) => ({ uid: `u${n}`, name: 'x' })),
+              count: 300,
+            },
+          }
+        : { status: 429, body: { error: {} }, headers: { 'retry-after': '300' } },
+    );
+    const screen = paged(['ls', '--all', '--jsonl'], {
+      PAGER: 'head -3; echo left',
+      MEDIACTL_BASE_URL: service.url,
+    });
+    await screen.waitForText(/^left$/m);
+    screen.type('\u0003');
+    expect(await screen.exited).toBe(130);
+  });
+});
+
+it.skipIf(!hasPty)('a total stands under the table', async () => {
+  const screen = new Screen(words('ls'), account(), 100, 40);
+  expect(await screen.exited).toBe(0);
+  expect(screen.lines.at(-1)).toBe('20 of 60; --all for all, --limit for more');
+});
+
+describe.skipIf(!hasPty)('waiting on a terminal', () => {
+  it('shows what is waited for and since when, and leaves no line behind', async () => {
+    const metadata = `filename ${btoa('slow.mov')},workspace_uid ${btoa(sandbox.workspace)}`;
+    const created = await fetch(`${sandbox.url}/api/external/v1/upload/`, {
+      method: 'POST',
+      headers: {
+        ...{ authorization: `Bearer ${sandbox.key}`, 'tus-resumable': '1.0.0' },
+        ...{ 'upload-length': '9', 'upload-metadata': metadata },
+      },
+    });
+    const { asset_uid: uid } = (await created.json()) as { asset_uid: string };
+    const screen = new Screen(words('assets', 'wait', uid, '--timeout', '8s'), account(), 80);
+    await screen.waitForText(/^\S slow\.mov: uploading {2}\ds$/m);
+    expect(await screen.exited).toBe(8);
+    expect(screen.lines[0]).toMatch(/^error: asset .* is still uploading/);
+  });
+
+  it('of many: how many are ready', async () => {
+    const list = async (...args: string[]) =>
+      (await mediactl(['ls', ...args, '-q'], account()).finished).stdout.trim().split('\n');
+    const ready = await list('--status', 'ready', '--limit', '2');
+    const [slow = ''] = await list('slow');
+    const args = ['assets', 'wait', ...ready, slow, '--timeout', '8s'];
+    const screen = new Screen(words(...args), account(), 80);
+    await screen.waitForText(/^\S 2 of 3 ready/m);
+    expect(await screen.exited).toBe(11);
+  });
+});
+
+it.skipIf(!hasPty)(
+  'a workspace that none is primary of is chosen; in a pipe it must be named',
+  async () => {
+    const uid = (n: number) => `${n}0000000-0000-4000-8000-000000000000`;
+    const service = await startRecordingServer(({ path }) =>
+      path.endsWith('/folders/')
+        ? { body: [] }
+        : { body: { items: [1, 2].map((n) => ({ uid: uid(n), name: `Studio ${n}` })), count: 2 } },
+    );
+    const poor = account({ MEDIACTL_BASE_URL: service.url, MEDIACTL_WORKSPACE: undefined });
+    const screen = new Screen(words('folders', 'ls'), poor, 80);
+    await screen.waitForText(/Which workspace\?\s+❯ Studio 1/);
+    screen.type('\u001b[B\r');
+    expect(await screen.exited).toBe(0);
+    expect(service.requests.at(-1)?.path).toContain(uid(2));
+    expect((await mediactl(['folders', 'ls'], poor).finished).code).toBe(2);
+  },
+);
+
+it('where nothing opens an address, it is printed', async () => {
+  const service = await startRecordingServer(createLibrary());
+  const bare = account({ PATH: '/nowhere', MEDIACTL_BASE_URL: service.url });
+  const { code, stdout, stderr } = await mediactl(['play', assetUid, '--open'], bare).finished;
+  expect([code, stderr]).toEqual([0, expect.stringContaining('no program here opens it')]);
+  expect(stdout).toBe(`${service.url}/media/a.pdf\n`);
+});

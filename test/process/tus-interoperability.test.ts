@@ -1,0 +1,186 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { FileStore } from '@tus/file-store';
+import { Server, Upload } from '@tus/server';
+import { Upload as StockUpload } from 'tus-js-client';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Cli } from '../support/cli.ts';
+import { fastClock } from '../support/clock.ts';
+import { b3sum, hasB3sum, someBytes, writeSome } from '../support/files.ts';
+import { respond, startServer } from '../support/http-server.ts';
+import { Interposer } from '../support/interposer.ts';
+import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+let sandbox: TestSandbox;
+beforeAll(async () => {
+  sandbox = await startSandbox();
+});
+afterAll(() => sandbox.end());
+
+const size = 3_000_000;
+
+describe('our uploader against @tus/server with @tus/file-store', () => {
+  /** Starts @tus/server for transfers; creations respond with the session of §2, as our client requires. */
+  async function peer() {
+    const directory = temporaryFolder();
+    const datastore = new FileStore({ directory });
+    const path = '/api/external/v1/upload';
+    const server = new Server({ path, datastore, respectForwardedHeaders: false });
+    let created = 0;
+    const url = await startServer(async (request, response) => {
+      if (request.method !== 'POST') return server.handle(request, response);
+      created++;
+      const id = `session${created}`;
+      await datastore.create(
+        new Upload({ id, offset: 0, size: Number(request.headers['upload-length']) }),
+      );
+      respond(response, 201, {
+        uid: id,
+        location: `${path}/${id}`,
+        asset_uid: '00000000-0000-4000-8000-000000000001',
+        total_size: size,
+        expires_at: new Date(Date.now() + 86_400_000).toISOString(),
+      });
+    });
+    return { url, stored: () => readFileSync(join(directory, 'session1')), count: () => created };
+  }
+
+  /** Uploads a file over a connection that drops once. @returns its record */
+  async function uploaded() {
+    const { url, stored, count } = await peer();
+    const line = await Interposer.start(url, ({ method, nth }) =>
+      method === 'PATCH' && nth === 2 ? { cutAfterBytes: 300_000 } : undefined,
+    );
+    const cli = new Cli({
+      MEDIACTL_API_KEY: 'any-key-will-do',
+      MEDIACTL_BASE_URL: line.url,
+      MEDIACTL_WORKSPACE: sandbox.workspace,
+    });
+    const path = join(cli.home, 'clip.bin');
+    const bytes = writeSome(path, size);
+    const [record] = await cli.json(['upload', path, '--chunk-size', '1MiB'], {
+      clock: fastClock(),
+    });
+    return { path, bytes, record, stored: stored(), created: count(), methods: line.methods };
+  }
+
+  it('uploads, over a broken line, byte for byte; without a checksum it is unverified', async () => {
+    const { bytes, record, stored, created, methods } = await uploaded();
+    expect(stored.equals(bytes)).toBe(true);
+    expect(record).toMatchObject({ verified: null, size_bytes: size });
+    expect(created).toBe(1);
+    expect(methods).toContain('HEAD');
+  });
+
+  it.skipIf(!hasB3sum)('its own checksum of the file is the one that b3sum computes', async () => {
+    const { path, record } = await uploaded();
+    expect(record.blake3).toBe(b3sum(path));
+  });
+});
+
+describe('independent clients against the sandbox', () => {
+  const stored = async (assetsBefore: number) => {
+    const page = await fetch(`${sandbox.url}/api/external/v1/assets/`, {
+      headers: { authorization: `Bearer ${sandbox.key}` },
+    });
+    const { items } = (await page.json()) as { items: { uid: string }[] };
+    expect(items.length).toBe(assetsBefore + 1);
+    return readFileSync(join(sandbox.dataDir, 'media', items[0]?.uid as string, 'source'));
+  };
+
+  it('stock tus-js-client', async () => {
+    const path = join(temporaryFolder(), 'stock.bin');
+    const bytes = writeSome(path, size, 'stock');
+    await new Promise<void>((resolve, reject) => {
+      new StockUpload(bytes, {
+        endpoint: `${sandbox.url}/api/external/v1/upload/`,
+        headers: { Authorization: `Bearer ${sandbox.key}` },
+        metadata: { filename: 'stock.bin', workspace_uid: sandbox.workspace },
+        chunkSize: 1_000_000,
+        onSuccess: () => resolve(),
+        onError: reject,
+      }).start();
+    });
+    expect((await stored(0)).equals(bytes)).toBe(true);
+  });
+
+  it('stock tus-js-client, paused and gone on with, in one run and in the next', async () => {
+    // In strict mode HEAD returns no length, which tus-js-client needs to resume.
+    const full = await startSandbox({ strict: false });
+    const bytes = someBytes(size, 'paused');
+    const uploader = (uploadUrl?: string) => {
+      const patches: number[] = [];
+      const done = new Promise<void>((resolve, reject) => {
+        const upload: StockUpload = new StockUpload(bytes, {
+          endpoint: `${full.url}/api/external/v1/upload/`,
+          headers: { Authorization: `Bearer ${full.key}` },
+          metadata: { filename: 'paused.bin', workspace_uid: full.workspace },
+          chunkSize: 500_000,
+          retryDelays: [],
+          ...(uploadUrl && { uploadUrl }),
+          onChunkComplete: (_size, accepted) => {
+            patches.push(accepted);
+            if (accepted === 1_000_000 && !uploadUrl)
+              void upload.abort().then(() => upload.start()); // the user pauses
+            if (accepted === 2_000_000 && !uploadUrl) void upload.abort().then(() => resolve()); // the user closes the page
+          },
+          onSuccess: () => resolve(),
+          onError: reject,
+        });
+        url = () => upload.url as string;
+        upload.start();
+      });
+      return { done, patches };
+    };
+    let url = () => '';
+    try {
+      const first = uploader();
+      await first.done;
+      const second = uploader(url());
+      await second.done;
+      expect([first.patches.at(-1), second.patches[0]]).toEqual([2_000_000, 2_500_000]);
+      const page = await fetch(`${full.url}/api/external/v1/assets/`, {
+        headers: { authorization: `Bearer ${full.key}` },
+      });
+      const { items } = (await page.json()) as { items: { uid: string }[] };
+      const source = join(full.dataDir, 'media', items[0]?.uid as string, 'source');
+      expect(readFileSync(source).equals(bytes)).toBe(true);
+    } finally {
+      await full.end();
+    }
+  });
+
+  const python = ['/usr/bin/python3', 'python3'].find(
+    (candidate) => spawnSync(candidate, ['-c', 'import tusclient']).status === 0,
+  );
+  if (!python) process.stderr.write('SKIPPED: no tuspy here (Debian: python3-tuspy)\n');
+
+  it.runIf(python)('tuspy, stopped half-way and resumed', async () => {
+    const path = join(temporaryFolder(), 'tuspy.bin');
+    const bytes = writeSome(path, size, 'tuspy');
+    const script = `
+import sys
+from tusclient import client
+url, key, workspace, path = sys.argv[1:]
+tus = client.TusClient(url + '/api/external/v1/upload/', headers={'Authorization': 'Bearer ' + key})
+first = tus.uploader(path, chunk_size=1000000, metadata={'filename': 'tuspy.bin', 'workspace_uid': workspace})
+first.upload(stop_at=1500000)
+second = tus.uploader(path, chunk_size=1000000, url=first.url)
+assert second.offset == 1500000, second.offset
+second.upload()
+`;
+    const child = spawn(python as string, [
+      ...['-c', script],
+      ...[sandbox.url, sandbox.key, sandbox.workspace, path],
+    ]);
+    let output = '';
+    child.stderr.on('data', (chunk) => {
+      output += chunk;
+    });
+    const code = await new Promise((resolve) => child.on('close', resolve));
+    expect([code, output]).toEqual([0, '']);
+    expect((await stored(1)).equals(bytes)).toBe(true);
+  });
+});

@@ -1,0 +1,99 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { writeSome } from '../support/files.ts';
+import {
+  type Fault,
+  type InterposedRequest,
+  Interposer,
+  respondWith,
+} from '../support/interposer.ts';
+import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { mediactlPath, startProcess } from '../support/spawn.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const has = (program: string) => spawnSync(program, ['--version']).status === 0;
+const canTrace = spawnSync('strace', ['-o', '/dev/null', 'true']).status === 0;
+
+let sandbox: TestSandbox;
+beforeAll(async () => {
+  sandbox = await startSandbox();
+});
+afterAll(() => sandbox.end());
+
+let home: string;
+let path: string;
+let bytes: Buffer;
+let line: Interposer;
+let fault: (seen: InterposedRequest) => Fault | undefined;
+const chunks = 24;
+beforeEach(async () => {
+  home = temporaryFolder();
+  mkdirSync(join(home, 'state'));
+  path = join(home, 'rushes.bin');
+  bytes = writeSome(path, chunks * 64 * 1024, home);
+  fault = () => undefined;
+  line = await Interposer.start(sandbox.url, (seen) => fault(seen));
+});
+
+/** Runs the upload under a program that simulates another machine. */
+async function upload(program: string, ...args: string[]) {
+  const command = [
+    ...args,
+    process.execPath,
+    mediactlPath,
+    'upload',
+    path,
+    '--json',
+    '--chunk-size',
+    '64KiB',
+  ];
+  const finished = await startProcess(program, command, {
+    MEDIACTL_CONFIG_DIR: join(home, 'config'),
+    MEDIACTL_STATE_DIR: join(home, 'state'),
+    MEDIACTL_API_KEY: sandbox.key,
+    MEDIACTL_BASE_URL: line.url,
+    MEDIACTL_WORKSPACE: sandbox.workspace,
+  }).finished;
+  return { ...finished, record: finished.stdout ? JSON.parse(finished.stdout)[0] : undefined };
+}
+
+const stored = (uid: string) => readFileSync(join(sandbox.dataDir, 'media', uid, 'source'));
+
+describe.skipIf(!has('faketime'))('a clock that is wrong', () => {
+  it.each([
+    ['+25h', '+0h'],
+    ['+0h', '+25h'],
+    ['+0h', '-25h'],
+    ['-25h', '+25h'],
+  ])('by %s, then by %s: the service says what there is', async (before, after) => {
+    fault = ({ method, nth }) =>
+      method === 'PATCH' && nth === 3 ? respondWith(402, { error: {} }) : undefined;
+    const first = await upload('faketime', '-f', before);
+    expect(first.code).toBe(7);
+    fault = () => undefined;
+    line.requests.length = 0;
+    const second = await upload('faketime', '-f', after);
+    expect([second.code, second.stderr]).toEqual([0, expect.anything()]);
+    expect(second.record).toMatchObject({ verified: true, resumed_from: 2 * 64 * 1024 });
+    expect(stored(second.record.asset_uid).equals(bytes)).toBe(true);
+    expect(line.methods).not.toContain('POST');
+  });
+});
+
+describe.skipIf(!canTrace)('a disk that is slow', () => {
+  it('is not waited for at every chunk', async () => {
+    const trace = join(home, 'trace');
+    const { code, record } = await upload(
+      'strace',
+      ...['-f', '-qq', '-o', trace, '-e', 'trace=fsync', '-e', 'inject=fsync:delay_exit=100000'],
+    );
+    expect(code).toBe(0);
+    expect(stored(record.asset_uid).equals(bytes)).toBe(true);
+    const waits = readFileSync(trace, 'utf8').match(/fsync\(/g)?.length ?? 0;
+    // The journal entry and its folder: when it is intended, created, complete and done, and a few times in between.
+    expect(waits).toBeGreaterThanOrEqual(4);
+    expect(waits).toBeLessThan(chunks);
+  });
+});

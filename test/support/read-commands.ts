@@ -1,0 +1,89 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { assetUid, createLibrary } from './fake-library.ts';
+import type { Responder } from './recording-server.ts';
+
+/**
+ * Commands that together parse every kind of response, in the forms that read most fields. HOME stands for
+ * the home directory.
+ */
+export const readCommands: string[][] = [
+  ...['ls', 'ls --json', 'ls --count', 'ls --csv', 'ls --all --jsonl'].map((each) =>
+    `assets ${each}`.split(' '),
+  ),
+  ['assets', 'ls', '--folder', '/Campaigns'],
+  ['assets', 'get', assetUid],
+  ['assets', 'get', 'Quay'],
+  ['assets', 'get', assetUid, '--json'],
+  ['assets', 'update', assetUid, '--name', 'New', '--add-tag', 'a'],
+  ['assets', 'update', '--search', 'Quay', '--name', 'New', '--yes'],
+  ['assets', 'update', '--created-after', '2020-01-01', '--set-tags', 'a', '--yes'],
+  ['assets', 'rm', 'Quay', '--yes'],
+  ['assets', 'rm', '--folder', '/', '--yes'],
+  ['assets', 'player', assetUid],
+  ['assets', 'thumb', assetUid, '-o', 'HOME/thumb', '--yes'],
+  ['assets', 'download', assetUid, '-o', 'HOME/file', '--yes'],
+  ['assets', 'wait', assetUid, '--timeout', '1s'],
+  ['videos', 'ls'],
+  ['upload', 'HOME/file.txt', '--json'],
+  ['upload', 'HOME/file.txt', '--wait', '--folder', '/Campaigns/New', '--create-folders'],
+  ['workspaces', 'ls'],
+  ['workspaces', 'get', 'Main'],
+  ['folders', 'tree'],
+  ['folders', 'ls', '/'],
+  ['folders', 'create', '/New'],
+  ['folders', 'rename', '/Campaigns', 'Films'],
+  ['folders', 'mv', '/Campaigns', '/'],
+  ['folders', 'rm', '/Campaigns', '--yes'],
+  ['embed', 'show'],
+  ['embed', 'enable'],
+  ['embed', 'domains', 'ls'],
+  ['embed', 'domains', 'add', 'news.example'],
+  ['embed', 'domains', 'rm', 'old.example'],
+  ['embed', 'domains', 'sync', 'HOME/domains.txt', '--prune', '--yes'],
+  ['play', assetUid],
+  ['play', assetUid, '--json'],
+  ['play', assetUid, '--url'],
+  ['play', assetUid, '--info'],
+  ['play', assetUid, '--check'],
+  ['api', '/assets/', '--paginate'],
+  ['doctor'],
+  ['auth', 'status'],
+];
+
+const link = (name: string) => ({ url: `HERE/media/${name}`, expires_at: '2027-01-01T00:00:00Z' });
+/** Playback info of each asset type (§2). HERE stands for the service's origin. */
+export const playbackInfos = [
+  {
+    ...{ type: 'video', blocked: false, hls_url: link('a.m3u8'), source_url: link('a.mp4') },
+    ...{ preview_sprites_url: link('s.vtt'), resume_position_seconds: 2 },
+    chapters: [{ title: 'One', start_time: 0 }],
+  },
+  {
+    ...{ type: 'audio', blocked: false, source: link('a.mp3'), waveform_url: 'HERE/media/w.json' },
+    subtitle_tracks: [{ url: 'HERE/media/a.vtt', language: 'en', label: 'English' }],
+  },
+  {
+    ...{ type: 'image', blocked: false },
+    variants: [{ url: 'HERE/media/t.jpg', width: 10, height: 10 }],
+  },
+  { type: 'document', blocked: false, url: 'HERE/media/a.pdf', thumbnails: [link('1.jpg')] },
+  { type: 'third_party', blocked: false, embed_url: 'HERE/media/embed' },
+];
+
+/** Splits a command line into arguments and writes the files that it reads into `home`. */
+export function prepareCommand(line: string, home: string): string[] {
+  writeFileSync(join(home, 'file.txt'), 'four');
+  writeFileSync(join(home, 'domains.txt'), 'news.example\n');
+  return line.replaceAll('HOME', home).split(' ');
+}
+
+/** Creates the small library with the given playback info. */
+export function libraryWithPlayback(playable: object): Responder {
+  const others = createLibrary();
+  return (request) => {
+    if (!request.path.endsWith('/playback/info/')) return others(request);
+    const text = JSON.stringify(playable).replaceAll('HERE', `http://${request.headers.host}`);
+    return { body: JSON.parse(text) };
+  };
+}

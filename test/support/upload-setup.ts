@@ -1,0 +1,140 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
+import { Cli, type CliOptions } from './cli.ts';
+import { fastClock } from './clock.ts';
+import { writeSome } from './files.ts';
+import { type Fault, type InterposedRequest, Interposer, respondWith } from './interposer.ts';
+import { startSandbox, type TestSandbox } from './sandbox.ts';
+
+/** Small chunks, so that small files have several of them. */
+export const chunkBytes = 64 * 1024;
+const chunk = ['--chunk-size', '64KiB'];
+
+type FaultPlan = (seen: InterposedRequest) => Fault | undefined;
+
+/** Fixture of uploader tests: one sandbox per test file; a new user with a file of five chunks per test. */
+class UploadFixture {
+  sandbox!: TestSandbox;
+  cli!: Cli;
+  path = '';
+  bytes: Buffer = Buffer.alloc(0);
+  /** Selects the fault of each request through `interposer`, if any. */
+  fault: FaultPlan = () => undefined;
+  /** Interposer before the sandbox; one for all runs of a test, since journal entries depend on its URL. */
+  interposer!: Interposer;
+
+  async setUp(): Promise<void> {
+    this.cli = new Cli();
+    this.path = join(this.cli.home, `rushes-${basename(this.cli.home)}.bin`);
+    this.bytes = writeSome(this.path, 4 * chunkBytes + 1000, this.path);
+    this.fault = () => undefined;
+    this.interposer = await this.startInterposer((seen) => this.fault(seen));
+  }
+
+  environment(url = this.interposer.url) {
+    return {
+      MEDIACTL_API_KEY: this.sandbox.key,
+      MEDIACTL_BASE_URL: url,
+      MEDIACTL_WORKSPACE: this.sandbox.workspace,
+    };
+  }
+
+  startInterposer(plan: FaultPlan): Promise<Interposer> {
+    return Interposer.start(this.sandbox.url, plan);
+  }
+
+  /** Uploads the file through `interposer`, on a fast clock by default. */
+  async upload(args: string[] = [], options: CliOptions = {}) {
+    const ran = await this.run(['upload', this.path, '--json', ...chunk, ...args], options);
+    const [record] = ran.stdout ? JSON.parse(ran.stdout) : [];
+    return { ...ran, record };
+  }
+
+  /** Runs any command through `interposer`, on a fast clock by default. */
+  run(args: string[], options: CliOptions = {}) {
+    return this.cli.run(args, {
+      clock: fastClock(),
+      ...options,
+      environment: { ...this.environment(), ...options.environment },
+    });
+  }
+
+  /** Lists the files to which stdin was spooled. */
+  spoolFiles(): string[] {
+    const folder = join(this.cli.home, 'state/spool');
+    return readdirSync(folder).filter((name) => !name.includes('.'));
+  }
+
+  /** Reads the stored bytes of an asset. */
+  storedBytes(assetUid: string): Buffer {
+    return readFileSync(join(this.sandbox.dataDir, 'media', assetUid, 'source'));
+  }
+
+  /** Lists the assets with this name; by default the name of the test's file. */
+  async findAssets(name = basename(this.path)): Promise<{ uid: string; status: string }[]> {
+    const found = [];
+    for (let offset = 0; ; offset += 100) {
+      const response = await fetch(
+        `${this.sandbox.url}/api/external/v1/assets/?limit=100&offset=${offset}`,
+        { headers: { authorization: `Bearer ${this.sandbox.key}` } },
+      );
+      const { items } = (await response.json()) as {
+        items: { uid: string; name: string; status: string }[];
+      };
+      found.push(...items.filter((item) => item.name === name));
+      if (items.length < 100) return found;
+    }
+  }
+
+  get journalFolder(): string {
+    return join(this.cli.home, 'state/uploads');
+  }
+
+  journalFiles(): string[] {
+    if (!existsSync(this.journalFolder)) return [];
+    return readdirSync(this.journalFolder).filter((name) => name.endsWith('.json'));
+  }
+
+  get journalPath(): string {
+    return join(this.journalFolder, this.journalFiles()[0] as string);
+  }
+
+  /** Reads the only journal entry. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests assert on its shape
+  journalEntry(): any {
+    return JSON.parse(readFileSync(this.journalPath, 'utf8'));
+  }
+
+  async expectUploaded(record: { asset_uid: string; verified: boolean | null }): Promise<void> {
+    expect(record).toMatchObject({ verified: true, error: null });
+    expect(this.storedBytes(record.asset_uid).equals(this.bytes)).toBe(true);
+    expect(this.journalFiles()).toEqual([]);
+  }
+
+  patchRequests(): InterposedRequest[] {
+    return this.interposer.requests.filter(({ method }) => method === 'PATCH');
+  }
+
+  /** Interrupts an upload after two chunks. @returns the path of its journal entry */
+  async interruptAfterTwoChunks(): Promise<string> {
+    let patches = 0;
+    this.fault = ({ method }) =>
+      method === 'PATCH' && ++patches === 3 ? respondWith(402, { error: {} }) : undefined;
+    const { code } = await this.upload();
+    expect(code).toBe(7);
+    this.fault = () => undefined;
+    this.interposer.requests.length = 0;
+    return this.journalPath;
+  }
+}
+
+export function setUpUploader(): UploadFixture {
+  const world = new UploadFixture();
+  beforeAll(async () => {
+    world.sandbox = await startSandbox({ rateLimit: { limit: 100_000, windowSeconds: 3600 } });
+  });
+  afterAll(() => world.sandbox.end());
+  beforeEach(() => world.setUp());
+  return world;
+}

@@ -1,0 +1,384 @@
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/client/clock.ts';
+import { exitCodes, MediactlError } from '../../src/client/errors.ts';
+import { classifyFailure } from '../../src/client/queue/failure-class.ts';
+import { Lease } from '../../src/client/queue/lease.ts';
+import { openQueueClient } from '../../src/client/queue/open-queue-client.ts';
+import { parseQueueAddress } from '../../src/client/queue/queue-address.ts';
+import type { QueueClient } from '../../src/client/queue/queue-client.ts';
+import { Roots } from '../../src/client/queue/roots.ts';
+import { parseTask, taskId, type UploadTask } from '../../src/client/queue/task.ts';
+import { parseFailure } from '../../src/client/queue/task-result.ts';
+import type { UploadSource } from '../../src/client/upload/sources/source.ts';
+import { postgres, redis, type StoreServer, startRedis } from '../support/stores.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const codeOf = (error: unknown) => (error as MediactlError).explanation?.code;
+
+const task = (more: Partial<UploadTask> = {}): UploadTask => ({
+  ...{ version: 1, service: 'https://media.example.com', path: '/m/a.mov', sizeBytes: 5 },
+  source: { path: '/m/a.mov' },
+  ...{ fileVersion: '1700000000000000000', workspace: 'w', filename: 'a.mov', chunkBytes: 10 },
+  ...{ onExpired: 'restart', requireChecksum: false },
+  ...more,
+});
+
+describe('the address of a queue', () => {
+  it.each([
+    ['redis://queue.lan', 'redis', 'mediactl', 'redis://queue.lan', false],
+    [
+      'rediss://u:secret@queue.lan:6380/2#days',
+      'redis',
+      'days',
+      'rediss://queue.lan:6380/2#days',
+      true,
+    ],
+    ['postgres://me@db/media', 'postgres', 'mediactl', 'postgres://db/media', false],
+    [
+      'postgresql://db/media?password=secret',
+      'postgres',
+      'mediactl',
+      'postgresql://db/media',
+      true,
+    ],
+  ])('%s', (text, store, name, label, hasPassword) => {
+    expect(parseQueueAddress('--queue', text)).toMatchObject({ store, name, label, hasPassword });
+  });
+
+  it.each([
+    'clip.mp4',
+    'http://queue',
+    'redisql://q',
+    'postgress://q',
+    'redis://q#a:b',
+    'redis://q#a b',
+    ...['redis://q/abc', 'redis://q?db=3', 'redis://q?sentinelPassword=secret', 'redis:foo'],
+    ...['redis://q#%E0', 'redis://u:s3cr%E0t@q', 'postgres:db'],
+  ])('%s is none', (text) => {
+    expect(() => parseQueueAddress('--queue', text)).toThrow('--queue does not accept');
+  });
+});
+
+describe('what a failure means', () => {
+  const failing = (exitCode: MediactlError['exitCode'], code = 'x', retryable = false) =>
+    new MediactlError('it failed', { code, exitCode, retryable });
+  it.each([
+    [failing(exitCodes.unauthenticated), 'workerFault'],
+    [failing(exitCodes.forbidden), 'workerFault'],
+    [failing(exitCodes.usage, 'queue_unusable'), 'workerFault'],
+    [failing(exitCodes.usage, 'root_gone'), 'pauseWorker'],
+    [failing(exitCodes.usage, 'newer_task'), 'pauseWorker'],
+    [failing(exitCodes.unreachable, 'tls'), 'workerFault'],
+    [failing(exitCodes.integrity, 'foreign_origin'), 'workerFault'],
+    [failing(exitCodes.quota), 'pauseQueue'],
+    [failing(exitCodes.unreachable), 'retry'],
+    [failing(exitCodes.unreachable, 'refused'), 'retry'],
+    [failing(exitCodes.rateLimited), 'retry'],
+    [failing(exitCodes.unclassified), 'retry'],
+    [failing(exitCodes.rejected, 'conflict', true), 'retry'],
+    [failing(exitCodes.usage, 'no_such_file'), 'retryElsewhere'],
+    [failing(exitCodes.usage, 'foreign_service'), 'retryElsewhere'],
+    [failing(exitCodes.usage, 'unreadable_file'), 'retry'],
+    [failing(exitCodes.usage, 'outside_roots', true), 'retryElsewhere'],
+    [failing(exitCodes.unclassified, 'file_gone'), 'retryElsewhere'],
+    [failing(exitCodes.rejected), 'permanent'],
+    [failing(exitCodes.integrity, 'file_changed'), 'retryElsewhere'],
+    [failing(exitCodes.notFound), 'permanent'],
+    [failing(exitCodes.rejected, 'worker_paused'), 'requeue'],
+    [failing(exitCodes.terminated, 'terminated'), 'requeue'],
+    [failing(exitCodes.interrupted, 'interrupted'), 'requeue'],
+    [failing(exitCodes.rejected, 'lease_lost'), 'leaseLost'],
+  ])('%o: %s', (error, failureClass) => {
+    expect(classifyFailure(error)).toBe(failureClass);
+  });
+
+  it('goes to another machine and back as it was', () => {
+    const error = failing(exitCodes.quota, 'storage', true).with({
+      ...{ reason: 'all is full', hint: 'delete some', status: 507, details: { free: 0 } },
+    });
+    expect(parseFailure(JSON.stringify(error.toJSON())).toJSON()).toEqual(error.toJSON());
+  });
+
+  it.each([0, 'toString', 77, null])('of an exit code %o that is none, a failure', (exit_code) => {
+    const told = { code: 'x', message: 'm', exit_code, cause: {}, hint: 7, status: 'x' };
+    expect(parseFailure(JSON.stringify(told)).toJSON()).toMatchObject({
+      ...{ message: 'm', exit_code: 1, cause: null, hint: null, status: null },
+    });
+  });
+
+  it.each(['null', '{}', '[]', '{"message":1}', 'job stalled more than allowable limit', ''])(
+    'of other words (%s) an error all the same',
+    (words) => {
+      expect(parseFailure(words).exitCode).toBe(exitCodes.unclassified);
+    },
+  );
+});
+
+describe('a job of the queue', () => {
+  it('is the same for the same file and place, and its id is no number', () => {
+    const of = (more: Partial<UploadTask> = {}, path = '/m/a.mov') => taskId(task(more), { path });
+    expect(of()).toBe(of({ description: 'another', chunkBytes: 99 }));
+    const others = [
+      ...[of({ sizeBytes: 6 }), of({ fileVersion: '17' }), of({ workspace: 'v' })],
+      ...[of({ folder: 'f' }), of({ name: 'n' }), of({ service: 'https://b' }), of({}, '/m/b.mov')],
+      ...[of({ again: 'x' }), taskId(task(), { root: 'm', path: '/m/a.mov' })],
+    ];
+    expect(new Set([of(), ...others]).size).toBe(others.length + 1);
+    expect(of()).toMatch(/^u[0-9a-f]{32}$/);
+  });
+
+  it.each([
+    ...[null, 'text', {}, { ...task(), version: 0 }, { ...task(), source: null }],
+    ...[
+      { ...task(), source: { path: 1 } },
+      { ...task(), sizeBytes: -1 },
+      { ...task(), tags: [1] },
+    ],
+    ...[
+      { ...task(), chunkBytes: 0 },
+      { ...task(), folder: 7 },
+    ],
+  ])('is looked at before it is believed: %o', (data) => {
+    expect(() => parseTask(data)).toThrow('something else than an upload');
+  });
+
+  it('of a later version is a newer mediactl’s, whatever else it holds', () => {
+    for (const data of [{ ...task(), version: 2 }, { version: 3 }])
+      expect(() => parseTask(data)).toThrow('a newer mediactl queued files');
+  });
+});
+
+describe('roots', () => {
+  const folder = temporaryFolder();
+  const nobody = async (): Promise<UploadSource> => {
+    throw new Error('asked');
+  };
+  beforeAll(() => {
+    for (const each of ['media/day 1', 'secret', 'empty'])
+      mkdirSync(join(folder, each), { recursive: true });
+    for (const each of ['media/day 1/a.mov', 'secret/key']) writeFileSync(join(folder, each), each);
+    symlinkSync(join(folder, 'secret/key'), join(folder, 'media/link.mov'));
+    symlinkSync(join(folder, 'media/day 1'), join(folder, 'media/today'));
+  });
+
+  it('one that has a name is found below another mount', async () => {
+    const there = await Roots.open([`m=${folder}/media`], '/');
+    const source = there.toTaskSource(join(folder, 'media/day 1/a.mov'));
+    expect(source).toEqual({ root: 'm', path: 'day 1/a.mov' });
+    const here = await Roots.open(['m=media'], folder);
+    const opened = await here.open(source, nobody);
+    expect(opened.sizeBytes).toBe('media/day 1/a.mov'.length);
+    await opened.close();
+  });
+
+  it.each([
+    [{ path: '/etc/passwd' }],
+    [{ path: 'media/day 1/a.mov' }],
+    [{ path: 'FOLDER/media/../secret/key' }],
+    [{ path: 'FOLDER/secret/key' }],
+    [{ path: 'FOLDER/media/link.mov' }],
+    [{ path: 'FOLDER/media' }],
+    [{ root: 'm', path: '../secret/key' }],
+    [{ root: 'm', path: '/etc/passwd' }],
+    [{ root: 'other', path: 'a.mov' }],
+    [{ path: 'http://169.254.169.254/latest/meta-data' }],
+    [{ path: 'https://files.example.com/public-not/a.mov' }],
+    [{ path: 'https://files.example.com/public/..%2fprivate%2fa.mov' }],
+    [{ path: 'https://files.example.com/public/..%5Cprivate' }],
+    [{ path: 'https://files.example.com/public/../private/a.mov' }],
+    [{ path: 'https://files.example.com.evil.test/public/a.mov' }],
+    [{ path: 'https://user@other.test/public/a.mov' }],
+  ])('nothing outside is opened: %o', async (source) => {
+    const roots = await Roots.open(
+      [`${folder}/media`, 'm=media', 'https://files.example.com/public'],
+      folder,
+    );
+    const typed = { ...source, path: source.path.replace('FOLDER', folder) };
+    expect(await roots.open(typed, nobody).catch(codeOf)).toBe('outside_roots');
+  });
+
+  it('an address below one is asked for, and a link within one is followed', async () => {
+    const roots = await Roots.open([`${folder}/media`, 'https://files.example.com/public'], folder);
+    const asked = roots.open({ path: 'https://files.example.com/public/a.mov?sig=1' }, nobody);
+    await expect(asked).rejects.toThrow('asked');
+    const linked = await roots.open({ path: `${folder}/media/today/a.mov` }, nobody);
+    await linked.close();
+  });
+
+  it('a file that is not there is no file; where nothing is, the disk is not there', async () => {
+    const roots = await Roots.open([`${folder}/media`, `${folder}/empty`], folder);
+    const missing = (path: string) =>
+      roots.open({ path: `${folder}/${path}` }, nobody).catch(codeOf);
+    expect(await missing('media/b.mov')).toBe('no_such_file');
+    expect(await missing('empty/b.mov')).toBe('root_gone');
+  });
+
+  it('one that is not there, or is given twice, is said at once', async () => {
+    await expect(Roots.open(['nowhere'], folder)).rejects.toThrow('there is no directory nowhere');
+    const file = 'media/day 1/a.mov';
+    await expect(Roots.open([file], folder)).rejects.toThrow(`there is no directory ${file}`);
+    await expect(Roots.open(['m=media', 'm=secret'], folder)).rejects.toThrow('given twice');
+  });
+});
+
+describe('a lease', () => {
+  const at = (state: { now: number }) => ({ ...systemClock, now: () => state.now });
+
+  it('is lost by silence, at the first look, and stays lost', () => {
+    const time = { now: 1_000 };
+    const lease = new Lease(at(time), 5_000, 'a.mov');
+    time.now += 4_999;
+    lease.assertHeld();
+    lease.renew();
+    time.now += 4_999;
+    lease.assertHeld();
+    time.now += 1;
+    expect(() => lease.assertHeld()).toThrow("in another worker's hands");
+    expect(lease.signal.aborted).toBe(true);
+    lease.renew();
+    expect(() => lease.assertHeld()).toThrow("in another worker's hands");
+  });
+
+  it('a clock that is set back does not lengthen it', async () => {
+    const time = { now: 1_000_000 };
+    const lease = new Lease(at(time), 50, 'a.mov');
+    time.now = 0;
+    await systemClock.sleep(60);
+    expect(() => lease.assertHeld()).toThrow("in another worker's hands");
+  });
+});
+
+describe.each([redis, postgres])('the store on $kind', ({ isInstalled, start }) => {
+  describe.skipIf(!isInstalled)('', () => {
+    let server: StoreServer;
+    let fleet: QueueClient;
+    const tools = {
+      clock: systemClock,
+      signal: new AbortController().signal,
+      onConnectionChange: () => {},
+      checksWriteAccess: true,
+    };
+    beforeAll(async () => {
+      server = await start();
+      fleet = await openQueueClient(parseQueueAddress('', `${server.address}#fence`), tools);
+    });
+    afterAll(async () => {
+      await fleet.close();
+      await server.end();
+    });
+
+    it('an attempt that lost its upload to a later one writes nothing', async () => {
+      const { store } = fleet;
+      const first = await store.claim('a');
+      expect(await store.writeEntry('a', first.fence, 'of the first')).toBe(true);
+      const second = await store.claim('a');
+      expect(second).toMatchObject({ page: 'of the first', receipt: undefined });
+      expect(second.fence).not.toBe(first.fence);
+      expect(await store.writeEntry('a', first.fence, 'late')).toBe(false);
+      expect(await store.writeEntry('a', first.fence, undefined)).toBe(false);
+      expect(await store.finish('a', first.fence, 'late')).toBe(false);
+      expect(await store.listEntries()).toEqual(['of the first']);
+      expect(await store.finish('a', second.fence, 'done')).toBe(true);
+      expect([await store.listEntries(), await store.findReceipts(['b', 'a'])]).toEqual([
+        [],
+        [undefined, 'done'],
+      ]);
+      for (const late of [first, second])
+        expect(await store.writeEntry('a', late.fence, 'after the end')).toBe(false);
+    });
+
+    it('a receipt of a file is written again where it lacks, and ends what was under way', async () => {
+      const { store } = fleet;
+      const { fence } = await store.claim('r');
+      expect(await store.writeEntry('r', fence, 'page')).toBe(true);
+      for (const receipt of ['first', 'second']) await store.restoreReceipt('r', receipt);
+      await store.restoreReceipt('new', 'alone');
+      expect(await store.findReceipts(['r', 'new'])).toEqual(['first', 'alone']);
+      expect(await store.writeEntry('r', fence, 'late')).toBe(false);
+      expect((await store.claim('r')).journalEntry).toBeUndefined();
+    });
+
+    it('one that comes again after all was forgotten is not taken for its former self', async () => {
+      const { store } = fleet;
+      const former = await store.claim('c');
+      await store.remove(['c']);
+      const anew = await store.claim('c');
+      expect(await store.writeEntry('c', former.fence, 'of the former')).toBe(false);
+      expect(await store.writeEntry('c', anew.fence, 'of the new')).toBe(true);
+      expect(await store.writeEntry('c', anew.fence, undefined)).toBe(true);
+      expect((await store.claim('c')).journalEntry).toBeUndefined();
+    });
+
+    it('many that open it for the first time at once all come in', async () => {
+      const opened = await Promise.all(
+        [1, 2, 3, 4].map(() =>
+          openQueueClient(parseQueueAddress('', `${server.address}#many`), tools),
+        ),
+      );
+      const claims = await Promise.all(opened.map(({ store }) => store.claim('a')));
+      expect(new Set(claims.map(({ fence }) => fence)).size).toBe(4);
+      for (const each of opened) await each.close();
+    });
+
+    it('while it is away who asks waits, and is answered', async () => {
+      const { fence } = await fleet.store.claim('d');
+      await server.kill();
+      const written = fleet.store.writeEntry('d', fence, 'late');
+      await systemClock.sleep(300);
+      await server.start();
+      expect(await written).toBe(true);
+    });
+
+    it('one that nobody listens at, exit 10', async () => {
+      const address = parseQueueAddress('', server.address.replace(/:\d+/, ':1'));
+      expect(await openQueueClient(address, tools).catch(codeOf)).toBe('queue_unreachable');
+    });
+  });
+});
+
+describe.skipIf(!redis.isInstalled)('a Redis', () => {
+  const tools = {
+    clock: systemClock,
+    signal: new AbortController().signal,
+    onConnectionChange: () => {},
+    checksWriteAccess: true,
+  };
+  const opened = async (options: string[], user = '') => {
+    const server = await startRedis(options);
+    try {
+      const text = server.address.replace('//', `//${user}`);
+      const fleet = await openQueueClient(parseQueueAddress('', text), tools);
+      await fleet.close();
+      return fleet.storeInfo;
+    } catch (error) {
+      const { message, explanation } = error as MediactlError;
+      expect(JSON.stringify([message, explanation.reason])).not.toContain('secret');
+      return { code: explanation.code, exit: explanation.exitCode };
+    } finally {
+      await server.end();
+    }
+  };
+
+  it('lets in who has its password', async () => {
+    const options = ['--requirepass', 'a-secret-of-redis'];
+    const refused = { code: 'queue_refused', exit: exitCodes.unauthenticated };
+    expect(await opened(options)).toEqual(refused);
+    expect(await opened(options, ':another-secret@')).toEqual(refused);
+    expect(await opened(options, ':a-secret-of-redis@')).toMatchObject({ doubt: undefined });
+  });
+
+  it('that may throw away what it holds is refused', async () => {
+    const refused = { code: 'queue_evicts', exit: exitCodes.usage };
+    expect(await opened(['--maxmemory-policy', 'allkeys-lru'])).toEqual(refused);
+  });
+
+  it('without an append-only file is in doubt; with one it is not', async () => {
+    expect(await opened(['--appendonly', 'no'])).toMatchObject({
+      server: expect.stringMatching(/^redis \d/),
+      doubt: expect.stringContaining('append-only'),
+    });
+    expect(await opened([])).toMatchObject({ doubt: undefined });
+  });
+});

@@ -1,0 +1,41 @@
+import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { makeFolder } from '../../src/client/state-files.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+it('makes it and those above it, for this user alone; again is fine', async () => {
+  const root = temporaryFolder();
+  const path = join(root, 'a/b/c');
+  await makeFolder(path);
+  await makeFolder(path);
+  for (const each of ['a', 'a/b', 'a/b/c'])
+    expect(statSync(join(root, each)).mode & 0o777).toBe(0o700);
+});
+
+it('several at once make one', async () => {
+  const path = join(temporaryFolder(), 'a/b/c/d');
+  await Promise.all(Array.from({ length: 20 }, () => makeFolder(path)));
+  expect(existsSync(path)).toBe(true);
+});
+
+it('leaves the mode of one that is there', async () => {
+  const path = join(temporaryFolder(), 'a');
+  mkdirSync(path, { mode: 0o755 });
+  await makeFolder(path);
+  expect(statSync(path).mode & 0o777).toBe(0o755);
+});
+
+it.each([
+  ['under a file', (root: string) => join(root, 'file/below'), 'ENOTDIR'],
+  ['a file', (root: string) => join(root, 'file'), 'EEXIST'],
+  ['in /proc, where a recursive mkdir never ends', () => '/proc/nope/deeper', 'ENOENT'],
+])('%s: an error with the reason', async (_what, at, code) => {
+  const root = temporaryFolder();
+  writeFileSync(join(root, 'file'), '');
+  const path = at(root);
+  await expect(makeFolder(path, '--data DIR')).rejects.toMatchObject({
+    message: `cannot make the folder ${path}`,
+    explanation: { exitCode: 2, reason: expect.stringContaining(code), hint: '--data DIR' },
+  });
+});

@@ -1,6 +1,6 @@
 import { slugsOf } from '../../contract/asset.ts';
 import { fieldNamesFor, type NameOverrides } from '../../contract/assumptions.ts';
-import { asObject } from '../../contract/json-values.ts';
+import { asObject, type JsonObject } from '../../contract/json-values.ts';
 import { type Collection, paths } from '../../contract/paths.ts';
 import { applySlugEdit, type SlugEdit } from '../../contract/slug.ts';
 import type { Asset, PageEnvelope, PlayerData } from '../../contract/types.ts';
@@ -10,7 +10,7 @@ import { parseIdentifier, parseRecord } from '../http/identifier.ts';
 import type { Transport } from '../http/transport.ts';
 import { unexpectedResponse } from '../http/unexpected-response.ts';
 import { fetchPages, type ListWindow, maxPagesInFlight, parsePage } from './pagination.ts';
-import { assertApplied, type JsonObject, otherNameHint } from './write-check.ts';
+import { assertApplied, otherNameHint } from './write-check.ts';
 
 /** Filters and ordering of a list (§4). `type` and `parent` apply to assets only. Dates are YYYY-MM-DD. */
 export type AssetFilters = {

@@ -1,10 +1,10 @@
 import { domainToASCII } from 'node:url';
 import { fieldNamesFor, type NameOverrides } from '../../contract/assumptions.ts';
-import { asArray, asObject, asText } from '../../contract/json-values.ts';
+import { asArray, asObject, asText, type JsonObject } from '../../contract/json-values.ts';
 import type { EmbedRecord } from '../../contract/types.ts';
 import { exitCodes, usageError } from '../errors.ts';
 import { unexpectedResponse } from '../http/unexpected-response.ts';
-import { type JsonObject, nameHint } from './write-check.ts';
+import { nameHint } from './write-check.ts';
 
 /** Words in names of flags that restrict embedding. Any other word could invert the meaning. */
 const restrictionWords =

@@ -1,11 +1,11 @@
 import type { NameOverrides } from '../../contract/assumptions.ts';
-import { isJsonObject } from '../../contract/json-values.ts';
+import { isJsonObject, type JsonObject } from '../../contract/json-values.ts';
 import { paths } from '../../contract/paths.ts';
 import type { ApiRequest } from '../http/api-request.ts';
 import type { Transport } from '../http/transport.ts';
 import { unexpectedResponse } from '../http/unexpected-response.ts';
 import { WorkspaceEmbedSettings } from './embed-settings.ts';
-import { assertApplied, type JsonObject, otherNameHint, withNameHint } from './write-check.ts';
+import { assertApplied, otherNameHint, withNameHint } from './write-check.ts';
 
 /** Method that changes the allow-list: POST adds a domain (idempotent), DELETE removes it (§4). */
 export type DomainMethod = 'POST' | 'DELETE';

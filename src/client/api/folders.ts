@@ -1,5 +1,5 @@
 import type { NameKey, NameOverrides } from '../../contract/assumptions.ts';
-import { asObject, asText } from '../../contract/json-values.ts';
+import { asObject, asText, type JsonObject } from '../../contract/json-values.ts';
 import { paths } from '../../contract/paths.ts';
 import type { ApiFolder } from '../../contract/types.ts';
 import { normalizeUid } from '../../contract/uid.ts';
@@ -9,7 +9,7 @@ import { parseIdentifier, parseRecord } from '../http/identifier.ts';
 import type { Transport } from '../http/transport.ts';
 import { unexpectedResponse } from '../http/unexpected-response.ts';
 import { type FolderNode, parseParentUid, WorkspaceFolderTree } from './folder-tree.ts';
-import { assertApplied, type JsonObject, otherNameHint, withNameHint } from './write-check.ts';
+import { assertApplied, otherNameHint, withNameHint } from './write-check.ts';
 
 /** New name and parent of a folder. The parent is a uid, or null for the top level. */
 export type FolderChange = { name?: string | undefined; parent?: string | null | undefined };

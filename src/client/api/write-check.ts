@@ -1,10 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { NameKey } from '../../contract/assumptions.ts';
-import { toJson } from '../../contract/json-values.ts';
+import { type JsonObject, toJson } from '../../contract/json-values.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
-
-/** Field values of a request body. */
-export type JsonObject = Record<string, unknown>;
 
 /**
  * Asserts that a write was applied, by comparing the requested with the returned values. A service may return

@@ -70,12 +70,12 @@ const canShowPictures = ({ isHumanOutput, settings: { outputOptions }, host }: C
 const configuredProtocol = ({ settings: { pictures } }: Context): GraphicsProtocol | undefined =>
   pictures === 'auto' || pictures === 'never' ? undefined : pictures;
 
-type PictureOptions = { protocol: GraphicsProtocol; rows: number; timeoutMs: number };
+type DrawingOptions = { protocol: GraphicsProtocol; rows: number; timeoutMs: number };
 
 async function renderPicture(
   context: Context,
   url: URL,
-  { protocol, rows, timeoutMs }: PictureOptions,
+  { protocol, rows, timeoutMs }: DrawingOptions,
 ): Promise<string> {
   const { playback } = await context.mediaApi();
   const bounds = { maxBytes, timeoutMs, interruption: context.signal };

@@ -1,7 +1,7 @@
 import type { AssetsApi } from '../../../client/api/assets.ts';
-import type { JsonObject } from '../../../client/api/write-check.ts';
 import { usageError } from '../../../client/errors.ts';
 import { slugsOf } from '../../../contract/asset.ts';
+import type { JsonObject } from '../../../contract/json-values.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { isSlug, type SlugEdit, toSlug } from '../../../contract/slug.ts';
 import type { BulkTarget } from './targets.ts';

@@ -1,8 +1,7 @@
 import { type Command, Option } from '@commander-js/extra-typings';
-import type { JsonObject } from '../../../client/api/write-check.ts';
 import { usageError } from '../../../client/errors.ts';
 import { parseExact } from '../../../client/http/json.ts';
-import { isJsonObject } from '../../../contract/json-values.ts';
+import { isJsonObject, type JsonObject } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';

@@ -1,7 +1,6 @@
+import type { Environment } from '../../settings/setting-resolver.ts';
 /** Ways to show a picture in a terminal: three graphics protocols, or colored half blocks. */
 export type GraphicsProtocol = 'kitty' | 'iterm' | 'sixel' | 'blocks';
-
-type Environment = Record<string, string | undefined>;
 
 /**
  * Detects the terminal's graphics protocol from environment variables; undefined unless it is certain,

@@ -146,8 +146,8 @@ export class Context {
   #openLedger(use?: LedgerUse): Promise<Ledger> {
     this.#ledger ??= import('../client/upload/store/ledger.ts').then(({ Ledger: Opened }) => {
       const { clock, signal } = this;
-      const say = (message: string) => this.terminal.warn(message);
-      return Opened.open(this.stateDir, { clock, signal, say }, use);
+      const warn = (message: string) => this.terminal.warn(message);
+      return Opened.open(this.stateDir, { clock, signal, warn }, use);
     });
     return this.#ledger;
   }

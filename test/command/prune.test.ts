@@ -219,7 +219,7 @@ it('while another run still sends one of the files, nothing is trashed', async (
 });
 
 it('the old assets of a renamed directory go once the new ones are ready', async () => {
-  const options = { showsParent: true, readyAfterMs: 0 };
+  const options = { returnsParent: true, readyAfterMs: 0 };
   service = await BusyService.start(options);
   cli = new Cli(service.environment);
   directory = join(cli.home, 'rushes');

@@ -274,7 +274,7 @@ describe.each([redis, postgres])('the store on $kind', ({ isInstalled, start }) 
       const first = await store.claim('a');
       expect(await store.writeEntry('a', first.fence, 'of the first')).toBe(true);
       const second = await store.claim('a');
-      expect(second).toMatchObject({ page: 'of the first', receipt: undefined });
+      expect(second).toMatchObject({ journalEntry: 'of the first', receipt: undefined });
       expect(second.fence).not.toBe(first.fence);
       expect(await store.writeEntry('a', first.fence, 'late')).toBe(false);
       expect(await store.writeEntry('a', first.fence, undefined)).toBe(false);
@@ -366,7 +366,9 @@ describe.skipIf(!redis.isInstalled)('a Redis', () => {
     const refused = { code: 'queue_refused', exit: exitCodes.unauthenticated };
     expect(await opened(options)).toEqual(refused);
     expect(await opened(options, ':another-secret@')).toEqual(refused);
-    expect(await opened(options, ':a-secret-of-redis@')).toMatchObject({ doubt: undefined });
+    expect(await opened(options, ':a-secret-of-redis@')).toMatchObject({
+      durabilityWarning: undefined,
+    });
   });
 
   it('that may throw away what it holds is refused', async () => {
@@ -377,8 +379,8 @@ describe.skipIf(!redis.isInstalled)('a Redis', () => {
   it('without an append-only file is in doubt; with one it is not', async () => {
     expect(await opened(['--appendonly', 'no'])).toMatchObject({
       server: expect.stringMatching(/^redis \d/),
-      doubt: expect.stringContaining('append-only'),
+      durabilityWarning: expect.stringContaining('append-only'),
     });
-    expect(await opened([])).toMatchObject({ doubt: undefined });
+    expect(await opened([])).toMatchObject({ durabilityWarning: undefined });
   });
 });

@@ -83,7 +83,7 @@ it('an empty window is slept out to its reset, and said', async () => {
   told(0, 100, resetAt);
   await enter();
   expect(through[1]).toBeGreaterThanOrEqual(resetAt);
-  expect(waits).toEqual([{ untilMs: expect.any(Number), why: 'rate limit' }, undefined]);
+  expect(waits).toEqual([{ untilMs: expect.any(Number), reason: 'rate limit' }, undefined]);
 });
 
 it('a 429 closes it for all, for as long as it says', async () => {

@@ -6,8 +6,7 @@ import { createMovedUploadFinder } from '../session/moved-upload.ts';
 import { withNextStep } from '../session/next-step.ts';
 import { toUploaded } from '../session/receipt-lookup.ts';
 import { openUpload, type PersistResult } from '../session/upload-file.ts';
-import type { UploadJob, UploadOptions } from '../session/upload-job.ts';
-import { labelOf } from '../session/upload-job.ts';
+import { labelOf, type UploadJob, type UploadOptions } from '../session/upload-job.ts';
 import { uploadIdOf } from '../session/upload-run.ts';
 import {
   type FolderResolver,
@@ -60,7 +59,6 @@ export type BatchRun = {
   readonly result: RunResult;
 };
 
-/** The result of an upload run. */
 export type RunResult = {
   plan: Plan;
   /** The error that aborted the run early, if any. */

@@ -33,7 +33,7 @@ export type LedgerOptions = {
   clock?: Clock;
   signal?: AbortSignal;
   /** Reports long waits, and the new path of a replaced database. */
-  say?: (message: string) => void;
+  warn?: (message: string) => void;
 };
 
 /**
@@ -58,7 +58,7 @@ export class Ledger {
 
   private constructor(stateDir: string, database: Libsql.Database, options: LedgerOptions) {
     this.path = ledgerPath(stateDir);
-    this.processes = new NamedLocks(join(stateDir, 'runs'), options.say);
+    this.processes = new NamedLocks(join(stateDir, 'runs'), options.warn);
     this.#database = database;
     this.#options = options;
     this.#file = statSync(this.path);
@@ -89,7 +89,7 @@ export class Ledger {
           if (!['state_damaged', 'state_emptied'].includes(failure.explanation.code)) throw error;
           const aside = setLedgerAside(path);
           const note = aside ? `; the old one is kept as ${aside}` : '';
-          options.say?.(`${failure.message}: a new one is begun${note}`);
+          options.warn?.(`${failure.message}: a new one is begun${note}`);
           return openDatabase();
         }),
       );
@@ -259,7 +259,11 @@ async function retryWhileBusy<T>(
         if (!isBusy(error)) throw error;
       },
     );
-  const done = await retryUntilAcquired(path, { ...options, waitMs: maxBusyWaitMs }, attempt);
+  const done = await retryUntilAcquired(
+    path,
+    { ...options, onWait: options.warn, waitMs: maxBusyWaitMs },
+    attempt,
+  );
   if (!done) throw busy;
   return done.result;
 }

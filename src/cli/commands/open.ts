@@ -19,11 +19,11 @@ export async function openWithPlayer(
   url: URL,
   resumeSeconds: number,
 ): Promise<void> {
-  const [program = '', ...given] = command.split(/\s+/).filter(Boolean);
+  const [program = '', ...commandArgs] = command.split(/\s+/).filter(Boolean);
   if (program === '') throw usageError('--player does not accept an empty command', '--player mpv');
   const name = program.replace(/^.*[/\\]/, '');
   const begin = resumeSeconds > 0 ? (startPositionArgs[name]?.(resumeSeconds) ?? []) : [];
-  const child = spawn(program, [...given, ...begin, url.href], {
+  const child = spawn(program, [...commandArgs, ...begin, url.href], {
     env: withoutApiKey(host.environment),
     // stdout is for our results: the player prints to stderr.
     stdio: ['ignore', terminal.stderr.isTTY ? 2 : 'ignore', terminal.stderr.isTTY ? 2 : 'ignore'],

@@ -3,13 +3,16 @@ import { createProgress } from '../progress/progress.ts';
 import type { ProgressMode } from '../progress/progress-modes.ts';
 
 /** Returns the progress mode: none with --quiet, unless one was requested. */
-export const resolveProgressMode = ({ settings }: Context, asked: ProgressMode): ProgressMode =>
-  asked === 'auto' && settings.outputOptions.format === 'quiet' ? 'none' : asked;
+export const resolveProgressMode = (
+  { settings }: Context,
+  requested: ProgressMode,
+): ProgressMode =>
+  requested === 'auto' && settings.outputOptions.format === 'quiet' ? 'none' : requested;
 
 /** Opens the progress display of downloads. It shows no rate limit: they cost few requests. */
-export const openDownloadProgress = (context: Context, asked: ProgressMode = 'auto') =>
+export const openDownloadProgress = (context: Context, requested: ProgressMode = 'auto') =>
   createProgress(
-    resolveProgressMode(context, asked),
+    resolveProgressMode(context, requested),
     context.terminal,
     context.clock,
     () => undefined,

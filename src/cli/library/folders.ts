@@ -32,8 +32,8 @@ export async function resolveFolder(
   const atPath = tree.findByPath(uidOrPath);
   if (atPath.length === 0) {
     const { baseUrl } = (await context.api()).transport;
-    const shown = expandUidPrefix(context, baseUrl, 'folder', uidOrPath);
-    return (shown && tree.find(shown)) || throwNotFound(tree, uidOrPath);
+    const expandedUid = expandUidPrefix(context, baseUrl, 'folder', uidOrPath);
+    return (expandedUid && tree.find(expandedUid)) || throwNotFound(tree, uidOrPath);
   }
   const { uid } = await selectOne(context, {
     noun: 'folder',

@@ -21,8 +21,8 @@ export async function resolveWorkspace(
   const exact = all.find(({ uid }) => isUid(uidOrName) && isSameUid(uid, uidOrName));
   if (exact) return exact;
   const named = all.filter(({ name }) => asText(name) === uidOrName);
-  const shown = expandUidPrefix(context, api.transport.baseUrl, 'workspace', uidOrName);
-  const matches = named.length === 0 ? all.filter(({ uid }) => uid === shown) : named;
+  const expandedUid = expandUidPrefix(context, api.transport.baseUrl, 'workspace', uidOrName);
+  const matches = named.length === 0 ? all.filter(({ uid }) => uid === expandedUid) : named;
   if (matches.length === 0)
     throw new MediactlError(`no workspace is called ${uidOrName}`, {
       code: 'not_found',

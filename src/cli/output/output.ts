@@ -147,11 +147,11 @@ async function writeList(
 
 /** Formats labels and values, one a line, without empty values; aligned only on a terminal. */
 async function formatDetail(rows: readonly DetailRow[], render: RenderContext): Promise<string> {
-  const shown = rows.filter(([, value]) => value !== '');
+  const nonEmptyRows = rows.filter(([, value]) => value !== '');
   // Labels become one word, repeated on continuation lines, so that scripts can split each line.
   if (!render.isTerminal) {
     let last = '';
-    return shown
+    return nonEmptyRows
       .map(([label, value]) => {
         last = label.trim().replaceAll(' ', '_') || last;
         return `${last}\t${value}\n`;
@@ -159,7 +159,7 @@ async function formatDetail(rows: readonly DetailRow[], render: RenderContext): 
       .join('');
   }
   const { renderDetail } = await import('./detail.lazy.ts');
-  return renderDetail(shown, render);
+  return renderDetail(nonEmptyRows, render);
 }
 
 async function writeTable(

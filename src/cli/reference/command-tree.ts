@@ -39,8 +39,8 @@ export function describeCommand(command: Command, parents: readonly string[] = [
 }
 
 const shortcutsFor = (path: readonly string[]) =>
-  Object.entries(shortcuts).flatMap(([word, meant]) =>
-    meant.filter((each) => !each.startsWith('-')).join(' ') === path.join(' ') ? [word] : [],
+  Object.entries(shortcuts).flatMap(([word, expansion]) =>
+    expansion.filter((each) => !each.startsWith('-')).join(' ') === path.join(' ') ? [word] : [],
   );
 
 function describeOption(option: Option): OptionNode {

@@ -110,8 +110,8 @@ export function collectFlags(options: Record<string, unknown>): RawSettings {
 }
 
 /** Returns true if an option was typed. `--no-input` sets `input` to false; `api --input FILE` shares that attribute. */
-const isTyped = (long: string, given: Record<string, unknown>) =>
-  long.startsWith('--no-') ? given[attributeOf(long)] === false : attributeOf(long) in given;
+const isTyped = (long: string, flags: Record<string, unknown>) =>
+  long.startsWith('--no-') ? flags[attributeOf(long)] === false : attributeOf(long) in flags;
 
 /** Returns Commander's attribute name of an option: `input` for `--no-input`. */
 const attributeOf = (long: string) =>

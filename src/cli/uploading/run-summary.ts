@@ -90,12 +90,12 @@ export class RunSummary {
       .filter(([count]) => count > 0)
       .map(([count, what]) => `${formatCount(count)} ${what}`);
     if (parts.length === 0) return nothing;
-    const doubt =
+    const uncertainty =
       this.#unverified > 0 ? ` (${formatCount(this.#unverified)} of them unverified)` : '';
     const seconds = (now - this.#startedAt) / 1000;
     const sent =
       queued > 0 ? '' : `; ${formatBytes(this.#bytesSent)} sent in ${formatDuration(seconds)}`;
-    return `${parts.join(', ')}${doubt}${sent}`;
+    return `${parts.join(', ')}${uncertainty}${sent}`;
   }
 
   /** Returns the error to exit with. @param isOne there was only one file; its own error is enough */

@@ -37,7 +37,7 @@ export type UploadSources = {
   /** Descriptions of skipped files, for warnings. */
   skipped(): readonly string[];
   failures: FileWalker['failures'];
-  open(path: string, knownAs?: string): Promise<UploadSource>;
+  open(path: string, sourceId?: string): Promise<UploadSource>;
   close(): Promise<void>;
 };
 
@@ -108,8 +108,8 @@ export async function openSources(
     },
     skipped: () => walk.skipped,
     failures: walk.failures,
-    open: (path, knownAs) =>
-      remotes.findOpener(knownAs ?? path)?.() ?? FileSource.open(path, knownAs),
+    open: (path, sourceId) =>
+      remotes.findOpener(sourceId ?? path)?.() ?? FileSource.open(path, sourceId),
     close: () => remotes.close(),
   };
 }

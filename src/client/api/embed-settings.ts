@@ -97,8 +97,8 @@ export class WorkspaceEmbedSettings {
   /** Field name for a domain in a request (A07): the one that the list entries use, else the first candidate. */
   get domainField(): string {
     const names = fieldNamesFor('embed_domain', this.#names);
-    const seen = names.find((name) => this.#entries.some((entry) => name in asObject(entry)));
-    return seen ?? (names[0] as string);
+    const fieldInUse = names.find((name) => this.#entries.some((entry) => name in asObject(entry)));
+    return fieldInUse ?? (names[0] as string);
   }
 
   get #entries(): unknown[] {

@@ -99,18 +99,18 @@ export class EmbedsApi {
     added: readonly string[],
     removed: readonly string[],
   ) {
-    const { domains: shown } = await this.settings(workspace);
+    const { domains: current } = await this.settings(workspace);
     const known = new Set(before.domains);
-    const appeared = shown.filter((domain) => !known.has(domain));
+    const appeared = current.filter((domain) => !known.has(domain));
     const spelling = (domain: string) =>
-      shown.includes(domain)
+      current.includes(domain)
         ? domain
         : appeared.find((each) => stripDomainPrefix(each) === stripDomainPrefix(domain));
     const spelled = added.map((domain) => ({ domain, spelling: spelling(domain) ?? domain }));
-    const kept = shown.filter((domain) => !removed.includes(domain));
-    const domains = [...new Set([...kept, ...spelled.map((each) => each.spelling)])];
+    const remaining = current.filter((domain) => !removed.includes(domain));
+    const domains = [...new Set([...remaining, ...spelled.map((each) => each.spelling)])];
     const hint = otherNameHint('embed_domain');
-    assertApplied({ domains }, { domains: shown }, settings, hint, ['domains']);
+    assertApplied({ domains }, { domains: current }, settings, hint, ['domains']);
     return spelled.filter((each) => each.spelling !== each.domain);
   }
 }

@@ -78,7 +78,9 @@ export class FoldersApi {
       .filter((field) => field === tree.parentField || /parent/i.test(field))
       .map((field) => parseParentUid(made[field]))
       .some(
-        (shown) => shown !== undefined && normalizeUid(shown ?? '') !== normalizeUid(parent ?? ''),
+        (actualParent) =>
+          actualParent !== undefined &&
+          normalizeUid(actualParent ?? '') !== normalizeUid(parent ?? ''),
       );
     if (trustsResponse && shownName === name && !hasOtherParent) return { uid, tree };
     return { uid, ...(await this.#verify(workspace, uid, { name, parent }, true)) };

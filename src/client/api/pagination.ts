@@ -69,7 +69,7 @@ export async function* fetchPages<T extends JsonObject>(
   names: NameOverrides,
   maxInFlight: () => number = () => 1,
 ): AsyncGenerator<T[]> {
-  const seen = new Set<unknown>();
+  const seenKeys = new Set<unknown>();
   let total: number | undefined;
   let remaining = limit;
   let end = offset + limit;
@@ -106,14 +106,19 @@ export async function* fetchPages<T extends JsonObject>(
   };
   /** Dedupes items by uid and keeps records without one. Returns undefined at the end of the list. */
   const dedupe = ({ items, asked }: FetchedPage<T>, stride: number): T[] | undefined => {
-    const fresh = items.filter(({ uid }) => uid === undefined || !seen.has(uid));
-    for (const { uid } of fresh) seen.add(uid);
+    const fresh = items.filter(({ uid }) => uid === undefined || !seenKeys.has(uid));
+    for (const { uid } of fresh) seenKeys.add(uid);
     if (fresh.length > 0) freshPages++;
     else stalePages++;
     consecutiveStale = fresh.length > 0 ? 0 : consecutiveStale + 1;
     // The service sent the whole list at once: fewer items than requested, then the same again.
     const isWhole = total === undefined ? !commonPageSizes.includes(stride) : mayBeUnpaged;
-    if (consecutiveStale > 0 && isWhole && (total ?? seen.size) === seen.size && stride < asked)
+    if (
+      consecutiveStale > 0 &&
+      isWhole &&
+      (total ?? seenKeys.size) === seenKeys.size &&
+      stride < asked
+    )
       return undefined;
     // With a total, repeated items may be caused by new ones at the head, unless that happens too often.
     if (consecutiveStale >= (total === undefined ? 1 : maxStalePages)) throw offsetIgnoredError();

@@ -235,30 +235,30 @@ async function pollAssets(
   pagesNeeded: number,
 ): Promise<PollResult> {
   const byPages = uids.length > 1 && uids.length >= pagesNeeded;
-  const look: PollResult = byPages
+  const pollResult: PollResult = byPages
     ? await pollNewestPages(assets, uids)
     : { found: new Map(), requests: 0 };
-  for (const uid of uids.filter((each) => !look.found.has(each))) {
-    look.found.set(uid, await assets.get(uid).catch(notFound));
-    look.requests++;
+  for (const uid of uids.filter((each) => !pollResult.found.has(each))) {
+    pollResult.found.set(uid, await assets.get(uid).catch(notFound));
+    pollResult.requests++;
   }
   // List items may lack the reason why processing failed.
   const isUnexplained = (found: Asset | MediactlError) =>
     !(found instanceof MediactlError) &&
     classifyStatus(found.status) === 'failed' &&
     failureReason(found) === undefined;
-  const unexplained = [...look.found].filter(([, found]) => byPages && isUnexplained(found));
+  const unexplained = [...pollResult.found].filter(([, found]) => byPages && isUnexplained(found));
   for (const [uid, found] of unexplained.slice(0, maxReasonsRead)) {
-    look.found.set(uid, await assets.get(uid).catch(() => found));
-    look.requests++;
+    pollResult.found.set(uid, await assets.get(uid).catch(() => found));
+    pollResult.requests++;
   }
-  return look;
+  return pollResult;
 }
 
 /** Finds assets in the newest pages of the list, one request per hundred, while pages contain matches. */
 async function pollNewestPages(assets: AssetsApi, uids: readonly string[]): Promise<PollResult> {
   const found: AssetOutcomes = new Map();
-  const wanted = new Map(uids.map((uid) => [normalizeUid(uid), uid]));
+  const uidByKey = new Map(uids.map((uid) => [normalizeUid(uid), uid]));
   let requests = 0;
   let offset = 0;
   let pagesWithoutMatch = 0;
@@ -269,7 +269,7 @@ async function pollNewestPages(assets: AssetsApi, uids: readonly string[]): Prom
     offset += items.length;
     const before = found.size;
     for (const asset of items) {
-      const uid = wanted.get(normalizeUid(asset.uid));
+      const uid = uidByKey.get(normalizeUid(asset.uid));
       if (uid !== undefined) found.set(uid, asset);
     }
     pagesWithoutMatch = found.size > before ? 0 : pagesWithoutMatch + 1;
@@ -284,12 +284,12 @@ function notFound(error: unknown): MediactlError {
 }
 
 /** Classifies an asset: the asset itself if it has the status, an error if it never will, undefined while in progress. */
-function classifyAsset(asset: Asset, wanted: string): Asset | MediactlError | undefined {
-  if (asText(asset.status)?.toLowerCase() === wanted.toLowerCase()) return asset;
+function classifyAsset(asset: Asset, targetStatus: string): Asset | MediactlError | undefined {
+  if (asText(asset.status)?.toLowerCase() === targetStatus.toLowerCase()) return asset;
   const means = classifyStatus(asset.status);
   if (means === 'failed') return processingFailed(asset);
   if (means === 'in progress') return undefined;
-  return new MediactlError(`asset ${asset.uid} is ready, and will not become ${wanted}`, {
+  return new MediactlError(`asset ${asset.uid} is ready, and will not become ${targetStatus}`, {
     code: 'wrong_status',
     exitCode: exitCodes.usage,
     hint: 'wait for ready',

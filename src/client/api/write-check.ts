@@ -50,9 +50,9 @@ export const otherNameHint = (key: NameKey) =>
 export const nameHint = (key: NameKey, name: string, choice = '') =>
   `mediactl config set names.${key} ${name}${choice}${key === 'embed_enabled' ? `, or '!${name}' if true means that every site may embed` : ''}`;
 
-const areSameSet = (asked: readonly unknown[], shown: readonly unknown[]) =>
-  asked.every((each) => shown.some((other) => isApplied(each, other))) &&
-  shown.every((other) => asked.some((each) => isApplied(each, other)));
+const areSameSet = (requested: readonly unknown[], actual: readonly unknown[]) =>
+  requested.every((each) => actual.some((other) => isApplied(each, other))) &&
+  actual.every((other) => requested.some((each) => isApplied(each, other)));
 
 /** Returns true if a record shows the requested value, possibly trimmed or as an object. */
 function isApplied(requested: unknown, actual: unknown): boolean {

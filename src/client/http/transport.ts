@@ -177,8 +177,8 @@ export class Transport {
   }
 
   async #waitOutRateLimit(response: ApiResponse, call: ApiRequest): Promise<void> {
-    const asked = retryAfterMs(response.headers, response.receivedAt) ?? 60_000;
-    const delayMs = Math.max(asked, minRetryDelayMs);
+    const requestedWaitMs = retryAfterMs(response.headers, response.receivedAt) ?? 60_000;
+    const delayMs = Math.max(requestedWaitMs, minRetryDelayMs);
     this.#connection.rateLimiter.pauseUntil(this.clock.now() + delayMs);
     if (this.#isBulk) return; // the rate limiter waits, for as long as it takes
     if (!this.#connection.waitBudget.trySpend(delayMs))

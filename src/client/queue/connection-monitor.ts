@@ -162,8 +162,8 @@ export function createRetryingStore(
 ): UploadStore {
   const retrying =
     <Given extends unknown[], T>(ask: (...args: Given) => Promise<T>) =>
-    (...given: Given): Promise<T> =>
-      retry(() => ask(...given));
+    (...args: Given): Promise<T> =>
+      retry(() => ask(...args));
   return {
     now: retrying(store.now),
     claim: retrying(store.claim),

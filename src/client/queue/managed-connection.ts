@@ -8,7 +8,7 @@ export const closeTimeoutMs = 3_000;
 
 /** A BullMQ queue, worker or event listener, with its connections. */
 export type ManagedConnection = {
-  on(event: 'error', hear: (error: unknown) => void): unknown;
+  on(event: 'error', listener: (error: unknown) => void): unknown;
   waitUntilReady(): Promise<unknown>;
   /** Returns the connections that it opened itself, without the shared one. */
   getBackend(): { close(isForced: boolean): Promise<void> };

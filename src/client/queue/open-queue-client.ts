@@ -28,8 +28,8 @@ export async function openQueueClientWithRetry(
 ): Promise<QueueClient> {
   const { clock, signal, onConnectionChange } = tools;
   for (;;) {
-    const settled = new AbortController();
-    clock.sleep(maxSilenceMs, settled.signal).then(
+    const settling = new AbortController();
+    clock.sleep(maxSilenceMs, settling.signal).then(
       () => onConnectionChange({ message: 'no answer yet' }),
       () => {}, // it responded, or rejected the connection
     );
@@ -42,7 +42,7 @@ export async function openQueueClientWithRetry(
       if (signal.aborted || explanation.code !== 'queue_unreachable') throw error;
       onConnectionChange(explanation.underlying ?? error);
     } finally {
-      settled.abort();
+      settling.abort();
     }
     await clock.sleep(retryDelayMs, signal);
   }

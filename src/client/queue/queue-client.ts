@@ -32,7 +32,7 @@ export type QueueClient = {
   /** Checks write access: writes, reads and removes sample data. @throws MediactlError as `openQueueClient`, `queue_full` (10) */
   checkWriteAccess(): Promise<void>;
   /** Registers a listener for reconnects. `isOther` is true after a failover: the new server may lack recent writes. */
-  onReconnect(hear: (isOther: Promise<boolean>) => void): void;
+  onReconnect(listener: (isOther: Promise<boolean>) => void): void;
   /** Runs a request, and retries it while the store is down. It must be idempotent. */
   withRetry<T>(ask: () => Promise<T>): Promise<T>;
   /** Creates a listener for job events; it receives them after `run()`. @throws the abort reason of the signal */

@@ -51,8 +51,8 @@ export class StoreGuard {
       });
   }
 
-  readonly onReconnect = (hear: ReconnectListener): void =>
-    void this.#reconnectListeners.push(hear);
+  readonly onReconnect = (listener: ReconnectListener): void =>
+    void this.#reconnectListeners.push(listener);
 
   /** Reports a new connection to the listeners, and whether it leads to another server. @param identity id of the server process */
   notifyReconnected(identity: Promise<string | undefined>): void {
@@ -62,6 +62,6 @@ export class StoreGuard {
       return previous !== undefined && current !== previous;
     });
     isOther.catch(() => {}); // the store is down again
-    for (const hear of this.#reconnectListeners) hear(isOther);
+    for (const listener of this.#reconnectListeners) listener(isOther);
   }
 }

@@ -184,7 +184,7 @@ const leaseGuarded = (source: UploadSource, lease: Lease): UploadSource => ({
       yield bytes;
     }
   },
-  assertUnchanged: (...given) => source.assertUnchanged(...given),
+  assertUnchanged: (...args) => source.assertUnchanged(...args),
   close: () => source.close(),
 });
 

@@ -28,8 +28,8 @@ export async function processImage(
     return readyOutcome(measured, { thumbnail: still ?? null });
   }
   const isShown = browserImageTypes.has(contentType);
-  const variants = await job.attempt('variants', 60, source, (shop) =>
-    makeVariants(shop, size, isShown),
+  const variants = await job.attempt('variants', 60, source, (ffmpeg) =>
+    makeVariants(ffmpeg, size, isShown),
   );
   return readyOutcome(measured, { variants: variants ?? [] });
 }

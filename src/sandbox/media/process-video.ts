@@ -32,7 +32,7 @@ export async function processVideo(
     (await job.attempt('thumbnail', 60, source, (context) => makeThumbnail(context, video)));
   const sprites =
     video &&
-    (await job.attempt('preview sprites', 300, source, (shop) => makeSprites(shop, video)));
+    (await job.attempt('preview sprites', 300, source, (ffmpeg) => makeSprites(ffmpeg, video)));
   const subtitles = await subtitlesOf(job, source, streams);
   const sized = top && video ? withSize(top, video) : top;
   const hasHls = await makeHls(job, source, video, sized);

@@ -1,7 +1,7 @@
 /** Formats seconds as players show them: 1:02:03, 2:03. */
 export function formatClockTime(seconds: number): string {
-  const whole = Math.max(0, Math.floor(seconds));
-  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];
+  const wholeSeconds = Math.max(0, Math.floor(seconds));
+  const [hours, minutes] = [Math.floor(wholeSeconds / 3600), Math.floor(wholeSeconds / 60) % 60];
   const two = (count: number) => String(count).padStart(2, '0');
-  return `${hours > 0 ? `${hours}:${two(minutes)}` : minutes}:${two(whole % 60)}`;
+  return `${hours > 0 ? `${hours}:${two(minutes)}` : minutes}:${two(wholeSeconds % 60)}`;
 }

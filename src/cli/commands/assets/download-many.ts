@@ -141,8 +141,8 @@ const recordOf = (
 });
 
 function summaryOf(records: readonly DownloadRecord[]): string {
-  const withOutcome = (wanted: DownloadRecord['outcome']) =>
-    records.filter(({ outcome }) => outcome === wanted);
+  const withOutcome = (expected: DownloadRecord['outcome']) =>
+    records.filter(({ outcome }) => outcome === expected);
   const size = withOutcome('downloaded').reduce(
     (sum, { size_bytes }) => sum + (size_bytes ?? 0),
     0,

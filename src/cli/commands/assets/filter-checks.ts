@@ -28,8 +28,8 @@ const maxZoneOffsetMs = 14 * 3_600_000;
 const fieldEquals =
   (field: 'status' | 'type') =>
   (asset: Asset, value: string): Match => {
-    const shown = asText(asset[field]);
-    return shown === undefined ? undefined : shown === value;
+    const actual = asText(asset[field]);
+    return actual === undefined ? undefined : actual === value;
   };
 
 /** Checks of every filter (§4) that a bulk change accepts. */

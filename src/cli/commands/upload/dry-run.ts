@@ -126,8 +126,13 @@ export async function printDryRun(context: Context, request: RunRequest, pruning
   const places = new LocationNames(context);
   const uids = rows.map(({ folder }) => folder ?? undefined);
   if (context.isHumanOutput) await places.load('folders', uids);
-  const shown = isHuman ? rows.filter(({ outcome }) => outcome !== 'there') : rows;
-  return listBy(({ path }: PlannedFile) => path, shown, fileColumns(places), 'nothing to upload');
+  const visibleRows = isHuman ? rows.filter(({ outcome }) => outcome !== 'there') : rows;
+  return listBy(
+    ({ path }: PlannedFile) => path,
+    visibleRows,
+    fileColumns(places),
+    'nothing to upload',
+  );
 }
 
 /** Returns the assets that the run would move to the trash. Warns if it would refuse to. */

@@ -104,8 +104,7 @@ export const worker: CommandDefinition = (command, run) => {
             onEvent: (event) => progress.show(event),
             onPlanned: (planned) => progress.begin(planned),
             warn: (text) => terminal.warn(text),
-            openAddress: (asked, mayFollow) =>
-              RangeSource.open(asked, media, { signal, mayFollow }),
+            openAddress: (url, mayFollow) => RangeSource.open(url, media, { signal, mayFollow }),
           },
           (record) => terminal.redactor.redactRecord(record),
         );

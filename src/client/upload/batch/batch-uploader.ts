@@ -53,7 +53,7 @@ export type FindMoved = (
 export type BatchRun = {
   /** Uploads the files and yields the outcome of each as it becomes known. */
   outcomes(
-    wanted: AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>,
+    candidates: AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>,
   ): AsyncGenerator<FileOutcome[]>;
   /** The result of the run; final once `outcomes` has ended. */
   readonly result: RunResult;
@@ -364,15 +364,15 @@ export async function filesToUpload(
   for await (const file of candidates) {
     signal?.throwIfAborted();
     const key = receiptKeyOf(file, { service, workspace, folders });
-    const judged = classify(file, key, again ? undefined : receipts);
-    if (findMoved && judged.kind !== 'there' && judged.kind !== 'changed')
-      unmatched.set(file, judged);
-    else add(file, judged);
+    const classification = classify(file, key, again ? undefined : receipts);
+    if (findMoved && classification.kind !== 'there' && classification.kind !== 'changed')
+      unmatched.set(file, classification);
+    else add(file, classification);
   }
   const moved = unmatched.size > 0 ? await findMoved?.([...unmatched.keys()]) : undefined;
-  for (const [file, judged] of unmatched) {
+  for (const [file, classification] of unmatched) {
     const receipt = moved?.get(file);
-    add(file, receipt ? { kind: 'there', receipt } : judged);
+    add(file, receipt ? { kind: 'there', receipt } : classification);
   }
   return files;
 }

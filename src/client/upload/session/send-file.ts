@@ -183,7 +183,7 @@ export async function completeEntry(
     if (note) run.notice(note);
   }
   const { offset: _offset, sentTo: _sentTo, prefix: _prefix, isRefused: _refused, ...rest } = entry;
-  const whole: CompleteEntry = {
+  const completeEntry: CompleteEntry = {
     ...rest,
     state: 'whole',
     file: run.source.identity,
@@ -191,7 +191,7 @@ export async function completeEntry(
     verified: verdict.verified,
     ...(verdict.verified === false && { serviceBlake3: verdict.serviceBlake3 }),
   };
-  if (whole.verified === false || !run.tools.receipts || run.job.tags)
-    await run.journal.write(whole);
-  return whole;
+  if (completeEntry.verified === false || !run.tools.receipts || run.job.tags)
+    await run.journal.write(completeEntry);
+  return completeEntry;
 }

@@ -53,9 +53,9 @@ export async function recoverFromGoneSession(
 
 /** Completes an upload whose session is gone and thus reports no checksum: hashes the file for the receipt. */
 async function completeWithoutSession(run: UploadRun, entry: OpenEntry): Promise<CompleteEntry> {
-  const doubt = findSuspectedChange(run, entry, run.source.sizeBytes);
+  const suspectedChange = findSuspectedChange(run, entry, run.source.sizeBytes);
   const digest = new PrefixDigest(run.source, await openChecksum(), entry.prefix);
   await digest.catchUp(run.source.sizeBytes);
   await digest.assertUnchanged();
-  return completeEntry(run, entry, digest.current().blake3, { verified: null }, doubt);
+  return completeEntry(run, entry, digest.current().blake3, { verified: null }, suspectedChange);
 }

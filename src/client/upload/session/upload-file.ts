@@ -41,8 +41,8 @@ export async function openUpload(
 async function uploadLocked(run: UploadRun): Promise<SendResult> {
   const release = await run.journal.lock();
   try {
-    const { uploaded, persisted: settled } = await uploadFile(run);
-    return { uploaded, persisted: settled.finally(release) };
+    const { uploaded, persisted } = await uploadFile(run);
+    return { uploaded, persisted: persisted.finally(release) };
   } catch (error) {
     await release();
     throw error;

@@ -67,7 +67,7 @@ export type UploadDeps = {
   signal?: AbortSignal | undefined;
   onEvent: OnUploadEvent;
   /** Opens a source for reading. @throws MediactlError if nothing at that path can be uploaded */
-  openSource(path: string, knownAs?: string): Promise<UploadSource>;
+  openSource(path: string, sourceId?: string): Promise<UploadSource>;
   /**
    * Asks the user to confirm a new asset although an earlier attempt may already have made one.
    *

@@ -69,8 +69,8 @@ export async function verifyAgain(
 }
 
 /** Maps a failed request to undefined: the file stays unverified. Rethrows an abort. */
-const ignoreRefusal = <T>(look: Promise<T>): Promise<T | undefined> =>
-  look.catch((error) => {
+const ignoreRefusal = <T>(request: Promise<T>): Promise<T | undefined> =>
+  request.catch((error) => {
     if (error instanceof MediactlError && error.explanation.exitCode < 130) return undefined;
     throw error;
   });

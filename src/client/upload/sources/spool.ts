@@ -63,9 +63,9 @@ export class Spool {
   /** Lists the complete spool files; `since` is the modification time in milliseconds since the epoch. */
   async list(): Promise<{ name: string; path: string; since: number }[]> {
     const names = await readdir(this.#directory).catch(() => []); // the folder does not exist yet
-    const kept = names.filter((name) => !name.includes('.'));
+    const spoolNames = names.filter((name) => !name.includes('.'));
     return Promise.all(
-      kept.map(async (name) => {
+      spoolNames.map(async (name) => {
         const path = join(this.#directory, name);
         const found = await stat(path).catch(() => undefined); // deleted since the listing
         return { name, path, since: found?.mtimeMs ?? Number.POSITIVE_INFINITY };

@@ -44,7 +44,7 @@ export type FfmpegAttempt = <T>(
   name: string,
   ownSeconds: number,
   source: FfmpegSource,
-  make: (shop: FfmpegContext) => Promise<T>,
+  make: (context: FfmpegContext) => Promise<T>,
 ) => Promise<T | undefined>;
 
 /** Creates an `FfmpegAttempt` that writes to a folder, which it creates if missing. */

@@ -18,9 +18,9 @@ export function Preview({ uid }: { uid: string }) {
   useEffect(() => {
     let isCancelled = false;
     const timer = setTimeout(async () => {
-      const asked = frameCache.get(uid) ?? fetchFrames(uid);
-      frameCache.set(uid, asked);
-      const all = await asked.catch(() => {
+      const request = frameCache.get(uid) ?? fetchFrames(uid);
+      frameCache.set(uid, request);
+      const all = await request.catch(() => {
         frameCache.delete(uid);
         return [];
       });

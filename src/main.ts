@@ -27,7 +27,7 @@ async function main(): Promise<void> {
     interruption.abort(new MediactlError(problem, { code, exitCode }));
   };
   process.on('SIGINT', () => {
-    // Ctrl-C belongs to the pager while it is running.
+    // While a pager is running, Ctrl-C is meant for the pager.
     if (!terminal.isPaging) stop('interrupted', 'interrupted', exitCodes.interrupted);
   });
   process.on('SIGTERM', () => stop('terminated', 'terminated', exitCodes.terminated));

@@ -27,7 +27,7 @@ import { type Environment, precedence } from './settings/setting-resolver.ts';
 import type { Settings } from './settings/settings.ts';
 import type { Terminal } from './terminal/terminal.ts';
 
-/** The environment of the program: streams, clock, folders, signals. Set up by `main`, or by tests. */
+/** The program's environment, such as streams, clock, folders and signals. Set up by `main` or by tests. */
 export type Host = {
   terminal: Terminal;
   environment: Environment;
@@ -41,7 +41,7 @@ export type Host = {
   version: string;
   /** Path of the built sandbox server. */
   sandboxProgram: string;
-  /** Paths of the built browser scripts: the player page and the library page. */
+  /** Paths of the built browser scripts for the player page and the library page. */
   playerScript: string;
   browseScript: string;
 };
@@ -49,16 +49,19 @@ export type Host = {
 const defaultRequestTimeoutMs = 30_000;
 const maxLockWaitMs = 60_000;
 
-/** Returns the config file, whose folder MEDIACTL_CONFIG_DIR may override. */
+/** Returns the config file. MEDIACTL_CONFIG_DIR overrides its folder. */
 export const openProfileFile = ({ environment, directories }: Host) =>
   new ProfileFile(environment.MEDIACTL_CONFIG_DIR || directories.config);
 
-/** Dependencies of a command: settings, API, journal, receipts, queues. Expensive ones are created lazily and memoized. */
+/**
+ * Dependencies of a command, such as settings, API clients, journal, receipts and queues. Expensive dependencies
+ * are created on first use and memoized.
+ */
 export class Context {
   readonly host: Host;
   readonly settings: Settings;
   readonly profiles: ProfileFile;
-  /** Folder of upload state, caches and the sandbox. */
+  /** Folder for upload state, caches and the sandbox. */
   readonly stateDir: string;
   /** Builds the complete tree of Commander commands, for documentation and completion. */
   readonly commandTree: () => Promise<Command>;
@@ -90,7 +93,7 @@ export class Context {
     return this.host.terminal;
   }
 
-  /** True if a user reads the result on a terminal; resolving names is then worth a request. */
+  /** True if a user reads the result on a terminal, so that resolving names is worth a request. */
   get isHumanOutput(): boolean {
     return Boolean(this.terminal.stdout.isTTY) && this.settings.outputOptions.format === 'human';
   }
@@ -117,13 +120,17 @@ export class Context {
     return new Opened(this.stateDir, async () => new UploadLocks(await this.#openLedger(), pid));
   }
 
-  /** Returns the receipts of finished uploads of this machine. @throws MediactlError `state_…` (14) */
+  /**
+   * Returns the receipts for finished uploads from this machine.
+   *
+   * @throws MediactlError `state_…` (exit 14) if the database cannot be opened
+   */
   async receipts(use?: LedgerUse): Promise<Receipts> {
     const { Receipts: Opened } = await import('../client/upload/store/receipts.ts');
     return new Opened(await this.#openLedger(use));
   }
 
-  /** Returns the short uids remembered for the current service; undefined if none is configured. */
+  /** Returns the store of short uids for the current service; undefined if no service is configured. */
   async shortUids(): Promise<ShortUidStore | undefined> {
     // Only the base URL is needed, so the keychain is not accessed.
     const baseUrl = await this.profileInUse().then(
@@ -137,7 +144,10 @@ export class Context {
     return new ShortUidStore(join(this.stateDir, 'shown', encodeURIComponent(origin)));
   }
 
-  /** Returns the receipts if there are any, without creating the database, for commands that upload nothing. */
+  /**
+   * Returns the receipts, or undefined if there has never been a database. Does not create the database, so that
+   * commands that upload nothing leave no files.
+   */
   async receiptsIfAny(use?: LedgerUse): Promise<Receipts | undefined> {
     const { hasEverExisted, ledgerPath } = await import('../client/upload/store/ledger-file.ts');
     return hasEverExisted(ledgerPath(this.stateDir)) ? this.receipts(use) : undefined;
@@ -152,19 +162,23 @@ export class Context {
     return this.#ledger;
   }
 
-  /** Returns the account, memoized. @throws MediactlError `no_profile`, `no_key` … with exit code 4 */
+  /**
+   * Returns the account, memoized.
+   *
+   * @throws MediactlError `no_profile`, `no_key` … (exit 4) if it is incomplete
+   */
   account(): Promise<Account> {
     this.#account ??= this.#resolveAccount();
     return this.#account;
   }
 
-  /** Returns the API client of the current account, memoized. */
+  /** Returns the API client for the current account, memoized. */
   api(): Promise<Api> {
     this.#api ??= this.account().then((account) => this.apiFor(account));
     return this.#api;
   }
 
-  /** Creates an API client for an account, current or not. */
+  /** Creates an API client for any account, not only the current one. */
   apiFor({ baseUrl, apiKey, names }: Pick<Account, 'baseUrl' | 'apiKey' | 'names'>): Api {
     return new Api(this.#transport(baseUrl, apiKey), names);
   }
@@ -183,10 +197,10 @@ export class Context {
   }
 
   /**
-   * Opens an upload queue shared by several machines; `close` closes it. With `work`, retries until its
-   * store is reachable.
+   * Opens an upload queue shared by several machines; `close` closes it. If `use` is `work`, retries until the
+   * queue's store is reachable.
    *
-   * @throws the errors of `openQueueClient`
+   * @throws the same errors as `openQueueClient`
    */
   async openQueue(address: QueueAddress, use: 'read' | 'write' | 'work'): Promise<QueueClient> {
     const { openQueueClient, openQueueClientWithRetry } = await import(
@@ -213,13 +227,13 @@ export class Context {
     return client;
   }
 
-  /** Returns true for a dry run, and then reports what would be done. Called by every command that writes. */
+  /** Returns true in a dry run, after printing what the command would do. Every command that writes calls it. */
   isDryRun(what: string): boolean {
     if (this.settings.dryRun) this.terminal.info(`dry run: would ${what}`);
     return this.settings.dryRun;
   }
 
-  /** Runs `work` under a named mutex: a lock file shared by all processes of this user on this machine. */
+  /** Runs `work` under a named mutex, which is a lock file shared by all of this user's processes on this machine. */
   async withLock<T>(name: string, work: () => Promise<T>): Promise<T> {
     const { lockTimeoutError, withLock } = await import('../client/lock.ts');
     const path = join(this.stateDir, `${name}.lock`);
@@ -245,13 +259,13 @@ export class Context {
     await Promise.all([api?.transport.close(), media?.transport.close()]);
   }
 
-  /** Stores the observed scopes of a profile's key; nothing is stored for a key from MEDIACTL_API_KEY. */
+  /** Stores the observed scopes of the profile's key. Stores nothing if the key comes from MEDIACTL_API_KEY. */
   async #storeProfileScopes(api: Api | undefined): Promise<void> {
     if (!api || this.settings.apiKey || api.transport.scopes.size === 0) return;
     await this.storeScopes(await this.account(), api);
   }
 
-  /** Stores observed scopes. Best effort: write errors are reported with --debug only. */
+  /** Stores observed scopes on a best-effort basis. Write errors are printed only with --debug. */
   async storeScopes({ profile, baseUrl }: Pick<Account, 'profile' | 'baseUrl'>, api: Api) {
     if (this.settings.dryRun) return;
     await this.scopesOf(profile, baseUrl)
@@ -263,7 +277,11 @@ export class Context {
     return new ObservedScopes(this.stateDir, profile, baseUrl);
   }
 
-  /** Returns the requested or current profile. @throws MediactlError `no_such_profile` if the requested one does not exist */
+  /**
+   * Returns the requested profile, otherwise the current one.
+   *
+   * @throws MediactlError `no_such_profile` if the requested profile does not exist
+   */
   async profileInUse(): Promise<ProfileInUse> {
     return profileInUse(this.settings, this.#config);
   }
@@ -299,7 +317,7 @@ export class Context {
     });
   }
 
-  /** Warns once if a project file sets the profile, workspace or folder that is about to be written to. */
+  /** Warns, once, if a project file sets the profile, workspace or folder that the command is about to change. */
   warnOfProjectFile(): void {
     const { resolver, profileInUse: inUse } = this.settings;
     const chosen = (['profile', 'workspace', 'folder'] as const)

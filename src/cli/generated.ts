@@ -4,7 +4,7 @@ import { manPage } from './reference/man.ts';
 import { assumptionsPage, commandsPage } from './reference/pages.ts';
 import { shells } from './reference/shells/shells.lazy.ts';
 
-/** Returns the contents of all generated files, by path in the repository. */
+/** Returns a map from the path of each generated file in the repository to its content. */
 export async function generatedFiles(): Promise<Record<string, string>> {
   const tree = describeCommand(await buildCommandTree('0.0.0'));
   return {

@@ -3,15 +3,15 @@ import type { ChalkInstance } from 'chalk';
 import { examplesOf, filtersHeading, isGlobalOption } from './commands/command.ts';
 import { shortcuts } from './shortcuts.ts';
 
-/** Maximum and minimum number of examples per page: fewer if the page is long. docs/commands.md has all of them. */
+/** Maximum and minimum number of examples on a help page. docs/commands.md lists all examples. */
 const [maxExamples, minExamples] = [3, 1];
-/** Height of a usual terminal; longer pages get fewer examples. */
+/** Height of a standard terminal in lines. Help pages that are longer get fewer examples. */
 const screenLines = 24;
 const maxTermWidth = 30;
 /** Terminal width below which a description is printed under its term instead of beside it. */
 const minTwoColumnWidth = 60;
 
-/** Formats the help of a command: description, usage, examples, its own options. */
+/** Formats a command's help: description, usage, examples, subcommands and non-global options. */
 export function formatHelpPage(command: Command, help: Help, colors: ChalkInstance): string {
   for (let examples = maxExamples; ; examples--) {
     const page = pageWith(command, help, colors, examples);
@@ -68,7 +68,7 @@ function pageWith(command: Command, help: Help, colors: ChalkInstance, examples:
     .join('\n');
 }
 
-/** Formats an option's description and allowed values, the default first. */
+/** Formats an option's description, followed by its allowed values with the default first. */
 function describeOption({ description, argChoices = [], defaultValue, negate }: Option): string {
   const hasDefault = typeof defaultValue === 'string' && defaultValue !== '' && !negate;
   const others = argChoices.filter((choice) => choice !== defaultValue);
@@ -93,7 +93,7 @@ function usageOf(command: Command): string {
   return [...path, ...(isLeaf ? words : ['COMMAND']), '[options]'].join(' ');
 }
 
-/** Groups the subcommands by heading; those without one are listed under "Commands". */
+/** Groups the subcommands by heading. Subcommands without a heading are listed under "Commands". */
 function groupsOf(command: Command): [title: string, rows: HelpRow[]][] {
   const groups = new Map<string, HelpRow[]>();
   for (const child of command.createHelp().visibleCommands(command)) {

@@ -4,12 +4,12 @@ import type { CommandDefinition } from './commands/command.ts';
 export type Noun = {
   name: string;
   summary: string;
-  /** Heading in the help; hidden if absent. */
+  /** Heading in the help; undefined for a hidden command. */
   group?: 'Media' | 'Organise' | 'Account' | 'Try it' | 'Scripting';
   load(): Promise<CommandDefinition>;
 };
 
-/** All top-level commands, in the order of the help. A module is loaded only when its command is called. */
+/** All top-level commands, in help order. A command's module is loaded only when the command is called. */
 export const nouns: Noun[] = [
   {
     name: 'upload',

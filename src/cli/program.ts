@@ -21,9 +21,10 @@ import { expandShortcut, shortcuts } from './shortcuts.ts';
 import { OutputClosed } from './terminal/terminal.ts';
 
 /**
- * Parses argv (without node and script), runs the command and prints its result or its error.
+ * Parses argv, runs the command and prints its result or its error. Never throws.
  *
- * @returns the exit code; never throws
+ * @param argv arguments, without the paths of node and the script
+ * @returns the exit code
  */
 export async function runProgram(argv: readonly string[], host: Host): Promise<ExitCode> {
   let called: Command | undefined;
@@ -39,14 +40,14 @@ export async function runProgram(argv: readonly string[], host: Host): Promise<E
   } catch (thrown) {
     if (thrown instanceof OutputClosed) return exitCodes.ok;
     if (thrown instanceof CommanderError && thrown.exitCode === 0) return exitCodes.ok;
-    // A noun without a verb: Commander has printed its help to stderr.
+    // The user entered a noun without a verb, and Commander has printed its help to stderr.
     if (thrown instanceof CommanderError && thrown.code === 'commander.help')
       return exitCodes.usage;
     const error =
       thrown instanceof CommanderError
         ? await toUsageError(thrown, called as Command)
         : asMediactlError(thrown);
-    // If the settings themselves are invalid, the output format is read from argv.
+    // If the settings could not be resolved, the output format is read from argv.
     const format = invocation.settings?.outputOptions.format ?? requestedFormat(argv, host);
     printError(host.terminal, error, format.startsWith('json'));
     if (invocation.settings?.debug)
@@ -62,7 +63,7 @@ function requestedFormat(argv: readonly string[], { environment }: Host): string
   return short ?? joined ?? (at >= 0 ? argv[at + 1] : environment.MEDIACTL_OUTPUT) ?? 'human';
 }
 
-/** Settings of the running command, once resolved; they decide how errors are printed. */
+/** Settings of the running command, set once they are resolved. They determine how errors are printed. */
 type Invocation = { settings?: Settings };
 
 function buildProgram(
@@ -74,7 +75,7 @@ function buildProgram(
   const program = new Command('mediactl').exitOverride().configureOutput({
     writeOut: (text) => void terminal.stdout.write(text),
     writeErr: (text) => void terminal.stderr.write(terminal.redactor.redact(text)),
-    outputError: () => {}, // printed once, by showError
+    outputError: () => {}, // printError prints the error instead
     getOutHelpWidth: () => Math.min(terminal.columns, 100),
     getErrHelpWidth: () => Math.min(terminal.columns, 100),
     getOutHasColors: () => terminal.colors(terminal.stdout).level > 0,
@@ -97,7 +98,7 @@ function buildProgram(
   return program;
 }
 
-/** Builds the complete command tree with every noun loaded, for generated files. Its commands cannot be run. */
+/** Builds the complete command tree, with every noun loaded, for documentation. Its commands cannot be run. */
 export async function buildCommandTree(version: string): Promise<Command> {
   const program = addNouns(new Command('mediactl'), version);
   const run: ActionWrapper = () => async () => {
@@ -129,7 +130,7 @@ function addNouns(program: Command, version: string): Command {
   return program;
 }
 
-/** Casts a command to the general type, without the types of its arguments and options. */
+/** Casts a command to `Command`, without the types of its arguments and options. */
 const untyped = (command: unknown) => command as Command;
 
 const parentOf = (command: Command) => untyped(command.parent) as Command | null;
@@ -142,7 +143,7 @@ async function loadNoun(command: Command, run: ActionWrapper): Promise<void> {
   for (const leaf of leavesOf(command)) addGlobals(leaf);
 }
 
-/** Adds the global options to a command, except those that its own options shadow. */
+/** Adds the global options to a command, except for options that it defines itself. */
 function addGlobals(leaf: Command): void {
   const own = leaf.options.map(({ long }) => long);
   for (const option of globalOptions()) if (!own.includes(option.long)) leaf.addOption(option);
@@ -159,7 +160,7 @@ const runner =
   async (...input) => {
     const command = input.at(-1) as Command;
     const typed = typedOptions(command);
-    // Lazy imports: --version and --help do not pay for them.
+    // Imported lazily, so that --version and --help start faster.
     const [{ Context, openProfileFile }, { collectFlags, resolveSettings }, { present }] =
       await Promise.all([
         import('./context.ts'),
@@ -182,7 +183,7 @@ const runner =
       } = 'result' in outcome ? outcome : { result: outcome };
       let outputClosed: unknown;
       try {
-        if (picture) await host.terminal.write(picture); // pagers do not pass pictures on
+        if (picture) await host.terminal.write(picture); // not paged, since pagers cannot show pictures
         await present(host.terminal, settings.outputOptions, result, host.clock.now(), () =>
           context.shortUids(),
         );
@@ -198,7 +199,7 @@ const runner =
     }
   };
 
-/** Returns the global options that were typed, including those before the noun: `mediactl --json assets ls`. */
+/** Returns the global options that the user entered, even before the noun as in `mediactl --json assets ls`. */
 function typedOptions(command: Command): Record<string, unknown> {
   const typed: Record<string, unknown> = {};
   for (let at: Command | null = command; at; at = parentOf(at))
@@ -215,11 +216,14 @@ function typedOptions(command: Command): Record<string, unknown> {
 const expandDebug = (word: string, at: number, words: readonly string[]) =>
   word === '--debug' && !words.slice(0, at).includes('--') ? '--debug=on' : word;
 
-/** Returns true for a global option that is followed by its value. */
+/** Returns true if `option` is a global option that requires a value. */
 const takesValue = (option: string) =>
   globalOptions().some(({ short, long, required }) => required && [short, long].includes(option));
 
-/** Rewrites an empty argv, `-v` and `help [NOUN VERB | TOPIC]` to options, since Commander's help does not load nouns. */
+/**
+ * Rewrites an empty argv, `-v` and `help [NOUN VERB]` to options, since Commander's own `help` command does not
+ * load nouns. For `help TOPIC`, prints the topic and throws a `CommanderError` with exit code 0.
+ */
 async function expandHelp(argv: readonly string[], { terminal }: Host): Promise<string[]> {
   if (argv.length === 0) return ['--help'];
   if (argv.length === 1 && argv[0] === '-v') return ['--version'];
@@ -239,7 +243,10 @@ async function expandHelp(argv: readonly string[], { terminal }: Host): Promise<
     : [noun]; // Commander reports an unknown command
 }
 
-/** Converts a Commander error to a usage error with a suggestion: another tool's name for it, or a similar spelling. */
+/**
+ * Converts a Commander error to a usage error. For an unknown command or option, suggests the equivalent if it is
+ * known from another tool, otherwise a similar name.
+ */
 async function toUsageError(error: CommanderError, command: Command): Promise<MediactlError> {
   const [problem = ''] = error.message
     .replace(/^error: /, '')

@@ -1,4 +1,4 @@
-/** Shortcuts for frequent commands: one word that expands to a noun and its verb. */
+/** Maps shortcuts for frequent commands to the words that they expand to. */
 export const shortcuts: Readonly<Record<string, readonly string[]>> = {
   ls: ['assets', 'ls'],
   get: ['assets', 'get'],
@@ -13,9 +13,9 @@ export const shortcuts: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Expands a shortcut such as `ls` to the command it stands for.
+ * Expands a shortcut such as `ls` to the command that it stands for.
  *
- * @param takesValue returns true if an option before the command is followed by its value
+ * @param takesValue returns true if the given option is followed by its value
  */
 export function expandShortcut(
   argv: readonly string[],
@@ -29,7 +29,7 @@ export function expandShortcut(
   return at < argv.length ? [...argv.slice(0, at), ...expansion, ...argv.slice(at + 1)] : [...argv];
 }
 
-/** Returns the index of the first argument that is neither an option nor the value of one. */
+/** Returns the index of the first argument that is neither an option nor the value of an option. */
 function findCommandIndex(
   argv: readonly string[],
   takesValue: (option: string) => boolean,

@@ -1,14 +1,14 @@
-/** Source of time, timers and randomness, so that tests can run faster than real time. */
+/** Source of time, timers and randomness, which tests replace to run faster than real time. */
 export type Clock = {
-  /** Milliseconds since the epoch. */
+  /** Returns the current time in milliseconds since the epoch. */
   now(): number;
-  /** Resolves after `delayMs`; rejects with the signal's reason as soon as it aborts. */
+  /** Resolves after `delayMs`, or rejects with the signal's reason as soon as the signal aborts. */
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
   /** Returns a random number in [0, 1). */
   random(): number;
 };
 
-/** Maximum delay of a Node.js timer. A longer one fires immediately. */
+/** Maximum delay of a Node.js timer. A timer with a longer delay would fire immediately. */
 const maxTimerMs = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
@@ -35,6 +35,9 @@ const timer = (delayMs: number, signal: AbortSignal | undefined) =>
     signal?.addEventListener('abort', aborted, { once: true });
   });
 
-/** Returns an exponential backoff with full jitter: up to 1 s, 2 s, 4 s … 60 s. `attempt` counts from 0. */
+/**
+ * Returns the delay before a retry by exponential backoff with full jitter: at most 1 s, 2 s, 4 s … 60 s. `attempt`
+ * counts from 0.
+ */
 export const backoffMs = (clock: Clock, attempt: number) =>
   clock.random() * Math.min(60_000, 1_000 * 2 ** attempt);

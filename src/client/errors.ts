@@ -21,7 +21,7 @@ export const exitCodes = {
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** Short description of each exit code, for help and documentation. */
+/** Maps each exit code to a short description for help and documentation. */
 export const exitCodeMeanings: Record<ExitCode, string> = {
   0: 'success, an empty list included',
   1: 'unclassified',
@@ -46,30 +46,33 @@ export type Explanation = {
   /** Stable error code for scripts, in `snake_case`. */
   code: string;
   exitCode: ExitCode;
-  /** Cause of the error, one sentence without a full stop. */
+  /** Cause of the error, as one sentence without a period. */
   reason?: string | undefined;
-  /** More details, one per line: for example the available choices. */
+  /** More details, one per line, for example the available choices. */
   lines?: readonly string[] | undefined;
-  /** Suggested next step: a command or a sentence. */
+  /** Suggested next step, as a command or a sentence. */
   hint?: string | undefined;
   /** HTTP status of the response that caused the error. */
   status?: number | undefined;
-  /** True if every other item of the run would fail in the same way. The run is aborted. */
+  /** True if every remaining item would fail in the same way, so the run is aborted. */
   endsRun?: boolean | undefined;
-  /** True if a retry of the same call may succeed. */
+  /** True if a retry of the same call might succeed. */
   retryable?: boolean | undefined;
-  /** Delay before a retry requested by the service, in seconds. */
+  /** Delay before a retry, as requested by the service. */
   retryAfterSeconds?: number | undefined;
   details?: unknown;
   /** Fields that the service reported as missing or invalid. */
   fields?: readonly string[] | undefined;
-  /** True for a text/plain response not sent by a gateway: the service refused the creation (§4). */
+  /**
+   * True if the response was text/plain and not from a gateway. With 503, the service then refused to create the
+   * upload session (§4).
+   */
   isPlainText?: boolean | undefined;
   /** Original error, shown by --debug. */
   underlying?: unknown;
 };
 
-/** An expected failure with its problem (the message), cause, suggested next step and exit code. */
+/** An expected failure with a message, a cause, a suggested next step and an exit code. */
 export class MediactlError extends Error {
   readonly explanation: Explanation;
 
@@ -83,7 +86,7 @@ export class MediactlError extends Error {
     return this.explanation.exitCode;
   }
 
-  /** Rebuilds an error from its JSON form, which may come from another machine. */
+  /** Rebuilds an error from its JSON form. Tolerates invalid fields, because another machine might have written it. */
   static from(record: { [Field in keyof ErrorRecord]?: unknown }): MediactlError {
     const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
     const number = (value: unknown) => (Number.isFinite(value) ? (value as number) : undefined);
@@ -101,12 +104,12 @@ export class MediactlError extends Error {
     });
   }
 
-  /** Returns a copy with some properties replaced, for example a more specific hint. */
+  /** Returns a copy of the error with some properties replaced, for example with a more specific hint. */
   with(more: Partial<Explanation>): MediactlError {
     return new MediactlError(this.message, { ...this.explanation, ...more });
   }
 
-  /** Returns a copy whose message starts with the uid, path or name of the item that failed. */
+  /** Returns a copy of the error whose message starts with the uid, path or name of the failed item. */
   withSubject(which: string): MediactlError {
     return new MediactlError(`${which}: ${this.message}`, this.explanation);
   }
@@ -129,7 +132,7 @@ export class MediactlError extends Error {
   }
 }
 
-/** JSON form of an error: printed on stderr under `error` by `--json`, and beside a failed file by `upload --json`. */
+/** JSON form of an error. `--json` prints it on stderr under `error`, and `upload --json` next to each failed file. */
 export type ErrorRecord = {
   code: string;
   message: string;
@@ -145,7 +148,10 @@ export type ErrorRecord = {
 export const usageError = (problem: string, hint?: string, reason?: string) =>
   new MediactlError(problem, { code: 'usage', exitCode: exitCodes.usage, reason, hint });
 
-/** Creates an error with exit code 11 that lists each failure. The hint is included if all share it. */
+/**
+ * Creates an error with exit code 11 that lists the failures. If `hint` is undefined and all failures have the same
+ * hint, the error has that hint.
+ */
 export function partialFailure(
   problem: string,
   failures: readonly MediactlError[],
@@ -167,8 +173,8 @@ export function partialFailure(
 }
 
 /**
- * Combines the failures of `count` items: undefined for none, the error itself for a single item, otherwise an
- * error that lists them.
+ * Combines the failures of `count` processed items into one error. Returns undefined if no item failed, and the
+ * failure itself if only one item was processed.
  */
 export function combineFailures(
   count: number,
@@ -181,7 +187,7 @@ export function combineFailures(
 /** Maximum number of failures listed in an error message. `details` contains all of them. */
 const maxListedFailures = 10;
 
-/** Exit codes that abort the whole run, since all other items would fail too: authentication, quota … */
+/** Exit codes that abort the whole run, because all remaining items would fail too. */
 const runEndingExitCodes = new Set<number>([
   exitCodes.unauthenticated,
   exitCodes.forbidden,
@@ -192,7 +198,7 @@ const runEndingExitCodes = new Set<number>([
   exitCodes.terminated,
 ]);
 
-/** Error codes that abort the whole run, since the service redirects elsewhere or is unreachable. */
+/** Error codes that abort the whole run, because all remaining items would fail too. */
 const runEndingErrorCodes = new Set(['foreign_origin', 'refused', 'tls', 'proxy', 'reserve']);
 
 export const endsTheRun = ({ exitCode, explanation }: MediactlError): boolean =>
@@ -200,11 +206,11 @@ export const endsTheRun = ({ exitCode, explanation }: MediactlError): boolean =>
   runEndingErrorCodes.has(explanation.code) ||
   explanation.endsRun === true;
 
-/** Creates the error for each item that was not attempted because an earlier failure aborted the run. */
+/** Creates the error for an item that was not attempted because an earlier failure aborted the run. */
 export const notAttempted = (cause: MediactlError) =>
   new MediactlError('not tried', { ...cause.explanation, reason: cause.message });
 
-/** Wraps any thrown value as an unclassified MediactlError. A MediactlError passes through unchanged. */
+/** Wraps a thrown value in an unclassified MediactlError. A MediactlError is returned unchanged. */
 export function asMediactlError(thrown: unknown): MediactlError {
   if (thrown instanceof MediactlError) return thrown;
   const message = thrown instanceof Error ? thrown.message : String(thrown);

@@ -1,7 +1,7 @@
 import type Libsql from 'libsql';
 import { exitCodes, MediactlError } from './errors.ts';
 
-/** Loads SQLite. @throws MediactlError `not_installed` if its native module is missing */
+/** Loads SQLite. @throws MediactlError `not_installed` (exit 1) if its native module is missing */
 export async function loadLibsql(): Promise<typeof Libsql> {
   try {
     return (await import('libsql')).default;

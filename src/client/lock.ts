@@ -7,20 +7,21 @@ import { loadLibsql } from './libsql.ts';
 import { stateError, stateFailure } from './state-error.ts';
 import { makeFolder, makeStateFolder } from './state-files.ts';
 
-/** A lock, held until it is released or its process ends for any reason. */
+/** An acquired lock. It is held until `release` is called or the process ends for any reason. */
 export type Lock = { release(): void };
 
 /**
- * Acquires an exclusive lock on a file. The file is created if missing and never removed: removing a lock file
- * while others open it would allow two holders. Uses the kernel lock of SQLite: it is released automatically
- * when the process is killed, and it works across containers, where process ids are meaningless. No other code
- * may open the file.
+ * Acquires an exclusive lock on a file. Creates the file if it is missing but never removes it, because a process
+ * that has already opened a removed file could hold the lock at the same time as another process. Uses a kernel
+ * lock through SQLite, which is released automatically when the process is killed and works across containers,
+ * where process ids are meaningless. Other code must not open the file.
  *
- * @returns undefined if the lock is held, also by this process
+ * @returns undefined if the lock is already held, even by this process
  * @throws Error if the file cannot be created or locked
  */
 export async function tryLock(path: string): Promise<Lock | undefined> {
-  // SQLite would create it readable for others. Closing any handle of the file later would release the lock (POSIX).
+  // Create the file before locking: SQLite would make it readable for other users, and closing any other handle of the
+  // file later would release the lock (POSIX).
   await open(path, 'wx', 0o600).then(
     (handle) => handle.close(),
     (error: NodeJS.ErrnoException) => {
@@ -44,7 +45,7 @@ export async function tryLock(path: string): Promise<Lock | undefined> {
   };
 }
 
-/** Returns true if a lock is held. Does not acquire it, so concurrent checks do not interfere. */
+/** Returns true if a lock is held. Does not acquire the lock, so concurrent checks do not interfere. */
 async function isLocked(path: string): Promise<boolean> {
   const Database = await loadLibsql();
   const database = new Database(path);
@@ -59,7 +60,7 @@ async function isLocked(path: string): Promise<boolean> {
   }
 }
 
-/** Maximum wait for a lock, in milliseconds. `onWait` is called once the wait takes more than a few seconds. */
+/** Options for a wait of at most `waitMs` for a lock. `onWait` is called once if the wait exceeds two seconds. */
 type LockWaitOptions = {
   waitMs: number;
   clock?: Clock;
@@ -67,14 +68,14 @@ type LockWaitOptions = {
   onWait?: ((message: string) => void) | undefined;
 };
 
-/** A lock to wait for: its file, the maximum wait and the error on timeout. */
+/** A request to lock the file at `path`. `busy` creates the error that is thrown if the wait times out. */
 export type LockRequest = LockWaitOptions & { path: string; busy: () => Error };
 
 const waitNoticeMs = 2_000;
 const minPauseMs = 2;
 const maxPauseMs = 30;
 
-/** Polls until `attempt` succeeds. @returns undefined if the timeout is exceeded */
+/** Polls `attempt` until it returns a result. @returns undefined if no attempt succeeds within `waitMs` */
 export async function retryUntilAcquired<T>(
   path: string,
   { waitMs, clock = systemClock, signal, onWait = () => {} }: LockWaitOptions,
@@ -95,7 +96,7 @@ export async function retryUntilAcquired<T>(
   }
 }
 
-/** Runs `work` while holding the lock. Waits for the lock, and creates its folder if missing. */
+/** Runs `work` while holding a lock. Waits for the lock, and creates the folder of the lock file if it is missing. */
 export async function withLock<T>(request: LockRequest, work: () => Promise<T>): Promise<T> {
   await makeFolder(dirname(request.path));
   const lock = await retryUntilAcquired(request.path, request, () => tryLock(request.path));
@@ -108,19 +109,19 @@ export async function withLock<T>(request: LockRequest, work: () => Promise<T>):
 }
 
 const lockSuffix = '.lock';
-/** Maximum wait for the guard lock, which each process holds for milliseconds only. */
+/** Maximum wait for the guard lock, which a process normally holds for only a few milliseconds. */
 const guardTimeoutMs = 60_000;
 
 /**
- * Named locks in a folder, one file each. After a crash, a file remains until `removeStale`. The mutex
- * `FOLDER.lock`, which is never deleted, guards creation and removal, so no process opens a file that is about
- * to be removed.
+ * Named locks in a folder, one file per lock. After a crash, the file remains until `removeStale` or `ifStale`
+ * removes it. The mutex `FOLDER.lock` (the guard lock), which is never deleted, serializes the creation and removal
+ * of lock files, so that no process opens a lock file that is about to be removed.
  */
 export class NamedLocks {
   readonly #folder: string;
   readonly #onWait: LockRequest['onWait'];
 
-  /** @param onWait called if other processes hold a lock for some seconds */
+  /** @param onWait called if another process holds the guard lock for more than two seconds */
   constructor(folder: string, onWait?: LockRequest['onWait']) {
     this.#folder = folder;
     this.#onWait = onWait;
@@ -129,8 +130,9 @@ export class NamedLocks {
   /**
    * Acquires a lock.
    *
-   * @returns a function that releases it; undefined if it is held, also by this process
-   * @throws MediactlError `folder` if the folder cannot be created, `state_…`
+   * @returns a function that releases the lock, or undefined if the lock is already held, even by this process
+   * @throws MediactlError `folder` (exit 1 or 2) if the folder cannot be created, or `state_…` (exit 14) if the
+   *   lock file cannot be used
    */
   async acquire(name: string): Promise<(() => Promise<void>) | undefined> {
     await makeStateFolder(this.#folder);
@@ -139,7 +141,7 @@ export class NamedLocks {
     return (
       lock &&
       (async () => {
-        // The work is complete in any case. `removeStale` removes a file that remains.
+        // The protected work is complete even if the removal fails. `removeStale` removes the file later.
         await this.#withGuard(() => rm(path, { force: true })).catch(() => {});
         lock.release();
       })
@@ -147,8 +149,8 @@ export class NamedLocks {
   }
 
   /**
-   * Removes locks of crashed processes and their leftovers. Holds the guard lock meanwhile: a process that
-   * acquires one of these names waits for a moment instead of finding it locked.
+   * Removes the locks of crashed processes, after calling `removeLeftovers` for each of them. Holds the guard lock
+   * meanwhile, so that a process that acquires one of these names waits briefly instead of finding it locked.
    */
   async removeStale(
     removeLeftovers: (name: string) => Promise<void> = async () => {},
@@ -165,8 +167,9 @@ export class NamedLocks {
   }
 
   /**
-   * Runs `work` if the holder of a name has crashed, then removes its lock; holds the guard lock, as
-   * `removeStale` does. For names that are used only once: a live holder is detected without the guard lock.
+   * Runs `work` if the holder of a name has crashed, then removes its lock. Holds the guard lock meanwhile, as
+   * `removeStale` does. Only for names that are never reused, because a live holder is detected without the guard
+   * lock.
    *
    * @returns false if the name is locked
    */
@@ -203,7 +206,7 @@ export class NamedLocks {
   }
 }
 
-/** Creates the error for a lock that another process holds for longer than its work can take. */
+/** Creates the error for a lock that another process has held for longer than its work should take. */
 export const lockTimeoutError = (path: string) =>
   new MediactlError('another mediactl process is at the same work', {
     code: 'locked',

@@ -5,7 +5,7 @@ export type Processes = {
   pid: number;
   /** Path of the running Node.js binary. */
   execPath: string;
-  /** Sends a signal. Signal 0 only checks that the process exists. Throws ESRCH if it does not. */
+  /** Sends a signal. Signal 0 only checks that the process exists. Throws ESRCH if there is no such process. */
   signal(pid: number, signal: NodeJS.Signals | 0): void;
 };
 
@@ -19,7 +19,7 @@ export async function isRunning(processes: Processes, pid: number): Promise<bool
   return (await stateOf(pid)) !== 'Z';
 }
 
-/** Returns the process state R, S, Z … (proc(5)), or undefined if /proc is not available or the process does not exist. */
+/** Returns the state letter of a process (R, S, Z …, see proc(5)), or undefined if it cannot be read from /proc. */
 async function stateOf(pid: number): Promise<string | undefined> {
   const line = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   return line[line.lastIndexOf(')') + 2];

@@ -4,11 +4,11 @@ import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs
 const maxBytes = 16 * 1024 * 1024;
 
 /**
- * Reads a small text file. Rejects anything that is not a regular file: a pipe without a writer would block
- * forever, and a device such as /dev/zero has no end. Strips a byte order mark. Synchronous, because loading
- * node:fs/promises costs every command 2 ms.
+ * Reads a small text file without its byte order mark. Rejects anything that is not a regular file, because a pipe
+ * without a writer would block forever and a device such as /dev/zero has no end. Synchronous, because loading
+ * node:fs/promises would cost every command 2 ms.
  *
- * @throws Error from the system, such as ENOENT; Error if it is not a file or larger than 16 MiB
+ * @throws Error from the system, such as ENOENT, or if the path is not a file or the file is larger than 16 MiB
  */
 export function readTextFile(path: string): string {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -22,7 +22,7 @@ export function readTextFile(path: string): string {
   }
 }
 
-/** Reads a small text file. Returns an empty string if it is missing or unreadable. */
+/** Reads a small text file. Returns an empty string if the file is missing or unreadable. */
 export function readTextFileOrEmpty(path: string): string {
   try {
     return readTextFile(path);

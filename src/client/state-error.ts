@@ -7,7 +7,7 @@ const restore =
 const allow =
   'allow mediactl to write there; upload --again, or another MEDIACTL_STATE_DIR, sends everything again';
 
-/** Problem and hint by error code. */
+/** Maps each error code to its problem and hint. */
 const stateProblems = {
   state_full: [
     'there is no room to record what is uploaded',
@@ -40,7 +40,7 @@ const codes: readonly [StateErrorKind, RegExp][] = [
   ['state_locked', /^SQLITE_(BUSY|LOCKED)/],
 ];
 
-/** Creates an error of the state folder: exit code 14, which aborts the run. */
+/** Creates an error about the state folder. Its exit code is 14, which aborts the run. */
 export const stateFailure = (kind: StateErrorKind, reason: string, underlying?: unknown) =>
   new MediactlError(stateProblems[kind][0], {
     code: kind,
@@ -51,7 +51,7 @@ export const stateFailure = (kind: StateErrorKind, reason: string, underlying?: 
     underlying,
   });
 
-/** Classifies an error caused by a file of the state folder. Other MediactlErrors pass through unchanged. */
+/** Converts an error of a state file to a `state_…` error. MediactlErrors other than `folder` are returned unchanged. */
 export function stateError(error: unknown, path: string): MediactlError {
   const isFolder = error instanceof MediactlError && error.explanation.code === 'folder';
   if (error instanceof MediactlError && !isFolder) return error;
@@ -73,7 +73,10 @@ function kindOf({ code = '', message }: NodeJS.ErrnoException): StateErrorKind |
   return codes.find(([, pattern]) => pattern.test(code))?.[0];
 }
 
-/** Probes the disk by writing 64 KiB next to a path, then access to the path. Returns the system error, if any. */
+/**
+ * Probes the disk by writing 64 KiB next to a path, and then checks access to the path itself. Returns the first
+ * system error, or undefined if both succeed.
+ */
 function probeSystemError(path: string): NodeJS.ErrnoException | undefined {
   const probePath = `${path}.${randomUUID()}`;
   try {

@@ -3,12 +3,12 @@ import { dirname } from 'node:path';
 import { exitCodes, MediactlError } from './errors.ts';
 
 /**
- * Creates a folder with mode 0700, and its missing parents. Does nothing if it exists. `mkdir` with `recursive`
- * never returns on file systems such as /proc, which report ENOENT for a folder that exists, so each level is
- * tried only once.
+ * Creates a folder with mode 0700 and any missing parents. Does nothing if the folder exists. Tries each level only
+ * once instead of using `mkdir` with `recursive`, which never returns on file systems such as /proc that report
+ * ENOENT for an existing folder.
  *
- * @throws MediactlError `folder` with the reason given by the system and `hint`, such as `--data DIR`. The exit
- *   code is 2, or 1 if another path would not help.
+ * @throws MediactlError `folder` (exit 2, or exit 1 if another path would not help) with the system's reason and
+ *   `hint`
  */
 export async function makeFolder(path: string, hint?: string): Promise<void> {
   try {
@@ -25,10 +25,10 @@ export async function makeFolder(path: string, hint?: string): Promise<void> {
   }
 }
 
-/** Creates a folder for state. @throws MediactlError `folder` */
+/** Creates a folder for state files. @throws MediactlError `folder` (exit 1 or 2) if it cannot be created */
 export const makeStateFolder = (path: string) => makeFolder(path, 'set MEDIACTL_STATE_DIR');
 
-/** Writes a state file with mode 0600 by atomic rename, so other processes never see a partial file. */
+/** Writes a state file with mode 0600. Uses an atomic rename, so that other processes never see a partial file. */
 export async function writeStateFile(path: string, text: string): Promise<void> {
   await makeStateFolder(dirname(path));
   const { randomBytes } = await import('node:crypto');

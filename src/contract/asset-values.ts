@@ -1,4 +1,4 @@
-/** Asset types suggested in help and completions (A12). Any other value is passed through. */
+/** Asset types suggested in help and completions (assumption A12). Any other value is passed to the service. */
 export const assetTypes = [
   'video',
   'audio',
@@ -8,5 +8,5 @@ export const assetTypes = [
   'generic',
 ] as const;
 
-/** Asset statuses suggested in help and completions (A11). Any other value is passed through. */
+/** Asset statuses suggested in help and completions (assumption A11). Any other value is passed to the service. */
 export const assetStatuses = ['queued', 'processing', 'ready', 'failed'] as const;

@@ -2,7 +2,10 @@ import { asObject, asText } from './json-values.ts';
 import { toSlug } from './slug.ts';
 import type { Asset } from './types.ts';
 
-/** Returns the uid of an asset's folder (A09): null for the top level, undefined if the record does not name one. */
+/**
+ * Returns the uid of an asset's folder (assumption A09). Returns null for the top level, and undefined if the
+ * record does not name a folder.
+ */
 export function parentOf(asset: Asset): string | null | undefined {
   const field = findParentField(asset);
   if (field === undefined) return undefined;
@@ -10,21 +13,24 @@ export function parentOf(asset: Asset): string | null | undefined {
   return value === null ? null : (asText(value) ?? asText(asObject(value).uid));
 }
 
-/** Finds the field of a record that names its folder, or undefined if there is none. */
+/** Returns the name of the field in which a record names its folder, or undefined if there is none. */
 export const findParentField = (asset: Asset) => parentFields.find((each) => each in asset);
 
 export const parentFields = [
   ...['parent', 'parent_uid', 'parent_folder_uid', 'folder', 'folder_uid'],
 ];
 
-/** Returns the tag slugs of a record (A08), or undefined if tags are missing or not all have a readable slug. */
+/** Returns the slugs of an asset's tags (assumption A08), or undefined if the tags or any of their slugs are missing. */
 export function slugsOf({ tags }: Pick<Asset, 'tags'>): string[] | undefined {
   if (tags === null) return [];
   const slugs = Array.isArray(tags) ? tags.map(slugOf) : [undefined];
   return slugs.every((slug) => slug !== undefined) ? slugs : undefined;
 }
 
-/** Returns the slug of a tag. A name counts only if it is a slug: that of `Sea Side` is not predictable. */
+/**
+ * Returns the slug of a tag, or undefined if it has none. The tag's name is used only if it already is a slug,
+ * because the slug of a name such as `Sea Side` cannot be predicted.
+ */
 function slugOf(tag: unknown): string | undefined {
   const { slug, name } = asObject(tag);
   const isName = slug === undefined && typeof name === 'string' && toSlug(name) === name;

@@ -1,16 +1,16 @@
 /**
- * An assumption about something that the specification marks "not shown". Code and documentation cite it by
- * `id`. `names` lists candidate field names, tried in order; the config key `names.<key>` of a profile overrides
- * them, so a wrong guess can be fixed without a release.
+ * An assumption about a detail that the specification marks "not shown". Code and documentation cite it by its
+ * `id`. The field names in `names` are tried in order. A profile can override them with the config key
+ * `names.<key>`, so a wrong guess can be fixed without a release.
  */
 export type Assumption = {
   id: string;
-  /** Section of the specification that leaves it open. */
+  /** Section of the specification that leaves the detail open. */
   section: string;
   topic: string;
   assumed: string;
   tolerated: string;
-  /** Candidate field names in order of preference, by the key that a profile can override. */
+  /** Maps each key that a profile can override to its candidate field names, best first. */
   names?: Record<string, readonly string[]>;
 };
 
@@ -219,10 +219,10 @@ export const assumptions = [
 type WithNames = Extract<(typeof assumptions)[number], { names: object }>;
 type KeysOf<T> = T extends unknown ? keyof T : never;
 
-/** The keys whose field names a profile can override: `folder_parent`, `page_total` … */
+/** Keys whose field names a profile can override, such as `folder_parent` and `page_total`. */
 export type NameKey = KeysOf<WithNames['names']>;
 
-/** Field names configured in a profile, one per key. */
+/** Maps keys to the field names that a profile configures for them. */
 export type NameOverrides = Partial<Record<NameKey, string>>;
 
 const candidateNames = Object.assign(
@@ -232,7 +232,7 @@ const candidateNames = Object.assign(
 
 export const nameKeys = Object.keys(candidateNames) as NameKey[];
 
-/** Returns the field names to try for a key, best first: only the override if there is one. */
+/** Returns the field names to try for a key, best first. If a profile overrides the key, returns only its name. */
 export function fieldNamesFor(key: NameKey, overrides: NameOverrides = {}): readonly string[] {
   const override = overrides[key];
   return override === undefined ? candidateNames[key] : [override];
@@ -244,7 +244,7 @@ const failedStatuses = [
 
 const lowerCase = (status: unknown) => (typeof status === 'string' ? status.toLowerCase() : '');
 
-/** Classifies a processing status (A11). */
+/** Classifies a processing status (assumption A11). Unknown statuses count as in progress. */
 export function classifyStatus(status: unknown): 'ready' | 'failed' | 'in progress' {
   const text = lowerCase(status);
   if (text === 'ready') return 'ready';
@@ -257,6 +257,6 @@ const awaitingUploadStatuses = [
   ...['created', 'new', 'empty'],
 ];
 
-/** Returns true if a processing status means that bytes are missing (A11). */
+/** Returns true if a processing status means that the service has not received all bytes (assumption A11). */
 export const isAwaitingUpload = (status: unknown) =>
   awaitingUploadStatuses.includes(lowerCase(status));

@@ -1,19 +1,19 @@
-/** Formats a number as `12,480`. */
+/** Formats a number with thousands separators, such as `12,480`. */
 export const formatCount = (count: number) => count.toLocaleString('en');
 
-/** Formats a count with its noun: `1 asset`, `2 assets`. */
+/** Formats a count with its noun, such as `1 asset` or `2 assets`. */
 export const pluralize = (count: number, noun: string) =>
   `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
 
-/** Formats a size in bytes as `8.0 MiB`. */
+/** Formats a size in bytes with a binary unit, such as `8.0 MiB`. */
 export function formatBytes(count: number): string {
   const power = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, count)) / 10));
   return `${(count / 1024 ** power).toFixed(power === 0 ? 0 : 1)} ${units[power]}`;
 }
 
-/** Formats a duration as `4s`, `3:07` or `1:02:09`. */
+/** Formats a duration in seconds as `4s`, `3:07` or `1:02:09`. */
 export function formatDuration(seconds: number): string {
   const wholeSeconds = Math.max(0, Math.round(seconds));
   if (wholeSeconds < 60) return `${wholeSeconds}s`;
@@ -26,6 +26,6 @@ export function formatDuration(seconds: number): string {
   return h > 0 ? `${h}:${two(m)}:${two(s)}` : `${m}:${two(s)}`;
 }
 
-/** Formats a time as `14:07`, in the local time zone. */
+/** Formats a time (milliseconds since the epoch) as `14:07` in the local time zone. */
 export const formatTimeOfDay = (time: number) =>
   new Date(time).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });

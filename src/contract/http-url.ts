@@ -1,6 +1,6 @@
 /**
- * Parses an http or https URL, or a path relative to `base`. Returns undefined for anything else: `javascript:`,
- * `data:`, plain text …
+ * Parses an http or https URL, or an absolute path, which is resolved against `base`. Returns undefined for any
+ * other text, such as a `javascript:` or `data:` URL.
  */
 export function parseHttpUrl(text: unknown, base?: URL): URL | undefined {
   if (typeof text !== 'string' || !URL.canParse(text, base?.href)) return undefined;

@@ -1,15 +1,15 @@
 /**
- * Lenient readers for JSON sent by a service. Each accepts any value and returns the expected type or a
- * fallback, since services may send `null` or other types.
+ * Lenient readers for JSON sent by a service. Each accepts any value and returns it as the expected type or returns
+ * a fallback, because services might send `null` or another type.
  */
 
 /** A JSON object with unknown fields. */
 export type JsonObject = { [field: string]: unknown };
 
-/** Random marker of exact numbers during stringification, which cannot collide with service data. */
+/** Prefix that identifies exact numbers during serialization, random so that it cannot collide with other data. */
 const exactMarker = `exact-${Math.random().toString(36).slice(2)}-`;
 
-/** A number too long for a double, stored as its digits. It is passed through, never used in arithmetic. */
+/** A number that a double cannot represent, stored as its original digits. It is never used in arithmetic. */
 export class ExactNumber {
   readonly digits: string;
 
@@ -26,7 +26,7 @@ export class ExactNumber {
   }
 }
 
-/** Serializes a value as JSON. An `ExactNumber` is written with its original digits. */
+/** Serializes a value as JSON. Each `ExactNumber` is written with its original digits. */
 export function toJson(value: unknown, indent?: number): string {
   const text = JSON.stringify(value, null, indent);
   return text?.includes(exactMarker)
@@ -34,20 +34,20 @@ export function toJson(value: unknown, indent?: number): string {
     : text;
 }
 
-/** Returns a string as it is, and numbers and booleans as JSON writes them. Returns undefined for anything else. */
+/** Returns a string unchanged, and a number or boolean as its JSON text. Returns undefined for any other value. */
 export function asText(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   return value instanceof ExactNumber ? value.digits : undefined;
 }
 
-/** Returns a finite number, also from a decimal string. Returns undefined for anything else. */
+/** Returns a finite number, given as a number or a decimal string. Returns undefined for any other value. */
 export function asNumber(value: unknown): number | undefined {
   const number = typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value;
   return typeof number === 'number' && Number.isFinite(number) ? number : undefined;
 }
 
-/** Returns an array as it is, and an empty one for anything else. */
+/** Returns an array unchanged, and an empty array for any other value. */
 export const asArray = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 export const isJsonObject = (value: unknown): value is JsonObject =>
@@ -56,14 +56,14 @@ export const isJsonObject = (value: unknown): value is JsonObject =>
   !Array.isArray(value) &&
   !(value instanceof ExactNumber);
 
-/** Returns an object as it is, and an empty one for anything else. */
+/** Returns an object unchanged, and an empty object for any other value. */
 export const asObject = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});
 
-/** Parses a timestamp, ISO 8601 or Unix seconds, to milliseconds since the epoch. */
+/** Parses an ISO 8601 timestamp or Unix seconds. Returns milliseconds since the epoch, or undefined if invalid. */
 export function parseTimestamp(value: unknown): number | undefined {
   const seconds = asNumber(value);
   const at = seconds === undefined ? Date.parse(asText(value) ?? '') : seconds * 1000;
-  // The largest date that JavaScript can represent.
+  // 8.64e15 ms is the largest date that JavaScript can represent.
   return Number.isNaN(at) || Math.abs(at) > 8.64e15 ? undefined : at;
 }
 
@@ -76,5 +76,5 @@ export function parseJsonOrUndefined(text: string): unknown {
   }
 }
 
-/** Normalizes a name for comparison, since services trim names and may change the Unicode form of accents. */
+/** Normalizes a name for comparison, because services trim names and might change how accents are encoded. */
 export const normalizeName = (name: string) => name.trim().normalize('NFC');

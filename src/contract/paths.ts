@@ -5,7 +5,7 @@ export const apiPrefix = '/api/external/v1';
 const apiPath = (path: string) => `${apiPrefix}${path}`;
 const id = encodeURIComponent;
 
-/** The two collections with the same list, detail, update, delete and player endpoints (§4 Videos, Assets). */
+/** Collections that have the same list, detail, update, delete and player endpoints (§4 Videos, Assets). */
 export type Collection = 'assets' | 'videos';
 
 export const paths = {
@@ -19,7 +19,7 @@ export const paths = {
     apiPath(`/workspaces/${id(workspace)}/folders/${id(uid)}/`),
   embedSettings: (workspace: string) => apiPath(`/workspaces/${id(workspace)}/embed-settings/`),
   embedDomains: (workspace: string) => apiPath(`/workspaces/${id(workspace)}/embed-domains/`),
-  /** OpenAPI document. It is not in the specification, but comparable services publish theirs at this path. */
+  /** OpenAPI document. The specification does not mention it, but comparable services publish theirs at this path. */
   description: () => apiPath('/openapi.json'),
   playbackInfo: () => apiPath('/playback/info/'),
 };

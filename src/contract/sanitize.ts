@@ -1,10 +1,10 @@
 import { asText, parseTimestamp, toJson } from './json-values.ts';
 
-/** Control characters that drive a terminal or reorder text: C0, DEL, C1, Unicode line and direction controls. */
+/** Matches characters that control a terminal or reorder text: C0, DEL, C1, Unicode line and direction controls. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const controlCharacters = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
-/** Sanitizes a string for a terminal as one line: control characters are escaped as `\n`, `\t`, `\u001b`. */
+/** Sanitizes a string for one line of a terminal by escaping control characters, for example as ` ` or `\u001b`. */
 export function escapeControls(text: string): string {
   return text.replace(controlCharacters, (character) => {
     if (character === '\n') return '\\n';
@@ -14,7 +14,7 @@ export function escapeControls(text: string): string {
   });
 }
 
-/** Sanitizes text of several lines: escapes control characters except line breaks and tabs. */
+/** Sanitizes multi-line text by escaping all control characters except line breaks and tabs. */
 export const escapeControlsInLines = (text: string) =>
   text.replace(/[^\n\t]+/g, (words) => escapeControls(words));
 
@@ -34,8 +34,8 @@ export function displayText(value: unknown): string {
 }
 
 /**
- * Formats a timestamp as `just now`, `5 minutes ago` or `in 3 hours`, or as a date after a month. An invalid one
- * is returned unchanged.
+ * Formats a timestamp relative to `now` (milliseconds since the epoch), such as `just now`, `5 minutes ago` or `in
+ * 3 hours`. A timestamp more than a month from now is shown as a date, and an invalid one as sanitized text.
  */
 export function relativeTime(timestamp: unknown, now: number): string {
   const then = parseTimestamp(timestamp);
@@ -55,6 +55,6 @@ export function relativeTime(timestamp: unknown, now: number): string {
   return then > now ? `in ${span}` : `${span} ago`;
 }
 
-/** Strips the signature of a signed URL for display. Piped output and JSON contain the full URL. */
+/** Replaces the query string of a signed URL with `…` for display. Piped output and JSON contain the full URL. */
 export const shortenUrl = (text: string) =>
   text.replace(/^(https?:\/\/[^?\s]{1,200})\?\S{24,}$/, '$1?…');

@@ -1,14 +1,14 @@
-/** Transliterations of Latin letters that Unicode does not decompose. */
+/** Maps Latin letters that Unicode does not decompose to their transliterations. */
 const transliterations: Record<string, string> = {
   ...{ ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', ł: 'l', đ: 'd', ð: 'd', þ: 'th', ı: 'i' },
 };
 
-/** Returns true for a slug of common frameworks: letters a to z, digits, hyphens and underscores. */
+/** Returns true for a slug as common web frameworks define it: letters a to z, digits, hyphens and underscores. */
 export const isSlug = (text: string) => /^[\w-]*[a-z0-9][\w-]*$/i.test(text);
 
 /**
- * Converts user input to a slug: `Äpfel & Birnen` becomes `apfel-birnen`. Returns undefined if nothing remains
- * or letters of another script would be lost. Browser code imports this too.
+ * Converts user input to a slug, for example `Äpfel & Birnen` to `apfel-birnen`. Returns undefined if the slug
+ * would be empty or would lose letters of another script. Browser code imports this function too.
  */
 export function toSlug(text: string): string | undefined {
   const latin = text
@@ -20,7 +20,7 @@ export function toSlug(text: string): string | undefined {
   return latin.replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '') || undefined;
 }
 
-/** Slugs to add to and remove from the tags of an asset. */
+/** Tag slugs to add to an asset and to remove from it. */
 export type SlugEdit = { add: readonly string[]; remove: readonly string[] };
 
 export const applySlugEdit = (before: readonly string[], { add, remove }: SlugEdit): string[] =>

@@ -2,10 +2,10 @@
 
 export const tusVersion = '1.0.0';
 
-/** Maximum size of an upload chunk: "Body: raw bytes, at most 50 MiB per request." */
+/** Maximum size of an upload chunk ("Body: raw bytes, at most 50 MiB per request.", §4). */
 export const maxChunkBytes = 50 * 1024 * 1024;
 
-/** Time-to-live of an upload session: "sessions expire after 24 hours" (§2, §8). */
+/** Time-to-live of an upload session ("sessions expire after 24 hours", §2 and §8). */
 export const sessionLifetimeMs = 24 * 60 * 60 * 1000;
 
 /** Keys of the `Upload-Metadata` header. The first two are required. */
@@ -18,7 +18,7 @@ export type UploadMetadata = {
   content_type?: string;
 };
 
-/** Encodes `Upload-Metadata`: "comma-separated list of `key <base64(value)>` pairs" (§4). Omits empty keys. */
+/** Encodes the `Upload-Metadata` header, a "comma-separated list of `key <base64(value)>` pairs" (§4). */
 export function encodeMetadata(metadata: UploadMetadata): string {
   return Object.entries(metadata)
     .filter(([, value]) => value !== undefined)
@@ -26,7 +26,10 @@ export function encodeMetadata(metadata: UploadMetadata): string {
     .join(',');
 }
 
-/** Parses `Upload-Offset` (§4), which a proxy may repeat. Returns undefined if it is missing or ambiguous. */
+/**
+ * Parses the `Upload-Offset` header (§4), whose value a proxy might repeat. Returns undefined if the offset is
+ * missing, invalid or ambiguous.
+ */
 export function parseUploadOffset(header = ''): number | undefined {
   const values = new Set(header.split(',').map((each) => each.trim()));
   const [only = ''] = values;

@@ -1,33 +1,33 @@
 /**
- * API records as the service sends them, in snake_case. Services may add fields or change types, so every field
- * is `unknown` and read through `json-values.ts`, except the uid, which is validated on receipt. Section numbers
- * refer to the External REST API Specification.
+ * API records as the service sends them, in snake_case. Services might add fields or change types, so most fields
+ * are `unknown` and are read through `json-values.ts`. Only uids and playback tokens are validated on receipt.
+ * Section numbers refer to the External REST API Specification.
  */
 
 /** Fields that the specification does not show, preserved as sent. */
 type ExtraFields = { [field: string]: unknown };
 
-/** A page of a list (§2 Page envelope). Fields other than `items` are assumption A01. */
+/** A page of results (§2 Page envelope). Fields other than `items` are assumption A01. */
 export type PageEnvelope<T> = ExtraFields & { items: T[] };
 
-/** A video or asset record (§2). Fields beyond the specified ones are assumption A09. */
+/** A video or asset record (§2). Fields that the specification does not show are assumption A09. */
 export type Asset = ExtraFields & {
   uid: string;
   /** Text. */
   name?: unknown;
   /** Text. */
   description?: unknown;
-  /** Processing status. The specification defines only `ready` (A11). */
+  /** Processing status. The specification defines only `ready` (assumption A11). */
   status?: unknown;
-  /** ISO 8601. */
+  /** ISO 8601 timestamp. */
   created_at?: unknown;
   /** Seconds. */
   duration?: unknown;
   /** Absolute URL, or null. */
   thumbnail_url?: unknown;
-  /** Asset type (A12). `generic` is the fourth list-item shape of §2. */
+  /** Asset type, such as `video` or `generic` (assumption A12). */
   type?: unknown;
-  /** Slugs. */
+  /** Tags, usually as slugs (assumption A08). */
   tags?: unknown;
   /** Bytes. */
   size?: unknown;
@@ -36,36 +36,36 @@ export type Asset = ExtraFields & {
 /** Response of the player endpoints (§2 Player data). */
 export type PlayerData = ExtraFields & {
   uid: string;
-  /** Signed token, valid for 4 hours, safe to expose in a browser. */
+  /** Signed token that is valid for 4 hours and safe to expose in a browser. */
   playback_token: string;
-  /** `auto_play` (boolean), `theme` (text). */
+  /** Object with `auto_play` (boolean) and `theme` (text). */
   player_config?: unknown;
-  /** Entries with an `asset` object: `uid` and `thumbnail_url`. */
+  /** Entries with an `asset` object that contains `uid` and `thumbnail_url`. */
   items?: unknown;
 };
 
-/** Response of the playback info endpoint (§2), polymorphic on `type`. The asset cannot be played if `blocked` is true. */
+/** Response of the playback info endpoint (§2), which depends on `type`. If `blocked` is true, playback is denied. */
 export type PlaybackInfo = ExtraFields & {
   type?: unknown;
   blocked?: unknown;
-  /** Video: signed URLs, `url` and `expires_at` (ISO 8601). */
+  /** Signed URL of a video, like the next two fields: an object with `url` and `expires_at` (ISO 8601). */
   hls_url?: unknown;
   source_url?: unknown;
   preview_sprites_url?: unknown;
-  /** Entries with `title` and `start_time` in seconds. */
+  /** Entries with `title` and `start_time` (seconds). */
   chapters?: unknown;
-  /** Seconds, or null. */
+  /** Position at which playback resumes, in seconds, or null. */
   resume_position_seconds?: unknown;
-  /** Audio: a string or a signed URL (A14). */
+  /** Audio file, as a URL string or an object with a signed `url` (assumption A14). */
   source?: unknown;
   subtitle_tracks?: unknown;
   waveform_url?: unknown;
-  /** Image: entries with `url`, `width` and `height` (A15). */
+  /** Versions of an image, as entries with `url`, `width` and `height` (assumption A15). */
   variants?: unknown;
-  /** Document. */
+  /** URL of a document. */
   url?: unknown;
   thumbnails?: unknown;
-  /** Third party: URL of the provider’s iframe. */
+  /** URL of the iframe of a third-party provider. */
   embed_url?: unknown;
 };
 

@@ -1,12 +1,12 @@
-/** Returns true for a UUID in either case, with or without dashes: "Identifiers named uid are UUID strings." (§1) */
+/** Returns true for a UUID in either case, with or without dashes ("Identifiers named uid are UUID strings.", §1). */
 export const isUid = (text: string) =>
   /^[0-9a-f]{8}(-?)[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{12}$/i.test(text);
 
-/** Returns true for the beginning of a UUID, at least six digits. */
+/** Returns true for the beginning of a UUID that has at least six hexadecimal digits. */
 export const isUidPrefix = (text: string) =>
   text.length < 36 && /^[0-9a-f]{6,8}$|^[0-9a-f]{8}(-[0-9a-f]{0,4}){1,4}[0-9a-f]*$/i.test(text);
 
-/** Normalizes a uid for comparison: lower case, without dashes. */
+/** Normalizes a uid for comparison by lowercasing it and removing the dashes. */
 export const normalizeUid = (uid: string) => uid.toLowerCase().replaceAll('-', '');
 
 export const isSameUid = (one: string, other: string) => normalizeUid(one) === normalizeUid(other);

@@ -6,7 +6,7 @@ import { descriptionPath } from './openapi.ts';
 import type { Service } from './service.ts';
 import { ServiceError } from './service-error.ts';
 
-/** Rejects requests with a foreign Host header, such as a web page sends by DNS rebinding. */
+/** Rejects requests with a foreign Host header, since a web page can send them by DNS rebinding. */
 export const checkHost =
   ({ publicUrl }: Service): MiddlewareHandler =>
   async (c, next) => {
@@ -19,15 +19,12 @@ export const checkHost =
   };
 
 /**
- * Rate-limit window shared by all callers without valid credentials, so that they cannot use up a
- * key's.
+ * Caller under which all requests without valid credentials share one rate-limit window, so that they cannot use up
+ * the window of an API key.
  */
 const anonymousCaller = 'unknown';
 
-/**
- * Requires an API key: "Every endpoint except POST /playback/info/ requires … Bearer <API_KEY>"
- * (§5.1, §5.3).
- */
+/** Requires an API key: "Every endpoint except POST /playback/info/ requires … Bearer <API_KEY>" (§5.1, §5.3). */
 export const requireApiKey = (service: Service): MiddlewareHandler<Env> => {
   const { keys } = service;
   return async (c, next) => {
@@ -55,11 +52,11 @@ export const limitJsonBody = bodyLimit({
 const rateLimitHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
 
 /**
- * Rate limits POST /playback/info/, which has no key, per playback token; each has a window as
- * large as a key's (§8).
+ * Creates the CORS, body size and rate limit middleware of POST /playback/info/. Since requests have no API key,
+ * they are counted per playback token. Each token has the same limit as a key (§8).
  */
 export const limitPlaybackRequests = (service: Service): MiddlewareHandler<Env>[] => [
-  // Browsers call it from pages of any site, with only the token.
+  // Web pages of any site call this endpoint, with only the token.
   cors({
     origin: '*',
     allowMethods: ['POST'],
@@ -79,7 +76,7 @@ export const limitPlaybackRequests = (service: Service): MiddlewareHandler<Env>[
   },
 ];
 
-/** Returns the playback token of the body if it is valid; the route reports other errors. */
+/** Returns the playback token in the body; undefined if there is no valid one, which the route reports. */
 async function readValidToken(c: Context, { signer, now }: Service): Promise<string | undefined> {
   const body: unknown = await c.req.json().catch(() => undefined); // not JSON, or incomplete
   const token = (body as { playback_token?: unknown } | null | undefined)?.playback_token;
@@ -87,8 +84,8 @@ async function readValidToken(c: Context, { signer, now }: Service): Promise<str
 }
 
 /**
- * Applies the rate limit to one request: "Rate-limit headers on every response"; "Over the limit:
- * 429 with Retry-After" (§8).
+ * Applies the rate limit to one request: "Rate-limit headers on every response"; "Over the limit: 429 with
+ * Retry-After" (§8).
  */
 function countRequest(c: Context, { rateLimiter, faults, now }: Service, caller: string): void {
   const { headers, retryAfterSeconds } = rateLimiter.count(caller, now());

@@ -17,12 +17,12 @@ import type { Service } from './service.ts';
 import { ServiceError } from './service-error.ts';
 import { classifyStorageFailure } from './storage-failure.ts';
 
-/** Names of request parts in error details, where the validator's differ from OpenAPI's. */
+/** Maps the validator's names of request parts to OpenAPI's names, which error details use. */
 const partNames: Partial<Record<string, string>> = { json: 'body', param: 'path' };
 
 /**
- * Statuses of failed upload creations that get a plain text body: "returns plain text bodies for
- * 400, 404, 412, 413, 503, 507" (§7). Others get JSON.
+ * Statuses for which a failed upload creation has a plain text body: "returns plain text bodies for 400, 404, 412,
+ * 413, 503, 507" (§7). All other errors have a JSON body.
  */
 const textStatuses = new Set([400, 404, 412, 413, 503, 507]);
 
@@ -85,7 +85,10 @@ export function createApp(service: Service): App {
   return app;
 }
 
-/** Maps errors to responses: disk and database failures to 507 or 503, unexpected ones to 500. */
+/**
+ * Converts any error to a ServiceError. Disk and database failures become 507 or 503, and unexpected errors become
+ * 500.
+ */
 function asServiceError(error: Error, service: Service): ServiceError {
   if (error instanceof ServiceError) return error;
   if (error instanceof HTTPException) return new ServiceError(400, error.message);

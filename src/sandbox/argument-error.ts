@@ -1,5 +1,5 @@
 /**
- * Error for an invalid command-line argument: the process exits with code 2 before it starts
- * anything.
+ * Error for an invalid argument or environment variable. It makes the process exit with code 2 before anything is
+ * started.
  */
 export class ArgumentError extends Error {}

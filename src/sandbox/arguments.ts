@@ -3,7 +3,7 @@ import { ArgumentError } from './argument-error.ts';
 import { parseFault } from './faults/parse.ts';
 import { defaults, type SandboxOptions, type Theme, themes } from './options.ts';
 
-/** Parsed command line of the sandbox process. Sizes in bytes, lifetimes in seconds. */
+/** Parsed command line of the sandbox process. Sizes are in bytes, lifetimes in seconds. */
 export type Arguments = Omit<
   SandboxOptions,
   'pid' | 'node' | 'mediaWorker' | 'playerScript' | 'browseScript' | 'killGroup' | 'log'
@@ -12,7 +12,8 @@ export type Arguments = Omit<
 /**
  * Parses the command line. `--rate-limit` is `LIMIT/SECONDS`; `--fault` is repeatable.
  *
- * @throws ArgumentError with a one-line message that names the invalid argument
+ * @throws ArgumentError with a one-line message that names the invalid argument; for an unknown option, the error
+ *   of Node's `parseArgs`
  */
 export function parseArguments(args: readonly string[]): Arguments {
   const { values } = parseArgs({

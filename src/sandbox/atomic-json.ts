@@ -1,8 +1,8 @@
 import { renameSync, writeFileSync } from 'node:fs';
 
 /**
- * Writes JSON atomically (temporary file and atomic rename), readable by this user only. Readers
- * and crashes never see a partial file.
+ * Writes a JSON file that only this user can read. The file is renamed into place, so that readers never see a
+ * partial file, even after a crash.
  */
 export function writeJsonAtomically(path: string, value: unknown): void {
   writeFileSync(`${path}.tmp`, JSON.stringify(value, null, 2), { mode: 0o600 });

@@ -2,13 +2,13 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import { limitConnections } from './connections.ts';
 import { uploadPath } from './http.ts';
 
-/** Limits against slow clients; the server closes connections that exceed one. */
+/** Limits against slow clients. The server closes connections that exceed a limit. */
 export type ConnectionLimits = {
-  /** Timeout for request headers, from the connection's start or the previous request's end. */
+  /** Timeout for request headers, from the start of the connection or of a later request. */
   headersMs: number;
-  /** Timeout for a request body, except for upload chunks. */
+  /** Timeout for a request body; does not apply to uploads, which can take long. */
   bodyMs: number;
-  /** Idle timeout in both directions, also for clients that do not read the response. */
+  /** Timeout for a connection without traffic, even if the client just does not read the response. */
   idleMs: number;
   maxConnections: number;
   maxHeaderBytes: number;
@@ -19,13 +19,13 @@ const defaultLimits: ConnectionLimits = {
   bodyMs: 30_000,
   idleMs: 300_000,
   maxConnections: 512,
-  // Upload-Metadata may hold a long description, in base64.
+  // Upload-Metadata can contain a long description, in base64.
   maxHeaderBytes: 32 * 1024,
 };
 
 /**
- * Creates an HTTP server that slow, idle or too many clients cannot exhaust. Upload chunks may take
- * long: the Receiver only limits their idle time.
+ * Creates an HTTP server that slow, idle or too many clients cannot exhaust. Since upload chunks can take long, the
+ * Receiver limits only the time for which they are idle.
  */
 export function createBoundedServer(
   listener: RequestListener,
@@ -53,16 +53,15 @@ export function createBoundedServer(
   return server;
 }
 
-/** Returns true for requests with large bodies: upload chunks, and files uploaded from the page. */
+/**
+ * Returns true if a request has a large body, which is an upload chunk or a file uploaded from the library page.
+ */
 const hasLargeBody = ({ method, url = '' }: IncomingMessage) =>
   method === 'PATCH' ? url.startsWith(uploadPath) : method === 'POST' && pageUploadUrl.test(url);
 
 const pageUploadUrl = /^\/b\/[\w-]+\/uploads\?/;
 
-/**
- * Closes the connection if the body is incomplete at the timeout, even if the handler ignores the
- * body.
- */
+/** Closes the connection if the body is incomplete at the timeout, even if the handler ignores the body. */
 function limitBodyTime(incoming: IncomingMessage, bodyMs: number): void {
   const { socket } = incoming;
   const timer = setTimeout(() => incoming.complete || socket.destroy(), bodyMs);

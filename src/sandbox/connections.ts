@@ -2,13 +2,13 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
- * Limits the number of open connections. At the limit, a new connection replaces the one that has
- * been idle longest (no request in progress); if all are busy, the new one is closed.
+ * Limits the number of open connections. At the limit, a new connection replaces the one that has been idle
+ * (without a request in progress) for the longest time. If none is idle, the new connection is closed.
  */
 export function limitConnections(server: Server, maxConnections: number): void {
   /** Number of requests in progress per connection. */
   const open = new Map<Socket, number>();
-  /** Connections without a request in progress, longest idle first. */
+  /** Connections without a request in progress, ordered from longest to shortest idle time. */
   const idle = new Set<Socket>();
   const forget = (socket: Socket) => {
     open.delete(socket);

@@ -34,20 +34,20 @@ export type Sandbox = {
   url: string;
   workspace: string;
   workspaceName: string;
-  /** Warnings about the data folder, for the user. */
+  /** Warnings about the data folder, to be shown to the user. */
   notes: readonly string[];
   /** Creates an API key. The key is returned only once; only its hash is stored. */
   createKey(name: string, scopes?: readonly Scope[]): string;
   hasKey(key: string): boolean;
   /** Returns true if any key has been created. */
   hasKeys(): boolean;
-  /** Returns a one-time URL of the library page, valid for one browser. */
+  /** Returns a one-time URL of the library page. Only the first browser that opens it gets access. */
   createPageUrl(): string;
-  /** Shuts down: closes connections, aborts processing, keeps all data on disk. */
+  /** Shuts down the service: closes connections and aborts processing. All data stays on disk. */
   close(): Promise<void>;
 };
 
-/** Starts the service; it listens once the promise resolves. */
+/** Starts the service, which accepts connections once the promise resolves. */
 export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { dataDir, mediaWorker, pid, now = Date.now, log = () => {} } = options;
   const timestamp = () => new Date(now()).toISOString();
@@ -182,8 +182,8 @@ function openStore(dataDir: string, unlock: () => void): SandboxStore {
 }
 
 /**
- * Returns a warning for asset folders that the database does not know. Deleted assets keep their
- * row, so the database was replaced or lost data.
+ * Returns a warning if there are asset folders that the database does not know. Deleted assets keep their row, so
+ * the database must have been replaced or have lost data.
  */
 const createNotes = (unknownUids: readonly string[]) =>
   unknownUids.length === 0
@@ -192,7 +192,7 @@ const createNotes = (unknownUids: readonly string[]) =>
         `sandbox.db does not know ${unknownUids.length} of the assets in media/: it was replaced, or lost what it held`,
       ];
 
-/** Listens on the loopback interface only. @returns the origin */
+/** Listens on the loopback interface only; returns the origin, including the port. */
 function listen(server: Server, port: number): Promise<string> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);

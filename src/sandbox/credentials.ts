@@ -3,19 +3,16 @@ import { join } from 'node:path';
 import { writeJsonAtomically } from './atomic-json.ts';
 import type { Sandbox } from './create.ts';
 
-/**
- * API keys for the local user, one per set of scopes. Stored in plain text only in
- * credentials.json.
- */
+/** API keys for the local user, one per set of scopes. Only credentials.json contains them in plain text. */
 type Credentials = { all: string; read: string; write: string };
 
 const newKeysNote = 'new keys were made';
 
 /**
- * Ensures that DIR/credentials.json holds valid keys. Creates new ones if the file is missing,
- * damaged or outdated, since the database stores only hashes.
+ * Ensures that DIR/credentials.json contains valid keys. Creates new keys if the file is missing, damaged or
+ * outdated, since the database stores only hashes.
  *
- * @returns why keys were replaced, as text; undefined if nothing was replaced
+ * @returns a note on why existing keys were replaced; undefined if none were replaced
  */
 export function ensureCredentials(dataDir: string, sandbox: Sandbox): string | undefined {
   const path = join(dataDir, 'credentials.json');
@@ -35,7 +32,7 @@ export function ensureCredentials(dataDir: string, sandbox: Sandbox): string | u
   return `sandbox.db did not know the keys of credentials.json; ${newKeysNote}`;
 }
 
-/** Returns undefined if the file does not exist. */
+/** Reads the keys from the file; returns undefined if the file does not exist. */
 function readCredentials(path: string): Credentials | 'damaged' | undefined {
   let text: string;
   try {

@@ -1,10 +1,13 @@
 import type { Context } from 'hono';
 import type { EmbedRestriction } from './store/embed-settings.ts';
 
-/** Sec-Fetch-Dest values that mean that a page embeds another one (Fetch Metadata). */
+/** Sec-Fetch-Dest values (Fetch Metadata) of requests for content embedded in a web page. */
 const embeddingDestinations = new Set(['iframe', 'frame', 'object', 'embed', 'fencedframe']);
 
-/** Returns true if the embedding page, identified by its Referer, is allowed (§4 Workspaces). */
+/**
+ * Returns true if the web page that embeds the content, identified by its Referer, is allowed to do so (§4
+ * Workspaces), or if the content is not embedded.
+ */
 export function mayEmbed(c: Context, settings: EmbedRestriction): boolean {
   if (!embeddingDestinations.has(c.req.header('sec-fetch-dest') ?? '')) return true;
   // Without a Referer, the CSP directive `frame-ancestors` decides.
@@ -12,8 +15,8 @@ export function mayEmbed(c: Context, settings: EmbedRestriction): boolean {
 }
 
 /**
- * Returns true if a page may call the API with its playback token. Servers send neither Origin nor
- * Referer and are always allowed.
+ * Returns true if a web page is allowed to call the API with its playback token. Servers send neither Origin nor
+ * Referer, so they are always allowed.
  */
 export const mayCall = (c: Context, settings: EmbedRestriction): boolean =>
   isAllowed(c, c.req.header('origin') ?? c.req.header('referer'), settings);
@@ -26,12 +29,12 @@ function isAllowed(c: Context, page: string | undefined, settings: EmbedRestrict
   return isOwn || settings.domains.includes(hostname);
 }
 
-/** Host names of the sandbox itself, as its Host check accepts them. */
+/** Host names of the sandbox itself, which are the ones that `checkHost` accepts. */
 const ownHosts = new Set(['localhost', '127.0.0.1']);
 
 /**
- * Returns the CSP directive that allows only these pages to embed; undefined if embedding is
- * unrestricted.
+ * Returns the CSP directive that allows only pages of the listed domains to embed the content; undefined if
+ * embedding is unrestricted.
  */
 export function frameAncestors({ enabled, domains }: EmbedRestriction): string | undefined {
   if (!enabled) return undefined;

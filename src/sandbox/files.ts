@@ -3,8 +3,8 @@ import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * Paths of media files in the data folder. They contain only generated uids, so no path traversal
- * is possible.
+ * Paths of media files in the data folder. They are built only from generated uids, so path traversal is
+ * impossible.
  */
 export class Files {
   readonly #dataDir: string;
@@ -15,7 +15,7 @@ export class Files {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
   }
 
-  /** Returns the partial file of a session; its size is the session's offset. */
+  /** Returns the path of the partial file of a session. The size of the file is the upload offset. */
   partial(sessionUid: string): string {
     return join(this.#dataDir, 'uploads', sessionUid);
   }
@@ -37,17 +37,17 @@ export class Files {
     return join(this.assetFolder(assetUid), 'hls');
   }
 
-  /** Folder of derived files: thumbnails, sprites, waveforms, variants. */
+  /** Returns the folder of derived files, such as thumbnails, sprites, waveforms and variants. */
   derivedFolder(assetUid: string): string {
     return join(this.assetFolder(assetUid), 'extras');
   }
 
-  /** Returns the temporary folder of a running job; never served. */
+  /** Returns the temporary folder of a running job. Its files are never served. */
   work(assetUid: string): string {
     return join(this.assetFolder(assetUid), 'work');
   }
 
-  /** Returns the free disk space for unprivileged users, in bytes. */
+  /** Returns the free disk space available to unprivileged users, in bytes. */
   async freeBytes(): Promise<number> {
     const { bavail, bsize } = await statfs(this.#dataDir);
     return bavail * bsize;

@@ -11,15 +11,15 @@ export type App = OpenAPIHono<Env>;
 
 export const apiPrefix = '/api/external/v1';
 
-/** Path for creating upload sessions; the sessions themselves are below it (§4 Upload). */
+/** Path for creating upload sessions. Paths of individual sessions start with it (§4 Upload). */
 export const uploadPath = `${apiPrefix}/upload/`;
 
-/** Path of the only endpoint without an API key (§4 Playback info). */
+/** Path of the only endpoint in the specification that needs no API key (§4 Playback info). */
 export const playbackPath = `${apiPrefix}/playback/info/` as const;
 
 /**
- * Requires a JSON body: "JSON … (required body)" (§4), "All JSON bodies use application/json" (§1).
- * Without this check, a missing body would pass validation when all fields are optional.
+ * Requires a JSON body: "JSON … (required body)" (§4), "All JSON bodies use application/json" (§1). Without this
+ * check, a missing body would pass validation when all fields are optional.
  */
 export const requireJson: MiddlewareHandler<Env> = async (c, next) => {
   const problem =

@@ -1,11 +1,11 @@
 import { closeSync, fstatSync, openSync, renameSync, writeSync } from 'node:fs';
 
-/** Maximum size of one log file in bytes; there are two, the current and the rotated one. */
+/** Maximum size of one log file in bytes. There are two files, the current and the rotated one. */
 const maxBytes = 8 * 1024 * 1024;
 
 /**
- * A log file with rotation: at the size limit it replaces `PATH.1`. Disk errors never stop the
- * service; the number of lost lines is logged later.
+ * A log file with rotation. At the size limit, the file is renamed to `PATH.1`, which replaces the previous one.
+ * Disk errors never stop the service. Once writing works again, the number of lost lines is logged.
  */
 export class LogFile {
   readonly #path: string;
@@ -15,7 +15,7 @@ export class LogFile {
   #lostLines = 0;
   #reason = '';
 
-  /** Opens the file on the first write. */
+  /** Creates a log file, which is not opened before the first write. */
   constructor(path: string, limitBytes = maxBytes) {
     this.#path = path;
     this.#maxBytes = limitBytes;

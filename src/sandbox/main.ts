@@ -11,10 +11,10 @@ import { classifyStorageFailure } from './storage-failure.ts';
 import { FolderLockedError } from './store/folder-lock.ts';
 
 /**
- * Runs the sandbox process: `node sandbox.cjs --data DIR …`; see `arguments.ts`. Writes its address
- * and a one-time page URL to DIR/server.json and API keys to DIR/credentials.json (both 0600). Logs
- * to the file of --log, else to stdout; reports a startup failure on stderr in one line. Uses
- * ffmpeg from MEDIACTL_FFMPEG (`none` disables it) or PATH, and pdftoppm from PATH.
+ * Runs the sandbox process, started as `node sandbox.cjs --data DIR …` (options: see `arguments.ts`). Writes its
+ * address and a one-time URL of the library page to DIR/server.json, and API keys to DIR/credentials.json (both
+ * 0600). Logs to the file given by --log or else to stdout, and reports a startup failure on stderr in one line.
+ * Uses ffmpeg from MEDIACTL_FFMPEG (`none` disables it) or PATH, and pdftoppm from PATH.
  */
 async function main(): Promise<void> {
   process.umask(0o077); // files are readable by this user only
@@ -86,14 +86,20 @@ async function serve(args: string[], options: Options, log: (line: string) => vo
   process.once('SIGINT', stop);
 }
 
-/** Returns the options of the service itself; a later start compares its own with these. */
+/**
+ * Returns the arguments that configure the service. `mediactl sandbox start` compares them with its own to detect a
+ * sandbox that runs with other options.
+ */
 const startOptions = (args: readonly string[]) =>
   args.filter(
     (each, at) =>
       !/^--(data|port|log)(=|$)/.test(each) && !/^--(data|port|log)$/.test(args[at - 1] ?? ''),
   );
 
-/** Returns a one-line error for a data folder that the disk or the database refuses. */
+/**
+ * Returns an error with a one-line message for a data folder that cannot be used because of a disk or database
+ * failure.
+ */
 const dataFolderError = (dataDir: string, error: Error) =>
   new Error(
     classifyStorageFailure(error) === 'full'
@@ -110,8 +116,8 @@ function killGroup(leader: number): void {
 }
 
 /**
- * Exits with 2 for invalid arguments (like mediactl itself), 3 for a locked data folder, 1
- * otherwise.
+ * Exits with 2 for invalid arguments (like mediactl itself), 3 for a locked data folder, and 1 for any other
+ * failure.
  */
 main().catch((error: Error) => {
   process.stderr.write(`${error.message}\n`);

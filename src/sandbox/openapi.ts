@@ -12,7 +12,7 @@ type OperationResponse = NonNullable<Operation['responses']>[string];
 /** Name of the security scheme. §5: "The security scheme is named ExternalAPIKeyAuth." */
 const security = 'ExternalAPIKeyAuth';
 
-/** Descriptions of error statuses (§7). */
+/** Maps error statuses to their descriptions (§7). */
 const statusDescriptions: Record<number, string> = {
   400: 'malformed request',
   401: 'missing or invalid credentials',
@@ -27,17 +27,17 @@ const statusDescriptions: Record<number, string> = {
   507: 'insufficient storage space',
 };
 
-/** Extra statuses of single operations, beyond those that §4 lists for all. */
+/** Maps operations to their error statuses in addition to those that §4 lists for all operations. */
 const extraStatuses: Record<string, readonly number[]> = {
-  '/playback/info/ post': [401, 403, 404], // "not shown": A19
+  '/playback/info/ post': [401, 403, 404], // "not shown" (assumption A19)
   '/assets/{uid}/player/ get': [402],
   '/videos/{uid}/player/ get': [402],
 };
 const keylessOperations = ['/playback/info/ post', '/openapi.json get'];
-/** Operations without rate limit: the specification does not contain them. */
+/** Operations without a rate limit, since they are not part of the specification. */
 const unlimitedOperations = ['/openapi.json get'];
 
-/** Registers the endpoint of the OpenAPI document of all registered routes; it needs no API key. */
+/** Registers the endpoint that serves the OpenAPI document of all registered routes. It needs no API key. */
 export function registerDescription(app: App, service: Service): void {
   const { openAPIRegistry: registry } = app;
   registry.registerComponent('securitySchemes', security, { type: 'http', scheme: 'bearer' });
@@ -61,7 +61,7 @@ export function registerDescription(app: App, service: Service): void {
 }
 
 /**
- * Builds the OpenAPI 3.1 document, "version 1.0.0" (§9); paths are relative to the prefix, as in
+ * Builds the OpenAPI 3.1 document, "version 1.0.0" (§9). Its paths are relative to the API prefix, like those in
  * §4.
  */
 function buildDocument(app: App): ServedDescription {
@@ -82,9 +82,8 @@ function buildDocument(app: App): ServedDescription {
 }
 
 /**
- * Adds the common error responses to an operation: "Every response of an authenticated endpoint may
- * also be 401, 403, 429; endpoints with path parameters may be 404; endpoints with parameters or
- * bodies may be 422" (§4).
+ * Adds the common error responses to an operation: "Every response of an authenticated endpoint may also be 401,
+ * 403, 429; endpoints with path parameters may be 404; endpoints with parameters or bodies may be 422" (§4).
  */
 function addErrorResponses(operation: Operation, name: string): void {
   const isKeyless = keylessOperations.includes(name);
@@ -118,8 +117,7 @@ function addErrorResponses(operation: Operation, name: string): void {
 const wholeNumber = { schema: { type: 'integer' }, required: true } as const;
 
 /**
- * Adds the rate-limit headers to a response: "Rate-limit headers on every response"; "429 with
- * Retry-After" (§8).
+ * Adds the rate-limit headers to a response: "Rate-limit headers on every response"; "429 with Retry-After" (§8).
  */
 function addRateLimitHeaders(status: string, answer: OperationResponse): void {
   answer.headers = {
@@ -131,10 +129,7 @@ function addRateLimitHeaders(status: string, answer: OperationResponse): void {
   };
 }
 
-/**
- * Sets `additionalProperties: false` on all response objects, so that a test detects undocumented
- * fields.
- */
+/** Sets `additionalProperties: false` on all objects in responses, so that a test detects undocumented fields. */
 function forbidExtraProperties(schema: unknown): void {
   if (typeof schema !== 'object' || schema === null) return;
   for (const inner of Object.values(schema)) forbidExtraProperties(inner);

@@ -1,60 +1,63 @@
 import type { ConnectionLimits } from './bounded-server.ts';
 
-/** Appearance and behavior of players: `player_config` (§2 Player data). */
+/** Appearance and behavior of players, returned as `player_config` (§2 Player data). */
 export type PlayerOptions = { autoPlay: boolean; theme: Theme };
 
 export const themes = ['light', 'dark'] as const;
 export type Theme = (typeof themes)[number];
 
-/** Options of a sandbox. All but the data folder have defaults. */
+/**
+ * Options of a sandbox. Users only have to choose the data folder; the start script supplies the other required
+ * options.
+ */
 export type SandboxOptions = {
-  /** Data folder; created if missing. */
+  /** Data folder, which is created if it does not exist. */
   dataDir: string;
   /** TCP port; 0 picks any free port. */
   port?: number;
-  /** Maximum requests per window and key (§8). */
+  /** Maximum number of requests per window for each API key or playback token (§8). */
   rateLimit?: { limit: number; windowSeconds: number };
-  /** Maximum upload size; larger uploads get 413. By default limited only by the disk. */
+  /** Maximum upload size; larger uploads are rejected with 413. By default, only the disk limits it. */
   maxUploadBytes?: number;
-  /** Storage quota of all assets in bytes, including the trash; beyond it, 507. */
+  /** Storage quota in bytes for all assets, including the trash; uploads beyond it get 507. */
   storageBytes?: number;
-  /** Credit balance (§1), unlimited by default; see `credits.ts`. */
+  /** Initial credit balance (§1), unlimited by default; see `credits.ts`. */
   credits?: number;
   /** Lifetime of upload sessions in seconds (§8: 24 hours). */
   sessionSeconds?: number;
   /** Lifetime of playback tokens and signed URLs in seconds (§8: 4 hours). */
   playbackSeconds?: number;
-  /** Faults to inject, in the syntax of `faults/parse.ts`: `cut-after=20MiB,times=2`. */
+  /** Faults to inject, such as `cut-after=20MiB,times=2`; see `faults/parse.ts` for the syntax. */
   faults?: readonly string[];
-  /** Limits responses to the fields that the specification names. */
+  /** True to limit responses to the fields that the specification names. */
   strict?: boolean;
-  /** Number of generated sample assets for an empty data folder. */
+  /** Number of sample assets to generate if the data folder is empty. */
   seed?: number;
   /** Timeouts and limits of connections; see `bounded-server.ts`. */
   connectionLimits?: Partial<ConnectionLimits>;
-  /** Process id, for /health. */
+  /** Process id, reported by /health. */
   pid: number;
   /** Path of the media worker's script. */
   mediaWorker: string;
-  /** Path of Node.js. */
+  /** Path of the Node.js executable. */
   node: string;
   /** Path of ffmpeg; undefined disables the features that need it. */
   ffmpeg?: string | undefined;
-  /** Path of pdftoppm; undefined if missing. */
+  /** Path of pdftoppm; undefined disables the features that need it. */
   pdftoppm?: string | undefined;
-  /** Timeout of each tool run in seconds; by default each kind of run has its own. */
+  /** Timeout in seconds for every tool run; by default, each kind of run has its own timeout. */
   toolSeconds?: number | undefined;
-  /** Kills a process group by its leader's pid; ignores one that has already exited. */
+  /** Kills the process group with this leader pid; does nothing if the group has already exited. */
   killGroup(leader: number): void;
-  /** Source of the scripts of the watch page and the library page. */
+  /** Source code of the scripts for the watch page and the library page. */
   playerScript: string;
   browseScript: string;
   /** Called when a browser has used a one-time page URL. */
   onPageEntered?: () => void;
   player?: PlayerOptions;
-  /** Clock in milliseconds since the epoch; defaults to the system clock. */
+  /** Clock that returns milliseconds since the Unix epoch; defaults to the system clock. */
   now?: () => number;
-  /** Called with one line per event. */
+  /** Called for each log line. */
   log?: (line: string) => void;
 };
 

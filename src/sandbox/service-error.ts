@@ -1,6 +1,9 @@
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 
-/** Error code by HTTP status (§7). The codes are the sandbox's own ("not shown"). */
+/**
+ * Maps HTTP statuses to error codes (§7). The sandbox defines the codes, since the specification does not show
+ * them.
+ */
 const codes = {
   400: 'bad_request',
   401: 'unauthenticated',
@@ -13,7 +16,7 @@ const codes = {
   422: 'invalid',
   429: 'rate_limited',
   500: 'defect',
-  // As a gateway in front of the service would respond; only injected faults use 502 and 504.
+  // Only injected faults use 502 and 504, as a gateway in front of the service would.
   502: 'bad_gateway',
   503: 'unavailable',
   504: 'gateway_timeout',
@@ -24,7 +27,7 @@ export type ErrorStatus = keyof typeof codes;
 
 export const errorStatuses = Object.keys(codes).map(Number) as ErrorStatus[];
 
-/** Error that becomes an error response. Thrown anywhere, serialized only in `app.ts`. */
+/** Error that becomes an error response. Any code can throw it, but only `app.ts` serializes it. */
 export class ServiceError extends Error {
   readonly status: ErrorStatus & ContentfulStatusCode;
   readonly headers: Record<string, string>;
@@ -42,8 +45,7 @@ export class ServiceError extends Error {
   }
 
   /**
-   * JSON body of the response: "Error responses of JSON endpoints carry a JSON body with an `error`
-   * object." (§7)
+   * JSON body of the response: "Error responses of JSON endpoints carry a JSON body with an `error` object." (§7)
    */
   get body() {
     return {

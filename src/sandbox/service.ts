@@ -36,24 +36,24 @@ export type Service = {
   credits: Credits;
   player: PlayerOptions;
   playerScript: string;
-  /** Handles a request for the library page; undefined if the path belongs to something else. */
+  /** Handles a request for the library page; returns undefined if the path is not part of that page. */
   servePage(request: Request): Promise<Response | undefined>;
   faults: Faults;
   /** True if responses contain only the fields that the specification names. */
   isStrict: boolean;
-  /** Response schemas: complete, or limited to the specification's fields. */
+  /** Schemas that serialize responses, either complete or limited to the specification's fields. */
   responseSchemas: ResponseSchemas;
   now(): number;
-  /** Current time in ISO 8601, as stored in records. */
+  /** Returns the current time in ISO 8601, as stored in the database. */
   timestamp(): string;
   sessionLifetimeMs: number;
   playbackLifetimeMs: number;
-  /** Origin at which clients reach the service. */
+  /** Returns the origin at which clients reach the service. */
   publicUrl(): string;
   log(line: string): void;
-  /** Process id, by which /health lets clients detect another process on the same port. */
+  /** Process id, which /health reports so that clients can detect another process on the same port. */
   pid: number;
-  /** Paths of optional tools, and the features that are missing without them. */
+  /** Paths of optional programs (null if missing), and the features that are unavailable without them. */
   tools: { ffmpeg: string | null; pdftoppm: string | null };
   missingFeatures: readonly string[];
 };

@@ -2,7 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Signs media URLs and playback tokens (HMAC) with the sandbox's secret file (mode 0600). */
+/** Signs and verifies media URLs and playback tokens (HMAC) with a secret from a file (mode 0600). */
 export class Signer {
   readonly #secret: Buffer;
 
@@ -10,7 +10,7 @@ export class Signer {
     this.#secret = loadSecret(dataDir);
   }
 
-  /** Returns the path with its expiry and a signature over both, so that neither can be changed. */
+  /** Returns the path with its expiry time and a signature over both, so that clients can change neither. */
   signPath(path: string, expiresAt: number): string {
     const expires = Math.floor(expiresAt / 1000);
     return `${path}?expires=${expires}&signature=${this.#mac(`url\n${path}\n${expires}`)}`;
@@ -23,10 +23,7 @@ export class Signer {
     );
   }
 
-  /**
-   * Creates a playback token: "signed, valid 4 hours, safe to expose to a browser" (§2 Player
-   * data).
-   */
+  /** Creates a playback token: "signed, valid 4 hours, safe to expose to a browser" (§2 Player data). */
   createToken(assetUid: string, expiresAt: number): string {
     const nonce = randomBytes(6).toString('base64url'); // each token has its own rate limit (§8)
     const payload = Buffer.from(JSON.stringify({ assetUid, expiresAt, nonce })).toString(
@@ -59,7 +56,7 @@ const secretBytes = 32;
 function loadSecret(dataDir: string): Buffer {
   const path = join(dataDir, 'secret');
   if (!existsSync(path)) {
-    // Atomic rename: a truncated secret would be guessable.
+    // Rename the file into place, since a truncated secret would be guessable.
     writeFileSync(`${path}.tmp`, randomBytes(secretBytes), { mode: 0o600 });
     renameSync(`${path}.tmp`, path);
   }

@@ -1,7 +1,4 @@
-/**
- * Cause of a storage failure: `full` if freeing space helps, `unavailable` if retrying later may
- * help.
- */
+/** Cause of a storage failure: `full` if freeing space helps, `unavailable` if retrying later might help. */
 type StorageFailure = 'full' | 'unavailable';
 
 const fullDiskCodes = new Set(['ENOSPC', 'EDQUOT']);
@@ -24,8 +21,8 @@ const sqlite = {
 const storageResultCodes: number[] = Object.values(sqlite);
 
 /**
- * Classifies an error of the disk or the database; undefined for any other error, which is a
- * defect.
+ * Classifies an error of the disk or the database; returns undefined for any other error, which is a defect of the
+ * sandbox.
  */
 export function classifyStorageFailure(error: unknown): StorageFailure | undefined {
   const result = resultOf(error);
@@ -41,24 +38,21 @@ export function classifyStorageFailure(error: unknown): StorageFailure | undefin
 }
 
 /**
- * Returns true if another process holds the database lock (SQLITE_BUSY, SQLITE_LOCKED), which
- * usually passes soon.
+ * Returns true if another process holds the database lock (SQLITE_BUSY, SQLITE_LOCKED), in which case a retry
+ * usually succeeds soon.
  */
 export function isLocked(error: unknown): boolean {
   const result = resultOf(error);
   return result === sqlite.BUSY || result === sqlite.LOCKED;
 }
 
-/** Returns true if a file is not a database or is corrupt. */
+/** Returns true if an error means that a database file is corrupt or is not a database at all. */
 export function isDamaged(error: unknown): boolean {
   const result = resultOf(error);
   return result === sqlite.NOTADB || result === sqlite.CORRUPT;
 }
 
-/**
- * Returns the primary result code of an SQLite error, without its extended bits; undefined for
- * other errors.
- */
+/** Returns the primary result code of an SQLite error, without the extended bits; undefined for other errors. */
 function resultOf(error: unknown): number | undefined {
   const { rawCode } = error as { rawCode?: unknown };
   return typeof rawCode === 'number' ? rawCode & 0xff : undefined;

@@ -1,11 +1,11 @@
 type RateLimitWindow = { count: number; resetAt: number };
 
-/** Number of windows at which expired ones are removed. */
+/** Number of windows from which on expired windows are removed. */
 const cleanupThreshold = 1_000;
 
 /**
- * Fixed-window rate limiter: requests per window and caller, with "X-RateLimit-*" on every response
- * (§8).
+ * Fixed-window rate limiter that counts requests per caller and creates the "X-RateLimit-*" headers of every
+ * response (§8).
  */
 export class WindowRateLimiter {
   readonly #limit: number;

@@ -9,7 +9,7 @@ export type ContactSheet = {
   count: number;
   /** True if there are more assets than the sheet shows. */
   hasMore: boolean;
-  /** YYYY-MM-DD. */
+  /** Creation date of the sheet (YYYY-MM-DD). */
   date: string;
 };
 
@@ -18,9 +18,9 @@ export type ContactSheetCard = {
   uid: string;
   name: string;
   type: string;
-  /** Facts after the type, such as duration and size. */
+  /** Facts shown after the type, such as duration and size. */
   details: readonly string[];
-  /** Status, unless it is ready. */
+  /** Processing status; undefined if the asset is ready. */
   status?: string | undefined;
   tags: readonly string[];
 };
@@ -28,7 +28,10 @@ export type ContactSheetCard = {
 /** Thumbnail that is embedded in the page as a data URL. */
 export type Thumbnail = { mediaType: string; bytes: Buffer };
 
-/** Renders a self-contained page of thumbnails without scripts, in parts for streaming: head, cards, foot. */
+/**
+ * Renders a self-contained page of thumbnails without scripts. Returns the page in parts for streaming: its head, a
+ * function that renders a card, and its foot.
+ */
 export const renderContactSheet = ({ title, count, hasMore, date }: ContactSheet) => ({
   head: html`<!doctype html>
 <html lang="en">

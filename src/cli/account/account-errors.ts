@@ -1,7 +1,11 @@
 import { exitCodes, MediactlError } from '../../client/errors.ts';
 import type { Profile } from './profile-file.ts';
 
-/** Creates the error for a missing account. @param names existing profiles, none of which is current */
+/**
+ * Creates the error for a missing account.
+ *
+ * @param names existing profiles, none of which is current
+ */
 export const noProfile = (names: readonly string[]) =>
   new MediactlError(names.length > 0 ? 'no profile is current' : 'no profile and no API key', {
     code: 'no_profile',

@@ -6,7 +6,7 @@ import { parseBaseUrl } from './base-url.ts';
 import { readApiKey } from './keychain.ts';
 import type { Profile, ProfileConfig } from './profile-file.ts';
 
-/** Credentials and service of API calls, resolved from flags, variables and the profile. */
+/** Credentials and service for API calls, resolved from flags, variables and the profile. */
 export type Account = {
   /** Name of the profile; `environment` if the key comes from MEDIACTL_API_KEY. */
   profile: string;
@@ -16,15 +16,19 @@ export type Account = {
   names: NameOverrides;
 };
 
-/** The profile that the command uses, if any. */
+/** The profile that the command uses; name and profile are undefined if it uses none. */
 export type ProfileInUse = {
   name: string | undefined;
   profile: Profile | undefined;
-  /** Names of all profiles, for errors. */
+  /** Names of all profiles, for error messages. */
   names: readonly string[];
 };
 
-/** Returns the requested or current profile. @throws MediactlError `no_such_profile` if the requested one does not exist */
+/**
+ * Returns the requested profile, otherwise the current one.
+ *
+ * @throws MediactlError `no_such_profile` (exit 2) if the requested profile does not exist
+ */
 export function profileInUse(
   { profile: requested, profileInUse: name }: Settings,
   { profiles }: ProfileConfig,
@@ -34,13 +38,21 @@ export function profileInUse(
   return { name, profile, names: Object.keys(profiles) };
 }
 
-/** Returns the base URL of the service; needs no key. @throws MediactlError `no_base_url`, `no_profile` (4) */
+/**
+ * Returns the service's base URL without reading the key.
+ *
+ * @throws MediactlError `no_base_url` or `no_profile` (exit 4) if it is not configured
+ */
 export function baseUrlOf(settings: Settings, { profile, names }: ProfileInUse): URL {
   if (!profile && !settings.baseUrl) throw settings.apiKey ? noBaseUrl() : noProfile(names);
   return parseBaseUrl(settings.baseUrl ?? (profile as Profile).baseUrl);
 }
 
-/** Resolves the account with its key. @throws MediactlError `no_profile`, `no_key`, `foreign_base_url` … with exit code 4 */
+/**
+ * Resolves the account and reads its key.
+ *
+ * @throws MediactlError `no_profile`, `no_key`, `foreign_base_url` … (exit 4)
+ */
 export async function resolveAccount(
   settings: Settings,
   inUse: ProfileInUse,
@@ -57,7 +69,7 @@ export async function resolveAccount(
   };
 }
 
-/** Returns the key of a profile. Refuses if the base URL has another origin, so that keys never leak to other hosts. */
+/** Returns a profile's key, but only for the profile's own service, so that keys never leak to other hosts. */
 async function readProfileKey(
   { name, profile, names }: ProfileInUse,
   baseUrl: URL,

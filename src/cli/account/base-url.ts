@@ -1,7 +1,7 @@
 import { usageError } from '../../client/errors.ts';
 import { apiPrefix } from '../../contract/paths.ts';
 
-/** Parses the service host from user input; accepts the API's path prefix, since users paste whole URLs. */
+/** Parses the service's base URL from user input. Removes the API's path prefix, since users paste whole URLs. */
 export function parseBaseUrl(text: string): URL {
   const hint = 'give the service host, such as https://media.example.com';
   let url: URL;
@@ -24,5 +24,5 @@ const loopbackHosts = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 export const isLoopback = (url: URL) => loopbackHosts.has(url.hostname);
 
-/** Returns true for http to another machine, where the key can be intercepted; loopback is safe. */
+/** Returns true for plain HTTP to another machine, where the key could be intercepted. Loopback is safe. */
 export const isRemotePlaintext = (url: URL) => url.protocol === 'http:' && !isLoopback(url);

@@ -1,14 +1,14 @@
 import { exitCodes, MediactlError } from '../../client/errors.ts';
 import type { Profile } from './profile-file.ts';
 
-/** Identifies a key in the OS keychain: one per profile and config folder. */
+/** Identifies a key in the OS keychain. Each profile in each config folder has its own entry. */
 export type KeychainEntry = { configDir: string; profile: string };
 
 const service = 'mediactl';
 const account = ({ configDir, profile }: KeychainEntry) => `${profile}@${configDir}`;
-/** Selects the Secret Service on Linux; the kernel keyring loses its keys on reboot. */
+/** Options that select the Secret Service on Linux, since the kernel keyring loses its keys on reboot. */
 const options = { linux: { store: 'secret-service' } } as const;
-/** Timeout of keychain calls, which may hang on D-Bus or on an unlock dialog that is not shown. */
+/** Timeout for keychain calls, which can hang on D-Bus or on an unlock dialog that is not visible. */
 const keychainTimeoutMs = 3_000;
 
 async function withKeychain<T>(
@@ -23,7 +23,11 @@ async function withKeychain<T>(
   return Promise.race([call(new AsyncEntry(service, account(entry), options), signal), timeout]);
 }
 
-/** Validates the form of an API key. @throws MediactlError if it is empty, or contains spaces or control characters */
+/**
+ * Validates the form of an API key.
+ *
+ * @throws MediactlError `bad_key` (exit 2) if it is empty or contains anything but visible ASCII characters
+ */
 export function assertKey(key: string): void {
   if (/^[\x21-\x7e]+$/.test(key)) return;
   throw new MediactlError(key === '' ? 'no key was given' : 'that is not an API key', {
@@ -34,24 +38,28 @@ export function assertKey(key: string): void {
   });
 }
 
-/** Stores a key in the OS keychain. @returns false if no keychain is available or responds */
+/** Stores a key in the OS keychain. Returns false if no keychain is available or the keychain does not respond. */
 export async function storeInKeychain(entry: KeychainEntry, key: string): Promise<boolean> {
   try {
     await withKeychain(entry, (item, signal) => item.setPassword(key, signal));
     return (await withKeychain(entry, (item, signal) => item.getPassword(signal))) === key;
   } catch {
-    return false; // the caller reports it and stores the key in the config file
+    return false; // the caller reports this and stores the key in the config file
   }
 }
 
-/** Deletes a key from the OS keychain. @throws MediactlError `keychain` (4) */
+/**
+ * Deletes a key from the OS keychain.
+ *
+ * @throws MediactlError `keychain` (exit 4) if the keychain fails or does not respond
+ */
 export async function deleteFromKeychain(entry: KeychainEntry): Promise<void> {
   await withKeychain(entry, (item, signal) => item.deleteCredential(signal)).catch((error) => {
     throw keychainError(entry.profile, error, 'remove');
   });
 }
 
-/** Returns the API key of a profile, from the config file or the keychain. */
+/** Reads a profile's API key from the config file or the keychain. */
 export async function readApiKey(profile: Profile, entry: KeychainEntry): Promise<string> {
   if (profile.keyStore !== 'keychain' && profile.key) return profile.key;
   if (profile.keyStore !== 'keychain')

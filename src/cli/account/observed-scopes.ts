@@ -5,12 +5,12 @@ import { writeStateFile } from '../../client/state-files.ts';
 import { asObject, parseJsonOrUndefined } from '../../contract/json-values.ts';
 import { type Scope, scopes } from '../../contract/scopes.ts';
 
-/** Outcome of a call that needs a scope, and when it was first observed. */
+/** Result of calls that need a scope, and the ISO 8601 time at which that result was first observed. */
 export type ObservedScope = { allowed: boolean; at: string };
 
 /**
- * Scopes of a profile's key as observed from its calls: allowed, or denied with 403. No endpoint returns
- * them. Stored per profile and service.
+ * Stores the scopes that a profile's key has or lacks (403), as observed from its calls, since no endpoint returns
+ * them. There is one file per profile and service.
  */
 export class ObservedScopes {
   readonly #path: string;
@@ -32,7 +32,11 @@ export class ObservedScopes {
     );
   }
 
-  /** Stores observed scopes if they changed. @param now milliseconds since the epoch */
+  /**
+   * Stores observed scopes if they have changed.
+   *
+   * @param now milliseconds since the Unix epoch
+   */
   async store(observed: ReadonlyMap<Scope, boolean>, now: number): Promise<void> {
     const stored = this.read();
     const changes = [...observed].filter(([scope, allowed]) => stored[scope]?.allowed !== allowed);
@@ -42,7 +46,7 @@ export class ObservedScopes {
     await writeStateFile(this.#path, JSON.stringify(stored));
   }
 
-  /** Deletes the observations, since the profile has a new key. Errors are ignored: later calls correct the record. */
+  /** Deletes the observed scopes of the previous key. Ignores errors, since later calls overwrite old results. */
   async clear(): Promise<void> {
     await rm(this.#path, { force: true }).catch(() => {});
   }

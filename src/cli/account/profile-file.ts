@@ -17,21 +17,21 @@ export type Profile = {
   workspaceName?: string;
   /** Settings stored by `config set`: output, folder, color and others. */
   settings?: Record<string, string>;
-  /** Data folder of the sandbox, if `sandbox start` created this profile. */
+  /** Sandbox's data folder, if `sandbox start` created this profile. */
   sandbox?: string;
-  /** Field names of this service that differ from our assumptions (wire/assumptions). */
+  /** Field names of this service that differ from the documented assumptions. */
   names?: NameOverrides;
 };
 
 /** Content of the config file. */
 export type ProfileConfig = { current?: string; profiles: Record<string, Profile> };
 
-/** Maximum wait for the lock of the config file. Writes take milliseconds, even on a busy machine far less than this. */
+/** Maximum wait for the config file's lock. Even on a busy machine, a write takes far less time. */
 const maxLockWaitMs = 30_000;
 
 /**
- * The config file with all profiles. Read with `fs`, since every command reads it and `conf` takes 88 ms
- * to load; written with `conf`: atomic rename, mode 0600. A corrupt file is an error and never overwritten.
+ * The config file with all profiles. Reads it with `fs`, since every command reads it and `conf` takes 88 ms to
+ * load. Writes it with `conf`, for atomic renames and mode 0600. Never overwrites a corrupt file.
  */
 export class ProfileFile {
   readonly path: string;
@@ -42,7 +42,11 @@ export class ProfileFile {
     this.path = join(directory, 'config.json');
   }
 
-  /** Reads all profiles; none if the file is missing. @throws MediactlError `config_corrupt` with the path */
+  /**
+   * Reads all profiles; empty if the file does not exist.
+   *
+   * @throws MediactlError `config_corrupt` (exit 2) if the file cannot be read or is invalid
+   */
   async read(): Promise<ProfileConfig> {
     let text: string;
     try {
@@ -59,11 +63,11 @@ export class ProfileFile {
       throw this.#configError((error as Error).message, error);
     }
     if (!isProfileConfig(config)) throw this.#configError('it has no profiles in it');
-    // Without a prototype, so that `constructor` is no profile unless the user created one.
+    // Without a prototype, so that `constructor` is a profile only if the user has created it.
     return { ...config, profiles: Object.assign(Object.create(null), config.profiles) };
   }
 
-  /** Reads, changes and writes the file under a lock, so that concurrent processes lose no change. */
+  /** Reads, changes and writes the file under a lock, so that no process overwrites another's changes. */
   async update(change: (config: ProfileConfig) => void): Promise<ProfileConfig> {
     const [{ withLock }, { default: Conf }] = await Promise.all([
       import('../../client/lock.ts'),
@@ -88,7 +92,7 @@ export class ProfileFile {
     });
   }
 
-  /** Deletes temporary files of killed processes, which may contain keys. Safe since we hold the lock. */
+  /** Deletes temporary files of killed processes, which can contain keys. Must be called under the lock. */
   async #deleteTemporaryFiles(): Promise<void> {
     for (const name of await readdir(this.directory))
       if (name.startsWith('config.json.tmp')) await rm(join(this.directory, name), { force: true });
@@ -105,7 +109,11 @@ export class ProfileFile {
   }
 }
 
-/** Validates a profile name. @throws MediactlError for names with characters special to a shell or JSON */
+/**
+ * Validates a profile name.
+ *
+ * @throws MediactlError `usage` (exit 2) if it contains characters other than letters, digits and . _ - @
+ */
 export function assertProfileName(name: string): void {
   if (!/^[A-Za-z0-9][\w.@-]*$/.test(name))
     throw usageError(

@@ -4,15 +4,15 @@ import { readTextFileOrEmpty } from '../../client/read-file.ts';
 import { makeStateFolder, writeStateFile } from '../../client/state-files.ts';
 import type { ShortUids, UidKind } from '../output/result.ts';
 
-/** Minimum number of digits of a displayed short uid. The user may type as few as six. */
+/** Minimum length of a displayed short uid. Users can enter as few as six digits. */
 export const minPrefix = 8;
-/** Maximum number of stored uids. A file of twice that size is truncated to the newest. */
+/** Number of uids to keep. A file with twice as many is reduced to the newest uids. */
 const maxStoredUids = 5_000;
 const isUuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * Stores the uids recently shown to the user for one service. A terminal displays short prefixes; when the user
- * types one, it is resolved here instead of by listing assets.
+ * Stores the uids of one service that were recently displayed to the user. A terminal displays only short prefixes.
+ * If the user enters one, the store resolves it without a request to the service.
  */
 export class ShortUidStore implements ShortUids {
   readonly #path: string;
@@ -21,7 +21,7 @@ export class ShortUidStore implements ShortUids {
     this.#path = path;
   }
 
-  /** Finds stored uids by prefix. */
+  /** Returns the stored uids that begin with `prefix`. */
   find(kind: UidKind, prefix: string): string[] {
     const normalized = prefix.toLowerCase();
     return this.#load()
@@ -30,8 +30,8 @@ export class ShortUidStore implements ShortUids {
   }
 
   /**
-   * Returns a function that shortens the uids of one table to the shortest prefix that is unique among them and
-   * the stored uids, at least eight digits. Stores them, so that the user can type the prefixes.
+   * Stores the uids of a table, so that the user can enter prefixes of them. Returns a function that shortens the
+   * uids to the shortest length, at least eight, at which they differ from each other and all stored uids.
    */
   async shorten(kind: UidKind, uids: readonly string[]): Promise<(uid: string) => string> {
     const own = new Set(uids.map((uid) => uid.toLowerCase()).filter((uid) => isUuid.test(uid)));
@@ -61,7 +61,7 @@ export class ShortUidStore implements ShortUids {
     return { lines, isTorn: hasPartialLine, get };
   }
 
-  /** Appends short lines in single writes, since several processes may do so concurrently. */
+  /** Appends lines in a single write, since several processes can append at the same time. */
   async #append(
     added: readonly string[],
     { lines: known, isTorn }: { lines: readonly string[]; isTorn: boolean },
@@ -73,13 +73,13 @@ export class ShortUidStore implements ShortUids {
       return;
     }
     const all = [...new Set([...known.map((line) => `${line}\n`), ...added].reverse())];
-    // Keep a table complete, however long: its first row is as recent as its last.
+    // The displayed table is always stored completely, since all of its rows are equally recent.
     const newest = all.slice(0, Math.max(maxStoredUids, added.length)).reverse();
     await writeStateFile(this.#path, newest.join(''));
   }
 }
 
-/** Returns the length, including dashes, of the shortest prefix that makes each of `own` unique. */
+/** Returns the shortest prefix length, including dashes, at which each uid in `own` is unique among `all`. */
 function uniquePrefixLength(own: ReadonlySet<string>, all: readonly string[]): number {
   const sorted = [...new Set(all)].sort();
   let digits = minPrefix;

@@ -5,20 +5,20 @@ import type { Context } from '../context.ts';
 import type { Result } from '../output/result.ts';
 import { type Setting, settingFlags, settingTable } from '../settings/setting-table.ts';
 
-/** Outcome of a command: a result, optionally with a picture above it and an error after it. */
+/** Outcome of a command: a result, optionally with a picture above it and an error to exit with. */
 type CommandOutcome =
   | Result
   | {
       result: Result;
-      /** Escape codes of a picture that a terminal shows above the result. */
+      /** Escape sequences that draw a picture above the result on a terminal. */
       picture?: string | undefined;
-      /** Error to exit with. A function is called only after the result was written. */
+      /** Error to exit with. If it is a function, it is called after the result was printed. */
       failure?: MediactlError | (() => MediactlError | undefined) | undefined;
     };
 
 /**
- * Wraps a command's function as a Commander action. It is called with the context, then the parsed
- * arguments and options; the program prints what it returns.
+ * Wraps a command's function as a Commander action. The function receives the context, then the parsed arguments
+ * and options, and the program prints the outcome that it returns.
  */
 export type ActionWrapper = <Input extends unknown[]>(
   perform: (context: Context, ...input: Input) => Promise<CommandOutcome>,
@@ -30,14 +30,19 @@ export type CommandDefinition = (command: Command, run: ActionWrapper) => void;
 /** Collects the values of a repeatable option. */
 export const collect = (value: string, previous: string[]) => [...previous, value];
 
-/** Parses `KEY=VALUE`, or with another separator. @throws MediactlError exit 2 */
+/** Parses `KEY=VALUE`, or a pair with another separator. @throws MediactlError `usage` (exit 2) */
 export function parsePair(flag: string, text: string, separator = '='): [string, string] {
   const at = text.indexOf(separator);
   if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
   throw usageError(`${flag} does not accept '${text}'`, `${flag} KEY${separator}VALUE`);
 }
 
-/** Parses `KEY=JSON`. @param stringFlag flag for plain strings, for the hint @throws MediactlError exit 2 */
+/**
+ * Parses `KEY=JSON`.
+ *
+ * @param stringFlag flag for plain strings, which the hint suggests
+ * @throws MediactlError `usage` (exit 2) if the value is not JSON
+ */
 export async function parseJsonPair(
   flag: string,
   stringFlag: string,
@@ -56,7 +61,7 @@ export async function parseJsonPair(
 
 const examples = new WeakMap<object, readonly string[]>();
 
-/** Registers examples for a command's help, the best first; each must work as written. */
+/** Registers examples for a command's help, the best first. Each example must work as written. */
 export function addExamples(command: object, ...lines: string[]): void {
   examples.set(command, lines);
 }
@@ -65,10 +70,10 @@ export const examplesOf = (command: object) => examples.get(command) ?? [];
 
 const suggestions = new WeakMap<object, Suggestion>();
 
-/** Shell completions of an option or argument: a list of values, not exhaustive, or a source. */
+/** Shell completions for an option or argument: a list of common values, or a source. */
 export type Suggestion = readonly string[] | CompletionSource;
 
-/** Source of completions: `mediactl __complete`, or the shell itself for files. */
+/** Source of completions: `mediactl __complete`, or the shell itself for `files`. */
 export type CompletionSource =
   | 'profiles'
   | 'workspaces'
@@ -77,7 +82,7 @@ export type CompletionSource =
   | 'uploads'
   | 'files';
 
-/** Registers completions for an option or argument whose usage does not list its values. */
+/** Registers shell completions for an option or argument. */
 export function withSuggestions<T extends object>(subject: T, suggestion: Suggestion): T {
   suggestions.set(subject, suggestion);
   return subject;
@@ -85,7 +90,7 @@ export function withSuggestions<T extends object>(subject: T, suggestion: Sugges
 
 export const suggestionOf = (subject: object) => suggestions.get(subject);
 
-/** Returns the options that every command accepts, under a help heading of their own. */
+/** Returns the options that every command accepts, under their own help heading. */
 export const globalOptions = (): Option[] =>
   settingFlags().map(({ name, flag }) => {
     const option = new Option(flag.flags, flag.help).helpGroup(globalsHeading);
@@ -97,9 +102,9 @@ export const globalOptions = (): Option[] =>
 
 const globalsHeading = 'Global options:';
 
-/** Help heading of filter options, which only the help of `assets ls` documents in full. */
+/** Help heading for filter options, which only the help for `assets ls` documents in full. */
 export const filtersHeading = 'Filters, as assets ls has them';
 
-/** Returns true for an option that every command accepts. */
+/** Returns true if every command accepts the option. */
 export const isGlobalOption = (option: { helpGroupHeading?: string | undefined }) =>
   option.helpGroupHeading === globalsHeading;

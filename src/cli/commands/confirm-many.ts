@@ -3,19 +3,26 @@ import type { Context } from '../context.ts';
 import { parseCount } from '../settings/units.ts';
 import { askLine, confirm } from '../terminal/prompt.ts';
 
-/** Maximum number of items to change: a hard limit if typed, else the number above which to ask. */
+/**
+ * Maximum number of items to change. If the user entered it, it is a hard limit; otherwise a terminal asks the user
+ * to confirm a higher number.
+ */
 export type WriteLimit = { flag: string; count: number; isTyped: boolean };
 
 const defaultLimit = 100;
 
-/** Returns the limit of a bulk change: the typed one, or 100. @throws MediactlError exit 2 if invalid */
+/**
+ * Returns the limit for a bulk change: the entered one, or 100 by default.
+ *
+ * @throws MediactlError `usage` (exit 2) if it is not a positive integer
+ */
 export const parseWriteLimit = (flag: string, typed: string | undefined): WriteLimit => ({
   flag,
   count: typed === undefined ? defaultLimit : parseCount(flag, typed, 1),
   isTyped: typed !== undefined,
 });
 
-/** Error for more items than the limit allows. */
+/** Creates an error that says that more items match than the limit allows. */
 export const limitExceeded = (noun: string, { flag, count }: WriteLimit, found?: number) =>
   usageError(
     `${found ?? `more than ${count}`} ${noun} match, and ${flag} is ${count}`,
@@ -23,21 +30,24 @@ export const limitExceeded = (noun: string, { flag, count }: WriteLimit, found?:
     'nothing was changed',
   );
 
-/** A bulk change to confirm. */
+/** Bulk change to confirm. */
 export type BulkConfirmation = {
   count: number;
-  /** Plural name of the items: `assets`. */
+  /** Plural name of the items, such as `assets`. */
   noun: string;
-  /** Action as text: "move 3 assets to the trash". */
+  /** Action as text, such as "move 3 assets to the trash". */
   what: string;
   limit: WriteLimit;
-  /** Reason to doubt the selection: the user must then type the number, however small. */
+  /** Reason why the selection might be wrong. The user must then type the number, however small. */
   doubt?: MediactlError | undefined;
-  /** Returns lines to show above the prompt; not called without one. */
+  /** Returns lines to show above the prompt. Not called if there is no prompt. */
   lines(): Promise<string[]>;
 };
 
-/** Returns the error for a count above the limit, or for a doubtful selection that no typed limit allows. */
+/**
+ * Returns the error if the count is above the limit, or if the selection might be wrong and the user entered no
+ * limit. Otherwise returns undefined.
+ */
 export const findLimitError = ({
   count,
   noun,
@@ -48,9 +58,11 @@ export const findLimitError = ({
   (count > limit.count ? limitExceeded(noun, limit, count) : undefined);
 
 /**
- * Asks before a bulk change. Above the limit, or in doubt, the user must type the number of items.
+ * Asks for confirmation of a bulk change. Above the limit, or if the selection might be wrong, the user must type
+ * the number of items.
  *
- * @throws MediactlError exit 130 when declined, exit 2 without a terminal
+ * @throws MediactlError `declined` (exit 130) if the user declines
+ * @throws MediactlError `usage` (exit 2) if the number is wrong, or if there is no terminal to ask on
  */
 export async function confirmMany(
   { terminal, settings }: Context,
@@ -75,7 +87,7 @@ export async function confirmMany(
 
 const maxLines = 5;
 
-/** Returns the first lines, and how many more there are. */
+/** Returns the first lines, and a line with the number of further items, if any. */
 export const truncateLines = (lines: readonly string[], count: number) => [
   ...lines.slice(0, maxLines),
   ...(count > maxLines ? [`  … and ${count - maxLines} more`] : []),

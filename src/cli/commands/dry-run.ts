@@ -4,7 +4,7 @@ import { displayText, escapeControls } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
 import { listBy, type Result } from '../output/result.ts';
 
-/** Prints the requests that --dry-run skips. */
+/** Returns a list of the requests that --dry-run does not send. */
 export async function dryRunPlan(
   context: Context,
   requests: readonly ApiRequest[],

@@ -9,7 +9,7 @@ import { precedence } from '../settings/setting-resolver.ts';
 import { parseDay } from '../settings/units.ts';
 import { filtersHeading, withSuggestions } from './command.ts';
 
-/** Filter and sort options of a command (§4 Filters and ordering). */
+/** Filter and sort options of a command (§4, "Filters and ordering"). */
 export type FilterOptions = {
   search?: string | undefined;
   status?: string | undefined;
@@ -23,7 +23,11 @@ export type FilterOptions = {
 
 export const dateHelp = 'DATE is YYYY-MM-DD, today, yesterday or an age such as 36h or 7d, in UTC.';
 
-/** Adds the filter options. @param isList true for `ls`, whose help documents them in full */
+/**
+ * Adds the filter options to a command.
+ *
+ * @param isList true for `ls`, whose help documents them in full
+ */
 export function withFilters<Args extends unknown[], Options extends OptionValues>(
   command: Command<Args, Options>,
   collection: Collection,
@@ -67,7 +71,11 @@ const filterFlags = (options: FilterOptions): Record<string, string | undefined>
   '--folder': options.folder,
 });
 
-/** Rejects --workspace: the API lists all that the key can see and cannot filter by workspace. */
+/**
+ * Rejects --workspace, because the API lists every asset that the key can see and cannot filter by workspace.
+ *
+ * @throws MediactlError `usage` (exit 2) if the flag is given
+ */
 export function rejectWorkspaceFlag({ settings }: Context, command: string): void {
   if (settings.resolver.resolve('workspace').rank === precedence.flag)
     throw usageError(
@@ -77,7 +85,7 @@ export function rejectWorkspaceFlag({ settings }: Context, command: string): voi
     );
 }
 
-/** Converts options to API filters: dates to days, a folder to its uid. */
+/** Converts options to API filters, with dates as days and the folder as its uid. */
 export async function parseFilters(
   context: Context,
   options: FilterOptions,

@@ -4,7 +4,7 @@ import { exitCodes, MediactlError, usageError } from '../../client/errors.ts';
 import { withoutApiKey } from '../../client/processes.ts';
 import type { Context } from '../context.ts';
 
-/** Arguments that start each player at a position. Others get the URL only. */
+/** Maps each player to the arguments that start it at a position. Other players start at 0. */
 const startPositionArgs: Record<string, (seconds: number) => string[]> = {
   mpv: (seconds) => [`--start=${seconds}`],
   vlc: (seconds) => [`--start-time=${seconds}`],
@@ -12,7 +12,7 @@ const startPositionArgs: Record<string, (seconds: number) => string[]> = {
   ffplay: (seconds) => ['-ss', String(seconds)],
 };
 
-/** Runs a player until it exits. The URL is a separate argument, not parsed by a shell. */
+/** Runs a player until it exits. Passes the URL as a separate argument, which no shell parses. */
 export async function openWithPlayer(
   { host, terminal, signal }: Context,
   command: string,
@@ -25,7 +25,7 @@ export async function openWithPlayer(
   const begin = resumeSeconds > 0 ? (startPositionArgs[name]?.(resumeSeconds) ?? []) : [];
   const child = spawn(program, [...commandArgs, ...begin, url.href], {
     env: withoutApiKey(host.environment),
-    // stdout is for our results: the player prints to stderr.
+    // stdout is for our results, so the player prints to stderr.
     stdio: ['ignore', terminal.stderr.isTTY ? 2 : 'ignore', terminal.stderr.isTTY ? 2 : 'ignore'],
   });
   const stop = () => child.kill('SIGTERM');
@@ -43,10 +43,10 @@ export async function openWithPlayer(
   }
 }
 
-/** Milliseconds to wait for an opener to fail: it reports an error at once, or exits when it likes. */
+/** Time to wait for an opener to fail. It fails at once, but can take any time to succeed. */
 const openerTimeoutMs = 1_000;
 
-/** Opens a URL with the desktop's default program, which outlives this process. Returns false if it failed. */
+/** Opens a URL with the desktop's default program. Returns false if the program failed to start. */
 export async function openWithDefault(
   { clock, signal, terminal }: Context,
   target: URL,

@@ -2,14 +2,14 @@ import type { Context } from '../context.ts';
 import { createProgress } from '../progress/progress.ts';
 import type { ProgressMode } from '../progress/progress-modes.ts';
 
-/** Returns the progress mode: none with --quiet, unless one was requested. */
+/** Returns the progress mode: `none` with --quiet, unless the user requested a mode. */
 export const resolveProgressMode = (
   { settings }: Context,
   requested: ProgressMode,
 ): ProgressMode =>
   requested === 'auto' && settings.outputOptions.format === 'quiet' ? 'none' : requested;
 
-/** Opens the progress display of downloads. It shows no rate limit: they cost few requests. */
+/** Opens the progress display for downloads. It shows no rate limit, as downloads need few requests. */
 export const openDownloadProgress = (context: Context, requested: ProgressMode = 'auto') =>
   createProgress(
     resolveProgressMode(context, requested),

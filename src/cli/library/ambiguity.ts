@@ -6,9 +6,10 @@ import type { UidKind } from '../output/result.ts';
 import { choose } from '../terminal/prompt.ts';
 
 /**
- * Expands a prefix of a recently shown uid.
+ * Expands a prefix of a recently displayed uid to the full uid.
  *
- * @throws MediactlError exit 2 if the prefix is ambiguous
+ * @returns undefined if no recently displayed uid begins with the prefix
+ * @throws MediactlError `usage` (exit 2) if the prefix is ambiguous
  */
 export function expandUidPrefix(
   context: Context,
@@ -25,27 +26,33 @@ export function expandUidPrefix(
 
 type AmbiguousRecord = { uid: string; created_at?: unknown };
 
-/** Records that match an id, and how to present them. */
+/** Records that match the same id, and how to present them to the user. */
 export type Ambiguity<T extends AmbiguousRecord> = {
-  /** `asset`, `folder`. */
+  /** Resource type for messages, such as `asset` or `folder`. */
   noun: string;
-  /** "are called clip.mp4". */
+  /** Predicate for messages, such as "are called clip.mp4". */
   description: string;
   matches: readonly T[];
-  /** Returns cells that distinguish the records, escaped, with the uid. @param isTerminal short, for an interactive prompt */
+  /**
+   * Returns a row of cells for each record that includes its uid and helps to distinguish it. Control characters in
+   * the cells are escaped.
+   *
+   * @param isTerminal true for short cells in an interactive prompt
+   */
   rows(found: readonly T[], isTerminal: boolean): Promise<string[][]>;
-  /** Selects the record created last. */
+  /** True to select the record that was created last. */
   newest?: boolean | undefined;
-  /** Hint on how to select one of them. */
+  /** Hint on how to select one of the records. */
   hint?: string;
 };
 
 const maxListed = 10;
 
 /**
- * Selects one record: the only match, the newest if requested, or the user's choice.
+ * Selects one record. Returns the only match, the newest match if `newest` is set, or the match that the user
+ * chooses in a prompt.
  *
- * @throws MediactlError exit 2 with the candidates, if it cannot prompt
+ * @throws MediactlError `usage` (exit 2) that lists the candidates, if it cannot prompt
  */
 export async function selectOne<T extends AmbiguousRecord>(
   { terminal }: Context,
@@ -66,7 +73,11 @@ export async function selectOne<T extends AmbiguousRecord>(
   });
 }
 
-/** Returns the newest record. @throws MediactlError exit 2 if the times do not single out one */
+/**
+ * Returns the newest record.
+ *
+ * @throws MediactlError `usage` (exit 2) if creation times are missing or equal
+ */
 function findNewest<T extends AmbiguousRecord>(found: readonly T[]): T {
   const times = found.map(({ created_at }) => parseTimestamp(created_at) ?? Number.NaN);
   const last = Math.max(...times);

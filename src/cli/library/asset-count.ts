@@ -5,8 +5,11 @@ import type { Collection } from '../../contract/paths.ts';
 import type { Context } from '../context.ts';
 
 /**
- * Returns the number of assets: the service's total if its last asset exists, otherwise a count of all pages. Some
- * services count the page alone or cap the total.
+ * Returns the number of assets that match the filters. Some services report the size of the page as the total, or
+ * cap the total. Therefore uses the reported total only if the last asset is at that position; otherwise counts the
+ * assets on all pages.
+ *
+ * @throws MediactlError `no_total` if the service reports no total
  */
 export async function countAssets(
   context: Context,

@@ -18,24 +18,24 @@ import { choose } from '../terminal/prompt.ts';
 import { expandUidPrefix, selectOne } from './ambiguity.ts';
 import { LocationNames } from './location-names.ts';
 
-/** Path of the state file for `@last`, the latest upload of this machine. */
+/** Returns the path of the state file for `@last`, the latest upload from this machine. */
 const lastUploadPath = (stateDir: string) => join(stateDir, 'last-upload');
 
 export const idHelp = 'uid or its first 6 digits, name, or @last (the last upload)';
 
-/** The service and profile in which ids are resolved. */
+/** Service and profile for which ids are resolved. */
 type AssetScope = { api: Api; profile: string };
 
-/** Options for an ambiguous name: `newest` selects the asset created last. */
+/** Options for resolving an ambiguous name; `newest` selects the asset that was created last. */
 export type IdOptions = { newest?: boolean | undefined };
 
 export const newestOption = ['--newest', 'of several of that name, the one created last'] as const;
 
 /**
- * Resolves an id to a uid. Accepts a uid, a prefix of a recently shown uid, `@last` or an exact name. Prompts if
- * the id is missing or ambiguous.
+ * Resolves an id to a uid. An id is a uid, a prefix of a recently displayed uid, `@last` or an exact name. Prompts
+ * if the id is missing or ambiguous.
  *
- * @throws MediactlError exit 2 if it cannot prompt
+ * @throws MediactlError `usage` (exit 2) if it cannot prompt; `not_found` (exit 3) if no asset matches
  */
 export const resolveAssetUid = (
   context: Context,
@@ -49,7 +49,7 @@ const accountScope = async (context: Context): Promise<AssetScope> => ({
   profile: (await context.account()).profile,
 });
 
-/** Resolves an id like `resolveAssetUid`, in another account or service. */
+/** Resolves an id like `resolveAssetUid`, but for another account or service. */
 export async function resolveAssetUidIn(
   context: Context,
   open: () => Promise<AssetScope>,
@@ -63,7 +63,7 @@ export async function resolveAssetUidIn(
     ? expandUidPrefix(context, (await open()).api.transport.baseUrl, 'asset', id)
     : undefined;
   if (expanded) {
-    // A prefix this short was never shown, so it may be meant as a name.
+    // Prefixes this short are never displayed, so the user might mean a name.
     const isShort = id.length < minPrefix;
     if (isShort && (await findByName((await open()).api[collection], id)).length > 0)
       throw usageError(`${id} is a name, and the beginning of ${expanded}`, 'give the whole uid');
@@ -95,7 +95,7 @@ async function promptForAsset(
   return uid;
 }
 
-/** Returns table rows that distinguish assets of the same name. */
+/** Returns table rows that help to distinguish assets with the same name. */
 async function candidateRows(
   context: Context,
   assets: readonly Asset[],
@@ -120,7 +120,7 @@ async function candidateRows(
       parents[at] === null ? '/' : locationNames.displayName(parents[at]),
       displayText(status),
     ];
-    // Narrow terminals cut the end of a row, so the uid comes early.
+    // The uid comes early, since narrow terminals truncate the end of a row.
     return isTerminal
       ? [relativeTime(created_at, now), short?.(uid) ?? uid, ...about]
       : [displayText(created_at), ...about, uid];
@@ -134,7 +134,7 @@ async function resolveUidOrName(
   id: string,
   { newest }: IdOptions,
 ): Promise<string> {
-  // Rejects an empty id, as from an unset shell variable: it would match an asset without a name.
+  // An empty id, for example from an unset shell variable, would match an asset without a name.
   if (id.trim() === '') throw usageError('an id is empty', idHelp);
   if (isUid(id)) return id.toLowerCase();
   const matches = await findByName((await open()).api[collection], id);
@@ -160,11 +160,14 @@ async function resolveUidOrName(
   return uid;
 }
 
-/** Quotes an argument for the shell if needed. */
+/** Quotes an argument for a POSIX shell if needed. */
 export const quoteForShell = (text: string) =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
-/** Resolves the ids of `ID...`, deduped. `-` reads stdin: one uid per line, or JSON lines with a `uid`. */
+/**
+ * Resolves the ids given for `ID...` and dedupes the uids. For the id `-`, reads ids from stdin, one per line or as
+ * JSON lines with a `uid`.
+ */
 export async function resolveAssetUids(
   context: Context,
   collection: Collection,
@@ -175,7 +178,7 @@ export async function resolveAssetUids(
   const uids: string[] = [];
   for (const id of ids) {
     if (id !== '-') uids.push(await resolveAssetUid(context, collection, id, choice));
-    // Ids from stdin are uids or names only: an asset may be named `@last`.
+    // On stdin, `@last` and uid prefixes are taken as names, since an asset can be named like that.
     else
       for (const each of parseIds(await readInputText(context.terminal, '-')))
         uids.push(
@@ -197,10 +200,13 @@ function parseIds(text: string): string[] {
   });
 }
 
-/** Maximum search hits to scan for a name: more would use up the rate limit. */
+/** Maximum number of search hits to scan for a name, so that a search does not use up the rate limit. */
 const maxSearchHits = 2_000;
 
-/** Finds all assets with exactly this name; uses the service's search if the name has letters or digits. */
+/**
+ * Returns all assets with exactly this name. Uses the service's search if the name contains letters or digits;
+ * otherwise lists all assets.
+ */
 async function findByName(assets: AssetsApi, name: string): Promise<Asset[]> {
   const filters = /[\p{L}\p{N}]/u.test(name) ? { search: name } : {};
   const found: Asset[] = [];
@@ -220,7 +226,7 @@ const tooManyHits = (name: string) =>
     `give a uid: mediactl assets ls --search '${name}'`,
   );
 
-/** Saves the latest upload for `@last`, with its profile and service. */
+/** Saves the uid of the latest upload for `@last`, together with its profile and service. */
 export async function saveLastUpload(context: Context, uid: string): Promise<void> {
   const { profile, baseUrl } = await context.account();
   const last = { uid, profile, base_url: baseUrl.origin };
@@ -234,7 +240,7 @@ async function readLastUpload(
   const last = parseRecord(readTextFileOrEmpty(lastUploadPath(stateDir)) || '{}');
   if (typeof last.uid !== 'string' || !isUid(last.uid))
     throw usageError('@last: nothing was uploaded from here yet', 'mediactl upload PATH');
-  // The service of a profile may move: a sandbox changes its port.
+  // The same profile can have a new address, for example if a sandbox changes its port.
   const { origin } = api.transport.baseUrl;
   if (last.base_url !== origin && last.profile !== profile)
     throw usageError(

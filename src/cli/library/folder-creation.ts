@@ -6,7 +6,11 @@ import { fetchFolderTree } from './folders.ts';
 import { cachedFolders } from './name-cache.ts';
 import { resolveWorkspaceUid } from './workspaces.ts';
 
-/** Splits a folder path into names. @throws MediactlError exit 2 if it has none */
+/**
+ * Splits a folder path into folder names.
+ *
+ * @throws MediactlError `usage` (exit 2) if the path contains no name
+ */
 export function parseFolderPath(path: string): string[] {
   const names = path.split('/').filter(Boolean);
   if (names.length === 0) throw usageError(`no folder to create in '${path}'`, '/Campaigns/2026');
@@ -14,10 +18,10 @@ export function parseFolderPath(path: string): string[] {
 }
 
 /**
- * Creates the missing folders of a path. The service allows duplicate names, so a mutex across the processes of
- * this machine prevents races.
+ * Creates the missing folders of a path. The service allows duplicate names, so a mutex prevents other processes on
+ * this machine from creating the same folder at the same time.
  *
- * @throws MediactlError `not_found` (3), `exists` (6): see `findMissingFolders`
+ * @throws the same errors as `findMissingFolders`
  */
 export const createFolderPath = (
   context: Context,
@@ -33,7 +37,7 @@ export const createFolderPath = (
       let at = above;
       for (const name of missing) {
         const parent = at?.folder.uid ?? null;
-        // The tree after a write shows the field names to use for the next one.
+        // The tree after this write shows which field names to use for the next write.
         ({ node: at, tree } = await folders.create(workspace, tree, { name, parent }));
       }
       if (missing.length > 0) await cachedFolders(context).invalidate();
@@ -42,10 +46,11 @@ export const createFolderPath = (
   );
 
 /**
- * Returns the deepest existing folder of a path and the missing names below it. Without `withParents` the parent
- * must exist, and the folder itself must not.
+ * Returns the deepest existing folder of a path and the missing names below it. Without `withParents`, the parent
+ * must exist, and the folder itself must not exist.
  *
- * @throws MediactlError `not_found` (3), `exists` (6); exit 2 if two folders share one path
+ * @throws MediactlError `not_found` (exit 3) if the parent is missing, `exists` (exit 6) if the folder exists,
+ *   `usage` (exit 2) if two folders have the same path
  */
 export function findMissingFolders(
   tree: WorkspaceFolderTree,
@@ -96,25 +101,28 @@ const alreadyExistsError = (names: readonly string[], { folder }: FolderNode) =>
     hint: 'with -p that is no error',
   });
 
-/** Folders that other processes of this machine created since the tree was read. */
+/** Folders that other processes on this machine have created since the tree was read. */
 export type CreatedFolders = {
   find(path: string): string | undefined;
   record(path: string, uid: string): Promise<void>;
 };
 
-/** Resolves folders of the workspace by path. */
+/** Resolves folder paths in the workspace to uids. */
 export type FolderPathResolver = {
-  /** Returns a folder's uid; undefined for the top level, null if it does not exist. */
+  /** Returns a folder's uid; undefined for the top level, null if the folder does not exist. */
   find(path: string): string | undefined | null;
-  /** Returns a folder's uid; creates missing folders. */
+  /** Returns a folder's uid and creates missing folders; undefined for the top level. */
   make(path: string): Promise<string | undefined>;
-  /** Returns the path of a folder; undefined if it does not exist. */
+  /** Returns a folder's path; undefined if the folder does not exist. */
   pathOf(uid: string): string | undefined;
 };
 
 const maxAttemptsPerFolder = 3;
 
-/** Retries after a lost response, and while another process holds the lock during a rate limit. */
+/**
+ * Runs `work` up to three times if the service is unreachable. A lock timeout does not count as an attempt, since
+ * another process can hold the lock while it waits for the rate limit.
+ */
 async function retryCreation<T>(work: () => Promise<T>): Promise<T> {
   for (let attempts = 1; ; attempts++)
     try {
@@ -123,15 +131,16 @@ async function retryCreation<T>(work: () => Promise<T>): Promise<T> {
       const failure = asMediactlError(error);
       const { exitCode, explanation } = failure;
       if (explanation.code === 'locked') attempts--;
-      // Ends the run: every other folder would be misplaced too.
+      // This error ends the run, since every other folder would be misplaced too.
       else if (explanation.code === 'write_ignored') throw failure.with({ endsRun: true });
       else if (exitCode !== exitCodes.unreachable || attempts >= maxAttemptsPerFolder) throw error;
     }
 }
 
 /**
- * Resolves and creates folders for many files. Reads the tree once and creates missing folders once, on demand.
- * Verifies the first creation at the top level and the first inside a folder: if one is misplaced, the run ends.
+ * Creates a resolver for the folders of many files. It reads the folder tree once and creates each missing folder
+ * once, when a file needs it. It verifies the position of the first folder created at the top level and of the
+ * first one created inside another folder. If the service has misplaced it, the run ends.
  */
 export async function createFolderPathResolver(
   context: Context,
@@ -139,12 +148,12 @@ export async function createFolderPathResolver(
 ): Promise<FolderPathResolver> {
   const { folders } = (await context.api()).withObserver({ lane: 'bulk' });
   const workspace = await resolveWorkspaceUid(context);
-  // Before the tree is read: it may miss folders that other processes create from now on.
+  // Starts before the tree is read, since the tree might lack folders that are created from now on.
   const createdByOthers = createdSince(workspace);
   const before = await folders.tree(workspace);
   const created = new Map<string, string>();
   let currentTree = before;
-  /** False after a creation without a response: the tree is then refetched. */
+  /** False after a creation without a response, so that the tree is fetched again. */
   let isTreeCurrent = true;
   const isVerified = { top: false, inside: false };
   const uidAt = (names: readonly string[]): string | undefined => {
@@ -172,21 +181,21 @@ export async function createFolderPathResolver(
     await createdByOthers?.record(path, uid);
     return uid;
   };
-  /** Serializes creations in this process; the lock `folders` does so across processes. */
+  /** Last creation in this process, which the next one waits for. The lock `folders` serializes processes. */
   let lastCreation: Promise<unknown> = Promise.resolve();
   const createInTurn = async (names: readonly string[]): Promise<string> => {
     const parent = names.length > 1 ? await findOrCreate(names.slice(0, -1)) : null;
     const mine = lastCreation.then(() =>
       retryCreation(() => context.withLock('folders', () => create(names, parent))),
     );
-    // A misplaced folder blocks all further creations.
+    // After a misplaced folder, all further creations fail with the same error.
     lastCreation = mine.catch((error) => {
       if (asMediactlError(error).explanation.endsRun) throw error;
     });
     lastCreation.catch(() => {});
     return mine;
   };
-  /** Creations in flight by path: dedupes concurrent requests for the same folder. */
+  /** Maps paths to creations in flight, to dedupe concurrent requests for the same folder. */
   const inFlight = new Map<string, Promise<string>>();
   const findOrCreate = async (names: readonly string[]): Promise<string> => {
     const uid = uidAt(names);

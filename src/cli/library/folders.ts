@@ -18,9 +18,9 @@ export async function fetchFolderTree(
 }
 
 /**
- * Resolves a folder by uid, uid prefix or path. Prompts if several match.
+ * Resolves a folder by uid, uid prefix or path. Prompts if several folders match.
  *
- * @throws MediactlError that names the first missing part of the path
+ * @throws MediactlError `not_found` (exit 3) that names the first missing part of the path
  */
 export async function resolveFolder(
   context: Context,
@@ -49,7 +49,7 @@ export async function resolveFolder(
   return tree.find(uid) as FolderNode;
 }
 
-/** Returns all descendants of a folder; parents come before their children. */
+/** Returns all descendants of a folder, parents before their children. */
 export const descendantsOf = ({ children }: FolderNode): FolderNode[] =>
   children.flatMap((child) => [child, ...descendantsOf(child)]);
 
@@ -75,16 +75,19 @@ function throwNotFound(tree: WorkspaceFolderTree, uidOrPath: string): never {
   });
 }
 
-/** Resolves a uid without a request, or a path. */
+/** Resolves a folder uid or path to a uid. A uid needs no request. */
 export async function resolveFolderUid(context: Context, uidOrPath: string): Promise<string> {
   if (isUid(uidOrPath)) return uidOrPath.toLowerCase();
   return (await resolveFolder(context, (await fetchFolderTree(context)).tree, uidOrPath)).folder
     .uid;
 }
 
-/** Returns the `parent` filter (§4): "a parent folder uid in the primary workspace, or the literal root for top level". */
+/**
+ * Returns the value for the `parent` filter: "a parent folder uid in the primary workspace, or the literal root for
+ * top level" (§4).
+ */
 export const resolveParentFilter = async (context: Context, folder: string) =>
   isRootPath(folder) ? 'root' : resolveFolderUid(context, folder);
 
-/** Returns true for the top level, `/`; any other name, even `root`, may be a folder. */
+/** Returns true for the top level, `/`. Any other name, even `root`, can be a folder. */
 export const isRootPath = (folder: string) => /^\/+$/.test(folder);

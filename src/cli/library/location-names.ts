@@ -5,15 +5,15 @@ import { isUid, normalizeUid } from '../../contract/uid.ts';
 import type { Context } from '../context.ts';
 import { cachedFolders, cachedWorkspaces, type NameCache } from './name-cache.ts';
 
-/** Maximum age of cached names; and the shorter one after which a missing uid is looked up again. */
+/** Maximum age of cached names, and the shorter maximum age if a uid is missing from them. */
 const [maxNameAgeMs, maxMissAgeMs] = [600_000, 60_000];
 
-/** Resolves folder and workspace uids to names for display; falls back to the uid. */
+/** Resolves folder and workspace uids to names for display. Falls back to the uid. */
 export class LocationNames {
   readonly #folders: NameCache;
   readonly #workspaces: NameCache;
   readonly #names = new Map<string, string>();
-  /** Kinds without names: the key may not read them, or no workspace is selected. */
+  /** Kinds whose names cannot be loaded, because the key lacks the scope or no workspace is selected. */
   readonly #unavailable = new Set<string>();
 
   constructor(context: Context) {
@@ -21,7 +21,7 @@ export class LocationNames {
     this.#workspaces = cachedWorkspaces(context);
   }
 
-  /** Loads the names of these uids, with at most one request. Unresolvable uids are not looked up again. */
+  /** Loads the names for these uids, with at most one fetch. Unresolvable uids are not looked up again. */
   async load(kind: 'folders' | 'workspaces', uids: readonly (string | undefined)[]) {
     const unknown = uids.filter((uid) => uid && isUid(uid) && !this.#names.has(normalizeUid(uid)));
     const cache = kind === 'folders' ? this.#folders : this.#workspaces;
@@ -43,7 +43,7 @@ export class LocationNames {
   }
 }
 
-/** Returns the workspace uid in a record. */
+/** Returns the uid of an asset's workspace; undefined if the asset names none. */
 export function workspaceOf({ workspace, workspace_uid }: Asset): string | undefined {
   return asText(workspace_uid) ?? asText(workspace) ?? asText(asObject(workspace).uid);
 }

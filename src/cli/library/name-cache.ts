@@ -7,18 +7,18 @@ import { asObject, asText, parseJsonOrUndefined } from '../../contract/json-valu
 import type { Context } from '../context.ts';
 import { fetchFolderTree } from './folders.ts';
 
-/** A name, and the uid or other identifier of what it names. */
+/** A name and the uid that it stands for; for shell completion, a candidate and its description. */
 export type CachedName = [name: string, which: string];
 
 type CachedNames = { at: number; names: CachedName[] };
 
-/** On-disk cache of names from the service: tables and shell completion need no request each time. */
+/** On-disk cache of names, so that tables and shell completion do not need a request each time. */
 export class NameCache {
   readonly #context: Context;
   readonly #kind: string;
   readonly #fetchNames: () => Promise<CachedName[]>;
 
-  /** @param fetchNames fetches the names; its errors reach the caller */
+  /** @param fetchNames fetches the names; `get` passes its errors on to the caller */
   constructor(context: Context, kind: string, fetchNames: () => Promise<CachedName[]>) {
     this.#context = context;
     this.#kind = kind;
@@ -32,12 +32,12 @@ export class NameCache {
     const cached = readCache(path);
     if (cached && cached.at <= now && now - cached.at < maxAgeMs) return cached;
     const fresh = { at: now, names: await this.#fetchNames() };
-    // A failed write only costs another request next time.
+    // If the write fails, the next call fetches the names again.
     await writeStateFile(path, JSON.stringify(fresh)).catch(() => {});
     return fresh;
   }
 
-  /** Invalidates the cache after a change; ignores errors, since the change itself succeeded. */
+  /** Invalidates the cache after a change. Ignores errors, since the change itself has succeeded. */
   async invalidate(): Promise<void> {
     await rm(await this.#path(), { force: true }).catch(() => {});
   }
@@ -51,7 +51,7 @@ export class NameCache {
   }
 }
 
-/** Reads a cache file; undefined if it is missing or unreadable. */
+/** Reads a cache file. Returns undefined if it is missing or invalid. */
 function readCache(path: string): CachedNames | undefined {
   const { at, names } = asObject(parseJsonOrUndefined(readTextFileOrEmpty(path)));
   const isName = (each: unknown) =>
@@ -61,7 +61,7 @@ function readCache(path: string): CachedNames | undefined {
     : undefined;
 }
 
-/** Creates the cache of workspace uids by name. */
+/** Creates the cache of workspace names and their uids. */
 export const cachedWorkspaces = (context: Context) =>
   new NameCache(context, 'workspaces', async () => {
     const names: CachedName[] = [];
@@ -70,7 +70,7 @@ export const cachedWorkspaces = (context: Context) =>
     return names;
   });
 
-/** Creates the cache of folder uids by path, for the workspace in use. */
+/** Creates the cache of folder paths and their uids for the workspace in use. */
 export const cachedFolders = (context: Context) =>
   new NameCache(context, 'folders', async () => {
     const { tree } = await fetchFolderTree(context, false);

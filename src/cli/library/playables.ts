@@ -14,13 +14,13 @@ import type { PlaybackInfo } from '../../contract/types.ts';
 export type Playable = {
   kind: 'hls' | 'file' | 'image' | 'document' | 'embed';
   url: URL;
-  /** Expiry as received, ISO 8601. */
+  /** Expiry time as the service reports it, in ISO 8601. */
   expiresAt: unknown;
-  /** Size of an image variant. */
+  /** Size, for an image variant. */
   extent?: ImageExtent | undefined;
 };
 
-/** Size in pixels; a height of 0 is unknown. */
+/** Size in pixels; a height of 0 means that the height is unknown. */
 export type PixelSize = { width: number; height: number };
 
 /** Size of an image variant in pixels, or the rank of its size name. */
@@ -28,15 +28,19 @@ export type ImageExtent = PixelSize | { rank: number };
 
 /** URLs of an asset, parsed from its playback info. */
 export type Playables = {
-  /** Best first: "hls_url … for video; source_url fallback" (§2); images by size, the largest first. */
+  /** URLs with the best first ("hls_url … for video; source_url fallback", §2), and the largest image first. */
   urls: Playable[];
-  /** True if images are sorted by size; false if their sizes cannot be compared. */
+  /** True if the images are sorted by size; false if their sizes cannot be compared. */
   isSorted: boolean;
-  /** Values that are no valid URL. */
+  /** Values that are not valid http or https URLs. */
   unusable: string[];
 };
 
-/** Parses the playable URLs of the playback info. @param baseUrl base for relative URLs */
+/**
+ * Parses the playable URLs in the playback info.
+ *
+ * @param baseUrl base for relative URLs
+ */
 export function parsePlayables(info: PlaybackInfo, baseUrl: URL): Playables {
   const unusable: string[] = [];
   const parsePlayable = (
@@ -44,7 +48,7 @@ export function parsePlayables(info: PlaybackInfo, baseUrl: URL): Playables {
     value: unknown,
     extent?: ImageExtent,
   ): Playable[] => {
-    const reference = isJsonObject(value) ? value.url : value; // A14, A15
+    const reference = isJsonObject(value) ? value.url : value; // assumptions A14 and A15
     if (reference === undefined || reference === null || reference === '') return [];
     const url = parseHttpUrl(reference, baseUrl);
     if (!url) unusable.push(asText(reference) ?? typeof reference);
@@ -67,7 +71,7 @@ export function parsePlayables(info: PlaybackInfo, baseUrl: URL): Playables {
   return { urls, isSorted, unusable };
 }
 
-/** Returns the image nearest to a size: the smallest that covers it, otherwise the largest. */
+/** Returns the smallest image that covers the given size, otherwise the largest; empty if there are no images. */
 export function findNearestImage(
   images: readonly Playable[],
   { width, height }: PixelSize,
@@ -80,14 +84,18 @@ export function findNearestImage(
   return best ? [best] : [];
 }
 
-/** Parses `640x360`, or `640` for a width with any height. @throws MediactlError exit 2 */
+/**
+ * Parses a size such as `640x360`, or `640` for a width with any height.
+ *
+ * @throws MediactlError `usage` (exit 2) if the text is not a size
+ */
 export function parseDimensions(text: string): PixelSize {
   const match = /^(\d{1,6})(?:x(\d{1,6}))?$/i.exec(text);
   if (match) return { width: Number(match[1]), height: Number(match[2] ?? 0) };
   throw usageError(`--size does not accept '${text}'`, 'a size in pixels such as 640x360, or 640');
 }
 
-/** Names of sizes, smallest first. */
+/** Names of image sizes, smallest first. */
 const sizeNames = [
   ...['icon', 'tiny', 'thumbnail', 'small', 'preview', 'medium', 'large', 'huge', 'full'],
   ...['original', 'source'],
@@ -97,7 +105,10 @@ const abbreviations: Record<string, string> = {
   ...{ l: 'large', lg: 'large', xl: 'huge', xlarge: 'huge', orig: 'original' },
 };
 
-/** Parses the size of a variant (A15): `width` and `height`, a `size` of numbers or as `640x360`, or a size name. */
+/**
+ * Parses the size of an image variant (assumption A15). Reads it from `width` and `height`, from a `size` such as
+ * 640 or `640x360`, or from a size name; undefined if there is none.
+ */
 function parseExtent(variant: JsonObject): ImageExtent | undefined {
   const { size, name, label } = variant;
   for (const { width, height } of [variant, asObject(size)]) {
@@ -122,7 +133,7 @@ export const isPixelSize = (extent: ImageExtent | undefined): extent is PixelSiz
 const areComparable = (extents: readonly (ImageExtent | undefined)[]) =>
   extents.every(isPixelSize) || extents.every((extent) => extent !== undefined && 'rank' in extent);
 
-/** Compares by pixels; by width if a height is unknown. */
+/** Compares two sizes by number of pixels, by width if a height is unknown, or by rank. */
 function compareExtents(a: ImageExtent | undefined, b: ImageExtent | undefined): number {
   if (!isPixelSize(a) || !isPixelSize(b)) return rankOf(a) - rankOf(b);
   if (a.height === 0 || b.height === 0) return a.width - b.width;
@@ -131,7 +142,7 @@ function compareExtents(a: ImageExtent | undefined, b: ImageExtent | undefined):
 
 const rankOf = (extent: ImageExtent | undefined) => (extent && 'rank' in extent ? extent.rank : 0);
 
-/** Error for an image choice by size when the service does not report the sizes. */
+/** Creates the error for an image requested by size if the service does not report the sizes. */
 export const sizesUnknownError = (uid: string) =>
   new MediactlError(`the service does not tell how large the images of asset ${uid} are`, {
     code: 'sizes_unknown',

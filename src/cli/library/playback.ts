@@ -6,10 +6,10 @@ import type { PlaybackInfo, PlayerData } from '../../contract/types.ts';
 import type { Context } from '../context.ts';
 import { readInputText } from '../terminal/input.ts';
 
-/** Playback info of an asset; with the player data unless it came by a playback token. */
+/** An asset's playback info, and its player data unless the info was fetched with a playback token from a file. */
 export type ResolvedPlayback = { info: PlaybackInfo; player?: PlayerData };
 
-/** Fetches the playback info, with the playback token from the player data (§4, §5.6). */
+/** Fetches an asset's player data, and its playback info with the playback token in them (§4, §5.6). */
 export async function resolvePlayback(context: Context, uid: string): Promise<ResolvedPlayback> {
   const { assets, playback } = await context.api();
   const player = await assets.player(uid);
@@ -17,7 +17,7 @@ export async function resolvePlayback(context: Context, uid: string): Promise<Re
   return { player, info: await playback.info(uid, player.playback_token) };
 }
 
-/** Fetches the playback info with a token from a file, without the API key, as a player page does (§4). */
+/** Fetches the playback info as a web page's player does, with a token from a file and no API key (§4). */
 export async function fetchPlaybackByToken(
   context: Context,
   assetUid: string,
@@ -30,14 +30,18 @@ export async function fetchPlaybackByToken(
   return (await context.mediaApi()).playback.info(assetUid, token);
 }
 
-/** Asserts that playback is not blocked. @throws MediactlError exit 12: "when true, nothing is to be played" (§2) */
+/**
+ * Asserts that playback is not blocked: "when true, nothing is to be played" (§2).
+ *
+ * @throws MediactlError `blocked` (exit 12), or the asset's processing error if processing failed
+ */
 export async function assertNotBlocked(
   context: Context,
   uid: string,
   playback: ResolvedPlayback,
 ): Promise<void> {
   const { blocked } = playback.info;
-  // Any other truthy value counts as blocked, too.
+  // Any other truthy value also counts as blocked.
   if (!blocked || blocked === 'false') return;
   const error = new MediactlError(`playback of asset ${uid} is blocked`, {
     code: 'blocked',
@@ -48,14 +52,14 @@ export async function assertNotBlocked(
   throw await explainUnplayable(context, uid, playback, error);
 }
 
-/** Returns an error with the failure reason if processing failed; otherwise the given error. */
+/** Returns an error with the failure reason if the asset's processing failed; otherwise the given error. */
 export async function explainUnplayable(
   context: Context,
   uid: string,
   { player }: ResolvedPlayback,
   error: MediactlError,
 ): Promise<MediactlError> {
-  if (!player) return error; // without a key the record cannot be read
+  if (!player) return error; // the asset cannot be fetched without an API key
   const asset = await (await context.api()).assets.get(uid).catch(() => undefined);
   return asset && classifyStatus(asset.status) === 'failed' ? processingFailed(asset) : error;
 }

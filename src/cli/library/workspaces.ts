@@ -9,8 +9,8 @@ import { choose } from '../terminal/prompt.ts';
 import { expandUidPrefix, selectOne } from './ambiguity.ts';
 
 /**
- * Resolves a workspace by uid, uid prefix or exact name. Prompts if several match. Lists all workspaces, since there
- * is no detail endpoint (§4).
+ * Resolves a workspace by uid, uid prefix or exact name. Prompts if several workspaces match. Fetches all
+ * workspaces, since there is no endpoint for a single workspace (§4).
  */
 export async function resolveWorkspace(
   context: Context,
@@ -42,7 +42,11 @@ const workspaceRows = (workspaces: readonly Workspace[]) =>
     ...[displayText(name), escapeControls(uid), is_primary ? 'primary' : ''],
   ]);
 
-/** Prompts for a workspace. @throws MediactlError `why`, if it cannot prompt */
+/**
+ * Prompts for a workspace.
+ *
+ * @throws `why` if it cannot prompt or there are no workspaces
+ */
 export async function promptForWorkspace(context: Context, why: MediactlError): Promise<Workspace> {
   if (!context.terminal.isInteractive) throw why;
   const all = await listAll(await context.api());
@@ -56,22 +60,22 @@ async function listAll(api: Api): Promise<Workspace[]> {
   return all;
 }
 
-/** Returns the fields that a profile stores for its workspace. */
+/** Returns the workspace fields to store in a profile. */
 export const toProfileFields = ({ uid, name }: Workspace) => ({
   workspace: uid,
   workspaceName: asText(name) ?? uid,
 });
 
-/** Returns the primary workspace (A10), or the only one. */
+/** Returns the primary workspace (assumption A10), otherwise the only one; undefined if there are several. */
 export const findPrimary = (workspaces: readonly Workspace[]): Workspace | undefined =>
   workspaces.find(({ is_primary }) => is_primary === true) ??
   (workspaces.length === 1 ? workspaces[0] : undefined);
 
 /**
- * Resolves the workspace in use. A configured uid needs no request; without one, defaults to the primary workspace
- * or prompts.
+ * Returns the uid of the workspace in use. A configured uid needs no request. If no workspace is configured,
+ * returns the primary workspace or prompts for one.
  *
- * @param mayPrompt false to fail instead, for lookups that are only for display
+ * @param mayPrompt false to throw instead of prompting, for lookups that are only for display
  */
 export async function resolveWorkspaceUid(context: Context, mayPrompt = true): Promise<string> {
   const { workspace } = await context.account();

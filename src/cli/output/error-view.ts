@@ -3,7 +3,7 @@ import { toJson } from '../../contract/json-values.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
-/** Prints an error to stderr as problem, cause and hint; as one JSON line if `machine` is set. */
+/** Prints an error to stderr with its cause and hint, or as one JSON line if `machine` is true. */
 export function printError(terminal: Terminal, error: MediactlError, machine: boolean): void {
   if (machine) {
     terminal.emit(toJson({ error: error.toJSON() }));

@@ -4,7 +4,10 @@ import type { Column, DetailRow, ListResult, PrintableResult } from './result.ts
 
 type Json = unknown;
 
-/** Returns the value at a path such as `player_config.theme` or `items.0.asset`; a name maps over a list. */
+/**
+ * Returns the value at a path such as `player_config.theme` or `items.0.asset`; undefined if it is missing. If a
+ * name is applied to a list, returns the list of that property's values.
+ */
 function valueAt(record: Json, path: string): Json {
   return path.split('.').reduce<Json>((value, name) => propertyOrMap(value, name), record);
 }
@@ -16,11 +19,11 @@ function propertyOrMap(value: Json, name: string): Json {
   return Object.hasOwn(value, name) ? (value as Record<string, Json>)[name] : undefined;
 }
 
-/** Returns an object of the requested paths and their values in the record; null for missing ones. */
+/** Returns an object that maps each requested path to its value in the record; null if it is missing. */
 const pickFields = (record: Json, paths: readonly string[]): Record<string, Json> =>
   Object.fromEntries(paths.map((path) => [path, valueAt(record, path) ?? null]));
 
-/** Tracks which requested paths occurred in no record, to warn of mistyped ones. */
+/** Tracks which requested paths occurred in no record, to warn of misspelled field names. */
 class FieldTracker {
   readonly #missing: Set<string>;
   #records = 0;
@@ -41,7 +44,7 @@ class FieldTracker {
   }
 }
 
-/** Applies --fields: reduces records, rows and columns to the requested fields. */
+/** Applies --fields by reducing records, rows and columns to the requested fields. */
 export function selectFields(
   result: PrintableResult,
   fields: readonly string[],
@@ -57,7 +60,7 @@ export function selectFields(
     return pickFields(item, fields);
   };
   if (result.kind === 'record') {
-    // A record may itself be a list, such as a folder tree: the fields are picked from each item.
+    // If the record is itself a list, such as a folder tree, the fields are picked from each item.
     const only = Array.isArray(result.record) ? result.record.map(pick) : pick(result.record);
     warn();
     return {
@@ -86,7 +89,7 @@ export function selectFields(
   };
 }
 
-/** Returns the table column for a field: the command's own one if it has one, else a generic one. */
+/** Returns the command's own table column for a field, otherwise a generic column. */
 function columnOf(field: string, columns: ListResult['columns']): Column<Record<string, Json>> {
   const known = columns.find((column) => column.field === field);
   return {

@@ -7,8 +7,8 @@ type Jq = { raw(json: string, filter: string, flags: string[]): string | undefin
 const defaultLimitMs = 60_000;
 
 /**
- * Runs a jq filter over JSON text: strings are printed raw, everything else as compact JSON, one result
- * a line. Returns jq's error message if the filter fails, or a timeout message if it does not finish.
+ * Runs a jq filter over JSON text. Returns one result per line, with strings raw and everything else as compact
+ * JSON. Returns jq's error message if the filter fails, or a timeout message if it does not finish.
  */
 export async function runJq(
   json: string,
@@ -17,7 +17,7 @@ export async function runJq(
 ): Promise<{ text: string } | { problem: string }> {
   const jq = (await jqWeb) as Jq;
   try {
-    // jq blocks this thread, so no timer can fire: V8's own timeout interrupts it.
+    // jq blocks this thread, so a timer could not fire. V8's own timeout can interrupt it.
     const run = () => jq.raw(json, filter, ['-c', '-r']) ?? '';
     return {
       text: runInNewContext('run()', { run }, { timeout: limitMs, breakOnSigint: true }) as string,

@@ -6,7 +6,7 @@ import type { Terminal } from '../terminal/terminal.ts';
 import { formatCsv, formatTsv } from './csv.ts';
 import type { ListResult, PrintableResult, RecordResult, RenderContext } from './result.ts';
 
-/** Formats a value as JSON: indented and colored on a terminal, compact in a pipe. */
+/** Formats a value as JSON, indented and colored on a terminal, compact in a pipe. */
 export const formatJson = (value: unknown, render: RenderContext) =>
   render.isTerminal ? colorJson(toJson(value, 2), render) : toJson(value);
 
@@ -26,7 +26,7 @@ function colorJson(text: string, { colors }: RenderContext): string {
   });
 }
 
-/** Streams all records as one JSON array, page by page as they arrive. */
+/** Prints all records as one JSON array, streaming each page of results as it arrives. */
 export async function writeArray(
   terminal: Terminal,
   pages: AsyncIterable<unknown[]> | Iterable<unknown[]>,
@@ -43,7 +43,7 @@ export async function writeArray(
 
 const indent = (text: string) => text.replace(/^/gm, '  ');
 
-/** Returns the whole result as the one value that --json prints. */
+/** Collects the whole result, including all pages of a list, into the value that --json prints. */
 async function collectValue(result: Exclude<PrintableResult, { kind: 'raw' }>): Promise<unknown> {
   if (result.kind === 'record') return result.record;
   if (result.kind === 'text') return result.text;
@@ -52,7 +52,7 @@ async function collectValue(result: Exclude<PrintableResult, { kind: 'raw' }>): 
   return all;
 }
 
-/** Applies --jq to the whole value and prints the output; with --jsonl, to each record as it arrives. */
+/** Applies --jq to the whole value, or with --jsonl to each record as it arrives, and prints the output. */
 export async function writeFiltered(
   terminal: Terminal,
   filter: string,
@@ -80,7 +80,10 @@ export async function writeFiltered(
   for await (const page of result.pages) for (const item of page) await write(toJson(item));
 }
 
-/** Prints records as CSV or TSV: a header, then one row a record, with the requested fields or all that occur. */
+/**
+ * Prints records as CSV or TSV with a header. The columns are the fields requested by --fields, otherwise all
+ * fields that occur in any record.
+ */
 export async function writeRows(
   terminal: Terminal,
   { format, fields }: OutputOptions,

@@ -21,10 +21,10 @@ import type {
 } from './result.ts';
 
 /**
- * Prints a command's result to stdout in the requested format; through the pager if it is longer than
- * the terminal.
+ * Prints a command's result to stdout in the requested format. Uses the pager if the output is longer than the
+ * terminal.
  *
- * @param uids store that shortens uids and remembers the short forms; loaded only if a user sees some
+ * @param uids returns the store that shortens uids; called only if uids are shown on a terminal
  */
 export async function present(
   terminal: Terminal,
@@ -77,17 +77,20 @@ async function printResult(
     : writeList(terminal, options, selected, render, uids);
 }
 
-/** Returns true if a raw response must be split into records: for --csv, --tsv and --fields. */
+/** Returns true if a raw response must be split into records, as for --csv, --tsv and --fields. */
 const isTabular = ({ format, fields, jq }: OutputOptions) =>
   jq === undefined && (format === 'csv' || format === 'tsv' || fields !== undefined);
 
-/** Parses records from a raw response: the items of a page, an array or an object; otherwise returns it unchanged. */
+/**
+ * Parses the records in a raw response, which can be a page of results, an array or a single object. Returns any
+ * other response unchanged.
+ */
 function recordsIn(result: Extract<PrintableResult, { kind: 'raw' }>): PrintableResult {
   let value: unknown;
   try {
     value = JSON.parse(result.text);
   } catch {
-    return result; // not JSON: it has no fields
+    return result; // not JSON, so it has no fields
   }
   const items = Array.isArray(value) ? value : asObject(value).items;
   if (Array.isArray(items)) {
@@ -145,10 +148,10 @@ async function writeList(
     );
 }
 
-/** Formats labels and values, one a line, without empty values; aligned only on a terminal. */
+/** Formats labels and values, one pair per line, aligned only on a terminal. Omits empty values. */
 async function formatDetail(rows: readonly DetailRow[], render: RenderContext): Promise<string> {
   const nonEmptyRows = rows.filter(([, value]) => value !== '');
-  // Labels become one word, repeated on continuation lines, so that scripts can split each line.
+  // So that scripts can split each line, labels become one word, repeated on continuation lines.
   if (!render.isTerminal) {
     let last = '';
     return nonEmptyRows

@@ -8,17 +8,17 @@ import {
 import { decodeImage, type Pixels, scaleDown } from './pictures/pixels.ts';
 import type { GraphicsProtocol } from './pictures/protocol.ts';
 
-/** Graphics protocol, color depth and maximum size (in characters) of a picture. */
+/** Graphics protocol, color depth, and maximum size in characters for a picture. */
 export type PictureOptions = Cells & { protocol: GraphicsProtocol; hasTrueColor: boolean };
 
-/** Assumed size of a character cell in pixels. Most terminals have larger cells, so pictures never overflow. */
+/** Assumed size of a character cell in pixels. Most terminals have larger cells, so that pictures fit. */
 const [cellWidth, cellHeight] = [8, 16];
-/** Extra resolution for terminals that scale pictures themselves, for high-density screens. */
+/** Factor for extra resolution on high-density screens, if the terminal scales pictures itself. */
 const highDensityFactor = 2;
 
 /**
- * Returns the escape sequences that show a JPEG or PNG, or the reason why it cannot be shown. The image
- * is decoded, scaled down and encoded again, so that no byte of an untrusted file reaches the terminal.
+ * Returns the escape sequences that show a JPEG or PNG, or the reason why it cannot be shown. The image is decoded,
+ * scaled down and encoded again, so that no byte of an untrusted file reaches the terminal.
  */
 export function renderPicture(
   bytes: Buffer,
@@ -47,7 +47,7 @@ function encodePicture(
   return protocol === 'kitty' ? encodeKitty(fine, cells) : encodeIterm(fine, cells);
 }
 
-/** Returns the largest size in characters that fits, keeps the aspect ratio and does not enlarge the picture. */
+/** Returns the picture's size in characters, scaled down to fit but never enlarged. Keeps the aspect ratio. */
 function fitCells({ width, height }: Pixels, { columns, rows }: Cells): Cells {
   const scale = Math.min(1, (columns * cellWidth) / width, (rows * cellHeight) / height);
   const count = (size: number, cell: number, most: number) =>

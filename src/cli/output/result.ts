@@ -1,6 +1,6 @@
 import type { ChalkInstance } from 'chalk';
 
-/** Terminal properties that output is rendered for. They affect layout only, never content. */
+/** Properties of the terminal for which output is rendered. */
 export type RenderContext = {
   isTerminal: boolean;
   columns: number;
@@ -8,38 +8,38 @@ export type RenderContext = {
   now: number;
 };
 
-/** Resource type of a uid; short forms are unique only within one type. */
+/** Resource type of a uid. Shortened uids are unique only within one type. */
 export type UidKind = 'asset' | 'folder' | 'workspace';
 
-/** Shortens uids for display and remembers the short forms, so that users can type them. */
+/** Shortens uids for display and stores them, so that users can enter the short forms. */
 export type ShortUids = {
   shorten(kind: UidKind, uids: readonly string[]): Promise<(uid: string) => string>;
 };
 
-/** A table column. A pipe gets all columns except `terminalOnly` ones; a terminal gets those that fit. */
+/** A table column. A pipe gets all columns that are not `terminalOnly`; a terminal gets the columns that fit. */
 export type Column<T> = {
   header: string;
   value(record: T, render: RenderContext): string;
-  /** Moved to the first position on a terminal, since users recognize a record by it. */
+  /** True to show the column first on a terminal, since users recognize a record by it. */
   isFirst?: boolean;
-  /** Resource type if the value is a uid: shortened on a terminal, complete in a pipe. */
+  /** Resource type if the value is a uid, which is shortened on a terminal but complete in a pipe. */
   uid?: UidKind;
-  /** Record field that the column shows, for --fields. */
+  /** Field of the record that the column shows, so that --fields can select the column. */
   field?: string;
-  /** Never truncated to fit. */
+  /** True if the column must not be truncated to fit the terminal. */
   noTruncate?: boolean;
   /** Minimum width after truncation, in terminal columns. */
   minWidth?: number;
-  /** Order in which columns are dropped on a narrow terminal: the highest first, 0 last. */
+  /** Priority for dropping columns on a narrow terminal; the highest is dropped first, 0 (default) last. */
   dropPriority?: number;
-  /** Omitted in a pipe. */
+  /** True to omit the column in a pipe. */
   terminalOnly?: boolean;
 };
 
-/** One field of a record as shown to users. */
+/** A field of a record as shown to users. */
 export type DetailRow = readonly [label: string, value: string];
 
-/** Result of a command. `view` renders it for users; machine-readable formats use the records. */
+/** Result of a command. Columns or `view` render it for users; machine-readable formats use the records. */
 export type Result =
   | {
       kind: 'list';
@@ -50,11 +50,11 @@ export type Result =
       // biome-ignore lint/suspicious/noExplicitAny: columns and records agree inside list()
       id: (record: any) => string;
       empty: string;
-      /** Records have no fixed fields: print JSON in the `human` format too. */
+      /** True if the records have no fixed fields, so that even the `human` format prints JSON. */
       alwaysJson?: boolean;
-      /** Returns a line to print under the complete table. */
+      /** Returns a line to print on stderr after the whole list, or undefined. */
       footer?: () => string | undefined;
-      /** The list grows while it is shown, so it bypasses the pager. */
+      /** True if the list grows while it is shown, so that it must bypass the pager. */
       isLive?: boolean;
     }
   | {
@@ -62,14 +62,14 @@ export type Result =
       record: unknown;
       view: (render: RenderContext) => readonly DetailRow[] | string;
       id: string;
-      /** Resource type of `id`; if set, its short form is remembered. */
+      /** Resource type of `id`; if set, the uid is stored so that users can enter its short form. */
       uid?: UidKind | undefined;
-      /** Columns that format single fields, for --fields. */
+      /** Columns that format the fields selected by --fields. */
       // biome-ignore lint/suspicious/noExplicitAny: columns and record agree inside record()
       columns?: readonly Column<any>[] | undefined;
     }
   | { kind: 'text'; text: string }
-  /** Unmodified response of the service, the same in every format. */
+  /** Unmodified response from the service, printed in every format unless records are requested. */
   | { kind: 'raw'; text: string }
   | { kind: 'nothing' };
 
@@ -80,7 +80,11 @@ export type RecordResult = Extract<Result, { kind: 'record' }>;
 
 type WithUid = { uid: string };
 
-/** Builds a list result from pages of records. @param id returns the text that --quiet prints */
+/**
+ * Builds a list result from pages of records.
+ *
+ * @param id returns the text that --quiet prints for a record
+ */
 const listPages = <T>(
   pages: AsyncIterable<T[]> | Iterable<T[]>,
   id: (record: T) => string,
@@ -88,14 +92,22 @@ const listPages = <T>(
   empty: string,
 ): Result => ({ kind: 'list', pages, columns, empty, id });
 
-/** Builds a list result of records that have a uid. @param empty message if there are no records */
+/**
+ * Builds a list result from records that have a uid.
+ *
+ * @param empty message to print if there are no records
+ */
 export const list = <T extends WithUid>(
   pages: AsyncIterable<T[]> | Iterable<T[]>,
   columns: readonly Column<T>[],
   empty: string,
 ): Result => listPages(pages, ({ uid }: T) => uid, columns, empty);
 
-/** Builds a list result of records without a uid. @param id returns the text that --quiet prints */
+/**
+ * Builds a list result from records without a uid.
+ *
+ * @param id returns the text that --quiet prints for a record
+ */
 export const listBy = <T>(
   id: (record: T) => string,
   records: readonly T[],
@@ -103,7 +115,11 @@ export const listBy = <T>(
   empty: string,
 ): Result => listPages([[...records]], id, columns, empty);
 
-/** Builds the result for one record. @param view returns rows of label and value, or preformatted text */
+/**
+ * Builds the result for a single record.
+ *
+ * @param view returns rows of labels and values, or preformatted text
+ */
 export const record = <T>(
   value: T,
   id: string,
@@ -114,7 +130,7 @@ export const record = <T>(
   ...{ uid, columns },
 });
 
-/** Builds a result of plain text, such as a URL or a token. The same in every format except JSON. */
+/** Builds a result from plain text, such as a URL or a token. All formats except JSON print it unchanged. */
 export const text = (value: string): Result => ({ kind: 'text', text: value });
 
 export const noResult: Result = { kind: 'nothing' };

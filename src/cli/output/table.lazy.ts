@@ -24,12 +24,12 @@ const frameless = {
   middle: '',
 };
 
-/** Preferred column width; columns grow or shrink from it with the space available. */
+/** Width in characters to which columns are reduced before any column is dropped. */
 const preferredColumnWidth = 28;
 
 /**
- * Renders a borderless table fitted to the terminal. Columns are dropped by `dropPriority` until the
- * others have their preferred width; then the widest are truncated.
+ * Renders a borderless table that fits the terminal. Drops columns by `dropPriority` until the remaining columns
+ * fit at their preferred width, then truncates the widest columns.
  */
 export function renderTable(
   // biome-ignore lint/suspicious/noExplicitAny: only headers and layout options are read

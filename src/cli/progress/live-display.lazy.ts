@@ -7,10 +7,10 @@ import { renderStatusLines, type StatusLine } from './status-lines.ts';
 const framesPerSecond = 8;
 const [wrapOn, wrapOff, clearBelow] = ['\u001b[?7h', '\u001b[?7l', '\u001b[J'];
 
-/** Internal cursor of cli-progress, which tracks its offset from the first line. */
+/** Internal cursor of cli-progress, which tracks the cursor's offset from the first line. */
 type Cursor = { cursorRelativeReset(): void };
 
-/** Live display at the bottom of the terminal, redrawn several times a second; other output scrolls above it. */
+/** Live display at the bottom of the terminal, redrawn several times a second. Other output scrolls above it. */
 export class LiveDisplay {
   readonly #terminal: Terminal;
   readonly #lines: () => readonly StatusLine[];
@@ -21,14 +21,14 @@ export class LiveDisplay {
   #columns: number;
   #isClosed = false;
 
-  /** Starts drawing. @param lines returns the current lines; called for each frame */
+  /** @param lines returns the current lines; called for each frame */
   constructor(terminal: Terminal, lines: () => readonly StatusLine[]) {
     this.#terminal = terminal;
     this.#lines = lines;
     this.#columns = this.#width;
     const spinner = ora({
       ...{ stream: terminal.stderr as NodeJS.WriteStream, isEnabled: true },
-      color: false as never, // colored by us, which respects NO_COLOR and --color
+      color: false as never, // renderStatusLines colors it, which respects NO_COLOR and --color
     });
     this.#spinnerFrame = () => spinner.frame().trimEnd();
     this.#multi = new MultiBar({
@@ -42,12 +42,12 @@ export class LiveDisplay {
       emptyOnZero: true,
       forceRedraw: true,
     });
-    // Park the cursor at the first line: when a resize rewraps the lines, terminals keep it there.
+    // The cursor rests on the first line, where it stays if the terminal is resized and rewraps the lines.
     const { terminal: cursor } = this.#multi as unknown as { terminal: Cursor };
     this.#multi.on('redraw-post', () => cursor.cursorRelativeReset());
     this.#multi.on('redraw-pre', () => this.#clearAfterResize());
     this.#timer = setInterval(() => this.#draw(), 1000 / framesPerSecond);
-    // Lines of the display never wrap, but a line logged above may wrap over rows drawn earlier.
+    // Lines of the display never wrap, but a line logged above them can wrap over rows drawn earlier.
     terminal.redirectLines((line) => this.#multi.log(`${clearBelow}${wrapOn}${line}${wrapOff}`));
     this.#draw();
   }
@@ -67,13 +67,13 @@ export class LiveDisplay {
       bar.update(0, { line: redactor.redact(lines[at] ?? '') });
   }
 
-  /** Clears leftovers after a resize: the old lines may have wrapped to more rows or be wider. */
+  /** Clears the old lines after a resize, which might have rewrapped them. */
   #clearAfterResize(): void {
     if (this.#width !== this.#columns) clearScreenDown(this.#terminal.stderr);
     this.#columns = this.#width;
   }
 
-  /** Removes the display; later output is written in its place. */
+  /** Removes the display, so that later output is written in its place. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;

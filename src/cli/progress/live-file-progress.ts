@@ -8,12 +8,12 @@ import type { StatusLine } from './status-lines.ts';
 import type { TransferState } from './transfer-line.ts';
 import { TransferRate } from './transfer-rate.ts';
 
-/** Delay before the display appears, so that short transfers do not make it flash. */
+/** Delay before the display appears, so that it does not flash for short transfers. */
 const showDelayMs = 250;
 
 type OpenDisplay = (lines: () => readonly StatusLine[]) => Pick<LiveDisplay, 'close'>;
 
-/** Live progress of one file on a terminal: the transfer, and below it the current wait. */
+/** Live progress of one file on a terminal, with the current wait below the transfer. */
 export class LiveFileProgress implements FileProgress {
   readonly #terminal: Terminal;
   readonly #clock: Clock;

@@ -8,21 +8,21 @@ import { TransferRate } from './transfer-rate.ts';
 /** Progress display for the upload of a single file. */
 export type FileProgress = { show(event: FileEvent): void; close(): void };
 
-/** Warns of notices and of uploads without a checksum; the only output of --progress none. */
+/** Prints notices and unverified uploads as warnings. Besides waits, --progress none prints nothing else. */
 export function warnUnverified(event: FileEvent, terminal: Terminal): void {
   warnNotice(event, terminal);
   if (event.event === 'uploaded' && event.verified === null)
     terminal.warn(`${escapeControls(event.path)}: ${unverified}`);
 }
 
-/** Warns of a `notice` event; shown in every progress mode unless --quiet. */
+/** Prints a `notice` event as a warning, unless --quiet is set. */
 function warnNotice(event: FileEvent, terminal: Terminal): void {
   if (event.event === 'notice') terminal.warn(escapeControls(event.message));
 }
 
 const unverified = 'unverified: the service gave no checksum to compare with';
 
-/** Formats an event that gets a line of its own in the bar and plain modes; undefined for other events. */
+/** Formats an event that gets its own line in the bar and plain modes; undefined for all other events. */
 export function formatEvent(event: FileEvent): string | undefined {
   const name = escapeControls(event.path);
   switch (event.event) {
@@ -39,20 +39,20 @@ export function formatEvent(event: FileEvent): string | undefined {
   }
 }
 
-/** Returns why an upload waits: for the rate limit, or to retry after a failure. */
+/** Returns the reason why an upload waits, which is the rate limit or a failure before a retry. */
 export const waitReason = ({
   why,
   reason,
 }: Pick<FileEvent & { event: 'waiting' }, 'why' | 'reason'>) =>
   why === 'rate-limited' ? 'rate limit reached' : escapeControls(reason);
 
-/** Formats a wait: `rate limit reached; waiting 50:00, until 14:07`. */
+/** Formats a wait, as in `rate limit reached; waiting 50:00, until 14:07`. */
 export function formatWait(event: Omit<FileEvent & { event: 'waiting' }, 'path'>, now: number) {
   const until = Date.parse(event.until);
   return `${waitReason(event)}; waiting ${formatDuration((until - now) / 1000)}, until ${formatTimeOfDay(until)}`;
 }
 
-/** Creates an event handler that warns when a wait begins. Deduplicated: once for all files that share it. */
+/** Creates an event handler that warns when a wait begins, but only once for all files that wait together. */
 export function createWaitWarner(terminal: Terminal, clock: Clock): (event: FileEvent) => void {
   let warned = '';
   return (event) => {
@@ -66,7 +66,7 @@ export function createWaitWarner(terminal: Terminal, clock: Clock): (event: File
 
 const plainIntervalMs = 10_000;
 
-/** Progress of one file as log lines: each event, and the bytes sent every ten seconds. */
+/** Progress of one file as log lines, with a line for each event and the bytes sent every ten seconds. */
 export class PlainProgress implements FileProgress {
   readonly #terminal: Terminal;
   readonly #clock: Clock;
@@ -106,7 +106,7 @@ export class PlainProgress implements FileProgress {
     this.#terminal.emit(`${escapeControls(event.path)}: ${parts.filter(Boolean).join(', ')}`);
   }
 
-  /** Prints a status when it changes. Polling reports the same status repeatedly. */
+  /** Prints an asset's status if it has changed, since polling reports the same status repeatedly. */
   #printStatus({ path, status }: FileEvent & { event: 'status' }): void {
     if (this.#statuses.get(path) === status) return;
     this.#statuses.set(path, status);

@@ -1,3 +1,3 @@
-/** Values of --progress; `auto` means a bar on a terminal and plain lines elsewhere. */
+/** Values of --progress. `auto` shows a bar on a terminal and plain lines elsewhere. */
 export const progressModes = ['auto', 'bar', 'plain', 'json', 'none'] as const;
 export type ProgressMode = (typeof progressModes)[number];

@@ -13,9 +13,10 @@ import type { ProgressMode } from './progress-modes.ts';
 export type ProgressDisplay = { show(event: UploadEvent): void; close(): void };
 
 /**
- * Creates the progress display of an upload: for one file at first, for many after a `planned` event.
+ * Creates the progress display for an upload. It shows a single file until a `planned` event announces several
+ * files.
  *
- * @param budget requests left in the rate limit window, if the service reports it
+ * @param budget returns the requests left in the rate limit window; undefined if the service does not report them
  */
 export async function createProgress(
   mode: ProgressMode,

@@ -7,19 +7,23 @@ import { RunStats } from './run-stats.ts';
 
 type PlannedEvent = RunEvent & { event: 'planned' };
 
-/** Progress display for a run of many files: totals, files in flight, warnings. */
+/** Progress display for a run of many files, with totals, files in flight and warnings. */
 export type RunProgress = {
   begin(planned: PlannedEvent): void;
   show(event: FileEvent): void;
   close(): void;
 };
 
-/** Maximum number of files in flight shown; leaves space for earlier output on a terminal of 24 lines. */
+/** Maximum number of files in flight to show, so that earlier output stays visible on a 24-line terminal. */
 const maxFilesShown = 8;
 const plainIntervalMs = 10_000;
 const jsonIntervalMs = 1_000;
 
-/** Creates the progress display for a run of many files. @param budget requests left in the rate limit window */
+/**
+ * Creates the progress display for a run of many files.
+ *
+ * @param budget returns the requests left in the rate limit window; undefined if unknown
+ */
 export async function createRunProgress(
   mode: Exclude<ProgressMode, 'auto'>,
   terminal: Terminal,
@@ -60,7 +64,7 @@ export async function createRunProgress(
   };
 }
 
-/** Shows totals and files in flight as a live display at the bottom of the terminal; notices scroll above it. */
+/** Creates a live display of the totals and the files in flight. Notices scroll above it. */
 function createLiveRunProgress(
   terminal: Terminal,
   stats: RunStats,

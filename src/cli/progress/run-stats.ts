@@ -11,7 +11,7 @@ import { waitReason } from './plain-progress.ts';
 import type { StatusLine } from './status-lines.ts';
 import { TransferRate } from './transfer-rate.ts';
 
-/** Progress of a file in flight, in bytes; `note` is a status text shown instead. */
+/** Progress of a file in flight, in bytes. A nonempty `note` is shown instead of the bytes. */
 type InFlight = { sent: number; size: number; note: string };
 
 /** Statistics of a run of many files, accumulated from its events. */
@@ -19,7 +19,7 @@ export class RunStats {
   readonly #clock: Clock;
   readonly #budget: () => RemainingRequests | undefined;
   readonly #rate = new TransferRate();
-  /** Files in flight by path, in the order they were started. */
+  /** Maps paths to files in flight, in the order in which they were started. */
   readonly #inFlight = new Map<string, InFlight>();
   /** Uids of uploaded assets that the service is still processing. */
   readonly #processing = new Set<string>();
@@ -103,7 +103,7 @@ export class RunStats {
     };
   }
 
-  /** Returns the lines of the live display: totals, current wait, files in flight. */
+  /** Returns the lines for the live display: totals, current wait and files in flight. */
   statusLines(maxFiles: number): StatusLine[] {
     const seconds = (this.#waitUntil - this.#clock.now()) / 1000;
     const files = this.#inFlightStates(maxFiles);
@@ -121,7 +121,7 @@ export class RunStats {
     return [...this.#parts(), ...waiting].join(', ');
   }
 
-  /** Formats the totals, the most important first; without rate and time left during a wait. */
+  /** Formats the totals, the most important first. Omits the rate and the time left during a wait. */
   #parts(): string[] {
     const now = this.#clock.now();
     const isWaiting = this.#waitUntil > now;
@@ -141,13 +141,13 @@ export class RunStats {
     ].filter((part) => part !== '');
   }
 
-  /** Formats the bytes done, with the total if it is known. */
+  /** Formats the bytes transferred so far, with the total if it is known. */
   #amount(): string {
     const soFar = formatBytes(this.#bytesSoFar());
     return this.#bytes > 0 ? `${soFar} of ${formatBytes(this.#bytes)}` : soFar;
   }
 
-  /** Returns name and progress of the first files in flight. */
+  /** Returns the names and progress of the `maxFiles` files that have been in flight longest. */
   #inFlightStates(maxFiles: number): { name: string; state: string }[] {
     return [...this.#inFlight].slice(0, maxFiles).map(([path, { sent, size, note }]) => {
       const share = `${Math.floor((100 * sent) / Math.max(1, size))}%`.padStart(4);

@@ -3,19 +3,26 @@ import stringWidth from 'string-width';
 import { formatDuration } from '../../contract/figures.ts';
 import { renderTransferLine, type TransferState } from './transfer-line.ts';
 
-/** A line of the live display, before it is fitted to the terminal's width. Text must have control characters escaped. */
+/**
+ * A line of the live display, before it is fitted to the terminal's width. Control characters in texts must already
+ * be escaped.
+ */
 export type StatusLine =
   | { kind: 'transfer'; transfer: TransferState }
-  /** Current activity and its duration in seconds. */
+  /** Current activity and the seconds since it began. */
   | { kind: 'working'; text: string; seconds: number }
-  /** Reason of a wait and the seconds left. */
+  /** Reason for a wait and the seconds left. */
   | { kind: 'waiting'; why: string; seconds: number }
-  /** Parts of one line, the most important first; those that do not fit are dropped. */
+  /** Parts of one line, the most important first. Parts that do not fit are dropped. */
   | { kind: 'parts'; parts: readonly string[] }
-  /** Files in flight, one a line; names are truncated at the start, since paths differ at the end. */
+  /** Files in flight, one per line. Names are truncated at the start, since paths differ at the end. */
   | { kind: 'files'; files: readonly { name: string; state: string }[] };
 
-/** Renders the lines of the live display, each at most `columns` wide. @param spinnerFrame returns the current spinner frame */
+/**
+ * Renders the lines of the live display, each at most `columns` wide.
+ *
+ * @param spinnerFrame returns the current frame of the spinner animation
+ */
 export function renderStatusLines(
   lines: readonly StatusLine[],
   columns: number,
@@ -70,7 +77,7 @@ function alignFiles(files: readonly { name: string; state: string }[], columns: 
 const graphemes = new Intl.Segmenter();
 const graphemesOf = (text: string) => [...graphemes.segment(text)].map(({ segment }) => segment);
 
-/** Returns the leading graphemes that fit into `columns`. */
+/** Returns the leading graphemes that fit into `columns` terminal columns. */
 function leadingGraphemes(parts: readonly string[], columns: number): string[] {
   let width = 0;
   const end = parts.findIndex((part) => {
@@ -87,7 +94,7 @@ function truncateStart(text: string, columns: number): string {
     .join('')}`;
 }
 
-/** Truncates text in the middle, since names differ at the end as often as at the start. */
+/** Truncates text in the middle to `columns`, since names differ at the end as often as at the start. */
 export function truncateMiddle(text: string, columns: number): string {
   if (stringWidth(text) <= columns) return text;
   const [before, after] = [Math.ceil((columns - 1) / 2), Math.floor((columns - 1) / 2)];
@@ -96,7 +103,7 @@ export function truncateMiddle(text: string, columns: number): string {
   return `${leadingGraphemes(parts, before).join('')}…${end.join('')}`;
 }
 
-/** Truncates text at the end to a width in terminal columns. */
+/** Truncates text at the end to `columns`. */
 export function truncateEnd(text: string, columns: number): string {
   if (stringWidth(text) <= columns) return text;
   return `${leadingGraphemes(graphemesOf(text), columns - 1).join('')}…`;

@@ -1,7 +1,7 @@
 import type { ChalkInstance } from 'chalk';
 import { formatBytes } from '../../contract/figures.ts';
 
-/** Progress of a transfer in bytes: `sent` to the network, `acknowledged` by the service. */
+/** Progress of a transfer, with the bytes `sent` to the network and `acknowledged` by the service. */
 export type TransferState = {
   acknowledged: number;
   sent: number;
@@ -18,8 +18,8 @@ const minBarWidth = 6;
 const maxBarWidth = 40;
 
 /**
- * Renders a progress bar and the figures that fit beside it. On a narrow terminal the rate is dropped
- * first, then the bytes, then the percentage, then the time left.
+ * Renders a progress bar and the figures that fit beside it. On a narrow terminal, drops the rate first, then the
+ * bytes, then the percentage.
  */
 export function renderTransferLine(
   { acknowledged: held, sent, size, rate, left }: TransferState,
@@ -29,7 +29,7 @@ export function renderTransferLine(
   const amount = size > 0 ? `${formatBytes(sent)} of ${formatBytes(size)}` : formatBytes(sent);
   const share =
     size > 0 ? `${Math.min(held < size ? 99 : 100, Math.floor((100 * sent) / size))}%` : '';
-  // By importance, each padded to its maximum width; `at` is the position on the line.
+  // The most important part first, each padded to its maximum width; `at` is its position on the line.
   const parts = [
     { at: 4, text: left.padStart(left === '' ? 0 : 10) },
     { at: 1, text: share.padStart(4) },

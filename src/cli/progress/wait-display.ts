@@ -8,7 +8,10 @@ import type { StatusLine } from './status-lines.ts';
 
 type PathlessEvent<Name extends string> = Omit<FileEvent & { event: Name }, 'path'>;
 
-/** Shows on stderr how many assets are ready while waiting: live on a terminal, elsewhere one line per change. */
+/**
+ * Shows on stderr how many assets are ready while a command waits for them. Uses a live display on a terminal;
+ * elsewhere, prints each change of a single asset's status.
+ */
 export class WaitDisplay {
   readonly #terminal: Terminal;
   readonly #clock: Clock;
@@ -27,7 +30,7 @@ export class WaitDisplay {
     this.#since = clock.now();
   }
 
-  /** Opens the display. @param count total number of assets */
+  /** @param count total number of assets to wait for */
   static async open(terminal: Terminal, clock: Clock, count: number): Promise<WaitDisplay> {
     const display = new WaitDisplay(terminal, clock, count);
     if (count > 0 && terminal.canAnimate) {
@@ -37,7 +40,11 @@ export class WaitDisplay {
     return display;
   }
 
-  /** Shows the status of an asset if it has changed. @param name display name of the asset */
+  /**
+   * Shows the status of an asset if it has changed.
+   *
+   * @param name display name of the asset
+   */
   onStatus(name: string, status: string): void {
     if (this.#statuses.get(name) === status) return;
     this.#statuses.set(name, status);
@@ -45,7 +52,7 @@ export class WaitDisplay {
       this.#terminal.info(`${escapeControls(name)} is ${escapeControls(status)}`);
   }
 
-  /** Counts an asset whose processing has ended. */
+  /** Counts an asset whose processing has finished or failed. */
   onSettled(isReady: boolean): void {
     if (isReady) this.#ready++;
     else this.#failed++;

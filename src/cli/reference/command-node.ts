@@ -1,16 +1,16 @@
 import type { CompletionSource } from '../commands/command.ts';
 
-/** A command as plain data; input of documentation and shell completion, and printed by `commands --json`. */
+/** A command as plain data, used for documentation, shell completion and `commands --json`. */
 export type CommandNode = {
   /** Full command, such as `mediactl assets ls`. */
   path: string;
   aliases: readonly string[];
-  /** Shortcuts for it, such as `ls`. */
+  /** Shortcuts for the command, such as `ls`. */
   short: readonly string[];
   summary: string;
   description: string;
   arguments: readonly ArgumentNode[];
-  /** Options of this command; global options belong to the root node. */
+  /** The command's own options. Global options belong to the root node. */
   options: readonly OptionNode[];
   examples: readonly string[];
   children: readonly CommandNode[];
@@ -25,9 +25,9 @@ type ArgumentNode = {
   isVariadic: boolean;
 };
 
-/** An option of a command as plain data. */
+/** A command's option as plain data. */
 export type OptionNode = {
-  /** Spellings, such as `-r, --recursive`. */
+  /** Short and long form as shown in help, such as `-r, --recursive`. */
   flags: string;
   short: string | null;
   long: string | null;
@@ -38,7 +38,7 @@ export type OptionNode = {
   defaultValue: string | null;
 };
 
-/** Returns all executable commands (those without subcommands), in tree order. */
+/** Returns all executable commands, which are the commands without subcommands, in tree order. */
 export const leaves = (node: CommandNode): CommandNode[] =>
   node.children.length === 0 ? [node] : node.children.flatMap(leaves);
 
@@ -48,6 +48,6 @@ export const allNodes = (node: CommandNode): CommandNode[] => [
   ...node.children.flatMap(allNodes),
 ];
 
-/** Returns the global options: those of the root node, except --version. */
+/** Returns the global options, which are the root node's options except --version. */
 export const globalOptionsOf = (tree: CommandNode): readonly OptionNode[] =>
   tree.options.filter(({ long }) => long !== '--version');

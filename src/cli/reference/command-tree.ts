@@ -60,7 +60,7 @@ function describeOption(option: Option): OptionNode {
   };
 }
 
-/** Kinds of names to complete, by placeholder: `<folder>` is a folder in every command. */
+/** Maps placeholders to the kind of names to complete, since `<folder>` is a folder in every command. */
 const namesByPlaceholder: Record<string, CompletionSource> = {
   workspace: 'workspaces',
   folder: 'folders',

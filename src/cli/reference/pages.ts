@@ -68,7 +68,7 @@ const optionTable = (options: readonly OptionNode[]) =>
     ]),
   );
 
-/** Generates docs/assumptions.md: names missing from the specification and the values that mediactl assumes. */
+/** Generates docs/assumptions.md, which lists what the API specification omits and what mediactl assumes. */
 export const assumptionsPage = () =>
   [
     `${generatedNote}# Assumptions\n`,

@@ -1,7 +1,7 @@
 const nullable = (type: string) => ({ type: [type, 'null'] });
 const uid = { type: 'string', format: 'uuid' };
 
-/** Schema of an error: printed on stderr with --json, and attached to each failed item. */
+/** Schema for an error, which is printed to stderr with --json and attached to each failed item. */
 const errorRecord = {
   type: 'object',
   required: [
@@ -31,7 +31,7 @@ const errorRecord = {
 
 const errorOrNull = { anyOf: [errorRecord, { type: 'null' }] };
 
-/** Builds the schema of an object in which every property is required and no others are allowed. */
+/** Builds the schema for an object that requires every property and allows no additional properties. */
 const closedObject = (properties: Record<string, unknown>) => ({
   type: 'object',
   required: Object.keys(properties),
@@ -80,7 +80,7 @@ const link = closedObject({
   problem: nullable('string'),
 });
 
-/** Builds the schema of an object whose empty properties are omitted, as `commands --json` prints them. */
+/** Builds the schema for an object whose empty properties are omitted, as in `commands --json`. */
 const sparseObject = (required: readonly string[], properties: Record<string, unknown>) => ({
   type: 'object',
   ...{ required, additionalProperties: false, properties },
@@ -122,10 +122,10 @@ const command = sparseObject(['path', 'summary', 'description'], {
   children: arrayOf({ $ref: '#/$defs/command' }),
 });
 
-/** Schema of a number of files and their total bytes. */
+/** Schema for a number of files and their total size in bytes. */
 const count = closedObject({ files: { type: 'integer' }, bytes: { type: 'integer' } });
 
-/** JSON Schemas (2020-12) of mediactl's own output. Records of the service are passed through and not described here. */
+/** JSON Schemas (2020-12) for mediactl's own output. The service's records are passed through and have none. */
 export const schemas: Record<string, { summary: string; schema: object }> = {
   upload: {
     summary: 'upload, uploads resume, uploads watch, worker',

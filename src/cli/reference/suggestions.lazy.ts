@@ -1,4 +1,4 @@
-/** Command names of other tools (comma-separated, with parent commands), by the mediactl command to suggest. */
+/** Maps the mediactl command to suggest to other tools' names for it, comma-separated. */
 const commandEquivalents: Record<string, string> = {
   ls: 'list, lsl',
   'search WORDS': 'find, grep, assets search',
@@ -90,7 +90,7 @@ const commandEquivalents: Record<string, string> = {
   'embed domains add DOMAIN': 'embed add',
 };
 
-/** Options of other tools, optionally after the command they were typed with, by the option to suggest. */
+/** Maps the option to suggest to other tools' names for it, which can be limited to one mediactl command. */
 const optionEquivalents: Record<string, string> = {
   'mediactl assets update @last --add-tag TAG, or a --manifest with tags':
     'upload --tag, upload --tags, upload --add-tag',
@@ -133,10 +133,10 @@ const optionEquivalents: Record<string, string> = {
 const destructive = /^(rm|delete|forget|reset|logout|--prune|--trash|--yes|--again)$/;
 
 /**
- * Returns a suggestion for an unknown command or option: the equivalent of another tool's name, else the
- * known names with the most similar spelling.
+ * Returns a suggestion for an unknown command or option; undefined if there is none. Suggests the equivalent if
+ * another tool uses the name, otherwise the most similar known names.
  *
- * @param path parent commands, without mediactl
+ * @param path parent commands, without the leading `mediactl`
  */
 export function findSuggestion(
   path: string,
@@ -152,7 +152,11 @@ export function findSuggestion(
   return similar.length > 0 ? `did you mean ${similar.join(' or ')}?` : undefined;
 }
 
-/** Returns other tools' names that apply after `path`, with suggestions. @param commandOptions set if an option is unknown */
+/**
+ * Returns a map from other tools' names that apply after `path` to suggestions.
+ *
+ * @param commandOptions the command's options, if an option is unknown; undefined for an unknown command
+ */
 function equivalentsAt(
   path: string,
   commandOptions: readonly string[] | undefined,
@@ -183,7 +187,7 @@ const prefixAlternatives = (meant: string) =>
     .map((each) => `mediactl ${each}`)
     .join(', or ');
 
-/** Returns the maximum edit distance for a suggestion, by word length. */
+/** Returns the maximum edit distance for a suggestion, depending on the word's length. */
 const maxDistance = (length: number) => (length <= 5 ? 1 : length <= 9 ? 2 : 3);
 
 /** Returns the known words with the smallest edit distance, if it is small enough. */
@@ -198,7 +202,7 @@ function closestSpellings(unknown: string, known: readonly string[]): string[] {
     : [];
 }
 
-/** Returns the edit distance with transpositions of adjacent letters (optimal string alignment). */
+/** Returns the edit distance, counting a swap of adjacent letters as one edit (optimal string alignment). */
 function editDistance(one: string, other: string): number {
   const rows = [[...Array(other.length + 1).keys()]];
   for (let i = 1; i <= one.length; i++) {

@@ -41,7 +41,7 @@ function alignRows(rows: readonly (readonly [string, string])[]): string {
 
 const lineWidth = 80;
 
-/** Wraps text at 80 columns with a hanging indent after its label. */
+/** Wraps a label and its text at 80 columns, with a hanging indent below the text. */
 function wrapText(label: string, text: string): string {
   const indent = ' '.repeat(label.length);
   let [done, line] = ['', label.slice(0, -1)];
@@ -61,7 +61,7 @@ const assumptionText = ({ id, section, topic, assumed, tolerated, names = {} }: 
   ].join('');
 };
 
-/** Texts of `mediactl help TOPIC`. */
+/** Maps each topic of `mediactl help TOPIC` to its summary and text. */
 export const topics: Record<string, { summary: string; text(): string }> = {
   options: {
     summary: 'the options of every command',

@@ -1,12 +1,12 @@
-/** Output formats of stdout: `human` for users, the others machine-readable. */
+/** Output formats for stdout. All except `human` are machine-readable. */
 export const formats = ['human', 'json', 'jsonl', 'csv', 'tsv', 'quiet'] as const;
 export type Format = (typeof formats)[number];
 
-/** Output format, field selection and jq filter of a command's result. */
+/** Output format, field selection and jq filter for a command's result. */
 export type OutputOptions = {
   format: Format;
-  /** `--fields`: paths such as `name` and `player_config.theme`, in order. */
+  /** Paths from `--fields`, such as `name` and `player_config.theme`, in the order given. */
   fields: readonly string[] | undefined;
-  /** `--jq`: a filter over the JSON that would be printed. */
+  /** Filter from `--jq`, applied to the JSON that would otherwise be printed. */
   jq: string | undefined;
 };

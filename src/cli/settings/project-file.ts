@@ -3,13 +3,13 @@ import { exitCodes, MediactlError } from '../../client/errors.ts';
 import { readTextFile } from '../../client/read-file.ts';
 import { projectSettings, type RawSettings } from './setting-table.ts';
 
-/** A parsed `.mediactl.json`. It must not set base URL or key: a cloned repository could steal keys. */
+/** A parsed `.mediactl.json`. It must not set base URL or key, since a cloned repository could then steal keys. */
 export type ProjectFile = { path: string; settings: RawSettings };
 
 /**
- * Finds and parses `.mediactl.json` in this folder or the nearest parent.
+ * Finds and parses `.mediactl.json` in this folder or the nearest parent; undefined if there is none.
  *
- * @throws MediactlError `project_file` (exit 2) if it cannot be read or is invalid
+ * @throws MediactlError `project_file` (exit 2) if the file cannot be read or is invalid
  */
 export function findProjectFile(cwd: string): ProjectFile | undefined {
   for (let folder = cwd; ; folder = dirname(folder)) {

@@ -2,17 +2,22 @@ import { exitCodes, MediactlError, usageError } from '../../client/errors.ts';
 import { parseQueueAddress, type QueueAddress } from '../../client/queue/queue-address.ts';
 import { parseDuration } from './units.ts';
 
-/** Value type of a setting: parses and validates its text. */
+/** Value type of a setting, with the function that parses and validates its text. */
 export type SettingKind<T, Unset = undefined> = {
-  /** Parses a value. @param name how errors name the setting @throws MediactlError exit 2 */
+  /**
+   * Parses a value.
+   *
+   * @param name name of the setting for error messages
+   * @throws MediactlError `usage` (exit 2) if the value is invalid
+   */
   parse(name: string, text: string): T;
-  /** Value if the setting is not set. */
+  /** Value to use if the setting is not set. */
   unsetValue: Unset;
-  /** Unit, appended to the name of the property in `Settings`. */
+  /** Unit that is appended to the property's name in `Settings`. */
   suffix: '' | 'Ms';
   /** All allowed values, for shell completion. */
   choices?: readonly string[];
-  /** Removes secrets from a value for display; undefined if it has none. */
+  /** Removes secrets from a value for display; undefined if values never contain secrets. */
   redact?: (text: string) => string;
 };
 
@@ -30,7 +35,7 @@ export const duration: SettingKind<number> & { suffix: 'Ms' } = {
   suffix: 'Ms',
 };
 
-/** A duration greater than zero: a timeout of zero would abort everything at once. */
+/** A duration greater than zero, since a timeout of zero would abort every request at once. */
 export const positiveDuration: typeof duration = {
   ...duration,
   parse: (name, value) => {
@@ -40,7 +45,7 @@ export const positiveDuration: typeof duration = {
   },
 };
 
-/** A boolean: 1, true, 0 or false. Other values are errors, so that the meaning of `off` is never guessed. */
+/** A boolean, one of 1, true, 0 and false. Other values such as `off` are rejected. */
 export const onOrOff: SettingKind<boolean, false> & { suffix: '' } = {
   parse: (name, value) => ['1', 'true'].includes(parseOneOf(name, booleanTexts, value)),
   unsetValue: false,
@@ -49,7 +54,7 @@ export const onOrOff: SettingKind<boolean, false> & { suffix: '' } = {
 
 const booleanTexts = ['1', 'true', '0', 'false'] as const;
 
-/** Creates the type of a setting that accepts one of several values. */
+/** Creates the type for a setting that accepts one of several values. */
 export const oneOf = <const T extends string>(choices: readonly T[]) =>
   ({
     parse: (name: string, value: string): T => parseOneOf(name, choices, value),
@@ -58,7 +63,7 @@ export const oneOf = <const T extends string>(choices: readonly T[]) =>
     choices,
   }) as const;
 
-/** Type of `--debug`: off, on, or on with a trace of every request. */
+/** Type of the `--debug` setting. `http` also prints a trace of every request. */
 export const debugLevel: SettingKind<false | 'on' | 'http', false> & { suffix: '' } = {
   parse: (name, value) => {
     const level = parseOneOf(name, ['on', 'http', '1', 'true', '0', 'false', 'off'], value);
@@ -68,7 +73,7 @@ export const debugLevel: SettingKind<false | 'on' | 'http', false> & { suffix: '
   suffix: '',
 };
 
-/** Setting type for the address of a queue; displayed without its password. */
+/** The address of a queue, displayed without its password. */
 export const queueAddress: SettingKind<QueueAddress> & {
   suffix: '';
   redact(text: string): string;

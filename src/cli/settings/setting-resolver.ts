@@ -11,17 +11,17 @@ import {
 /** Environment variables of the process. */
 export type Environment = Record<string, string | undefined>;
 
-/** A setting's value and where it comes from: a flag, variable, file or default. */
+/** A setting's value and its source, such as a flag, a variable, a file or the default. */
 export type ResolvedSetting = {
   value: string | undefined;
   origin: string;
   rank: (typeof precedence)[keyof typeof precedence];
 };
 
-/** Precedence of the sources of a setting; the highest wins. */
+/** Precedence of the sources for a setting; the source with the highest number wins. */
 export const precedence = { flag: 4, variable: 3, project: 2, profile: 1, fallback: 0 } as const;
 
-/** Resolves settings by precedence: flag > MEDIACTL_* variable > .mediactl.json > profile > default. */
+/** Resolves settings in order of precedence: flag, MEDIACTL_* variable, .mediactl.json, profile, default. */
 export class SettingResolver {
   readonly #flags: RawSettings;
   readonly #environment: Environment;

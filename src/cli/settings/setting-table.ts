@@ -14,11 +14,11 @@ import {
 export type SettingFlag = {
   flags: string;
   help: string;
-  /** Value that an option without an argument sets; `1` by default. */
+  /** Value to set if the option takes no argument; `1` by default. */
   impliedValue?: string;
-  /** Some commands have an option of the same name with another meaning, which shadows this one. */
+  /** True if some commands have an option with the same name but another meaning, which shadows this one. */
   isShadowable?: true;
-  /** Option that help lists directly before this one, if not the previous row. */
+  /** Option after which help lists this option, if that is not the option in the previous row. */
   after?: string;
 };
 
@@ -27,20 +27,20 @@ export type Setting = {
   kind: SettingKind<unknown, unknown>;
   flags?: readonly SettingFlag[];
   variable: string;
-  /** Allowed in `.mediactl.json`. */
+  /** True if `.mediactl.json` is allowed to contain the setting. */
   project?: true;
-  /** Can be stored in a profile with `config set`. */
+  /** True if `config set` can store the setting in a profile. */
   profile?: true;
   fallback?: string;
-  /** Kind of names that shell completion offers. */
+  /** Kind of names that shell completion suggests as values. */
   suggests?: 'profiles' | 'workspaces' | 'folders';
   /** Description for `help environment`. */
   what: string;
 };
 
 /**
- * All settings, in the order shown by `config ls` and the documentation. To add a setting, add a row: its
- * options, its property of `Settings`, `config`, help and completion are derived from it.
+ * All settings, in the order shown by `config ls` and the documentation. To add a setting, add a row, since
+ * options, properties in `Settings`, `config`, help and completion are derived from the table.
  */
 export const settingTable = {
   profile: {
@@ -226,7 +226,7 @@ export type RawSettings = Partial<Record<SettingName, string>>;
 
 export const settingNames = Object.keys(settingTable) as SettingName[];
 
-/** Settings that `config set` can store in a profile, besides `names.*`. */
+/** Settings that `config set` can store in a profile. It can also store `names.*`, which are not settings. */
 export const profileSettings = settingNames.filter((name) => 'profile' in settingTable[name]);
 
 /** Settings that `.mediactl.json` may set. */
@@ -238,16 +238,16 @@ export const flagsOf = (name: SettingName): readonly SettingFlag[] => {
   return setting.flags ?? [];
 };
 
-/** Returns the long form of an option: `--base-url` from `--base-url <url>`. */
+/** Returns the long form of an option, such as `--base-url` for `--base-url <url>`. */
 export const longOf = ({ flags }: SettingFlag) => /--[\w-]+/.exec(flags)?.[0] as string;
 
-/** Returns the name of a setting in errors: its option if that has an argument, else its variable. */
+/** Returns a setting's name for error messages, which is its option if that takes a value, else its variable. */
 export function displayName(name: SettingName): string {
   const flag = flagsOf(name).find(({ flags }) => flags.includes('<'));
   return flag ? longOf(flag) : settingTable[name].variable;
 }
 
-/** Returns the global options with their settings, in the order of the help. */
+/** Returns the global options with the names of their settings, in the order in which help lists them. */
 export function settingFlags(): { name: SettingName; flag: SettingFlag }[] {
   const listed: { name: SettingName; flag: SettingFlag }[] = [];
   const all = settingNames.flatMap((name) => flagsOf(name).map((flag) => ({ name, flag })));

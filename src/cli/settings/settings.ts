@@ -16,7 +16,7 @@ import {
 
 type SettingTable = typeof settingTable;
 
-/** Converts snake case to camel case: `max_wait` to `maxWait`. */
+/** Converts snake case to camel case, such as `max_wait` to `maxWait`. */
 type CamelCase<Name extends string> = Name extends `${infer First}_${infer Rest}`
   ? `${First}${Capitalize<CamelCase<Rest>>}`
   : Name;
@@ -26,18 +26,18 @@ type SettingValue<Name extends SettingName> =
   | ReturnType<SettingKinds[Name]['parse']>
   | (SettingTable[Name] extends { fallback: string } ? never : SettingKinds[Name]['unsetValue']);
 
-/** Values of all settings, one property each: `max_wait`, a duration, becomes `maxWaitMs`. */
+/** Values of all settings. Each setting is a property; for example, the duration `max_wait` is `maxWaitMs`. */
 type SettingValues = {
   readonly [Name in SettingName as `${CamelCase<Name>}${SettingKinds[Name]['suffix']}`]: SettingValue<Name>;
 };
 
 /** Effective settings, resolved from flags, variables, project file, profile and defaults. */
 export type Settings = SettingValues & {
-  /** The requested or current profile; undefined if key and base URL are given without one. */
+  /** The requested profile, else the current one; undefined if key and base URL are set without a profile. */
   profileInUse: string | undefined;
   /** Output options, combined from `output`, `fields` and `jq`. */
   outputOptions: OutputOptions;
-  /** Source of each setting, for `config ls --show-origin`. */
+  /** Resolver that returns the source of each setting, as for `config ls --show-origin`. */
   resolver: SettingResolver;
 };
 
@@ -47,7 +47,11 @@ type Profiles = {
   profiles: Record<string, { workspace?: string; settings?: Record<string, string> }>;
 };
 
-/** Resolves all settings. @throws MediactlError exit 2 if a value is invalid */
+/**
+ * Resolves all settings.
+ *
+ * @throws MediactlError (exit 2) if a value is invalid
+ */
 export function resolveSettings(
   flags: RawSettings,
   environment: Environment,
@@ -56,7 +60,7 @@ export function resolveSettings(
 ): Settings {
   const resolver = new SettingResolver(flags, environment, findProjectFile(cwd));
   const { value: requested, rank } = resolver.resolve('profile');
-  // Key and base URL are a complete account: a profile named by the project file need not exist here.
+  // Key and base URL make a complete account, so a profile named by the project file need not exist.
   const isCompleteAccount = Boolean(
     resolver.resolve('api_key').value && resolver.resolve('base_url').value,
   );
@@ -88,12 +92,16 @@ function propertyOf(name: SettingName): string {
 
 const parseValue = (name: SettingName, value: string | undefined) => {
   const { kind, fallback }: Setting = settingTable[name];
-  // `--request-timeout=`, from an empty shell variable, counts as unset.
+  // An empty value, such as `--request-timeout=` with an empty shell variable, counts as unset.
   const isEmpty = value === '' && kind !== text && fallback === undefined;
   return value === undefined || isEmpty ? kind.unsetValue : kind.parse(displayName(name), value);
 };
 
-/** Maps parsed options to settings. @param options typed options by Commander's attribute names, without defaults */
+/**
+ * Converts parsed options to unparsed settings.
+ *
+ * @param options options that the user entered, by Commander's attribute names, without defaults
+ */
 export function collectFlags(options: Record<string, unknown>): RawSettings {
   const flags: RawSettings = {};
   for (const name of settingNames) {
@@ -109,11 +117,14 @@ export function collectFlags(options: Record<string, unknown>): RawSettings {
   return flags;
 }
 
-/** Returns true if an option was typed. `--no-input` sets `input` to false; `api --input FILE` shares that attribute. */
+/**
+ * Returns true if the user entered an option. `--no-input` sets the attribute `input` to false, while `api --input
+ * FILE` sets the same attribute to a path.
+ */
 const isTyped = (long: string, flags: Record<string, unknown>) =>
   long.startsWith('--no-') ? flags[attributeOf(long)] === false : attributeOf(long) in flags;
 
-/** Returns Commander's attribute name of an option: `input` for `--no-input`. */
+/** Returns Commander's attribute name for an option, such as `input` for `--no-input`. */
 const attributeOf = (long: string) =>
   long.replace(/^--(no-)?/, '').replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 
@@ -124,7 +135,7 @@ function resolveOutputOptions(origins: SettingResolver): OutputOptions {
   const [output, filter] = [origins.resolve('output'), origins.resolve('jq')];
   let format = settingTable.output.kind.parse(displayName('output'), output.value as string);
   let jq = filter.value;
-  // jq needs JSON. Two conflicting flags are an error; otherwise the source with higher precedence wins.
+  // jq needs JSON. Conflicting flags are an error; otherwise, the source with the higher precedence wins.
   if (jq !== undefined && format !== 'human' && !format.startsWith('json')) {
     if (output.rank === filter.rank && output.rank === precedence.flag)
       throw conflictError('--jq', `--${format}`);

@@ -2,7 +2,7 @@ import { usageError } from '../../client/errors.ts';
 
 const durationMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** Parses a duration such as `90s`, `30m`, `1h30m` or `500ms` to milliseconds; a bare number is seconds. */
+/** Converts a duration such as `90s`, `1h30m` or `500ms` to milliseconds. A bare number is in seconds. */
 export function parseDuration(name: string, text: string): number {
   if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1000;
   const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)];
@@ -16,7 +16,7 @@ export function parseDuration(name: string, text: string): number {
 
 const powers: Record<string, number> = { '': 0, k: 1, m: 2, g: 3, t: 4 };
 
-/** Parses a size to bytes: `8MiB` and `8M` use powers of 1024, `500kB` powers of 1000; a bare number is bytes. */
+/** Converts a size to bytes. `8MiB` and `8M` use powers of 1024, `500kB` powers of 1000. A bare number is bytes. */
 export function parseSize(name: string, text: string): number {
   const match = /^(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)(b?)$/i.exec(text);
   const power = powers[match?.[2]?.toLowerCase() ?? '?'];
@@ -36,7 +36,7 @@ export function parseCount(name: string, text: string, min = 0): number {
 
 const dayMs = 86_400_000;
 
-/** Parses `YYYY-MM-DD`, `today`, `yesterday` or an age (`36h`, `7d`, `2w`) to a UTC date, YYYY-MM-DD. */
+/** Converts `YYYY-MM-DD`, `today`, `yesterday` or an age (`36h`, `7d`, `2w`) to a UTC date, YYYY-MM-DD. */
 export function parseDay(name: string, text: string, now: number): string {
   const hint = 'YYYY-MM-DD, today, yesterday, or an age such as 36h, 7d or 2w';
   if (/^\d{4}-\d{2}-\d{2}$/.test(text)) {
@@ -54,8 +54,8 @@ export function parseDay(name: string, text: string, now: number): string {
 }
 
 /**
- * Parses a point in time to milliseconds since the epoch: `06:00` (the next one in local time), a
- * timestamp such as `2026-03-01T06:00Z`, or a duration from now (`8h`).
+ * Converts a point in the future to milliseconds since the Unix epoch. Accepts a time of day such as `06:00` (local
+ * time), a timestamp such as `2026-03-01T06:00Z`, or a duration from now such as `8h`.
  */
 export function parseMoment(name: string, text: string, now: number): number {
   const time = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(text);

@@ -3,12 +3,12 @@ import stringWidth from 'string-width';
 import { truncateEnd } from '../progress/status-lines.ts';
 import type { Terminal } from './terminal.ts';
 
-/** Maximum number of choices visible at once; fits a terminal of 24 lines. */
+/** Maximum number of choices visible at once, which fits a 24-line terminal. */
 const pageSize = 12;
 
 /**
- * Shows an interactive list on stderr and waits for a choice. Cells are aligned; control characters in
- * them must already be escaped.
+ * Shows an interactive list on stderr and waits until the user chooses a row. Aligns the cells. Control characters
+ * in cells must already be escaped.
  *
  * @returns the index of the chosen row, or undefined if the user cancelled
  */

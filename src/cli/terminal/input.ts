@@ -4,13 +4,14 @@ import { withoutByteOrderMark } from '../../client/read-file.ts';
 import { readStdin } from './prompt.ts';
 import type { Terminal } from './terminal.ts';
 
-/** Maximum size of a list or body, in bytes: a device such as /dev/zero is endless. */
+/** Maximum size of an input file in bytes, since a device such as /dev/zero is endless. */
 const maxInputBytes = 256 * 1024 * 1024;
 
 /**
- * Reads a whole file given on the command line; `-` is stdin.
+ * Reads a whole file given on the command line, or stdin if the path is `-`.
  *
- * @throws MediactlError exit 2 if it cannot be read, is a named pipe (reading could block forever) or is too large
+ * @throws MediactlError `usage` (exit 2) if the file cannot be read, is too large, or is a named pipe, from which
+ *   reading could block forever
  */
 export async function readInput(terminal: Terminal, path: string): Promise<Buffer> {
   if (path === '-') return readStdin(terminal);
@@ -22,7 +23,7 @@ export async function readInput(terminal: Terminal, path: string): Promise<Buffe
 }
 
 async function readFileUpToLimit(path: string): Promise<Buffer> {
-  // A shell's <(…) is a pipe under /dev/ that certainly has a writer.
+  // A shell's <(…) is a pipe under /dev/ that always has a writer.
   if (!path.startsWith('/dev/') && (await lstat(path)).isFIFO())
     throw new Error('it is a named pipe; give - and redirect it');
   const parts: Buffer[] = [];
@@ -35,6 +36,6 @@ async function readFileUpToLimit(path: string): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-/** Reads a file or stdin (`-`) as UTF-8 text, without a byte order mark. */
+/** Reads a file, or stdin if the path is `-`, as UTF-8 text. Removes a byte order mark. */
 export const readInputText = async (terminal: Terminal, path: string) =>
   withoutByteOrderMark((await readInput(terminal, path)).toString('utf8'));

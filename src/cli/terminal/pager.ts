@@ -2,17 +2,17 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { withoutApiKey } from '../../client/processes.ts';
 
-/** Default options of `less` and `lv`, unless the user has set them: quit on short text, keep colors. */
+/** Default options for `less` and `lv`, unless the user has set others. They keep colors. */
 const defaultPagerOptions = { LESS: 'FRX', LV: '-c' };
 
 /** Exit codes of a shell that cannot find or execute a program. */
 const cannotRunCodes: readonly unknown[] = [126, 127];
 
-/** A running pager such as `less`. The command is passed to the shell, as is usual for PAGER. */
+/** A running pager such as `less`. The command is run by the shell, as is usual for PAGER. */
 export class Pager {
   readonly #child: ChildProcess;
   readonly #exited: Promise<unknown[]>;
-  /** True once the pager has exited: the user quit it, or it could not be run. */
+  /** True once the pager has exited, because the user has quit it or it could not be run. */
   hasExited = false;
 
   constructor(command: string, environment: Record<string, string | undefined>) {
@@ -33,7 +33,11 @@ export class Pager {
     await new Promise<void>((resolve) => this.#child.stdin?.write(text, () => resolve()));
   }
 
-  /** Waits until the user quits the pager. @returns false if the pager could not be run */
+  /**
+   * Waits until the user quits the pager.
+   *
+   * @returns false if the pager could not be run
+   */
   async close(): Promise<boolean> {
     this.#child.stdin?.end();
     const [code] = await this.#exited;

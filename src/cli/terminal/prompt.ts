@@ -17,7 +17,7 @@ const interrupted = () =>
 /** Prints a question to stderr and reads one line from the terminal. */
 async function ask(terminal: Terminal, question: string): Promise<string> {
   const { createInterface } = await import('node:readline');
-  // Questions contain names from the service: control characters in them could rewrite the question.
+  // Questions can contain names from the service, whose control characters could rewrite the question.
   terminal.stderr.write(terminal.redactor.redact(escapeControls(question)));
   const lines = createInterface({
     input: terminal.stdin,
@@ -39,11 +39,11 @@ async function ask(terminal: Terminal, question: string): Promise<string> {
   });
 }
 
-/** Prompts for a line of text. Interactive terminals only. */
+/** Prompts for a line of text. Requires an interactive terminal. */
 export const askLine = async (terminal: Terminal, question: string) =>
   (await ask(terminal, `${question}: `)).trim();
 
-/** Prompts for a secret, masked with dots. Interactive terminals only. */
+/** Prompts for a secret and masks it with dots. Requires an interactive terminal. */
 export async function askSecret(terminal: Terminal, question: string): Promise<string> {
   const { default: password } = await import('@inquirer/password');
   const { stdin: input, stderr: output, interruption } = terminal;
@@ -57,10 +57,11 @@ export async function askSecret(terminal: Terminal, question: string): Promise<s
 }
 
 /**
- * Asks a yes-or-no question; the default is no.
+ * Asks the user to confirm a change; the default answer is no. Does not ask if `yes` is true.
  *
- * @param instead hint for non-interactive runs: the option that answers the question
- * @throws MediactlError exit 130 if declined, exit 2 if the terminal is not interactive
+ * @param instead hint that names the option to use if the terminal is not interactive
+ * @throws MediactlError `declined` (exit 130) if the user declines, `usage` (exit 2) if the terminal is not
+ *   interactive
  */
 export async function confirm(
   terminal: Terminal,
@@ -74,10 +75,10 @@ export async function confirm(
 }
 
 /**
- * Lets the user choose one of several records. Interactive terminals only.
+ * Prompts the user to choose one of several records. Requires an interactive terminal.
  *
  * @param rows the cells of each record, with control characters escaped
- * @throws MediactlError exit 130 if the user cancels
+ * @throws MediactlError `declined` (exit 130) if the user cancels
  */
 export async function choose<T>(
   terminal: Terminal,
@@ -91,7 +92,7 @@ export async function choose<T>(
   return records[at] as T;
 }
 
-/** Reads stdin to its end, for `--with-key` and `-`. */
+/** Reads stdin to its end, for `--with-key` and for the path `-`. */
 export async function readStdin(terminal: Terminal): Promise<Buffer> {
   const parts: Buffer[] = [];
   for await (const part of terminal.stdin) parts.push(Buffer.from(part));

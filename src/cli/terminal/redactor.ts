@@ -1,18 +1,18 @@
 const mask = '***';
 
-/** Patterns of signed URLs, tokens and keys in URLs, JSON and headers, whatever their origin. */
+/** Patterns for secrets in URLs, JSON and headers, and the replacement for each pattern. */
 const patterns: [RegExp, string][] = [
   [/(authorization:\s*\w+\s+)[^\s"']+/gi, `$1${mask}`],
   [/(bearer\s+)[^\s"']+/gi, `$1${mask}`],
   [/("?(?:playback_)?token"?\s*[:=]\s*"?)[^"&\s,}]+/gi, `$1${mask}`],
-  // User name and password in a URL.
+  // User name and password in a URL
   [/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@"']+@/gi, `$1${mask}@`],
-  // Signature parameters of URLs by common object stores and CDNs.
+  // Signature parameters in URLs from common object stores and CDNs
   [
     /([?&](?:signature|sig|token|access_token|auth|jwt|hdnea|hdnts|expires|exp|st|se|sv|policy|key-pair-id|(?:api_?)?key|hmac|verify|x-(?:amz|goog|oss|cos)-[a-z-]+)=)[^&\s"'>]+/gi,
     `$1${mask}`,
   ],
-  // Secret headers in a request trace.
+  // Secret headers in a request trace
   [
     /^([ \t]*(?:[a-z-]*cookie|[a-z-]*api-?key|x-[a-z-]*(?:token|secret|signature)[a-z-]*):[ \t]*).+$/gim,
     `$1${mask}`,
@@ -23,7 +23,7 @@ const patterns: [RegExp, string][] = [
 export class Redactor {
   readonly #secrets = new Set<string>();
 
-  /** Registers a key or token of this run, to be masked everywhere. */
+  /** Registers a key or token that must be masked everywhere. Ignores secrets of less than four characters. */
   add(secret: string | undefined): void {
     if (secret && secret.length >= 4) this.#secrets.add(secret);
   }
@@ -37,7 +37,7 @@ export class Redactor {
     return safe;
   }
 
-  /** Redacts every string in a record that contains text from outside, such as error messages. */
+  /** Redacts every string in a record, which might contain text from outside, such as error messages. */
   redactRecord<T>(value: T): T {
     return JSON.parse(
       JSON.stringify(value, (_key, each) => (typeof each === 'string' ? this.redact(each) : each)),
@@ -45,6 +45,6 @@ export class Redactor {
   }
 }
 
-/** Shortens a secret to `abcd…wxyz`: enough to recognize, too little to use. */
+/** Shortens a secret to `abcd…wxyz`, which is enough to recognize it but not to use it. */
 export const maskSecret = (secret: string) =>
   secret.length < 16 ? mask : `${secret.slice(0, 4)}…${secret.slice(-4)}`;

@@ -13,24 +13,27 @@ type TerminalSettings = {
   color: 'auto' | 'always' | 'never';
   noInput: boolean;
   outputOptions: Pick<OutputOptions, 'format'>;
-  /** Pager command; undefined uses PAGER, `cat` or an empty string disables paging. */
+  /** Pager command. If it is undefined, PAGER is used. `cat` or an empty string disables paging. */
   pager: string | undefined;
 };
 
 export type TerminalOptions = {
-  /** Aborts when the program is interrupted; cancels open questions. */
+  /** Aborts when the program is interrupted, which cancels open prompts. */
   interruption?: AbortSignal;
-  /** Opens stdin lazily, since that alone costs 3 ms. */
+  /** Returns stdin. Opened lazily, since opening it takes 3 ms. */
   stdin: () => InputStream;
   stdout: OutputStream;
   stderr: OutputStream;
   environment: Record<string, string | undefined>;
 };
 
-/** Thrown when the reader of stdout has closed it (`| head`, a pager that was quit). Not an error: output just stops. */
+/**
+ * Thrown when the reader of stdout has closed it, such as `| head` or a pager that the user has quit. Not reported
+ * as an error; the output just stops.
+ */
 export class OutputClosed extends Error {}
 
-/** Standard streams of the program: colors, paging, redaction. stdout carries the result, nothing else. */
+/** The program's standard streams, with colors, paging and redaction. Only the result is written to stdout. */
 export class Terminal {
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
@@ -55,7 +58,7 @@ export class Terminal {
     stdout.on('error', (error) => {
       this.#stdoutError ??= error;
     });
-    // A closed stderr cannot be reported anywhere, and loses warnings only.
+    // A closed stderr cannot be reported anywhere, and only warnings are lost.
     stderr.on('error', () => {});
   }
 
@@ -70,7 +73,7 @@ export class Terminal {
     return this.#openStdin();
   }
 
-  /** True if the user can be prompted: a terminal, no CI, no --no-input. */
+  /** True if the user can be prompted: on a terminal, not in CI, and without --no-input. */
   get isInteractive(): boolean {
     return Boolean(
       this.stdin.isTTY && this.stderr.isTTY && !this.isCi && !this.#noInput && !this.#isDumb,
@@ -82,7 +85,7 @@ export class Terminal {
     return CI !== undefined && CI !== '' && CI !== '0' && CI !== 'false';
   }
 
-  /** True if progress bars and spinners may redraw lines on stderr. Some CI terminals have no width. */
+  /** True if lines on stderr can be redrawn, as progress bars need. Some CI terminals have no width. */
   get canAnimate(): boolean {
     return Boolean(this.stderr.isTTY && this.stderr.columns) && !this.isCi && !this.#isDumb;
   }
@@ -99,7 +102,10 @@ export class Terminal {
     return this.#environment.TERM === 'dumb';
   }
 
-  /** Returns the colors for a stream, by --color, NO_COLOR, FORCE_COLOR and whether it is a terminal. */
+  /**
+   * Returns the color functions for a stream. They add colors depending on --color, NO_COLOR, FORCE_COLOR and
+   * whether the stream is a terminal.
+   */
   colors(stream: OutputStream): ChalkInstance {
     const { NO_COLOR, FORCE_COLOR } = this.#environment;
     const auto = NO_COLOR
@@ -111,15 +117,18 @@ export class Terminal {
     return new Chalk({ level: on ? 1 : 0 });
   }
 
-  /** Writes a part of the result to stdout. Waits for back-pressure. @throws OutputClosed if the pipe is closed */
+  /**
+   * Writes a part of the result to stdout or to the pager, with backpressure.
+   *
+   * @throws OutputClosed if the reader has closed stdout or the user has quit the pager
+   */
   async write(text: string | Uint8Array): Promise<void> {
     if (this.#paging) await this.#writePaged(this.#paging, text);
     else await this.#writeOut(text);
   }
 
   /**
-   * Runs `work` and sends its output to the user's pager once it is longer than the terminal; otherwise
-   * to stdout.
+   * Runs `work` and sends its output to the user's pager if it is longer than the terminal, otherwise to stdout.
    */
   async withPager(work: () => Promise<void>): Promise<void> {
     if (!this.#pagerToUse) return work();
@@ -150,7 +159,10 @@ export class Terminal {
     return isFor && command !== '' && command !== 'cat' ? command : undefined;
   }
 
-  /** Buffers output until it is longer than the terminal, then starts the pager; the buffer is kept in case it cannot run. */
+  /**
+   * Buffers output until it is longer than the terminal, then starts the pager. Keeps the buffer so that it can be
+   * written to stdout if the pager cannot be run.
+   */
   async #writePaged(paging: PagerBuffer, text: string | Uint8Array): Promise<void> {
     paging.chunks.push(text);
     if (typeof text === 'string') paging.lines += text.split('\n').length - 1;
@@ -161,7 +173,11 @@ export class Terminal {
     await this.#writeToPager(paging.pager, paging.chunks.join(''));
   }
 
-  /** Writes to the pager. @throws OutputClosed if the user has quit it */
+  /**
+   * Writes to the pager.
+   *
+   * @throws OutputClosed if the user has quit the pager
+   */
   async #writeToPager(pager: Pager, text: string | Uint8Array): Promise<void> {
     await pager.write(text);
     if (pager.hasExited && (await pager.close())) throw new OutputClosed();
@@ -181,14 +197,14 @@ export class Terminal {
   }
 
   /**
-   * Prints a notice or a hint to stderr, unless --quiet. Secrets are masked and control characters
-   * escaped, since lines contain text of the service.
+   * Prints a notice or a hint to stderr, unless --quiet is set. Masks secrets and escapes control characters, since
+   * the text can come from the service.
    */
   info(text: string): void {
     if (!this.#isQuiet) this.emit(text);
   }
 
-  /** Prints a warning to stderr, unless --quiet. */
+  /** Prints a warning to stderr, unless --quiet is set. */
   warn(text: string): void {
     if (!this.#isQuiet)
       this.emitStyled(
@@ -196,24 +212,24 @@ export class Terminal {
       );
   }
 
-  /** Prints to stderr even with --quiet: errors, traces, the list that a question refers to. */
+  /** Prints to stderr even with --quiet, for errors, traces and lists that a prompt refers to. */
   emit(text: string): void {
     this.emitStyled(escapeControlsInLines(text));
   }
 
-  /** Like `emit`, for lines with colors: the caller must escape text from outside. */
+  /** Prints a colored line like `emit`. The caller must escape control characters in text from outside. */
   emitStyled(text: string): void {
     const line = `${this.redactor.redact(text)}\n`;
     if (this.#redirect) this.#redirect(line);
     else this.stderr.write(line);
   }
 
-  /** Redirects stderr lines to a live display, which prints them above itself; undefined restores stderr. */
+  /** Redirects lines for stderr to a live display, which prints them above itself; undefined ends this. */
   redirectLines(above: ((line: string) => void) | undefined): void {
     this.#redirect = above;
   }
 
-  /** Restores cursor and line wrapping, which a live display has switched off, before an immediate exit. */
+  /** Restores the cursor and line wrapping, which a live display turns off, before an immediate exit. */
   restore(): void {
     if (this.#redirect) this.stderr.write(`${showCursor}${wrapLines}\n`);
   }
@@ -221,5 +237,5 @@ export class Terminal {
 
 const [showCursor, wrapLines] = ['\u001b[?25h', '\u001b[?7h'];
 
-/** Output buffered for the pager; `pager` is set once the output is longer than the terminal. */
+/** Output buffered for the pager. `pager` is set once the output is longer than the terminal. */
 type PagerBuffer = { chunks: (string | Uint8Array)[]; lines: number; pager: Pager | undefined };

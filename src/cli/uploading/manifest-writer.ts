@@ -2,7 +2,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { exitCodes, MediactlError } from '../../client/errors.ts';
 import type { UploadRecord } from './upload-record.ts';
 
-/** Writes the file of --manifest-out: the outcome of each file as a JSON line, as it happens. */
+/** Writes the --manifest-out file, with the outcome of each file as a JSON line as it finishes. */
 export class ManifestWriter {
   readonly #path: string | undefined;
   #handle: FileHandle | undefined;
@@ -12,7 +12,7 @@ export class ManifestWriter {
     this.#path = path;
   }
 
-  /** Error that made the file incomplete; the uploads continue without it. */
+  /** Error that left the file incomplete, if any. The uploads continue without the file. */
   get failure(): MediactlError | undefined {
     return this.#failure;
   }

@@ -14,7 +14,7 @@ import type { Context } from '../context.ts';
 import type { Column } from '../output/result.ts';
 import { choose } from '../terminal/prompt.ts';
 
-/** An unfinished upload of this machine in the output of `uploads ls`. Contains no key or hash of one. */
+/** Unfinished upload of this machine, as `uploads ls` prints it. Contains neither API key nor hash. */
 export type PendingUpload = {
   id: string;
   path: string;
@@ -47,7 +47,7 @@ export function toPendingUpload(entry: JournalEntry | CorruptEntry, now: number)
   const session = 'session' in entry ? entry.session : undefined;
   return {
     id: entry.id,
-    // Absolute, since the working directory may differ later; stdin has no real path.
+    // Absolute, because the working directory can differ later. Stdin has no real path.
     path: entry.identity === undefined ? entry.realPath : entry.path,
     asset_uid: assetOf(entry) ?? null,
     session_uid: session?.uid ?? null,
@@ -72,10 +72,10 @@ function stateOf(entry: JournalEntry, now: number): PendingUpload['state'] {
   return words[entry.state];
 }
 
-/** Age under which a spool file (copy of stdin) may still get its journal entry. */
+/** Minimum age of a spool file (copy of stdin). The journal entry of a newer file might follow. */
 const minSpoolAgeMs = 60_000;
 
-/** Lists the unfinished uploads of this machine, including spool files (copies of stdin) without a journal entry. */
+/** Returns this machine's unfinished uploads, and the spool files (copies of stdin) without an entry. */
 export async function listPendingUploads(
   context: Context,
 ): Promise<(JournalEntry | CorruptEntry)[]> {
@@ -88,11 +88,11 @@ export async function listPendingUploads(
   return [...entries, ...orphans];
 }
 
-/** Sorts uploads by start time, newest last. */
+/** Sorts uploads by start time, the newest last. */
 export const sortByStart = (entries: readonly (JournalEntry | CorruptEntry)[]) =>
   [...entries].sort((a, b) => (a.begunAt ?? '').localeCompare(b.begunAt ?? ''));
 
-/** Formats the progress of a file, for the terminal or machine-readable. */
+/** Formats an upload's progress, with units on a terminal and as `sent/total` bytes otherwise. */
 export function formatProgress(
   { size_bytes, offset_bytes }: Pick<PendingUpload, 'size_bytes' | 'offset_bytes'>,
   { isTerminal }: { isTerminal: boolean },
@@ -120,9 +120,9 @@ export const pendingColumns: Column<PendingUpload>[] = [
 ];
 
 /**
- * Finds an upload of this machine by its id, session uid or asset uid, or by a prefix of at least 6 characters.
+ * Returns the upload with an id, session uid, or asset uid, or with a prefix of at least 6 characters.
  *
- * @throws MediactlError exit 2 if ambiguous, 3 if not found
+ * @throws MediactlError `usage` (exit 2) if ambiguous, `not_found` (exit 3) if there is none
  */
 export async function findUpload(
   context: Context,
@@ -151,7 +151,11 @@ export async function findUpload(
   });
 }
 
-/** Returns the given upload id, or lets the user choose an upload. @throws MediactlError exit 2 if not interactive */
+/**
+ * Returns the given upload id, or lets the user choose an upload.
+ *
+ * @throws MediactlError `usage` (exit 2) if there is no terminal or no upload to choose from
+ */
 export async function chooseUploadId(
   context: Context,
   id: string | undefined,

@@ -6,12 +6,12 @@ import type { Column } from '../output/result.ts';
 
 const minHourWindowMs = 5 * 60_000;
 
-/** Estimated requests and time of a plan. */
+/** Estimated number of requests and time for a plan. */
 type PlanCost = {
   requests: number;
-  /** Hours at the rate limit of one key; null if the service reports no limit. */
+  /** Duration in hours at one key's rate limit; null if the service reports no limit. */
   hours: number | null;
-  /** Rate limit: requests per window. */
+  /** Number of requests allowed per rate-limit window; null if the service reports no limit. */
   limit: number | null;
 };
 
@@ -24,20 +24,23 @@ export type PlanRecord = {
   bytes: number;
   hours: number | null;
   limit: number | null;
-  /** Assets that --prune would move to the trash. */
+  /** Number of assets that --prune would move to the trash. */
   gone: number;
   /** Number of files that cannot be sent within the lifetime of an upload session (24 hours). */
   outlive_sessions: number;
 };
 
-/** Estimates the cost of a plan, by the specification's window: "1000 requests per hour per key by default" (§8). */
+/**
+ * Estimates the cost of a plan. Assumes the specification's window: "1000 requests per hour per key by default"
+ * (§8).
+ */
 export const estimateCost = (
   { requests }: Plan,
   rateLimit: RateLimit | undefined,
   now: number,
 ): PlanCost => ({
   requests,
-  // A window that ends within minutes may be shorter than the specification's hour.
+  // A window that ends within minutes might be shorter than the specification's hour.
   hours:
     rateLimit && rateLimit.resetAt - now > minHourWindowMs
       ? Math.round((requests / rateLimit.limit) * 10) / 10
@@ -45,7 +48,7 @@ export const estimateCost = (
   limit: rateLimit?.limit ?? null,
 });
 
-/** Returns whether a file takes longer than the lifetime of its upload session at the given rate. */
+/** Returns true if, at the given rate, a file takes longer than an upload session can live. */
 export const exceedsSessionLifetime = (sizeBytes: number, bytesPerSecond: number | undefined) =>
   bytesPerSecond !== undefined && (sizeBytes / bytesPerSecond) * 1000 > sessionLifetimeMs;
 
@@ -53,7 +56,7 @@ export const exceedsSessionLifetime = (sizeBytes: number, bytesPerSecond: number
  * Formats a plan: "100,000 files: 61,204 there, 38,790 new, 6 changed; 77,580 requests, 78 h at 1,000 an hour".
  *
  * @param same number of files whose content is already uploaded, if compared
- * @param isExact files were compared by content, not only by size and mtime
+ * @param isExact true if files were compared by content, not only by size and mtime
  */
 export function formatPlan(
   plan: Plan,

@@ -8,10 +8,10 @@ import type { CreatedFolders } from '../library/folder-creation.ts';
 const isStateError = ({ exitCode }: MediactlError) => exitCode === exitCodes.state;
 
 /**
- * Opens this machine's receipts for writing. With `again`, a damaged or missing store is set aside and
- * replaced; if nothing can be written, the upload runs without receipts.
+ * Opens this machine's receipts for writing. With `again`, a damaged or missing store is replaced, and if nothing
+ * can be written, undefined is returned and the upload runs without receipts.
  *
- * @throws MediactlError `state_…` (14)
+ * @throws MediactlError `state_…` (exit 14) if the receipts cannot be used
  */
 export async function openReceipts(
   context: Context,
@@ -34,7 +34,7 @@ export async function openReceipts(
   }
 }
 
-/** Returns a function that deletes the receipts of a deleted asset. Warns once if that fails. */
+/** Returns a function that deletes the receipts for a deleted asset. Warns once if that fails. */
 export async function createReceiptRemover(
   context: Context,
 ): Promise<(assetUid: string) => Promise<void>> {
@@ -51,7 +51,10 @@ export async function createReceiptRemover(
   return async (assetUid) => receipts?.forgetAsset(assetUid).catch(failed);
 }
 
-/** Returns the folders that this machine creates from now on: a tree that was read earlier lacks them. */
+/**
+ * Returns a record of the folders that this machine creates from now on, because a folder tree that was fetched
+ * earlier does not contain them.
+ */
 export function createdFoldersOf(
   receipts: Receipts,
   service: string,

@@ -13,13 +13,13 @@ import { StreamSource } from '../../client/upload/sources/stream-source.ts';
 import type { UploadCandidate } from '../../client/upload/sources/upload-candidate.ts';
 import type { Context } from '../context.ts';
 
-/** Number of URLs to check at the same time. */
+/** Maximum number of URLs to check concurrently. */
 const maxConcurrentChecks = 8;
 
-/** Input that is not a local file: URLs, rclone remotes, and stdin of a known length. */
+/** Inputs that are not local files: URLs, rclone remotes, and stdin of a known length. */
 export class RemoteSources {
   readonly #context: Context;
-  /** Functions that open a source, by source id: paths are not unique, since they omit the URL's query. */
+  /** Maps source ids to functions that open the source. Paths are not unique without a URL's query. */
   readonly #openers = new Map<string, () => Promise<UploadSource>>();
   readonly #remotes: RcloneFiles[] = [];
   readonly #files: UploadCandidate[] = [];
@@ -33,12 +33,20 @@ export class RemoteSources {
     return this.#files;
   }
 
-  /** Returns the function that opens a source; undefined for local files. @param sourceId for stdin, its path */
+  /**
+   * Returns the function that opens a source, if not a local file.
+   *
+   * @param sourceId `-` for stdin
+   */
   findOpener(sourceId: string): (() => Promise<UploadSource>) | undefined {
     return this.#openers.get(sourceId);
   }
 
-  /** Checks all URLs and lists the remotes, before the upload. @throws MediactlError as `RangeSource.open`, `openRclone` */
+  /**
+   * Checks all URLs and lists all remotes before the upload, to collect their files.
+   *
+   * @throws MediactlError if a URL or remote cannot be read
+   */
   async addAll(addresses: readonly string[], recursive: boolean): Promise<void> {
     for (let at = 0; at < addresses.length; at += maxConcurrentChecks)
       await Promise.all(
@@ -50,7 +58,11 @@ export class RemoteSources {
       );
   }
 
-  /** Adds stdin, streamed without a spool. @param name identifies it, with its size, when the command is repeated */
+  /**
+   * Adds stdin, streamed without a spool file.
+   *
+   * @param name identifies stdin, with its size, when the command is repeated
+   */
   addStdin(sizeBytes: number, chunkBytes: number, name: string): void {
     const { terminal, signal } = this.#context;
     const realPath = `stdin:${name}:${sizeBytes}`;
@@ -103,7 +115,7 @@ export class RemoteSources {
       });
       this.#openers.set(path, async () => {
         const source = await remote.sourceOf(file);
-        // The identity from the listing: that of rclone's own HTTP server changes with each start.
+        // Uses the listing's mtime, because that of rclone's HTTP server changes with each start.
         return { ...source, identity: { sizeBytes: source.sizeBytes, mtimeNs } };
       });
     }

@@ -20,7 +20,7 @@ export class RunSummary {
   #notUploaded = 0;
   #files = 0;
 
-  /** @param startedAt milliseconds since the epoch */
+  /** @param startedAt milliseconds since the Unix epoch */
   constructor(startedAt: number) {
     this.#startedAt = startedAt;
   }
@@ -56,12 +56,12 @@ export class RunSummary {
     return this.#failed.length > 0;
   }
 
-  /** True if other runs are still sending some of the files. */
+  /** True if another run is still uploading some of the files. */
   get isSharedWithOtherRun(): boolean {
     return this.#counts.elsewhere > 0;
   }
 
-  /** Explains why a single file was not sent, and how to send it; undefined if it was sent. */
+  /** Reason why a single file was not sent, and how to send it; undefined if it was sent. */
   get skippedReason(): string | undefined {
     const { uploaded, job } = this.#last ?? {};
     if (!uploaded || !job || uploaded.how === 'uploaded') return undefined;
@@ -71,7 +71,11 @@ export class RunSummary {
       : `${name}: skipped: the same content is there as ${uploaded.name} (asset ${uploaded.assetUid}); --same upload sends it anyway`;
   }
 
-  /** Formats the summary: "437 uploaded, 12 there already; 1.2 GiB in 3:20". @param nothing text if there were no files */
+  /**
+   * Formats the summary: "437 uploaded, 12 there already; 1.2 GiB in 3:20".
+   *
+   * @param nothing text to return if there were no files
+   */
   format(now: number, left: number, isWaited: boolean, nothing = 'nothing to upload'): string {
     const { uploaded, there, same, elsewhere, queued, left: stopped, failed } = this.#counts;
     const counts = [
@@ -98,7 +102,11 @@ export class RunSummary {
     return `${parts.join(', ')}${uncertainty}${sent}`;
   }
 
-  /** Returns the error to exit with. @param isOne there was only one file; its own error is enough */
+  /**
+   * Returns the error to exit with, if any.
+   *
+   * @param isOne true if there was only one file, whose own error is then returned
+   */
   failure(isOne: boolean, { stopReason, remaining }: RunResult): MediactlError | undefined {
     const first = this.#failed[0]?.error;
     // Each error is prefixed with its file, also the first.
@@ -148,7 +156,7 @@ export class RunSummary {
   }
 }
 
-/** Creates the error of a run that --until stopped; it does not count as a failure. */
+/** Creates the error for a run that --until stopped, which does not count as a failure. */
 export const untilError = (until: string) =>
   new MediactlError(`stopped at ${until}`, {
     code: 'until',

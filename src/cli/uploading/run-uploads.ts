@@ -26,36 +26,40 @@ import { untilError } from './run-summary.ts';
 import { countFiles, present } from './run-view.ts';
 import type { UploadSources } from './sources.ts';
 
-/** Files and options of a run, and how to display it. */
+/** Files and options for a run, and how to display it. */
 export type RunRequest = {
   sources: Pick<UploadSources, 'files' | 'failures' | 'skipped' | 'open' | 'close'> &
     Partial<Pick<UploadSources, 'otherShardFiles' | 'inputs'>>;
   folders: FolderResolver;
   options: RunOptions;
   receipts: Receipts | undefined;
-  /** Inputs that identify the run when it is repeated; see `runIdOf`. */
+  /** Inputs that identify the run when the command is repeated; see `runIdOf`. */
   identity: readonly string[];
   progress: ProgressMode;
-  /** Bytes per second. */
+  /** Maximum upload rate in bytes per second. */
   rateLimit?: number | undefined;
   /** Number of requests per rate-limit window to leave for other uses. */
   reserve?: number | undefined;
-  /** Time to stop, in milliseconds since the epoch, and as the user typed it. */
+  /** Time to stop, in milliseconds since the Unix epoch, and the time as the user entered it. */
   until?: { time: number; typed: string } | undefined;
-  /** Show every file, not only what failed. */
+  /** True to show every file, not only failed files. */
   verbose: boolean;
-  /** File that also gets each record, as JSON lines. */
+  /** Path of a file that each output record is also written to, as JSON lines. */
   manifestOut?: string | undefined;
-  /** All files go to one folder, regardless of their directories. */
+  /** True if all files go to one folder, regardless of their directories. */
   isFlat?: boolean;
-  /** An option in use that accepts only one file, for the error message. */
+  /** Name of a used option that accepts only one file, to report if there are more. */
   singleFileOption?: string;
-  /** Called when all files are done without a failure. @param startMark id of the newest receipt when the run started */
+  /**
+   * Called after all files were uploaded without a failure.
+   *
+   * @param startMark id of the newest receipt when the run started
+   */
   onComplete?: (startMark: number) => Promise<void>;
   findMoved?: BatchDeps['findMoved'];
-  /** Creates the run, if not this process but workers upload the files. */
+  /** Creates the run if workers upload the files instead of this process. */
   createRun?: (tools: BatchDeps) => BatchRun;
-  /** Returns the suggested next step, instead of the default: to wait for the assets. */
+  /** Returns the suggested next step. The default suggestion is to wait for the assets. */
   nextStep?: (isOne: boolean) => string;
 };
 
@@ -63,7 +67,7 @@ export type RunRequest = {
 const minFilesForPlan = 20;
 const lastUploadIntervalMs = 1_000;
 
-/** Uploads the files, and shows the outcome of each as it happens. */
+/** Uploads the files, and prints the outcome of each file as it finishes. */
 export async function runUploads(context: Context, request: RunRequest) {
   const { terminal, clock } = context;
   const api = await context.api();
@@ -84,7 +88,7 @@ export async function runUploads(context: Context, request: RunRequest) {
     ...{ progress, verbose: request.verbose, manifestOut: request.manifestOut },
     isQuiet: ['json', 'none'].includes(request.progress),
     files: request.sources.files(),
-    // A getter: the directory walk adds failures during the run.
+    // A getter, because the directory walk adds failures during the run.
     get failures() {
       return request.sources.failures.map(toFailedOutcome(workspace));
     },
@@ -100,7 +104,8 @@ export async function runUploads(context: Context, request: RunRequest) {
       if (isWhole && !isIncomplete) await request.onComplete?.(startMark);
       else if (request.onComplete)
         terminal.warn('nothing was moved to the trash: not every file is uploaded yet');
-      // If the prune was refused, the run keeps its start mark: files of tonight do not count as existing tomorrow.
+      // Not reached if the prune was refused, so that a repeated run keeps its start mark, and the
+      // files that this run uploaded still do not count as existing.
       if (isWhole) await request.receipts?.finishRun(runId);
     },
   });
@@ -213,7 +218,7 @@ async function printPlan(
     terminal.warn(
       `${pluralize(plan.nested, 'file')} of directories below would be in one folder; --create-folders makes folders like those on disk`,
     );
-  // Not with a queue: the workers send the requests.
+  // Not with a queue, because the workers send the requests.
   const isBig = countFiles(plan) >= minFilesForPlan && files > 0 && !createRun;
   if (isBig && !['json', 'none'].includes(mode))
     terminal.info(formatPlan(plan, transport.rateLimit, context.clock.now()));
@@ -223,7 +228,11 @@ async function printPlan(
     progress.show({ event: 'planned', files, bytes, there: plan.there.files });
 }
 
-/** Checks that there are files, and only one for an option that accepts only one. @throws MediactlError exit 2 */
+/**
+ * Checks that there are files, and not several for an option that accepts only one.
+ *
+ * @throws MediactlError `usage` (exit 2) otherwise
+ */
 export function assertHasFiles(
   plan: Plan,
   { failures, skipped, otherShardFiles = 0 }: RunRequest['sources'],
@@ -237,7 +246,7 @@ export function assertHasFiles(
     throw usageError('no files found', 'check the paths', skipped().join(', ') || undefined);
 }
 
-/** Returns the id of a run, the same whenever the same command is repeated. */
+/** Returns the id of a run, which is the same each time the same command is repeated. */
 export const runIdOf = (baseUrl: URL, { identity, options }: RunRequest) =>
   createHash('sha256')
     .update(JSON.stringify([baseUrl.origin, options.workspace, identity]))

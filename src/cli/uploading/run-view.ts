@@ -10,19 +10,19 @@ import { ManifestWriter } from './manifest-writer.ts';
 import { RunSummary } from './run-summary.ts';
 import { toUploadRecord, type UploadRecord, uploadColumns } from './upload-record.ts';
 
-/** Files of a run, and how to display it. */
+/** Describes the files of a run, and how to display it. */
 export type RunView = {
   progress: ProgressDisplay;
-  /** Print only problems. */
+  /** True to print only problems. */
   isQuiet: boolean;
-  /** Show every file, not only what failed. */
+  /** True to show every file, not only failed files. */
   verbose: boolean;
-  /** File that also gets each record, as JSON lines. */
+  /** Path of a file that each output record is also written to, as JSON lines. */
   manifestOut?: string | undefined;
   files: AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>;
-  /** Files that failed before the run. */
+  /** Outcomes of files that could not be read, and so are not part of the run. */
   failures: readonly FileOutcome[];
-  /** The run waits until the assets are ready. */
+  /** True if the run waits until the assets are ready. */
   waitsForReady: boolean;
   /** Summary to print if there were no files. */
   emptyText?: string;
@@ -30,14 +30,23 @@ export type RunView = {
   nextStep?: (isOne: boolean) => string | undefined;
   /** Called after the last outcome, even if the output is closed early. */
   close(): Promise<void>;
-  /** @param isFinished the run was not interrupted @param hasUnsent files failed, or another run is uploading them */
+  /**
+   * Called after the summary was printed.
+   *
+   * @param isFinished true if the run was not interrupted
+   * @param hasUnsent true if files failed or another run is uploading them
+   */
   onEnd?(isFinished: boolean, hasUnsent: boolean): Promise<void>;
 };
 
-/** Maximum number of files that are all listed on a terminal. */
+/** Maximum number of files for which a terminal lists every file. */
 const maxListedFiles = 10;
 
-/** Shows the outcome of each file as it happens, then a summary. @returns the records, and the error to exit with */
+/**
+ * Prints the outcome of each file as it finishes, then a summary.
+ *
+ * @returns output records, and a function that returns the error to exit with
+ */
 export function present(context: Context, run: BatchRun, view: RunView) {
   const { terminal, clock, settings } = context;
   const summary = new RunSummary(clock.now());
@@ -48,7 +57,10 @@ export function present(context: Context, run: BatchRun, view: RunView) {
   const isSummarized = () =>
     !terminal.stdout.isTTY || view.verbose || countFiles(run.result.plan) > maxListedFiles;
   const listed: UploadRecord[] = [];
-  /** Selects records for the terminal: up to `maxListedFiles` files are collected, of more only failures are shown. A single file's failure is printed as the error only. */
+  /**
+   * Selects records for the terminal. Collects up to `maxListedFiles` files in `listed`; beyond that number, only
+   * failures are shown. A single file's failure is printed as the error only.
+   */
   const selectForTerminal = (records: UploadRecord[]) => {
     if (!terminal.stdout.isTTY || view.verbose)
       return records.filter(({ error }) => !(isSingleFile && error));
@@ -75,7 +87,7 @@ export function present(context: Context, run: BatchRun, view: RunView) {
       if (!isSummarized()) yield listed;
       yield view.failures.map((failure) => toUploadRecord(context, failure));
     } finally {
-      // The reader may have closed the output early: finish and count the uploads.
+      // If the reader closed the output early, finish and count the remaining uploads.
       while (await next().catch(() => undefined)); // its error was thrown already
       view.progress.close();
       await manifest.close();

@@ -17,22 +17,22 @@ type SourceFlags = WalkOptions & {
   fromList?: string | undefined;
   manifest?: string | undefined;
   manifestOut?: string | undefined;
-  /** Length of stdin, so that it can be streamed without a spool. */
+  /** Length of stdin, with which it can be streamed without a spool file. */
   size?: string | undefined;
   name?: string | undefined;
   chunkBytes: number;
-  /** The part of the files to upload; other machines upload the others. */
+  /** Part of the files that this machine uploads; other machines upload the rest. */
   shard?: Shard | undefined;
 };
 
 /** Input files of a run. */
 export type UploadSources = {
-  /** Paths, globs and URLs, as the user gave them. */
+  /** Paths, globs, and URLs as the user entered them. */
   inputs: readonly string[];
-  /** True if the manifest has a folder for some file. */
+  /** True if the manifest has a folder for any file. */
   hasFolders: boolean;
   files(): AsyncIterable<UploadCandidate>;
-  /** Number of files of other shards; complete when all files are listed. */
+  /** Number of files in other shards. Complete after `files()` has ended. */
   readonly otherShardFiles: number;
   /** Descriptions of skipped files, for warnings. */
   skipped(): readonly string[];
@@ -41,7 +41,11 @@ export type UploadSources = {
   close(): Promise<void>;
 };
 
-/** Resolves the inputs of an upload: paths, lists, manifest, URLs, stdin. @throws MediactlError exit 2 if there are none, or a list cannot be read */
+/**
+ * Resolves the inputs of an upload: paths, lists, a manifest, URLs, and stdin.
+ *
+ * @throws MediactlError `usage` (exit 2) if there are no inputs, or if a list cannot be read
+ */
 export async function openSources(
   context: Context,
   given: readonly string[],
@@ -78,7 +82,7 @@ export async function openSources(
   try {
     if (size !== undefined) remotes.addStdin(size, flags.chunkBytes, flags.name ?? 'stdin');
     const local = size === undefined ? inputs.filter((path) => !isRemote(path)) : [];
-    // Only paths of the command line may be globs; those of a list are literal.
+    // Only paths on the command line can be globs; paths in a list are literal.
     const typed = new Set(given);
     await walk.checkPaths(local, (path) => typed.has(path));
     await remotes.addAll(inputs.filter(isRemote), flags.recursive);
@@ -114,7 +118,7 @@ export async function openSources(
   };
 }
 
-/** Reads the metadata of --manifest, by path. */
+/** Reads the --manifest file, and maps paths to the metadata for their files. */
 async function readManifest(
   context: Context,
   manifest: string | undefined,
@@ -128,7 +132,11 @@ async function readManifest(
   return about;
 }
 
-/** Returns the location of --manifest-out, to exclude it from the upload. @throws MediactlError exit 2 if it is also an input */
+/**
+ * Returns the real path of --manifest-out, to exclude it from the upload.
+ *
+ * @throws MediactlError `usage` (exit 2) if the file is also an input
+ */
 async function manifestOutPath(
   { manifest, manifestOut, fromList }: SourceFlags,
   named: readonly string[],
@@ -138,7 +146,7 @@ async function manifestOutPath(
   const out = await locate(manifestOut);
   const overwrites = () =>
     usageError('--manifest-out would write over what is read', 'give it another file');
-  // Another hard link of the file may be among the inputs.
+  // Another hard link to the file might be among the inputs.
   const links = await stat(manifestOut).then(
     ({ nlink }) => nlink,
     () => 0,
@@ -152,10 +160,10 @@ async function manifestOutPath(
 const omitUndefinedMetadata = (about: UserMetadata): UserMetadata =>
   Object.fromEntries(Object.entries(about).filter(([, value]) => value !== undefined));
 
-/** Maximum length of a line: longer than any path (PATH_MAX is 4,096 bytes) or signed URL. */
+/** Maximum length of a line. No path (PATH_MAX is 4,096 bytes) or signed URL should be longer. */
 const maxPathLength = 16_384;
 
-/** Reads the paths of --from-list. */
+/** Reads the paths in the --from-list file. */
 async function readPathList(context: Context, path: string | undefined): Promise<string[]> {
   if (path === undefined) return [];
   const text = await readInputText(context.terminal, path);

@@ -17,7 +17,7 @@ type UploadFlags = {
   requireChecksum?: boolean | undefined;
 };
 
-/** Parses the uploader's options. @throws MediactlError exit 2 */
+/** Parses the uploader's options. @throws MediactlError `usage` (exit 2) if one is invalid */
 export function parseUploadOptions({ settings }: Context, flags: UploadFlags): UploadOptions {
   const { chunkSize = '50MiB', onExpired = 'restart', same = 'skip' } = flags;
   const chunkBytes = parseSize('--chunk-size', chunkSize);
@@ -35,7 +35,7 @@ export function parseUploadOptions({ settings }: Context, flags: UploadFlags): U
   };
 }
 
-/** Parses `--limit-rate` to bytes per second. @throws MediactlError exit 2 */
+/** Parses `--limit-rate` to bytes per second. @throws MediactlError `usage` (exit 2) */
 export function parseLimitRate(typed: string | undefined): number | undefined {
   if (typed === undefined) return undefined;
   const bytesPerSecond = parseSize('--limit-rate', typed.replace(/\/s$/, ''));
@@ -43,11 +43,11 @@ export function parseLimitRate(typed: string | undefined): number | undefined {
   throw usageError(`--limit-rate does not accept '${typed}'`, 'at least one byte a second');
 }
 
-/** Parses an optional whole number. @throws MediactlError exit 2 */
+/** Parses an optional integer of at least `min`. @throws MediactlError `usage` (exit 2) */
 export const parseOptionalCount = (flag: string, typed: string | undefined, min: number) =>
   typed === undefined ? undefined : parseCount(flag, typed, min);
 
-/** Parses `--shard`, such as 3/10. @throws MediactlError exit 2 */
+/** Parses `--shard`, such as 3/10. @throws MediactlError `usage` (exit 2) */
 export function parseShard(typed: string | undefined): Shard | undefined {
   if (typed === undefined) return undefined;
   const [, number = 0, total = 0] = (/^(\d{1,6})\/(\d{1,6})$/.exec(typed) ?? []).map(Number);
@@ -58,13 +58,13 @@ export function parseShard(typed: string | undefined): Shard | undefined {
   );
 }
 
-/** Parses `--until`: a time of day, a timestamp or a duration from now. @throws MediactlError exit 2 */
+/** Parses a time of day, timestamp, or duration from now. @throws MediactlError `usage` (exit 2) */
 export function parseUntil({ clock }: Context, typed: string | undefined) {
   if (typed === undefined) return undefined;
   return { time: parseMoment('--until', typed, clock.now()), typed };
 }
 
-/** Parses `--timeout` to milliseconds; undefined without `--wait`. @throws MediactlError exit 2 */
+/** Parses `--timeout` to ms; undefined without `--wait`. @throws MediactlError `usage` (exit 2) */
 export const parseWaitTimeout = (wait: boolean | undefined, timeout: string) => {
   const timeoutMs = parseDuration('--timeout', timeout);
   return wait ? timeoutMs : undefined;

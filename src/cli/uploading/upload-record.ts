@@ -8,10 +8,10 @@ import { displayText, escapeControls } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
 import type { Column } from '../output/result.ts';
 
-/** A file in the output of `upload --json`. */
+/** File in the output of `upload --json`. */
 export type UploadRecord = {
   path: string;
-  /** Outcome of the file; `there`, `same` (content), `elsewhere` and `queued` sent nothing. */
+  /** Outcome for the file. `there`, `same` (content), `elsewhere`, and `queued` send nothing. */
   outcome: UploadOutcome;
   /** Job id, if the file was queued. */
   queue_id: string | null;
@@ -34,7 +34,10 @@ type UploadFacts = Omit<
   'outcome' | 'queue_id' | 'requests' | 'duration_ms' | 'status' | 'error'
 >;
 
-/** Converts an outcome. Redacts the error, since the service's text may contain secrets; paths are not redacted. */
+/**
+ * Converts an outcome to an output record. Redacts the error, because the service's text might contain secrets, but
+ * not the paths.
+ */
 export function toUploadRecord({ terminal }: Context, outcome: FileOutcome): UploadRecord {
   const { job, uploaded, error, status, requests, durationMs } = outcome;
   const { path, ...facts } = uploaded
@@ -64,7 +67,7 @@ const uploadedRecord = (path: string, uploaded: Uploaded): UploadFacts => ({
   verified: uploaded.verified,
 });
 
-/** Converts a failure. Some errors name the asset that they leave behind. */
+/** Returns the fields for a file that was not uploaded, with the asset left behind, if any. */
 function notUploadedRecord(path: string, error: MediactlError | undefined): UploadFacts {
   return {
     path,

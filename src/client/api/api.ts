@@ -31,7 +31,7 @@ export class Api {
     this.uploadSessions = new UploadSessionsApi(transport);
   }
 
-  /** Returns a client that shares this connection but reports its own waits and requests to an observer. */
+  /** Returns a client that shares the connection but reports its waits and requests to another observer. */
   withObserver(observer: Parameters<Transport['withObserver']>[0]): Api {
     return new Api(this.transport.withObserver(observer), this.#names);
   }

@@ -12,7 +12,7 @@ import { unexpectedResponse } from '../http/unexpected-response.ts';
 import { fetchPages, type ListWindow, maxPagesInFlight, parsePage } from './pagination.ts';
 import { assertApplied, otherNameHint } from './write-check.ts';
 
-/** Filters and ordering of a list (§4). `type` and `parent` apply to assets only. Dates are YYYY-MM-DD. */
+/** Filters and ordering of a list (§4). `type` and `parent` apply only to assets. Dates are YYYY-MM-DD. */
 export type AssetFilters = {
   search?: string | undefined;
   status?: string | undefined;
@@ -24,7 +24,7 @@ export type AssetFilters = {
   parent?: string | undefined;
 };
 
-/** Client of the videos and assets endpoints (§4), which are the same on both collections. */
+/** Client of the videos and assets endpoints (§4), which are the same for both collections. */
 export class AssetsApi {
   readonly #transport: Transport;
   readonly #collection: Collection;
@@ -51,8 +51,8 @@ export class AssetsApi {
       (limit, offset) => this.page(filters, limit, offset),
       window,
       this.#names,
-      // Fetch sequentially when few requests remain in the rate limit window: a 429 then stops one request instead of
-      // eight.
+      // Fetch fewer pages at once when few requests remain in the rate limit window, so that a 429 stops one request
+      // instead of eight.
       () => Math.min(maxPagesInFlight, this.#transport.rateLimit?.remaining ?? maxPagesInFlight),
     );
   }
@@ -77,7 +77,7 @@ export class AssetsApi {
     throw unexpectedResponse('the player data has no playback token');
   }
 
-  /** Builds the PATCH request: "partial update of editorial fields" (§4). The fields are assumption A08. */
+  /** Builds the PATCH request ("partial update of editorial fields", §4). Its field names are assumption A08. */
   updateRequest(uid: string, fields: JsonObject): ApiRequest {
     return {
       method: 'PATCH',
@@ -90,9 +90,10 @@ export class AssetsApi {
   /**
    * Updates an asset and verifies that the service applied each field.
    *
-   * @returns the record, and `unverifiable`: fields that the record does not show
-   * @throws MediactlError `write_ignored` if a field is unchanged, or if a field with a guessed name (A08) is
-   *   not shown
+   * @returns the updated record and, in `unverifiable`, the fields that cannot be verified because the record does
+   *   not show them
+   * @throws MediactlError `write_ignored` (exit 6) if a field is unchanged, or if a field with a guessed name
+   *   (assumption A08) is not shown
    */
   async update(uid: string, fields: JsonObject): Promise<{ asset: Asset; unverifiable: string[] }> {
     const asset = parseRecord<Asset>(await this.#transport.json(this.updateRequest(uid, fields)));
@@ -121,12 +122,15 @@ export class AssetsApi {
     return { asset, unverifiable };
   }
 
-  /** Builds the fields that replace the tags of an asset. @param tags slugs */
+  /** Builds the PATCH fields that replace all tags of an asset with the given slugs. */
   tagFields(tags: readonly string[]): JsonObject {
     return { [this.#tagsField]: [...tags] };
   }
 
-  /** Builds the fields that add and remove tags. @throws MediactlError if the record does not show its tags */
+  /**
+   * Builds the PATCH fields that add and remove tags. @throws MediactlError `tags_unknown` (exit 6) if the record
+   * does not show its tags
+   */
   tagEditFields(asset: Asset, edit: SlugEdit): JsonObject {
     const field = this.#tagsField;
     const before = slugsOf(field in asset ? { tags: asset[field] } : asset);
@@ -134,7 +138,7 @@ export class AssetsApi {
     return this.tagFields(applySlugEdit(before, edit));
   }
 
-  /** Returns the name under which a record shows a field. Tags may be written under another name than they are read. */
+  /** Returns the name under which a record shows a field. Tags can have one name in requests and another in records. */
   #fieldNameIn(field: string, record: Asset): string {
     return field === this.#tagsField && !(field in record) ? 'tags' : field;
   }
@@ -143,13 +147,13 @@ export class AssetsApi {
     return fieldNamesFor('asset_tags', this.#names)[0] as string;
   }
 
-  /** Returns true if a field name is only our assumption (A08). */
+  /** Returns true if the name of a field is only an assumption (A08), not configured in the profile. */
   #isAssumedName(field: string): boolean {
     const guesses = this.#names.asset_tags === undefined ? [this.#tagsField] : [];
     return ['name', 'description', ...guesses].includes(field);
   }
 
-  /** Builds the DELETE request: "soft delete" (§4). */
+  /** Builds the DELETE request ("soft delete", §4). */
   deleteRequest(uid: string): ApiRequest {
     return {
       method: 'DELETE',

@@ -6,22 +6,22 @@ import type { Transport } from '../http/transport.ts';
 /** Destination of a download. */
 export type DownloadSink = {
   write(part: Uint8Array): Promise<void>;
-  /** Discards what was written when the download restarts. Undefined if that is impossible. */
+  /** Discards what was written, because the download restarts. Undefined if the sink cannot restart. */
   restart?: (() => Promise<void>) | undefined;
-  /** Called with the bytes received so far, and the total if known. */
+  /** Called with the number of bytes received so far, and the total if it is known. */
   onProgress?: (received: number, total: number | undefined) => void;
 };
 
-/** Properties of the file in its asset record. A response that differs is another file or a rendition. */
+/** Properties of the file according to its asset record. A response that does not match is another file or a rendition. */
 export type ExpectedFile = {
   sizeBytes?: number | undefined;
   /** Media type. */
   contentType?: string | undefined;
-  /** True if the service may return a file derived from the original, of the same type and another length. */
+  /** True if the service might return a file derived from the original, with the same type but another length. */
   mayBeRendition?: boolean;
-  /** True if the file may be text, JSON or XML. Otherwise such a response is treated as an error page. */
+  /** True if the file can be text, JSON or XML. Otherwise a text response is treated as an error page. */
   mayBeText?: boolean;
-  /** True if the file may be HTML. */
+  /** True if the file can be HTML. */
   mayBeHtml?: boolean;
   /** True if the URL must be a public address or belong to the service. */
   isPublic?: boolean;
@@ -30,7 +30,7 @@ export type ExpectedFile = {
 export type DownloadOutcome = {
   bytes: number;
   contentType: string | undefined;
-  /** False if the expected length is unknown. */
+  /** False if the complete length is unknown, so the file might be truncated. */
   isLengthVerified: boolean;
   /** True if the file is complete but is not the original of the asset record. */
   isRendition: boolean;
@@ -40,12 +40,13 @@ const maxAttemptsWithoutProgress = 4;
 const purpose = { action: 'fetch this media' };
 
 /**
- * Downloads a signed URL into a sink, without the API key and following redirects to any origin. Resumes after a
- * dropped connection (RFC 9110 §14) if an equal validator in both responses proves that they are of the same
- * file; otherwise restarts. Completes when the length promised by the first response is reached.
+ * Downloads a signed URL into a sink. Sends no API key, and follows redirects to any origin. After a dropped
+ * connection, resumes with a range request (RFC 9110 §14) if both responses have the same validator, which proves
+ * that they are of the same file, and otherwise restarts. Ends when the length announced by the first response is
+ * received.
  *
- * @throws MediactlError by status or network failure; `download_changed`, `download_incomplete` (13) if the
- *   received data is not the file
+ * @throws MediactlError for an error status or network failure, or `download_changed` or `download_incomplete`
+ *   (exit 13) if the received data is not the complete file
  */
 export async function download(
   transport: Transport,
@@ -71,9 +72,9 @@ export async function download(
       if (transfer.checkPastEnd(status)) return transfer.finish();
       if (status === 416 && transfer.received > 0) throw transfer.rangeRefusedError();
       if (status >= 300) throw errorFrom(response, purpose);
-      await transfer.acceptHead({ status, headers }); // an empty body never called the sink
+      await transfer.acceptHead({ status, headers }); // the sink is not called for an empty body
       if (transfer.isComplete) return transfer.finish();
-      // A valid response, but shorter than requested: request the rest next.
+      // The response was valid but shorter than requested, so request the rest next.
     } catch (error) {
       if (!(error instanceof MediactlError)) throw error; // an error of the sink
       if (!error.explanation.retryable || tries + 1 >= maxAttemptsWithoutProgress) throw error;
@@ -94,12 +95,12 @@ class ResumableDownload {
   readonly #url: URL;
   readonly #sink: DownloadSink;
   readonly #expected: ExpectedFile;
-  /** Headers of the first response. Later responses must be of the same file. */
+  /** Headers of the first response. Later responses must belong to the same file. */
   #first: ResponseHeaders | undefined;
   #total: number | undefined;
-  /** True if the last response itself delimits the end of the file. */
+  /** True if the last response shows where the file ends, even without a content length. */
   #isEndDelimited = false;
-  /** True if the last response was a partial one (206). */
+  /** True if the last response was partial (206). */
   #isPartial = false;
   #isHeadAccepted = false;
 
@@ -109,7 +110,10 @@ class ResumableDownload {
     this.#expected = expected;
   }
 
-  /** Returns the Range and If-Range headers that request the missing bytes of the same version. */
+  /**
+   * Returns the Range and If-Range headers that request the missing bytes of the same version of the file, or no
+   * headers at the start.
+   */
   rangeHeaders(): Record<string, string> {
     if (this.received === 0) return {};
     const validator = this.#first && validatorOf(this.#first);
@@ -126,7 +130,10 @@ class ResumableDownload {
     this.#sink.onProgress?.(this.received, this.#total);
   }
 
-  /** Validates the head of a response, once. @throws MediactlError if it is of another file */
+  /**
+   * Validates the status and headers of each response once. @throws MediactlError `download_changed` (exit 13) if
+   * the response is not for the expected file
+   */
   async acceptHead({ status, headers }: ResponseHead): Promise<void> {
     if (this.#isHeadAccepted) return;
     this.#isHeadAccepted = true;
@@ -144,7 +151,7 @@ class ResumableDownload {
     this.#total = parseCount(headers['content-length']);
   }
 
-  /** Rejects web pages and text in place of media: these are errors of the service or of a proxy. */
+  /** Rejects a web page or text in place of media, because it is an error message of the service or of a proxy. */
   #assertMediaType(type: string): void {
     const { mayBeHtml = false, mayBeText = false } = this.#expected;
     if (/^text\/html\b|xhtml/i.test(type) && !mayBeHtml)
@@ -153,7 +160,7 @@ class ResumableDownload {
       throw changed(this.#url, `it sent text: ${type}`);
   }
 
-  /** Asserts that a partial response starts at the requested offset and is of the same file. */
+  /** Asserts that a partial response starts at the requested offset and belongs to the same file. */
   #assertContinues(headers: ResponseHeaders): void {
     const [, start, total] =
       /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(headers['content-range'] ?? '') ?? [];
@@ -169,7 +176,10 @@ class ResumableDownload {
     this.#isPartial = true;
   }
 
-  /** Prepares the next request. Restarts the download if no validator proves that both responses are of one file. */
+  /**
+   * Prepares the next request. Restarts the download if the first response has no validator, because the next
+   * response could not be proven to be of the same file.
+   */
   async prepareNextRequest(): Promise<void> {
     this.#isHeadAccepted = false;
     if (this.received > 0 && !validatorOf(this.#first ?? {})) await this.#restart();
@@ -181,14 +191,14 @@ class ResumableDownload {
     this.received = 0;
   }
 
-  /** True if the download is complete. A partial response of unknown total length is followed by another request. */
+  /** True if the download is complete. After a partial response of unknown total length, another request must find out. */
   get isComplete(): boolean {
     return this.#total === undefined ? !this.#isPartial : this.received >= this.#total;
   }
 
   /**
-   * Returns true if a 416 means that the last request started past the end of the file: "none of the
-   * ranges-specifier's values overlap" (RFC 9110 §15.5.17).
+   * Returns true if a 416 means that the last request started past the end of the file ("none of the
+   * ranges-specifier's values overlap", RFC 9110 §15.5.17), so that the download is complete.
    */
   checkPastEnd(status: number): boolean {
     const isPast = status === 416 && this.#isPartial && this.#total === undefined;
@@ -221,11 +231,14 @@ class ResumableDownload {
   }
 }
 
-/** Returns the strong validator of a response, which proves that two responses are of the same file (RFC 9110 §13.1.5). */
+/**
+ * Returns the strong validator of a response, or undefined if it has none. Responses with the same validator are of
+ * the same file (RFC 9110 §13.1.5).
+ */
 function validatorOf(headers: ResponseHeaders): { name: string; value: string } | undefined {
   const { etag, 'last-modified': modified, date } = headers;
   if (etag !== undefined) return etag.startsWith('W/') ? undefined : { name: 'etag', value: etag };
-  // A Last-Modified in the same second as Date may belong to either of two versions (RFC 9110 §8.8.2.2).
+  // A Last-Modified in the same second as Date might belong to either of two versions (RFC 9110 §8.8.2.2).
   const isOld = Date.parse(date ?? '') - Date.parse(modified ?? '') >= 1000;
   return isOld ? { name: 'last-modified', value: modified as string } : undefined;
 }
@@ -238,7 +251,7 @@ const isSameType = (one: string | undefined, other: string | undefined) => {
   return !a || !b || a === b || isGenericType(a) || isGenericType(b);
 };
 
-/** Returns true for the generic media type of any bytes. */
+/** Returns true for octet-stream, the generic media type of binary data. */
 export const isGenericType = (type: string) =>
   /^(?:application|binary)\/octet-stream\b/i.test(type);
 

@@ -6,11 +6,11 @@ import { exitCodes, usageError } from '../errors.ts';
 import { unexpectedResponse } from '../http/unexpected-response.ts';
 import { nameHint } from './write-check.ts';
 
-/** Words in names of flags that restrict embedding. Any other word could invert the meaning. */
+/** Matches each word that the name of a restriction flag can contain. Any other word could invert the flag's meaning. */
 const restrictionWords =
   /^(?:is|are|has|the|to|by|of|on|for|use[sd]?|enabled?|active|embed(?:s|ding|ded)?|domains?|hosts?|sites?|origins?|referr?ers?|restrict(?:s|ed|ions?)?|limit(?:s|ed)?|protect(?:s|ed|ion)?|check(?:s|ed)?|lock(?:s|ed)?|enforced?|only|(?:allow|white)list)$/;
 
-/** Returns true if a field name clearly means that true restricts embedding: `restricted`, `domains_only`, `allowList`. */
+/** Returns true if a flag's name clearly means that true restricts embedding, such as `restricted` or `domains_only`. */
 function isRestrictionName(field: string): boolean {
   const name = field.replace(/([a-z])([A-Z])/g, '$1_$2').toLowerCase();
   const words = name.replace(/(allow|white)[_-]list/g, '$1list').split(/[_-]+/);
@@ -21,29 +21,29 @@ function isRestrictionName(field: string): boolean {
   );
 }
 
-/** Finds the restriction flag (A05) among boolean fields. Returns undefined if it is ambiguous. */
+/** Returns the name of the restriction flag (assumption A05) among boolean fields, or undefined if it is ambiguous. */
 export function findRestrictionField(fields: readonly string[]): string | undefined {
   const plain = fields.filter(isRestrictionName);
-  // Next to a more specific field, `enabled` may refer to embedding itself.
+  // Next to a more specific field, `enabled` might refer to embedding itself.
   const candidates = plain.length > 0 ? plain : fields;
   const known = fieldNamesFor('embed_enabled').find((name) => candidates.includes(name));
   return known ?? (fields.length === 1 ? plain[0] : undefined);
 }
 
-/** Rejects names of lists that are not the domains allowed to embed. */
+/** Matches any list name except those that suggest something other than domains that are allowed to embed. */
 export const allowListName =
   /^(?!.*(?:block|den(?:y|ied)|forbid|ban|black|exclu|except|reject|admin|owner|user|member|mail|server|path))/i;
 
 const domainLike = /^(?:[^\s@/]+\.[^\s@/]+|localhost(?::\d+)?)$/i;
 
-/** Normalizes a host name for comparison. Anything else (an address, a port) is only lowercased. */
+/** Converts a host name to lower-case ASCII (IDNA) for comparison. Any other text is only lowercased. */
 const normalizeDomain = (domain: string) => (domainToASCII(domain) || domain).toLowerCase();
 
-/** Embed settings of a workspace, read under the field names that this service uses (A05 to A07). */
+/** Embed settings of a workspace, read under the field names that its service uses (assumptions A05 to A07). */
 export class WorkspaceEmbedSettings {
   readonly record: EmbedRecord;
   readonly #names: NameOverrides;
-  /** True if the flag is configured as `!NAME`: it is true while every site may embed. */
+  /** True if the flag is configured as `!NAME`, which means that it is true while every site is allowed to embed. */
   readonly #isInverse: boolean;
 
   constructor(record: EmbedRecord, names: NameOverrides) {
@@ -52,17 +52,20 @@ export class WorkspaceEmbedSettings {
     this.#isInverse = names.embed_enabled?.startsWith('!') === true;
   }
 
-  /** True if the restriction is on. @throws MediactlError exit 2 if its flag is ambiguous */
+  /** True if the embed restriction is on. @throws MediactlError `usage` (exit 2) if its flag is ambiguous */
   get enabled(): boolean {
     return this.record[this.#requireField('embed_enabled')] !== this.#isInverse;
   }
 
-  /** Returns true if the restriction is known to be off. */
+  /** True if the embed restriction is known to be off. */
   get isOff(): boolean {
     return this.#restrictionField !== undefined && !this.enabled;
   }
 
-  /** Builds the fields that turn the restriction on or off. @throws MediactlError like `enabled` */
+  /**
+   * Builds the PATCH fields that turn the restriction on or off. @throws MediactlError `usage` (exit 2) if its flag
+   * is ambiguous
+   */
   restrictionFields(enabled: boolean): JsonObject {
     return { [this.#requireField('embed_enabled')]: enabled !== this.#isInverse };
   }
@@ -71,7 +74,12 @@ export class WorkspaceEmbedSettings {
     return this.#listField !== undefined;
   }
 
-  /** Domains in the spelling of the service. @throws MediactlError exit 6 if the list field is ambiguous */
+  /**
+   * Allowed domains, exactly as the service writes them.
+   *
+   * @throws MediactlError `unexpected_answer` (exit 6 if the list field is ambiguous, exit 2 if an entry is not a
+   *   domain)
+   */
   get spellings(): string[] {
     return this.#entries.map((entry) => {
       const domain = this.#domainOf(entry);
@@ -84,17 +92,17 @@ export class WorkspaceEmbedSettings {
     });
   }
 
-  /** Domains normalized for comparison: lower case, in ASCII (IDNA). */
+  /** Allowed domains, normalized for comparison to lower-case ASCII (IDNA). */
   get domains(): string[] {
     return this.spellings.map(normalizeDomain);
   }
 
-  /** Returns the spelling of a listed domain by the service, or the domain itself if it is not listed. */
+  /** Returns an allowed domain exactly as the service writes it, or the domain itself if it is not in the allow-list. */
   spellingOf(domain: string): string {
     return this.spellings.find((spelling) => normalizeDomain(spelling) === domain) ?? domain;
   }
 
-  /** Field name for a domain in a request (A07): the one that the list entries use, else the first candidate. */
+  /** Name of the field for the domain in a request (assumption A07). Prefers the name that the list entries use. */
   get domainField(): string {
     const names = fieldNamesFor('embed_domain', this.#names);
     const fieldInUse = names.find((name) => this.#entries.some((entry) => name in asObject(entry)));
@@ -105,14 +113,17 @@ export class WorkspaceEmbedSettings {
     return this.record[this.#requireField('embed_domains')] as unknown[];
   }
 
-  /** The restriction flag (A05): an override, or a boolean with a known or unambiguous name. */
+  /** Name of the restriction flag (assumption A05): the configured name, or else a boolean with an unambiguous name. */
   get #restrictionField(): string | undefined {
     const { embed_enabled: declared } = this.#names;
     if (declared === undefined) return findRestrictionField(this.#booleans);
     return this.#booleans.find((field) => field === declared.replace(/^!/, ''));
   }
 
-  /** The list of domains (A06): an override, a known name, or the only array if its entries look like domains. */
+  /**
+   * Name of the list of domains (assumption A06): the configured name, a known name, or else the only array, if its
+   * entries look like domains.
+   */
   get #listField(): string | undefined {
     const known = fieldNamesFor('embed_domains', this.#names).find((name) =>
       this.#lists.includes(name),
@@ -150,7 +161,7 @@ export class WorkspaceEmbedSettings {
     throw isList ? error.with({ code: 'unexpected_answer', exitCode: exitCodes.rejected }) : error;
   }
 
-  /** Returns the domain of a list entry, which is a string or an object (A06). */
+  /** Returns the domain of a list entry, which is a string or an object (assumption A06). */
   #domainOf(entry: unknown): string | undefined {
     const record = asObject(entry);
     const name = fieldNamesFor('embed_domain', this.#names).find((each) => each in record);

@@ -7,10 +7,10 @@ import { unexpectedResponse } from '../http/unexpected-response.ts';
 import { WorkspaceEmbedSettings } from './embed-settings.ts';
 import { assertApplied, otherNameHint, withNameHint } from './write-check.ts';
 
-/** Method that changes the allow-list: POST adds a domain (idempotent), DELETE removes it (§4). */
+/** HTTP method that changes the allow-list. POST adds a domain (idempotent), and DELETE removes it (§4). */
 export type DomainMethod = 'POST' | 'DELETE';
 
-/** Client of the embed settings endpoints (§4 Workspaces). Writes use the field names seen in the record. */
+/** Client of the embed settings endpoints (§4 Workspaces). Writes use the field names found in the record. */
 export class EmbedsApi {
   readonly #transport: Transport;
   readonly #names: NameOverrides;
@@ -39,7 +39,7 @@ export class EmbedsApi {
     };
   }
 
-  /** Turns the restriction on or off. @throws MediactlError `write_ignored` if the setting did not change */
+  /** Turns the restriction on or off. @throws MediactlError `write_ignored` (exit 6) if the setting did not change */
   async restrict(workspace: string, before: WorkspaceEmbedSettings, enabled: boolean) {
     const request = this.restrictRequest(workspace, before, enabled);
     await withNameHint(
@@ -67,7 +67,7 @@ export class EmbedsApi {
     return {
       method,
       url: paths.embedDomains(workspace),
-      // A listed domain must be sent in the spelling of the service.
+      // To remove a domain, send it exactly as the service writes it.
       json: { [before.domainField]: method === 'DELETE' ? before.spellingOf(domain) : domain },
       purpose: { action: 'change the embed allow-list', scope: 'Write Assets' },
     };
@@ -88,10 +88,11 @@ export class EmbedsApi {
   }
 
   /**
-   * Reads the settings again and verifies added and removed domains.
+   * Reads the settings again and verifies that domains were added or removed.
    *
-   * @returns domains that the service spells differently
-   * @throws MediactlError `write_ignored` if an added domain is missing or a removed one is still listed
+   * @returns the added domains that the service writes differently, each with the service's `spelling`
+   * @throws MediactlError `write_ignored` (exit 6) if an added domain is missing or a removed domain is still
+   *   listed
    */
   async verifyDomains(
     workspace: string,
@@ -115,7 +116,7 @@ export class EmbedsApi {
   }
 }
 
-/** Strips `*.` and `www.`, which some services add or remove. */
+/** Strips `*.` and `www.` from a domain, because some services add or remove these prefixes. */
 const stripDomainPrefix = (domain: string) => domain.replace(/^(?:\*\.|www\.)+/, '');
 
 const settings = 'the embed settings';

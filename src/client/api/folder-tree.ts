@@ -9,7 +9,7 @@ import { unexpectedResponse } from '../http/unexpected-response.ts';
 export type FolderNode = {
   folder: ApiFolder;
   name: string;
-  /** `/Campaigns/2026`. */
+  /** Path from the top level, such as `/Campaigns/2026`. */
   path: string;
   parent: FolderNode | undefined;
   children: FolderNode[];
@@ -23,7 +23,10 @@ const tooDeep = () =>
     reason: `past ${maxFolderDepth} levels`,
   });
 
-/** Parses a parent field: a uid as a string or in an object, null for the top level, otherwise undefined. */
+/**
+ * Parses the value of a parent field, which is a uid or an object with a uid. Returns null for the top level, and
+ * undefined if the value contains no valid uid.
+ */
 export function parseParentUid(value: unknown): string | null | undefined {
   if (value === null) return null;
   const uid = asText(value) ?? asText(asObject(value).uid) ?? '';
@@ -31,14 +34,18 @@ export function parseParentUid(value: unknown): string | null | undefined {
 }
 
 /**
- * Folder tree of a workspace (§4: "root folders with nested children"), read under the names that this service
- * uses for name, children and parent (A02, A03). Names seen in the records take precedence over assumed ones.
+ * Folder tree of a workspace ("root folders with nested children", §4). Reads the name, children and parent from
+ * the field names that the service uses (assumptions A02 and A03). Field names found in the records take precedence
+ * over assumed field names.
  */
 export class WorkspaceFolderTree {
   readonly roots: readonly FolderNode[];
   /** All folders, parents before their children. */
   readonly all: readonly FolderNode[];
-  /** Name of the parent field: the one that contains the parent's uid in every nested folder, else a known name (A02). */
+  /**
+   * Name of the parent field. This is the field that contains the parent's uid in every nested folder, or else a
+   * known name (assumption A02).
+   */
   readonly parentField: string;
   readonly #names: NameOverrides;
 
@@ -66,13 +73,13 @@ export class WorkspaceFolderTree {
     return this.all.find(({ folder }) => isSameUid(folder.uid, uid));
   }
 
-  /** Finds folders by path. Returns several if siblings share a name or a name contains a slash. */
+  /** Finds the folders at a path. Finds more than one if siblings share a name or a name contains a slash. */
   findByPath(path: string): FolderNode[] {
     const parts = path.split('/').filter(Boolean);
     return this.all.filter((placed) => placed.path === `/${parts.join('/')}`);
   }
 
-  /** Name of the name field, as the records show it (A02). */
+  /** Field in which the records contain the folder's name (assumption A02). */
   get nameField(): string {
     return this.#fieldInUse(
       'folder_name',
@@ -86,7 +93,7 @@ export class WorkspaceFolderTree {
     const fields = Object.keys(nested[0]?.folder ?? {}).filter((field) =>
       nested.every(({ folder, parent }) => parseParentUid(folder[field]) === parent?.folder.uid),
     );
-    // Other fields may reference folders too, for example the topmost or the previous one.
+    // Other fields might reference folders too, for example the topmost or the previous folder.
     const inferred = fields.filter((field) => fields.length === 1 || /parent/i.test(field));
     const isInferred = inferred.length === 1 && this.#names.folder_parent === undefined;
     const known =
@@ -95,7 +102,10 @@ export class WorkspaceFolderTree {
     return known ?? this.#fieldInUse('folder_parent', records);
   }
 
-  /** Returns the child records (A03): under a known name, else the only list whose name suggests child folders. */
+  /**
+   * Returns the child folders of a record (assumption A03), from a field with a known name or else from the only
+   * list whose name suggests child folders.
+   */
   #childrenOf(folder: ApiFolder): readonly unknown[] {
     const known = asArray(folder[this.#fieldInUse('folder_children', [folder])]);
     if (known.length > 0 || this.#names.folder_children !== undefined) return known;

@@ -11,17 +11,17 @@ import { unexpectedResponse } from '../http/unexpected-response.ts';
 import { type FolderNode, parseParentUid, WorkspaceFolderTree } from './folder-tree.ts';
 import { assertApplied, otherNameHint, withNameHint } from './write-check.ts';
 
-/** New name and parent of a folder. The parent is a uid, or null for the top level. */
+/** New name and parent of a folder. The parent is a uid, or null for the top level. Undefined leaves a value unchanged. */
 export type FolderChange = { name?: string | undefined; parent?: string | null | undefined };
 
-/** A folder and the tree after a write. */
+/** A folder that was written, and the folder tree after the write. */
 export type FolderWriteResult = { node: FolderNode; tree: WorkspaceFolderTree };
 
-/** Returns the config key that overrides a field name of a folder's body. */
+/** Returns the config key that overrides the name of a field in the body of a folder request. */
 const nameKeyOf = (field: string): NameKey =>
   /parent/i.test(field) ? 'folder_parent' : 'folder_name';
 
-/** Client of the folder endpoints (§4). Writes use the field names seen in the tree (A02). */
+/** Client of the folder endpoints (§4). Writes use the field names found in the folder tree (assumption A02). */
 export class FoldersApi {
   readonly #transport: Transport;
   readonly #names: NameOverrides;
@@ -37,7 +37,7 @@ export class FoldersApi {
       url: paths.folders(workspace),
       purpose: { action: 'read folders', scope: 'Read Assets' },
     });
-    // "array of folders" (§4); an envelope around it is accepted
+    // §4 specifies an "array of folders". A page envelope around the array is accepted too.
     const list = Array.isArray(folders) ? folders : asObject(folders).items;
     if (Array.isArray(list)) return new WorkspaceFolderTree(list, this.#names);
     throw unexpectedResponse('the answer is not a list of folders', {
@@ -49,17 +49,17 @@ export class FoldersApi {
     return {
       method: 'POST',
       url: paths.folders(workspace),
-      // Omit the parent at the top level: "folder name and optional parent" (§4).
+      // Omit the parent at the top level ("folder name and optional parent", §4).
       json: this.#body(tree, { ...change, parent: change.parent ?? undefined }),
       purpose: { action: 'create folders', scope: 'Write Assets' },
     };
   }
 
   /**
-   * Creates a folder and verifies it in the tree.
+   * Creates a folder and verifies its name and parent in the folder tree.
    *
-   * @param trustsResponse verifies only if the response shows another name or parent than was sent
-   * @throws MediactlError `write_ignored` if the folder has another name or parent
+   * @param trustsResponse true to verify only if the response shows another name or parent than was sent
+   * @throws MediactlError `write_ignored` (exit 6) if the folder has another name or parent
    */
   async create(
     workspace: string,
@@ -100,7 +100,7 @@ export class FoldersApi {
     };
   }
 
-  /** Renames or moves a folder and verifies the change. @throws MediactlError `write_ignored` if it was not applied */
+  /** Renames or moves a folder and verifies the change. @throws MediactlError `write_ignored` (exit 6) */
   async change(
     workspace: string,
     uid: string,
@@ -120,7 +120,7 @@ export class FoldersApi {
     };
   }
 
-  /** Deletes a folder. Any 2xx is success, since the specification says "responses: not shown" (§4, A04). */
+  /** Deletes a folder. Any 2xx is success, because the specification does not show the response (§4, assumption A04). */
   async delete(workspace: string, uid: string): Promise<void> {
     await this.#transport.send(this.deleteRequest(workspace, uid));
   }
@@ -132,7 +132,7 @@ export class FoldersApi {
     };
   }
 
-  /** Verifies a write against the tree, since the record of a folder need not name its parent. */
+  /** Verifies a write in the folder tree, because the record of a folder does not always name its parent. */
   async #verify(
     workspace: string,
     uid: string,

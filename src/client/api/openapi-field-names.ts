@@ -2,17 +2,18 @@ import { fieldNamesFor, type NameKey, type NameOverrides } from '../../contract/
 import { apiPrefix } from '../../contract/paths.ts';
 import { allowListName, findRestrictionField } from './embed-settings.ts';
 
-/** An object of an OpenAPI 3 document or of its JSON Schemas. */
+/** An object in an OpenAPI 3 document or in one of its JSON Schemas. */
 type SchemaNode = { [name: string]: unknown };
 
 const isNode = (value: unknown): value is SchemaNode =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * Infers the field names that the specification does not show from the service's OpenAPI 3 document. Returns
- * only unambiguous ones: a single field of the required type.
+ * Infers field names that the specification does not show from the OpenAPI 3 document of the service. Omits
+ * ambiguous names.
  *
- * @returns also `ambiguous`: boolean embed settings that may mean something else or the opposite
+ * @returns the field names, and in `ambiguous` the boolean embed settings that might mean something else or the
+ *   opposite
  */
 export function inferFieldNames(document: unknown): { names: NameOverrides; ambiguous: string[] } {
   const description = new OpenApiDocument(document);
@@ -53,7 +54,7 @@ class OpenApiDocument {
     return this.#properties(this.#jsonSchemaOf(this.#operation(method, path).requestBody));
   }
 
-  /** Returns the properties of the JSON response of an operation, or of its items if it is an array. */
+  /** Returns the properties of the JSON response of an operation, or of the array items if the response is an array. */
   responseProperties(method: string, path: string): SchemaNode {
     const responses = this.#resolveRef(this.#operation(method, path).responses);
     const success = Object.keys(responses).find((status) => /^2/.test(status)) ?? '';
@@ -64,7 +65,10 @@ class OpenApiDocument {
     return Object.keys(properties).filter((name) => this.#isOfType(properties[name], type));
   }
 
-  /** Returns the only property of a type, or the one of several that is an assumed name. */
+  /**
+   * Returns the name of the only property of a type. If there are several, prefers an assumed name. Returns
+   * undefined if the choice is ambiguous.
+   */
   fieldName(key: NameKey, properties: SchemaNode, type: string, pattern = /./) {
     const fields = this.fieldNames(properties, type);
     const names = fields.filter((name) => name !== 'items' && pattern.test(name));
@@ -72,7 +76,7 @@ class OpenApiDocument {
     return names.length === 1 ? names[0] : guess;
   }
 
-  /** Finds an operation. Paths are compared without the API prefix and parameter names. */
+  /** Finds an operation by method and path, ignoring the API prefix and the names of path parameters. */
   #operation(method: string, path: string): SchemaNode {
     const paths = this.#resolveRef(this.#document.paths);
     const same = Object.keys(paths).find(
@@ -103,7 +107,7 @@ class OpenApiDocument {
     );
   }
 
-  /** Resolves `$ref` within the document. Returns an empty object for anything that is not an object. */
+  /** Resolves the `$ref` of a value within the document. Returns an empty object if the result is not an object. */
   #resolveRef(value: unknown): SchemaNode {
     let node = isNode(value) ? value : {};
     for (let hops = 0; typeof node.$ref === 'string' && hops < 10; hops++) {

@@ -7,19 +7,23 @@ import { unexpectedResponse } from '../http/unexpected-response.ts';
 /** Maximum page size (§8: `limit` is 1 to 100). Full pages are requested to save requests. */
 export const maxPageSize = 100;
 
-/** Maximum number of pages to prefetch at once, if the rate limit allows it. */
+/** Maximum number of pages to request at once. Fewer are requested if the rate limit requires it. */
 export const maxPagesInFlight = 8;
 
 /**
- * Returns the total number of items according to a page envelope (A01), or undefined. Of several numbers the
- * largest counts: another one may be the page size.
+ * Returns the total number of items according to a page envelope (assumption A01), or undefined if it shows none.
+ * If several fields contain a number, the largest counts, because the others might be the page size.
  */
 export function totalOf(page: PageEnvelope<unknown>, names: NameOverrides): number | undefined {
   const totals = fieldNamesFor('page_total', names).flatMap((name) => asNumber(page[name]) ?? []);
   return totals.length > 0 ? Math.max(...totals) : undefined;
 }
 
-/** Returns the items of a response that should be a page. A plain array is the only page. */
+/**
+ * Returns the items of a page of results. A plain array counts as the only page.
+ *
+ * @throws MediactlError `unexpected_answer` (exit 10) if the response is neither
+ */
 export function itemsOf<T extends JsonObject>(answer: unknown): T[] {
   const items = Array.isArray(answer) ? answer : asObject(answer).items;
   if (Array.isArray(items) && items.every(isJsonObject)) return items as T[];
@@ -28,17 +32,17 @@ export function itemsOf<T extends JsonObject>(answer: unknown): T[] {
   });
 }
 
-/** Validates a page and the uid of each item. */
+/** Validates a page of results and the uid of each item. */
 export function parsePage<T extends JsonObject & { uid: string }>(answer: object): PageEnvelope<T> {
   const items = itemsOf(answer).map((item) => parseRecord<T>(item));
   return Array.isArray(answer) ? (items as unknown as PageEnvelope<T>) : { ...answer, items };
 }
 
 export type ListWindow = {
-  /** Maximum number of records. Undefined for all. */
+  /** Maximum number of items to return. Undefined for all items. */
   limit?: number | undefined;
   offset?: number | undefined;
-  /** True if the specification shows no pagination for this list: the service may return all of it at once. */
+  /** True if the specification shows no pagination for this list, so the service might return all of it at once. */
   mayBeUnpaged?: boolean;
 };
 
@@ -52,16 +56,20 @@ const offsetIgnoredError = () =>
 
 type FetchPage<T> = (limit: number, offset: number) => Promise<PageEnvelope<T>>;
 
-/** A received page. `hasNext` is the `next` field as a boolean, or undefined if the service sends none. */
+/**
+ * A received page of results. `asked` is the number of items requested. `hasNext` is the `next` field as a boolean,
+ * or undefined if the service does not send that field.
+ */
 type FetchedPage<T> = { items: T[]; asked: number; hasNext: boolean | undefined };
 
 /**
- * Yields the pages of a list in order until the end. Prefetches pages as far as the total (A01) suggests. The
- * total may be wrong, so the last page must be short or have no `next`. Without a total, the list ends at an
- * empty page or one shorter than the first. Items are deduped by `uid`, since new items shift the offsets.
+ * Yields the pages of a list in order until the list ends. Prefetches pages up to the reported total (assumption
+ * A01). The total might be wrong, so the list ends only after a short page or a page without `next`. If there is no
+ * total, the list ends at an empty page or at a page shorter than the first. Items are deduped by `uid`, because
+ * new items shift the offsets.
  *
- * @param maxInFlight returns the maximum number of concurrent requests; called before each
- * @throws MediactlError `unexpected_answer` if the service ignores the offset
+ * @param maxInFlight returns the maximum number of concurrent requests, and is called before new requests
+ * @throws MediactlError `unexpected_answer` (exit 10) if the service ignores the offset
  */
 export async function* fetchPages<T extends JsonObject>(
   fetchPage: FetchPage<T>,
@@ -90,7 +98,7 @@ export async function* fetchPages<T extends JsonObject>(
     // A plain array is the complete list.
     return { items: itemsOf<T>(page), asked: count, hasNext, whole: Array.isArray(page) };
   };
-  /** Fetches `count` items from offset `at`. If a page is short, requests the rest. */
+  /** Fetches `count` items from offset `at`. If the service returns fewer items, requests the rest. */
   const fetchSpan = async (at: number, count: number): Promise<FetchedPage<T>> => {
     const all = await fetchOnce(count, at);
     let more = all;
@@ -104,14 +112,14 @@ export async function* fetchPages<T extends JsonObject>(
     }
     return { ...all, hasNext: more.hasNext };
   };
-  /** Dedupes items by uid and keeps records without one. Returns undefined at the end of the list. */
+  /** Dedupes the items of a page by uid, and keeps items without a uid. Returns undefined at the end of the list. */
   const dedupe = ({ items, asked }: FetchedPage<T>, stride: number): T[] | undefined => {
     const fresh = items.filter(({ uid }) => uid === undefined || !seenKeys.has(uid));
     for (const { uid } of fresh) seenKeys.add(uid);
     if (fresh.length > 0) freshPages++;
     else stalePages++;
     consecutiveStale = fresh.length > 0 ? 0 : consecutiveStale + 1;
-    // The service sent the whole list at once: fewer items than requested, then the same again.
+    // If a page has fewer items than requested and the next page repeats them, the service sent the whole list at once.
     const isWhole = total === undefined ? !commonPageSizes.includes(stride) : mayBeUnpaged;
     if (
       consecutiveStale > 0 &&
@@ -120,14 +128,14 @@ export async function* fetchPages<T extends JsonObject>(
       stride < asked
     )
       return undefined;
-    // With a total, repeated items may be caused by new ones at the head, unless that happens too often.
+    // With a total, items might repeat because new items were added at the head, unless that happens too often.
     if (consecutiveStale >= (total === undefined ? 1 : maxStalePages)) throw offsetIgnoredError();
     return fresh;
   };
 
   if (limit <= 0) return;
   const first = await fetchOnce(Math.min(maxPageSize, limit), offset);
-  // Advance by the received size, since a service may return smaller pages than requested.
+  // Advance by the number of received items, because a service might return smaller pages than requested.
   const stride = first.items.length;
   let page: FetchedPage<T> | undefined = first;
   let last: FetchedPage<T> = first;
@@ -154,7 +162,7 @@ export async function* fetchPages<T extends JsonObject>(
       !mayHaveMore(last, { stride, total, usesNext, mayBeWhole: mayBeUnpaged })
     )
       continue;
-    // Beyond the reported total, or without one: fetch sequentially.
+    // Fetch sequentially beyond the reported total, or if there is no total.
     const more = fetchOnce(Math.min(maxPageSize, end - at), at).then(
       (one) => {
         at += one.items.length;
@@ -184,6 +192,6 @@ function mayHaveMore(
   if (items.length >= asked) return true;
   if (items.length < stride) return false; // shorter than the previous pages
   if (total === undefined && !mayBeWhole) return true;
-  // A total equal to the page size may count only this page.
+  // A total equal to the page size might count only this page.
   return commonPageSizes.includes(stride) && (total === undefined || total === stride);
 }

@@ -14,7 +14,7 @@ import { fetchSmallMedia, type SmallMediaLimits } from './small-media.ts';
 
 const playbackPurpose: Purpose = {
   action: 'play this asset',
-  // "authenticated by the playback token" (§4): no API key is sent.
+  // "authenticated by the playback token" (§4), so no API key is sent.
   statuses: {
     401: {
       code: 'token_expired',
@@ -25,7 +25,7 @@ const playbackPurpose: Purpose = {
   },
 };
 
-/** Client of playback info (§4) and its signed media URLs. Neither request sends the API key. */
+/** Client of the playback info endpoint (§4) and of signed media URLs. No request sends the API key. */
 export class PlaybackApi {
   readonly #transport: Transport;
 
@@ -33,7 +33,7 @@ export class PlaybackApi {
     this.#transport = transport;
   }
 
-  /** Fetches playback info. @throws MediactlError by status; `token_expired` (4) if the token is invalid */
+  /** Fetches playback info. @throws MediactlError for an error status, such as `token_expired` (exit 4) */
   async info(assetUid: string, playbackToken: string): Promise<PlaybackInfo> {
     const info = await this.#transport.json({
       method: 'POST',
@@ -56,12 +56,12 @@ export class PlaybackApi {
     return download(this.#transport, url, sink, expected);
   }
 
-  /** Fetches a small file from a signed URL into memory. @throws MediactlError by status; `too_large`, `timeout` */
+  /** Fetches a small file from a signed URL into memory. @throws MediactlError like `fetchSmallMedia` */
   fetchSmall(url: URL, bounds: SmallMediaLimits): Promise<Buffer> {
     return fetchSmallMedia(this.#transport, url, bounds);
   }
 
-  /** Fetches a signed URL of any origin: the whole file, or its first bytes. */
+  /** Fetches a signed URL from any origin, either the whole file or only its first `firstBytes`. */
   fetchMedia(url: URL, firstBytes?: number): Promise<ApiResponse> {
     return this.#transport.exchange({
       method: 'GET',

@@ -5,15 +5,16 @@ import type { Transport } from '../http/transport.ts';
 export type SmallMediaLimits = {
   maxBytes: number;
   timeoutMs: number;
-  /** Signal of the program that aborts on Ctrl-C. */
+  /** Signal that aborts when the user presses Ctrl-C. */
   interruption: AbortSignal;
 };
 
 /**
- * Fetches a file from a signed URL into memory, without the API key, from public addresses or the service
- * itself.
+ * Fetches a file from a signed URL into memory. Sends no API key, and connects only to public addresses or to the
+ * service itself.
  *
- * @throws MediactlError by status or network failure; `too_large`, `private_address` (6), `timeout` (10)
+ * @throws MediactlError for an error status or network failure, `too_large` or `private_address` (exit 6), or
+ *   `timeout` (exit 10)
  */
 export async function fetchSmallMedia(
   transport: Transport,

@@ -15,7 +15,7 @@ export type CreatedSession = {
   uid: string;
   sessionUrl: string;
   assetUid: string;
-  /** ISO 8601, or undefined if the service does not report it. */
+  /** Expiry time (ISO 8601), or undefined if the service does not report it. */
   expiresAt: string | undefined;
 };
 
@@ -32,7 +32,7 @@ export const transferPurpose: Purpose = {
   },
 };
 
-/** Client of upload sessions (§4 Upload, TUS): creates and inspects them. The uploader transfers the bytes itself. */
+/** Client for creating and inspecting upload sessions (§4 Upload, TUS). The uploader transfers the bytes itself. */
 export class UploadSessionsApi {
   readonly #transport: Transport;
 
@@ -41,11 +41,11 @@ export class UploadSessionsApi {
   }
 
   /**
-   * Creates an upload session. Never retried after a lost response, since the POST may have created an asset.
-   * Only a 429 is retried, which guarantees that nothing was created.
+   * Creates an upload session. The POST is never retried after a lost response, because it might have created an
+   * asset. It is retried after a 429, which guarantees that nothing was created.
    *
-   * @throws MediactlError by status; `foreign_origin` if the location is on another origin; `size_differs` (13)
-   *   if the session is for another number of bytes
+   * @throws MediactlError for an error status, `foreign_origin` (exit 13) if the session URL is on another origin,
+   *   or `size_differs` (exit 13) if the session is for another number of bytes
    */
   async create(
     lengthBytes: number,
@@ -84,7 +84,7 @@ export class UploadSessionsApi {
     };
   }
 
-  /** Returns the "session URL from the Location header" (§4), or from `location` of the body (§2). */
+  /** Returns the "session URL from the Location header" (§4), or else from `location` in the body (§2). */
   #sessionUrl({ headers }: ApiResponse, bodyLocation: unknown, assetUid: string): string {
     const { baseUrl } = this.#transport;
     const location = [headers.location, asText(bodyLocation)].find(
@@ -104,7 +104,7 @@ export class UploadSessionsApi {
     return url.href;
   }
 
-  /** Fetches the headers of a session, or undefined if refused: "HEAD … returns the current Upload-Offset" (§4). */
+  /** Fetches the headers of a session ("HEAD … returns the current Upload-Offset", §4), or undefined if refused. */
   async fetchHeaders(
     sessionUrl: string,
     signal?: AbortSignal,

@@ -10,48 +10,48 @@ import { itemsOf, maxPageSize } from './pagination.ts';
 
 export type WaitOptions = {
   clock: Clock;
-  /** Milliseconds. */
+  /** Maximum wait for the assets. */
   timeoutMs: number;
-  /** Returns the state of the rate limiter: a poll may be delayed by an outage or an exhausted rate limit. */
+  /** Returns the state of the rate limiter, because an outage or an exhausted rate limit might delay a poll. */
   rateLimiterState?: () => RateLimiterState;
-  /** Status to wait for. */
+  /** Status to wait for, `ready` by default. */
   status?: string;
   signal?: AbortSignal | undefined;
-  /** Called after each poll with each asset found. */
+  /** Called after each poll, once for each asset that the poll found. */
   onStatus?: (asset: Asset, status: string) => void;
-  /** Called once per asset with its result. Waiting for the others may still fail. */
+  /** Called once per asset with its result. The wait for the other assets can still fail. */
   onResult?: (uid: string, outcome: Asset | MediactlError) => void;
 };
 
 const minPauseMs = 1_000;
 const maxPauseMs = 30_000;
-/** Minimum pause per request of the previous poll, if it took several. */
+/** Minimum pause for each request of the previous poll, if that poll needed several requests. */
 const pausePerRequestMs = 1_000;
-/** Minimum time for the last poll. */
+/** Minimum time that the last poll is given to complete, even past the deadline. */
 const minLastPollMs = 5_000;
-/** Maximum number of consecutive pages without a match. The remaining assets are further down the list. */
+/** Maximum number of consecutive pages without a match. Assets further down the list are then fetched individually. */
 const maxPagesWithoutMatch = 3;
 /** Maximum number of consecutive failed polls, each of which includes retries. */
 const maxFailures = 10;
 
 type AssetOutcomes = Map<string, Asset | MediactlError>;
 
-/** Source of assets that are added while others are being waited for. */
+/** Source of assets that are added while earlier assets are being waited for. */
 export type IncomingAssets = {
   /** Returns the uids added since the last call. */
   takeNew(): readonly string[];
-  /** Resolves when no more will be added. */
+  /** Resolves when no more assets will be added. */
   done: Promise<void>;
 };
 
 /**
- * Polls assets until processing ends: "After upload, the client polls GET /assets/{uid}/ with asset_uid until
- * status is ready." (§4) Saves requests: the interval grows from 1 s to 30 s, and several assets are looked up
- * in one page of the list. Retries during an outage.
+ * Polls assets until each of them is ready or has failed ("After upload, the client polls GET /assets/{uid}/ with
+ * asset_uid until status is ready.", §4). To save requests, the interval grows from 1 s to 30 s, and several assets
+ * are looked up in one page of the list. Keeps polling during an outage.
  *
- * @returns for each uid the asset with the requested status, or the reason for failure: `processing_failed`
- *   (12), `still_processing` (8), `not_found` (3)
- * @throws MediactlError if the service stays unreachable
+ * @returns a map from each uid to the asset with the requested status, or to the error `processing_failed` (exit
+ *   12), `still_processing` (exit 8), `not_found` (exit 3) or `wrong_status` (exit 2)
+ * @throws MediactlError (exit 10) if the service stays unreachable
  */
 export async function waitForAssets(
   assets: AssetsApi,
@@ -82,9 +82,9 @@ export async function waitForAssets(
 }
 
 /**
- * Polls a growing set of assets. The timeout starts when no more will be added.
+ * Polls a growing set of assets until each has a result. The timeout starts when no more assets will be added.
  *
- * @throws MediactlError if the service stays unreachable
+ * @throws MediactlError (exit 10) if the service stays unreachable
  */
 export async function waitForIncoming(
   assets: AssetsApi,
@@ -104,7 +104,7 @@ export async function waitForIncoming(
   let deadline = Number.POSITIVE_INFINITY;
   const over = new AbortController();
   growth.done.then(() => over.abort());
-  await Promise.resolve(); // an input that has already ended is noticed here
+  await Promise.resolve(); // gives `over` a chance to abort if `done` has already resolved
   const settle = (uid: string, outcome: Asset | MediactlError) => {
     pending.delete(uid);
     statuses.delete(uid);
@@ -173,7 +173,7 @@ const unreachableError = () =>
     retryable: true,
   });
 
-/** Awaits a poll until the deadline. Returns undefined if an outage or the rate limit delays it past that. */
+/** Awaits a poll. Returns undefined if an outage or the rate limit delays the poll past the deadline. */
 async function pollUntilDeadline<T>(
   clock: Clock,
   deadline: number,
@@ -195,7 +195,7 @@ async function pollUntilDeadline<T>(
   }
 }
 
-/** Sleeps between polls. Ends early when no more assets will be added. */
+/** Sleeps between polls. Wakes early when no more assets will be added. */
 async function sleepUntilDone(
   clock: Clock,
   delayMs: number,
@@ -209,7 +209,7 @@ async function sleepUntilDone(
   });
 }
 
-/** A connection that was refused and never worked is not an outage. */
+/** Error code of a refused connection, which does not count as an outage here. */
 const refusedCode = 'refused';
 
 const isOutage = (error: unknown) =>
@@ -218,16 +218,17 @@ const isOutage = (error: unknown) =>
   error.explanation.retryable === true &&
   error.explanation.code !== refusedCode;
 
-/** Maximum number of failed assets per poll whose record is read for the reason: as many as an error lists. */
+/** Maximum number of failed assets per poll whose full record is fetched to find the reason. An error lists no more. */
 const maxReasonsRead = 10;
 
 type PollResult = { found: AssetOutcomes; requests: number; pages?: number };
 
 /**
- * Polls assets: a single one by its own endpoint, several through the newest pages of the list, the rest
- * individually. A few assets far down the list are cheaper to fetch individually.
+ * Fetches the current state of assets. Several assets are looked up in the newest pages of the list, and any that
+ * are not found there are fetched individually. If there are fewer assets than pages to search, all are fetched
+ * individually, which takes fewer requests.
  *
- * @param pagesNeeded number of pages that contained them in the last poll
+ * @param pagesNeeded number of pages searched in the last lookup
  */
 async function pollAssets(
   assets: AssetsApi,
@@ -242,7 +243,7 @@ async function pollAssets(
     pollResult.found.set(uid, await assets.get(uid).catch(notFound));
     pollResult.requests++;
   }
-  // List items may lack the reason why processing failed.
+  // List items might lack the reason why processing failed.
   const isUnexplained = (found: Asset | MediactlError) =>
     !(found instanceof MediactlError) &&
     classifyStatus(found.status) === 'failed' &&
@@ -255,7 +256,10 @@ async function pollAssets(
   return pollResult;
 }
 
-/** Finds assets in the newest pages of the list, one request per hundred, while pages contain matches. */
+/**
+ * Looks up assets in the newest pages of the list, 100 items per request. Stops when all are found, at the end of
+ * the list, or after several consecutive pages without a match.
+ */
 async function pollNewestPages(assets: AssetsApi, uids: readonly string[]): Promise<PollResult> {
   const found: AssetOutcomes = new Map();
   const uidByKey = new Map(uids.map((uid) => [normalizeUid(uid), uid]));
@@ -277,13 +281,16 @@ async function pollNewestPages(assets: AssetsApi, uids: readonly string[]): Prom
   return { found, requests, pages: requests };
 }
 
-/** Returns a 404 as a result, since one missing asset must not end the wait for the others. */
+/**
+ * Returns the error of a missing asset as a result, because it must not end the wait for the other assets. Rethrows
+ * any other error.
+ */
 function notFound(error: unknown): MediactlError {
   if (error instanceof MediactlError && error.exitCode === exitCodes.notFound) return error;
   throw error;
 }
 
-/** Classifies an asset: the asset itself if it has the status, an error if it never will, undefined while in progress. */
+/** Returns the asset if it has the target status, an error if it never will, or undefined while it is in progress. */
 function classifyAsset(asset: Asset, targetStatus: string): Asset | MediactlError | undefined {
   if (asText(asset.status)?.toLowerCase() === targetStatus.toLowerCase()) return asset;
   const means = classifyStatus(asset.status);
@@ -299,7 +306,7 @@ function classifyAsset(asset: Asset, targetStatus: string): Asset | MediactlErro
 const statusOf = ({ status }: Asset) =>
   classifyStatus(status) === 'ready' ? 'ready' : (asText(status) ?? 'in progress');
 
-/** Fields in which services explain why processing failed: a string, or an object with a `message`. */
+/** Fields in which services explain why processing failed, as a string or as an object with a `message`. */
 const reasonFields = [
   ...['failure_reason', 'error', 'processing_error', 'error_message', 'status_message', 'reason'],
 ];

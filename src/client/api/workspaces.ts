@@ -4,7 +4,7 @@ import type { PageEnvelope, Workspace } from '../../contract/types.ts';
 import type { Transport } from '../http/transport.ts';
 import { fetchPages, parsePage } from './pagination.ts';
 
-/** Client of the workspace list (§4). */
+/** Client of the workspace list endpoint (§4). */
 export class WorkspacesApi {
   readonly #transport: Transport;
   readonly #names: NameOverrides;

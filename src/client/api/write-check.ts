@@ -4,13 +4,13 @@ import { type JsonObject, toJson } from '../../contract/json-values.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
 
 /**
- * Asserts that a write was applied, by comparing the requested with the returned values. A service may return
- * 200 and ignore a field whose name it does not know.
+ * Asserts that a write was applied, by comparing the requested values with the actual values. A service might
+ * return 200 but ignore a field whose name it does not know.
  *
- * @param noun what was written: "a folder"
+ * @param noun what was written, for example "a folder"
  * @param hint how to find or set the correct field name
- * @param unorderedFields fields whose values have no order, such as tags
- * @throws MediactlError `write_ignored` naming the ignored fields
+ * @param unorderedFields names of array fields whose order does not matter, such as tags
+ * @throws MediactlError `write_ignored` (exit 6) that names the ignored fields
  */
 export function assertApplied(
   requested: JsonObject,
@@ -42,11 +42,11 @@ export function assertApplied(
   });
 }
 
-/** Returns the hint for a write that was ignored under the assumed field name. */
+/** Returns the hint for a write that the service ignored because it might use another name for the field. */
 export const otherNameHint = (key: NameKey) =>
   `if this service has another name for it: ${nameHint(key, 'NAME')}`;
 
-/** Returns the hint that shows how to configure a field name. Any flag may be inverted, whatever its name. */
+/** Returns the hint that shows how to configure a field name. For `embed_enabled`, it also shows how to invert the flag. */
 export const nameHint = (key: NameKey, name: string, choice = '') =>
   `mediactl config set names.${key} ${name}${choice}${key === 'embed_enabled' ? `, or '!${name}' if true means that every site may embed` : ''}`;
 
@@ -54,7 +54,7 @@ const areSameSet = (requested: readonly unknown[], actual: readonly unknown[]) =
   requested.every((each) => actual.some((other) => isApplied(each, other))) &&
   actual.every((other) => requested.some((each) => isApplied(each, other)));
 
-/** Returns true if a record shows the requested value, possibly trimmed or as an object. */
+/** Returns true if a record shows the requested value, even if the service trims it or shows it inside an object. */
 function isApplied(requested: unknown, actual: unknown): boolean {
   if (requested === null || requested === '') return actual === null || actual === '';
   if (Array.isArray(requested) && Array.isArray(actual))
@@ -75,10 +75,10 @@ function preview(value: unknown): string {
 }
 
 /**
- * Adds a hint to a 422 that reports a missing field: its name is probably how this service calls the field that
- * was sent.
+ * Awaits a write and adds a hint to a 422 that reports a missing field. The missing field is probably this
+ * service's name for the field that was sent.
  *
- * @param keyOf returns the config key that overrides a field of that name
+ * @param keyOf returns the config key that overrides the name of a field
  */
 export async function withNameHint<T>(
   write: Promise<T>,

@@ -2,7 +2,7 @@ import type { Scope } from '../../contract/scopes.ts';
 import type { ExitCode } from '../errors.ts';
 import type { ResponseHeaders } from './rate-limit-headers.ts';
 
-/** Meaning of an error status. */
+/** Error that represents an HTTP error status. */
 export type StatusMeaning = {
   code: string;
   exitCode: ExitCode;
@@ -11,43 +11,43 @@ export type StatusMeaning = {
   retryable?: boolean;
 };
 
-/** Purpose of a request, as error messages describe it, and the required scope (§5.7, A17). */
+/** Purpose of a request, as error messages describe it, and the scope that it requires (§5.7, assumption A17). */
 export type Purpose = {
   /** Phrase that completes "this key may not …", for example "read assets". */
   action: string;
   scope?: Scope;
-  /** Meanings of statuses that differ for this request. */
+  /** Maps statuses to the error properties that differ for this request. */
   statuses?: Readonly<Record<number, Partial<StatusMeaning>>>;
 };
 
 export type ApiRequest = {
   method: string;
-  /** A path of `paths`, or an absolute URL (signed media). */
+  /** Path from `paths`, or an absolute URL of signed media. */
   url: string | URL;
   purpose: Purpose;
   query?: Record<string, string | number | undefined>;
   headers?: Record<string, string>;
-  /** Sent as application/json. */
+  /** Request body, sent as application/json. */
   json?: unknown;
-  /** Opened again for each retry. The length must be known. */
+  /** Binary request body of known length. `open` is called again for each retry. */
   body?: { lengthBytes: number; open(): AsyncIterable<Uint8Array> | Uint8Array };
-  /** False for POST /playback/info/ and signed URLs. The API key is only ever sent to its own origin. */
+  /** False to omit the API key, for POST /playback/info/ and signed URLs. The key is never sent to another origin. */
   authenticate?: boolean;
   /**
-   * Retry policy. `reads` retries 5xx responses and dropped connections, for requests without side effects.
-   * `rate-limit` waits only for the rate limit (429). `none` returns every response.
+   * Retry policy. `reads`, for requests without side effects, retries 429 and 5xx responses and dropped
+   * connections. `rate-limit` retries only 429. `none` returns every response.
    */
   retry?: 'reads' | 'rate-limit' | 'none';
   signal?: AbortSignal;
-  /** Idle timeout: milliseconds without a byte in either direction. */
+  /** Maximum time without a byte in either direction. */
   idleTimeoutMs?: number;
   /** Receives the body of a 2xx response in chunks, instead of `bytes`. Each promise is awaited (back-pressure). */
   sink?: (part: Uint8Array, answer: { status: number; headers: ResponseHeaders }) => Promise<void>;
-  /** Maximum number of bytes to read. The rest of the body is not read. */
+  /** Maximum number of body bytes to read. The rest of the body is not read. */
   maxBodyBytes?: number;
-  /** Rejects private addresses other than the service itself, also after a redirect or DNS resolution. */
+  /** True to reject private addresses other than the service itself, including those reached by redirect or DNS. */
   isPublic?: boolean;
-  /** Returns true if a read may follow a redirect to this URL. Every redirect is allowed by default. */
+  /** Returns true if a GET or HEAD request is allowed to follow a redirect to this URL. Omit it to allow every redirect. */
   mayFollowRedirect?: ((target: URL) => boolean) | undefined;
 };
 
@@ -56,8 +56,8 @@ export type ApiResponse = {
   headers: ResponseHeaders;
   text: string;
   bytes: Uint8Array;
-  /** Milliseconds since the epoch. */
+  /** Time at which the response was received, in milliseconds since the epoch. */
   receivedAt: number;
-  /** Final URL, after redirects of a read. */
+  /** URL of the response, after any redirects. */
   url: URL;
 };

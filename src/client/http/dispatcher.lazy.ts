@@ -10,7 +10,7 @@ export type Connections = {
   close(): Promise<void>;
 };
 
-/** Opens an undici connection pool, direct or through the proxies of the environment. */
+/** Opens an undici connection pool that connects directly or through the given proxies. */
 export async function openConnections(
   proxy: ProxySettings | undefined,
   lookup: LookupFunction | undefined,
@@ -29,9 +29,9 @@ export async function openConnections(
 }
 
 /**
- * Compiles undici's WebAssembly HTTP parser, needed by the first connection, with the baseline compiler.
- * Optimizing it would occupy threads for 100 ms and delay process exit, and is no faster for a few responses.
- * The flags are restored because V8's code cache is keyed by its flags.
+ * Runs `work` while V8 compiles WebAssembly with its baseline compiler only. The first connection compiles undici's
+ * HTTP parser. Optimizing it would occupy threads for 100 ms and delay process exit, without being faster for a few
+ * responses. The flags are restored because V8's code cache is keyed by its flags.
  */
 async function withBaselineWasm<T>(work: () => Promise<T>): Promise<T> {
   setFlagsFromString('--liftoff-only');
@@ -54,7 +54,7 @@ async function openDispatcher(
     import('undici/lib/dispatcher/dispatcher.js'),
     import('undici/lib/api/index.js'),
   ]);
-  // The main entry point of undici adds these methods to its dispatchers. The proxy agent calls `connect`.
+  // The main entry point of undici would add `connect`, which the proxy agent calls, to the dispatchers.
   Object.assign(Dispatcher.prototype, { connect: api.connect });
   // A proxy cannot reach the loopback interface of this machine, where the sandbox listens.
   const noProxy = [proxy.noProxy, 'localhost', '127.0.0.1', '[::1]'].filter(Boolean).join(',');

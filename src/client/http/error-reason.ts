@@ -7,18 +7,18 @@ import {
 } from '../../contract/json-values.ts';
 import type { ApiResponse } from './api-request.ts';
 
-/** Error description sent by a service. */
+/** Description of an error, as sent by the service. */
 export type ErrorReason = {
   message: string | undefined;
-  /** Error code of the service. */
+  /** Error code assigned by the service. */
   code?: string | undefined;
-  /** Unmodified details of the service. */
+  /** Error details exactly as the service sent them. */
   details?: unknown;
   /** Names of missing or invalid fields. */
   fields: readonly string[];
 };
 
-/** Extracts the error message from a response of any format (A13). */
+/** Extracts the error description from a response in any format (assumption A13). */
 export function extractReason(response: ApiResponse): ErrorReason {
   const text = response.text.trim();
   if (isHtml(response)) {
@@ -34,7 +34,7 @@ export function extractReason(response: ApiResponse): ErrorReason {
   }
 }
 
-/** Fields that contain an error message, most specific first. */
+/** Names of fields that can contain an error message, most specific first. */
 const messageKeys = [
   'message',
   'detail',
@@ -44,7 +44,7 @@ const messageKeys = [
   'error_description',
   'reason',
 ];
-/** Fields that contain a list of errors per field. */
+/** Names of fields that can contain a list of errors, one for each invalid field. */
 const fieldErrorKeys = ['errors', 'details', 'fields', 'invalid_params', 'violations', 'issues'];
 
 function extractJsonReason(body: unknown, text: string): ErrorReason {
@@ -82,7 +82,10 @@ function collectMessages(
   }
 }
 
-/** Collects one list entry: `{loc, msg, ctx}` of Pydantic, `{field, message}`, or a string. */
+/**
+ * Adds the message and field name of one list entry to `found`. The entry is `{loc, msg, ctx}` (Pydantic), `{field,
+ * message}` or a string.
+ */
 function collectEntry(
   entry: unknown,
   found: { words: string[]; fields: string[] },
@@ -109,10 +112,13 @@ function collectEntry(
   if (last !== undefined && /^\w+$/.test(last)) found.fields.push(last);
 }
 
-/** Keys used in place of a field name for errors of no single field. */
+/** Keys that services use in place of a field name for errors that do not concern a single field. */
 const nonFieldKeys = new Set(['non_field_errors', '__all__', 'messages', 'errors', 'body']);
 
-/** Collects errors by field name as sent by Django REST framework: `{"name": ["This field is required."]}`. */
+/**
+ * Adds errors that are keyed by field name to `found`, for example `{"name": ["This field is required."]}` (Django
+ * REST framework).
+ */
 function collectByField(value: JsonObject, found: { words: string[]; fields: string[] }): void {
   for (const [field, messages] of Object.entries(value)) {
     const isField = /^\w+$/.test(field) && !nonFieldKeys.has(field);

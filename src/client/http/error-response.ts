@@ -3,7 +3,7 @@ import type { ApiResponse, Purpose, StatusMeaning } from './api-request.ts';
 import { extractReason, isHtml } from './error-reason.ts';
 import { retryAfterMs } from './rate-limit-headers.ts';
 
-/** Meaning of each error status (§7). */
+/** Maps each known error status to the error that represents it (§7). */
 const statusMeanings: Record<number, StatusMeaning> = {
   400: {
     code: 'bad_request',
@@ -130,20 +130,20 @@ const meaningOf = (status: number): StatusMeaning => {
   };
 };
 
-/** Returns the retry delay in seconds. Only 429 (§7) and 503 (RFC 9110 §10.2.3) announce one. */
+/** Returns the retry delay that a 429 (§7) or 503 (RFC 9110 §10.2.3) requests, in seconds, or undefined if none. */
 function retryAfterSeconds({ status, headers, receivedAt }: ApiResponse): number | undefined {
   if (status !== 429 && status !== 503) return undefined;
   const delayMs = retryAfterMs(headers, receivedAt);
   return delayMs === undefined ? undefined : Math.ceil(delayMs / 1000);
 }
 
-/** Matches plain-text errors of Envoy and similar gateways about the service behind them. */
+/** Matches plain-text errors in which Envoy or a similar gateway reports a problem with the service behind it. */
 const gatewayPattern = /upstream|envoy|gateway|backend|proxy/i;
 
 const isPlainText = ({ headers, text }: ApiResponse) =>
   /^text\/plain\b/i.test(headers['content-type'] ?? '') && !gatewayPattern.test(text);
 
-/** Converts an error response to the error that the user sees, parsed by its Content-Type. */
+/** Converts an error response to the error that the user sees. `purpose` customizes the error for the request. */
 export function errorFrom(response: ApiResponse, purpose: Purpose): MediactlError {
   const { status } = response;
   const row = { ...meaningOf(status), ...purpose.statuses?.[status] };

@@ -1,15 +1,15 @@
 import { asText, isJsonObject, type JsonObject } from '../../contract/json-values.ts';
 import { unexpectedResponse } from './unexpected-response.ts';
 
-/** Returns true if an identifier is safe to use in a URL path. */
+/** Returns true if a value is an identifier that is safe to use in a URL path. */
 export const isIdentifier = (uid: unknown): uid is string =>
   typeof uid === 'string' && /^[A-Za-z0-9_-]{1,100}$/.test(uid);
 
 /**
- * Validates an identifier before it is used in a URL path. "Identifiers named uid are UUID strings." (§1) A
- * service may send anything: with `..`, a DELETE would hit another resource.
+ * Validates an identifier before it is used in a URL path ("Identifiers named uid are UUID strings.", §1). A
+ * service might send any value, and with `..`, for example, a DELETE would hit another resource.
  *
- * @throws MediactlError `unexpected_answer`
+ * @throws MediactlError `unexpected_answer` (exit 10) if the identifier is not safe
  */
 export function parseIdentifier(uid: unknown): string {
   const text = asText(uid);
@@ -19,7 +19,11 @@ export function parseIdentifier(uid: unknown): string {
   });
 }
 
-/** Validates a record and its uid. @throws MediactlError `unexpected_answer` */
+/**
+ * Validates an API record and its uid, and returns the record.
+ *
+ * @throws MediactlError `unexpected_answer` (exit 10) if the value is not an object or its uid is not safe
+ */
 export function parseRecord<T extends JsonObject>(value: unknown): T & { uid: string } {
   if (!isJsonObject(value)) throw unexpectedResponse('the answer is not a record of the API');
   parseIdentifier(value.uid);

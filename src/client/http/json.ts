@@ -7,10 +7,10 @@ import { unexpectedResponse } from './unexpected-response.ts';
 const maxJsonDepth = 2_000;
 
 /**
- * Parses a JSON response, which must be an object or an array. Numbers that JavaScript cannot represent become
- * an `ExactNumber` with their original digits.
+ * Parses a JSON response, which must be an object or an array. Numbers that JavaScript cannot represent exactly
+ * become an `ExactNumber` with their original digits.
  *
- * @throws MediactlError `unexpected_answer`
+ * @throws MediactlError `unexpected_answer` (exit 10) if the body is anything else or is nested too deeply
  */
 export async function parseJsonResponse(response: ApiResponse): Promise<object> {
   const { text, url, headers, status } = response;
@@ -37,10 +37,14 @@ export async function parseJsonResponse(response: ApiResponse): Promise<object> 
   }
 }
 
-/** Matches numbers that may exceed a double: many digits, or a large exponent. */
+/** Matches numbers that a double might not represent exactly, because they have many digits or a large exponent. */
 const longNumber = /(?:^|[-:[,\s])(?:\d{16}|\d[\d.]{16}|[\d.]+[eE][+-]?\d{3})/;
 
-/** Parses any JSON, with an `ExactNumber` for each number that a double cannot represent. @throws SyntaxError */
+/**
+ * Parses JSON. Each number that a double cannot represent exactly becomes an `ExactNumber`.
+ *
+ * @throws SyntaxError if the text is not valid JSON
+ */
 export async function parseExact(text: string): Promise<unknown> {
   if (!longNumber.test(text)) return JSON.parse(text);
   const { isSafeNumber, parse } = await import('lossless-json');
@@ -69,7 +73,7 @@ const [quote, backslash, openBrace, openBracket, closeBrace, closeBracket] = [..
   (character) => character.charCodeAt(0),
 );
 
-/** Returns true if the character is preceded by an odd number of backslashes. */
+/** Returns true if the character at index `at` is preceded by an odd number of backslashes. */
 function isEscaped(text: string, at: number): boolean {
   let count = 0;
   while (text.charCodeAt(at - count - 1) === backslash) count++;

@@ -1,6 +1,6 @@
 import { exitCodes, MediactlError } from '../errors.ts';
 
-/** Creates the error for a redirect, or a `location` of an upload session, that points to another origin. */
+/** Creates the error for a redirect or an upload session URL that points to another origin. */
 export const foreignOrigin = (what: string, target: URL) =>
   new MediactlError(`the service pointed to another origin: ${target.origin}`, {
     code: 'foreign_origin',
@@ -9,9 +9,9 @@ export const foreignOrigin = (what: string, target: URL) =>
     hint: 'check the base URL: mediactl auth status',
   });
 
-/** Error codes of a service that is not running or does not exist. */
+/** Error codes which mean that the service is not running or that its host name does not exist. */
 const refusedCodes = new Set(['ECONNREFUSED', 'ENOTFOUND']);
-/** Error codes of a network outage: lost Wi-Fi, unresponsive DNS. */
+/** Error codes of a network outage, such as lost Wi-Fi or unresponsive DNS. */
 const networkDownCodes = new Set([
   'EAI_AGAIN',
   'EHOSTUNREACH',
@@ -21,13 +21,16 @@ const networkDownCodes = new Set([
 ]);
 export const tlsFailure = /CERT|SSL|TLS|SELF_SIGNED|ISSUER|ALTNAME|EPROTO/;
 
-/** Converts an error of undici or the socket to a MediactlError. Aborts and MediactlErrors pass through unchanged. */
+/**
+ * Converts an error of undici or of the socket to a MediactlError. Aborts, MediactlErrors and errors without a code
+ * are returned unchanged.
+ */
 export function networkError(error: unknown, url: URL, idleTimeoutMs: number): unknown {
   if (error instanceof MediactlError) return error;
   const { name, message } = error as Error;
   const code =
     name === 'HTTPParserError' ? 'no HTTP' : ((error as NodeJS.ErrnoException).code ?? '');
-  // undici reports aborts, and refusals of a proxy, in this form.
+  // undici reports the refusal of a proxy as an abort with this message.
   const refusal = /^Proxy response \((\d+)\)/.exec(message)?.[1];
   if (!refusal && (name === 'AbortError' || code === 'UND_ERR_ABORTED' || code === ''))
     return error;
@@ -103,7 +106,7 @@ export function wasNotSent(error: unknown): boolean {
   return ['refused', 'proxy'].includes(error.explanation.code) || isBeforeSending(error.cause);
 }
 
-/** Returns true if DNS, the connection or the TLS handshake failed. */
+/** Returns true if the DNS lookup, the connection or the TLS handshake failed. */
 function isBeforeSending(cause: unknown): boolean {
   const {
     syscall = '',
@@ -113,6 +116,6 @@ function isBeforeSending(cause: unknown): boolean {
   return (
     ['connect', 'getaddrinfo'].includes(syscall) ||
     /CONNECT_TIMEOUT|CERT|SELF_SIGNED|ISSUER|ALTNAME|VERIFY/.test(code) ||
-    (errors.length > 0 && errors.every(isBeforeSending)) // a host name with several addresses
+    (errors.length > 0 && errors.every(isBeforeSending)) // every address of the host name failed
   );
 }

@@ -1,14 +1,14 @@
 import { parseHttpUrl } from '../../contract/http-url.ts';
 import { usageError } from '../errors.ts';
 
-/** Proxy settings of HTTP_PROXY, HTTPS_PROXY and NO_PROXY. The first two are absolute URLs. */
+/** Proxy settings from HTTP_PROXY, HTTPS_PROXY and NO_PROXY. `httpProxy` and `httpsProxy` are absolute URLs. */
 export type ProxySettings = { httpProxy?: string; httpsProxy?: string; noProxy?: string };
 
 /**
- * Reads the proxy variables. Like curl, prefers lower-case names and accepts `host:port` as an http proxy. An
- * error shows only the name of a variable, since its value may contain a password.
+ * Reads the proxy settings from environment variables. Like curl, prefers lower-case names and accepts `host:port`
+ * as an http proxy. Error messages show only the name of a variable, because its value might contain a password.
  *
- * @throws MediactlError `usage`
+ * @throws MediactlError `usage` (exit 2) if the address of a proxy is invalid
  */
 export function readProxySettings(
   environment: Readonly<Record<string, string | undefined>>,

@@ -20,7 +20,7 @@ const local = [
 
 const stripBrackets = (hostname: string) => hostname.replace(/^\[|\]$/g, '');
 
-/** Returns true if an address is in the list. Covers IPv4 addresses mapped into IPv6. */
+/** Returns true if an address is in the list. Recognizes IPv4 addresses mapped into IPv6. */
 const isListed = (list: BlockList, address: string) =>
   isIP(address) > 0 && list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
@@ -32,19 +32,25 @@ export class PublicAddresses {
     this.#refused = refused;
   }
 
-  /** Creates a filter for a service. A service on a local network may keep its media on another host of that network. */
+  /**
+   * Creates a filter for a service. If the service is on a local network, the filter allows addresses of local
+   * networks, because the media of the service might be on another host there.
+   */
   static async for({ hostname }: URL): Promise<PublicAddresses> {
     const own = await resolve(stripBrackets(hostname), { all: true }).catch(() => []);
     const isOnLan = own.some(({ address }) => isListed(networks(lan), address));
     return new PublicAddresses(networks(isOnLan ? local : [...local, ...lan]));
   }
 
-  /** Throws if the host is a literal IP address that is rejected. */
+  /** Checks a URL whose host is a literal IP address. @throws MediactlError `private_address` (exit 6) */
   assertAllowed({ hostname }: URL): void {
     if (isListed(this.#refused, stripBrackets(hostname))) throw notPublic(hostname);
   }
 
-  /** Resolves a host name for a connection to the checked address, which avoids a TOCTOU race with DNS. */
+  /**
+   * Resolves a host name and rejects private addresses. The connection uses the resolved address, which avoids a
+   * TOCTOU race with DNS.
+   */
   readonly lookup: LookupFunction = (hostname, options, callback) =>
     lookup(hostname, options, (error, found, family) => {
       const addresses = error ? [] : [found].flat();

@@ -1,20 +1,21 @@
-/** Rate limit window of the API key (§8), as reported by the last response. */
+/** Rate limit window of the API key (§8), as reported by a response. */
 export type RateLimit = {
   limit: number;
   remaining: number;
-  /** Milliseconds since the epoch. */
+  /** Time at which the window resets, in milliseconds since the epoch. */
   resetAt: number;
 };
 
 export type ResponseHeaders = Record<string, string | undefined>;
 
-/** Minimum clock skew to correct. `Date` has a resolution of one second and is delayed by the network. */
+/** Minimum clock skew to correct. `Date` has a resolution of one second, and the network delays the response. */
 const minClockSkewMs = 5_000;
 
 /**
- * Parses the `X-RateLimit-*` headers. Returns undefined unless all three are present.
+ * Parses the `X-RateLimit-*` headers. Returns undefined unless all three are present and valid.
  *
- * @param receivedAt time of the response; compared with its `Date` to correct for clock skew
+ * @param receivedAt time of the response in milliseconds since the epoch, compared with its `Date` header to
+ *   correct for clock skew
  */
 export function readRateLimit(
   headers: ResponseHeaders,
@@ -24,9 +25,9 @@ export function readRateLimit(
   const limit = number('x-ratelimit-limit');
   const remaining = number('x-ratelimit-remaining');
   const resetHeader = number('x-ratelimit-reset');
-  // "Unix timestamp" (§8): a value this large can only be in milliseconds.
+  // §8 defines the reset time as a "Unix timestamp". A value this large can only be in milliseconds.
   const reset = resetHeader > 1e11 && resetHeader < 1e14 ? resetHeader / 1000 : resetHeader;
-  const maxResetSeconds = 8.64e12; // seconds: the largest date that JavaScript can represent
+  const maxResetSeconds = 8.64e12; // the largest date that JavaScript can represent
   if (![limit, remaining, reset].every(Number.isFinite) || reset > maxResetSeconds)
     return undefined;
   const skewMs = receivedAt === undefined ? 0 : Date.parse(headers.date ?? '') - receivedAt;
@@ -35,8 +36,9 @@ export function readRateLimit(
 }
 
 /**
- * Returns the retry delay of a 429 or 503 in milliseconds: `Retry-After` in seconds (§7) or as an HTTP date (RFC
- * 9110), otherwise the time until the rate limit resets, otherwise undefined.
+ * Returns how long to wait before the retry of a 429 or 503, in milliseconds. This is the value of `Retry-After`,
+ * in seconds (§7) or as an HTTP date (RFC 9110), or else the time until an exhausted rate limit resets. Returns
+ * undefined if neither is known.
  */
 export function retryAfterMs(headers: ResponseHeaders, now: number): number | undefined {
   const header = headers['retry-after'];

@@ -3,49 +3,53 @@ import { exitCodes, MediactlError } from '../errors.ts';
 import type { RateLimit } from './rate-limit-headers.ts';
 
 /**
- * Priority of a request. `interactive` passes at once, since the user is waiting. `bulk` work leaves a reserve
- * of each window to interactive commands. `background` polling, next to bulk work, is limited to a small share
- * of each window.
+ * Priority of a request. `interactive` requests are sent at once, because the user is waiting. `bulk` requests
+ * leave a reserve of each rate limit window to interactive commands. `background` requests, which poll during bulk
+ * work, are limited to a small share of each window.
  */
 export type Lane = 'interactive' | 'bulk' | 'background';
 
-/** The reset time has a resolution of one second: wait 300 ms longer. */
+/** Extra wait after a window resets, because the reset time has a resolution of one second. */
 const resetSlackMs = 300;
-/** Without a known window one probe request is sent at a time. After this timeout another one may be sent. */
+/** Time after which a probe counts as lost. While no rate limit window is known, probes are sent one at a time. */
 const probeTimeoutMs = 2_000;
-/** Longest plausible window. A longer one means a wrong clock. */
+/** Longest plausible rate limit window. A longer window means that a clock is wrong. */
 const maxWindowMs = 24 * 3600_000;
 const backgroundShare = 0.05;
 const minPauseMs = 250;
 const maxPauseMs = 30_000;
 
-/** Minimum reserve for interactive commands: the larger of this and `reserveShare`, at most half of a window. */
+/**
+ * Minimum default reserve for interactive commands, in requests. The default reserve is the larger of this number
+ * and `reserveShare` of the window, but at most half of the window.
+ */
 const minReserve = 10;
 const reserveShare = 0.05;
 
-/** Shorter waits are not reported. */
+/** Shortest wait that is reported to the user. */
 const minReportedWaitMs = 1_000;
 
 export type RequestWait = { untilMs: number; reason: 'rate limit' | 'outage' };
 
 export type RateLimiterState = 'unreachable' | 'waiting' | 'open';
 
-/** Rate limit budget as reported by the service, for display. */
+/** Requests left in the current rate limit window, for display. `resetAt` is in milliseconds since the epoch. */
 export type RateLimitBudget = { limit: number; left: number; resetAt: number };
 
 /**
- * Client-side rate limiter that follows the service's own count: it allows as many requests as the lowest
- * `X-RateLimit-Remaining` seen in this window (§8), less a reserve. Other processes and machines show in that
- * number, so nothing needs to be shared between them. During an outage it acts as a circuit breaker: it opens,
- * and lets through one half-open probe at a time with exponential backoff.
+ * Client-side rate limiter that follows the count of the service. It allows as many concurrent requests as the
+ * lowest `X-RateLimit-Remaining` seen in the current window (§8), minus a reserve. The count of the service
+ * includes the requests of other processes and machines, so they do not need to share any state. During an outage,
+ * the limiter acts as a circuit breaker that opens and lets through one half-open probe at a time, with exponential
+ * backoff.
  */
 export class ClientRateLimiter {
   readonly #clock: Clock;
-  /** Requests of each window that bulk work leaves unused. Undefined for the larger of 10 and 5 %. */
+  /** Number of requests per window that bulk work leaves unused. Undefined for the default, the larger of 10 and 5 %. */
   reserve: number | undefined;
   readonly #maxOutageMs: number;
   #window: (RateLimit & { looked: number }) | undefined;
-  /** False after a response without rate limit headers: no probe is needed then. */
+  /** False after a response without rate limit headers, in which case requests need not be sent one at a time as probes. */
   #hasRateLimitHeaders = true;
   /** Requests per window, as last reported by the service. */
   #limit: number | undefined;
@@ -54,29 +58,30 @@ export class ClientRateLimiter {
   #outage: { since: number; tries: number; until: number } | undefined;
   readonly #waiters = new Set<() => void>();
 
-  /** @param maxOutageMs maximum outage to wait for, in milliseconds */
+  /** @param maxOutageMs maximum duration of an outage to wait for */
   constructor(clock: Clock, maxOutageMs: number) {
     this.#clock = clock;
     this.#maxOutageMs = maxOutageMs;
   }
 
-  /** `unreachable`: the service did not respond when last tried. `waiting`: requests are waiting for the rate limit. */
+  /** State of the limiter: `unreachable` in an outage, `waiting` while the rate limit delays requests, or `open`. */
   get state(): RateLimiterState {
     if (this.#outage) return 'unreachable';
     return this.#waiters.size > 0 ? 'waiting' : 'open';
   }
 
-  /** Budget of the current window, as far as this process can determine it. */
+  /** Budget of the current window, or undefined if no response has reported it. */
   get budget(): RateLimitBudget | undefined {
     const window = this.#currentWindow();
     return window && { limit: window.limit, left: window.remaining, resetAt: window.resetAt };
   }
 
   /**
-   * Waits until a request may be sent. The caller must then call `onResponse` or `onAbandoned`.
+   * Waits until a request can be sent. The caller must then call `onResponse` or `onAbandoned`.
    *
-   * @param onWait called when a reportable wait begins, and without an argument when it is over
-   * @throws the abort reason of the signal
+   * @param onWait called when a wait of at least one second begins, and without an argument when the wait is over
+   * @throws the signal's reason if the signal aborts, or MediactlError `reserve` (exit 2) if the reserve leaves no
+   *   requests
    */
   async acquire(
     lane: Lane,
@@ -110,8 +115,8 @@ export class ClientRateLimiter {
   /**
    * Records a response.
    *
-   * @param rateLimit remaining budget according to the response, in local time
-   * @param isFromService false if a gateway responded that cannot reach the service
+   * @param rateLimit rate limit reported by the response, with its reset time corrected to the local clock
+   * @param isFromService false if a gateway responded because it cannot reach the service
    */
   onResponse(rateLimit: RateLimit | undefined, isFromService: boolean): void {
     this.#inFlight--;
@@ -131,7 +136,7 @@ export class ClientRateLimiter {
     this.#wake();
   }
 
-  /** Blocks all requests until a time, after a 429. */
+  /** Blocks all except interactive requests until a time (milliseconds since the epoch). Called after a 429. */
   pauseUntil(untilMs: number): void {
     const limit = this.#window?.limit ?? 1;
     this.#hasRateLimitHeaders = true;
@@ -156,7 +161,7 @@ export class ClientRateLimiter {
     const { since, tries } = this.#outage ?? { since: now, tries: 0 };
     const maxPause = Math.min(maxPauseMs, minPauseMs * 2 ** tries);
     const until = now + maxPause * (0.5 + this.#clock.random() / 2);
-    // All concurrent requests fail together: count them as one attempt.
+    // All concurrent requests fail together, so count them as one attempt.
     if (!this.#outage || now >= this.#outage.until)
       this.#outage = { since, tries: tries + 1, until };
     this.#wake();
@@ -165,12 +170,15 @@ export class ClientRateLimiter {
 
   #currentWindow() {
     const leftMs = this.#window ? this.#window.resetAt + resetSlackMs - this.#clock.now() : 0;
-    // A reset time too far in the future means that a clock is wrong, here or there.
+    // A reset time too far in the future means that the local clock or the clock of the service is wrong.
     if (leftMs <= 0 || leftMs > maxWindowMs) this.#window = undefined;
     return this.#window;
   }
 
-  /** Returns the time until which a lane is blocked, or undefined if it may send. */
+  /**
+   * Returns the time until which requests of a lane are blocked (milliseconds since the epoch), or undefined if
+   * they are not blocked.
+   */
   #blockedUntil(lane: Lane): number | undefined {
     const now = this.#clock.now();
     const isProbing = now - this.#probedAt < probeTimeoutMs;
@@ -188,7 +196,7 @@ export class ClientRateLimiter {
     return this.#inFlight < window.remaining - this.#reserveOf(window) ? undefined : end;
   }
 
-  /** Asserts that the reserve leaves requests for bulk work. @throws MediactlError `reserve` */
+  /** Asserts that the reserve leaves requests for bulk work. @throws MediactlError `reserve` (exit 2) if not */
   #assertReserve(lane: Lane): void {
     const { reserve } = this;
     if (lane === 'interactive' || reserve === undefined || !this.#limit || reserve < this.#limit)
@@ -204,7 +212,7 @@ export class ClientRateLimiter {
     return this.reserve ?? Math.min(defaultReserve, Math.floor(limit / 2), limit - 1);
   }
 
-  /** Sleeps until a time, or until the state changes. */
+  /** Sleeps until a time (milliseconds since the epoch), or until the state of the limiter changes. */
   async #waitForChange(untilMs: number, signal: AbortSignal): Promise<void> {
     const woken = new AbortController();
     const wake = () => woken.abort();

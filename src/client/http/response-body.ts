@@ -1,10 +1,10 @@
 import type { ResponseHeaders } from './rate-limit-headers.ts';
 import { unexpectedResponse } from './unexpected-response.ts';
 
-/** Maximum size of a response body. API responses are far smaller. */
+/** Maximum size of a response body that is read into memory. API responses are far smaller. */
 const maxResponseBytes = 256 * 1024 * 1024;
 
-/** Reads a response body, or its first `maxBytes`: the connection is then closed instead of drained. */
+/** Reads a whole response body, or only its first `maxBytes`, in which case the connection is closed instead of drained. */
 export async function readBody(body: AsyncIterable<Buffer>, maxBytes: number | undefined) {
   const parts: Buffer[] = [];
   let size = 0;
@@ -17,7 +17,7 @@ export async function readBody(body: AsyncIterable<Buffer>, maxBytes: number | u
   return Buffer.concat(parts).subarray(0, maxBytes);
 }
 
-/** Streams a response body into a sink without buffering it. */
+/** Streams a response body into a sink without buffering the body. Returns an empty buffer. */
 export async function streamInto(
   body: AsyncIterable<Buffer>,
   sink: (part: Buffer) => Promise<void>,
@@ -31,7 +31,7 @@ const tooLarge = () =>
     reason: `it is past ${maxResponseBytes} bytes`,
   });
 
-/** Converts header names to lower case and joins repeated headers. */
+/** Converts header names to lower case and joins the values of repeated headers. */
 export const normalizeHeaders = (
   headers: Record<string, string | string[] | undefined>,
 ): ResponseHeaders =>

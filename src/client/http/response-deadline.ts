@@ -2,14 +2,15 @@ import { exitCodes, MediactlError } from '../errors.ts';
 
 /** Maximum duration of a response, as a multiple of the idle timeout. */
 const responseTimeoutFactor = 10;
-/** Throughput window of a streamed body, as a multiple of the idle timeout. A minute by default. */
+/** Window in which throughput is measured, as a multiple of the idle timeout. It lasts one minute by default. */
 const throughputWindowFactor = 2;
 /** Minimum throughput of a streamed body, in bytes per second. */
 const minBytesPerSecond = 1024;
 
 /**
- * Aborts slow responses, which an idle timeout misses if a byte arrives now and then. The total time from
- * sending the request is limited; a streamed body (a download) has a minimum throughput per window instead.
+ * Aborts slow responses, which an idle timeout misses if a byte arrives now and then. Limits the time from sending
+ * the request to the end of the response. A streamed body (a download) must instead reach a minimum throughput in
+ * each window.
  */
 export class ResponseDeadline {
   readonly #responseTimeoutMs: number;
@@ -18,7 +19,7 @@ export class ResponseDeadline {
   readonly #abort = new AbortController();
   #timer: NodeJS.Timeout | undefined;
   #received = 0;
-  /** Milliseconds spent in the consumer of the body (back-pressure). They do not count against the service. */
+  /** Time spent in the consumer of the body (back-pressure), which does not count as slowness of the service. */
   #consumerMs = 0;
   #consumingSince: number | undefined;
 
@@ -29,12 +30,12 @@ export class ResponseDeadline {
     this.#origin = origin;
   }
 
-  /** Signal that aborts with a MediactlError `timeout`. */
+  /** Signal that aborts with a MediactlError `timeout` (exit 10) if the response is too slow. */
   get signal(): AbortSignal {
     return this.#abort.signal;
   }
 
-  /** Starts the total time limit once the request is sent. */
+  /** Starts the time limit for the response. Called once the request is sent. */
   start(): void {
     this.#timer ??= setTimeout(
       () => this.#abortWith('its answer did not end', this.#responseTimeoutMs),
@@ -42,13 +43,13 @@ export class ResponseDeadline {
     );
   }
 
-  /** Replaces the total time limit with a minimum throughput, for a body of any length. */
+  /** Replaces the time limit with a minimum throughput, because a streamed body can have any length. */
   startStream(): void {
     clearTimeout(this.#timer);
     let [receivedBefore, consumerMsBefore] = [this.#received, this.#consumerMs];
     this.#timer = setInterval(() => {
       const consumerMs = this.#consumerMs + this.#currentConsumerMs() - consumerMsBefore;
-      // Nothing can arrive while the consumer is busy. A window mostly spent in the consumer is too short to measure.
+      // Nothing can arrive while the consumer is busy, so a window mostly spent in the consumer is too short to measure.
       const isMeasurable = consumerMs < this.#windowMs / 2;
       const requiredBytes = (minBytesPerSecond * (this.#windowMs - consumerMs)) / 1000;
       if (isMeasurable && this.#received - receivedBefore < requiredBytes)
@@ -69,7 +70,7 @@ export class ResponseDeadline {
     }
   }
 
-  /** Returns the time spent so far on the chunk that is being consumed. */
+  /** Returns the milliseconds spent so far on the chunk that is being consumed. */
   #currentConsumerMs(): number {
     return this.#consumingSince === undefined ? 0 : performance.now() - this.#consumingSince;
   }

@@ -22,7 +22,7 @@ import type { Lane, RateLimitBudget, RateLimiterState, RequestWait } from './rat
 import { normalizeHeaders, readBody, streamInto } from './response-body.ts';
 import { ResponseDeadline } from './response-deadline.ts';
 
-/** Notice for a user who is waiting. */
+/** Notice that requests wait or have resumed, for the user. `untilMs` is in milliseconds since the epoch. */
 export type TransportNotice =
   | { kind: 'rate-limited'; untilMs: number }
   | { kind: 'retrying'; untilMs: number; reason: string }
@@ -33,16 +33,16 @@ export type TransportOptions = {
   apiKey?: string | undefined;
   clock: Clock;
   userAgent: string;
-  /** Milliseconds. */
+  /** Idle timeout of requests that do not set their own. */
   requestTimeoutMs: number;
-  /** Total time that one command may spend waiting, in milliseconds. */
+  /** Maximum total time that one command spends waiting for retries and rate limits. */
   maxWaitMs: number;
   signal?: AbortSignal | undefined;
   proxy?: ProxySettings | undefined;
   onNotice?: (notice: TransportNotice) => void;
   /** Called before each request, retries included. If it throws, the request is not sent. */
   onRequest?: () => void;
-  /** Called before each authenticated request that may change data. */
+  /** Called before each authenticated request that can change data. */
   onWrite?: (() => void) | undefined;
   /** Priority of the requests. Interactive by default. */
   lane?: Lane | undefined;
@@ -52,13 +52,13 @@ export type TransportOptions = {
 
 const maxReadAttempts = 4;
 const maxRedirects = 3;
-/** Minimum delay after a 429, in case the service requests none: avoids a hot retry loop. */
+/** Minimum delay after a 429, which avoids a hot retry loop if the service requests no delay. */
 const minRetryDelayMs = 1_000;
 const transientStatuses = new Set([500, 502, 503, 504]);
 /** Statuses by which a gateway or the service reports an outage. */
 const outageStatuses = new Set([502, 503, 504]);
 
-/** HTTP client for all requests: authentication, origin checks, rate limiting, retries, timeouts and errors. */
+/** HTTP client for all requests. Handles authentication, origin checks, rate limiting, retries, timeouts and errors. */
 export class Transport {
   readonly baseUrl: URL;
   readonly #options: TransportOptions;
@@ -73,7 +73,7 @@ export class Transport {
     this.#connection = line;
   }
 
-  /** Returns a transport that shares the connection but reports its own waits and requests, or has another priority. */
+  /** Returns a transport that shares the connection state but has another observer, signal or priority. */
   withObserver(
     observer: Pick<TransportOptions, 'onNotice' | 'onRequest' | 'lane' | 'signal'>,
   ): Transport {
@@ -84,7 +84,7 @@ export class Transport {
     return this.#connection.rateLimit;
   }
 
-  /** State of the rate limiter: explains why bulk work may be waiting. */
+  /** State of the rate limiter, which explains why bulk requests might be waiting. */
   get rateLimiterState(): RateLimiterState {
     return this.#connection.rateLimiter.state;
   }
@@ -94,12 +94,12 @@ export class Transport {
     return this.#connection.rateLimiter.budget;
   }
 
-  /** Sets the number of requests per window that bulk work leaves unused. */
+  /** Sets the number of requests per window that bulk work leaves unused. Undefined restores the default. */
   setReserve(requests: number | undefined): void {
     this.#connection.rateLimiter.reserve = requests;
   }
 
-  /** Scopes required by requests so far, and whether the service granted them. */
+  /** Maps each scope that a request has required to true if the service granted it, or to false after a 403. */
   get scopes(): ReadonlyMap<Scope, boolean> {
     return this.#connection.scopes;
   }
@@ -125,7 +125,7 @@ export class Transport {
     return parseJsonResponse(await this.send(call));
   }
 
-  /** Sends a request and returns the response of any status, after rate limit waits and retries. */
+  /** Sends a request and returns the final response, whatever its status, after rate limit waits and retries. */
   async exchange(call: ApiRequest): Promise<ApiResponse> {
     const retry = call.retry ?? (isRead(call.method) ? 'reads' : 'rate-limit');
     for (let attempt = 0; ; attempt++) {
@@ -153,8 +153,8 @@ export class Transport {
           }
         }
         if (last) throw error;
-        // If the service was never reached, fail at once: a retry would only delay the error. Otherwise it is expected
-        // to come back.
+        // If the service was never reached, fail at once, because a retry would only delay the error. Otherwise the
+        // service is expected to come back.
         if (error.explanation.code === 'refused' && !this.#connection.hasConnected) throw error;
         await this.waitBeforeRetry(attempt, error, call.signal);
       }
@@ -162,8 +162,9 @@ export class Transport {
   }
 
   /**
-   * Sleeps before a retry: the delay requested by the response, else exponential backoff with full jitter.
-   * Throws the failure if the wait would exceed --max-wait.
+   * Sleeps for the delay that the response requested, or else by exponential backoff with full jitter.
+   *
+   * @throws `failure` if the wait would exceed --max-wait
    */
   async waitBeforeRetry(attempt: number, failure: MediactlError, signal?: AbortSignal) {
     const { retryAfterSeconds } = failure.explanation;
@@ -219,19 +220,19 @@ export class Transport {
     for (let hops = 0; ; hops++) {
       const response = await this.#fetch(call, url);
       const location = response.headers.location;
-      // Never follow the redirect of a write. Follow that of a read only within its origin (§5: the key belongs to one
-      // service).
+      // Never follow the redirect of a write. Follow the redirect of an authenticated read only within its origin,
+      // because the API key belongs to one service (§5).
       if (response.status < 300 || response.status >= 400 || !location || !isRead(call.method))
         return response;
       if (!URL.canParse(location, url.href)) return response;
       const target = new URL(location, url);
       if (!/^https?:$/.test(target.protocol)) return response;
       if (call.mayFollowRedirect?.(target) === false) return response;
-      // Without an API key nothing can leak: signed media may redirect to a CDN.
+      // Without an API key nothing can leak, so signed media can redirect to a CDN.
       if (target.origin !== url.origin && call.authenticate !== false)
         throw foreignOrigin(`a redirect`, target);
       if (hops >= maxRedirects) return response;
-      // Do not send credentials of one host to another.
+      // Do not send the credentials for one host to another host.
       if (target.origin !== url.origin) call = withoutAuthorization(call);
       url = target;
     }
@@ -302,8 +303,8 @@ export class Transport {
               return deadline.onChunk(part.length, consumed);
             })
           : await readBody(answer.body, call.maxBodyBytes);
-      // undici returns a connection to its pool one turn after the response. A request sent earlier would open another
-      // one.
+      // undici returns a connection to its pool one event loop turn after the response. A request sent before
+      // that would open another connection.
       await new Promise((resolve) => setImmediate(resolve));
       const response: ApiResponse = {
         ...head,
@@ -337,7 +338,7 @@ export class Transport {
     }
   }
 
-  /** Opens the connection pool. undici is loaded with the first request. */
+  /** Opens the connection pool on first use. Loads undici only then. */
   #open(): Promise<Connections> {
     this.#connection.connections ??= this.#connections();
     return this.#connection.connections;
@@ -369,7 +370,7 @@ const isSameHost = (url: URL, service: URL) =>
   url.hostname === service.hostname ||
   (service.hostname === 'localhost' && url.hostname === '127.0.0.1');
 
-/** Yields a request body, then reports that all of it was passed to the socket. */
+/** Yields the chunks of a request body, then calls `then` because undici has passed all of them to the socket. */
 async function* notifyWhenSent(body: AsyncIterable<Uint8Array>, then: () => void) {
   yield* body;
   then();

@@ -1,19 +1,18 @@
 import type { Clock } from '../clock.ts';
 
-/** Total time that one command may spend waiting. Concurrent waits are counted once. */
+/** Limits the total time that one command spends waiting. Concurrent waits are counted once. */
 export class WaitBudget {
   readonly #clock: Clock;
   readonly #maxMs: number;
   #spentMs = 0;
   #waitingUntilMs = 0;
 
-  /** @param maxMs milliseconds */
   constructor(clock: Clock, maxMs: number) {
     this.#clock = clock;
     this.#maxMs = maxMs;
   }
 
-  /** Spends a wait that starts now. Returns false and spends nothing if it would exceed the budget. */
+  /** Spends the time of a wait that starts now. Returns false and spends nothing if the wait would exceed the budget. */
   trySpend(delayMs: number): boolean {
     const now = this.#clock.now();
     const beginMs = Math.max(now, this.#waitingUntilMs);

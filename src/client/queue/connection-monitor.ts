@@ -9,7 +9,7 @@ const outageCode = /^(?:ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_AGAIN|ENO
 /** Messages of pg and ioredis for an outage that has no error code. */
 const outageMessage =
   /^(?:Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Connection is closed|it did not answer within)/;
-/** Matches errors of a server that is full, loading, or temporarily a replica: a SQLSTATE, or a Redis error prefix, also inside a script error. */
+/** SQLSTATEs and Redis error prefixes of a server that is full, loading or temporarily a replica. A script error can contain the prefix. */
 export const rejectedWrite =
   /^(?:53100|53200|25006) |\b(?:OOM|READONLY|MISCONF|LOADING|MASTERDOWN|NOREPLICAS) /;
 
@@ -18,7 +18,7 @@ export const errorText = (error: unknown) => {
   return { code, message, text: `${code} ${message}` };
 };
 
-/** Returns whether the server is up but rejects writes for now. */
+/** Returns true if the error means that the server is up but rejects writes for now. */
 export const isRejectedWrite = (error: unknown) => rejectedWrite.test(errorText(error).text);
 
 export const isOutage = (error: unknown) => {
@@ -26,19 +26,19 @@ export const isOutage = (error: unknown) => {
   return outageCode.test(code) || outageMessage.test(message) || isRejectedWrite(error);
 };
 
-/** @property onConnectionChange called with the cause when the store goes down, and without one when it is up again */
+/** @property onConnectionChange called with the cause when the store goes down, and without a cause when it is up again */
 type RetryContext = {
   clock: Clock;
   signal: AbortSignal;
   onConnectionChange(cause?: unknown): void;
 };
 
-/** Retries requests while the store is down, with backoff and jitter. One probe serves all callers, like a circuit breaker. */
+/** Retries requests after an outage. One probe with backoff and jitter serves all callers, like a circuit breaker. */
 export class ConnectionMonitor {
   readonly #probe: () => Promise<void>;
   readonly #context: RetryContext;
   #recovery: Promise<void> | undefined;
-  /** Number of probes since the last successful request; sets the backoff. */
+  /** Number of probes since the last successful request, which determines the backoff. */
   #attempts = 0;
 
   /** @param probe rejects while the store is down */
@@ -56,7 +56,7 @@ export class ConnectionMonitor {
    * Runs a request, and retries it after each outage until it succeeds.
    *
    * @param request must be idempotent
-   * @throws errors that are not an outage; the abort reason of the signal
+   * @throws any error that is not an outage; the abort reason of the signal
    */
   async retryUntilUp<T>(request: () => Promise<T>): Promise<T> {
     for (;;) {
@@ -72,7 +72,7 @@ export class ConnectionMonitor {
     }
   }
 
-  /** Starts probing after a background request of the engine was rejected. Dropped connections are detected elsewhere. */
+  /** Starts to probe the store until it is up if it rejected a write by BullMQ. Dropped connections are detected elsewhere. */
   onOutage(error: unknown): void {
     if (isRejectedWrite(error)) this.#startRecovery();
   }
@@ -81,7 +81,7 @@ export class ConnectionMonitor {
     this.#recovery ??= this.#probeUntilUp().finally(() => {
       this.#recovery = undefined;
     });
-    this.#recovery.catch(() => {}); // aborted: pending requests get the reason
+    this.#recovery.catch(() => {}); // aborted: pending requests reject with the abort reason
   }
 
   async #probeUntilUp(): Promise<void> {
@@ -94,7 +94,7 @@ export class ConnectionMonitor {
         break;
       } catch (error) {
         signal.throwIfAborted();
-        if (!isOutage(error)) break; // the store is up: the retried request reports the error
+        if (!isOutage(error)) break; // the store is up, and the retried request will report the error
         onConnectionChange(error);
       }
     }
@@ -104,7 +104,7 @@ export class ConnectionMonitor {
 
 const abortGraceMs = 3_000;
 
-/** Awaits `work`; after an abort, for 3 s more. @throws the abort reason of the signal */
+/** Awaits `work`, but only for 3 s more after an abort. @throws the abort reason of the signal */
 export async function raceAbort<T>(
   work: Promise<T>,
   { clock, signal }: Pick<RetryContext, 'clock' | 'signal'>,
@@ -129,7 +129,7 @@ export async function raceAbort<T>(
   }
 }
 
-/** Restarts `work` after errors, with a pause, until it returns or the signal aborts. */
+/** Runs `work` and restarts it after each error, with a pause, until it resolves or the signal aborts. */
 export async function restartUntilAborted(
   work: () => Promise<void>,
   pauseMs: number,
@@ -155,7 +155,7 @@ export async function waitAtMost(
   await Promise.race([work.finally(() => done.abort()), timeout]);
 }
 
-/** Wraps a store so that each of its requests is retried by `wait`. */
+/** Wraps a store so that each request to it runs through `retry`. */
 export function createRetryingStore(
   store: UploadStore,
   retry: <T>(request: () => Promise<T>) => Promise<T>,
@@ -176,7 +176,7 @@ export function createRetryingStore(
   };
 }
 
-/** Runs `work` with a timeout. @throws Error after `delayMs`; the abort reason of the signal */
+/** Runs `work` with a timeout. @throws Error if it takes longer than `delayMs`; the abort reason of the signal */
 export async function withTimeout<T>(
   delayMs: number,
   { clock, signal }: Pick<RetryContext, 'clock' | 'signal'>,

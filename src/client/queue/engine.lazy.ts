@@ -16,7 +16,7 @@ export {
 export { Redis } from 'ioredis';
 
 const fromJSON = Job.fromJSON.bind(Job);
-/** Reads jobs with invalid JSON as `null`, so that they can be listed and removed. Another program may have written them. */
+/** Reads invalid job data as `null`, so that jobs that another program wrote can still be listed and removed. */
 Job.fromJSON = (queue, json, id) => {
   try {
     return fromJSON(queue, json, id);
@@ -26,8 +26,8 @@ Job.fromJSON = (queue, json, id) => {
 };
 
 /**
- * A pg client that ignores `error` events without a listener. A dropped connection rejects the pending query and
- * also emits `error`, which would end the process: BullMQ does not listen during its transactions.
+ * A pg client that ignores `error` events if there is no listener. A dropped connection rejects the pending query
+ * and also emits `error`, which would end the process because BullMQ's transactions add no listener.
  */
 export class QuietClient extends Client {
   override emit(event: string | symbol, ...args: unknown[]): boolean {
@@ -38,9 +38,9 @@ export class QuietClient extends Client {
 
 type ConnectCallback = Parameters<Pool['connect']>[0];
 
-/** A pg pool that retries to connect. BullMQ itself would retry at once, without a backoff. */
+/** A pg pool that can retry failed connects. BullMQ itself would retry at once, without a backoff. */
 export class RetryingPool extends Pool {
-  /** Retries a connect. By default it does not: the first connect fails at once if the server is down. */
+  /** Wraps each connect to retry it. The default does not retry, so the first connect fails if the server is down. */
   retryConnect = (connect: () => Promise<PoolClient>): Promise<PoolClient> => connect();
 
   /** Runs `use` on a connection, without a retry. Rejects if the server is down or `use` fails. */
@@ -48,7 +48,7 @@ export class RetryingPool extends Pool {
     const client = await super.connect();
     let failure: Error | undefined;
     try {
-      await use(client); // an idle connection may be dead
+      await use(client); // an idle connection might be dead
     } catch (error) {
       failure = error as Error;
       throw error;

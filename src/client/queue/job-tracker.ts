@@ -9,24 +9,24 @@ import type { QueueClient } from './queue-client.ts';
 import type { TaskProgress, TaskResult } from './task.ts';
 import { parseFailure, parseReceipt, parseTaskResult, uploadedFromResult } from './task-result.ts';
 
-/** A file of the queue whose outcome is tracked. */
+/** A file in the queue whose outcome is tracked. */
 export type TrackedFile = { path: string; workspace: string; sizeBytes: number };
 
 type JobTrackerListeners = {
   onEvent: OnUploadEvent;
-  /** Called once for each tracked file, when it is uploaded, has failed or was removed. */
+  /** Called once for each tracked file, when it is uploaded, has failed or was removed from the queue. */
   onOutcome(outcome: FileOutcome): void;
-  /** Called for untracked jobs that are added or requeued. */
+  /** Called with the id of each untracked job that is added, started or requeued. */
   onAdded?(id: string): void;
 };
 
-/** Poll interval for all tracked jobs, since events may be lost. */
+/** Base interval between polls of all tracked jobs, which are needed because events might be lost. */
 const pollIntervalMs = 10_000;
 const pollIntervalPerFileMs = 5;
 const pollBatchSize = 100;
 const restartDelayMs = 1_000;
 
-/** Tracks the progress and outcome of jobs of any worker, by events and polls. */
+/** Tracks the progress and outcome of jobs, whichever worker has them, through events and polls. */
 export class JobTracker {
   readonly #fleet: QueueClient;
   readonly #clock: Clock;
@@ -51,7 +51,7 @@ export class JobTracker {
     this.#events = events;
   }
 
-  /** Starts to listen for job events. */
+  /** Creates a tracker and starts to listen for job events. */
   static async open(
     fleet: QueueClient,
     tools: { clock: Clock; signal: AbortSignal },
@@ -73,7 +73,7 @@ export class JobTracker {
     return this.#tracked.has(id);
   }
 
-  /** Tracks a file. @param progress last progress, if the job is active */
+  /** Tracks a file. @param progress last known progress of an active job */
   add(id: string, file: TrackedFile, progress?: TaskProgress): void {
     this.#tracked.set(id, file);
     if (progress) this.#onStarted(id, progress);
@@ -92,7 +92,7 @@ export class JobTracker {
     }
   }
 
-  /** Receives events until the queue client is closed; restarts after errors. Polls find missed events. */
+  /** Receives events until the queue client is closed, and restarts after errors. Polls make up for missed events. */
   #run(tools: { clock: Clock; signal: AbortSignal }): Promise<void> {
     const run = () => (this.#events.closing ? Promise.resolve() : this.#events.run());
     return restartUntilAborted(run, restartDelayMs, tools);
@@ -155,7 +155,7 @@ export class JobTracker {
   }
 
   #onCompleted(id: string, result: TaskResult | undefined): void {
-    if (!result) return; // a poll will get it
+    if (!result) return; // a poll will find the result
     const { requests, duration_ms: durationMs } = result;
     this.#finish(id, ({ sizeBytes }) => ({
       ...{ requests, durationMs, uploaded: uploadedFromResult(result, sizeBytes) },
@@ -194,7 +194,7 @@ export class JobTracker {
     if (this.#tracked.size === 0) this.#wake();
   }
 
-  /** Polls all tracked jobs, in batches: some may have finished before the listener started. */
+  /** Polls the states of all tracked jobs, in batches. Some might have finished before the listener started. */
   async #poll(): Promise<void> {
     const ids = [...this.#tracked.keys()];
     for (let at = 0; at < ids.length; at += pollBatchSize) {

@@ -5,9 +5,7 @@ export type JobState = 'failed' | 'active' | 'delayed' | 'prioritized' | 'waitin
 
 const pageSize = 200;
 
-/**
- * Lists the jobs in a state page by page, oldest first. Jobs that change their state meanwhile may be missed.
- */
+/** Yields the jobs in a state in batches, oldest first. Jobs that change their state meanwhile might be missed. */
 export async function* listJobs(
   { queue, withRetry }: QueueClient,
   state: JobState,

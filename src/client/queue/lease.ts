@@ -2,8 +2,8 @@ import type { Clock } from '../clock.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
 
 /**
- * Expiring lock of a worker on one file, renewed by heartbeat. Check it before every send or write: the
- * process may have been suspended, and another worker may have the file by then.
+ * Expiring lock that a worker holds on one file and renews by heartbeat. Check it before every send or write,
+ * because another worker might have the file if this process was suspended.
  */
 export class Lease {
   readonly #clock: Clock;
@@ -28,20 +28,20 @@ export class Lease {
     this.#renewedAt = this.#now();
   }
 
-  /** Ends the lease. @returns the error that its signal aborts with */
+  /** Ends the lease. @returns the error with which its signal aborts */
   revoke(): MediactlError {
     if (!this.#aborter.signal.aborted) this.#aborter.abort(leaseLostError(this.#path));
     return this.#aborter.signal.reason as MediactlError;
   }
 
-  /** @throws MediactlError `lease_lost` */
+  /** @throws MediactlError `lease_lost` if the lease has expired or was revoked */
   assertHeld(): void {
     if (!this.isHeld) throw this.revoke();
   }
 
   get isHeld(): boolean {
     const now = this.#now();
-    // The wall clock catches suspend, the monotonic clock catches clock changes.
+    // The wall clock shows that the machine was suspended; the monotonic clock is immune to clock changes.
     const elapsedMs = Math.max(
       now.wall - this.#renewedAt.wall,
       now.steady - this.#renewedAt.steady,

@@ -5,7 +5,7 @@ import type { UploadSource } from '../upload/sources/source.ts';
 import type { Receipts } from '../upload/store/receipts.ts';
 import type { UploadTask } from './task.ts';
 
-/* Receipts on the worker's own disk: prevent duplicate uploads if the store loses its newest writes. */
+/* Receipts on the worker's own disk, which prevent duplicate uploads if the store loses its newest writes. */
 
 export type LocalReceipts = Pick<Receipts, 'find' | 'save'>;
 
@@ -34,7 +34,7 @@ export async function findLocalUpload(
   return exists ? toUploaded(receipt, 'there') : undefined;
 }
 
-/** Writes a local receipt. Resolves when it is on disk. */
+/** Writes a local receipt. Resolves when the receipt is on disk. */
 export const saveLocalReceipt = (
   task: UploadTask,
   source: UploadSource,

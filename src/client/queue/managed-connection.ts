@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import { waitAtMost } from './connection-monitor.ts';
 
-/* Opening and closing of BullMQ parts, for both stores. */
+/* Opening and closing of BullMQ queues, workers and event listeners, for both stores. */
 
 export const connectTimeoutMs = 10_000;
 export const closeTimeoutMs = 3_000;
@@ -10,13 +10,13 @@ export const closeTimeoutMs = 3_000;
 export type ManagedConnection = {
   on(event: 'error', listener: (error: unknown) => void): unknown;
   waitUntilReady(): Promise<unknown>;
-  /** Returns the connections that it opened itself, without the shared one. */
+  /** Returns the connections that this object opened itself, without the shared connection. */
   getBackend(): { close(isForced: boolean): Promise<void> };
   close(): Promise<void>;
   disconnect(): Promise<void>;
 };
 
-/** Closes all parts, within a timeout: a store that is down must not keep the process alive. */
+/** Closes all connections within a timeout, so that a store that is down does not keep the process alive. */
 export async function closeAll(
   connections: ReadonlySet<ManagedConnection>,
   clock: Clock,
@@ -27,13 +27,13 @@ export async function closeAll(
 }
 
 /**
- * Starts a part of the engine, and recreates it until its store responds. If BullMQ's (6.7) first connection
- * fails, the part never recovers and busy-loops.
+ * Creates a BullMQ queue, worker or event listener, and recreates it until the store responds. In BullMQ 6.7, an
+ * object whose first connection fails never recovers and busy-loops.
  *
- * @param all open parts, to be closed later
- * @param retry retries while the store is down
+ * @param all set to which the object is added, to be closed later
+ * @param retry runs a function and retries it while the store is down
  * @param onError called with errors of background work
- * @throws the abort reason of the signal that `wait` uses
+ * @throws the abort reason of the signal that `retry` uses
  */
 export function startManaged<T extends ManagedConnection>(
   create: () => T,

@@ -4,7 +4,7 @@ import type { QueueClient, QueueJob } from './queue-client.ts';
 
 const maxStandbyMs = 1_000;
 
-/** Returns the names of the workers that did not find a job's file since it was queued or retried. */
+/** Returns the names of the workers that have not found a job's file since the job was queued or retried. */
 export const workersMissingFile = ({ progress, attemptsMade }: QueueJob): string[] =>
   attemptsMade === 0
     ? []
@@ -13,10 +13,10 @@ export const workersMissingFile = ({ progress, attemptsMade }: QueueJob): string
 type YieldingWorker = { name: string; leaseMs: number; clock: Clock; signal: AbortSignal };
 
 /**
- * Requeues a job whose file this worker did not find, so that a worker that has not tried yet takes it.
- * The attempt does not count. Pauses this worker for a moment.
+ * Requeues a job whose file this worker did not find, so that a worker that has not tried yet takes the job. The
+ * attempt does not count. Pauses this worker for a moment.
  *
- * @returns false if all connected workers have tried, or this one has not
+ * @returns false, without requeueing, if all connected workers have tried or this worker has not
  */
 export async function yieldToOtherWorkers(
   { queue, withRetry }: QueueClient,
@@ -30,9 +30,9 @@ export async function yieldToOtherWorkers(
   const workers = await withRetry(() => queue.getWorkers()).catch(() => []);
   const names = workers.flatMap(({ rawname }) => rawname?.split(':w:')[1] ?? []);
   if (names.every((other) => missing.some((each) => each.startsWith(other)))) return false;
-  // Less than the interval after which the engine would renew the lease.
+  // Less than the interval after which BullMQ would renew the lease.
   const standbyMs = Math.min(maxStandbyMs, leaseMs / 5);
-  // At random before or after this worker polls again: on PostgreSQL the job returns to the head of the queue.
+  // Randomly before or after this worker's next poll, as PostgreSQL puts the job back at the head of the queue.
   const until = clock.now() + standbyMs * (clock.random() < 0.5 ? 0.3 : 2);
   await withRetry(() => job.moveToDelayed(until, token));
   await clock.sleep(standbyMs, signal).catch(() => {});

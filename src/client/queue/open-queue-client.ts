@@ -8,9 +8,9 @@ import { classifyOpenError } from './store-errors.ts';
 /**
  * Connects to the queue.
  *
- * @throws MediactlError `queue_unreachable` (10), `queue_tls` (10); `queue_refused` (4) for a wrong
- *   password or missing permissions; `queue_evicts` (2) for a Redis that may evict keys;
- *   `queue_unusable` (2) for a Redis Cluster and some connection poolers
+ * @throws MediactlError `queue_unreachable` or `queue_tls` (exit 10); `queue_refused` (exit 4) for a wrong password
+ *   or missing permissions; `queue_evicts` (exit 2) if the Redis server is configured to evict keys;
+ *   `queue_unusable` (exit 2) for a Redis Cluster and some connection poolers
  */
 export const openQueueClient = (
   address: QueueAddress,
@@ -21,7 +21,11 @@ export const openQueueClient = (
 const retryDelayMs = 1_000;
 const maxSilenceMs = 1_800;
 
-/** Connects to the queue, and retries while the store is unreachable. @throws as `openQueueClient`; the abort reason of the signal */
+/**
+ * Connects to the queue, and retries while the store is unreachable.
+ *
+ * @throws the other errors of `openQueueClient`; the abort reason of the signal
+ */
 export async function openQueueClientWithRetry(
   address: QueueAddress,
   tools: QueueClientDeps,

@@ -22,10 +22,10 @@ import { StoreGuard } from './store-guard.ts';
 import type { TaskResult, UploadTask } from './task.ts';
 import { createPostgresStore, createTablesSql } from './upload-store.ts';
 
-/** Pool size. PostgreSQL allows 100 connections in all by default; two may listen permanently, the others run short queries. */
+/** Pool size. PostgreSQL allows 100 connections by default. Up to two of ours listen permanently; the others run short queries. */
 const maxConnections = 6;
 
-/** Sets the engine's schema, which its queries do not name. */
+/** Statement that selects BullMQ's schema, since BullMQ's queries do not name it. */
 const setSearchPathSql = 'set search_path to bullmq';
 
 export async function openPostgresClient(
@@ -44,7 +44,7 @@ export async function openPostgresClient(
     connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,
     max: maxConnections,
-    // Not as a connection option, which a pooler would reject.
+    // Set by a statement, because a pooler would reject a connection option.
     onConnect: async (client) => void (needsSearchPath && (await client.query(setSearchPathSql))),
     Client: engine.QuietClient,
   });
@@ -63,8 +63,8 @@ export async function openPostgresClient(
     raceAbort(monitor.retryUntilUp(ask), { clock, signal }),
   );
   setMaxListeners(0, signal); // one listener per request
-  pool.setMaxListeners(0); // one listener per started part of the engine
-  // An idle connection was dropped: a query starts the retries.
+  pool.setMaxListeners(0); // one listener per BullMQ object
+  // An idle connection was dropped. A query starts the retries.
   pool.on('error', () => void pool.query('select 1').catch(() => {}));
   try {
     const client = await pool.connect();
@@ -146,8 +146,8 @@ export async function openPostgresClient(
 
 /**
  * Creates missing tables under an advisory lock, so that concurrent processes do not race. Roles that only use
- * the tables need not own them. The lock is not a transaction's: a transaction would still see its snapshot from
- * before the lock, and create the tables twice.
+ * existing tables need not own them. The lock is a session lock, because a transaction would still see its snapshot
+ * from before the lock and create the tables twice.
  */
 async function createTables(
   client: PoolClient,
@@ -177,12 +177,12 @@ async function createTables(
   }
 }
 
-/** Returns the server's start time, which identifies the server process, to detect a failover or restart. */
+/** Returns the server's start time. It identifies the server process, so that a failover or restart is detected. */
 const serverStartTime = async (pool: Pool): Promise<string> =>
   (await pool.query('select pg_postmaster_start_time()::text as start')).rows[0].start;
 
 /**
- * Checks that session settings persist. A connection pooler may route each statement to another connection.
+ * Checks that session settings persist. A connection pooler might route each statement to another connection.
  *
  * @throws the error that a missing schema would cause later
  */
@@ -196,7 +196,7 @@ async function assertSessionPersists(client: PoolClient, pool: Pool): Promise<vo
   throw Object.assign(new Error(message), { code: '3F000' });
 }
 
-/** Checks write access with the statements of a worker, in one transaction. Permissions are checked even if no row matches. */
+/** Checks write access with the kinds of statements that workers use, which fail without permission even if no row matches. */
 const checkWriteAccess = (client: PoolClient, queue: string) =>
   client.query(
     ['mediactl.uploads', 'bullmq.job', 'bullmq.event', 'bullmq.meta']

@@ -14,30 +14,34 @@ export type StoreInfo = {
   durabilityWarning: string | undefined;
 };
 
-/** Connection to a queue of uploads that several machines share, and to the upload state stored with it. */
+/** Connection to an upload queue that several machines share, and to the upload state stored with the queue. */
 export type QueueClient = {
   address: QueueAddress;
   storeInfo: StoreInfo;
   queue: Queue<UploadTask, TaskResult>;
   store: UploadStore;
-  /** Creates a BullMQ worker; it processes jobs after `run()`. @throws the abort reason of the signal */
+  /** Creates a BullMQ worker. Its `run()` starts to process jobs. @throws the abort reason of the signal */
   worker(
     perform: Processor<UploadTask, TaskResult>,
     options: Omit<WorkerOptions, 'connection' | 'autorun'>,
   ): Promise<Worker<UploadTask, TaskResult>>;
   /** True while the store is known to be down. */
   readonly isDisconnected: boolean;
-  /** Aborts with a MediactlError when the store permanently rejects the engine, such as for missing permissions. */
+  /** Aborts with a MediactlError when the store permanently rejects BullMQ, such as for missing permissions. */
   readonly fatalSignal: AbortSignal;
-  /** Checks write access: writes, reads and removes sample data. @throws MediactlError as `openQueueClient`, `queue_full` (10) */
+  /**
+   * Checks write access by writing, reading and removing sample data.
+   *
+   * @throws MediactlError `queue_full` (exit 10) if the store rejects writes; as `openQueueClient`
+   */
   checkWriteAccess(): Promise<void>;
-  /** Registers a listener for reconnects. `isOther` is true after a failover: the new server may lack recent writes. */
+  /** Registers a listener for reconnects. `isOther` is true after a failover; the new server might lack recent writes. */
   onReconnect(listener: (isOther: Promise<boolean>) => void): void;
-  /** Runs a request, and retries it while the store is down. It must be idempotent. */
+  /** Runs a request, and retries it while the store is down. The request must be idempotent. */
   withRetry<T>(ask: () => Promise<T>): Promise<T>;
-  /** Creates a listener for job events; it receives them after `run()`. @throws the abort reason of the signal */
+  /** Creates a listener for job events. Its `run()` starts to receive them. @throws the abort reason of the signal */
   events(): Promise<QueueEvents>;
-  /** Creates the error that a job processor throws after it requeued the job, so that it does not count as failed. */
+  /** Creates the error that a job processor throws after requeueing the job, so that the job does not count as failed. */
   requeueSignal(): Error;
   /** Creates the error that a job processor throws to fail a job without a retry. */
   permanentFailure(message: string): Error;
@@ -48,10 +52,10 @@ export type QueueClient = {
 export type QueueClientDeps = {
   clock: Clock;
   signal: AbortSignal;
-  /** Check write access on opening. False for commands that only read, which need no such permission. */
+  /** True to check write access on opening. Commands that only read need no write permission. */
   checksWriteAccess: boolean;
-  /** Called with the cause when the store goes down, and without one when it is up again. */
+  /** Called with the cause when the store goes down, and without a cause when it is up again. */
   onConnectionChange(cause?: unknown): void;
-  /** Called for background errors of the engine, once per kind. */
+  /** Called once for each kind of background error in BullMQ. */
   onEngineError?(words: string): void;
 };

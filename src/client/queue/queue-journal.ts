@@ -4,15 +4,15 @@ import type { Lease } from './lease.ts';
 import type { Claim, UploadStore } from './upload-store.ts';
 
 /**
- * Journal of one attempt at one file, in the queue's store. Omits device and inode of the file, which differ on
- * other machines.
+ * Journal for one attempt to upload one file, kept in the queue's store. Omits the file's device, inode and change
+ * time, which differ on other machines.
  */
 export class QueueJournal implements UploadJournal {
   readonly directory: string;
   readonly #store: UploadStore;
   readonly #lease: Lease;
   readonly #fence: string;
-  /** Cached journal entry, as JSON. While the lease is held, only this attempt writes it. */
+  /** Cached journal entry, as JSON. While the lease is held, only this attempt writes the entry. */
   #entryJson: string | undefined;
 
   /** @param label name of the store, for messages */
@@ -37,7 +37,11 @@ export class QueueJournal implements UploadJournal {
     await this.#save(id, undefined);
   }
 
-  /** Writes or removes the entry. @throws MediactlError `lease_lost`, which also ends the attempt */
+  /**
+   * Writes the entry, or removes it if `entryJson` is undefined.
+   *
+   * @throws MediactlError `lease_lost` if another attempt has claimed the job; this attempt then ends
+   */
   async #save(id: string, entryJson: string | undefined): Promise<void> {
     this.#lease.assertHeld();
     if (!(await this.#store.writeEntry(id, this.#fence, entryJson))) throw this.#lease.revoke();
@@ -48,18 +52,18 @@ export class QueueJournal implements UploadJournal {
     return (await this.#store.listEntries()).map((page) => parseEntry(page, ''));
   }
 
-  /** Returns nothing: the only entry, that of this attempt's file, is already known. */
+  /** Returns no ids, because callers already know the only entry, which is for this attempt's file. */
   async ids(): Promise<string[]> {
     return [];
   }
 
-  /** Removes an unreadable entry, written by a newer version or another program. */
+  /** Removes an unreadable entry, which a newer version or another program has written. */
   async setAside(id: string): Promise<string> {
     await this.remove(id);
     return this.directory;
   }
 
-  /** Does nothing: the claim is the lock. */
+  /** Does nothing, because the claim serves as the lock. */
   async lock(): Promise<() => Promise<void>> {
     return async () => {};
   }

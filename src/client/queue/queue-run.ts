@@ -29,7 +29,7 @@ import { alreadyUploadedFromResult, parseReceipt } from './task-result.ts';
 
 /** Number of files added to the queue in one batch. */
 const batchSize = 200;
-/** Number of attempts per job, with exponential backoff: 2 s, 4 s … 8.5 min, 17 min in all. */
+/** Number of attempts per job, with exponential backoff: 2 s, 4 s … 8.5 min, 17 min in total. */
 const maxAttempts = 10;
 const initialBackoffMs = 2_000;
 
@@ -41,11 +41,11 @@ const inactiveStates: ReadonlySet<string> = new Set([
   'prioritized',
 ]);
 
-/** @property path as the user typed it @property key of this machine's receipt */
+/** @property path path or URL shown to the user @property key key of this machine's receipt, if there is one */
 type QueuedTask = { id: string; task: UploadTask; path: string; key: ReceiptKey | undefined };
 
 /**
- * Adds all files without a receipt to a queue; with `--wait`, waits until workers have uploaded them. Jobs are
+ * Adds all files without a receipt to a queue. With `--wait`, waits until workers have uploaded the files. Jobs are
  * deduped by file and target folder.
  */
 export class QueueRun implements BatchRun {
@@ -61,7 +61,7 @@ export class QueueRun implements BatchRun {
   #stopReason: MediactlError | undefined;
   #remaining = 0;
 
-  /** @param options with `timeoutMs`, waits until the assets are ready */
+  /** @param options if `timeoutMs` is set, the run waits until the assets are ready */
   constructor(fleet: QueueClient, roots: Roots, options: RunOptions, tools: BatchDeps) {
     this.#client = fleet;
     this.#roots = roots;
@@ -117,7 +117,7 @@ export class QueueRun implements BatchRun {
       await this.#tracker?.waitUntilDone();
     } catch (error) {
       if (!signal.aborted) throw error;
-      this.#remaining += this.#tracker?.size ?? 0; // the workers continue with them
+      this.#remaining += this.#tracker?.size ?? 0; // the workers continue with these files
       const { reason } = signal;
       if (reason instanceof MediactlError) this.#stopReason ??= reason;
     }
@@ -183,7 +183,7 @@ export class QueueRun implements BatchRun {
         (queued[index] as QueuedTask).id = id;
   }
 
-  /** Replaces the data of a job that no worker is processing, since its URL may have a new signature, and retries it if failed. */
+  /** Replaces the data of an inactive job, since its URL might have a new signature. Retries the job if it has failed. */
   async #updateAndRetry({ id, task }: QueuedTask): Promise<void> {
     const { queue, withRetry } = this.#client;
     const job = await withRetry(() => queue.getJob(id));
@@ -253,7 +253,7 @@ export class QueueRun implements BatchRun {
     this.#outcomes.push({ job, path, requests: 0, durationMs: 0, error });
   }
 
-  /** Waits for an uploaded asset to be ready, if requested; reports all other outcomes at once. */
+  /** Reports an outcome. If requested, the outcome of an uploaded file is reported only once its asset is ready. */
   #reportOrWatch(outcome: FileOutcome): void {
     const { uploaded, error } = outcome;
     if (uploaded && !error) void this.#deps.onUploaded(uploaded.assetUid).catch(() => {}); // @last is optional

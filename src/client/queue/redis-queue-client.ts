@@ -21,12 +21,12 @@ import { StoreGuard } from './store-guard.ts';
 import type { TaskResult, UploadTask } from './task.ts';
 import { createRedisStore } from './upload-store.ts';
 
-/** Maximum backoff of reconnects: an outage mostly lasts only seconds. */
+/** Maximum backoff between reconnects. It is short because most outages last only seconds. */
 const maxReconnectDelayMs = 2_000;
 
 /**
- * Runs the commands of the engine's scripts on a key of the engine and on one of ours. LPUSH is first because a
- * full server rejects a script only at its first write, and accepts all after a DEL.
+ * Lua script that runs the commands of BullMQ's scripts, on one of BullMQ's keys and on one of ours. LPUSH comes
+ * first because a full server checks only the first write of a script, and would accept a DEL.
  */
 const writeAccessScript = `
   for _, key in ipairs(KEYS) do
@@ -54,7 +54,7 @@ export async function openRedisClient(
     connectTimeout: connectTimeoutMs,
     maxRetriesPerRequest: null,
     retryStrategy: (tries) => (isOpen ? Math.min(maxReconnectDelayMs, 50 * 2 ** tries) : null),
-    // Failover: the address leads to a new server, and the connected one is now a replica.
+    // After a failover, the address leads to a new server, and the connected server is now a replica.
     reconnectOnError: ({ message }) => message.startsWith('READONLY'),
   });
   let lastError: unknown;
@@ -122,7 +122,7 @@ export async function openRedisClient(
       close: async () => {
         closing.abort();
         await closeAll(parts, clock);
-        isOpen = false; // the engine's own connections stop reconnecting too
+        isOpen = false; // BullMQ's own connections stop reconnecting too
         redis.disconnect();
       },
     };
@@ -134,7 +134,11 @@ export async function openRedisClient(
 
 const parseRunId = (info: string) => /^run_id:(\w+)/m.exec(info)?.[1];
 
-/** Parses the response to INFO, and checks the server's settings. @throws MediactlError `queue_evicts`, `queue_unusable` */
+/**
+ * Parses the response to INFO, and checks the server's settings.
+ *
+ * @throws MediactlError `queue_evicts` (exit 2) or `queue_unusable` (exit 2)
+ */
 function parseStoreInfo(info: string, address: QueueAddress): StoreInfo {
   const fields = new Map(
     info.split(/\r?\n/).map((line): [string, string] => {

@@ -5,9 +5,9 @@ import { FileSource, type UploadSource } from '../upload/sources/source.ts';
 import { isHttpUrl, parseSourceUrl } from '../upload/sources/source-url.ts';
 import type { TaskSource, UploadTask } from './task.ts';
 
-/** Directory to read files from, with an optional name that is the same on every machine. */
+/** Directory from which files can be read, with an optional name that is the same on every machine. */
 type DirectoryRoot = { name?: string; path: string };
-/** URL prefix to read files from: `https://bucket.example.com/rushes/`. */
+/** URL prefix under which files can be read, such as `https://bucket.example.com/rushes/`. */
 type UrlRoot = { origin: string; path: string };
 
 export type OpenUrl = (
@@ -15,7 +15,7 @@ export type OpenUrl = (
   mayFollow: (target: URL) => boolean,
 ) => Promise<UploadSource>;
 
-/** Minimum number of files to judge a root by: a few may just be deleted. */
+/** Minimum number of files by which to judge a root, since a few files might simply have been deleted. */
 const minSample = 3;
 const maxSample = 20;
 
@@ -23,8 +23,8 @@ const maxSample = 20;
 const rootForms = '--root /mnt/media, --root media=/mnt/media or --root https://HOST/PATH/';
 
 /**
- * Allowlist of the directories and URLs that a machine may read from. Anyone with access to the store can queue
- * any path or URL: nothing outside is opened or requested.
+ * Allowlist of the directories and URLs from which a machine is allowed to read. Anyone with access to the store
+ * can queue any path or URL, so nothing outside the allowlist is opened or requested.
  */
 export class Roots {
   readonly #directories: readonly DirectoryRoot[];
@@ -44,8 +44,8 @@ export class Roots {
   /**
    * Parses the values of `--root`.
    *
-   * @param owner name of the worker, for messages
-   * @throws MediactlError exit 2
+   * @param owner name of the worker, for error messages
+   * @throws MediactlError (exit 2) if a directory does not exist or a name is given twice
    */
   static async open(typed: readonly string[], cwd: string, owner = ''): Promise<Roots> {
     const directories: DirectoryRoot[] = [];
@@ -67,7 +67,7 @@ export class Roots {
     return new Roots(directories, addresses, owner);
   }
 
-  /** Lists all roots, for messages. */
+  /** Comma-separated list of all roots, for error messages. */
   get label(): string {
     return [
       ...this.#directories.map(({ name, path }) => (name ? `${name}=${path}` : path)),
@@ -75,7 +75,7 @@ export class Roots {
     ].join(', ');
   }
 
-  /** Returns a file's location for other machines: relative to the innermost named root, or its absolute path. */
+  /** Returns a file's path relative to the innermost named root, for other machines; else its absolute path. */
   toTaskSource(path: string): TaskSource {
     const [innermost] = this.#directories
       .filter((each) => each.name !== undefined && isInsideDirectory(each.path, path))
@@ -89,8 +89,8 @@ export class Roots {
    * Opens a queued file.
    *
    * @param openAddress opens an allowed URL; follows a redirect only if `mayFollow` allows its target
-   * @throws MediactlError `outside_roots` (2); `root_gone` (2) if the disk is not mounted; as
-   *   `FileSource.open`
+   * @throws MediactlError `outside_roots` (exit 2) if the file is not below a root; `root_gone` (exit 2) if the
+   *   disk is not mounted; as `FileSource.open`
    */
   async open(source: TaskSource, openAddress: OpenUrl): Promise<UploadSource> {
     if (source.root === undefined && isHttpUrl(source.path)) {
@@ -108,9 +108,10 @@ export class Roots {
   }
 
   /**
-   * Checks that queued files exist in the directories with the same size.
+   * Checks a sample of the queued files, which should exist in the directories with the queued size.
    *
-   * @throws MediactlError `root_gone` (2); `root_mismatch` (2) if less than half of them do
+   * @throws MediactlError `root_gone` (exit 2) if none exists and the directory is empty; `root_mismatch` (exit 2)
+   *   if less than half of the sample exists
    */
   async assertFilesExist(tasks: readonly UploadTask[]): Promise<void> {
     for (const root of this.#directories) {
@@ -139,7 +140,7 @@ export class Roots {
     if (!this.#isAllowed(url)) throw this.#outsideRootsError(path);
   }
 
-  /** Returns whether a URL is below an allowed one. Rejects escaped separators, which servers may decode (path traversal). */
+  /** Returns true if a URL is below an allowed prefix. Rejects escaped separators, which servers might decode (path traversal). */
   #isAllowed(url: URL): boolean {
     return this.#urls.some(
       (each) =>
@@ -171,12 +172,12 @@ export class Roots {
       exitCode: exitCodes.usage,
       reason: `it reads below ${this.label || 'nothing'}`,
       hint: `a worker with ${rootForms}`,
-      retryable: true, // another worker may read it
+      retryable: true, // another worker might be able to read it
     });
   }
 }
 
-/** Returns whether an absolute path is inside a directory, at any depth. */
+/** Returns true if an absolute path is inside a directory, at any depth. */
 function isInsideDirectory(directory: string, path: string): boolean {
   const relativePath = relative(directory, path);
   return (
@@ -187,7 +188,7 @@ function isInsideDirectory(directory: string, path: string): boolean {
   );
 }
 
-/** Fails for an empty or missing directory: its disk is not mounted. @throws MediactlError `root_gone` */
+/** @throws MediactlError `root_gone` (exit 2) if a directory is empty or missing, as when its disk is not mounted */
 async function assertNotEmpty({ path }: DirectoryRoot): Promise<void> {
   const names = await readdir(path).catch(() => []);
   if (names.length > 0) return;

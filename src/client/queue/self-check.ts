@@ -4,7 +4,7 @@ import type { QueueClient } from './queue-client.ts';
 import type { Roots } from './roots.ts';
 import { parseTask, type UploadTask } from './task.ts';
 
-/** Id of the entry that each check writes to the store and removes. */
+/** Id of the claim that each check writes to the store and removes. */
 const probeId = 'self-check';
 const sampleOffsets = [0, 0.25, 0.5, 0.75];
 const samplePageSize = 5;
@@ -14,7 +14,7 @@ type SelfCheckDeps = { roots: Roots; clock: Clock; leaseMs: number; warn(text: s
 /**
  * Checks a worker's clock, its store and its roots.
  *
- * @throws MediactlError `clock_differs` (2), `newer_task` (2); as `Roots.assertFilesExist`; errors of the store
+ * @throws MediactlError `clock_differs` or `newer_task` (exit 2); as `Roots.assertFilesExist`; errors of the store
  */
 export async function runSelfCheck(
   fleet: QueueClient,
@@ -26,7 +26,7 @@ export async function runSelfCheck(
   await roots.assertFilesExist(await sampleTasks(fleet));
 }
 
-/** Compares this machine's clock with the store's, with the round trip as tolerance. */
+/** Checks that this machine's clock is within a quarter of the lease time of the store's. On Redis, only warns. */
 async function assertClock(
   { store, address }: QueueClient,
   { clock, leaseMs, warn }: Omit<SelfCheckDeps, 'roots'>,
@@ -40,7 +40,7 @@ async function assertClock(
   const direction = aheadMs > 0 ? 'ahead of' : 'behind';
   const problem = `the clock here is ${seconds} s ${direction} that of ${address.label}`;
   const hint = 'set the clock by NTP, here or there';
-  // BullMQ expires leases by the server's clock on Redis, by the workers' clocks on PostgreSQL.
+  // BullMQ expires leases by the server's clock on Redis, but by the workers' clocks on PostgreSQL.
   if (address.store === 'redis') return warn(`${problem}; ${hint}`);
   throw new MediactlError(problem, {
     code: 'clock_differs',
@@ -50,7 +50,11 @@ async function assertClock(
   });
 }
 
-/** Reads a sample of jobs that were never started, from several parts of the queue. @throws MediactlError `newer_task` */
+/**
+ * Reads a sample of jobs that were never started, from several parts of the queue.
+ *
+ * @throws MediactlError `newer_task` (exit 2) if a newer version queued a job of the sample
+ */
 async function sampleTasks({ queue, withRetry }: QueueClient): Promise<UploadTask[]> {
   const { waiting = 0 } = await withRetry(() => queue.getJobCounts('waiting'));
   const pages = sampleOffsets.map((share) => {

@@ -20,7 +20,7 @@ type StoreErrorPattern = [
   hint: string,
 ];
 
-/** Known errors, matched against the code or SQLSTATE followed by the server's message. */
+/** Patterns of known errors, matched against the error code or SQLSTATE followed by the message. */
 const knownErrors: readonly StoreErrorPattern[] = [
   [
     /^42501/,
@@ -62,7 +62,7 @@ const knownErrors: readonly StoreErrorPattern[] = [
   [rejectedWrite, 'queue_full', 'the queue LABEL accepts no writes', freeSpaceHint],
 ];
 
-/** All other errors on opening a store; first, SQLSTATEs of a server that is up. */
+/** Patterns of all other errors when a store is opened. The first matches SQLSTATEs of a server that is up. */
 const openErrors: readonly StoreErrorPattern[] = [
   [
     /^(?!08|57|53300|E)[0-9A-Z]{5} /,
@@ -91,10 +91,10 @@ const createClassifier =
     });
   };
 
-/** Converts a known error of a store to a MediactlError; undefined for other errors. */
+/** Converts a known store error to a MediactlError. Returns undefined for other errors. */
 export const classifyStoreError = createClassifier(knownErrors);
 
-/** Converts any error on opening a store to a MediactlError. */
+/** Converts any error that occurs when a store is opened to a MediactlError. */
 const classifyAnyError = createClassifier([...knownErrors, ...openErrors]);
 export const classifyOpenError = (
   address: QueueAddress,
@@ -105,7 +105,7 @@ export const classifyOpenError = (
     ? error
     : (classifyAnyError(address, error, role) as MediactlError);
 
-/** Formats the message that the store is down, with the cause. */
+/** Formats the message that the store is down or rejects writes, with the cause. */
 export function formatOutage({ label }: QueueAddress, cause: unknown): string {
   const { message, code } = errorText(cause);
   return isRejectedWrite(cause)

@@ -14,7 +14,7 @@ export class StoreGuard {
   readonly #address: QueueAddress;
   readonly #monitor: ConnectionMonitor;
   readonly #deps: QueueClientDeps;
-  /** Messages already reported, with ids replaced, to report each kind once. */
+  /** Messages already reported, with job ids replaced so that each kind of error is reported once. */
   readonly #reported = new Set<string>();
   readonly #reconnectListeners: ReconnectListener[] = [];
   #identity: string | undefined;
@@ -28,7 +28,7 @@ export class StoreGuard {
     this.#deps = tools;
   }
 
-  /** Handles a background error of the engine: an outage, a permanent failure, or else a warning, once per kind. */
+  /** Handles a background error of BullMQ. Permanent failures abort `fatal`; unknown errors are reported once per kind. */
   readonly onError = (error: unknown): void => {
     const { signal, onEngineError } = this.#deps;
     if (error instanceof MediactlError || signal.aborted) return;
@@ -43,7 +43,7 @@ export class StoreGuard {
     }
   };
 
-  /** Wraps a retry function so that known store errors are thrown as a MediactlError. */
+  /** Wraps a retry function so that it throws a MediactlError for known store errors. */
   withErrorClassification(retry: RetryFunction): RetryFunction {
     return (request) =>
       retry(request).catch((error) => {
@@ -54,7 +54,7 @@ export class StoreGuard {
   readonly onReconnect = (listener: ReconnectListener): void =>
     void this.#reconnectListeners.push(listener);
 
-  /** Reports a new connection to the listeners, and whether it leads to another server. @param identity id of the server process */
+  /** Notifies listeners that the store is connected, perhaps to another server. @param identity id of the server process */
   notifyReconnected(identity: Promise<string | undefined>): void {
     const isOther = identity.then((current) => {
       const previous = this.#identity;

@@ -10,7 +10,7 @@ import type { Uploaded } from '../upload/session/upload-job.ts';
 import type { QueueJob } from './queue-client.ts';
 import type { TaskResult } from './task.ts';
 
-/** Converts a job's result to the uploader's type. */
+/** Converts a job's result to the uploader's result type. */
 export const uploadedFromResult = (result: TaskResult, sizeBytes: number): Uploaded => ({
   ...{ how: 'uploaded', state: 'pending', sizeBytes, name: result.name },
   assetUid: result.asset_uid,
@@ -21,13 +21,13 @@ export const uploadedFromResult = (result: TaskResult, sizeBytes: number): Uploa
   verified: result.verified,
 });
 
-/** Converts the result of an earlier job: the file is already uploaded. */
+/** Converts the result of an earlier job to the result for a file that is already uploaded. */
 export const alreadyUploadedFromResult = (result: TaskResult, sizeBytes: number): Uploaded => ({
   ...uploadedFromResult(result, sizeBytes),
   ...{ how: 'there', bytesSent: 0, resumedFrom: null },
 });
 
-/** Converts an upload to a job's result. */
+/** Converts the uploader's result to a job's result. */
 export const toTaskResult = (
   uploaded: Uploaded,
   more: Pick<TaskResult, 'worker' | 'requests' | 'duration_ms' | 'removed'>,
@@ -42,7 +42,7 @@ export const toTaskResult = (
   ...more,
 });
 
-/** Parses a job's result from the store; undefined if it is not valid. */
+/** Parses a job's result from the store. Returns undefined if the result is not valid. */
 export function parseTaskResult(value: unknown): TaskResult | undefined {
   const { asset_uid, session_uid, name, blake3, worker, ...fields } = asObject(value);
   const [assetUid, sessionUid] = [asText(asset_uid), asText(session_uid)];
@@ -62,11 +62,11 @@ export function parseTaskResult(value: unknown): TaskResult | undefined {
   };
 }
 
-/** Parses a receipt (JSON) from the store. */
+/** Parses a receipt (JSON) from the store. Returns undefined if there is none or it is not valid. */
 export const parseReceipt = (text: string | undefined): TaskResult | undefined =>
   text === undefined ? undefined : parseTaskResult(parseJsonOrUndefined(text));
 
-/** Parses the failure reason of a job: an ErrorRecord as JSON, or a message of the engine. */
+/** Converts the failure reason of a job, i.e. an ErrorRecord as JSON or a message from BullMQ, to an error. */
 export function parseFailure(reason: string): MediactlError {
   const record = parseErrorRecord(reason);
   if (record) return MediactlError.from(record);
@@ -88,7 +88,7 @@ function parseErrorRecord(reason: string): ErrorRecord | undefined {
       ? record
       : undefined;
   } catch {
-    return undefined; // message of the engine
+    return undefined; // message from BullMQ
   }
 }
 

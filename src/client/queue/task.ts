@@ -18,7 +18,7 @@ export type UploadTask = {
   /** Path or URL to display, without the query. */
   path: string;
   sizeBytes: number;
-  /** Modification time in nanoseconds since the epoch, or the server's ETag or similar. */
+  /** Modification time in nanoseconds since the epoch, or a version from the server, such as the ETag. */
   fileVersion: string;
   workspace: string;
   folder?: string;
@@ -32,7 +32,7 @@ export type UploadTask = {
   chunkBytes: number;
   onExpired: 'restart' | 'fail';
   requireChecksum: boolean;
-  /** Random id that makes a new job, to upload the file again. */
+  /** Random id that changes the job id, so that the file is uploaded again. */
   again?: string;
 };
 
@@ -48,7 +48,7 @@ export type TaskResult = {
   worker: string;
   requests: number;
   duration_ms: number;
-  /** Uids of orphaned assets that were deleted by this upload's marker. */
+  /** Uids of this upload's orphans, which were found by its marker and deleted. */
   removed: string[];
 };
 
@@ -63,7 +63,7 @@ export type TaskProgress = {
   missedBy?: readonly string[];
 };
 
-/** Returns the job id, a hash of file and target folder: it dedupes jobs, also those queued by several machines. */
+/** Returns the job id. It is a hash of file and target folder, which dedupes jobs even across machines. */
 export function taskId(task: UploadTask, stableSource: TaskSource): string {
   const { service, workspace, folder, filename, name, sizeBytes, fileVersion, again } = task;
   const { root = null, path } = stableSource;
@@ -72,7 +72,7 @@ export function taskId(task: UploadTask, stableSource: TaskSource): string {
   return `u${hash.digest('hex').slice(0, 32)}`; // BullMQ rejects numeric ids
 }
 
-/** Returns the short form of a job id (60 bits): shown to users, and the full id in earlier versions. */
+/** Returns the short form of a job id (60 bits), which is shown to users. Earlier versions used it as the id. */
 export const shortTaskId = (id: string): string => id.slice(0, 16);
 
 const isString = (value: unknown) => typeof value === 'string';
@@ -80,9 +80,10 @@ const isOptionalString = (value: unknown) => value === undefined || isString(val
 const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
 
 /**
- * Validates a job's data: anyone who reaches the store can write it.
+ * Validates a job's data, because anyone with access to the store can write it.
  *
- * @throws MediactlError `newer_task` (2) for a later version; `unknown_task` (2)
+ * @throws MediactlError `newer_task` (exit 2) if a newer version queued the job; `unknown_task` (exit 2) if the
+ *   data is not valid
  */
 export function parseTask(data: unknown): UploadTask {
   const task = (typeof data === 'object' && data !== null ? data : {}) as UploadTask;

@@ -26,21 +26,20 @@ export type AttemptDeps = Pick<UploadDeps, 'api' | 'throttle' | 'profile' | 'onE
 };
 
 export type UploadAttemptOptions = {
-  /** Milliseconds. */
   idleTimeoutMs: number;
-  /** Add a marker to the assets' descriptions, and delete orphans by it. */
+  /** True to add a marker to the assets' descriptions, and to find and delete orphans by their marker. */
   hasMarker: boolean;
-  /** An earlier attempt was started, even if the store has lost its state. */
+  /** True if an earlier attempt was started, even if the store has lost the state of that attempt. */
   isRetry: boolean;
-  /** Milliseconds since the epoch. */
+  /** Time when the job was queued, in milliseconds since the epoch. */
   queuedAt: number;
 };
 
 export type AttemptResult = { uploaded: Uploaded; requests: number; removed: string[] };
 
 /**
- * Uploads one file of the queue. Its journal entry is in the store, so that another worker can resume. Sends
- * nothing after the lease is lost.
+ * Uploads one file from the queue. Keeps the journal entry in the store, so that another worker can resume the
+ * upload. Sends nothing after the lease is lost.
  */
 export async function attemptUpload(
   id: string,
@@ -62,7 +61,7 @@ export async function attemptUpload(
     },
   });
   const journal = new QueueJournal(store, claim, lease, label);
-  // No events after the lease is lost: another worker reports the file.
+  // Emit no events after the lease is lost, because another worker reports the file.
   const onEvent: OnUploadEvent = (event) => {
     if (!lease.signal.aborted) tools.onEvent(event);
   };
@@ -100,7 +99,7 @@ export async function attemptUpload(
           ((await findOrphans(api, journal, () => false, [lost])).get(lost) as OrphanCandidates)
         );
       },
-      // A match by name may be another worker's asset: create a new one.
+      // A match by name might be another worker's asset, so create a new asset.
       confirmNewAsset: async (refusal) => {
         if (options.hasMarker || !isNewAssetSafe(refusal)) throw refusal;
       },
@@ -112,7 +111,7 @@ export async function attemptUpload(
     const existing =
       file && receipts && hasNoEntry && (await findLocalUpload(task, file, receipts, api));
     if (existing) return { uploaded: existing, requests, removed };
-    // The store may have lost its newest writes, and with them the journal entry of an earlier attempt.
+    // The store might have lost its newest writes, and with them the journal entry of an earlier attempt.
     if (options.isRetry && hasNoEntry) assertNoOrphans(task, await deleteOrphans());
     const { uploaded, persisted } = await upload.run();
     await persisted;
@@ -149,7 +148,7 @@ function assertService({ service }: UploadTask, { transport }: Api): void {
   });
 }
 
-/** Describes how a file has changed since it was queued; undefined if it has not. */
+/** Describes how a file has changed since it was queued. Returns undefined if it is unchanged. */
 function describeQueueChange(
   { sizeBytes, fileVersion }: UploadTask,
   { identity }: UploadSource,
@@ -160,7 +159,10 @@ function describeQueueChange(
   return isSame ? undefined : 'it was written to';
 }
 
-/** Compares versions (mtimes), at the lower precision of the two: file servers store milliseconds, or whole seconds. */
+/**
+ * Returns true if two file versions are equal. Modification times are compared at the lower precision of the two,
+ * since file servers store milliseconds or whole seconds.
+ */
 function isSameFileVersion(queued: string, now: string): boolean {
   const versions = [queued, now];
   const end = versions.some((version) => version.endsWith('000000000')) ? -9 : -6;
@@ -168,7 +170,7 @@ function isSameFileVersion(queued: string, now: string): boolean {
   return queued === now || (areTimes && queued.slice(0, end) === now.slice(0, end));
 }
 
-/** Wraps a source so that it stops reading when the lease is lost. */
+/** Wraps a source so that reading from it fails once the lease is lost. */
 const leaseGuarded = (source: UploadSource, lease: Lease): UploadSource => ({
   path: source.path,
   realPath: source.realPath,
@@ -188,7 +190,7 @@ const leaseGuarded = (source: UploadSource, lease: Lease): UploadSource => ({
   close: () => source.close(),
 });
 
-/** Fails if an earlier attempt has created an asset. @throws MediactlError `creation_unknown` (2) */
+/** @throws MediactlError `creation_unknown` (exit 2) if an earlier attempt has created an asset */
 function assertNoOrphans(
   { path }: UploadTask,
   found: { assets: { uid: string }[] } | undefined,

@@ -3,23 +3,23 @@ import { asText } from '../../contract/json-values.ts';
 import type { Asset } from '../../contract/types.ts';
 import type { Api } from '../api/api.ts';
 
-/** Maximum number of assets to read by marker; there are fewer attempts at one file. */
+/** Maximum number of assets to list by marker. One job has fewer attempts than that. */
 const maxMarkedAssets = 200;
 
 /**
- * Returns the marker for an asset's description, which identifies the job that created the asset. The time is
- * part of it because another queue may have a job with the same id.
+ * Returns the marker for an asset's description, which identifies the job that created the asset. The marker
+ * includes the time because another queue might have a job with the same id.
  *
- * @param queuedAt milliseconds since the epoch
+ * @param queuedAt time when the job was queued, in milliseconds since the epoch
  */
 export const uploadMarkerOf = (id: string, queuedAt: number) =>
   `[mediactl ${id}-${queuedAt.toString(36)}]`;
 
 /**
- * Moves the orphans of one upload to the trash: assets with its marker and without content, whose creation
- * response was lost.
+ * Moves the orphans of one upload to the trash. An orphan is an asset that has the upload's marker but no content,
+ * because the response to its creation was lost.
  *
- * @returns the deleted uids, and the assets with the marker that may have content
+ * @returns the uids of the deleted assets, and the assets with the marker that might have content
  */
 export async function deleteByMarker(
   { assets }: Pick<Api, 'assets'>,

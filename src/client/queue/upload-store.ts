@@ -4,7 +4,7 @@ import type { Pool } from 'pg';
 
 /** State that earlier attempts left, for the attempt that claims a job. */
 export type Claim = {
-  /** Random fencing token: the store rejects writes of attempts with an earlier claim. */
+  /** Random fencing token, with which the store rejects writes from attempts with an earlier claim. */
   fence: string;
   /** Journal entry, as JSON, to resume from. */
   journalEntry: string | undefined;
@@ -14,16 +14,16 @@ export type Claim = {
 
 /**
  * Stores the upload state of a queue's jobs: a journal entry while a file is being uploaded, then a permanent
- * receipt. Unlike BullMQ's job data, writes are protected by a fencing token: an attempt that has lost its lease
- * cannot write.
+ * receipt. Unlike BullMQ's job data, this state is protected by a fencing token, so that an attempt that has lost
+ * its lease cannot write.
  */
 export type UploadStore = {
   /** Reads the store's clock, in milliseconds since the epoch. */
   now(): Promise<number>;
   claim(id: string): Promise<Claim>;
-  /** Writes or removes the journal entry. @returns false if another attempt has claimed the job */
+  /** Writes the journal entry; removes it if `page` is undefined. @returns false if another attempt has claimed the job */
   writeEntry(id: string, fence: string, page: string | undefined): Promise<boolean>;
-  /** Writes the receipt and removes the journal entry, atomically. @returns false as `writeEntry` */
+  /** Replaces the journal entry with the receipt, atomically. @returns false if another attempt has claimed the job */
   finish(id: string, fence: string, receipt: string): Promise<boolean>;
   /** Writes a receipt if there is none, regardless of claims. */
   restoreReceipt(id: string, receipt: string): Promise<void>;
@@ -53,7 +53,7 @@ const scripts = {
     end`,
 };
 
-/** Creates the store on Redis. Checks and writes run in one Lua script, which is atomic. */
+/** Creates an upload store on Redis. Each write and its fencing check run in one Lua script, which is atomic. */
 export function createRedisStore(redis: Redis, queue: string): UploadStore {
   const keys = ['fences', 'pages', 'receipts'].map((part) => `mediactl:${queue}:${part}`);
   const [fences = '', pages = '', receipts = ''] = keys;
@@ -85,7 +85,7 @@ export function createRedisStore(redis: Redis, queue: string): UploadStore {
   };
 }
 
-/** DDL of the tables. Run it under a lock: concurrent `if not exists` statements race. */
+/** DDL for the tables. Run it under a lock, because concurrent `if not exists` statements race. */
 export const createTablesSql = `
 create schema if not exists mediactl;
 create table mediactl.uploads (

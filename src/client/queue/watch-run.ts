@@ -18,9 +18,9 @@ type WatchRunDeps = {
   onPlanned(planned: RunEvent & { event: 'planned' }): void;
 };
 
-/** States of unfinished jobs, in the order in which a job passes through them: none is missed between two lists. */
+/** States of unfinished jobs, listed in the order in which jobs pass through them, so that no moving job is missed. */
 const pendingStates = ['delayed', 'waiting', 'prioritized', 'active'] as const;
-/** Number of polls without a new job after which to stop. Unfinished jobs that are never listed change their state, or are unreadable. */
+/** Number of consecutive polls without a new job after which the run ends, even if unlisted jobs seem unfinished. */
 const maxEmptyPolls = 3;
 const pollIntervalMs = 300;
 
@@ -50,7 +50,7 @@ export class WatchRun implements BatchRun {
     const tracker: JobTracker = await JobTracker.open(this.#client, this.#deps, {
       onEvent,
       onOutcome: (outcome) => this.#outcomes.push(outcome),
-      onAdded: (id) => void this.#onAdded(tracker, id).catch(() => {}), // the store is down: a later poll finds it
+      onAdded: (id) => void this.#onAdded(tracker, id).catch(() => {}), // the store is down; a later poll finds the job
     });
     try {
       for (let emptyPolls = 0; emptyPolls < maxEmptyPolls; ) {
@@ -66,7 +66,7 @@ export class WatchRun implements BatchRun {
     }
   }
 
-  /** Tracks all unfinished jobs. @returns whether one of them is new */
+  /** Tracks all unfinished jobs. @returns true if at least one job is new */
   async #trackPending(tracker: JobTracker): Promise<boolean> {
     const { files } = this.#plan.new;
     for (const state of pendingStates)
@@ -75,7 +75,7 @@ export class WatchRun implements BatchRun {
     return this.#plan.new.files > files;
   }
 
-  /** Tracks a job that was added. It may be active already. */
+  /** Tracks a job that was added, which might already be active. */
   async #onAdded(tracker: JobTracker, id: string): Promise<void> {
     const job = await this.#client.queue.getJob(id);
     if (job) this.#add(tracker, job, await job.isActive());

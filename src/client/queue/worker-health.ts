@@ -6,7 +6,7 @@ import type { Roots } from './roots.ts';
 import { runSelfCheck } from './self-check.ts';
 
 const maxCheckIntervalMs = 60_000;
-/** Number of consecutive failures with one code after which a worker pauses. */
+/** Number of consecutive failures with the same error code after which a worker pauses. */
 const maxConsecutiveFailures = 10;
 
 /** Abort reason of attempts when their worker pauses or stops itself. */
@@ -17,7 +17,7 @@ export const pausedError = new MediactlError('this worker paused', {
 
 type WorkerHealthDeps = { roots: Roots; clock: Clock; leaseMs: number; warn(text: string): void };
 
-/** Circuit breaker of a worker: pauses it while a self-check fails or after too many consecutive failures, and warns why. */
+/** Circuit breaker that pauses a worker, with a warning, if a self-check fails or too many files fail in succession. */
 export class WorkerHealth {
   readonly #fleet: QueueClient;
   readonly #tools: WorkerHealthDeps;
@@ -28,7 +28,7 @@ export class WorkerHealth {
   #pauseReason: MediactlError | undefined;
   /** Number of consecutive failures, and their common code. */
   #failureStreak = { code: '', count: 0 };
-  /** Half-open: after a pause, the worker processes one file at a time until one succeeds. */
+  /** True after a pause, when the worker processes one file at a time until a file succeeds. */
   isHalfOpen = false;
 
   constructor(fleet: QueueClient, tools: WorkerHealthDeps) {
@@ -38,9 +38,9 @@ export class WorkerHealth {
   }
 
   /**
-   * Runs the self-check until it succeeds, with warnings.
+   * Runs the self-check until it succeeds, and warns with the reason while the worker is paused.
    *
-   * @returns a signal that aborts with `over`, or when the worker pauses next
+   * @returns a signal that aborts with `signal`, or when the worker next pauses
    */
   async waitUntilHealthy(signal: AbortSignal): Promise<AbortSignal> {
     const { clock } = this.#tools;
@@ -68,7 +68,7 @@ export class WorkerHealth {
     if (warned && !signal.aborted) warn('this worker continues: nothing is wrong any more');
   }
 
-  /** Runs the self-check. @returns its error, if any */
+  /** Runs the self-check. @returns its error, or undefined if it succeeds */
   #check(warn: (text: string) => void = () => {}): Promise<MediactlError | undefined> {
     return runSelfCheck(this.#fleet, { ...this.#tools, warn }).then(
       () => undefined,
@@ -76,7 +76,7 @@ export class WorkerHealth {
     );
   }
 
-  /** Runs the self-check at intervals until the signal aborts. */
+  /** Runs the self-check at intervals until the signal aborts, and pauses the worker if the check fails. */
   async checkPeriodically(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#tools.clock.sleep(this.#checkIntervalMs, signal).catch(() => {});
@@ -85,7 +85,7 @@ export class WorkerHealth {
     }
   }
 
-  /** Pauses the worker: requeues its jobs, and fetches no others until a self-check succeeds. */
+  /** Pauses the worker, which requeues its jobs and fetches no others until a self-check succeeds. */
   pause(reason: MediactlError): void {
     this.#pauseReason ??= reason;
     this.#active.abort(pausedError);
@@ -96,7 +96,7 @@ export class WorkerHealth {
     this.isHalfOpen = false;
   }
 
-  /** Counts a failure that may be this worker's fault. Pauses it after too many consecutive ones with one code. */
+  /** Counts a failure that might be this worker's fault. Pauses the worker after too many with the same code. */
   onFailure({ explanation, message: reason }: MediactlError): void {
     const { code, hint } = explanation;
     this.#failureStreak = {

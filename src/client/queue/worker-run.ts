@@ -18,9 +18,9 @@ export type WorkerRunOptions = {
   name: string;
   /** Maximum number of files uploaded at the same time. */
   concurrency: number;
-  /** Lease time in milliseconds; without a heartbeat for so long, another worker gets the file. */
+  /** Time without a heartbeat after which another worker gets the file. */
   leaseMs: number;
-  /** Number of stalls (crashed workers) after which a job fails. */
+  /** Number of stalls, such as worker crashes, after which a job fails. */
   maxStalls: number;
   idleTimeoutMs: number;
   hasMarker: boolean;
@@ -35,12 +35,12 @@ const progressIntervalMs = 1_000;
 const restartDelayMs = 1_000;
 const maxCloseMs = 10_000;
 const pollIntervalSeconds = 1;
-/** Age of results that are written again after a failover; more than the lag of a replica. */
+/** Maximum age of results that are written again after a failover. It is longer than the lag of a replica. */
 const maxRecentAgeMs = 10 * 60_000;
 const maxRecentResults = 10_000;
-/** Pause after a failover in which other workers restore their results. */
+/** Pause after a failover, during which other workers restore their results. */
 const restoreGraceMs = 5_000;
-/** Number of attempts that do not find a file before the job fails. */
+/** Number of attempts that do not find the right file or account after which the job fails. */
 const maxMisses = 3;
 
 /** Processes the jobs of a queue until it is stopped, and yields the outcome of each file. */
@@ -48,18 +48,18 @@ export class WorkerRun {
   readonly #client: QueueClient;
   readonly #options: WorkerRunOptions;
   readonly #deps: WorkerRunDeps;
-  /** Redacts keys and tokens from an error, before it is written to the queue. */
+  /** Redacts keys and tokens from an error before the error is written to the queue. */
   readonly #redact: (record: ErrorRecord) => ErrorRecord;
   readonly #outcomes = new Channel<FileOutcome>();
   readonly #leases = new Map<string, Lease>();
-  /** Outcomes of failed attempts that the queue has not confirmed yet, by job id. */
+  /** Maps job ids to the outcomes of failed attempts that the queue has not confirmed yet. */
   readonly #failedOutcomes = new Map<string, FileOutcome>();
   readonly #stopped = new AbortController();
-  /** Newest results of this worker by job id, oldest first, to restore after a failover. */
+  /** Maps job ids to this worker's newest results, oldest first, to restore them after a failover. */
   readonly #recentResults = new Map<string, { at: number; receipt: string }>();
   /** Number of failovers to another server. */
   #failovers = 0;
-  /** Resolves when recent results are restored after a failover. */
+  /** Promise that resolves when recent results are restored after a failover. */
   #restoration: Promise<void> = Promise.resolve();
   readonly #planned = { files: 0, bytes: 0 };
   readonly #health: WorkerHealth;
@@ -101,7 +101,7 @@ export class WorkerRun {
       const previous = this.#restoration;
       this.#restoration = isOther
         .then((is) => (is ? this.#restoreRecent(stopSignal) : undefined))
-        .catch(() => {}) // down again: the next reconnect restores them
+        .catch(() => {}) // the store is down again; the next reconnect restores the results
         .then(() => previous);
     });
     while (!stopSignal.aborted) {
@@ -116,10 +116,10 @@ export class WorkerRun {
     const engine = this.#client.worker(processJob, {
       ...{ name, lockDuration: leaseMs, maxStalledCount: maxStalls },
       concurrency: this.#health.isHalfOpen ? 1 : concurrency,
-      // A stalled job is detected by the second check.
+      // BullMQ detects a stalled job at the second check, so check twice per lease time.
       stalledInterval: Math.max(500, Math.floor(leaseMs / 2)),
       runRetryDelay: restartDelayMs,
-      // A suspended worker may consume the notification of a new job: the others poll.
+      // A suspended worker might consume the notification of a new job, so the other workers poll.
       drainDelay: pollIntervalSeconds,
     });
     const worker = await engine.catch((thrown) => {
@@ -144,10 +144,10 @@ export class WorkerRun {
     void restartUntilAborted(() => worker.run(), restartDelayMs, { clock, signal: signal });
     void this.#health.checkPeriodically(signal);
     await this.#watchLeases(signal);
-    // If the store is down, the jobs become available when their leases expire.
+    // If the store is down, do not wait; the jobs become available when their leases expire.
     const idle = worker.pause().catch(() => {});
     await waitAtMost(this.#client.isDisconnected ? 0 : maxCloseMs, clock, idle);
-    void worker.close(true).catch(() => {}); // running jobs included: closing the queue client waits for them
+    void worker.close(true).catch(() => {}); // does not wait for running jobs; closing the queue client awaits it
   }
 
   #stopWith(failure: MediactlError): void {
@@ -155,7 +155,7 @@ export class WorkerRun {
     this.#stopped.abort(pausedError);
   }
 
-  /** Restores recent results after a failover to a server that may lack them, and waits while other workers do the same. */
+  /** Restores recent results after a failover to a server that might lack them, and waits while other workers do the same. */
   async #restoreRecent(signal: AbortSignal): Promise<void> {
     this.#failovers++;
     const { clock } = this.#deps.api.transport;
@@ -169,7 +169,7 @@ export class WorkerRun {
     }
   }
 
-  /** Aborts uploads whose lease has expired. Resolves when the signal aborts. */
+  /** Aborts uploads whose lease has expired, at intervals until the signal aborts. */
   async #watchLeases(signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps.api.transport;
     while (!signal.aborted) {
@@ -178,7 +178,12 @@ export class WorkerRun {
     }
   }
 
-  /** Processes one job. @returns the result for the queue @throws an error that makes the queue retry, requeue or fail the job */
+  /**
+   * Processes one job.
+   *
+   * @returns the result for the queue
+   * @throws an error that makes the queue retry, requeue or fail the job
+   */
   async #processJob(job: QueueJob, token: string | undefined): Promise<TaskResult> {
     const { clock } = this.#deps.api.transport;
     const startedAt = clock.now();
@@ -198,13 +203,13 @@ export class WorkerRun {
       outcome.job = { path: task.path, workspace: task.workspace };
       outcome.path = task.path;
       lease = new Lease(clock, this.#options.leaseMs, task.path);
-      this.#leases.get(id)?.revoke(); // of an earlier attempt by this process, which was lost
+      this.#leases.get(id)?.revoke(); // lease of an earlier attempt by this process, which lost it
       this.#leases.set(id, lease);
       await this.#restoration;
       lease.assertHeld();
       const failovers = this.#failovers;
       const claim = await this.#client.store.claim(id);
-      // Already uploaded: its worker died before it updated the queue.
+      // The file is already uploaded, but its worker died before it updated the queue.
       const previousResult = parseReceipt(claim.receipt);
       if (previousResult) {
         await removeUrlSecrets(job, task);
@@ -235,7 +240,7 @@ export class WorkerRun {
       if (!lease.isHeld || !(await store.finish(id, claim.fence, receipt))) {
         await this.#restoration;
         if (failovers === this.#failovers) throw lease.revoke();
-        await store.restoreReceipt(id, receipt); // after a failover, the server may lack the claim
+        await store.restoreReceipt(id, receipt); // after a failover, the server might lack the claim
       }
       await removeUrlSecrets(job, task);
       this.#report({ ...outcome, uploaded, requests, durationMs });
@@ -248,7 +253,7 @@ export class WorkerRun {
     }
   }
 
-  /** Retries, requeues or fails a job, by the class of its error. @returns the error to throw to the queue */
+  /** Retries, requeues or fails a job, depending on its error's class. @returns the error for the job processor to throw */
   async #handleFailure(
     job: QueueJob,
     token: string | undefined,
@@ -278,7 +283,7 @@ export class WorkerRun {
     if (failureClass !== 'requeue') await withRetry(() => job.updateProgress(progress));
     if (failureClass === 'workerFault') this.#stopWith(error);
     if (failureClass === 'pauseWorker') this.#health.pause(error);
-    // Count an attempt that stops this worker, or one file could stop all workers in turn.
+    // Count an attempt that stops this worker, since otherwise one file could stop all workers in turn.
     if (
       failureClass === 'retry' ||
       failureClass === 'permanent' ||
@@ -306,7 +311,7 @@ export class WorkerRun {
     return this.#client.requeueSignal();
   }
 
-  /** Reports a failed attempt that the queue has recorded: the job will be retried, or has failed. */
+  /** Reports a failed attempt once the queue has recorded that the job will be retried or has failed. */
   #onJobFailed(job: QueueJob, { message }: Error): void {
     const id = job.id as string;
     const outcome = this.#failedOutcomes.get(id);
@@ -343,14 +348,14 @@ export class WorkerRun {
     this.#deps.onEvent({ path, event: 'notice', message });
   }
 
-  /** Adds a started file to the totals of the progress display. They do not include the rest of the queue. */
+  /** Adds a started file to the totals of the progress display, which do not include the rest of the queue. */
   #addPlanned({ sizeBytes }: UploadTask): void {
     this.#planned.files++;
     this.#planned.bytes += sizeBytes;
     this.#deps.onPlanned({ event: 'planned', ...this.#planned, there: 0 });
   }
 
-  /** Returns a listener that shows the events of a job, and writes its progress to the queue, throttled. */
+  /** Returns a listener that forwards a job's events, and writes its progress to the queue at most once a second. */
   #progressListener(job: QueueJob): AttemptDeps['onEvent'] {
     const { clock } = this.#deps.api.transport;
     const { name: worker } = this.#options;
@@ -365,7 +370,7 @@ export class WorkerRun {
   }
 }
 
-/** Removes query and credentials from a job's URL, once they are no longer needed. */
+/** Removes the query and credentials from a job's URL once they are no longer needed. */
 async function removeUrlSecrets(job: QueueJob, task: UploadTask): Promise<void> {
   const { path } = task.source;
   if (!isHttpUrl(path) || !hasCredentials(path)) return;

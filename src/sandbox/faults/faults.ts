@@ -5,18 +5,18 @@ import { apiPrefix, type Env } from '../http.ts';
 import { ServiceError } from '../service-error.ts';
 import { type Fault, type FaultName, parseFault } from './parse.ts';
 
-/** Method and path of a request, which faults filter by. */
+/** Method and path of a request, by which faults are filtered. */
 type RequestTarget = { method: string; path: string };
 
 type FaultOf<Name extends FaultName> = Extract<Fault, { name: Name }>;
 
-/** A fault as /health reports it; `times_left` is null if it fires without limit. */
+/** A fault as `/health` reports it. `times_left` is null if the fault can fire without limit. */
 export type ActiveFault = { fault: string; times_left: number | null };
 
-/** Paths that are exempt from faults, so that the sandbox itself stays observable. */
+/** Paths that are exempt from faults, so that the sandbox stays observable. */
 const exemptPaths = ['/health', `${apiPrefix}/openapi.json`];
 
-/** Fault injection: finds, counts and logs the faults that may still fire. */
+/** Fault injection. Finds, counts and logs the faults that can still fire. */
 export class Faults {
   readonly #faults: readonly Fault[];
   readonly #remaining: Map<Fault, number>;
@@ -38,7 +38,9 @@ export class Faults {
       }));
   }
 
-  /** Returns the first fault of a name that matches the request. */
+  /**
+   * Returns the first fault with a name that matches the request and can still fire; undefined if there is none.
+   */
   find<Name extends FaultName>(
     name: Name,
     { method, path }: RequestTarget = { method: '', path: '' },
@@ -55,8 +57,8 @@ export class Faults {
   }
 
   /**
-   * Decrements the remaining count of a fault and logs it. Returns false if concurrent requests
-   * have used it up.
+   * Decrements the remaining count of a fault and logs the fault. Returns false if concurrent requests have already
+   * used it up.
    */
   fire(fault: Fault, { method, path }: RequestTarget): boolean {
     const left = this.#remaining.get(fault) ?? 0;
@@ -66,7 +68,7 @@ export class Faults {
     return true;
   }
 
-  /** Finds a fault and fires it. */
+  /** Finds a fault, fires it, and returns it; undefined if no fault can fire. */
   findAndFire<Name extends FaultName>(
     name: Name,
     target: RequestTarget,
@@ -75,10 +77,7 @@ export class Faults {
     return fault && this.fire(fault, target) ? fault : undefined;
   }
 
-  /**
-   * Applies the faults that affect a whole request: latency, an error status, or a response that is
-   * never sent.
-   */
+  /** Applies the faults that affect a whole request: latency, an error status, or a response that is never sent. */
   readonly middleware: MiddlewareHandler<Env> = async (c, next) => {
     const asked = { method: c.req.method, path: c.req.path };
     if (exemptPaths.includes(asked.path)) return next();
@@ -95,15 +94,15 @@ export class Faults {
   };
 
   /**
-   * Returns the bytes of an upload PATCH until a fault drops or stalls the connection. A reader
-   * that stops early can still respond.
+   * Returns the bytes of an upload PATCH until a fault drops or stalls the connection. If the caller stops reading
+   * early, it can still respond.
    */
   readBody(incoming: IncomingMessage, target: RequestTarget): AsyncIterable<Buffer> {
     const fault = this.find('cut-after', target) ?? this.find('silent-after', target);
     return fault ? this.#readUntilFault(fault, incoming, target) : bodyOf(incoming);
   }
 
-  /** Ends when the fault fires; the bytes before it are kept, as after any dropped connection. */
+  /** Yields bytes until the fault fires. Those bytes are kept, as after any dropped connection. */
   async *#readUntilFault(
     fault: FaultOf<'cut-after' | 'silent-after'>,
     incoming: IncomingMessage,
@@ -117,7 +116,7 @@ export class Faults {
         continue;
       }
       yield bytes.subarray(0, remainingBytes);
-      incoming.setTimeout(0); // the fault is a stall: no idle timeout
+      incoming.setTimeout(0); // an idle timeout would end the stall
       if (fault.name === 'cut-after') incoming.socket.destroy();
       else if (!incoming.destroyed) await new Promise((resolve) => incoming.once('close', resolve));
       return;

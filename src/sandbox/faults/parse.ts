@@ -2,10 +2,10 @@ import { ArgumentError } from '../argument-error.ts';
 import { type ErrorStatus, errorStatuses } from '../service-error.ts';
 import { parseBytes, parseMilliseconds } from './quantities.ts';
 
-/** Names of faults without a value. */
+/** Names of the faults that take no value. */
 type BareName = 'expire-sessions' | 'bad-checksum' | 'no-checksum' | 'lost-answer';
 
-/** A fault's behavior, with its parsed value. */
+/** Behavior of a fault, with its parsed value. */
 type Action =
   | { name: 'cut-after' | 'silent-after'; bytes: number }
   | { name: 'rate-limit'; limit: number; windowSeconds: number }
@@ -18,12 +18,12 @@ export type FaultName = Action['name'];
 
 /** A fault to inject, such as `cut-after=20MiB,times=2`. */
 export type Fault = Action & {
-  /** The fault as written on the command line. */
+  /** The fault as entered on the command line. */
   spec: string;
-  /** Path prefix of the affected requests, with or without the API prefix. */
+  /** Path prefix of the requests that the fault affects, with or without the API prefix. */
   path?: string;
   method?: string;
-  /** Maximum number of times that it fires. */
+  /** Maximum number of times that the fault fires; Infinity if it has no limit. */
   times: number;
 };
 
@@ -37,7 +37,7 @@ type FaultFilter = keyof typeof faultFilters;
 type FaultKind = {
   usage: string;
   filters: readonly FaultFilter[];
-  /** Parses the value, `''` for none; returns undefined if it is invalid. */
+  /** Parses the value, which is empty if there is none. Returns undefined if it is invalid. */
   parse(value: string): Action | undefined;
 };
 
@@ -113,8 +113,7 @@ const usageOf = ({ usage, filters }: FaultKind) =>
   usage + filters.map((key) => `[,${faultFilters[key].usage}]`).join('');
 
 /**
- * Parses `NAME[=VALUE][,KEY=VALUE]…`.
- *
+ * Parses a fault in the format `NAME[=VALUE][,KEY=VALUE]…`.
  * @throws ArgumentError with a one-line message that names the invalid part and the valid usage
  */
 export function parseFault(spec: string): Fault {
@@ -143,7 +142,7 @@ export function parseFault(spec: string): Fault {
   };
 }
 
-/** Splits at the first `=`; the value may contain others. */
+/** Splits at the first `=` into a key and a value. The value can contain further `=` characters. */
 function splitAtEquals(part: string): [string, string] {
   const at = part.indexOf('=');
   return at < 0 ? [part, ''] : [part.slice(0, at), part.slice(at + 1)];

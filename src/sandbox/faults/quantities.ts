@@ -1,8 +1,8 @@
 const powers: Record<string, number> = { B: 0, KiB: 1, MiB: 2, GiB: 3 };
 
 /**
- * Parses a size such as `20MiB`, `512KiB`, `100B` or a plain number of bytes. Returns bytes;
- * undefined for anything else.
+ * Parses a size such as `20MiB`, `512KiB`, `100B` or a plain number of bytes. Returns the size in bytes; undefined
+ * if the text is invalid.
  */
 export function parseBytes(text: string): number | undefined {
   const [, amount, unit = 'B'] = /^(\d{1,12})(B|KiB|MiB|GiB)?$/.exec(text) ?? [];
@@ -12,8 +12,8 @@ export function parseBytes(text: string): number | undefined {
 const unitMs: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
 /**
- * Parses a duration such as `200ms`, `10s`, `5m` or `1h`. Returns milliseconds; undefined for
- * anything else.
+ * Parses a duration such as `200ms`, `10s`, `5m` or `1h`. Returns the duration in milliseconds; undefined if the
+ * text is invalid.
  */
 export function parseMilliseconds(text: string): number | undefined {
   const [, amount, unit = ''] = /^(\d{1,9})(ms|s|m|h)$/.exec(text) ?? [];

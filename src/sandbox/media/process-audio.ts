@@ -10,7 +10,7 @@ import { makeWaveform } from './make/waveform.ts';
 import { type ProcessingJob, type ProcessingOutcome, readyOutcome } from './processing-job.ts';
 import type { InspectedSource } from './recognize/inspection-messages.ts';
 
-/** Transcodes audio that browsers cannot play, and creates waveform, subtitles and thumbnail. */
+/** Transcodes audio that browsers cannot play; creates its waveform, subtitles and thumbnail. */
 export async function processAudio(
   job: ProcessingJob,
   found: InspectedSource,
@@ -34,10 +34,7 @@ export async function processAudio(
   });
 }
 
-/**
- * Measures the duration and sample rate of the transcoded audio if the source's container does not
- * state them.
- */
+/** Measures the transcoded audio if the container of the source does not state the duration or the sample rate. */
 async function measure(
   job: ProcessingJob,
   { duration, sampleRate }: InspectedSource,
@@ -64,7 +61,7 @@ async function waveformOf(
   return job.attempt('waveform', 300, source, (context) => makeWaveform(context, sound));
 }
 
-/** Draws the waveform as thumbnail, since audio has no frames. */
+/** Draws the waveform as the thumbnail, since audio has no frames; returns its file name. */
 async function pictureOf({ derivedFilesDir }: ProcessingJob, waveform: string): Promise<string> {
   const { peaks } = JSON.parse(await readFile(join(derivedFilesDir, waveform), 'utf8'));
   await writeFile(join(derivedFilesDir, waveformPictureFile), drawWaveform(peaks), { mode: 0o600 });

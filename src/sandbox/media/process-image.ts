@@ -34,7 +34,10 @@ export async function processImage(
   return readyOutcome(measured, { variants: variants ?? [] });
 }
 
-/** Returns the image size; asks ffmpeg if the header parser did not find it. */
+/**
+ * Returns the image size, from ffmpeg if the header parser did not find it. Returns ToolRejectedError if ffmpeg
+ * rejects the image, and undefined if ffmpeg is missing or fails for another reason.
+ */
 async function sizeOf(job: ProcessingJob, { width, height }: InspectedSource, demuxer: string) {
   if (width !== null && height !== null) return { width, height };
   const source = { path: job.sourcePath, demuxer };

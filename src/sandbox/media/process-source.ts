@@ -16,7 +16,7 @@ import {
 } from './processing-job.ts';
 import type { InspectedSource, MediaReading } from './recognize/inspection-messages.ts';
 
-/** Processes a source into the files that are served: HLS and derived files, in its work folder. */
+/** Creates the HLS and derived files that are served for a source, in the job's work folder. */
 export async function processSource(options: ProcessingJobOptions): Promise<ProcessingOutcome> {
   const job = createJob(options);
   const { found, reading, workerErrors } = await job.inspect({
@@ -39,7 +39,7 @@ export async function processSource(options: ProcessingJobOptions): Promise<Proc
   }
 }
 
-/** Renders the pages of a PDF; other documents have no page images. */
+/** Renders the pages of a PDF; returns no pages for other documents. */
 async function pagesOf(job: ProcessingJob, { contentType }: InspectedSource): Promise<string[]> {
   const { sourcePath: path, derivedFilesDir: folder, tools } = job;
   const { pdftoppm } = tools;
@@ -50,12 +50,12 @@ async function pagesOf(job: ProcessingJob, { contentType }: InspectedSource): Pr
   return pages ?? [];
 }
 
-/** Tolerated difference between the duration in the header and the actual one. */
+/** Tolerated difference between the duration stated in the header and the actual one. */
 const toleratedLossSeconds = 1.5;
 
 /**
- * Processes audio or video. Tries ffmpeg if mediabunny fails; without ffmpeg, intact files are
- * served as they are.
+ * Processes audio or video. Uses ffmpeg if mediabunny cannot read the file. Without ffmpeg, intact files are served
+ * unchanged.
  */
 async function processMedia(
   job: ProcessingJob,
@@ -91,7 +91,10 @@ const isTruncated = (duration: number | null, reading: MediaReading | undefined)
   typeof reading?.seconds === 'number' &&
   reading.seconds < duration - toleratedLossSeconds;
 
-/** Lists the streams with ffmpeg; returns ToolRejectedError if ffmpeg rejects the file. */
+/**
+ * Lists the streams with ffmpeg. Returns ToolRejectedError if ffmpeg rejects the file, and undefined if ffmpeg is
+ * missing or fails for another reason.
+ */
 async function streamsOf(
   job: ProcessingJob,
   { demuxer }: InspectedSource,
@@ -111,7 +114,7 @@ async function streamsOf(
   );
 }
 
-/** Returns `video` if either ffmpeg or mediabunny found a video track. */
+/** Returns `video` if ffmpeg or mediabunny found a video track; the detected type if ffmpeg listed no streams. */
 function typeOf(
   { type, codecs }: InspectedSource,
   streams: Streams | undefined,

@@ -12,8 +12,8 @@ import type { Dimensions } from './recognize/dimensions.ts';
 import type { InspectedSource } from './recognize/inspection-messages.ts';
 
 /**
- * Creates thumbnail, preview sprites, subtitles and HLS. `top` is the source packaged as HLS
- * without re-encoding, if possible.
+ * Creates the thumbnail, preview sprites, subtitles and HLS of a video. `top` is the source packaged as HLS without
+ * re-encoding, if that was possible.
  */
 export async function processVideo(
   job: ProcessingJob,
@@ -48,10 +48,13 @@ const withSize = (made: HlsPackage, { width, height }: Dimensions): HlsPackage =
   main: { ...made.main, size: { width, height } },
 });
 
-/** Delay of the video above which it counts as late; smaller ones are normal in broadcasts. */
+/**
+ * Delay relative to the other tracks above which a video counts as late, since broadcasts often have a smaller
+ * delay.
+ */
 const lateThresholdSeconds = 0.5;
 
-/** Returns the properties that encoding needs; undefined if size or duration is unknown. */
+/** Returns the properties needed for encoding; undefined if the size or duration is unknown. */
 async function videoOf(
   job: ProcessingJob,
   { codecs, demuxer, width, height, duration, pictureLateSeconds }: InspectedSource,
@@ -72,12 +75,13 @@ async function videoOf(
     : undefined;
 }
 
-/** Compares lengths with a tolerance for rounding. */
+/** Returns true if two lengths in pixels are equal apart from rounding. */
 const isClose = (a: number, b: number) => Math.abs(a - b) <= 2;
 
 /**
- * Combines the sizes that mediabunny (stated) and ffmpeg (seen) report. Only mediabunny applies
- * rotation, but it halves the height of interlaced H.264.
+ * Chooses between the display sizes from mediabunny (`stated`) and ffmpeg (`seen`). Only mediabunny applies
+ * rotation, so its size is used if both match or differ only in orientation. Otherwise, the size from ffmpeg is
+ * used, since mediabunny halves the height of interlaced H.264.
  */
 function combineSizes(
   stated: Dimensions | undefined,

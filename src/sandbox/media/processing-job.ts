@@ -10,7 +10,7 @@ import {
   type MediaWorkerPaths,
 } from './recognize/inspection-process.ts';
 
-/** Optional programs; undefined if missing. */
+/** Optional programs, each undefined if it is missing. */
 export type MediaTools = { ffmpeg: Tool | undefined; pdftoppm: Tool | undefined };
 
 export type ProcessingJobOptions = {
@@ -22,14 +22,14 @@ export type ProcessingJobOptions = {
   workDir: string;
   inspector: MediaWorkerPaths;
   tools: MediaTools;
-  /** Timeout of each tool run in seconds; overrides the default of each kind of run. */
+  /** Timeout in seconds for every tool run; overrides the default of each kind of run. */
   limitSeconds: number | undefined;
   /** Aborts the job when the sandbox closes. */
   signal: AbortSignal;
   log(line: string): void;
 };
 
-/** Context of all processing steps of one asset. */
+/** Context for all processing steps of one asset. */
 export type ProcessingJob = ProcessingJobOptions & {
   /** Output folders, which are published when the job succeeds. */
   hlsDir: string;
@@ -38,7 +38,11 @@ export type ProcessingJob = ProcessingJobOptions & {
   attempt: FfmpegAttempt;
   /** Runs an ffmpeg step that writes temporary files. */
   attemptTemporary: FfmpegAttempt;
-  /** Inspects a file in a worker process. @throws the abort reason, or Error without a result */
+  /**
+   * Inspects a file in a worker process.
+   *
+   * @throws Error if the worker ends without a result, or the abort reason
+   */
   inspect(
     task: Pick<InspectionTask, 'sourcePath' | 'hlsDir' | 'firstId' | 'cuts'>,
   ): Promise<InspectionReport>;

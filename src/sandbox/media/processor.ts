@@ -14,15 +14,15 @@ export type ProcessorOptions = {
   assets: Assets;
   inspector: MediaWorkerPaths;
   tools: MediaTools;
-  /** Timeout of each tool run in seconds; overrides the default of each kind of run. */
+  /** Timeout in seconds for every tool run; overrides the default of each kind of run. */
   limitSeconds: number | undefined;
   now(): number;
   log(line: string): void;
 };
 
 /**
- * Job queue that processes uploaded sources, one job per CPU core, in child processes that can be
- * killed.
+ * Job queue that processes uploaded sources, with one job per CPU core at a time. Jobs use child processes, which
+ * can be killed.
  */
 export class Processor {
   readonly #options: ProcessorOptions;
@@ -40,12 +40,12 @@ export class Processor {
     this.#startJobs();
   }
 
-  /** Requeues the assets whose processing was interrupted; call it at startup. */
+  /** Requeues the assets whose processing was interrupted. Call it at startup. */
   resume(): void {
     for (const uid of this.#options.assets.findInterrupted()) this.enqueue(uid);
   }
 
-  /** Aborts running jobs; the next start repeats them. */
+  /** Aborts the running jobs, which are repeated when the sandbox starts again. */
   async close(): Promise<void> {
     this.#closing.abort(new Error('the sandbox is closing'));
     await Promise.all(this.#running);
@@ -65,7 +65,7 @@ export class Processor {
     }
   }
 
-  /** Logs a failed job. The asset keeps its status, so the next start retries it. */
+  /** Logs a failed job. The asset keeps its status, so processing is retried at the next start. */
   #logFailure(uid: string, error: Error): void {
     if (!this.#closing.signal.aborted)
       this.#options.log(`asset ${uid} is left as it is: ${error.stack ?? error.message}`);
@@ -93,11 +93,11 @@ export class Processor {
   }
 
   /**
-   * Runs work that needs the disk or the database; retries with exponential backoff while these
-   * fail.
+   * Runs work that needs the disk or the database, and retries it with exponential backoff while either of them
+   * fails.
    *
-   * @throws Error for any other failure, for a reported full disk although space is free, or once
-   * the sandbox is closing
+   * @throws Error if the work fails for another reason, if a full disk is reported repeatedly although there is
+   *   free space, or once the sandbox is closing
    */
   async #retryOnStorageError<T>(uid: string, work: () => T | Promise<T>): Promise<T> {
     const { signal } = this.#closing;
@@ -121,8 +121,8 @@ export class Processor {
   }
 
   /**
-   * Processes an asset in its work folder. The folder is recreated, so that an orphan process of a
-   * killed sandbox cannot interfere.
+   * Processes an asset in its work folder. The folder is recreated, so that a left-over process of a killed sandbox
+   * cannot interfere.
    */
   async #runJob({ uid, filename, type }: AssetRow): Promise<ProcessingOutcome> {
     const { files, inspector, tools, limitSeconds, log } = this.#options;
@@ -158,17 +158,17 @@ export class Processor {
 
 const maxBackoffMs = 10_000;
 /**
- * Free space above which "disk full" is retried only a few times, since a malicious source can
- * cause the message.
+ * Free space above which "disk full" is retried only a few times, since a malicious source can cause the message.
  */
 const ampleFreeBytes = 1024 * 1024 * 1024;
 const maxFullDiskRetries = 3;
 
-/** Options for removing a folder; retries in case an orphan process still writes to it. */
+/** Options for removing a folder, with retries in case a left-over process still writes to it. */
 const removeOptions = { recursive: true, force: true, maxRetries: 5 } as const;
 
 /**
- * Replaces the output of an earlier run with an atomic rename; does nothing if there is no output.
+ * Moves a folder to its final path, where it replaces the output of an earlier run. If the folder does not exist,
+ * only removes the earlier output.
  */
 async function publish(from: string, to: string): Promise<void> {
   await rm(to, removeOptions);

@@ -3,8 +3,8 @@ const endFraction = 0.05;
 const maxEndSeconds = 30;
 
 /**
- * Returns the resume position in seconds for playback stopped at `position`; null restarts from the
- * beginning.
+ * Returns the position in seconds from which playback resumes after it stopped at `position`; null to restart from
+ * the beginning.
  */
 export function computeResumePosition(position: number, duration: number | null): number | null {
   if (position === 0) return null;

@@ -4,15 +4,15 @@ import type { BrowseBackend } from '../../web/browse/server/backend.ts';
 import { apiPrefix } from '../http.ts';
 import { RequestRefusedError, type ServiceClient } from './service-client.ts';
 
-/** Chunk size; the limit is "at most 50 MiB per request" (§4). */
+/** Chunk size. The limit is "at most 50 MiB per request" (§4). */
 const chunkBytes = 16 * 1024 * 1024;
 
 const maxAttempts = 5;
 const baseDelayMs = 500;
 
 /**
- * Retries `work` with a linear backoff: 429 without limit, after Retry-After; 5xx and dropped
- * connections up to `maxAttempts` times.
+ * Runs `work`, and retries it with a linear backoff. Retries a 429 response without limit, each time after its
+ * Retry-After delay. Retries a 5xx response or a dropped connection until `maxAttempts` is reached.
  */
 async function withRetry<T>(onWait: () => void, work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++)
@@ -32,7 +32,7 @@ async function withRetry<T>(onWait: () => void, work: () => Promise<T>): Promise
 type PageUploadSession = { asset_uid: string; location: string };
 export type ListedFolder = { uid: string; name: string; children: ListedFolder[] };
 
-/** Creates the function that uploads a file from the page in chunks (§4, TUS). */
+/** Returns a function that uploads a file from the page in chunks (§4, TUS). */
 export function createSender(
   client: ServiceClient,
   workspace: string,
@@ -87,7 +87,7 @@ export function createSender(
         onProgress({ state: 'sending', sentBytes });
       }
     } catch (error) {
-      // Delete the asset: this upload cannot be resumed.
+      // Deletes the asset, because this upload cannot be resumed.
       await client.request(`/assets/${asset_uid}/`, { method: 'DELETE' }).catch(() => {});
       throw error;
     }
@@ -96,8 +96,8 @@ export function createSender(
 }
 
 /**
- * Creates the function that finds or creates the folder of a file, one call at a time (mutex), so
- * that none is created twice.
+ * Returns a function that finds or creates the folder of a file. Its calls run one at a time (mutex), so that no
+ * folder is created twice.
  */
 function createFolderFinder(client: ServiceClient, workspace: string) {
   const path = `/workspaces/${workspace}/folders/`;
@@ -125,7 +125,7 @@ const findFolder = (tree: readonly ListedFolder[], uid: string): ListedFolder | 
     folder.uid === uid ? folder : (findFolder(folder.children, uid) ?? []),
   )[0];
 
-/** Regroups pieces of any size into chunks of `chunkBytes`; the last may be shorter. */
+/** Regroups buffers of any size into chunks of `chunkBytes`; the last chunk can be shorter. */
 async function* splitIntoChunks(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let buffered: Uint8Array[] = [];
   let size = 0;

@@ -9,8 +9,8 @@ import { createSender, type ListedFolder } from './page-upload.ts';
 import { RequestRefusedError, ServiceClient } from './service-client.ts';
 
 /**
- * Creates the library page. It calls the API over HTTP with a temporary key, so it can do only what
- * any client can.
+ * Creates the library page. The page calls the API over HTTP with a temporary key, so it can do only what any
+ * client can do.
  */
 export function createSandboxPage(
   service: Service,

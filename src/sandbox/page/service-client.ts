@@ -8,10 +8,10 @@ type ClientRequest = {
   headers?: Record<string, string>;
 };
 
-/** Error for a response of the sandbox's API that is not 2xx. */
+/** Error for a response of the sandbox's API whose status is not 2xx. */
 export class RequestRefusedError extends Error {
   readonly status: number;
-  /** Value of the Retry-After header. */
+  /** Value of the Retry-After header; undefined if it is absent. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(status: number, message: string, retryAfterSeconds?: number) {
@@ -21,7 +21,7 @@ export class RequestRefusedError extends Error {
   }
 }
 
-/** HTTP client of the library page for the sandbox's own API. */
+/** HTTP client with which the library page calls the sandbox's own API. */
 export class ServiceClient {
   readonly #origin: () => string;
   readonly #key: string;
@@ -33,8 +33,9 @@ export class ServiceClient {
   }
 
   /**
-   * Sends a request. @param path relative to the API prefix. @throws RequestRefusedError for a
-   * status that is not 2xx
+   * Sends a request.
+   * @param path path relative to the API prefix
+   * @throws RequestRefusedError if the status is not 2xx
    */
   async request(
     path: string,
@@ -63,7 +64,10 @@ export class ServiceClient {
   }
 }
 
-/** Returns the message of an error response: JSON, or plain text for upload creations (§7). */
+/**
+ * Returns the message of an error response. Its body is JSON, or plain text if the request was to create an upload
+ * (§7).
+ */
 function errorMessageOf(text: string): string {
   try {
     return JSON.parse(text).error.message;

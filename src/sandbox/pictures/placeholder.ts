@@ -1,6 +1,6 @@
 import { type Color, encodeIndexedPng } from './png.ts';
 
-/** Pixel art for assets without a picture, by asset type. */
+/** Maps asset types to the pixel art for assets without a picture. */
 const drawings: Record<string, string> = {
   video: `
     ##################
@@ -85,9 +85,7 @@ const palette: Color[] = [
 
 const cache = new Map<string, Buffer>();
 
-/**
- * Returns the placeholder PNG of an asset type, from a cache; unknown types look like `generic`.
- */
+/** Returns the cached placeholder PNG for an asset type. Unknown types look like `generic`. */
 export function drawPlaceholder(type: string): Buffer {
   const drawn = Object.hasOwn(drawings, type) ? type : 'generic';
   const picture = cache.get(drawn) ?? draw(drawings[drawn] as string);

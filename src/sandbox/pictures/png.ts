@@ -5,7 +5,9 @@ export type Color = readonly [number, number, number];
 
 const signature = Buffer.from('89504e470d0a1a0a', 'hex');
 
-/** Encodes a PNG with a palette (ISO/IEC 15948). `colorAt` returns the palette index of a pixel. */
+/**
+ * Encodes an image with a color palette as a PNG (ISO/IEC 15948). `colorAt` returns the palette index of a pixel.
+ */
 export function encodeIndexedPng(
   width: number,
   height: number,

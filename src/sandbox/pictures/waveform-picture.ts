@@ -7,7 +7,7 @@ const [ground, wave]: Color[] = [
   [125, 184, 255],
 ];
 
-/** Draws a waveform as PNG: `peaks` (0 to 1) from left to right, mirrored at the middle. */
+/** Draws a waveform as a PNG: `peaks` (0 to 1) from left to right, mirrored at half the height. */
 export function drawWaveform(peaks: readonly number[]): Buffer {
   const across = width - 2 * margin;
   const half = height / 2;

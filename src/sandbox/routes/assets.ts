@@ -17,7 +17,7 @@ import {
   videoQuery,
 } from './schemas.ts';
 
-/** Routes of videos and assets (§4): list, detail, update, soft delete, player data. */
+/** Registers the routes for videos and assets (§4): list, detail, update, soft delete, player data. */
 export function assetRoutes(app: App, service: Service): void {
   const { pageOf, serialize } = service.responseSchemas;
   for (const collection of ['assets', 'videos'] as const) {
@@ -135,7 +135,7 @@ export function assetRoutes(app: App, service: Service): void {
   }
 }
 
-/** Returns the schemas of the collection. The casts let the same routes serve both. */
+/** Returns the response schemas of a collection. The casts let both collections share the same routes. */
 const schemasOf = (
   answers: ResponseSchemas,
   videosOnly: boolean,
@@ -147,7 +147,10 @@ const schemasOf = (
       }
     : answers;
 
-/** Resolves the filter "a parent folder uid in the primary workspace, or the literal root for top level" (§4). */
+/**
+ * Resolves the filter "a parent folder uid in the primary workspace, or the literal root for top level" (§4) to a
+ * workspace and a parent uid. The parent uid is null for the top level.
+ */
 function parseParentFilter({ workspaces, folders }: Service, parent: string) {
   const { uid: workspace } = workspaces.primary();
   if (parent === 'root') return { workspace, parent: null };

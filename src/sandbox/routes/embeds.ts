@@ -7,7 +7,7 @@ import { findWorkspace } from './workspaces.ts';
 
 const workspacePath = `${apiPrefix}/workspaces/{uid}` as const;
 
-/** Routes of the embed restriction and its allow-list (§4 Workspaces). Every response contains all settings. */
+/** Registers the routes for the embed restriction and its allow-list (§4). Every response contains all settings. */
 export function embedRoutes(app: App, service: Service): void {
   const { embeds } = service;
   const settings = jsonContent(embedSettings, 'embed settings');

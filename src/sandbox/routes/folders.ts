@@ -9,7 +9,7 @@ import { findWorkspace } from './workspaces.ts';
 
 const path = `${apiPrefix}/workspaces/{uid}/folders` as const;
 
-/** Routes of folders (§4): tree, create, rename and move, delete. */
+/** Registers the routes for folders (§4): tree, create, rename and move, delete. */
 export function folderRoutes(app: App, service: Service): void {
   const { folders } = service;
   const { folder, serialize } = service.responseSchemas;
@@ -89,7 +89,7 @@ export function folderRoutes(app: App, service: Service): void {
     }),
     (c) => {
       const { uid } = findFolder(service, c.req.valid('param'));
-      // "DELETE … responses: not shown" (§4, A04). Refuse folders with content, so that deletion loses nothing.
+      // "DELETE … responses: not shown" (§4, assumption A04). Reject a non-empty folder, to lose nothing.
       if (!folders.isEmpty(uid))
         throw new ServiceError(422, 'this folder is not empty', {
           details: [{ loc: ['path', 'folder_uid'], msg: 'it holds folders or assets' }],
@@ -112,7 +112,7 @@ const maxFolderDepth = 100;
 const heightOf = ({ children }: FolderRowTree): number =>
   1 + Math.max(0, ...children.map(heightOf));
 
-/** Asserts that folders are not nested too deep for a tree response. @throws 422 */
+/** Checks that a folder tree is not nested too deeply for a response. @throws ServiceError 422 */
 function assertDepth({ folders }: Service, parent: FolderRow, levels: number): void {
   if (folders.depthOf(parent.uid) + levels > maxFolderDepth)
     throw new ServiceError(422, `folders nest at most ${maxFolderDepth} deep`, {
@@ -120,7 +120,7 @@ function assertDepth({ folders }: Service, parent: FolderRow, levels: number): v
     });
 }
 
-/** Finds the parent folder named in a request body. @throws 404 if the workspace has no such folder */
+/** Finds the parent folder named in a request. @throws ServiceError 404 if the workspace has no such folder */
 export function findParentFolder({ folders }: Service, workspace: string, uid: string): FolderRow {
   const found = folders.find(workspace, uid.toLowerCase());
   if (!found) throw new ServiceError(404, `parent folder ${uid} not found`);

@@ -3,7 +3,7 @@ import type { Service } from '../service.ts';
 import type { AssetRow } from '../store/assets.ts';
 import { parseDerivedFiles } from '../store/derived-files.ts';
 
-/** A signed URL of a file of an asset, and its expiry. */
+/** Signed URL for one of an asset's files, and its expiry in ISO 8601. */
 export type SignedUrl = { url: string; expires_at: string };
 
 export function signedUrl(service: Service, { uid }: AssetRow, file: string): SignedUrl {
@@ -16,8 +16,8 @@ export function signedUrl(service: Service, { uid }: AssetRow, file: string): Si
 }
 
 /**
- * Returns the `thumbnail_url` (§2, absolute URL) if there is a real picture: a video frame, a cover, a waveform,
- * the first page, the smallest variant of an image, or the image itself.
+ * Returns the `thumbnail_url` (§2, absolute URL), or null if there is no real picture. The picture is a video
+ * frame, a cover, a waveform, the first page, the smallest variant of an image, or the image itself.
  */
 export function thumbnailUrl(service: Service, asset: AssetRow): string | null {
   const { thumbnail, variants, pages } = parseDerivedFiles(asset.extras);
@@ -32,6 +32,6 @@ const isOwnThumbnail = ({ type, status, is_made_up, content_type }: AssetRow) =>
   is_made_up === 0 &&
   browserImageTypes.has(content_type ?? '');
 
-/** Returns the thumbnail for a player: a placeholder by asset type if there is no picture. */
+/** Returns the thumbnail URL for a player, or that of a placeholder for the asset type if there is no picture. */
 export const posterUrl = (service: Service, asset: AssetRow): string =>
   thumbnailUrl(service, asset) ?? signedUrl(service, asset, 'placeholder.png').url;

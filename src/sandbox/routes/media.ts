@@ -11,7 +11,10 @@ import { ServiceError } from '../service-error.ts';
 import type { AssetRow } from '../store/assets.ts';
 import { isNotModified, isRangeCurrent, setValidators, validatorsOf } from './validators.ts';
 
-/** Routes of signed media: source files, playlists and segments. A modified or expired URL returns 403. */
+/**
+ * Registers the routes for signed media: source files, playlists, segments and derived files. A modified or expired
+ * URL returns 403.
+ */
 export function mediaRoutes(app: App, service: Service): void {
   // The signature alone authorizes a player, so any origin is allowed.
   app.use(
@@ -39,7 +42,7 @@ export function mediaRoutes(app: App, service: Service): void {
       asset.content_type ?? 'application/octet-stream',
     );
   });
-  // Only file names written by the media worker match. Nothing else reaches the file system.
+  // Only file names that the media worker writes match, so nothing else reaches the file system.
   app.get('/media/:uid/hls/:file{[a-z]+(?:-[0-9]+){0,2}\\.(?:m3u8|m4s)}', async (c) => {
     const asset = findReadyAsset(c, service);
     const path = join(service.files.hls(asset.uid), c.req.param('file'));
@@ -80,10 +83,10 @@ export function mediaRoutes(app: App, service: Service): void {
   });
 }
 
-/** Matches video, audio, raster images and PDF: browsers run no scripts from these on this origin. */
+/** Matches media types from which browsers run no scripts on this origin: video, audio, raster images and PDF. */
 const scriptlessTypePattern = /^(?!.*(?:svg|xml))(?:video\/|audio\/|image\/|application\/pdf\b)/i;
 
-/** Content-Security-Policy of other files, such as SVG or XHTML, which could run scripts if opened directly. */
+/** Content-Security-Policy for other files, such as SVG or XHTML, which could run scripts if opened directly. */
 const scriptBlockingPolicy =
   "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; sandbox";
 
@@ -104,7 +107,7 @@ function findSignedAsset(c: Context, { signer, assets, now }: Service): AssetRow
   return asset;
 }
 
-/** Returns a function that signs names in the folder of the requested URL, with the same expiry. */
+/** Returns a function that signs file names in the folder of the requested URL, with that URL's expiry. */
 function signerOf(c: Context, { signer }: Service): (name: string) => string {
   const folder = c.req.path.replace(/[^/]*$/, '');
   const expiresAt = Number(c.req.query('expires')) * 1000;
@@ -123,7 +126,10 @@ const missing = () => {
   throw new ServiceError(404, 'no such media');
 };
 
-/** Reads a text file, or returns undefined if the client has it cached. A URL always returns the same text. */
+/**
+ * Reads a text file; undefined if the client has it cached. A cached response stays valid, since its URL always
+ * returns the same text.
+ */
 async function readUnlessCached(c: Context, path: string): Promise<string | undefined> {
   const validators = validatorsOf(await stat(path, { bigint: true }).catch(missing));
   setValidators(c, validators);

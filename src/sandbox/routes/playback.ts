@@ -10,7 +10,7 @@ import { type SignedUrl, signedUrl } from './media-urls.ts';
 import { embedUrl } from './provider.ts';
 import { jsonContent, playbackInfo, playbackTypes } from './schemas.ts';
 
-/** Route of playback info (§4): no API key, "authenticated by the playback token". */
+/** Registers the playback info route (§4), which is "authenticated by the playback token" instead of an API key. */
 export function playbackRoutes(app: App, service: Service): void {
   app.openapi(
     createRoute({
@@ -45,7 +45,7 @@ export const playerConfig = ({ player }: Service) => ({
   theme: player.theme,
 });
 
-/** Finds the asset that a token gives access to. @throws 401, 403, 404 */
+/** Finds the asset that a token gives access to. @throws ServiceError 401, 403 or 404 */
 export function playableAsset(service: Service, assetUid: string, token: string): AssetRow {
   const uid = service.signer.verifyToken(token, service.now());
   if (!uid) throw new ServiceError(401, 'this playback token is not valid, or expired');
@@ -56,7 +56,7 @@ export function playableAsset(service: Service, assetUid: string, token: string)
   return asset;
 }
 
-/** Maps an asset type to "one of video, audio, image, document, third_party" (§2). Documents are the fallback. */
+/** Maps an asset type to "one of video, audio, image, document, third_party" (§2). The fallback is `document`. */
 const playbackType = (type: string) => playbackTypes.find((each) => each === type) ?? 'document';
 
 type PlaybackInfoBody = z.infer<typeof playbackInfo>;
@@ -67,7 +67,7 @@ export function playbackInfoOf(asset: AssetRow, service: Service): PlaybackInfoB
   const isReady = asset.status === 'ready';
   if (isReady && type === 'third_party')
     return { type, blocked: false, embed_url: embedUrl(service, asset) };
-  // Other seeded assets have no media.
+  // Seeded assets of the other types have no media.
   const blocked = !isReady || asset.is_made_up === 1;
   return blocked ? { type, blocked } : mediaInfoOf(asset, service);
 }
@@ -109,7 +109,10 @@ function mediaInfoOf(asset: AssetRow, service: Service): PlaybackInfoBody {
   }
 }
 
-/** Lists the original first, or omits it if browsers cannot display it and a derived image exists. */
+/**
+ * Returns the image variants with the original first. Omits the original if browsers cannot display it and a
+ * derived image exists.
+ */
 function variantsOf(
   { width, height, content_type }: AssetRow,
   { variants }: DerivedFiles,

@@ -5,8 +5,8 @@ import { ServiceError } from '../service-error.ts';
 import type { AssetRow } from '../store/assets.ts';
 
 /**
- * Route of a fake third-party player: "provider iframe, not an HLS stream" (§2). It is served from another
- * origin than the service, as a real provider would be.
+ * Registers the route for a fake third-party player: "provider iframe, not an HLS stream" (§2). Its origin differs
+ * from that of the service, as it would with a real provider.
  */
 export function providerRoutes(app: App, service: Service): void {
   app.get('/provider/:uid', (c) => {
@@ -18,7 +18,7 @@ export function providerRoutes(app: App, service: Service): void {
   });
 }
 
-/** Returns the URL of the player. Another host name of this machine is another origin to browsers. */
+/** Returns the URL of the player, with another host name for this machine so that browsers see another origin. */
 export function embedUrl({ publicUrl }: Service, { uid }: AssetRow): string {
   const url = new URL(`/provider/${uid}`, publicUrl());
   url.hostname = url.hostname === 'localhost' ? '127.0.0.1' : 'localhost';

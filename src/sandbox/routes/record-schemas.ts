@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi';
 
-/** Asset statuses of the sandbox: "Values of status other than ready: not shown" (§3). */
+/** Asset statuses in the sandbox, since "Values of status other than ready: not shown" (§3). */
 export const assetStatuses = ['uploading', 'queued', 'processing', 'ready', 'failed'] as const;
 const status = z.enum(assetStatuses).openapi('AssetStatus');
 
@@ -21,7 +21,7 @@ const common = {
   parent: z.guid().nullable(),
 };
 
-/** Fields of some types only. Every record has `duration`, which is a named field (§2). */
+/** Fields that depend on the asset type. Every API record has `duration`, because §2 names it. */
 const timed = { duration: z.number().nullable() };
 const untimed = { duration: z.null() };
 const dimensionFields = { width: z.number().int().nullable(), height: z.number().int().nullable() };
@@ -66,7 +66,7 @@ export const detail = z
   ])
   .openapi('AssetDetail');
 
-/** Schema with only the named fields of §2, for every type. `type` itself is named only in playback info. */
+/** Schema with only the fields that §2 names for every type. `type` is named only in playback info. */
 const strictRecord = z.object({
   uid: common.uid,
   name: common.name,

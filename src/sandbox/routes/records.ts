@@ -7,7 +7,7 @@ import type { ResponseBody } from './response-schemas.ts';
 type ListItem = ResponseBody<'listItem'>;
 type Detail = ResponseBody<'detail'>;
 
-/** Converts an asset to a list item in the shape of its type. */
+/** Converts an asset to a list item with the fields of its type. */
 export function toListItem(service: Service, asset: AssetRow): ListItem {
   const { width, height, duration } = asset;
   const common = {
@@ -35,7 +35,7 @@ export function toListItem(service: Service, asset: AssetRow): ListItem {
   }
 }
 
-/** Converts an asset to its detail record: the list item and its origin. */
+/** Converts an asset to the detail response: its list item plus workspace, file and failure reason. */
 export const toDetail = (service: Service, asset: AssetRow): Detail => ({
   ...toListItem(service, asset),
   workspace: asset.workspace_uid,

@@ -9,7 +9,7 @@ import {
 } from './record-schemas.ts';
 import { errorAnswer, folder, pageOf, workspace } from './schemas.ts';
 
-/** Response schemas with more fields than the specification shows. All other responses are the same in both modes. */
+/** Response schemas with more fields than the specification shows. Other responses do not depend on `--strict`. */
 const fullSchemas = {
   listItem,
   videoListItem,
@@ -33,11 +33,11 @@ const strictFolder = z
   .openapi('Folder');
 
 /**
- * Response schemas with only the specified fields (`--strict`). Where the specification shows none, they contain
- * the minimum that it requires, under the first assumed name: `tags` for "tag slugs", `uid` of a workspace for
- * its paths. Embed settings, playback info and request bodies are unchanged, since they would be useless without
- * a flag, a list, or a URL inside `source`. Headers required by TUS are kept, except Upload-Length of HEAD,
- * since §4 names only the offset.
+ * Response schemas with only the specified fields (`--strict`). If the specification names no fields, they contain
+ * the minimum that it requires, under the first assumed name, such as `tags` for "tag slugs" and `uid` for the
+ * workspace in paths. Embed settings, playback info and request bodies are unchanged, since they would be useless
+ * without a flag, a list, or a URL inside `source`. Headers required by TUS are kept, except Upload-Length in a
+ * HEAD response, since §4 names only the offset.
  */
 const strictSchemas = {
   listItem: strictListItem,
@@ -64,7 +64,7 @@ export type ResponseSchemas = SchemaSet & {
 
 export function responseSchemas(strict: boolean): ResponseSchemas {
   return strict
-    ? // Routes build complete records in both modes. The declared schema removes the other fields.
+    ? // Routes build complete response bodies in both modes. The strict schema removes the extra fields.
       {
         ...(strictSchemas as unknown as SchemaSet),
         serialize: (schema, value) => schema.parse(value),

@@ -1,10 +1,10 @@
 import { z } from '@hono/zod-openapi';
 import { assetStatuses, assetTypes } from './record-schemas.ts';
 
-/** Accepts decimal numbers only, not `0x10` or `1e1`. */
+/** Returns NaN for text that is not a plain decimal number, such as `0x10` or `1e1`, so that validation fails. */
 const digits = (text: unknown) => (typeof text === 'string' && !/^\d+$/.test(text) ? NaN : text);
 
-/** Rejects NUL characters, at which SQLite would truncate the text. */
+/** Arguments for `refine` that reject NUL characters, at which SQLite would truncate the text. */
 const noNul = [(text: string) => !text.includes('\0'), 'a text holds no NUL'] as const;
 
 /** Pagination parameters: "limit … 1 to 100, default 20", "offset … at least 0" (§4 Common list parameters). */
@@ -35,16 +35,16 @@ const filters = z.object({
     .default('-created_at'),
 });
 
-/** Filters and ordering of both lists (§4). */
+/** Query parameters for both lists: pagination, filters and ordering (§4). */
 export const videoQuery = listParameters.extend(filters.shape);
 
-/** Filters of the asset list: "Assets list only: `type` … and `parent`" (§4). */
+/** Query parameters for the asset list, including "Assets list only: `type` … and `parent`" (§4). */
 export const assetQuery = videoQuery.extend({
   type: z.enum(assetTypes).openapi('AssetTypeFilter').optional(),
   parent: z.union([z.literal('root'), z.guid().toLowerCase()]).optional(),
 });
 
-/** Body of an asset update: "partial update of editorial fields" (§4). Unknown fields are refused. */
+/** Body of an asset update: "partial update of editorial fields" (§4). Unknown fields are rejected. */
 export const editorialFields = z
   .strictObject({
     name: z
@@ -58,7 +58,7 @@ export const editorialFields = z
       .max(10_000)
       .refine(...noNul),
     tags: z.array(z.string().regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'a tag is a slug')).max(100),
-    // A20: the new parent folder; null is the top level.
+    // Assumption A20: the uid of the new parent folder; null for the top level.
     parent: z.guid().nullable(),
   })
   .partial()
@@ -73,7 +73,7 @@ export const workspace = z
   })
   .openapi('Workspace');
 
-/** Folder schema (§2). The specification shows no fields, but a nested tree (§4). */
+/** Folder schema (§2). The specification shows a nested tree (§4) but no fields. */
 export const folder = z
   .object({
     uid: z.guid(),
@@ -100,7 +100,7 @@ export const newFolder = z
   .strictObject({ name: folderName, parent_uid: z.guid().toLowerCase().nullable().optional() })
   .openapi('NewFolder');
 
-/** Body of a folder update: "rename and/or move under another parent (partial)" (§4). Null is the top level. */
+/** Body of a folder update: "rename and/or move under another parent (partial)" (§4). Null means the top level. */
 export const folderChange = newFolder.partial().openapi('FolderChange');
 
 export const folderParameter = uidParameter.extend({ folder_uid: z.guid().toLowerCase() });
@@ -114,7 +114,7 @@ export const embedChange = z.strictObject({ enabled: z.boolean() }).openapi('Emb
 
 const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
 
-/** A host name without scheme, port, path or wildcard. */
+/** Schema of an embed domain, which is a host name without scheme, port, path or wildcard. */
 export const embedDomain = z
   .strictObject({
     domain: z
@@ -126,7 +126,7 @@ export const embedDomain = z
   })
   .openapi('EmbedDomain');
 
-/** Builds the schema of a page (§2 Page envelope). */
+/** Builds the schema of a page of results (§2 Page envelope). */
 export const pageOf = <T extends z.ZodType>(item: T) =>
   z.object({ items: z.array(item), count: z.number().int() });
 
@@ -176,8 +176,8 @@ const variant = z.object({
 });
 
 /**
- * Builds the playback info schema of one type. All other fields are optional, since they are omitted when
- * `blocked` is true: "the client does not play" (§4).
+ * Builds the playback info schema for one type. All other fields are optional, because they are omitted if
+ * `blocked` is true and "the client does not play" (§4).
  */
 const playbackInfoSchema = <
   Type extends (typeof playbackTypes)[number],
@@ -190,7 +190,7 @@ const playbackInfoSchema = <
     .object({ type: z.literal(type), blocked: z.boolean() })
     .extend(z.object(fields).partial().shape);
 
-/** Playback info schema (§2): "branch on `type`". */
+/** Playback info schema (§2), in which clients "branch on `type`". */
 export const playbackInfo = z
   .discriminatedUnion('type', [
     playbackInfoSchema('video', {

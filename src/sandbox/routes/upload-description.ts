@@ -11,7 +11,7 @@ const text = (description: string) => ({
 const bytes = z.number().int().min(0);
 const offset = z.object({ 'Upload-Offset': bytes });
 
-/** Describes the upload routes (§4 Upload, TUS) for OpenAPI. Written by hand, since they use headers and raw bytes. */
+/** Describes the upload routes (§4, TUS) for OpenAPI. Written by hand, since they use headers and raw bytes. */
 export function describeUploads(
   { openAPIRegistry: registry }: App,
   { responseSchemas }: Service,

@@ -8,12 +8,12 @@ import { findParentFolder } from './folders.ts';
 
 const uuid = '[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}';
 
-/** Routes of uploads (§4, TUS): "Write Assets" for creation and "the upload PATCH/HEAD calls" (§5.7). */
+/** Registers the upload routes (§4, TUS). Creation and "the upload PATCH/HEAD calls" need "Write Assets" (§5.7). */
 export function uploadRoutes(app: App, service: Service): void {
   const write = requireScope('Write Assets');
   const { faults } = service;
 
-  // TUS 1.0.0 requires this header in every response, errors included.
+  // TUS 1.0.0 requires this header in every response, including errors.
   app.use(`${uploadPath}*`, async (c, next) => {
     await next();
     c.res.headers.set('Tus-Resumable', '1.0.0');
@@ -77,7 +77,7 @@ async function create(c: Context<Env>, service: Service): Promise<Response> {
     throw new ServiceError(413, `an upload holds at most ${service.maxUploadBytes} bytes`);
   await service.receiver.clearExpired(service.now());
   const disk = await service.files.freeBytes();
-  // No await from here on: concurrent requests must not claim the same free space.
+  // No await from here on, because concurrent requests must not claim the same free space.
   const free = service.storageBytes - service.assets.storedBytes();
   if (size > Math.min(free, disk)) throw new ServiceError(507, 'insufficient storage space');
   const session = {
@@ -130,7 +130,7 @@ function requireVersion(c: Context): void {
     });
 }
 
-/** Finds a session: "sessions expire after 24 hours"; then "a new session must be created" (§2, §3). */
+/** Finds a complete or unexpired session ("sessions expire after 24 hours", §2). @throws ServiceError 404 */
 function findSession(c: Context, { sessions, sessionSweeper, now, faults }: Service): SessionRow {
   const uid = (c.req.param('uid') as string).toLowerCase();
   const session = sessions.find(uid);
@@ -146,7 +146,7 @@ function findSession(c: Context, { sessions, sessionSweeper, now, faults }: Serv
 
 const faultTargetOf = (c: Context) => ({ method: c.req.method, path: c.req.path });
 
-/** Corrupts a checksum: every digit is different. */
+/** Corrupts a checksum by changing every digit. */
 const corruptChecksum = (checksum: string) =>
   checksum.replace(/./g, (digit) => (15 - Number.parseInt(digit, 16)).toString(16));
 

@@ -1,7 +1,7 @@
 import type { BigIntStats } from 'node:fs';
 import type { Context } from 'hono';
 
-/** HTTP validators of a file (RFC 9110 §8.8). Media are immutable; a regenerated file has a later mtime. */
+/** HTTP validators of a file (RFC 9110 §8.8). Media files are immutable; a regenerated file has a later mtime. */
 export type Validators = { etag: string; lastModifiedSeconds: number };
 
 export function validatorsOf({ mtimeNs, size }: BigIntStats): Validators {
@@ -17,7 +17,7 @@ export function setValidators(c: Context, { etag, lastModifiedSeconds }: Validat
   c.header('Last-Modified', new Date(lastModifiedSeconds * 1000).toUTCString());
 }
 
-/** Returns true if the client has the current version cached, for a 304 (§13.1.2, §13.1.3, in the order of §13.2.2). */
+/** Returns true if a 304 suffices, since the client's cached version is current (RFC 9110 §13.1.2, §13.1.3). */
 export function isNotModified(c: Context, { etag, lastModifiedSeconds }: Validators): boolean {
   const known = c.req.header('if-none-match');
   if (known !== undefined)
@@ -27,8 +27,9 @@ export function isNotModified(c: Context, { etag, lastModifiedSeconds }: Validat
 }
 
 /**
- * Returns true if a Range request is for the current version (§13.1.5). True without If-Range. False for a weak
- * ETag, and for a date within a second of which the file may have changed again.
+ * Returns true if a Range request has no If-Range header or its validator matches the current version (RFC 9110
+ * §13.1.5). A weak ETag never matches, nor does a date if the file was modified less than a second ago, because it
+ * might change again within that second.
  */
 export function isRangeCurrent(
   c: Context,
@@ -38,7 +39,7 @@ export function isRangeCurrent(
   const ifRange = c.req.header('if-range')?.trim();
   if (ifRange === undefined) return true;
   if (ifRange.endsWith('"')) return ifRange === etag;
-  const isStrong = now / 1000 - lastModifiedSeconds >= 1; // §8.8.2.2
+  const isStrong = now / 1000 - lastModifiedSeconds >= 1; // RFC 9110 §8.8.2.2
   return isStrong && parseHttpDate(ifRange) === lastModifiedSeconds;
 }
 

@@ -13,14 +13,14 @@ import { thumbnailUrl } from './media-urls.ts';
 import { playableAsset, playbackInfoOf, playerConfig } from './playback.ts';
 import { uidParameter } from './schemas.ts';
 
-/** Routes of the watch page, which is opened by a playback token and reports the playback position. */
+/** Registers the watch page routes. The page is opened with a playback token and reports the playback position. */
 export function watchRoutes(app: App, service: Service): void {
   app.get('/watch/:uid', (c) => {
     try {
       return createWatchPage(c, service);
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
-      // The user sees this page, possibly in a frame, so any site may embed it.
+      // The user sees this error page, possibly in a frame, so any site is allowed to embed it.
       const notice = renderNoticePage(
         'Nothing to watch here',
         describeError(error),
@@ -57,7 +57,7 @@ export function watchRoutes(app: App, service: Service): void {
   );
 }
 
-/** Maximum size of a position report: a token and a number. */
+/** Maximum size of a position report, which contains a token and a number. */
 const maxReportBytes = 4096;
 const tooLarge = () => {
   throw new ServiceError(413, `a position is told in at most ${maxReportBytes} bytes`);

@@ -6,10 +6,10 @@ export type ApiKey = { hash: string; name: string; scopes: readonly Scope[] };
 
 const hashOf = (key: string) => createHash('sha256').update(key).digest('hex');
 
-/** API keys, stored as SHA-256 hashes; a key is returned only when it is created. */
+/** API keys, stored as SHA-256 hashes. A key itself is returned only when it is created. */
 export class ApiKeys {
   readonly #store: SandboxStore;
-  /** Temporary keys by hash, in memory only. */
+  /** Maps hashes to temporary keys, which are kept only in memory. */
   readonly #ephemeral = new Map<string, ApiKey>();
 
   constructor(store: SandboxStore) {

@@ -18,12 +18,12 @@ export type AssetRow = {
   height: number | null;
   has_hls: number;
   chapters: string;
-  /** JSON of `DerivedFiles`; missing keys mean that nothing was derived. */
+  /** JSON of `DerivedFiles`. A missing key means that the asset has no such file. */
   extras: string;
   tags: string;
   parent_uid: string | null;
   resume_position_seconds: number | null;
-  /** 1 for seeded sample records, which have no media. */
+  /** 1 for seeded sample assets, which have no media files, otherwise 0. */
   is_made_up: number;
   created_at: string;
   updated_at: string;
@@ -34,7 +34,7 @@ export type NewAsset = Pick<
   'uid' | 'workspace_uid' | 'name' | 'description' | 'type' | 'filename' | 'content_type' | 'size'
 > & { parent_uid: string | null };
 
-/** Filters, ordering and pagination of an asset list (§4). */
+/** Filters, ordering and pagination for an asset list (§4). */
 export type AssetQuery = {
   search?: string | undefined;
   status?: string | undefined;
@@ -43,13 +43,13 @@ export type AssetQuery = {
   created_after?: string | undefined;
   created_before?: string | undefined;
   ordering: string;
-  /** Folder filter (§4 `parent`): a folder of a workspace, or its top level (null). */
+  /** Filter by folder (`parent`, §4). A `parent` of null is the workspace's top level. */
   inFolder?: { workspace: string; parent: string | null } | undefined;
   limit: number;
   offset: number;
 };
 
-/** Fields that PATCH may change (A08: not shown). */
+/** Fields that PATCH can change. The API specification does not name them (assumption A08). */
 export type EditableFields = {
   name: string;
   description: string;
@@ -58,7 +58,7 @@ export type EditableFields = {
   parent_uid: string | null;
 };
 
-/** Results of processing that are stored in the asset. */
+/** Processing results that are stored with the asset. */
 export type ProcessingResult = {
   type: string;
   content_type: string;
@@ -102,7 +102,7 @@ export class Assets {
     return this.#store.get('SELECT * FROM assets WHERE uid = ? AND deleted_at IS NULL', uid);
   }
 
-  /** Returns those of the given uids that are unknown to the database, trash included. */
+  /** Returns the given uids for which there is no asset, not even in the trash. */
   findUnknown(uids: readonly string[]): string[] {
     return this.#store
       .all<{ uid: string }>(
@@ -117,7 +117,7 @@ export class Assets {
     const field = query.ordering.replace(/^-/, '');
     const direction = query.ordering.startsWith('-') ? 'DESC' : 'ASC';
     const ids = this.#orderedIds.getIds(
-      // safe in SQL: the route validated `field` against an enum
+      // safe in SQL, since the route has validated `field` against an enum
       `SELECT id FROM assets WHERE ${where} ORDER BY ${field} ${direction}, id ${direction}`,
       values,
     );
@@ -130,7 +130,7 @@ export class Assets {
     return { items, count: ids.length };
   }
 
-  /** Updates the given fields of an asset; others keep their values. */
+  /** Updates the given fields of an asset. All other fields keep their values. */
   edit(uid: string, fields: Partial<EditableFields>, now: string): void {
     const { tags, ...texts } = fields;
     const changes: [string, ColumnValue][] = [
@@ -145,14 +145,13 @@ export class Assets {
     );
   }
 
-  /** "Soft-delete moves an asset to the trash" (§1): the row and its bytes stay. */
+  /** Moves an asset to the trash ("soft-delete", §1). The row and the files stay. */
   trash(uid: string, now: string): void {
     this.#store.run('UPDATE assets SET deleted_at = ? WHERE uid = ?', now, uid);
   }
 
   /**
-   * Returns the storage of all assets in bytes, including the trash and the full size of unfinished
-   * uploads.
+   * Returns the storage that all assets use in bytes, including the trash and the full size of unfinished uploads.
    */
   storedBytes(): number {
     const stored = this.#store.get<{ n: number | null }>(
@@ -161,7 +160,7 @@ export class Assets {
     return stored?.n ?? 0;
   }
 
-  /** Marks an asset as failed because its upload session expired; frees its storage quota. */
+  /** Marks an asset as failed because its upload session has expired. Frees its storage quota. */
   expire(uid: string, now: string): void {
     this.#store.run(
       `UPDATE assets SET status = 'failed', failure_reason = 'its upload session expired', size = 0,
@@ -190,10 +189,7 @@ export class Assets {
     );
   }
 
-  /**
-   * Sets the resume position in seconds; null restarts from the beginning. Leaves `updated_at`
-   * unchanged.
-   */
+  /** Sets the resume position for playback in seconds; null means the beginning. Does not change `updated_at`. */
   setResumePosition(uid: string, seconds: number | null): void {
     this.#store.run('UPDATE assets SET resume_position_seconds = ? WHERE uid = ?', seconds, uid);
   }
@@ -219,7 +215,7 @@ export class Assets {
 
 function conditions(query: AssetQuery): { where: string; values: ColumnValue[] } {
   const parts: [string, ColumnValue?][] = [['deleted_at IS NULL']];
-  // "full-text match on name and description"
+  // "full-text match on name and description" (§4)
   if (query.search !== undefined)
     parts.push([
       'id IN (SELECT rowid FROM assets_text WHERE assets_text MATCH ?)',
@@ -229,7 +225,7 @@ function conditions(query: AssetQuery): { where: string; values: ColumnValue[] }
   if (query.type) parts.push(['type = ?', query.type]);
   if (query.tag)
     parts.push(['EXISTS (SELECT 1 FROM json_each(assets.tags) WHERE value = ?)', query.tag]);
-  // "created on or after the date", "on or before the date": full days
+  // "created on or after the date" and "on or before the date" include the whole day
   if (query.created_after) parts.push(['created_at >= ?', `${query.created_after}T00:00:00.000Z`]);
   if (query.created_before)
     parts.push(['created_at <= ?', `${query.created_before}T23:59:59.999Z`]);
@@ -244,7 +240,7 @@ function conditions(query: AssetQuery): { where: string; values: ColumnValue[] }
   };
 }
 
-/** Builds an FTS query of quoted prefixes, so that user input is never FTS syntax. */
+/** Builds an FTS query from quoted prefixes, so that user input is never parsed as FTS syntax. */
 const toFtsQuery = (search: string) =>
   search
     .split(/[^\p{L}\p{N}]+/u)

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { ArgumentError } from '../argument-error.ts';
 
-/** Files that a sandbox may leave if it is killed before it creates its database. */
+/** Names of files that a sandbox can leave if it is killed before it creates its database. */
 const ownFileNames = [
   ...[
     'sandbox.log',
@@ -18,9 +18,9 @@ const ownFileNames = [
 ];
 
 /**
- * Refuses a folder with other files as data folder: `sandbox reset` would delete them.
+ * Asserts that a folder contains no other files, since `sandbox reset` would delete them.
  *
- * @throws ArgumentError if the folder has files, but no sandbox
+ * @throws ArgumentError if the folder contains files but no sandbox database
  */
 export function assertUsableDataFolder(dataDir: string): void {
   const names = entries(dataDir);

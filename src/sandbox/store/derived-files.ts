@@ -1,27 +1,24 @@
 /**
- * Files derived from an asset, other than HLS: names in its folder of derived files. Variants and
- * audio replace the source where browsers cannot show or play its format.
+ * Names of the files derived from an asset, except for HLS, in the asset's folder for derived files. Variants and
+ * audio replace the source if browsers cannot show or play its format.
  */
 export type DerivedFiles = {
-  /** A video frame, the cover of a song or its waveform, or a still of an animated image. */
+  /** Video frame, cover or waveform of a song, or frame of an animated image. */
   thumbnail: string | null;
   /** WebVTT file that refers to the sprite sheets. */
   sprites: string | null;
   waveform: string | null;
-  /**
-   * Resized copies of an image, largest first; also a full-size copy if browsers cannot show the
-   * source.
-   */
+  /** Resized copies of an image, largest first. Includes a full-size copy if browsers cannot show the source. */
   variants: { file: string; width: number; height: number }[];
-  /** Audio that plays instead of the source. */
+  /** Audio file that is played instead of the source; null if the source is played. */
   audio: string | null;
-  /** WebVTT files; `language` is a BCP 47 tag, `und` if unknown. */
+  /** WebVTT files. `language` is a BCP 47 tag, which is `und` if the language is unknown. */
   subtitles: { file: string; label: string; language: string }[];
   /** Images of a document's pages, in order. */
   pages: string[];
 };
 
-/** File name of the waveform image, the thumbnail of audio without a cover. */
+/** File name of the waveform image, which is the thumbnail for audio without a cover. */
 export const waveformPictureFile = 'wave.png';
 
 export const noDerivedFiles: DerivedFiles = {
@@ -34,7 +31,7 @@ export const noDerivedFiles: DerivedFiles = {
   pages: [],
 };
 
-/** Parses the column `extras`; fills missing keys with defaults. */
+/** Parses the column `extras` and fills missing keys with defaults. */
 export const parseDerivedFiles = (column: string): DerivedFiles => ({
   ...noDerivedFiles,
   ...JSON.parse(column),

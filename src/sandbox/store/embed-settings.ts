@@ -3,8 +3,7 @@ import type { SandboxStore } from './sandbox-store.ts';
 export type EmbedRestriction = { enabled: boolean; domains: string[] };
 
 /**
- * Embed settings of workspaces (§2): "a domain restriction … enabled or disabled, and an allow-list
- * of domains".
+ * Embed settings of workspaces: "a domain restriction … enabled or disabled, and an allow-list of domains" (§2).
  */
 export class EmbedRestrictions {
   readonly #store: SandboxStore;
@@ -35,7 +34,7 @@ export class EmbedRestrictions {
     );
   }
 
-  /** Adds a domain to the allow-list; "idempotent" (§4). */
+  /** Adds a domain to the allow-list if it is not on the list yet ("idempotent", §4). */
   addDomain(workspace: string, domain: string): void {
     this.#store.run(
       'INSERT OR IGNORE INTO embed_domains (workspace_uid, domain) VALUES (?, ?)',
@@ -44,7 +43,7 @@ export class EmbedRestrictions {
     );
   }
 
-  /** Removes a domain from the allow-list; returns false if it was not on it. */
+  /** Removes a domain from the allow-list. Returns false if the domain was not on the list. */
   removeDomain(workspace: string, domain: string): boolean {
     const removedRows = this.#store.run(
       'DELETE FROM embed_domains WHERE workspace_uid = ? AND domain = ?',

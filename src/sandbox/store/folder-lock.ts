@@ -1,14 +1,15 @@
 import { join } from 'node:path';
 import Database from 'libsql';
 
-/** Error for a data folder that another sandbox process has locked. */
+/** Thrown if another sandbox process has locked the data folder. */
 export class FolderLockedError extends Error {}
 
 /**
- * Locks a data folder against a second process. Uses SQLite's exclusive file lock, which the system
- * releases when the process dies.
+ * Locks a data folder, so that only one sandbox process uses it. Uses SQLite's exclusive file lock, which the
+ * operating system releases when the process dies.
  *
  * @returns a function that releases the lock
+ * @throws FolderLockedError if another process has locked the folder
  */
 export function lockFolder(dataDir: string): () => void {
   const lock = new Database(join(dataDir, 'lock'));

@@ -5,7 +5,7 @@ export type FolderRow = {
   uid: string;
   workspace_uid: string;
   name: string;
-  /** Parent folder; null at the top level. */
+  /** Uid of the parent folder; null at the top level. */
   parent_uid: string | null;
   created_at: string;
   updated_at: string;
@@ -13,7 +13,7 @@ export type FolderRow = {
 
 export type FolderRowTree = FolderRow & { children: FolderRowTree[] };
 
-/** Folders of workspaces (§2): "Folders belong to a workspace and may have a parent folder." */
+/** Folders of workspaces: "Folders belong to a workspace and may have a parent folder" (§2). */
 export class WorkspaceFolders {
   readonly #store: SandboxStore;
 
@@ -67,8 +67,7 @@ export class WorkspaceFolders {
   }
 
   /**
-   * Returns all folders of a workspace: "root folders with nested children" (§4), siblings sorted
-   * by name.
+   * Returns all folders of a workspace as "root folders with nested children" (§4), with siblings sorted by name.
    */
   tree(workspace: string): FolderRowTree[] {
     const rows = this.#store.all<FolderRow>(
@@ -92,7 +91,7 @@ export class WorkspaceFolders {
     return find(this.tree(workspace_uid)) as FolderRowTree;
   }
 
-  /** Returns the depth of a folder; 1 at the top level. */
+  /** Returns the depth of a folder, which is 1 at the top level. */
   depthOf(uid: string): number {
     const found = this.#store.get<{ n: number }>(
       `WITH RECURSIVE above (uid) AS (
@@ -105,7 +104,8 @@ export class WorkspaceFolders {
   }
 
   /**
-   * Returns true if `uid` is `parent` or an ancestor of it: moving it there would create a cycle.
+   * Returns true if `uid` is `parent` or an ancestor of `parent`, so that moving the folder `uid` into `parent`
+   * would create a cycle.
    */
   isSameOrAncestor(uid: string, parent: string): boolean {
     const found = this.#store.get<{ n: number }>(

@@ -1,7 +1,7 @@
 /**
- * Schema migrations, run in order, each once per database; `user_version` counts those applied.
- * Never change one that has shipped. The first one also accepts databases created before migrations
- * were counted.
+ * Schema migrations, run in order and once per database. `user_version` is the number of applied migrations. Never
+ * change a migration that has shipped. The first migration also accepts databases created before migrations were
+ * counted.
  */
 export const migrations = [
   `CREATE TABLE IF NOT EXISTS api_keys (
@@ -56,6 +56,6 @@ CREATE INDEX assets_by_created ON assets (created_at, id, type, status) WHERE de
 CREATE INDEX assets_by_name ON assets (name, id, type, status) WHERE deleted_at IS NULL;
 CREATE INDEX assets_by_duration ON assets (duration, id, type, status) WHERE deleted_at IS NULL;`,
   `ALTER TABLE assets ADD COLUMN extras TEXT NOT NULL DEFAULT '{}';`,
-  // For the query for the next expiry; complete sessions stay in the table.
+  // Index for the query for the next expiry, since complete sessions stay in the table.
   `CREATE INDEX upload_sessions_open ON upload_sessions (expires_at) WHERE completed_at IS NULL;`,
 ] as const;

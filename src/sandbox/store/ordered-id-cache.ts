@@ -1,12 +1,12 @@
 import type { ColumnValue, SandboxStore } from './sandbox-store.ts';
 
-/** Maximum number of cached lists; a list of 100,000 assets takes 800 kB. */
+/** Maximum number of cached lists. A list of 100,000 assets takes 800 kB. */
 const maxCachedLists = 16;
 
 /**
- * LRU cache of ordered query results (ids) for pagination, so that the last page is as fast as the
- * first: OFFSET would walk all earlier rows. Their number is the total count. Any write to the
- * database clears the cache.
+ * LRU cache of ordered query results (ids) for pagination. It makes the last page of results as fast as the first,
+ * while OFFSET would walk all earlier rows. The number of ids is the total count. Any write to the database clears
+ * the cache.
  */
 export class OrderedIdCache {
   readonly #store: SandboxStore;
@@ -31,7 +31,7 @@ export class OrderedIdCache {
     return ids;
   }
 
-  /** Reads the ids as one JSON text; a row per id would allocate an object per id. */
+  /** Reads the ids as one JSON text, since a row per id would allocate an object per id. */
   #read(sql: string, values: ColumnValue[]): Float64Array {
     const list = this.#store.get<{ ids: string }>(
       `SELECT json_group_array(id) AS ids FROM (${sql})`,

@@ -5,19 +5,16 @@ import { migrations } from './migrations.ts';
 
 export type ColumnValue = string | number | null;
 
-/**
- * SQLite busy timeout. Calls block the event loop, so it is short; after it they throw SQLITE_BUSY.
- */
+/** SQLite busy timeout, after which calls fail. It is short, since calls block the event loop. */
 const busyTimeoutMs = 250;
 
-/** The SQLite database of a sandbox (libsql). Removes the driver's `_metadata` from rows. */
+/** A sandbox's SQLite database. Removes the `_metadata` that the libsql driver adds to rows. */
 export class SandboxStore {
   readonly #database: Database.Database;
   readonly #statements = new Map<string, Database.Statement>();
 
   /**
-   * @throws Error with a one-line message if `sandbox.db` is not a sandbox database; the file stays
-   * unchanged
+   * @throws Error with a one-line message if `sandbox.db` is not a sandbox's database, without changing the file
    */
   constructor(dataDir: string) {
     const path = join(dataDir, 'sandbox.db');
@@ -46,32 +43,29 @@ export class SandboxStore {
     return this.#prepare(sql).run(...values).changes;
   }
 
-  /**
-   * Returns a token that changes with every write to the database, by any connection; for cache
-   * invalidation.
-   */
+  /** Returns a token for cache invalidation that changes with every write to the database by any connection. */
   changeToken(): string {
     const mine = this.get<{ n: number }>('SELECT total_changes() AS n');
     const others = this.get<{ data_version: number }>('PRAGMA data_version');
     return `${mine?.n} ${others?.data_version}`;
   }
 
-  /** Runs `work` in a transaction; rolls back if it throws. */
+  /** Runs `work` in a transaction, and rolls the transaction back if `work` throws. */
   transaction(work: () => void): void {
     this.#database.exec('BEGIN IMMEDIATE');
     try {
       work();
       this.#database.exec('COMMIT');
     } catch (error) {
-      // A full disk already rolled back; a second ROLLBACK would hide the cause.
+      // If the disk is full, SQLite has already rolled back, and ROLLBACK would hide the cause.
       if (this.#database.inTransaction) this.#database.exec('ROLLBACK');
       throw error;
     }
   }
 
   /**
-   * Closes the database. Checkpoints the WAL first if the disk has space, so that copying the file
-   * copies all data.
+   * Closes the database. Checkpoints the WAL first if the disk has space, so that a copy of the database file
+   * contains all data.
    */
   close(): void {
     try {
@@ -84,8 +78,10 @@ export class SandboxStore {
   }
 
   /**
-   * Returns the number of applied migrations. First checks, without writing, that the database is a
-   * sandbox's.
+   * Returns the number of applied migrations. Checks first, without writing, that the database belongs to a
+   * sandbox.
+   *
+   * @throws Error if it does not, or if a newer version of mediactl created it
    */
   #countAppliedMigrations(path: string): number {
     const names = this.#tableNames(path);

@@ -1,7 +1,7 @@
 import { ArgumentError } from '../argument-error.ts';
 import type { ColumnValue, SandboxStore } from './sandbox-store.ts';
 
-/** Maximum number of seeded assets; more would delay the start. */
+/** Maximum number of seeded assets, since more assets would delay the start. */
 const maxSeededAssets = 100_000;
 
 const subjects =
@@ -28,7 +28,7 @@ const tagSlugs = 'press|internal|campaign|archive|social|training|event|product|
 );
 const folderNames = ['Campaigns', 'Events', 'Training', 'Press', 'Archive footage', 'Podcasts'];
 
-/** Asset types with their share of the records, file extension and content type. */
+/** Asset types with their share of the sample assets, file extension and content type. */
 const assetKinds = [
   { type: 'video', share: 0.58, ext: 'mp4', mime: 'video/mp4', timed: true, framed: true },
   { type: 'audio', share: 0.14, ext: 'mp3', mime: 'audio/mpeg', timed: true, framed: false },
@@ -41,11 +41,13 @@ const assetKinds = [
 const dayMs = 86_400_000;
 
 /**
- * Fills an empty database with `count` sample assets and some folders, the same for the same count
- * and time. They have no bytes: `is_made_up` excludes them from playback (except third-party ones)
- * and from the storage quota. None is queued or processing, since that would never end.
+ * Fills an empty database with `count` sample assets and some folders. The same count and time give the same
+ * assets. Sample assets have no media files, so `is_made_up` excludes them from the storage quota and, except for
+ * third-party media, from playback. No sample asset has the status queued or processing, since that status would
+ * never change.
  *
- * @throws ArgumentError if the database has assets, trash included
+ * @param now milliseconds since the Unix epoch
+ * @throws ArgumentError if the count is invalid or the database contains assets, even in the trash
  */
 export function seed(store: SandboxStore, workspace: string, count: number, now: number): void {
   if (!Number.isSafeInteger(count) || count < 1 || count > maxSeededAssets)
@@ -87,12 +89,12 @@ function createRecord(
     { status: 'failed', share: 0.04 },
     { status: 'uploading', share: 0.03 },
   ]);
-  // Third-party media are never uploaded, so always ready.
+  // Third-party media are never uploaded, so they are always ready.
   const isThirdParty = kind.type === 'third_party';
   const status = isThirdParty ? 'ready' : randomStatus;
   const isReady = status === 'ready';
   const created = new Date(now - Math.floor(random.next() * 730 * dayMs)).toISOString();
-  // Skewed: most are short, some are long.
+  // The distribution is skewed, so that most media are short and some are long.
   const seconds = Math.round(4 + 5400 * random.next() ** 4);
   const hasFrame = 'framed' in kind && kind.framed && isReady;
   return {
@@ -138,8 +140,8 @@ function insert(store: SandboxStore, asset: SeedRecord): void {
 }
 
 /**
- * Drops the indexes and triggers of the assets table while `work` runs and rebuilds them
- * afterwards: a third of the time.
+ * Drops the indexes and triggers of the assets table while `work` runs, and rebuilds them afterwards, which takes a
+ * third of the time.
  */
 function withoutIndexes(store: SandboxStore, work: () => void): void {
   const made = store.all<{ type: string; name: string; sql: string }>(
@@ -152,7 +154,7 @@ function withoutIndexes(store: SandboxStore, work: () => void): void {
   store.run("INSERT INTO assets_text (assets_text) VALUES ('rebuild')");
 }
 
-/** Seeded pseudorandom generator (mulberry32): the same seed gives the same sequence. */
+/** Pseudorandom number generator (mulberry32). The same seed gives the same sequence. */
 class SeededRandom {
   #state: number;
 
@@ -172,7 +174,7 @@ class SeededRandom {
     return values[Math.floor(this.next() * values.length)] as T;
   }
 
-  /** Picks a value at random, weighted by `share`; the shares add up to 1. */
+  /** Picks a value at random, weighted by `share`. The shares must add up to 1. */
   pickWeighted<T extends { share: number }>(values: readonly T[]): T {
     let left = this.next();
     for (const value of values) {
@@ -182,7 +184,7 @@ class SeededRandom {
     return values.at(-1) as T;
   }
 
-  /** Returns a UUID, formatted as version 4. */
+  /** Returns a pseudorandom UUID in the format of version 4. */
   uuid(): string {
     const hex = [0, 1, 2, 3].map(() =>
       Math.floor(this.next() * 2 ** 32)

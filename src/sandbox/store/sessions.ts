@@ -4,7 +4,7 @@ export type SessionRow = {
   uid: string;
   asset_uid: string;
   total_size: number;
-  /** Milliseconds since the epoch. */
+  /** Expiry time, in milliseconds since the Unix epoch. */
   expires_at: number;
   completed_at: string | null;
 };
@@ -35,7 +35,7 @@ export class UploadSessions {
     this.#store.run('UPDATE upload_sessions SET completed_at = ? WHERE uid = ?', now, uid);
   }
 
-  /** Expires a session early, at `now` (milliseconds since the epoch). */
+  /** Expires a session early, at `now` in milliseconds since the Unix epoch. */
   expire(uid: string, now: number): void {
     this.#store.run('UPDATE upload_sessions SET expires_at = ? WHERE uid = ?', now, uid);
   }
@@ -44,12 +44,12 @@ export class UploadSessions {
     this.#store.run('DELETE FROM upload_sessions WHERE uid = ?', uid);
   }
 
-  /** Returns incomplete sessions whose asset is not in the trash. */
+  /** Returns all incomplete sessions whose asset is not in the trash. */
   findIncomplete(): SessionRow[] {
     return this.#store.all(`${selectUntrashed} WHERE completed_at IS NULL`);
   }
 
-  /** Returns expired incomplete sessions, including those whose asset is in the trash. */
+  /** Returns all expired incomplete sessions, even if the asset is in the trash. */
   findExpired(now: number): SessionRow[] {
     return this.#store.all(
       'SELECT * FROM upload_sessions WHERE completed_at IS NULL AND expires_at <= ?',
@@ -57,7 +57,10 @@ export class UploadSessions {
     );
   }
 
-  /** Returns the earliest expiry of incomplete sessions, in milliseconds since the epoch. */
+  /**
+   * Returns the earliest expiry time of incomplete sessions, in milliseconds since the Unix epoch; undefined if
+   * there are none.
+   */
   nextExpiry(): number | undefined {
     const next = this.#store.get<{ at: number | null }>(
       'SELECT min(expires_at) AS at FROM upload_sessions WHERE completed_at IS NULL',

@@ -16,7 +16,7 @@ export class Workspaces {
     this.#store = store;
   }
 
-  /** Creates the two workspaces of a new sandbox; two, so that users can try choosing one. */
+  /** Creates two workspaces in a new sandbox, so that users can try out selecting a workspace. */
   seed(now: string): void {
     if (this.count() > 0) return;
     for (const [name, primary] of [

@@ -1,4 +1,4 @@
-/** An incremental BLAKE3 hash. `finish` may be called only once. */
+/** An incremental BLAKE3 hash. `finish` returns it as a hex string and must be called only once. */
 export type Blake3 = { update(bytes: Buffer): void; finish(): string };
 
 export async function createBlake3(): Promise<Blake3> {

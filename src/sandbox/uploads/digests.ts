@@ -1,16 +1,17 @@
 import { createReadStream } from 'node:fs';
 import { type Blake3, createBlake3 } from './blake3.ts';
 
-/** Running checksum of the first `offset` bytes of an upload session. */
+/** Incremental checksum of the first `offset` bytes of an upload session's file. */
 export type Digest = { offset: number; blake3: Blake3; checksum?: string };
 
-/**
- * Cache of the checksums of sessions in progress; after a restart they are recomputed from disk.
- */
+/** Caches the checksums of sessions in progress. After a restart, they are recomputed from disk. */
 export class DigestCache {
   readonly #digests = new Map<string, Digest>();
 
-  /** Returns the digest of the first `offset` bytes of a session, whose file is `path`. */
+  /**
+   * Returns the digest of the first `offset` bytes of a session. Reads them from the file at `path` unless the
+   * digest is cached.
+   */
   async get(sessionUid: string, offset: number, path: string): Promise<Digest> {
     const cached = this.#digests.get(sessionUid);
     if (cached?.offset === offset) return cached;
@@ -32,7 +33,7 @@ export class DigestCache {
   }
 }
 
-/** Returns the checksum in hex. Memoized, because a hash can be finished only once. */
+/** Returns the checksum as a hex string. Memoizes it, because a hash can be finished only once. */
 export function checksumOf(digest: Digest): string {
   digest.checksum ??= digest.blake3.finish();
   return digest.checksum;

@@ -9,18 +9,19 @@ import { checksumOf, type Digest, DigestCache } from './digests.ts';
 
 /** Maximum size of a chunk (§8: "at most 50 MiB per PATCH body"). */
 const maxChunkBytes = 50 * 1024 * 1024;
-/** Idle timeout: a connection that sends no bytes for this long is closed. */
+/** Idle timeout, after which a connection that sends no bytes is closed. */
 const idleTimeoutMs = 60_000;
 /**
- * Stall threshold: a connection without bytes for this long gives way to a new one at the same
- * offset.
+ * Stall threshold. A connection that has sent no bytes for this long is closed if another connection wants to write
+ * at the same offset.
  */
 const stallMs = 1_000;
 /** Maximum time to retry while another process locks the database. */
 const maxLockWaitMs = 5_000;
 
 /**
- * The connection that currently writes to a session. `lastDataAt` is the time of its last bytes.
+ * Connection that currently writes to a session. `lastDataAt` is the time of its last bytes, in milliseconds since
+ * the Unix epoch.
  */
 type Writer = {
   incoming: IncomingMessage;
@@ -29,7 +30,7 @@ type Writer = {
   lastDataAt: number;
 };
 
-/** Result of a PATCH. `checksum` is set once the upload is complete. */
+/** Result of a PATCH request. `checksum` is set if the request completed the upload. */
 export type Received = { offset: number; checksum?: string };
 
 export type ReceiverOptions = {
@@ -37,22 +38,22 @@ export type ReceiverOptions = {
   sessions: UploadSessions;
   /** Called when all bytes of an upload are on disk, to mark the session as complete. */
   onComplete(session: SessionRow): void;
-  /** Called when the disk or the database failed to complete an upload; `retryPending` retries. */
+  /** Called if a disk or database error kept an upload from completing. `retryPending` retries it. */
   onPending(): void;
   /** Called after a session expired and its bytes were deleted. */
   onExpired(session: SessionRow): void;
 };
 
 /**
- * Receives the bytes of upload sessions. The size of a session's file is its offset, so a kill or a
- * dropped connection loses nothing that was written.
+ * Receives the bytes of upload sessions. The size of a session's file is its offset, so no written bytes are lost
+ * if the process is killed or a connection drops.
  */
 export class Receiver {
   readonly #options: ReceiverOptions;
   readonly #digests = new DigestCache();
-  /** Current writer by session uid: a lock, so that one connection at a time appends. */
+  /** Maps a session uid to its writer. Acts as a mutex, so that only one connection appends. */
   readonly #writers = new Map<string, Writer>();
-  /** Uids of fully received sessions that could not be completed yet. */
+  /** Uids of the sessions that have received all bytes but are not completed yet. */
   readonly #pending = new Set<string>();
 
   constructor(options: ReceiverOptions) {
@@ -60,21 +61,22 @@ export class Receiver {
   }
 
   /**
-   * Returns the current offset of a session in bytes; rereads its row, which a concurrent request
-   * may have completed.
+   * Returns the current offset of a session in bytes. Reads the session from the database again, because a
+   * concurrent request might have completed it.
    */
   async getOffset({ uid, asset_uid, total_size }: SessionRow): Promise<number> {
     const { sessions, files } = this.#options;
     if (sessions.find(uid)?.completed_at) return total_size;
     const onDisk = await sizeOf(files.partial(uid));
     if (onDisk !== undefined) return onDisk;
-    // Moved to its final place, but not yet completed in the database.
+    // The file is in its final place, but the session is not yet completed in the database.
     return (await sizeOf(files.source(asset_uid))) === total_size ? total_size : 0;
   }
 
   /**
-   * Appends a PATCH body at `offset`; bytes received before a dropped connection are kept. An empty
-   * PATCH at the end of a full session retries a pending completion.
+   * Appends a PATCH body at `offset`. Bytes received before a dropped connection are kept. An empty PATCH at the
+   * end of a fully received session retries a pending completion.
+   * @throws ServiceError 409 if `offset` is not the current offset, 413 if the body is too large
    */
   async receive(
     session: SessionRow,
@@ -108,8 +110,8 @@ export class Receiver {
   }
 
   /**
-   * Waits until no other connection writes to the session. If that one makes progress, this request
-   * gets a 409; if it stalls (a dropped connection), it is closed.
+   * Waits until no other connection writes to the session, and closes a connection that has stalled.
+   * @throws ServiceError 409 if the other connection has written more bytes
    */
   async #waitForWriter(session: SessionRow, offset: number): Promise<void> {
     for (
@@ -134,7 +136,7 @@ export class Receiver {
       writer.incoming.setTimeout(idleTimeoutMs, () => writer.incoming.destroy());
       try {
         await appendBody(writer, handle, digest, start, total_size);
-        await handle.sync(); // before the 204: acknowledged bytes must survive a crash
+        await handle.sync(); // before the 204, because acknowledged bytes must survive a crash
       } finally {
         await handle.close();
       }
@@ -145,7 +147,7 @@ export class Receiver {
     return { offset: total_size, checksum };
   }
 
-  /** Moves a complete upload to the asset's source file; pending if that fails. */
+  /** Moves a fully received upload to the asset's source file. If that fails, it stays pending. */
   async #complete(session: SessionRow): Promise<void> {
     const { uid } = session;
     if (!this.#options.sessions.find(uid)) throw new ServiceError(404, `no upload session ${uid}`); // its asset is in the trash
@@ -176,8 +178,8 @@ export class Receiver {
   }
 
   /**
-   * Deletes the bytes of expired sessions, since "a new session must be created" (§3). Their assets
-   * become failed and free their storage quota.
+   * Deletes the bytes of expired sessions, because "a new session must be created" (§3). Their assets become failed
+   * and no longer count toward the storage quota.
    */
   async clearExpired(now: number): Promise<void> {
     const { sessions, files, onExpired } = this.#options;
@@ -189,7 +191,7 @@ export class Receiver {
     }
   }
 
-  /** Crash recovery at startup: completes sessions that had received all bytes before a kill. */
+  /** Recovers from a crash at startup by completing the sessions that had received all bytes. */
   async recoverCompleted(): Promise<void> {
     const { sessions, files } = this.#options;
     for (const session of sessions.findIncomplete()) {
@@ -199,12 +201,12 @@ export class Receiver {
     }
   }
 
-  /** True if any fully received session is not completed yet. */
+  /** True if any session has received all bytes but is not completed yet. */
   get hasPendingCompletions(): boolean {
     return this.#pending.size > 0;
   }
 
-  /** Retries pending completions. */
+  /** Retries the completion of sessions that have received all bytes. */
   async retryPending(): Promise<void> {
     for (const uid of this.#pending) {
       if (this.#writers.has(uid)) continue;
@@ -233,7 +235,7 @@ async function sizeOf(path: string): Promise<number | undefined> {
   }
 }
 
-/** Retries while another process locks the database, without blocking other requests. */
+/** Runs and retries `work` while another process locks the database, without blocking requests. */
 async function retryWhileLocked(work: () => void): Promise<void> {
   for (const deadline = Date.now() + maxLockWaitMs; ; await sleep(250)) {
     try {
@@ -245,8 +247,8 @@ async function retryWhileLocked(work: () => void): Promise<void> {
 }
 
 /**
- * Marks a cached digest as invalid, because its last bytes may not be on disk; the next PATCH
- * recomputes it.
+ * Offset that marks a cached digest as invalid, because the last bytes in it might not be on disk. The next PATCH
+ * recomputes the digest.
  */
 const invalidOffset = -1;
 
@@ -263,7 +265,7 @@ async function appendBody(
     if (end - start > maxChunkBytes)
       throw new ServiceError(413, 'a PATCH body holds at most 50 MiB');
     if (end > totalSize) throw new ServiceError(413, `the upload is of ${totalSize} bytes`);
-    const written = handle.appendFile(bytes); // writes all or throws: a short write is never acknowledged
+    const written = handle.appendFile(bytes); // writes all or throws, so no short write is acknowledged
     digest.blake3.update(bytes); // while the write is in progress
     digest.offset = invalidOffset;
     await written;

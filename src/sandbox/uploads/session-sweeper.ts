@@ -8,14 +8,14 @@ export type SessionSweeperOptions = {
   log(line: string): void;
 };
 
-/** Maximum timer delay, since timers stop while the machine sleeps. */
+/** Maximum timer delay, because timers stop while the machine sleeps. */
 const maxDelayMs = 60_000;
-/** Retry delay after an error of the disk or the database. */
+/** Retry delay after a disk or database error. */
 const retryDelayMs = 1_000;
 
 /**
- * Sweeps upload sessions in the background: expires overdue ones, and retries completions that a
- * full disk or a locked database prevented.
+ * Sweeps upload sessions in the background. Expires overdue sessions, and retries completions that failed because
+ * of a full disk or a locked database.
  */
 export class SessionSweeper {
   readonly #options: SessionSweeperOptions;
@@ -28,8 +28,8 @@ export class SessionSweeper {
   }
 
   /**
-   * Schedules the next sweep for the next expiry. Call it at startup and after a session is created
-   * or changed.
+   * Schedules the next sweep for the time when the next session expires. Call it at startup and after a session is
+   * created or changed.
    */
   schedule(): void {
     if (this.#isClosed || this.#running) return; // a running sweep schedules the next one

@@ -1,6 +1,8 @@
-/** Messages between the page and its serving process, which has validated every field. */
+/**
+ * Messages between the page and its serving process. The serving process has validated every field that it sends.
+ */
 
-/** Filters and ordering of the list (§4). Dates are YYYY-MM-DD; `parent` is a uid or `root`. */
+/** Filters and order of the asset list (§4). Dates are YYYY-MM-DD; `parent` is a folder uid or `root`. */
 export type Query = Partial<Record<(typeof queryFields)[number], string>>;
 
 export const queryFields = [
@@ -15,39 +17,42 @@ export type Card = {
   description: string;
   type: string;
   status: string;
-  /** Group of the processing status (A11). */
+  /** Group that the processing status belongs to (assumption A11). */
   means: 'ready' | 'failed' | 'in progress';
-  /** Failure reason, if the service reports one. */
+  /** Failure reason; null if the service reports none. */
   reason: string | null;
-  /** ISO 8601. */
+  /** Creation time (ISO 8601); null if unknown. */
   createdAt: string | null;
-  /** Seconds. */
+  /** Duration in seconds; null if unknown. */
   duration: number | null;
-  /** Bytes. */
+  /** Size in bytes; null if unknown. */
   size: number | null;
-  /** Tag slugs; null if the record has no readable tags. */
+  /** Tag slugs; null if the API record has no readable tags. */
   tags: string[] | null;
-  /** Folder uid; null for the top level, undefined if the record has no such field. */
+  /** Folder uid; null for the top level, undefined if the API record does not name a folder. */
   folder?: string | null;
-  /** Version of the thumbnail, used as a cache key in its URL; null without a thumbnail. */
+  /** Version of the thumbnail, used as a cache key in its URL; null if there is no thumbnail. */
   thumbnail: string | null;
 };
 
 /** Pattern of an asset uid in a URL path. */
 export const uidPattern = '[A-Za-z0-9_-]{1,100}';
 
-/** A page of the list; `total` is null if the service does not report it. */
+/** Page of results from the asset list; `total` is null if the service does not report it. */
 export type CardPage = { items: Card[]; total: number | null };
 
 export type FolderView = { uid: string; name: string; path: string; children: FolderView[] };
 
-/** Rate limit of the current window; `resetAt` in milliseconds since the epoch. */
+/**
+ * Rate limit of the current window. `left` is the number of remaining requests; `resetAt` is in milliseconds since
+ * the Unix epoch.
+ */
 export type RequestBudget = { limit: number; left: number; resetAt: number };
 
-/** Response header that reports the rate limit, as JSON. */
+/** Response header that contains the RequestBudget as JSON. */
 export const budgetHeader = 'x-budget';
 
-/** Metadata of a dropped file: target folder, and the relative directory it was in (`day 1/cam a`). */
+/** Metadata of a dropped file. `relativeDir` is its directory relative to the drop, such as `day 1/cam a`. */
 export type DroppedFileInfo = {
   name: string;
   relativeDir: string;
@@ -56,12 +61,12 @@ export type DroppedFileInfo = {
   sizeBytes: number;
 };
 
-/** Upload state of a dropped file; the page assigns `id`. */
+/** Upload state of a dropped file. The page generates the `id`. */
 export type UploadState = {
   id: string;
   name: string;
   state: 'taking' | 'sending' | 'waiting' | 'uploaded' | 'there' | 'failed';
-  /** Bytes received from the page, then bytes sent to the service. */
+  /** Bytes transferred so far: first from the page to the serving process, then to the service. */
   doneBytes: number;
   sizeBytes: number;
   assetUid?: string;
@@ -71,7 +76,10 @@ export type UploadState = {
 export const isEnded = ({ state }: Pick<UploadState, 'state'>) =>
   ['uploaded', 'there', 'failed'].includes(state);
 
-/** Frame of a video preview: its time range in seconds, and its rectangle in a sprite sheet in pixels. */
+/**
+ * Frame of a video preview, with its time range in seconds and its rectangle in pixels. `sheet` is the index of its
+ * sprite sheet.
+ */
 export type SpriteFrame = {
   start: number;
   end: number;
@@ -82,19 +90,19 @@ export type SpriteFrame = {
   sheet: number;
 };
 
-/** Server-sent event. */
+/** Server-sent event to the page. `until` is in milliseconds since the Unix epoch. */
 export type PageEvent =
   | { kind: 'upload'; upload: UploadState }
   | { kind: 'waiting'; why: string; until: number }
   | { kind: 'going on' };
 
-/** Id of the element that holds the script's configuration as JSON. */
+/** Id of the element that holds the gallery script's configuration as JSON. */
 export const gallerySetupId = 'browse-setup';
 
 /** Configuration that the markup passes to the gallery script. */
 export type GallerySetup = {
   /** Path prefix of every route of the page. */
   base: string;
-  /** Host of the service. */
+  /** Host name and port of the service. */
   service: string;
 };

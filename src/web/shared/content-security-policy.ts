@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Html } from './html.ts';
 import type { MediaUrl } from './media-url.ts';
 
-/** Resources of a page, grouped by how it loads them. */
+/** Resources of a page, grouped by how the page loads them. */
 export type PageResources = {
   script?: Html | undefined;
   style: Html;
@@ -10,20 +10,23 @@ export type PageResources = {
   images?: readonly MediaUrl[];
   /** Files that `<video>` or `<audio>` loads natively. */
   media?: readonly MediaUrl[];
-  /** HLS streams: fetched by hls.js, played from a blob. */
+  /** HLS streams, which hls.js fetches and plays from a blob URL. */
   streams?: readonly MediaUrl[];
-  /** Subtitles: fetched, then loaded from a blob. */
+  /** Subtitles, which are fetched and then loaded from a blob URL. */
   subtitles?: readonly MediaUrl[];
-  /** Waveforms: fetched and drawn or shown from a blob, or loaded as an image if CORS blocks the fetch. */
+  /**
+   * Waveforms, which are fetched and then drawn or shown from a blob URL. If CORS blocks the fetch, the page loads
+   * them as images.
+   */
   waveforms?: readonly MediaUrl[];
-  /** Sprite cues: fetched; they refer to sprite sheets, loaded as images. */
+  /** Sprite cue files, which are fetched. They refer to sprite sheets, which are loaded as images. */
   sprites?: readonly MediaUrl[];
   frames?: readonly MediaUrl[];
-  /** True if the page reports its position, to its own origin. */
+  /** True if the page reports its playback position to its own origin. */
   reportsPosition?: boolean;
 };
 
-/** Builds the Content-Security-Policy of a page: allows its script and style by hash, and its resources. */
+/** Builds the Content-Security-Policy of a page. Allows its script and style by hash, and its resources by source. */
 export function buildPolicy(resources: PageResources): string {
   const { images = [], media = [], streams = [], subtitles = [], frames = [] } = resources;
   const { waveforms = [], sprites = [] } = resources;
@@ -53,8 +56,9 @@ export function buildPolicy(resources: PageResources): string {
 }
 
 /**
- * Returns the policy's sources: any https host, since https URLs may redirect or refer to other hosts; the exact
- * origin of an http URL, which is a local service.
+ * Returns the Content-Security-Policy sources for media URLs. An https URL allows every https host, because it
+ * might redirect or refer to another host. An http URL belongs to a local service, so it allows only its own
+ * origin.
  */
 const policySources = (urls: readonly MediaUrl[]) => [
   ...new Set(
@@ -65,6 +69,6 @@ const policySources = (urls: readonly MediaUrl[]) => [
   ),
 ];
 
-/** Returns the policy's hash source that allows exactly this script or style. */
+/** Returns the Content-Security-Policy hash source that allows exactly this script or style. */
 export const policyHash = ({ markup }: Html) =>
   `'sha256-${createHash('sha256').update(markup).digest('base64')}'`;

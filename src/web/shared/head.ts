@@ -4,11 +4,11 @@ type HeadOptions = {
   title: string;
   contentSecurityPolicy: string;
   style: Html;
-  /** Referrer policy: services that restrict embedding need the page's origin. */
+  /** Referrer policy; `strict-origin` suits providers that need the page's origin to allow embedding. */
   referrer: 'no-referrer' | 'strict-origin';
 };
 
-/** Renders the head of every page. */
+/** Renders the `<head>` element of a page. */
 export const renderHead = ({
   title,
   contentSecurityPolicy,

@@ -1,4 +1,4 @@
-/** Safe HTML. A class, so that data of the service can never pass for it. */
+/** Safe HTML. It is a class, because data from the service can never be an instance of it. */
 class Markup {
   readonly #text: string;
 
@@ -13,10 +13,10 @@ class Markup {
 
 export type Html = Markup;
 
-/** Values that a template accepts; anything else from the service is rendered as text. */
+/** Values that a template accepts. At run time, any other value from the service is rendered as escaped text. */
 type TemplateValue = string | number | Html | readonly Html[] | undefined;
 
-/** Template tag that escapes every value that is not HTML; undefined renders nothing. */
+/** Template tag that escapes every value except HTML. Renders undefined as an empty string. */
 export const html = (parts: TemplateStringsArray, ...values: TemplateValue[]): Html =>
   new Markup(
     parts.map((part, at) => part + (at < values.length ? toMarkup(values[at]) : '')).join(''),
@@ -34,10 +34,10 @@ const entities = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '
 const escapeHtml = (text: string) =>
   text.replace(/[&<>"']/g, (character) => entities[character as keyof typeof entities]);
 
-/** Serializes JSON for a `<script type="application/json">`; escapes `<`, so that it cannot close the element. */
+/** Serializes a value for a `<script type="application/json">`. Escapes `<`, so that it cannot close the element. */
 export const inlineJson = (value: unknown): Html =>
   new Markup(JSON.stringify(value).replace(/</g, '\\u003c'));
 
-/** Escapes code for a script or style element. Policy hashes are computed from the result. */
+/** Escapes code for a script or style element. Compute Content-Security-Policy hashes from the result. */
 export const inlineCode = (code: string): Html =>
   new Markup(code.replace(/<(?=\/(?:script|style))/gi, '<\\').replace(/<!--/g, '<\\!--'));

@@ -1,10 +1,13 @@
 import { parseHttpUrl } from '../../contract/http-url.ts';
 import { asObject, asText, isJsonObject } from '../../contract/json-values.ts';
 
-/** A URL of the playback info that a page may load, and its expiry (ISO 8601). */
+/** URL from the playback info that a page can load, and its expiry time (ISO 8601). */
 export type MediaUrl = { url: string; expiresAt?: string };
 
-/** Parses a URL string or signed URL record (A14, A15). @returns undefined unless it is http or https */
+/**
+ * Parses a media URL, which is a string or an object with `url` and `expires_at` (assumptions A14 and A15).
+ * @returns undefined if the URL is not http or https
+ */
 export function parseMediaUrl(value: unknown, base?: URL): MediaUrl | undefined {
   const url = parseHttpUrl(isJsonObject(value) ? value.url : value, base);
   if (!url) return undefined;

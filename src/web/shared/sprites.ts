@@ -1,4 +1,4 @@
-/** Preview frame of a video: its time range in seconds, and its rectangle in a sprite sheet in pixels. */
+/** Preview frame of a video, with its time range in seconds and its rectangle in a sprite sheet in pixels. */
 export type Sprite = {
   start: number;
   end: number;
@@ -13,12 +13,14 @@ const maxCues = 10_000;
 
 const timePattern = String.raw`(?:(\d{1,4}):)?(\d{2}):(\d{2}\.\d{3})`;
 const timing = new RegExp(String.raw`^\s*${timePattern}\s+-->\s+${timePattern}(?:\s|$)`);
-/** Sheet URL with a spatial fragment (Media Fragments URI 1.0 §4.2.2); rejects spaces and markup. */
+/**
+ * Sprite sheet URL with a spatial fragment (Media Fragments URI 1.0 §4.2.2), without spaces or markup characters.
+ */
 const spriteReference = /^([^\s<>"#]+)#xywh=(?:pixel:)?(\d{1,6}),(\d{1,6}),(\d{1,6}),(\d{1,6})$/;
 
 /**
- * Parses the sprite cues of a WebVTT file, in time order. Resolves sheet URLs against the file's; skips those
- * that the page's Content-Security-Policy would block.
+ * Parses the sprite cues of a WebVTT file and sorts them by start time. Resolves sprite sheet URLs against
+ * `baseUrl`, and skips cues whose sheet the page's Content-Security-Policy would block.
  */
 export function parseSprites(text: string, baseUrl: string): Sprite[] {
   const lines = text.split(/\r\n|\n|\r/);
@@ -39,7 +41,10 @@ export function parseSprites(text: string, baseUrl: string): Sprite[] {
 const seconds = ([hours = '0', minutes, rest]: (string | undefined)[]) =>
   Number(hours) * 3600 + Number(minutes) * 60 + Number(rest);
 
-/** Resolves a sheet URL if the policy allows it: any https URL for an https file, else the same origin only. */
+/**
+ * Resolves a sprite sheet URL, or returns undefined if the Content-Security-Policy would block it. For an https
+ * file, any https URL is allowed; for an http file, only URLs with the same origin.
+ */
 function sheetUrl(reference: string, baseUrl: string): string | undefined {
   if (!URL.canParse(reference, baseUrl)) return undefined;
   const [url, base] = [new URL(reference, baseUrl), new URL(baseUrl)];

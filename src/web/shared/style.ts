@@ -16,7 +16,7 @@ export const colors = `
 }
 `;
 
-/** The looks of a page that plays. The theme is the page's `color-scheme`; without one, the reader's. */
+/** Style sheet of the watch page. `data-theme` sets the theme; without it, the browser's preference applies. */
 export const style = inlineCode(`${colors}
 :root[data-theme='light'] { color-scheme: light; }
 :root[data-theme='dark'] { color-scheme: dark; }

@@ -3,10 +3,10 @@ import type { PlaybackInfo } from '../../contract/types.ts';
 import { formatClockTime } from '../shared/clock-time.ts';
 import { type Html, html } from '../shared/html.ts';
 
-/** A chapter; `start` in seconds. */
+/** A chapter; `start` is in seconds. */
 export type PlayerChapter = { title: string; start: number };
 
-/** Parses the chapters; skips those without a start time. */
+/** Parses the chapters of the playback info; skips chapters without a start time. */
 export const parseChapters = ({ chapters }: PlaybackInfo): PlayerChapter[] =>
   asArray(chapters).flatMap((each) => {
     const { title, start_time } = asObject(each);

@@ -1,21 +1,21 @@
 import type { MediaUrl } from '../shared/media-url.ts';
 import type { PlayerChapter } from './chapters.ts';
 
-/** Id of the element that holds the script's configuration as JSON. */
+/** Id of the element that holds the player script's configuration as JSON. */
 export const playerSetupId = 'player-setup';
 
 /** Configuration that the markup passes to the player script. */
 export type PlayerSetup = {
   hls?: MediaUrl | undefined;
   file?: MediaUrl | undefined;
-  /** WebVTT files; the language is a BCP 47 tag. */
+  /** WebVTT files; `language` is a BCP 47 tag. */
   subtitles?: (MediaUrl & { label: string; language: string })[] | undefined;
   chapters?: readonly PlayerChapter[] | undefined;
-  /** Waveform of audio: JSON or an image (A14). */
+  /** Waveform of an audio asset, as JSON or as an image (assumption A14). */
   waveform?: MediaUrl | undefined;
-  /** Preview sprites of a video: WebVTT cues that refer to rectangles in sprite sheets. */
+  /** Preview sprites of a video: a WebVTT file whose cues refer to rectangles in sprite sheets. */
   sprites?: MediaUrl | undefined;
-  /** Document to embed in a frame, if the browser can display it. */
+  /** Document to embed in a frame, if the browser can display its content type. */
   document?: (MediaUrl & { contentType: string; title: string }) | undefined;
   autoPlay: boolean;
   /** Start position in seconds. */
@@ -23,5 +23,5 @@ export type PlayerSetup = {
   position?: PositionReport | undefined;
 };
 
-/** Endpoint for the playback position, and the playback token that authorizes it. */
+/** Endpoint that stores the playback position, and the playback token that authorizes the request. */
 export type PositionReport = { url: string; playbackToken: string };

@@ -2,8 +2,8 @@ import { type Html, html } from '../shared/html.ts';
 import type { MediaUrl } from '../shared/media-url.ts';
 
 /**
- * Renders the seek bar. Hidden until the script knows the duration. With a waveform it has its final height from
- * the start, which avoids a layout shift.
+ * Renders the seek bar, which is hidden until the script knows the duration. With a waveform, the bar has its final
+ * height from the start, which avoids a layout shift.
  */
 export const renderTimeline = (waveform?: MediaUrl): Html =>
   html`<div id="timeline"${waveform && html` class="tall"`} role="slider" tabindex="0" aria-label="Seek" aria-valuemin="0" aria-valuemax="0" aria-valuenow="0" hidden>

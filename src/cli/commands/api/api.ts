@@ -75,7 +75,10 @@ export const api: CommandDefinition = (command, run) => {
     );
 };
 
-/** Normalizes a path: `/assets/`, `assets/`, with the API's prefix, or a URL of the same origin. */
+/**
+ * Converts the entered path or URL to a URL path with the API's prefix. Accepts `/assets/`, `assets/`, a path that
+ * has the prefix already, or a URL with the account's origin.
+ */
 function apiPath(path: string, baseUrl: URL): string {
   if (/^[a-z]+:\/\//i.test(path)) {
     if (!URL.canParse(path)) throw usageError(`${path} is not a URL`, 'a path such as /assets/');
@@ -91,7 +94,7 @@ function apiPath(path: string, baseUrl: URL): string {
   return rooted.startsWith(`${apiPrefix}/`) ? rooted : `${apiPrefix}${rooted}`;
 }
 
-/** Adds a hint to a 404 for a path without a trailing slash ("Keep trailing slashes"). */
+/** Returns the error, with a hint if it is a 404 for a path that lacks the trailing slash. */
 function withSlashHint(error: unknown, path: string): unknown {
   const missing = error instanceof MediactlError && error.explanation.status === 404;
   return missing && !/[/?]/.test(path.slice(-1)) && !path.includes('?')
@@ -123,7 +126,10 @@ async function inputBody(context: Context, input: string): Promise<ApiRequest['b
   return { lengthBytes: bytes.length, open: () => bytes };
 }
 
-/** Fetches all pages, from the `offset` in the path up to its `limit`. */
+/**
+ * Returns the items of all pages of results. `offset` and `limit` in the path's query string select the first item
+ * and the maximum number of items.
+ */
 async function paginate(context: Context, call: ApiRequest) {
   if (call.method !== 'GET') throw usageError('--paginate is for GET');
   const { transport } = await context.api();

@@ -22,7 +22,7 @@ import { thumb } from './thumb.ts';
 import { update } from './update.ts';
 import { wait } from './wait.ts';
 
-/** Defines the verbs that assets and videos share (§4). */
+/** Defines the subcommands that `assets` and `videos` share (§4). */
 const defineCollection =
   (name: Collection): CommandDefinition =>
   (noun, run) => {
@@ -75,7 +75,7 @@ function get(command: Command, run: ActionWrapper, collection: Collection): void
     );
 }
 
-/** Returns true if an error concerns one asset only (not found), unlike a rejected key. */
+/** Returns true if the asset was not found. Other errors (such as a rejected key) affect all assets. */
 const isNotFound = (error: unknown): error is MediactlError =>
   error instanceof MediactlError && error.exitCode === exitCodes.notFound;
 

@@ -18,8 +18,8 @@ const defaultLanes = 4;
 type WriteOutcome = { uid: string; name: string | null; error: MediactlError | undefined };
 
 /**
- * Runs `work` for each target, a few concurrently, and returns an outcome for each. After an error
- * that would fail every target, such as a rejected key or Ctrl-C, the remaining ones are skipped.
+ * Runs `work` for each target, at most `lanes` at a time, and returns one outcome per target. After an error that
+ * would fail every target, such as a rejected key or Ctrl-C, skips the remaining targets.
  */
 export async function runConcurrently(
   { signal }: Context,
@@ -53,7 +53,7 @@ export async function runConcurrently(
   return outcomes;
 }
 
-/** Result of one target in machine-readable output. */
+/** Result for one target in machine-readable output. */
 type WriteRecord = {
   uid: string;
   name: string | null;
@@ -61,7 +61,7 @@ type WriteRecord = {
   error: ErrorRecord | null;
 };
 
-/** Builds the result, one row per target, and the error that lists the failed ones, if any. */
+/** Returns a result with one row per target, and an error that lists the failed targets, if any. */
 export function bulkResult(
   context: Context,
   outcomes: readonly WriteOutcome[],

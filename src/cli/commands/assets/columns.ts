@@ -30,7 +30,10 @@ const status = ({ status: value }: Asset, { colors }: RenderContext) => {
 const created = ({ created_at }: Asset, { isTerminal, now }: RenderContext) =>
   isTerminal ? relativeTime(created_at, now) : displayText(created_at);
 
-/** Formats a duration: in minutes and seconds on a terminal, unchanged otherwise or if it is not a number. */
+/**
+ * Formats a duration as minutes and seconds on a terminal. Returns it unchanged if stdout is not a terminal or the
+ * value is not a number.
+ */
 function length({ duration: value }: Asset, { isTerminal }: RenderContext): string {
   const seconds = asNumber(value);
   return seconds === undefined || !isTerminal ? displayText(value) : formatDuration(seconds);
@@ -77,10 +80,10 @@ const assetColumns: Column<Asset>[] = [
   },
 ];
 
-/** Minimum terminal width, in columns, for the FOLDER column, whose paths cost a request. */
+/** Minimum terminal width, in columns, for the FOLDER column, whose paths cost extra requests. */
 const minColumnsForFolder = 120;
 
-/** Lists assets as a table, with their folder paths if the terminal is wide enough. */
+/** Returns assets as a table, with their folder paths if the terminal is wide enough. */
 export function assetList(
   { terminal, isHumanOutput }: Context,
   places: LocationNames,
@@ -114,7 +117,7 @@ function folderText(asset: Asset, places: LocationNames): string {
 
 const workspaceFields = ['workspace', 'workspace_uid'];
 
-/** Formats one asset as rows: the main fields first, then all others that the service sent. */
+/** Formats an asset as rows, the main fields first, then all others that the service sent. */
 const assetRows =
   (places: LocationNames) =>
   (asset: Asset, render: RenderContext): DetailRow[] => {
@@ -150,7 +153,7 @@ const assetRows =
     ];
   };
 
-/** Shows one asset; on a terminal, with its folder and workspace by name. */
+/** Returns one asset as a record. On a terminal, its folder and workspace are shown by name. */
 export async function assetRecord(context: Context, asset: Asset): Promise<Result> {
   const places = new LocationNames(context);
   if (context.isHumanOutput) {
@@ -160,7 +163,7 @@ export async function assetRecord(context: Context, asset: Asset): Promise<Resul
   return record(asset, asset.uid, assetRows(places), { uid: 'asset', columns: assetColumns });
 }
 
-/** Shows one requested asset as a record, several as a table. */
+/** Returns a record if one asset was requested, otherwise a table. */
 export async function recordOrList(
   context: Context,
   assets: readonly Asset[],

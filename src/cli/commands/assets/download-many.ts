@@ -24,17 +24,20 @@ type DownloadManyOptions = {
   resolveDownload(context: Context, asset: Asset): Promise<MediaDownload>;
 };
 
-/** Result of one file, as it is printed. */
+/** Result for one file, as printed. */
 type DownloadRecord = {
   asset_uid: string;
-  /** Null if the asset could not be read, so that it has no file name. */
+  /** Null if the asset could not be read, because its file name is then unknown. */
   path: string | null;
   size_bytes: number | null;
   outcome: 'downloaded' | 'there' | 'failed';
   error: ErrorRecord | null;
 };
 
-/** Downloads assets into a directory. Skips unchanged earlier downloads; overwrites other files only with --yes. */
+/**
+ * Downloads assets into a directory. Skips files that are unchanged since an earlier download, and overwrites other
+ * files only with --yes.
+ */
 export async function downloadMany(
   context: Context,
   collection: Collection,
@@ -91,7 +94,7 @@ export async function downloadMany(
 type DownloadTarget = { asset: Asset; path: string };
 type DownloadResult = Pick<DownloadRecord, 'size_bytes'> & { outcome: 'downloaded' | 'there' };
 
-/** Assigns each asset a unique path in the directory, by uid. */
+/** Maps each asset's uid to the asset and to a unique path in the directory. */
 function assignPaths(
   assets: ReadonlyMap<string, Asset>,
   directory: string,

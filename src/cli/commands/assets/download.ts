@@ -26,7 +26,10 @@ import { assetFileName } from './file-name.ts';
 import { type MediaDownload, save, savedRecord } from './save.ts';
 import { resolveTargets } from './targets.ts';
 
-/** Returns the expected size and type. For audio, images and documents the service may send a rendition. */
+/**
+ * Returns the expected size and type of the file. For audio, images, and documents, the service might send a
+ * rendition instead of the original file.
+ */
 function expectedOf(
   { size, content_type }: Asset,
   { kind }: Playable,
@@ -43,7 +46,7 @@ function expectedOf(
   };
 }
 
-/** Kinds that are one complete file, unlike an HLS playlist or a provider's embed page. */
+/** Kinds of sources that are one complete file, unlike an HLS playlist or an embed page. */
 const downloadableKinds: readonly Playable['kind'][] = ['file', 'image', 'document'];
 
 export function download(command: Command, run: ActionWrapper, collection: Collection): void {
@@ -106,7 +109,7 @@ export function download(command: Command, run: ActionWrapper, collection: Colle
     );
 }
 
-/** Finds the file to download for an asset. @throws MediactlError if it has none */
+/** Returns the media file to download for an asset. @throws MediactlError if it has none */
 async function resolveDownload(context: Context, asset: Asset): Promise<MediaDownload> {
   const { uid } = asset;
   const { transport } = await context.api();

@@ -3,10 +3,10 @@ import type { Asset } from '../../../contract/types.ts';
 
 const maxNameBytes = 200;
 
-/** Returns unique file names for one directory: assets that would share a name get their uids appended. */
+/** Returns names that are unique within a directory. Appends the uid to names that would collide. */
 export function uniqueFileNames(assets: readonly Asset[]): string[] {
   const names = assets.map(assetFileName);
-  // A name with a uid may collide with another asset's own name: then that one gets its uid too.
+  // A name with a uid can equal another asset's own name, which then also gets its uid appended.
   for (let rounds = 0; rounds < 3; rounds++) {
     const count = new Map<string, number>();
     for (const name of names)
@@ -18,7 +18,7 @@ export function uniqueFileNames(assets: readonly Asset[]): string[] {
   return names;
 }
 
-/** Normalizes a name for comparison: some file systems ignore case or Unicode composition. */
+/** Normalizes a name for comparison. Some file systems ignore case or Unicode composition. */
 const comparisonKey = (name: string) => name.normalize('NFC').toLowerCase();
 
 function withUid(name: string, uid: string): string {
@@ -27,7 +27,7 @@ function withUid(name: string, uid: string): string {
   return `${truncateToBytes(stem, maxNameBytes - uid.length - 1)}-${uid}${extension}`;
 }
 
-/** Returns the file name of an asset: its name, with the extension of its original file if it has none. */
+/** Returns an asset's name as a file name. If the name has no extension, appends that of the original file. */
 export function assetFileName({ uid, name, filename }: Asset): string {
   const own = sanitizeFileName(name, uid, null);
   const extension = /\.[A-Za-z0-9]{1,4}$/;
@@ -35,7 +35,10 @@ export function assetFileName({ uid, name, filename }: Asset): string {
   return extension.test(own) ? own : own + originalExtension;
 }
 
-/** Sanitizes a name from the service: no path separators, control characters, or leading dash or dot. */
+/**
+ * Sanitizes a name that the service sent. The result contains no path separators or control characters, and does
+ * not start with a dash or a dot.
+ */
 export function sanitizeFileName(name: unknown, fallback: string, extension: string | null) {
   const bare = (typeof name === 'string' ? name : '')
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}<>:"/\\|?*]+/gu, '_')
@@ -47,7 +50,10 @@ export function sanitizeFileName(name: unknown, fallback: string, extension: str
     : base;
 }
 
-/** Truncates text to a number of UTF-8 bytes, at a character boundary: file systems limit bytes. */
+/**
+ * Truncates text to `maxBytes` bytes of UTF-8, at a character boundary, because file systems limit the length of a
+ * name in bytes.
+ */
 function truncateToBytes(text: string, maxBytes: number): string {
   let truncated = '';
   for (const character of text) {

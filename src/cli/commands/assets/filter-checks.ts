@@ -7,13 +7,13 @@ import { asArray, asObject, asText, parseTimestamp } from '../../../contract/jso
 import type { Asset } from '../../../contract/types.ts';
 import { isSameUid } from '../../../contract/uid.ts';
 
-/** Result of checking a record against a filter; undefined if the record does not show the field. */
+/** True if an asset matches a filter; undefined if its record does not contain the field. */
 type Match = boolean | undefined;
 
 type FilterCheck = {
-  /** Returns true if a record matches the filter's value. */
+  /** Returns true if an asset matches the filter's value, or undefined if that is unknown. */
   matches(asset: Asset, value: string): Match;
-  /** Returns a value that no asset matches: a service that still lists assets ignores the filter. */
+  /** Returns a value that no asset matches, to find out if the service ignores the filter. */
   unmatchable(): string;
 };
 
@@ -21,10 +21,10 @@ type FilterCheck = {
 const randomWord = () => `x${randomUUID().replaceAll('-', '')}`;
 
 const dayMs = 86_400_000;
-/** Largest time zone offset: the service may compute days in another time zone. */
+/** Largest time zone offset, because the service might compute days in another time zone. */
 const maxZoneOffsetMs = 14 * 3_600_000;
 
-/** Compares a text field; null and other types count as unknown. */
+/** Returns a function that compares a text field. Any value that is not text counts as unknown. */
 const fieldEquals =
   (field: 'status' | 'type') =>
   (asset: Asset, value: string): Match => {
@@ -32,9 +32,9 @@ const fieldEquals =
     return actual === undefined ? undefined : actual === value;
   };
 
-/** Checks of every filter (§4) that a bulk change accepts. */
+/** Maps each filter (§4) that a bulk change accepts to its check. */
 const checks: Record<Exclude<keyof AssetFilters, 'ordering'>, FilterCheck> = {
-  // Full-text search may match in ways that the record does not show.
+  // Full-text search can match text that the record does not contain.
   search: { matches: () => undefined, unmatchable: randomWord },
   status: { matches: fieldEquals('status'), unmatchable: randomWord },
   type: { matches: fieldEquals('type'), unmatchable: randomWord },
@@ -67,18 +67,18 @@ const checks: Record<Exclude<keyof AssetFilters, 'ordering'>, FilterCheck> = {
   },
 };
 
-/** Returns the texts of each tag, one of which is its slug: a tag is a string or a record. */
+/** Returns the texts in each tag. A tag is a string or an object, and one text is its slug. */
 const slugsIn = (tags: unknown): string[][] =>
   asArray(tags).map((each) =>
     [each, ...Object.values(asObject(each))].flatMap((value) => asText(value) ?? []),
   );
 
 /**
- * Verifies, before a bulk change, that the service applied the filters: one that ignores a filter
- * lists every asset. Each record must match; if a record does not show a field, the service is
- * probed with a value that nothing matches.
+ * Verifies, before a bulk change, that the service applied the filters, because a service that ignores a filter
+ * lists every asset. Each asset must match. If an asset's record does not contain a field, the service is queried
+ * with a value that no asset matches.
  *
- * @throws MediactlError `filter_ignored`; nothing was written
+ * @throws MediactlError `filter_ignored` (exit 6) if the service ignored a filter
  */
 export async function assertFiltersApplied(
   assets: AssetsApi,
@@ -102,7 +102,10 @@ export async function assertFiltersApplied(
   }
 }
 
-/** Returns the first filter that a listed record contradicts, with the uid of that record. */
+/**
+ * Returns the first filter that a listed asset does not match, with the asset's uid, or undefined if all assets
+ * match.
+ */
 export function findIgnoredFilter(
   filters: AssetFilters,
   found: readonly Asset[],
@@ -116,7 +119,10 @@ export function findIgnoredFilter(
   return undefined;
 }
 
-/** Returns true if any asset is listed. 400, 404 or 422 proves that the filter is evaluated: no match. */
+/**
+ * Returns true if any asset is listed. A status of 400, 404, or 422 counts as no match, because it proves that the
+ * service evaluates the filter.
+ */
 const hasMatches = (assets: AssetsApi, filters: AssetFilters): Promise<boolean> =>
   assets.page(filters, 1, 0).then(
     (page) => itemsOf(page).length > 0,

@@ -118,7 +118,10 @@ export function list(command: Command, run: ActionWrapper, collection: Collectio
   );
 }
 
-/** Warns once if a record contradicts a filter, so that a script does not mistake all assets for matches. */
+/**
+ * Yields the pages of assets, and warns once if an asset does not match a filter, so that a script does not mistake
+ * the whole library for matches.
+ */
 async function* withIgnoredFilterWarning(
   { terminal }: Context,
   filters: AssetFilters,
@@ -137,7 +140,10 @@ async function* withIgnoredFilterWarning(
   }
 }
 
-/** Returns a hint if the search word looks like a folder path, or like gh's field list for --json. */
+/**
+ * Returns a hint if the only search word looks like a folder path, or like a field list, which the GitHub CLI
+ * accepts after --json.
+ */
 function emptyResultHint(words: readonly string[], format: string): string {
   const [word = ''] = words;
   if (words.length !== 1) return '';
@@ -149,7 +155,10 @@ function emptyResultHint(words: readonly string[], format: string): string {
 
 const defaultLimit = 20;
 
-/** Returns the first page, and a footer if there are more, so that nothing mistakes it for the whole list. */
+/**
+ * Returns the first page of results, and a footer if there are more, so that the user does not mistake the page for
+ * the whole list.
+ */
 async function fetchFirstPage(
   context: Context,
   collection: Collection,

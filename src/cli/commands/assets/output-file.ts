@@ -20,18 +20,18 @@ import { confirm } from '../../terminal/prompt.ts';
 /** Output file of a command, and the option that names it. */
 export type OutputFile = { path: string; option: '-o' | '--html' };
 
-/** Handle of an output file while it is written. */
+/** Handle for an output file that is being written. */
 export type OutputHandle = {
   write(chunk: Uint8Array): Promise<void>;
-  /** Discards everything written so far. Undefined for a pipe or device, where that is impossible. */
+  /** Discards everything written so far. Undefined for pipes and devices, which cannot be truncated. */
   restart?: () => Promise<void>;
-  /** Sets the modification time, in seconds since the epoch. */
+  /** Sets the modification time, in seconds since the Unix epoch. */
   setTime(seconds: number): Promise<void>;
 };
 
 /**
- * Writes an output file atomically: to a temporary file beside it, then fsync and rename, so that a
- * crash leaves no partial file. Asks before it replaces a file. Pipes and devices are written directly.
+ * Writes an output file atomically (temporary file, fsync, rename), so that a crash leaves no partial file. Asks
+ * before it replaces a file. Pipes and devices are written directly.
  */
 export async function writeOutput<T>(
   context: Context,
@@ -39,7 +39,7 @@ export async function writeOutput<T>(
   write: (file: OutputHandle) => Promise<T>,
 ): Promise<T> {
   const existing = await confirmOverwrite(context, output);
-  // Only a regular file can be replaced by a rename: a device or pipe is written in place.
+  // Only a regular file can be replaced by a rename, so a device or pipe is written in place.
   return existing !== undefined && !existing.isFile()
     ? writeThrough(output, write)
     : writeAtomically(context, output, await pathExists(output.path), write);
@@ -59,7 +59,11 @@ async function writeThrough<T>(
   }
 }
 
-/** Writes a temporary file, then renames it. @param canOverwrite false: fail if a target appears meanwhile */
+/**
+ * Writes a temporary file, then renames it to the target.
+ *
+ * @param canOverwrite false to fail if the target was created in the meantime
+ */
 async function writeAtomically<T>(
   context: Context,
   output: OutputFile,
@@ -70,7 +74,7 @@ async function writeAtomically<T>(
   const release = await lockTarget(context, target, output);
   const part = `${target}.${partFileTag(context)}${randomBytes(4).toString('hex')}.part`;
   try {
-    // Append mode: after a truncation the next write starts at offset 0.
+    // In append mode, the first write after a truncation starts at offset 0.
     const handle = await open(part, 'ax', 0o600).catch((error) => {
       throw cannotOpen(output, error);
     });
@@ -115,7 +119,7 @@ async function renameWithoutReplacing(
   await rm(part);
 }
 
-/** Returns true if the path exists. A dangling symlink does, and is replaced. */
+/** Returns true if the path exists, even if it is a dangling symlink, which can be replaced. */
 const pathExists = (path: string) =>
   lstat(path).then(
     () => true,
@@ -131,10 +135,10 @@ async function resolveTarget({ path, option }: OutputFile): Promise<string> {
 }
 
 /**
- * Locks the target and deletes temporary files of crashed runs beside it. Continues without a lock
- * if the state folder cannot be written.
+ * Locks the target, and deletes temporary files that crashed runs left beside it. Continues without a lock if the
+ * state folder cannot be written.
  *
- * @throws MediactlError `already_downloading`
+ * @throws MediactlError `already_downloading` (exit 6) if another process is writing the target
  */
 async function lockTarget(
   context: Context,
@@ -159,7 +163,10 @@ async function lockTarget(
   return release;
 }
 
-/** Returns a tag for temporary files: those of other state folders do not share our locks, and may be in use. */
+/**
+ * Returns a tag for the names of our temporary files. Files with another tag belong to another state folder, whose
+ * processes do not share our locks and might still be writing.
+ */
 const partFileTag = ({ stateDir }: Context) =>
   createHash('sha256').update(`${hostname()} ${stateDir}`).digest('hex').slice(0, 8);
 
@@ -168,7 +175,7 @@ const writerTo = (handle: FileHandle, place: OutputFile) => (chunk: Uint8Array) 
     throw cannotWrite(place, error);
   });
 
-/** Asks before an existing file is replaced. Returns its stats, or undefined if there is none. */
+/** Asks before it replaces an existing file. Returns the file's stats, or undefined if missing. */
 async function confirmOverwrite({ terminal, settings }: Context, { path, option }: OutputFile) {
   const existing = await stat(path).catch(() => undefined);
   if (existing?.isDirectory())

@@ -11,10 +11,14 @@ import {
 const maxBytes = 5 * 1024 * 1024;
 const maxRows = 24;
 
-/** Timeouts in milliseconds: of `thumb --show`, and of a preview, which must not delay the fields. */
+/** Timeouts for `thumb --show` and for a preview, which must not delay the asset's fields. */
 const [showTimeoutMs, previewTimeoutMs] = [30_000, 2_500];
 
-/** Returns the protocol for `thumb --show`. @throws MediactlError if stdout cannot show pictures */
+/**
+ * Returns the graphics protocol for `thumb --show`.
+ *
+ * @throws MediactlError `usage` (exit 2) if stdout cannot show pictures, or `pictures` is `never`
+ */
 export function requireProtocol(context: Context): GraphicsProtocol {
   const { settings, host } = context;
   if (!canShowPictures(context))
@@ -33,8 +37,8 @@ export function requireProtocol(context: Context): GraphicsProtocol {
 }
 
 /**
- * Renders the preview above an asset's fields. Undefined if the terminal is not known to show pictures
- * and no protocol is configured, or if the thumbnail cannot be fetched.
+ * Renders the thumbnail that is shown above an asset's fields. Returns undefined if pictures are turned off, if the
+ * terminal is not known to support them, or if the thumbnail cannot be fetched.
  */
 export async function renderPreview(context: Context, asset: Asset): Promise<string | undefined> {
   const { settings, host, terminal } = context;
@@ -52,7 +56,11 @@ export async function renderPreview(context: Context, asset: Asset): Promise<str
   }
 }
 
-/** Renders a thumbnail. @throws MediactlError if it cannot be fetched, `not_shown` if it is no image */
+/**
+ * Renders a thumbnail for `thumb --show`.
+ *
+ * @throws MediactlError `not_shown` (exit 1) if it is not an image, or another code if it cannot be fetched
+ */
 export const renderThumbnail = (context: Context, url: URL, protocol: GraphicsProtocol) =>
   renderPicture(context, url, {
     protocol,
@@ -66,7 +74,7 @@ const canShowPictures = ({ isHumanOutput, settings: { outputOptions }, host }: C
   outputOptions.jq === undefined &&
   host.environment.TERM !== 'dumb';
 
-/** Returns the protocol that the `pictures` setting names; undefined for auto and never. */
+/** Returns the protocol that the `pictures` setting names; undefined for `auto` and `never`. */
 const configuredProtocol = ({ settings: { pictures } }: Context): GraphicsProtocol | undefined =>
   pictures === 'auto' || pictures === 'never' ? undefined : pictures;
 

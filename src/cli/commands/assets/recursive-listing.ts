@@ -11,10 +11,14 @@ import {
   resolveFolder,
 } from '../../library/folders.ts';
 
-/** Number of folders above which a notice is printed, since each costs a request. */
+/** Number of folders above which a notice is printed, because each folder costs a request. */
 const maxFoldersWithoutNotice = 20;
 
-/** Returns the uids of a folder and all its subfolders; `root` for the top level. @throws MediactlError exit 2, 3 */
+/**
+ * Returns the uids of a folder and of all its subfolders. The uid of the top level is `root`.
+ *
+ * @throws MediactlError `usage` (exit 2) if no folder is given, `not_found` (exit 3) if it does not exist
+ */
 export async function collectFolderUids(
   context: Context,
   folder: string | undefined,
@@ -30,7 +34,11 @@ export async function collectFolderUids(
   return uids;
 }
 
-/** Lists the assets of several folders as one sorted list. @param maxPerFolder limit for each folder */
+/**
+ * Returns the assets of several folders as one sorted list.
+ *
+ * @param maxPerFolder maximum number of assets per folder; undefined for no limit
+ */
 export async function listAssetsInFolders(
   assets: AssetsApi,
   filters: AssetFilters,
@@ -44,7 +52,7 @@ export async function listAssetsInFolders(
   return found.sort(comparatorFor(filters.ordering ?? '-created_at'));
 }
 
-/** Returns a comparator for an ordering (§4: "default -created_at; allowed created_at, name, duration"). */
+/** Returns a function that compares assets by an ordering, `created_at`, `name` or `duration` (§4). */
 function comparatorFor(ordering: string): (one: Asset, other: Asset) => number {
   const sign = ordering.startsWith('-') ? -1 : 1;
   const field = ordering.replace(/^-/, '');

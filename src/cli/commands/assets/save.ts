@@ -11,7 +11,7 @@ import { type DetailRow, type RenderContext, type Result, record } from '../../o
 import type { ProgressDisplay } from '../../progress/progress.ts';
 import { writeOutput } from './output-file.ts';
 
-/** A saved file, as it is printed. */
+/** Saved file, as printed. */
 export type SavedFile = {
   asset_uid: string;
   path: string;
@@ -19,18 +19,19 @@ export type SavedFile = {
   content_type: string | null;
 };
 
-/** Media file to save: its signed URL, and the size and type of the asset's record. */
+/** Media file to save, with its signed URL and the size and type in the asset's record. */
 export type MediaDownload = {
   assetUid: string;
   url: URL;
   expected: ExpectedFile;
-  /** Milliseconds since the epoch; becomes the file's modification time. */
+  /** Creation time in milliseconds since the Unix epoch, used as the file's modification time. */
   createdAt?: number | undefined;
 };
 
 /**
- * Returns the modification time of a saved file, in seconds: the asset's creation time, with a hash of
- * its uid as microseconds, to distinguish assets of the same second.
+ * Returns the modification time for a saved file, in seconds since the Unix epoch: the asset's creation time, with
+ * a hash of its uid as microseconds to distinguish assets created in the same second. Returns undefined if the
+ * creation time is unknown.
  */
 function mtimeFor({ assetUid, createdAt }: Pick<MediaDownload, 'assetUid' | 'createdAt'>) {
   if (createdAt === undefined) return undefined;
@@ -39,7 +40,7 @@ function mtimeFor({ assetUid, createdAt }: Pick<MediaDownload, 'assetUid' | 'cre
   return Math.floor(createdAt / 1000) + mark / 1_000_000;
 }
 
-/** Returns true if the file is an unmodified earlier download of the asset, judged by its modification time. */
+/** Returns true if the file's modification time shows that it is an unmodified earlier download. */
 export function isUnchangedDownload(
   file: Stats,
   media: Pick<MediaDownload, 'assetUid' | 'createdAt'>,
@@ -49,9 +50,10 @@ export function isUnchangedDownload(
 }
 
 /**
- * Saves a signed URL as a file, atomically, or writes it to stdout (`-`). Asks before it replaces a file.
+ * Downloads a media file and saves it atomically, or writes it to stdout if the path is `-`. Asks before it
+ * replaces a file.
  *
- * @returns undefined for stdout
+ * @returns undefined if the file was written to stdout
  */
 export async function save(
   context: Context,
@@ -72,7 +74,6 @@ export async function save(
 
 export const savedRecord = (saved: SavedFile): Result => record(saved, saved.asset_uid, savedRows);
 
-/** Parameters of one download. */
 type DownloadParams = {
   context: Context;
   media: MediaDownload;

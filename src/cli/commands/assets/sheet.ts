@@ -18,10 +18,10 @@ import {
 import { writeOutput } from './output-file.ts';
 import { fetchThumbnails } from './thumbnails.ts';
 
-/** Assets of a list command, in pages. */
+/** Assets that a list command found, in pages of results. */
 export type AssetListing = {
   pages: AsyncIterable<Asset[]> | Iterable<Asset[]>;
-  /** Note that there are more assets. */
+  /** Message that there are more assets; undefined if all are listed. */
   footer: string | undefined;
   isEmpty?: boolean;
 };
@@ -29,14 +29,14 @@ export type AssetListing = {
 type SheetRequest = {
   path: string;
   title: string;
-  /** Lists the assets; called once the output file is open. */
+  /** Lists the assets. Called after the output file was opened. */
   find(): Promise<AssetListing>;
 };
 
-/** Summary of a written contact sheet, as it is printed. */
+/** Summary of a written contact sheet, as printed. */
 type SheetRecord = { path: string; assets: number; missing_thumbnails: number; size_bytes: number };
 
-/** Writes a contact sheet: one HTML page with the thumbnails of all listed assets. */
+/** Writes a contact sheet, which is an HTML page with the thumbnails of all listed assets. */
 export async function writeSheet(
   context: Context,
   { path, title, find }: SheetRequest,
@@ -65,7 +65,7 @@ export async function writeSheet(
       hasMore: footer !== undefined,
     });
     await write(sheet.head);
-    // Written one by one: thousands of thumbnails would not fit in memory.
+    // Written one by one, because thousands of thumbnails would not fit in memory.
     let next = 0;
     for await (const thumbnail of fetchThumbnails(
       context,
@@ -84,7 +84,7 @@ export async function writeSheet(
   return record(written, path, rows);
 }
 
-/** Number of assets above which a notice is printed, since their thumbnails take a while. */
+/** Number of assets above which a notice is printed, because fetching thumbnails takes a while. */
 const maxAssetsWithoutNotice = 50;
 
 function cardOf({
@@ -120,7 +120,11 @@ const rows = (
   ['size', isTerminal ? formatBytes(size_bytes) : String(size_bytes)],
 ];
 
-/** Describes filters as a title: `harbour, ready, since 2026-01-01`. @param folder as typed */
+/**
+ * Returns a title that describes the filters, such as `harbour, ready, since 2026-01-01`.
+ *
+ * @param folder path or uid as entered
+ */
 export function titleOf(filters: AssetFilters, folder: string | undefined, all: string): string {
   const { search, status, type, tag, created_after, created_before } = filters;
   const words = [

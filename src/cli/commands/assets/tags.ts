@@ -6,7 +6,7 @@ import { escapeControls } from '../../../contract/sanitize.ts';
 import { isSlug, type SlugEdit, toSlug } from '../../../contract/slug.ts';
 import type { BulkTarget } from './targets.ts';
 
-/** Change of an asset's tags: a new set, or slugs to add and remove. */
+/** Change to an asset's tags: a complete new set, or slugs to add and remove. */
 export type TagChange = { set: string[] } | SlugEdit;
 
 type TagOptions = {
@@ -16,7 +16,11 @@ type TagOptions = {
   tags: boolean;
 };
 
-/** Parses the tag options. @throws MediactlError exit 2 if they conflict, or a tag is not a slug */
+/**
+ * Parses the tag options. Returns undefined if none is given.
+ *
+ * @throws MediactlError `usage` (exit 2) if options conflict or a tag is not a slug
+ */
 export function parseTagChange({
   addTag,
   removeTag,
@@ -43,7 +47,7 @@ export function parseTagChange({
   if (!tags) return { set: [] };
   const both = addTag.find((slug) => removeTag.includes(slug));
   if (both) throw usageError(`--add-tag and --remove-tag both name ${both}`);
-  // Tags to remove may have any spelling: the service already has them.
+  // Tags to remove need not be slugs, because the service already has them.
   for (const slug of addTag) assertSlug('--add-tag', slug);
   return modes.length > 0 ? { add: [...addTag], remove: [...removeTag] } : undefined;
 }
@@ -57,7 +61,10 @@ function assertSlug(option: string, tag: string): void {
   );
 }
 
-/** Reads the records of targets that have none, one request each: a change needs the current tags. */
+/**
+ * Fetches the API record of each target that lacks it, one request each, because a tag change depends on the
+ * current tags.
+ */
 export async function withRecords(
   assets: AssetsApi,
   targets: readonly BulkTarget[],
@@ -68,7 +75,11 @@ export async function withRecords(
   return known;
 }
 
-/** Returns the PATCH field of the change. @throws MediactlError if it depends on tags that are not shown */
+/**
+ * Returns the PATCH field for a tag change.
+ *
+ * @throws MediactlError if the change depends on current tags that the service does not show
+ */
 export const tagFields = (
   assets: AssetsApi,
   change: TagChange,
@@ -76,7 +87,7 @@ export const tagFields = (
 ): JsonObject =>
   'set' in change ? assets.tagFields(change.set) : assets.tagEditFields(asset, change);
 
-/** Describes the tags that a new set would remove, one line per asset. */
+/** Returns a line for each asset that would lose tags, with the tags before and after the change. */
 export function describeLostTags(change: TagChange, targets: readonly BulkTarget[]): string[] {
   if (!('set' in change)) return [];
   return targets.flatMap(({ uid, asset }) => {

@@ -10,14 +10,15 @@ import { confirmMany, limitExceeded, truncateLines, type WriteLimit } from '../c
 import { rejectWorkspaceFlag } from '../filters.ts';
 import { assertFiltersApplied } from './filter-checks.ts';
 
-/** Asset to change or download; `asset` is its record, if it was read. */
+/** Asset to change or download. `asset` is its API record, if already fetched. */
 export type BulkTarget = { uid: string; name: string | null; asset?: Asset };
 
 /**
- * Resolves the assets of a command: the ids, or all that match the filters. Without either the user
- * picks one.
+ * Returns the assets that a command acts on: those with the given ids, or all that match the filters. If neither is
+ * given, the user picks an asset.
  *
- * @throws MediactlError exit 2 if there are more than the limit allows, or none without a terminal
+ * @throws MediactlError `usage` (exit 2) if there are more assets than the limit allows, or if neither is given and
+ *   there is no terminal to pick on
  */
 export async function resolveTargets(
   context: Context,
@@ -37,7 +38,7 @@ export async function resolveTargets(
   if (byFilter || verb !== 'download') rejectWorkspaceFlag(context, `${collection} ${verb}`);
   const isLimitEnforced = limit.isTyped || !context.terminal.isInteractive;
   const targets = byFilter
-    ? // One more than the limit shows that it is exceeded: no need to read the whole library.
+    ? // One asset more than the limit proves that it is exceeded, so the rest is not fetched.
       await fetchMatching(
         context,
         collection,
@@ -68,7 +69,7 @@ async function fetchMatching(
 }
 
 type BulkQuestion = {
-  /** Returns the action as text: "update 3 assets", "move 3 assets to the trash". */
+  /** Describes the action, such as "update 3 assets" or "move 3 assets to the trash". */
   action(what: string): string;
   limit: WriteLimit;
   /** Lines to show below the preview. */
@@ -76,9 +77,10 @@ type BulkQuestion = {
 };
 
 /**
- * Asks before a bulk change. Above the limit the user must type the number of assets.
+ * Asks for confirmation of a bulk change. Above the limit, the user must type the number of assets.
  *
- * @throws MediactlError exit 130 when declined, exit 2 without a terminal
+ * @throws MediactlError `declined` (exit 130) if the user declines
+ * @throws MediactlError `usage` (exit 2) if the number is wrong, or if there is no terminal to ask on
  */
 export async function confirmBulk(
   context: Context,
@@ -96,7 +98,10 @@ export async function confirmBulk(
 
 const maxPreviewed = 5;
 
-/** Lists the first targets by name for the prompt; fetches the names of typed ids. */
+/**
+ * Returns the first targets, with their names, as lines for the prompt. Fetches the names of assets that were given
+ * by id.
+ */
 async function preview(context: Context, collection: Collection, targets: readonly BulkTarget[]) {
   const api = await context.api();
   const lines: string[] = [];

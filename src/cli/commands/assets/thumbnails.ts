@@ -10,7 +10,10 @@ const timeoutMs = 20_000;
 /** Number of consecutive connection failures after which the server counts as unreachable. */
 const maxConsecutiveFailures = 2 * maxConcurrent;
 
-/** Fetches thumbnails, a few concurrently, and yields them in order; undefined for one that fails. */
+/**
+ * Fetches thumbnails, a few concurrently, and yields them in the order of the URLs. Yields undefined for a
+ * thumbnail that cannot be fetched.
+ */
 export async function* fetchThumbnails(
   context: Context,
   urls: readonly unknown[],

@@ -120,7 +120,10 @@ type FieldOptions = {
   body?: string | undefined;
 };
 
-/** Requested change: fields, the same for all assets, and tags, which depend on the current ones (A08). */
+/**
+ * Requested change. `fields` are the same for all assets, but a change to tags depends on each asset's current tags
+ * (assumption A08).
+ */
 type AssetChange = { fields: JsonObject; tags: TagChange | undefined };
 
 async function parseChange(context: Context, options: FieldOptions): Promise<AssetChange> {

@@ -70,7 +70,11 @@ function switchProfile(command: Command, run: ActionWrapper): void {
     );
 }
 
-/** Asks which profile to use. @throws MediactlError exit 2 without a terminal */
+/**
+ * Asks which profile to use.
+ *
+ * @throws MediactlError `usage` (exit 2) if there is no terminal or no profile
+ */
 async function promptForProfile({ terminal }: Context, config: ProfileConfig): Promise<string> {
   const names = Object.keys(config.profiles);
   if (!terminal.isInteractive || names.length === 0)

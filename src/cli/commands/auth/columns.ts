@@ -8,7 +8,7 @@ import {
   record,
 } from '../../output/result.ts';
 
-/** A profile as `auth ls` prints it, without its key. */
+/** Profile as `auth ls` prints it, without its key. */
 export type ProfileRecord = {
   name: string;
   current: boolean;
@@ -28,7 +28,7 @@ export const profileRecords = ({ profiles, current }: ProfileConfig): ProfileRec
     key_store: keyStore,
   }));
 
-/** Returns a workspace's name on a terminal, if known, else its uid. */
+/** Returns the workspace's name on a terminal, if the name is known, otherwise its uid. */
 export const workspaceText = (
   { workspace, workspace_name }: Pick<ProfileRecord, 'workspace' | 'workspace_name'>,
   { isTerminal }: RenderContext,
@@ -49,7 +49,7 @@ const profileRows = (profile: ProfileRecord, render: RenderContext): DetailRow[]
   ['key in', profile.key_store],
 ];
 
-/** Returns one profile as a printable record. */
+/** Returns the named profile as a printable record. */
 export function profileResult(config: ProfileConfig, name: string): Result {
   const profile = profileRecords(config).find((each) => each.name === name) as ProfileRecord;
   return record(profile, name, profileRows);

@@ -45,7 +45,7 @@ export function login(command: Command, run: ActionWrapper): void {
         if (isRemotePlaintext(baseUrl))
           terminal.warn(`${baseUrl.origin} is not https: the key can be read on the way`);
         if (known) await confirmReplacement(context, name, known, baseUrl);
-        // Workspace and learned names belong to a service: another one must not get them.
+        // The workspace and the learned names belong to one service, so another must not get them.
         const sameService = known && isForService(known, baseUrl) ? known : undefined;
         const names = sameService?.names ?? {};
         const workspaceName = requestedWorkspace(settings);
@@ -85,7 +85,7 @@ export function login(command: Command, run: ActionWrapper): void {
     );
 }
 
-/** Returns the default workspace: the profile's own, else the primary one. */
+/** Returns the workspace to save: the profile's own, otherwise the primary workspace, if any. */
 function defaultWorkspace(
   sameService: Profile | undefined,
   workspaces: readonly Workspace[],
@@ -98,7 +98,7 @@ function defaultWorkspace(
   return primary ? toProfileFields(primary) : {};
 }
 
-/** Reports that a profile gets another key. Asks first if it was for another service. */
+/** Reports that a profile's key will be replaced. Asks first if it was for another service. */
 async function confirmReplacement(
   { terminal, settings }: Context,
   name: string,
@@ -115,7 +115,7 @@ async function confirmReplacement(
 
 const maxAttempts = 3;
 
-/** Reads the key and verifies it, unless --no-check. On a terminal the user has three attempts. */
+/** Reads the key, and verifies it unless --no-check is given. A terminal allows three attempts. */
 async function readVerifiedKey(
   context: Context,
   { withKey = false, check: isChecked }: { withKey?: boolean | undefined; check: boolean },
@@ -143,19 +143,22 @@ async function readVerifiedKey(
 const isForService = ({ baseUrl }: Profile, url: URL) =>
   parseBaseUrl(baseUrl).origin === url.origin;
 
-/** Returns the workspace of a flag or variable: the profile's own may belong to another service. */
+/**
+ * Returns the workspace from a flag or environment variable. Ignores the workspace in the profile, which might
+ * belong to another service.
+ */
 function requestedWorkspace({ resolver }: Settings): string | undefined {
   const { value, rank } = resolver.resolve('workspace');
   return rank >= precedence.variable ? value : undefined;
 }
 
-/** Returns a profile's settings, without the folder if they are for another service. */
+/** Returns a profile's settings, without the folder if the profile was for another service. */
 function settingsFor({ settings }: Profile, sameService: Profile | undefined): Profile['settings'] {
   const { folder: _folder, ...others } = settings ?? {};
   return sameService ? settings : others;
 }
 
-/** Verifies the key with one read, which also returns the workspaces. */
+/** Verifies the key with one API request, which also returns the workspaces. */
 async function verifyKey(api: Api): Promise<Workspace[]> {
   try {
     const found: Workspace[] = [];

@@ -28,9 +28,9 @@ type AuthStatus = {
   base_url: string;
   workspace: string | null;
   workspace_name: string | null;
-  /** Null if unknown: the service did not respond, or not as expected. */
+  /** Null if unknown because the service did not respond, or not as expected. */
   key_accepted: boolean | null;
-  /** Scopes observed in responses; null if no command needed the scope yet. */
+  /** Maps each scope to what responses showed about it; null if no command has needed it yet. */
   scopes: Record<string, ObservedScope | null>;
   rate_limit: { limit: number; remaining: number; resets_at: string } | null;
   problem: string | null;
@@ -76,7 +76,7 @@ async function checkProfile(context: Context, name: string, profile: Profile): P
   }
 }
 
-/** Checks a key with one read, which also returns the rate limit and the workspace names. */
+/** Checks a key with one API request, which also returns the rate limit and the workspace names. */
 async function checkAccount(context: Context, account: Account) {
   const api = context.apiFor(account);
   const workspaces: Workspace[] = [];
@@ -132,7 +132,7 @@ function toStatus(
   };
 }
 
-/** Returns true if the key was accepted, null if unknown. A missing scope (403) counts as accepted. */
+/** Returns true if the key was accepted, or null if that is unknown. A missing scope (403) counts as accepted. */
 function isKeyAccepted(failure: MediactlError | undefined): boolean | null {
   const { status } = failure?.explanation ?? {};
   if (failure === undefined || status === 403) return true;
@@ -150,7 +150,7 @@ const keyText = ({ key_accepted, problem }: AuthStatus) => {
   return problem ? `accepted, but ${escapeControls(problem)}` : 'accepted';
 };
 
-/** Lists the scopes observed so far (§5.7). */
+/** Describes, for each scope, whether the key has it, as far as responses have shown (§5.7). */
 function scopeText({ scopes: seen }: Pick<AuthStatus, 'scopes'>, now: number): string {
   return Object.entries(seen)
     .map(([scope, known]) => {

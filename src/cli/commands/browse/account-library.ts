@@ -12,18 +12,18 @@ import { fetchFolderTree } from '../../library/folders.ts';
 import { resolvePlayback } from '../../library/playback.ts';
 import { type DropUploader, openDropUploader } from './drop-uploader.ts';
 
-/** Library of the current account, as the page uses it. */
+/** Library of the current account, which the web page browses. */
 export type AccountLibrary = BrowseBackend & {
-  /** Sends events to the page while a request waits for the service. */
+  /** Sends events to the web page while a request waits for the service. */
   publishTo(hub: EventBroadcaster): void;
-  /** Waits for uploads to stop. @returns number of uploads that can be resumed */
+  /** Waits until all uploads have stopped. @returns number of uploads that can be resumed */
   close(): Promise<number>;
 };
 
-/** Timeout of a thumbnail or other small picture. */
+/** Timeout for fetching a thumbnail or other small picture. */
 const mediaTimeoutMs = 15_000;
 
-/** Returns the library of the current account. @throws MediactlError by `account` */
+/** Opens the library of the current account. @throws MediactlError if there is no account to use */
 export async function openAccountLibrary(
   context: Context,
   bytesPerSecond: number | undefined,
@@ -56,7 +56,7 @@ export async function openAccountLibrary(
     update: async (uid, change) => {
       const fields = await fieldsFor(change, () => api.assets.get(uid));
       const { tags } = change;
-      // Read again: others may have changed the tags since the page loaded it.
+      // Fetched again, because its tags might have changed since the web page loaded it.
       const tagging = tags && api.assets.tagEditFields(await api.assets.get(uid), tags);
       const all = { ...fields, ...tagging };
       const { asset, unverifiable } = await api.assets.update(uid, all);
@@ -93,7 +93,10 @@ const unverifiableChange = (fields: readonly string[]) =>
     reason: `its record shows no ${fields.join(', ')}`,
   });
 
-/** Returns the fields of a PATCH. The folder field is named as in the asset's own record (A09, A20). */
+/**
+ * Returns the fields for a PATCH request. The folder field gets the name that it has in the asset's record
+ * (assumptions A09 and A20).
+ */
 async function fieldsFor({ name, description, folder }: AssetEdit, record: () => Promise<Asset>) {
   return {
     ...(name !== undefined && { name }),
@@ -115,7 +118,10 @@ const toWaitingEvent = (notice: TransportNotice) =>
         why: notice.kind === 'rate-limited' ? 'rate limit reached' : notice.reason,
       } as const);
 
-/** Converts an error for the page, which retries by itself: a command in the hint is for a terminal. */
+/**
+ * Converts an error to a problem that the web page shows. Keeps the hint only if it contains a command, which is
+ * marked as one for a terminal.
+ */
 function toProblem({ terminal }: Context, thrown: unknown): Problem {
   const { message, exitCode, explanation } = asMediactlError(thrown);
   const { status, reason } = explanation;

@@ -89,7 +89,10 @@ export const browse: CommandDefinition = (command, run) => {
     );
 };
 
-/** Returns the query of a page address copied from any session; undefined if the words are not an address. */
+/**
+ * Returns the query string of a web page address that was copied from any session, or undefined if the words are
+ * not such an address.
+ */
 function queryOfAddress([word = '', ...others]: readonly string[]): string | undefined {
   if (others.length > 0 || !/^http:\/\/127\.0\.0\.1:\d+\/b\//.test(word)) return undefined;
   const query = new URL(word).searchParams;
@@ -100,7 +103,7 @@ function queryOfAddress([word = '', ...others]: readonly string[]): string | und
   return new URLSearchParams(known).toString();
 }
 
-/** Encodes filters as the query of a page address. */
+/** Encodes filters as the query string of a web page address. */
 const encodeQuery = (filters: AssetFilters): string =>
   new URLSearchParams(
     Object.entries(filters).filter((entry): entry is [string, string] => Boolean(entry[1])),
@@ -111,7 +114,10 @@ const printAddress = ({ terminal, settings }: Context, url: string) =>
     settings.outputOptions.format.startsWith('json') ? `${JSON.stringify({ url })}\n` : `${url}\n`,
   );
 
-/** Opens the page through a redirect file (0600): other users can read a URL with a token in argv. */
+/**
+ * Opens the web page through a redirect file with mode 0600, because other users can read a URL and its token in
+ * the browser's arguments.
+ */
 async function openPage(context: Context, pages: BrowseApp, view: string, entry: string) {
   await writeStateFile(entry, renderEntryPage(pages.createEntryUrl(view)).html);
   const isOpened = await openWithDefault(context, pathToFileURL(entry)).catch((error) => {
@@ -121,7 +127,7 @@ async function openPage(context: Context, pages: BrowseApp, view: string, entry:
   if (!isOpened) await printAddress(context, pages.createEntryUrl(view));
 }
 
-/** Waits for Ctrl-C. Each Enter prints an address for another browser. */
+/** Waits for Ctrl-C. Each time the user presses Enter, prints an address for another browser. */
 async function waitForInterrupt(
   context: Context,
   pages: BrowseApp,
@@ -130,7 +136,7 @@ async function waitForInterrupt(
 ): Promise<void> {
   const { signal, terminal } = context;
   const another = () => void printAddress(context, pages.createEntryUrl(view));
-  // A background job of a shell is stopped when it reads the terminal.
+  // A shell stops a background job that reads from the terminal.
   const readsEnter = reads && terminal.isInteractive && Boolean(terminal.stdout.isTTY);
   if (readsEnter) {
     terminal.info('Enter prints an address for another browser, Ctrl-C ends it');

@@ -26,23 +26,24 @@ import { resolveWorkspaceUid } from '../../library/workspaces.ts';
 import { createdFoldersOf, openReceipts } from '../../uploading/receipts.ts';
 import { parseUploadOptions } from '../../uploading/upload-options.ts';
 
-/** Uploader of files that are dropped onto the page. */
+/** Uploader for files that are dropped onto the web page. */
 export type DropUploader = {
   send: BrowseBackend['uploadFile'];
   /**
-   * Waits for running uploads to stop, after the context's signal.
+   * Waits until the uploads have stopped, which they do after the context's signal.
    *
    * @returns number of uploads that can be resumed
    */
   close(): Promise<number>;
 };
 
-/** Time-to-live of the cached folder tree: folders that others create appear after it. */
+/** Time-to-live of the cached folder tree. New folders of other users appear after it expires. */
 const folderCacheMs = 60_000;
 
 /**
- * Opens the uploader of files dropped onto the page, each a run of its own. A browser sends bytes only
- * once and without a path, so they are spooled to disk, like stdin: an upload can be resumed here.
+ * Opens the uploader for files that are dropped onto the web page. Each file is a run of its own. A browser sends a
+ * file's bytes only once and without a path, so the bytes are spooled to disk, like stdin, and the upload can be
+ * resumed on this machine.
  */
 export async function openDropUploader(
   context: Context,
@@ -70,7 +71,7 @@ export async function openDropUploader(
   const receiptMark = (await receipts?.startRun(runId)) ?? 0;
   let unfinishedCount = 0;
 
-  /** Mutex per file, to dedupe: if a file is dropped twice, the second upload finds the receipt of the first. */
+  /** Mutex per file, to dedupe. If a file is dropped twice, the second upload finds the receipt of the first. */
   const mutexes = new Map<string, Promise<unknown>>();
   const serialize = <T>(
     { folder, relativeDir, name, sizeBytes }: DroppedFileInfo,
@@ -136,7 +137,7 @@ async function* buffers(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer
   for await (const part of bytes) yield Buffer.from(part.buffer, part.byteOffset, part.byteLength);
 }
 
-/** Converts upload events to the progress that the page shows. */
+/** Returns an event handler that converts upload events to the progress that the web page shows. */
 function toProgress(onProgress: (sending: TransferProgress) => void) {
   let sentBytes = 0;
   return (event: FileEvent | RunEvent) => {
@@ -148,8 +149,9 @@ function toProgress(onProgress: (sending: TransferProgress) => void) {
 }
 
 /**
- * Returns a function that finds the folder of a dropped file: the current folder, or one below it, as
- * on the user's disk. Caches the folder tree, to read it once for many files.
+ * Returns a function that resolves the folder for a dropped file: the current folder, or the subfolder that
+ * corresponds to the file's directory on the user's disk. Caches the folder tree, so that it is not fetched for
+ * every file.
  */
 function createDropFolderResolver(
   context: Context,
@@ -171,7 +173,7 @@ function createDropFolderResolver(
       return { find: () => folder ?? undefined, findOrCreate: async () => folder ?? undefined };
     const pathIn = (byPath: FolderPathResolver) => (folder ? byPath.pathOf(folder) : '');
     let byPath = await folders();
-    // Created since the cached tree was read: read it again.
+    // The folder is newer than the cached tree, so the tree is fetched again.
     if (pathIn(byPath) === undefined) byPath = await folders(true);
     const top = pathIn(byPath);
     if (top === undefined) throw usageError('the folder is gone', 'choose another one');

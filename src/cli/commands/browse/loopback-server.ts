@@ -7,7 +7,7 @@ export type LoopbackServer = { origin: string; close(): Promise<void> };
 
 const maxHeaderBytes = 16 * 1024;
 
-/** Serves the page on loopback only. @throws MediactlError if the port is not available */
+/** Serves the web page on loopback only. @throws MediactlError if the port is not available */
 export async function serve(pages: BrowseApp, port: number): Promise<LoopbackServer> {
   const { getRequestListener } = await import('@hono/node-server');
   const nothingHere = () => new Response(null, { status: 404 });
@@ -15,7 +15,7 @@ export async function serve(pages: BrowseApp, port: number): Promise<LoopbackSer
     async (request) => (await pages.handle(request)) ?? nothingHere(),
     { overrideGlobalObjects: false },
   );
-  // No timeout: a large upload may take hours.
+  // No timeout, because a large upload can take hours.
   const server = createServer({ requestTimeout: 0, maxHeaderSize: maxHeaderBytes }, listener);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

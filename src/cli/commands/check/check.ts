@@ -17,13 +17,13 @@ import { fetchFolderTree, isRootPath, resolveFolder } from '../../library/folder
 import { type Column, listBy } from '../../output/result.ts';
 import { addExamples, type CommandDefinition, collect } from '../command.ts';
 
-/** A difference between a local file and the folder's assets. */
+/** Difference between a local file and the assets in the folder. */
 type FileDifference = {
   path: string;
   /**
-   * `missing`: no such asset in the folder. `moved`: the asset is in another folder. `changed`: the file has
-   * changed since its upload. `failed`: the service could not process it. `not_compared`: an asset has the same
-   * name, but was not uploaded by this machine. `extra`: an asset without a local file.
+   * `missing`: the folder has no such asset. `moved`: the asset is in another folder. `changed`: the file has
+   * changed since its upload. `failed`: the service could not process the asset. `not_compared`: an asset has the
+   * same name, but was not uploaded from this machine. `extra`: the asset has no local file.
    */
   difference: 'missing' | 'moved' | 'changed' | 'failed' | 'not_compared' | 'extra';
   asset_uid: string | null;
@@ -101,7 +101,10 @@ const toCheckedFolder = ({ folder, path, children }: FolderNode): CheckedFolder 
   uid: folder.uid,
 });
 
-/** Assets by folder path, then uid. Matched assets are removed; the rest is extra. `uids` has the uid of each folder. */
+/**
+ * Maps folder paths, relative to the compared folder, to their assets by uid (`byFolder`) and to the folders' uids
+ * (`uids`). Matched assets are removed from `byFolder`, so that the rest is `extra`.
+ */
 type AssetIndex = { byFolder: Map<string, Map<string, Asset>>; uids: Map<string, string> };
 
 async function indexAssets(assets: AssetsApi, top: CheckedFolder): Promise<AssetIndex> {
@@ -153,7 +156,7 @@ async function compareFile(
   return { path, difference: 'not_compared', asset_uid: named[1].uid };
 }
 
-/** Returns the first asset of a folder that has the file's name. */
+/** Returns the first asset with the file's name, and its uid, or undefined if there is none. */
 function findByName(
   held: ReadonlyMap<string, Asset> | undefined,
   fileName: string,
@@ -162,7 +165,7 @@ function findByName(
   return undefined;
 }
 
-/** Returns whether an asset is deleted or in the trash. */
+/** Returns true if an asset is deleted or in the trash. */
 const isDeleted = (assets: AssetsApi, uid: string) =>
   assets.get(uid).then(
     () => false,
@@ -178,11 +181,14 @@ const isDirectoryAt = (path: string) =>
     () => false,
   );
 
-/** Returns whether an asset has the file's name, with or without the extension. */
+/** Returns true if an asset has the file's name, with or without the extension. */
 const hasFileName = ({ name }: Asset, fileName: string) =>
   name === fileName || name === fileName.replace(/\.[^.]+$/, '');
 
-/** Returns whether a file still has the uploaded content: by size and mtime, else by checksum. */
+/**
+ * Returns true if a file still has the uploaded content. Compares size and mtime first, and the checksum if only
+ * the mtime differs.
+ */
 async function hasSameContent(file: UploadCandidate, receipt: Receipt): Promise<boolean> {
   const { sizeBytes = 0, mtimeNs = '' } = file;
   if (isUnchanged(receipt, { sizeBytes, mtimeNs })) return true;

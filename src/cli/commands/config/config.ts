@@ -120,7 +120,9 @@ function unset(command: Command, run: ActionWrapper): void {
 
 type ProfileChange = (profile: Profile) => void;
 
-/** Validates a value and returns the change that saves it: a wrong one would break every later command. */
+/**
+ * Validates a value and returns the change that saves it, because an invalid value would break every later command.
+ */
 async function parseChange(context: Context, key: string, value: string): Promise<ProfileChange> {
   const name = parseNameKey(key);
   if (name !== undefined) {

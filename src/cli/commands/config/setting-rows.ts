@@ -9,13 +9,13 @@ import {
 } from '../../settings/setting-table.ts';
 import { maskSecret } from '../../terminal/redactor.ts';
 
-/** A row of `config ls`. */
+/** Row of `config ls`. */
 export type ConfigRow = { key: string; value: string | null; origin: string };
 
-/** Origin of a field name that is not configured. */
+/** Origin shown for a field name that is not configured. */
 export const assumedOrigin = 'assumed';
 
-/** Returns every setting with its value and origin; keys are masked. */
+/** Returns every setting with its value and origin. Keys and other secrets are masked. */
 export async function listSettings(context: Context): Promise<ConfigRow[]> {
   const { name, profile } = await context.profileInUse();
   const profileOrigin = `profile ${name}`;
@@ -43,13 +43,13 @@ export async function listSettings(context: Context): Promise<ConfigRow[]> {
   return [...settings, ...names];
 }
 
-/** Returns a value without its secrets. */
+/** Returns a setting's value with its secrets, such as a password in a URL, redacted. */
 export function withoutSecrets(key: SettingName, value: string): string {
   const { kind }: SettingRow = settingTable[key];
   return kind.redact?.(value) ?? value;
 }
 
-/** Finds a setting by key. @throws MediactlError exit 2 if there is none */
+/** Returns the setting with a key. @throws MediactlError `usage` (exit 2) if there is none */
 export async function findSetting(context: Context, key: string): Promise<ConfigRow> {
   const found = (await listSettings(context)).find((setting) => setting.key === key);
   if (found) return found;

@@ -14,12 +14,12 @@ import { relativeTime } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { resolveWorkspace } from '../../library/workspaces.ts';
 
-/** Runs one check: returns its finding, or throws the problem. */
+/** Runs one check and returns its finding. Throws an error if the check finds a problem. */
 type Check = (context: Context) => Promise<string>;
 
 const maxSkewMs = 5 * 60_000;
 
-/** Writes a test file of 4 KiB, the size of a journal entry, to the state folder and deletes it. */
+/** Writes a test file of 4 KiB (the size of a journal entry) to the state folder and deletes it. */
 async function assertWritable({ stateDir, host }: Context): Promise<void> {
   const path = join(stateDir, `doctor-${host.processes.pid}`);
   await writeFile(path, Buffer.alloc(4096), { mode: 0o600 }).finally(() =>
@@ -30,7 +30,7 @@ async function assertWritable({ stateDir, host }: Context): Promise<void> {
 const failure = (problem: string, code: string, hint: string, reason?: string) =>
   new MediactlError(problem, { code, exitCode: exitCodes.unclassified, hint, reason });
 
-/** Returns the error of the first waiting job, usually used-up credits or storage. */
+/** Returns the first waiting job's error message, usually that credits or storage are used up. */
 async function pauseReason(fleet: QueueClient): Promise<string> {
   const { value: jobs } = await listJobs(fleet, 'waiting').next();
   const errors = (jobs ?? []).map(({ progress }: QueueJob) => asObject(progress).error);
@@ -38,7 +38,7 @@ async function pauseReason(fleet: QueueClient): Promise<string> {
   return first ? parseFailure(JSON.stringify(first)).message : 'another program may have paused it';
 }
 
-/** All checks, dependencies first. */
+/** Maps check names to checks. A check comes after the check that it depends on. */
 export const checks: Record<string, Check> = {
   version: async ({ host }) => `mediactl ${host.version}`,
 
@@ -150,7 +150,10 @@ export const checks: Record<string, Check> = {
   },
 };
 
-/** Prerequisite of a check: if it failed, the check would only repeat the same problem and is skipped. */
+/**
+ * Maps a check to its prerequisite. If that failed, the check is skipped, because it would only repeat the same
+ * problem.
+ */
 export const dependsOn: Record<string, string> = {
   receipts: 'state folder',
   service: 'account',
@@ -159,7 +162,7 @@ export const dependsOn: Record<string, string> = {
   workspace: 'service',
 };
 
-/** Runs a check, and returns its error instead of throwing it. */
+/** Runs a check and returns either its finding or its error. */
 export const runCheck = (check: Check, context: Context) =>
   check(context).then(
     (found) => ({ found, error: undefined }),

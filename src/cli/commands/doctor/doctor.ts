@@ -99,7 +99,7 @@ async function learn(context: Context) {
         : error;
     });
   const { names: found, ambiguous } = inferFieldNames(document);
-  // The user inverted this field by hand (`!`): keep that name.
+  // The user marked this field as inverted (`!`), so the configured name is kept.
   if (account.names.embed_enabled?.startsWith('!')) found.embed_enabled = undefined;
   else if (ambiguous.length > 0)
     context.terminal.warn(

@@ -5,10 +5,10 @@ import { asMediactlError, usageError } from '../../../client/errors.ts';
 const hint = 'a host name alone, such as news.example.com';
 
 /**
- * Normalizes a domain as the allow-list expects it: lower case, in ASCII (IDNA). Accepts any spelling
- * that the list already contains.
+ * Normalizes a domain for the allow-list: lower case, in ASCII (IDNA). Also accepts any domain exactly as the
+ * service lists it.
  *
- * @throws MediactlError exit 2 for a URL, a port or a path, with the right form in the hint
+ * @throws MediactlError `usage` (exit 2) for a URL, a port, or a path, with the correct domain in the hint
  */
 export function parseDomain(text: string, known?: WorkspaceEmbedSettings): string {
   const at = known?.spellings.indexOf(text.trim()) ?? -1;
@@ -32,14 +32,21 @@ export function parseDomain(text: string, known?: WorkspaceEmbedSettings): strin
   return domain;
 }
 
-/** Converts a host name to ASCII; empty if invalid. The service decides about a leading `*.`. */
+/**
+ * Converts a host name to ASCII. Returns an empty string if it is invalid. Keeps a leading `*.`, which the service
+ * accepts or rejects.
+ */
 function toAscii(host: string): string {
   const [, wildcard = '', name = ''] = /^(\*\.)?(.*)$/.exec(host) ?? [];
   const domain = /[\s@\\*]/.test(name) ? '' : domainToASCII(name);
   return domain && (wildcard + domain).toLowerCase();
 }
 
-/** Parses a list of domains, one per line, with # comments. @throws MediactlError with the line number */
+/**
+ * Parses a list of domains, one per line, with # comments.
+ *
+ * @throws MediactlError `usage` (exit 2), with the line number, if a domain is invalid
+ */
 export function parseDomains(text: string, path: string, known: WorkspaceEmbedSettings): string[] {
   const domains = text.split(/\r?\n/).flatMap((line, at) => {
     const word = line.replace(/#.*$/, '').trim();

@@ -118,8 +118,8 @@ export function sync(command: Command, run: ActionWrapper): void {
 type DomainChanges = { add: string[]; remove: string[] };
 
 /**
- * Adds domains before it removes others, so that no domain to keep is ever missing. Prints a result for
- * each, and reads the list again to verify the changes.
+ * Adds domains before it removes any, so that no domain that stays is ever missing. Prints a result for each
+ * domain, and reads the list again to verify the changes.
  */
 async function changeDomains(
   context: Context,
@@ -142,7 +142,7 @@ async function changeDomains(
     records.push({ domain, change: null, error: error.toJSON() });
   };
   for (const { method, domain } of steps) {
-    // After a failed addition nothing is removed: a site could lose its access.
+    // After a failed addition nothing is removed, because a site could lose its access.
     if (method === 'DELETE' && add.length > 0 && failures.length > 0) {
       failed(domain, notRemoved());
       continue;
@@ -182,7 +182,7 @@ const notRemoved = () =>
     reason: 'what was to be added before it could not be',
   });
 
-/** Result of one domain in `add`, `rm` and `sync`; `change` is null if it failed. */
+/** Result for one domain of `add`, `rm`, or `sync`. `change` is null if the change failed. */
 type DomainRecord = {
   domain: string;
   change: 'added' | 'removed' | null;

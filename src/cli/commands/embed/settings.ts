@@ -11,7 +11,7 @@ export async function readSettings(context: Context) {
   return { workspace, embeds, settings: await embeds.settings(workspace) };
 }
 
-/** Formats embed settings: as the service sent them, or as sentences on a terminal. */
+/** Returns embed settings as a record: as the service sent them, or as sentences on a terminal. */
 export const settingsRecord = (workspace: string, settings: WorkspaceEmbedSettings): Result =>
   record(settings.record, workspace, (): DetailRow[] => {
     const unknown = 'unknown: mediactl embed domains ls says why';

@@ -145,10 +145,10 @@ export function remove(command: Command, run: ActionWrapper): void {
     );
 }
 
-/** Maximum number of folders whose assets are counted: each takes a request or two. */
+/** Maximum number of folders whose assets are counted. Each folder costs a request or two. */
 const maxFoldersCounted = 50;
 
-/** Describes a folder's contents, subfolders included: ", which has 16 assets and 6 folders in it". */
+/** Describes what a folder and its subfolders contain: ", which has 16 assets and 6 folders in it". */
 async function describeContents(context: Context, placed: FolderNode): Promise<string> {
   const folders = [placed, ...descendantsOf(placed)];
   const counts = await Promise.all(
@@ -169,7 +169,7 @@ async function describeContents(context: Context, placed: FolderNode): Promise<s
   return has.length > 0 ? `, which has ${has.join(' and ')} in it` : '';
 }
 
-/** Changes a folder and shows its updated record. */
+/** Changes a folder and returns its updated record. */
 async function applyChange(
   context: Context,
   uidOrPath: string,

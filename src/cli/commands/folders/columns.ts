@@ -3,10 +3,10 @@ import { displayText, escapeControls, relativeTime } from '../../../contract/san
 import type { ApiFolder } from '../../../contract/types.ts';
 import type { Column, DetailRow, RenderContext } from '../../output/result.ts';
 
-/** A folder in machine-readable output: the service's record, and its path. */
+/** Folder in machine-readable output: the service's API record and the folder's path. */
 export type FolderRecord = ApiFolder & { path: string };
 
-/** Returns a folder's record without its subfolders, which have rows of their own. */
+/** Returns a folder's record without its subfolders, because each has its own row. */
 export function folderRecord({ folder, children, path }: FolderNode): FolderRecord {
   const below = children.map((child) => child.folder);
   const own = Object.entries(folder).filter(

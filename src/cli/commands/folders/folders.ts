@@ -46,7 +46,7 @@ function tree(command: Command, run: ActionWrapper): void {
     );
 }
 
-/** Draws folders as lines, like `tree`. */
+/** Draws folders as an indented tree, like the `tree` command. */
 function drawTree(
   level: readonly FolderNode[],
   indent: string,

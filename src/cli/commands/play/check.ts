@@ -4,7 +4,7 @@ import type { ApiResponse } from '../../../client/http/api-request.ts';
 import { parseHttpUrl } from '../../../contract/http-url.ts';
 import type { Playable } from '../../library/playables.ts';
 
-/** A link of the chain from playback info to media bytes. */
+/** Link in the chain of requests from playback info to media bytes. */
 export type PlaybackLink = {
   link: 'master playlist' | 'media playlist' | 'init segment' | 'first segment' | 'file';
   url: string;
@@ -21,7 +21,7 @@ export type CheckReport = { kind: Playable['kind']; plays: boolean; links: Playb
 /** Number of bytes to fetch as proof that a file is readable. */
 const sampleBytes = 64 * 1024;
 
-/** Checks the chain link by link, and stops at the first broken one. */
+/** Checks the chain link by link, until it reaches media bytes or a broken link. */
 export async function checkPlayback(
   playback: PlaybackApi,
   { kind, url }: Playable,
@@ -68,11 +68,11 @@ async function followHls(url: URL, links: PlaybackLink[], follow: FollowLink): P
   }
 }
 
-/** Resolves a URI against its playlist; undefined unless it is http or https. */
+/** Resolves a URI against its playlist's URL. Returns undefined unless it is http or https. */
 const resolveUri = (uri: string, playlist: URL): URL | undefined =>
   URL.canParse(uri, playlist.href) ? parseHttpUrl(new URL(uri, playlist).href) : undefined;
 
-/** Returns the URIs of a playlist: lines that are neither blank, tag nor comment (RFC 8216 §4.1). */
+/** Returns a playlist's URIs: the lines that are not blank, a tag, or a comment (RFC 8216 §4.1). */
 const urisIn = (playlist: string) =>
   playlist
     .split(/\r?\n/)

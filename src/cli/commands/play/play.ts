@@ -108,7 +108,7 @@ export const play: CommandDefinition = (command, run) => {
 
 type PlaybackSource = IdOptions & { asset?: string | undefined; tokenFile?: string | undefined };
 
-/** Resolves playback by id with the account's key, or by a playback token without a key. */
+/** Resolves an asset's playback with the account's key, or with a playback token and no key. */
 async function resolveSource(
   context: Context,
   id: string | undefined,

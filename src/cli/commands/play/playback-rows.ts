@@ -38,7 +38,7 @@ function labelOf({ kind, extent }: Playable): string {
   return `${kind} ${extent.width}${extent.height ? `x${extent.height}` : ' wide'}`;
 }
 
-/** Formats a chapter's start; a value that is not a number stays unchanged. */
+/** Formats a chapter's start time. Returns a value that is not a number unchanged. */
 const startOf = (chapter: JsonObject) => {
   const seconds = asNumber(chapter.start_time);
   return seconds === undefined ? displayText(chapter.start_time) : formatDuration(seconds);
@@ -58,7 +58,7 @@ function chapters(info: PlaybackInfo): DetailRow[] {
   ];
 }
 
-/** Formats a subtitle track or page (A16): a string, or a record with a URL and a label. */
+/** Formats a subtitle track or document page, a string or an object with a URL (assumption A16). */
 function entry(value: unknown, render: RenderContext): string {
   const { label, language, page, url, src } = asObject(value);
   const address = urlText(displayText(url ?? src), render);
@@ -69,11 +69,11 @@ function entry(value: unknown, render: RenderContext): string {
 const entries = (label: string, list: unknown, render: RenderContext): DetailRow[] =>
   asArray(list).map((each, at) => [at === 0 ? label : ' ', entry(each, render)]);
 
-/** Formats a URL (A14): a string, or a record of a signed URL. */
+/** Formats a URL, which is a string or an object with a signed URL (assumption A14). */
 const urlOf = (value: unknown, render: RenderContext) =>
   urlText(displayText(isJsonObject(value) ? value.url : value), render);
 
-/** Rows for each playback type (§2 Playback info: "branch on `type`"). */
+/** Maps each playback type to its rows (§2, "Playback info": "branch on `type`"). */
 const views: Record<string, (info: PlaybackInfo, render: RenderContext) => DetailRow[]> = {
   video: (info, render) => [
     ['sprites', urlOf(info.preview_sprites_url, render)],

@@ -13,15 +13,15 @@ import { openWithDefault } from '../open.ts';
 const pageRetentionMs = 24 * 60 * 60 * 1000;
 
 /**
- * Writes a page that plays the asset, and opens it in the browser. Its mode is 0600, since it holds
- * signed URLs; it works until they expire.
+ * Writes a web page that plays the asset, and opens it in the browser. The file's mode is 0600, because it contains
+ * signed URLs. The page works until they expire.
  */
 export async function openAsPage(
   context: Context,
   uid: string,
   { info, player }: ResolvedPlayback,
 ): Promise<string> {
-  // A playback token alone does not allow reading the asset.
+  // Without a player response there is only a playback token, which cannot read the asset.
   const asset: Asset = player ? await (await context.api()).assets.get(uid) : { uid };
   const { html } = renderWatchPage({
     title: asText(asset.name) ?? uid,
@@ -42,12 +42,12 @@ export async function openAsPage(
   const path = join(folder, `${encodeURIComponent(uid)}.html`);
   await writeFile(`${path}.part`, html, { mode: 0o600 });
   await rename(`${path}.part`, path);
-  // The page stays useful without a desktop: it may be opened elsewhere.
+  // A failure is ignored, because the user can open the page on another machine.
   await openWithDefault(context, pathToFileURL(path));
   return path;
 }
 
-/** Deletes pages past their retention, whose signed URLs have expired. */
+/** Deletes web pages that are past their retention, because their signed URLs have expired. */
 async function sweep(folder: string, now: number): Promise<void> {
   for (const name of await readdir(folder)) {
     const path = join(folder, name);

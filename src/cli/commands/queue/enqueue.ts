@@ -14,7 +14,7 @@ import { isRclone } from '../../uploading/remote-sources.ts';
 import { type RunRequest, runUploads } from '../../uploading/run-uploads.ts';
 import { warnOfQueueState } from './queue-list.ts';
 
-/** Options that workers set themselves, or that need this process until the end; `--queue` does not accept them. */
+/** Options that `--queue` rejects, because each worker sets its own or they need this process. */
 type QueueFlags = {
   parallel?: string | undefined;
   limitRate?: string | undefined;
@@ -25,7 +25,7 @@ type QueueFlags = {
   root: readonly string[];
 };
 
-/** Checks that inputs and options work with `--queue`. @throws MediactlError exit 2 */
+/** Checks that inputs and options work with `--queue`. @throws MediactlError `usage` (exit 2) */
 export function assertQueueable(named: readonly string[], flags: QueueFlags): void {
   for (const [option, value] of [
     ['--parallel', flags.parallel],
@@ -54,7 +54,7 @@ export function assertQueueable(named: readonly string[], flags: QueueFlags): vo
     );
 }
 
-/** Queues the files for the workers (`--queue`); with `--wait`, reports the outcome of each as without a queue. */
+/** Queues files for the workers (`--queue`). With `--wait`, reports each file's outcome. */
 export async function enqueue(
   context: Context,
   address: QueueAddress,
@@ -75,7 +75,7 @@ export async function enqueue(
   });
 }
 
-/** Connects to the queue. @returns a factory for the run that adds the files to it */
+/** Connects to the queue. @returns function that creates the run that queues the files */
 async function createRunFactory(
   context: Context,
   address: QueueAddress,
@@ -93,7 +93,11 @@ async function createRunFactory(
   return (tools) => new QueueRun(client, namedRoots, options, tools);
 }
 
-/** Confirms that URLs with a query or credentials may be stored in the queue. @throws MediactlError exit 2 */
+/**
+ * Asks before URLs with a query or credentials are queued.
+ *
+ * @throws MediactlError if the user declines
+ */
 async function confirmSecrets(
   { terminal, settings }: Context,
   named: readonly string[],

@@ -136,7 +136,7 @@ async function listJobIds(client: QueueClient, states: readonly JobState[]): Pro
   return ids;
 }
 
-/** Finds job ids by id, id prefix or path. @throws MediactlError exit 2 if ambiguous */
+/** Resolves ids, id prefixes, or paths to job ids. @throws MediactlError (exit 2) if ambiguous */
 async function findJobIds(
   client: QueueClient,
   typed: readonly string[],
@@ -169,7 +169,7 @@ async function getJob({ queue }: QueueClient, id: string): Promise<QueueJob> {
   });
 }
 
-/** Applies a change to each job, and continues after failures. */
+/** Applies a change to each job, and continues with the next job after a failure. */
 async function applyToEach(
   { terminal }: Context,
   ids: readonly string[],

@@ -15,7 +15,7 @@ import { type QueuedUpload, queuedColumns, toQueuedUpload } from './queued-uploa
 /** States of unfinished jobs, in display order. */
 export const unfinishedStates = ['failed', 'active', 'delayed', 'prioritized', 'waiting'] as const;
 
-/** Lists the unfinished uploads of a queue (`uploads ls --queue`), or with `--done` the finished ones. */
+/** Lists a queue's unfinished uploads (`uploads ls --queue`) or finished uploads (`--done`). */
 export async function listQueuedUploads(
   context: Context,
   typed: string | boolean,
@@ -39,7 +39,7 @@ export async function listQueuedUploads(
 const openQueue = (context: Context, typed: string | boolean | undefined): Promise<QueueClient> =>
   context.openQueue(resolveQueue(context, typed).address, 'read');
 
-/** Warns if a queue is paused or has no worker. @param hasNewFiles files are about to be added */
+/** Warns if a queue is paused or has no worker. @param hasNewFiles true before files are queued */
 export async function warnOfQueueState(
   { terminal }: Context,
   client: QueueClient,

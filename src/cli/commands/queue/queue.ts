@@ -3,10 +3,14 @@ import { parseQueueAddress, type QueueAddress } from '../../../client/queue/queu
 import type { Context } from '../../context.ts';
 
 export const queueFlag = '--queue [address]';
-/** Help of --queue in commands that list or change uploads of this machine, or of a queue. */
+/** Help text for --queue in commands that act on uploads of this machine by default. */
 export const queueFlagHelp = 'of a queue, not of this machine';
 
-/** Rejects a password in an argument: other users can read argv. @throws MediactlError exit 2 */
+/**
+ * Rejects a password in argv, which other users can read.
+ *
+ * @throws MediactlError `usage` (exit 2)
+ */
 export function assertNoPassword(where: string, { hasPassword }: QueueAddress): void {
   if (!hasPassword) return;
   throw usageError(
@@ -17,12 +21,11 @@ export function assertNoPassword(where: string, { hasPassword }: QueueAddress): 
 }
 
 /**
- * Returns the queue to use, and the remaining arguments: in `--queue clip.mp4`, the value is a file
- * and no address.
+ * Returns the queue to use and the remaining arguments. In `--queue clip.mp4`, the value is a file, not an address.
  *
- * @param typed true for `--queue` alone
- * @param given undefined for a command that has no arguments
- * @throws MediactlError exit 2 if no queue is configured
+ * @param typed value of `--queue`, or true if it has none
+ * @param given entered arguments; undefined if the command takes none
+ * @throws MediactlError `usage` (exit 2) if no queue is configured
  */
 export function resolveQueue(
   { settings }: Context,

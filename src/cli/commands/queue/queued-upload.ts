@@ -12,17 +12,17 @@ import type { UploadRecord } from '../../uploading/upload-record.ts';
 /** Fields that `upload --json` and `uploads ls --queue --json` have in common. */
 type SharedUploadFields = Omit<UploadRecord, 'outcome' | 'queue_id' | 'status'>;
 
-/** A file of a queue in the output of `uploads ls --queue`. The error is why it failed, or why it will be retried. */
+/** File in a queue, as `uploads ls` prints it. `error` is why it failed or will be retried. */
 export type QueuedUpload = SharedUploadFields & {
   id: string;
   state: 'waiting' | 'uploading' | 'retrying' | 'failed' | 'uploaded';
-  /** Bytes sent, as last reported by its worker. */
+  /** Number of bytes sent, as last reported by the worker. */
   offset_bytes: number | null;
   worker: string | null;
-  /** Number of attempts started; `stalls` of them ended because the worker crashed or lost the queue. */
+  /** Number of attempts started. In `stalls` of them the worker crashed or lost the queue. */
   attempts: number;
   stalls: number;
-  /** Uids of orphaned assets, deleted by their marker. */
+  /** Uids of orphaned assets that were found by their upload marker and deleted. */
   removed: string[];
   base_url: string | null;
   queued_at: string;
@@ -30,7 +30,7 @@ export type QueuedUpload = SharedUploadFields & {
   done_at: string | null;
 };
 
-/** Displayed names of the engine's job states. */
+/** Maps BullMQ's job states to the displayed names. */
 export const stateNames: Record<JobState, QueuedUpload['state']> = {
   ...{ active: 'uploading', waiting: 'waiting', prioritized: 'waiting', delayed: 'retrying' },
   ...{ failed: 'failed', completed: 'uploaded' },
@@ -43,7 +43,7 @@ const isoOrNull = (time: unknown) =>
 const text = (value: unknown) => asText(value) ?? null;
 const count = (value: unknown) => (Number.isSafeInteger(value) ? (value as number) : null);
 
-/** Converts a job. Its data is validated: anyone with access to the store can write it. */
+/** Converts a job to a row. Validates its data, because other programs can write to the store. */
 export function toQueuedUpload(job: QueueJob, state: JobState): QueuedUpload {
   const data = asObject(job.data);
   const result = parseTaskResult(job.returnvalue);
@@ -83,7 +83,7 @@ export function toQueuedUpload(job: QueueJob, state: JobState): QueuedUpload {
   };
 }
 
-/** Returns the worker that is processing the job or had its last error; undefined for a waiting job. */
+/** Returns the worker that processes the job or had its last error; undefined for a waiting job. */
 const workerOf = (
   { processedBy }: QueueJob,
   state: JobState,

@@ -13,10 +13,10 @@ export type LaunchOptions = {
   options: readonly string[];
 };
 
-/** A server process, and its stderr until it is ready, which explains a failed start. */
+/** Server process, and its stderr until it is ready, which explains why a start failed. */
 export type LaunchedServer = { child: ChildProcess; stderrText(): string };
 
-/** Starts the server process: detached and with a log file, unless in the foreground. */
+/** Starts the server process. In the background, it is detached and writes to a log file. */
 export async function launch(
   { host }: Context,
   { dataDir, port, options }: LaunchOptions,
@@ -28,7 +28,7 @@ export async function launch(
   const child = spawn(host.processes.execPath, [host.sandboxProgram, ...args, ...logging], {
     detached: !foreground,
     env: withoutApiKey(host.environment),
-    // In the foreground the log goes to stderr: stdout is for results.
+    // In the foreground the log goes to stderr, because stdout is for results.
     stdio: foreground ? ['ignore', 2, 'pipe'] : ['ignore', 'ignore', 'pipe'],
   });
   let complaint = '';
@@ -40,10 +40,10 @@ export async function launch(
 }
 
 const startupTimeoutMs = 15_000;
-/** Exit code of the sandbox program if another process has locked its folder. */
+/** Exit code of the sandbox program if another process has locked the data folder. */
 const lockedExitCode = 3;
 
-/** Polls until the server responds, then stops reading its stderr. */
+/** Polls until the server is ready, stops reading its stderr, and returns the server's state. */
 export async function waitUntilRunning(
   context: Context,
   { child, stderrText }: LaunchedServer,
@@ -51,7 +51,7 @@ export async function waitUntilRunning(
 ): Promise<RunningSandbox> {
   const deadline = context.clock.now() + startupTimeoutMs;
   const isUp = () => child.exitCode === null && child.signalCode === null;
-  // Race of two starts: the loser exits with `lockedExitCode`, and the winner's server is the one to use.
+  // If two starts race, the loser exits with `lockedExitCode`, and the winner's server is used.
   while ((isUp() || child.exitCode === lockedExitCode) && context.clock.now() < deadline) {
     const running = await findRunning(context, location.dataDir);
     if (running && (running.pid === child.pid || !isUp())) {
@@ -79,7 +79,7 @@ function notStarted(
   });
 }
 
-/** Hint for `--seed` on a sandbox that has assets: reset it, or start a second one. */
+/** Returns the hint for `--seed` on a sandbox that already has assets. */
 export const seedHint = ({ profile }: SandboxLocation) =>
   `mediactl sandbox reset --profile ${profile}, then start it with --seed; or a second one: mediactl sandbox start --seed NUMBER --data DIR --profile NAME --port 0`;
 

@@ -5,19 +5,19 @@ import type { Context } from '../../context.ts';
 import { precedence } from '../../settings/setting-resolver.ts';
 import { readKeys } from './server.ts';
 
-/** A sandbox of this user: its data folder and its profile. */
+/** Data folder and profile of one of the user's sandboxes. */
 export type SandboxLocation = { dataDir: string; profile: string };
 
-/** Default profile of a sandbox. */
+/** Default profile for a sandbox. */
 const defaultProfile = 'sandbox';
 
 export const dataOption = ['--data <dir>', 'its folder (that of the profile in use)'] as const;
 
 /**
- * Finds the sandbox of a command: the one in the folder of --data, else that of the current profile,
- * else the default one.
+ * Returns the sandbox that a command acts on: the one in the `--data` folder, otherwise that of the current
+ * profile, otherwise the default sandbox.
  *
- * @throws MediactlError exit 2 if --profile names a profile that is not for a sandbox
+ * @throws MediactlError `usage` (exit 2) if --profile names a profile that is not for a sandbox
  */
 export async function findSandbox(
   context: Context,
@@ -36,7 +36,7 @@ export async function findSandbox(
   );
 }
 
-/** Returns the location of a sandbox that may not exist yet; --profile may name a new profile for it. */
+/** Returns the location of a sandbox that might not exist yet. --profile can name a new profile. */
 export async function locateSandbox(
   context: Context,
   data: string | undefined,
@@ -53,7 +53,7 @@ export async function locateSandbox(
   const keys = await readKeys(dataDir).catch(() => undefined); // missing or unreadable
   const key = known.includes(found) ? profiles[found]?.key : undefined;
   if (key === undefined || key === keys?.all) return { dataDir, profile: found };
-  // A scoped profile (NAME-read, NAME-write) must never get the full key: its main profile does.
+  // A scoped profile (NAME-read, NAME-write) must never get the full key, so use its main profile.
   const main = found.replace(/-(read|write)$/, '');
   if (main !== found || (key !== keys?.read && key !== keys?.write))
     return { dataDir, profile: main };

@@ -2,12 +2,12 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 
-/** Returns the path of the log. A full log is rotated to `sandbox.log.1`. */
+/** Returns the log's path. When the log is full, it is rotated to `sandbox.log.1`. */
 export const logPath = (dataDir: string) => join(dataDir, 'sandbox.log');
 
 const blockBytes = 64 * 1024;
 
-/** Reads the end of a log of any size: its last lines, then what is appended. */
+/** Reads the last lines of a log of any size, then the text that is appended to it. */
 export class LogReader {
   readonly #path: string;
   readonly #decoder = new StringDecoder('utf8');
@@ -19,7 +19,7 @@ export class LogReader {
     this.#handle = handle;
   }
 
-  /** Opens a log. @throws Error such as ENOENT */
+  /** Opens a log. @throws Error from the file system, such as ENOENT */
   static async open(path: string): Promise<LogReader> {
     return new LogReader(path, await open(path));
   }
@@ -33,7 +33,7 @@ export class LogReader {
     return lines.join('\n');
   }
 
-  /** Returns text appended since the last call, or ''. Follows a rotation to the new file. */
+  /** Returns text appended since the last call, or ''. After a rotation, reads the new file. */
   async readAppended(): Promise<string> {
     const added = await this.#read();
     if (added !== '') return added;
@@ -73,11 +73,11 @@ export class LogReader {
   }
 }
 
-/** Reads the last lines before offset `end`, backwards in blocks. */
+/** Returns the last `count` lines before offset `end`. Reads the file backwards, block by block. */
 async function linesBefore(handle: FileHandle, end: number, count: number): Promise<string[]> {
   const blocks: Buffer[] = [];
   let newlines = 0;
-  // Needs one newline more than lines: the last one ends the file, the first one precedes the first line.
+  // One newline more than lines, because one ends the file and one precedes the first line.
   for (let at = end; at > 0 && newlines <= count; ) {
     const start = Math.max(0, at - blockBytes);
     const block = await readAt(handle, start, at - start);

@@ -5,11 +5,11 @@ import type { Context } from '../../context.ts';
 import type { SandboxLocation } from './location.ts';
 import { type RunningSandbox, readKeys } from './server.ts';
 
-/** Returns the profile names of a sandbox: its own, and optionally two with fewer scopes. */
+/** Returns the names of a sandbox's main profile and, if requested, of two with fewer scopes. */
 export const profileNames = ({ profile }: SandboxLocation, withScoped: boolean) =>
   withScoped ? [profile, `${profile}-read`, `${profile}-write`] : [profile];
 
-/** Checks the profiles before the start. @throws MediactlError if one belongs to a remote service */
+/** Checks the profiles before a start. @throws MediactlError if one is for a remote service */
 export async function assertNotRemote(
   { profiles }: Context,
   names: readonly string[],
@@ -23,7 +23,11 @@ export async function assertNotRemote(
   }
 }
 
-/** Creates or updates the profiles; the first becomes current if none is. Returns true if it is current. */
+/**
+ * Creates or updates the profiles. If no profile is current, the first becomes current.
+ *
+ * @returns true if the first profile is current
+ */
 export async function saveProfiles(
   context: Context,
   { dataDir }: SandboxLocation,
@@ -41,7 +45,7 @@ export async function saveProfiles(
         replaced.push(
           `profile ${name} is for this sandbox now; it was for the one at ${existing.baseUrl}`,
         );
-      // The same key means the same sandbox: keep the workspace that the user chose.
+      // The same key means the same sandbox, so the workspace that the user chose is kept.
       const keepsWorkspace = existing?.key === key && existing.workspace !== undefined;
       const workspace = keepsWorkspace ? existing.workspace : running.workspace;
       const workspaceName = keepsWorkspace ? existing.workspaceName : running.workspace_name;
@@ -52,7 +56,7 @@ export async function saveProfiles(
         ...(workspaceName !== undefined && { workspaceName }),
       };
     }
-    // The port may have changed: update the URL of the sandbox's other profiles.
+    // The port might have changed, so the URL of the sandbox's other profiles is updated.
     for (const other of Object.values(current.profiles))
       if (other.sandbox === dataDir) other.baseUrl = running.url;
     current.current ??= names[0] as string;
@@ -61,11 +65,11 @@ export async function saveProfiles(
   return config.current === names[0];
 }
 
-/** Returns true if a profile is for another sandbox. Old profiles do not name a folder: compare keys. */
+/** Returns true if a profile is for another sandbox. Old profiles are compared by their key. */
 const isForOtherSandbox = (known: Profile, dataDir: string, key: string) =>
   known.sandbox === undefined ? known.key !== key : known.sandbox !== dataDir;
 
-/** Returns the names of all profiles of the sandbox in a folder. */
+/** Returns the names of all profiles for the sandbox in a data folder. */
 export async function findProfiles(context: Context, dataDir: string): Promise<string[]> {
   const storedKeys = await readKeys(dataDir).catch(() => undefined); // missing or unreadable
   const keys: unknown[] = Object.values(storedKeys ?? {});
@@ -75,7 +79,7 @@ export async function findProfiles(context: Context, dataDir: string): Promise<s
   return Object.keys(profiles).filter((name) => isOurs(profiles[name] as Profile));
 }
 
-/** Deletes profiles from the config; the current profile is unset if it is one of them. */
+/** Deletes profiles from the config, and unsets the current profile if it is one of them. */
 export async function forgetProfiles(
   { profiles }: Context,
   names: readonly string[],

@@ -50,7 +50,7 @@ const pathExists = (path: string) =>
     () => false,
   );
 
-/** Deletes only the sandbox's own files: --data may name a folder with others. */
+/** Deletes only the sandbox's own files, because the --data folder might contain other files. */
 async function deleteSandbox(dataDir: string): Promise<void> {
   for (const name of [
     ...[

@@ -43,18 +43,18 @@ function stop(command: Command, run: ActionWrapper): void {
 type SandboxStatus = {
   running: boolean;
   url: string | null;
-  /** One-time address of its page, for one browser. */
+  /** Address of the sandbox's web page. It works once, for one browser. */
   page: string | null;
   pid: number | null;
   started_at: string | null;
   data: string;
-  /** Faults that can still fire. */
+  /** Injected faults that can still occur. */
   faults: string[];
-  /** Path of the ffmpeg used for processing. */
+  /** Path of the ffmpeg program that processes media; null if not found or not running. */
   ffmpeg: string | null;
-  /** Path of the pdftoppm that renders PDF pages. */
+  /** Path of the pdftoppm program that renders PDF pages; null if not found or not running. */
   pdftoppm: string | null;
-  /** Features of assets that are missing for lack of these programs. */
+  /** Asset features that are missing because these programs were not found. */
   left_out: string[];
 };
 

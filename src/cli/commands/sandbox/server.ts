@@ -4,33 +4,33 @@ import { exitCodes, MediactlError } from '../../../client/errors.ts';
 import { isRunning } from '../../../client/processes.ts';
 import type { Context } from '../../context.ts';
 
-/** State of a running sandbox, as it writes it to its data folder. */
+/** State of a running sandbox, as written to its data folder. */
 export type RunningSandbox = {
   pid: number;
   url: string;
-  /** One-time address of its page, for one browser. Missing in older sandboxes. */
+  /** Address of the sandbox's web page, for one use. Missing in older sandboxes. */
   page?: string;
   workspace: string;
   /** Missing in older sandboxes. */
   workspace_name?: string;
   started_at: string;
-  /** Options it was started with. */
+  /** Options that the sandbox was started with. */
   options: string[];
-  /** Warnings for the user about its data folder. */
+  /** Warnings about the data folder to show to the user. */
   notes: string[];
 };
 
-/** Response of its /health endpoint. */
+/** Response of the sandbox's /health endpoint. */
 export type SandboxHealth = {
   pid: number;
   faults?: { fault: string; times_left: number | null }[];
   /** Paths of the programs used for processing; null if not found. Missing in older sandboxes. */
   tools?: { ffmpeg: string | null; pdftoppm?: string | null };
-  /** Features of assets that are missing for lack of these programs. */
+  /** Asset features that are missing because these programs were not found. */
   left_out?: string[];
 };
 
-/** Returns the sandbox that runs on a folder, if any: its /health must respond with the recorded pid. */
+/** Returns the sandbox that runs on a data folder, if any. Its /health must return its pid. */
 export async function findRunning(
   context: Context,
   dataDir: string,
@@ -41,7 +41,7 @@ export async function findRunning(
   return health?.pid === running.pid ? { ...running, ...health } : undefined;
 }
 
-/** Reads what the last server wrote to the folder; undefined if missing or unreadable. */
+/** Reads the state that the last server wrote; returns undefined if it is missing or unreadable. */
 async function readServerFile(dataDir: string): Promise<RunningSandbox | undefined> {
   const text = await readFile(join(dataDir, 'server.json'), 'utf8').catch(() => '');
   try {
@@ -53,14 +53,14 @@ async function readServerFile(dataDir: string): Promise<RunningSandbox | undefin
   }
 }
 
-/** Checks that no unresponsive server uses the folder. @throws MediactlError otherwise */
+/** Checks that no server process still uses the data folder. @throws MediactlError if one does */
 export async function assertNotRunning(context: Context, dataDir: string): Promise<void> {
   const running = await readServerFile(dataDir);
   if (running && (await isRunning(context.host.processes, running.pid)))
     throw doesNotStop(running.pid);
 }
 
-/** Fetches /health; undefined if no sandbox responds at that address. */
+/** Fetches /health. Returns undefined if no sandbox responds at that URL. */
 async function fetchHealth(context: Context, url: string): Promise<SandboxHealth | undefined> {
   const { transport } = context.anonymousApi(new URL(url));
   try {
@@ -101,7 +101,7 @@ const doesNotStop = (pid: number) =>
     hint: `kill -9 ${pid}, if it is the sandbox; nothing that was acknowledged is lost`,
   });
 
-/** API keys that the sandbox created for this user: one with all scopes, two with fewer. */
+/** API keys that the sandbox created for this user. `all` has all scopes. */
 export type SandboxKeys = { all: string; read: string; write: string };
 
 /** Reads the keys in a data folder. @throws Error if they are missing or unreadable */

@@ -2,7 +2,7 @@ import { type Command, Option, type OptionValues } from '@commander-js/extra-typ
 import { usageError } from '../../../client/errors.ts';
 import { parseCount, parseDuration, parseSize } from '../../settings/units.ts';
 
-/** Options that configure the service itself. */
+/** Options that configure the sandbox service itself. */
 type ServiceOptions = {
   seed?: string;
   strict?: true;
@@ -17,7 +17,7 @@ type ServiceOptions = {
   theme?: 'light' | 'dark';
 };
 
-/** Adds the options that configure the service. */
+/** Adds the options that configure the service to a command. */
 export const addServiceOptions = <Args extends unknown[], Options extends OptionValues>(
   command: Command<Args, Options>,
 ) =>
@@ -37,8 +37,8 @@ export const addServiceOptions = <Args extends unknown[], Options extends Option
     );
 
 /**
- * Converts the options to arguments of the sandbox program. Faults pass through unchecked: the service
- * itself validates them.
+ * Converts the options to arguments for the sandbox program. Faults are not checked here, because the service
+ * validates them.
  */
 export function serviceArguments(options: ServiceOptions): string[] {
   const { seed, strict, fault = [], rateLimit, sessionLifetime, tokenLifetime } = options;
@@ -65,7 +65,7 @@ const toArgument = (
   read: (name: string, text: string) => number | string,
 ) => (text === undefined ? [] : [`${name}=${read(name, text)}`]);
 
-/** Converts `5/10s` to `5/10`: requests per number of seconds. */
+/** Converts `5/10s` to `5/10`, that is, requests per number of seconds. */
 function parseRateLimit(name: string, text: string): string {
   const [count = '', window = '', ...rest] = text.split('/');
   const windowMs = window === '' || rest.length > 0 ? 0 : parseDuration(name, window);

@@ -60,7 +60,7 @@ export function start(command: Command, run: ActionWrapper): void {
       const launched = await launch(context, { dataDir, port, options: requested }, foreground);
       const { child } = launched;
       const running = await waitUntilRunning(context, launched, location).catch((error) => {
-        child.kill(); // leave no orphan process
+        child.kill(); // leave no left-over process
         throw error;
       });
       if (running.pid !== child.pid)
@@ -85,7 +85,7 @@ export function start(command: Command, run: ActionWrapper): void {
   );
 }
 
-/** Checks the running sandbox's port and options. @throws MediactlError exit 2 if others were requested */
+/** Compares a running sandbox's options. @throws MediactlError `usage` (exit 2) if they differ */
 async function assertSameOptions(
   location: SandboxLocation,
   existing: RunningSandbox,
@@ -106,7 +106,7 @@ async function assertSameOptions(
 
 const isSeed = (argument: string) => argument.startsWith('--seed=');
 
-/** Returns true if files were uploaded to it. Seeded assets have no bytes; the service detects them itself. */
+/** Returns true if files were uploaded to the sandbox. Does not detect seeded assets. */
 async function hasUploads(dataDir: string): Promise<boolean> {
   const folders = ['media', 'uploads'].map((name) => join(dataDir, name));
   const names = await Promise.all(folders.map((folder) => readdir(folder).catch(() => [])));

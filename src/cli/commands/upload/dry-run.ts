@@ -42,21 +42,21 @@ import {
 
 type PlannedFile = {
   path: string;
-  /** Planned outcome: `there` and `same` (content) send nothing, `gone` is moved to the trash. */
+  /** Planned outcome. `there` and `same` (content) send nothing; `gone` is moved to the trash. */
   outcome: 'new' | 'changed' | 'there' | 'same' | 'gone';
-  /** The existing asset, if any. */
+  /** Uid of the existing asset, if any. */
   asset_uid: string | null;
   /** Null for stdin, whose length is unknown. */
   size_bytes: number | null;
-  /** Uid; null for the top level, or for a folder to be created. */
+  /** Folder uid; null for the top level, or for a folder that would be created. */
   folder: string | null;
   workspace: string;
   content_type: string | null;
-  /** The request that would be sent, if any. */
+  /** Request that would be sent, if any. */
   request: string | null;
 };
 
-/** Prints totals of what would be sent, and the estimated cost (`--plan`). */
+/** Prints the totals of the files that would be sent, and the estimated cost (`--plan`). */
 export async function printPlanTotals(
   context: Context,
   request: RunRequest,
@@ -135,7 +135,7 @@ export async function printDryRun(context: Context, request: RunRequest, pruning
   );
 }
 
-/** Returns the assets that the run would move to the trash. Warns if it would refuse to. */
+/** Returns the assets that the run would move to the trash. Warns if the run would refuse to. */
 async function listPrunable(
   context: Context,
   pruning?: PruneOptions,
@@ -148,7 +148,10 @@ async function listPrunable(
   return [];
 }
 
-/** Compares all files with the receipts: by size and mtime, and if that is not conclusive, by checksum. */
+/**
+ * Compares all files with the receipts by size and mtime and, if that is not conclusive, by checksum. Calls
+ * `onFile` with the decision for each file.
+ */
 async function compareFiles(
   context: Context,
   request: RunRequest,

@@ -14,7 +14,7 @@ import { quoteForShell } from '../../library/asset-ids.ts';
 import type { UploadSources } from '../../uploading/sources.ts';
 import { type PruneOptions, pathExists } from './prune.ts';
 
-/** @property isPlan do not update receipts (dry run) */
+/** @property isDryRun true to leave the receipts unchanged */
 type MovedFileOptions = Omit<PruneOptions, 'limit'> &
   Pick<UploadSources, 'open'> & {
     folders: FolderResolver;
@@ -22,13 +22,13 @@ type MovedFileOptions = Omit<PruneOptions, 'limit'> &
     isDryRun: boolean;
   };
 
-/** @property from path of its directory relative to the synced one, if the same sync uploaded it */
+/** @property syncedDir its directory below the synced one; undefined if uploaded elsewhere */
 type MissingFileReceipt = Receipt & { syncedDir: string | undefined };
 
 /**
- * Detects moved files: the content was uploaded from a path that no longer exists. If the target folder is the
- * same, the file counts as uploaded, and its receipt gets the new path. Otherwise a warning explains that it will
- * be uploaded again. Reads only files with the name and size of a missing one.
+ * Creates a function that detects moved files, whose content was uploaded from a path that no longer exists. If the
+ * target folder is the same, the file counts as uploaded, and its receipt gets the new path. Otherwise, a warning
+ * explains that it will be uploaded again. Reads only files that have the name and size of a missing file.
  */
 export function createMovedFileFinder(
   context: Context,
@@ -84,7 +84,7 @@ export function createMovedFileFinder(
   };
 }
 
-/** Returns receipts of missing files by name and size, limited to names and sizes of the given files. */
+/** Returns receipts of missing files by name and size, for the given files' names and sizes. */
 async function findMissing(
   context: Context,
   { directory, workspace, folders }: MovedFileOptions,
@@ -116,7 +116,7 @@ async function findMissing(
 
 const nameAndSizeKey = (name: string, sizeBytes: number | undefined) => `${sizeBytes} ${name}`;
 
-/** Formats the warning for a renamed directory: its files are uploaded again, and how to avoid that. */
+/** Formats the warning that a renamed directory is uploaded again, and how to avoid that. */
 async function formatRenameWarning(
   { directory, folders, prune }: MovedFileOptions,
   { top, was, is, count }: { top: string; was: string; is: string; count: number },

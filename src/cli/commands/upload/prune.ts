@@ -31,7 +31,7 @@ import {
   type WriteLimit,
 } from '../confirm-many.ts';
 
-/** Checks the combination of options with --sync and --prune. @throws MediactlError exit 2 */
+/** Checks the options given with --sync and --prune. @throws MediactlError `usage` (exit 2) */
 export function assertSyncOptions(
   given: readonly string[],
   flags: {
@@ -66,27 +66,27 @@ export type PruneOptions = {
   top: string;
   workspace: string;
   limit: WriteLimit;
-  /** Uids of assets whose files were moved inside the directory; they do not count as missing. */
+  /** Uids of assets whose files were moved within the directory. They do not count as missing. */
   movedUids: Set<string>;
 };
 
 export type PrunableAsset = { assetUid: string; path: string; folder: string };
 
-/** Assets for --prune to move to the trash, found by receipts without asking the service. */
+/** Assets for --prune to move to the trash, according to the receipts, without an API request. */
 export type PrunePlan = {
   candidates: PrunableAsset[];
-  /** Error if a disk may not be mounted; then --yes alone is not enough. */
+  /** Error if a disk is probably not mounted. Then --yes alone is not enough. */
   safetyError: MediactlError | undefined;
-  /** Returns whether a folder is the pruned one or below it. */
+  /** Returns true if a folder is the pruned folder or below it. */
   isInPrunedFolder(folder: string | null): boolean;
 };
 
 /**
- * Finds assets to prune: uploaded by this machine from the directory to the folder, whose file is missing, or was
- * replaced by a newer version that is ready. Never includes assets of other machines.
+ * Returns the assets to prune: those that this machine uploaded from the directory to the folder, and whose file is
+ * missing or was replaced by a newer version that is ready. Never includes other machines' assets.
  *
- * @param startMark id of the newest receipt when the run started: newer files do not count as existing, as they may
- * be the only ones at the mount point of a missing disk
+ * @param startMark id of the newest receipt when the run started. Files with newer receipts do not count as
+ *   existing, because they might be the only files at the mount point of a missing disk.
  * @param moved uids of assets whose receipts would get another path
  */
 export async function planPrune(
@@ -103,7 +103,7 @@ export async function planPrune(
     folders === undefined || (folder !== null && folders.has(normalizeUid(folder)));
   const real = await realpath(directory);
   const missingNow: Receipt[] = [];
-  /** Receipts of existing files, by content. */
+  /** Maps content (size and checksum) to the receipt of an existing file. */
   const copies = new Map<string, Receipt>();
   const counts = new Map<string, DirectoryCounts>();
   for (const receipt of receipts.listBelow(service, workspace, real)) {
@@ -121,7 +121,7 @@ export async function planPrune(
   }
   const candidates: PrunableAsset[] = [];
   for (const receipt of missingNow) {
-    // A renamed file: its old asset is pruned when the new one is ready.
+    // If the file was renamed, its old asset is pruned only after the new asset is ready.
     const copy = copies.get(contentKeyOf(receipt));
     if (!copy || (await isReady(api, receipts, copy))) candidates.push(receipt);
   }
@@ -140,13 +140,16 @@ export async function planPrune(
 
 const contentKeyOf = ({ sizeBytes, blake3 }: Receipt) => `${sizeBytes} ${blake3}`;
 
-/** Number of uploaded files below a directory, and how many of them are missing. */
+/** Number of files that were uploaded from below a directory, and how many are missing. */
 type DirectoryCounts = { known: number; missing: number };
 
-/** Maximum number of missing files that never count as most of a directory. */
+/** Maximum number of missing files that never count as most of a directory's files. */
 const maxFewMissing = 10;
 
-/** Returns an error if most of many files are missing, or all files of a directory that still exists: a disk may not be mounted. */
+/**
+ * Returns an error if most of many files are missing, or all files of a directory that still exists, because a disk
+ * is probably not mounted. Otherwise returns undefined.
+ */
 async function findSafetyError(
   counts: ReadonlyMap<string, DirectoryCounts>,
   count: number,
@@ -195,17 +198,20 @@ export async function splitByLocation(
   return { inside, elsewhere };
 }
 
-/** Returns an error if --yes is not enough. If a disk may be missing, --max-delete must be the exact number of assets. */
+/**
+ * Returns an error if --yes is not enough, otherwise undefined. If a disk is probably not mounted, --max-delete
+ * must be the exact number of assets.
+ */
 export const pruneRefusal = ({ limit }: PruneOptions, { candidates, safetyError }: PrunePlan) =>
   (limit.isTyped && limit.count !== candidates.length ? safetyError : undefined) ??
   findLimitError({ count: candidates.length, noun: 'assets', limit, doubt: safetyError });
 
-/** Ignores a 404: the asset is already deleted. */
+/** Ignores a 404 error, because the asset is already deleted, and rethrows any other error. */
 function ignoreNotFound(error: unknown): undefined {
   if (asMediactlError(error).explanation.status !== 404) throw error;
 }
 
-/** Returns whether an asset is ready: only then is the version that it replaces pruned. */
+/** Returns true if an asset is ready, so that the version it replaces can be pruned. */
 async function isReady(api: Api, receipts: Receipts, { assetUid, state }: Receipt) {
   if (state !== 'pending') return state === 'ready';
   const { status } = await api.assets.get(assetUid);
@@ -215,9 +221,10 @@ async function isReady(api: Api, receipts: Receipts, { assetUid, state }: Receip
 }
 
 /**
- * Moves the assets of missing files to the trash, after confirmation.
+ * Asks for confirmation, then moves the assets of missing files to the trash.
  *
- * @throws MediactlError exit 2 or 130 without confirmation, `some_failed` (11)
+ * @throws MediactlError `declined` (exit 130) if the user declines, `usage` (exit 2) if confirmation is not
+ *   possible, `some_failed` (exit 11) if assets were not moved
  */
 export async function pruneMissing(
   context: Context,
@@ -231,7 +238,7 @@ export async function pruneMissing(
   const prunable = await planPrune(context, pruning, receipts, startMark);
   const { safetyError } = prunable;
   const refusal = pruneRefusal(pruning, prunable);
-  // Fail before a request per asset is spent.
+  // Fail early, before one request per asset is sent.
   if (refusal && (settings.yes || !terminal.isInteractive)) throw refusal;
   const { inside: gone, elsewhere } = await splitByLocation(context, prunable);
   const count = gone.length;
@@ -270,9 +277,9 @@ export async function pruneMissing(
 }
 
 /**
- * Checks that --prune can be confirmed. Called before the upload, which may take hours.
+ * Checks that the user can confirm --prune. Called before an upload that can take hours.
  *
- * @throws MediactlError exit 2
+ * @throws MediactlError `usage` (exit 2) if there is neither a terminal nor --yes
  */
 export function assertMayPrune({ settings, terminal }: Context): void {
   if (settings.yes || terminal.isInteractive) return;
@@ -282,12 +289,12 @@ export function assertMayPrune({ settings, terminal }: Context): void {
   );
 }
 
-/** Returns the uids of a folder and all its subfolders; undefined for the top level, which contains all folders. */
+/** Returns the uids of a folder and its subfolders; undefined for the top level (all folders). */
 async function listSubfolderUids(context: Context, top: string): Promise<Set<string> | undefined> {
   if (isRootPath(top)) return undefined;
   const { tree } = await fetchFolderTree(context);
   const node = await resolveFolder(context, tree, top).catch((error) => {
-    // In a dry run the folder may not exist yet.
+    // In a dry run, the folder might not exist yet.
     if (error instanceof MediactlError && error.exitCode === exitCodes.notFound) return undefined;
     throw error;
   });
@@ -296,7 +303,7 @@ async function listSubfolderUids(context: Context, top: string): Promise<Set<str
   );
 }
 
-/** Returns whether a file, directory or link exists at a path; true if that cannot be determined. */
+/** Returns true if a file, directory, or link exists at a path, or if that cannot be determined. */
 export const pathExists = (path: string) =>
   lstat(path).then(
     () => true,

@@ -11,15 +11,15 @@ import { isRootPath, resolveFolderUid } from '../../library/folders.ts';
 import { createdFoldersOf } from '../../uploading/receipts.ts';
 
 type TargetFolderOptions = {
-  /** Uid or path. */
+  /** Uid or path of the folder that all files go to or below. */
   top: string;
-  /** Create missing folders, and mirror the directory tree. */
+  /** True to create missing folders and mirror the directory tree. */
   create: boolean;
-  /** The manifest has a folder for some file. */
+  /** True if the manifest has a folder for any file. */
   hasManifestFolders: boolean;
 };
 
-/** Adds the hint to use --create-folders to a not-found error. */
+/** Rethrows an error. Adds a hint to use --create-folders if a folder was not found. */
 function addCreateHint(error: unknown): never {
   const isMissing = error instanceof MediactlError && error.exitCode === exitCodes.notFound;
   throw isMissing
@@ -27,7 +27,11 @@ function addCreateHint(error: unknown): never {
     : error;
 }
 
-/** Returns how to find or create the target folder of each file. @throws MediactlError `not_found` (3) */
+/**
+ * Returns a resolver that finds or creates each file's target folder.
+ *
+ * @throws MediactlError `not_found` (exit 3) if the folder does not exist
+ */
 export async function resolveTargetFolders(
   context: Context,
   { top, create, hasManifestFolders }: TargetFolderOptions,

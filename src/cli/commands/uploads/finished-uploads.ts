@@ -11,11 +11,11 @@ import { noResult, record } from '../../output/result.ts';
 import { readInputText } from '../../terminal/input.ts';
 import { type ActionWrapper, addExamples } from '../command.ts';
 
-/** A finished upload, as printed by `uploads ls --done` and read by `uploads import`. */
+/** Finished upload, as printed by `uploads ls --done` and read by `uploads import`. */
 type FinishedUpload = {
   service: string;
   workspace: string;
-  /** Uid; null for the top level. */
+  /** Folder uid; null for the top level. */
   folder: string | null;
   path: string;
   size_bytes: number;
@@ -32,7 +32,7 @@ type FinishedUpload = {
 
 const pageSize = 500;
 
-/** Lists the finished uploads of this machine, to all services, from the local receipts without a request. */
+/** Returns this machine's finished uploads to all services, from receipts without API requests. */
 export async function listFinishedUploads(context: Context): Promise<ListResult> {
   const receipts = await context.receiptsIfAny();
   let isUnchecked = false;
@@ -127,7 +127,11 @@ export function importDone(command: Command, run: ActionWrapper): void {
     );
 }
 
-/** Parses a line of `uploads import`. @throws MediactlError exit 2 with the line number; nothing is imported */
+/**
+ * Parses a line for `uploads import`.
+ *
+ * @throws MediactlError `usage` (exit 2) with the line number; nothing is imported
+ */
 function parseImportedReceipt(line: string, at: number): Receipt {
   let value: unknown;
   try {

@@ -25,8 +25,8 @@ type OrphanRow = {
   path: string;
   at: string;
   /**
-   * Time (ISO 8601) until which another user may still be uploading it, since it was matched by name only: the
-   * end of its session's lifetime. Null if this machine certainly created it.
+   * Time (ISO 8601) when the upload session ends at the latest. Until then, another user might still be uploading
+   * the asset, because it was matched by name only. Null if this machine created it.
    */
   in_use_until: string | null;
   trashed: boolean;
@@ -70,7 +70,7 @@ export function gc(command: Command, run: ActionWrapper): void {
     );
 }
 
-/** Returns the recorded orphans that still exist and are incomplete. Removes all others from the record. */
+/** Returns the recorded orphans that still exist and are incomplete, and removes the others. */
 async function findIncompleteOrphans(
   api: Api,
   receipts: Receipts,

@@ -55,7 +55,7 @@ export function resume(command: Command, run: ActionWrapper): void {
           ? [await findUpload(context, id)]
           : sortByStart(await listPendingUploads(context));
         const readable = entries.filter((entry): entry is JournalEntry => !isCorrupt(entry));
-        // Match by profile, not by key, which may have been rotated; the service checks the permission.
+        // Match by profile, as the key might have been rotated. The service checks permissions.
         const ownEntries = readable.filter(
           (entry) => entry.baseUrl === baseUrl.origin && (id || entry.profile === profile),
         );
@@ -110,7 +110,10 @@ export function resume(command: Command, run: ActionWrapper): void {
     );
 }
 
-/** Creates the error for an upload that cannot be resumed. A spool file (copy of stdin) can still be uploaded by path. */
+/**
+ * Creates the error for an upload that cannot be resumed. If a spool file (copy of stdin) exists, the hint is to
+ * upload that file by its path.
+ */
 const notResumableError = ({ id, path, isSpool }: CorruptEntry) =>
   usageError(
     `upload ${id} cannot be resumed`,
@@ -120,7 +123,7 @@ const notResumableError = ({ id, path, isSpool }: CorruptEntry) =>
     isSpool ? 'it came from stdin, and its name is not known' : 'its page is unreadable',
   );
 
-/** Returns whether an input is not a local file. Only repeating the original command resumes it. */
+/** Returns true if an input is not a local file, and only the original command can resume it. */
 const isNotLocal = (path: string) => isRemote(path) || path.startsWith('stdin:');
 
 function reopenFile(path: string) {

@@ -72,9 +72,9 @@ function list(command: Command, run: ActionWrapper): void {
 }
 
 /**
- * Returns whether forgetting an upload loses data: the ability to resume, or the only copy of stdin.
+ * Returns true if forgetting an upload loses the ability to resume it, or the only copy of stdin.
  *
- * @param isSpooled a spool file has a copy of stdin
+ * @param isSpooled true if a spool file has a copy of stdin
  */
 const losesData = (
   entry: JournalEntry | CorruptEntry,
@@ -156,14 +156,17 @@ function forget(command: Command, run: ActionWrapper): void {
     );
 }
 
-/** Creates the orphan record of an asset that remains on the service, for `uploads gc`. */
+/** Creates the entry for an asset that remains on the service, so that `uploads gc` finds it. */
 const toOrphan = ({ asset_uid, path, begun_at }: PendingUpload): Orphan => ({
   ...{ assetUid: asset_uid ?? '', path, name: path.split('/').at(-1) ?? path },
   at: begun_at ?? new Date(0).toISOString(),
   isGuessed: false,
 });
 
-/** Runs `work` while holding the upload's lock: another process that is uploading it would write the entry again. */
+/**
+ * Runs `work` while holding the upload's lock, because another process that is uploading the file would write the
+ * journal entry again.
+ */
 async function withUploadLock(
   journal: UploadJournal,
   id: string,

@@ -145,7 +145,7 @@ function displayRun(context: Context, work: WorkerRun, close: () => void): ListR
   };
 }
 
-/** Checks the API key at the start, not with the first job. @throws MediactlError exit 4 */
+/** Checks the API key before the first job. @throws MediactlError (exit 4) if it is rejected */
 async function assertKeyAccepted(api: Api): Promise<void> {
   await api
     .withObserver({ lane: 'bulk' })

@@ -8,7 +8,10 @@ import type { Pixels } from './pixels.ts';
 /** Size on the terminal, in characters. */
 export type Cells = { columns: number; rows: number };
 
-/** Encodes for the kitty protocol, in chunks of 4,096 characters. `q=2` suppresses replies, which would arrive as typed input. */
+/**
+ * Encodes for the kitty protocol in chunks of 4,096 characters. `q=2` suppresses the terminal's replies, which
+ * would otherwise arrive as keyboard input.
+ */
 export function encodeKitty(pixels: Pixels, { columns, rows }: Cells): string {
   const parts =
     encodePng(pixels)
@@ -34,7 +37,10 @@ export function encodeIterm(pixels: Pixels, { columns, rows }: Cells): string {
 export const encodeSixel = ({ width, height, data }: Pixels) =>
   image2sixel(data.slice(), width, height);
 
-/** Renders with half blocks: each character shows two pixels, the upper one as foreground, the lower one as background. */
+/**
+ * Renders with half-block characters. Each character shows two pixels, with the upper pixel as the foreground color
+ * and the lower pixel as the background color.
+ */
 export function renderHalfBlocks({ width, height, data }: Pixels, hasAllColours: boolean): string {
   const chalk = new Chalk({ level: hasAllColours ? 3 : 2 });
   const colourAt = (x: number, y: number) =>

@@ -2,16 +2,23 @@ import { inflateSync } from 'node:zlib';
 import { decode as decodeJpeg } from 'jpeg-js';
 import { PNG } from 'pngjs';
 
-/** A decoded image: RGBA, one byte per channel; alpha is always 255. */
+/** A decoded image in RGBA, one byte per channel. Alpha is always 255. */
 export type Pixels = { width: number; height: number; data: Uint8Array };
 
-/** Maximum image size. Decoders are synchronous and cannot be aborted; thumbnails are far below one megapixel. */
+/** Maximum image size, since decoders are synchronous and cannot be aborted. Thumbnails are far smaller. */
 const maxMegapixels = 16;
 const tooLarge = `it has more than ${maxMegapixels} megapixels`;
-/** Maximum number of JPEG scans. Each makes the decoder process the whole image; progressive JPEGs have about ten. */
+/**
+ * Maximum number of JPEG scans, since the decoder processes the whole image for each scan. Progressive JPEGs have
+ * about ten scans.
+ */
 const maxScans = 40;
 
-/** Decodes the pixels of a JPEG or PNG and discards everything else in the file. @throws Error with the reason */
+/**
+ * Decodes the pixels of a JPEG or PNG and discards everything else in the file.
+ *
+ * @throws Error with a message for users if the image cannot be decoded
+ */
 export function decodeImage(bytes: Buffer): Pixels {
   if (isPng(bytes)) return decodePngImage(bytes);
   if (isJpeg(bytes)) return decodeJpegImage(bytes);
@@ -46,7 +53,7 @@ function decodeJpegImage(bytes: Buffer): Pixels {
   return { width, height, data };
 }
 
-/** Runs a decoder and replaces its errors by messages for users, which contain no text of the untrusted file. */
+/** Runs a decoder and replaces its error messages, which could contain text from the untrusted file. */
 function withSafeErrors<T>(decode: () => T): T {
   try {
     return decode();
@@ -58,7 +65,12 @@ function withSafeErrors<T>(decode: () => T): T {
 
 const startOfScan = Buffer.from('ffda', 'hex');
 
-/** Rejects decompression bombs: the decoder does not limit the inflated size of interlaced images. @param maxBytes maximum inflated size */
+/**
+ * Rejects decompression bombs, since the decoder does not limit the inflated size of interlaced images.
+ *
+ * @param maxBytes maximum inflated size
+ * @throws Error if the image data inflates to more bytes
+ */
 function assertInflatedSize(bytes: Buffer, maxBytes: number): void {
   const parts: Buffer[] = [];
   for (let at = 8; at + 8 <= bytes.length; ) {
@@ -70,7 +82,7 @@ function assertInflatedSize(bytes: Buffer, maxBytes: number): void {
   inflateSync(Buffer.concat(parts), { maxOutputLength: Math.max(1, maxBytes) });
 }
 
-/** Blends transparent pixels with white, as on a page, since the terminal's background color is unknown. */
+/** Blends transparent pixels with white, since the terminal's background color is unknown. */
 function blendWithWhite({ width, height, data }: Pixels): Pixels {
   const flat = new Uint8Array(data.length);
   for (let at = 0; at < data.length; at += 4) {
@@ -82,7 +94,7 @@ function blendWithWhite({ width, height, data }: Pixels): Pixels {
   return { width, height, data: flat };
 }
 
-/** Scales an image down: each pixel is the mean of the pixels it covers. */
+/** Scales an image down. Each target pixel is the mean of the source pixels that it covers. */
 export function scaleDown(
   { width, height, data }: Pixels,
   toWidth: number,
@@ -106,7 +118,7 @@ export function scaleDown(
   return { width: toWidth, height: toHeight, data: small };
 }
 
-/** Returns the range of source pixels that one target pixel covers along an axis: at least one pixel. */
+/** Returns the range of source pixels, at least one, that a target pixel covers along an axis. */
 function sourceRange(at: number, small: number, large: number): readonly [number, number] {
   const from = Math.floor((at * large) / small);
   return [from, Math.max(from + 1, Math.floor(((at + 1) * large) / small))];

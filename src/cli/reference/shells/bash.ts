@@ -7,7 +7,7 @@ const list = (words: readonly { word: string }[]) => words.map(({ word }) => wor
 const formatContext = (place: CompletionContext) =>
   `    '${place.path}') words='${list(place.verbs)}' flags='${list(place.flags)}' ${values(place)} ;;\n`;
 
-/** Generates the bash completion script. Names from the service are quoted without `compgen -W`, which would expand them. */
+/** Generates the bash completion script. Avoids `compgen -W`, which would expand names from the service. */
 export const bashCompletion = (tree: CommandNode) => `# ${header}
 _mediactl_names() {
   local name

@@ -12,7 +12,7 @@ import {
 
 const quoted = (text: string) => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 
-/** Formats words and descriptions as alternating arguments of printf. */
+/** Formats words and their descriptions as alternating arguments for printf. */
 const pairs = (words: readonly CompletionWord[]) =>
   words.flatMap(({ word, description }) => [quoted(word), quoted(description)]).join(' ');
 
@@ -25,7 +25,7 @@ function formatContext({ path, verbs, flags, values, isVariadic }: CompletionCon
   return `${lines.join('\n')}\n`;
 }
 
-/** Generates the fish completion script. It prints all candidates; fish filters them by prefix. */
+/** Generates the fish completion script. The script prints all candidates, and fish filters them by prefix. */
 export const fishCompletion = (tree: CommandNode) => `# ${header}
 function __mediactl_names
     switch "$argv[1]"

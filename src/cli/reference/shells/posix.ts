@@ -10,8 +10,8 @@ import {
 /* Parts shared by the bash and zsh scripts. */
 
 /**
- * Generates the loop body that parses the words typed so far. It sets $place to the command, $at to the
- * number of arguments, and $skip to an option whose value comes next.
+ * Generates the loop body that parses the words entered so far. It sets $place to the command, $at to the number of
+ * arguments, and $skip to the last option if its value comes next.
  */
 export const parseTypedWords = (tree: CommandNode, typed: string) => `\
     word=\${${typed}[i]}
@@ -31,7 +31,7 @@ ${typedCommands(tree)
     esac
 `;
 
-/** Generates the `case` that completes the value of the option in $skip: fixed choices or names. */
+/** Generates the `case` statement that completes the value of the option in $skip from choices or names. */
 export const optionValues = (
   tree: CommandNode,
   choose: (choices: string) => string,
@@ -49,6 +49,6 @@ ${completedOptions(tree)
   esac
 `;
 
-/** Generates the assignment of $values, and of $more if the last argument is variadic. */
+/** Generates shell code that sets $values, and $more if the last argument is variadic. */
 export const values = ({ values: kinds, isVariadic }: CompletionContext) =>
   `values=(${kinds.map((each) => `'${each}'`).join(' ')})${isVariadic ? ' more=1' : ''}`;

@@ -4,7 +4,7 @@ import { fishCompletion } from './fish.ts';
 import { powershellCompletion } from './powershell.ts';
 import { zshCompletion } from './zsh.ts';
 
-/** Supported shells: the generator of the completion script and its file name in `completions/`. */
+/** Maps each supported shell to its script's file name in `completions/` and the script's generator. */
 export const shells = {
   bash: { file: 'mediactl.bash', script: bashCompletion },
   zsh: { file: '_mediactl', script: zshCompletion },

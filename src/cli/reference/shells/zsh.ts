@@ -9,7 +9,7 @@ import { optionValues, parseTypedWords, values } from './posix.ts';
 
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** Formats words as `word:description`, the arguments of _describe. */
+/** Formats words as `word:description`, the format that zsh's _describe requires. */
 const described = (words: readonly CompletionWord[]) =>
   words
     .map(({ word, description }) => quoted(`${word}:${description.replaceAll(':', '\\:')}`))
@@ -18,7 +18,7 @@ const described = (words: readonly CompletionWord[]) =>
 const formatContext = (place: CompletionContext) =>
   `    '${place.path}') verbs=(${described(place.verbs)}) flags=(${described(place.flags)}) ${values(place)} ;;\n`;
 
-/** Generates the zsh completion script. Names from the service are passed without expansion. */
+/** Generates the zsh completion script. The script does not expand names from the service. */
 export const zshCompletion = (tree: CommandNode) => `#compdef mediactl
 # ${header}
 _mediactl_names() {

@@ -3,7 +3,7 @@ import { record } from '../../output/result.ts';
 import { type CommandNode, leaves } from '../command-node.ts';
 import { describeCommand } from '../command-tree.ts';
 
-/** Removes empty properties, since agents that read the tree pay by the token. */
+/** Removes empty properties, since AI agents that read the tree pay for each token. */
 const removeEmpty = (tree: CommandNode): unknown =>
   JSON.parse(
     JSON.stringify(tree, (_key, value) =>

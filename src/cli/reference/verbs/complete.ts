@@ -17,8 +17,8 @@ const defaultTimeout = '500ms';
 const maxAssets = 50;
 
 /**
- * Prints names for shell completion, one a line: name, tab, description. On an error, or after a timeout
- * of half a second (MEDIACTL_COMPLETION_TIMEOUT), it prints nothing, so that typing is never disturbed.
+ * Command that prints names for shell completion, one per line, each followed by a tab and a description. On an
+ * error or timeout (MEDIACTL_COMPLETION_TIMEOUT), prints nothing, so that the shell prompt stays intact.
  */
 export const complete: CommandDefinition = (command, run) => {
   addExamples(command, 'mediactl __complete folders');
@@ -44,10 +44,10 @@ export const complete: CommandDefinition = (command, run) => {
     );
 };
 
-/** Returns true for names that an <id> argument would interpret as an option, `@last` or a uid. */
+/** Returns true if the name, given as <id> argument, would be interpreted as an option, `@last` or a uid. */
 const isReserved = (name: string) => name.startsWith('-') || name === '@last' || isUid(name);
 
-/** Returns true if a name can be typed: control characters cannot, and are unsafe to pass to a shell. */
+/** Returns true if a name can be entered in a shell. Control characters cannot be entered and are unsafe. */
 const isTypeable = (text: string) => text !== '' && !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text);
 
 async function namesOf(context: Context, values: CompletionSource): Promise<CachedName[]> {
@@ -62,7 +62,7 @@ async function namesOf(context: Context, values: CompletionSource): Promise<Cach
   return (await remoteNames[values]?.(context).get(cacheTtlMs))?.names ?? [];
 }
 
-/** Names that need a request to the service; cached for a minute. */
+/** Maps kinds of names that need a request to the service to their caches. */
 const remoteNames: Partial<Record<CompletionSource, (context: Context) => NameCache>> = {
   workspaces: cachedWorkspaces,
   folders: cachedFolders,

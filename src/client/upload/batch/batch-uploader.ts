@@ -22,14 +22,14 @@ import { addToPlan, type Classification, classify, emptyPlan, type Plan } from '
 import { ReadyWatch } from './ready-watch.ts';
 import { UnconfirmedCreations } from './unconfirmed-creations.ts';
 
-/** Options of one upload run over any number of files. */
+/** Options for one upload run with any number of files. */
 export type RunOptions = UploadOptions & {
   workspace: string;
   /** Number of concurrent uploads. */
   parallel: number;
-  /** Priority of its requests. Default: interactive for one file, bulk for several. */
+  /** Priority of the run's requests. Default: interactive for one file, bulk for several. */
   lane?: Lane | undefined;
-  /** Maximum milliseconds to wait until the assets are ready; undefined does not wait. */
+  /** Maximum time to wait until the assets are ready; undefined to not wait. */
   timeoutMs?: number | undefined;
   /** Default metadata for every file of the run. */
   about: Pick<UserMetadata, 'name' | 'description' | 'contentType'>;
@@ -44,7 +44,7 @@ export type BatchDeps = RunDeps & {
   contentType(path: string): string | undefined;
 };
 
-/** Finds files already uploaded from another path: `--sync` recognizes a renamed directory by this. */
+/** Finds receipts of files already uploaded from another path, so that `--sync` recognizes a renamed directory. */
 export type FindMoved = (
   files: readonly UploadCandidate[],
 ) => Promise<ReadonlyMap<UploadCandidate, Receipt>>;
@@ -68,9 +68,9 @@ export type RunResult = {
 };
 
 /**
- * Uploads all files that have no receipt, in a few concurrent upload slots (lanes). It is safe to stop and
- * rerun at any time. A bad file fails alone; an error that would hit every file aborts the run. If the
- * consumer of the outcomes stops reading, the uploads continue.
+ * Uploads all files without a receipt, in a few concurrent upload slots (lanes). It can be stopped and rerun at any
+ * time. A bad file fails alone, but an error that would affect every file aborts the run. If the consumer of the
+ * outcomes stops reading, the uploads continue.
  */
 export class BatchUploader implements BatchRun {
   readonly #options: RunOptions;
@@ -152,7 +152,7 @@ export class BatchUploader implements BatchRun {
     return this.#stopReason !== undefined || this.#tools.signal?.aborted === true;
   }
 
-  /** Looks up what unconfirmed creations made and returns their files for a retry. If the lookup fails, so do they. */
+  /** Looks up unconfirmed creations and returns the files to retry, or reports them as failed if the lookup fails. */
   async #lookUpUnconfirmed(): Promise<UploadCandidate[]> {
     const waiting = this.#unconfirmed.deferred.map(({ file }) => file);
     try {
@@ -237,7 +237,7 @@ export class BatchUploader implements BatchRun {
         outcome: outcomeOf(outcome),
         asset_uid: outcome.uploaded?.assetUid ?? null,
       });
-    // Report the outcome only once it is on disk; the next file starts without waiting for that.
+    // Report the outcome only once the receipt is on disk. The next file starts without waiting for that.
     const reported = persisted
       .then((receiptError) => {
         outcome.error ??= receiptError;
@@ -253,7 +253,7 @@ export class BatchUploader implements BatchRun {
     return entry !== undefined && 'state' in entry && entry.state === 'intended';
   }
 
-  /** Uploads one file. @returns a promise that resolves once its receipt is on disk, or failed to be written */
+  /** Uploads one file. @returns a promise that resolves once its receipt is on disk or could not be written */
   async #upload(
     file: UploadCandidate,
     outcome: FileOutcome,
@@ -319,7 +319,7 @@ export class BatchUploader implements BatchRun {
     };
   }
 
-  /** Returns the previous receipt of this path, whatever content the file had then. */
+  /** Returns the receipt from an earlier upload of this path, whatever content the file had then. */
   #previousReceipt(file: UploadCandidate) {
     const { receipts, folders, api } = this.#tools;
     const { workspace } = this.#options;
@@ -377,12 +377,12 @@ export async function filesToUpload(
   return files;
 }
 
-/** Removes leftovers of killed runs. Errors are ignored: writing the journal reports the same problem later. */
+/** Removes leftovers of killed runs. Errors are ignored, because a later write to the journal reports them. */
 async function removeLeftovers({ journal, spool }: RunDeps): Promise<void> {
   await Promise.all([journal.sweep(), spool.sweep()]).catch(() => {});
 }
 
-/** Spools stdin to disk. It has no lasting path, so its checksum and size identify it. */
+/** Spools stdin to disk. The spooled job is identified by checksum and size, since stdin has no stable path. */
 async function spoolStdin(job: UploadJob, tools: RunDeps): Promise<UploadJob> {
   const { spool, stdin, signal, api } = tools;
   const spooled = await spool.write(stdin(), signal);
@@ -391,7 +391,7 @@ async function spoolStdin(job: UploadJob, tools: RunDeps): Promise<UploadJob> {
     identity: `${spooled.blake3} ${spooled.sizeBytes}`,
     filename: job.filename ?? job.name ?? 'stdin',
   };
-  // Name the spool file by the upload id: the journal of an earlier attempt with the same bytes points there.
+  // Name the spool file by the upload id, since the journal of an earlier attempt with the same bytes refers to it.
   return {
     ...spooledJob,
     path: await spooled.saveAs(uploadIdOf(spooledJob, api.transport.baseUrl)),

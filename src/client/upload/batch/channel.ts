@@ -15,9 +15,9 @@ export class Channel<T> {
   }
 
   /**
-   * Yields the items pushed while `work` runs and ends with it.
+   * Yields the items that are pushed while `work` runs, and ends when `work` does.
    *
-   * @param onClosed called when the consumer stops reading or all items are read; `work` is awaited in any case
+   * @param onClosed called when the consumer stops reading or all items are read; `work` is awaited in either case
    */
   async *streamWhile(work: () => Promise<void>, onClosed = () => {}): AsyncGenerator<T[]> {
     const done = work().finally(() => this.close());

@@ -1,10 +1,10 @@
 import type { UploadCandidate } from '../sources/upload-candidate.ts';
 
 /**
- * Schedules files over the upload slots (lanes). Resumed uploads come first, since sessions expire after a
- * day. Of the rest, one slot in four sends the largest files and the others the smallest: large files use
- * the bandwidth and small ones the rate limit, so both are used fully at the same time. A single slot
- * sends the files in the given order.
+ * Distributes files over the upload slots (lanes). Resumed uploads come first, since sessions expire after a day.
+ * Of the other files, one slot in four sends the largest and the remaining slots send the smallest. Large files use
+ * the bandwidth and small files use the rate limit, so both are used fully at the same time. A single slot sends
+ * the files in the given order.
  */
 export class FileScheduler {
   readonly #resumed: UploadCandidate[];
@@ -26,12 +26,12 @@ export class FileScheduler {
     this.#largest = this.#bySize.length;
   }
 
-  /** Number of files not handed out yet. */
+  /** Number of files that `next` has not returned yet. */
   get remaining(): number {
     return this.#resumed.length + this.#largest - this.#smallest;
   }
 
-  /** Removes and returns the next file of a lane. @param lane counted from 0 */
+  /** Removes and returns the next file for a lane; undefined if none is left. @param lane counted from 0 */
   next(lane: number): UploadCandidate | undefined {
     const resumed = this.#resumed.pop();
     if (resumed) return resumed;

@@ -5,20 +5,20 @@ import type { Receipt, ReceiptKey, Receipts } from '../store/receipts.ts';
 /** Number of files and their total size. */
 export type FileTotals = { files: number; bytes: number };
 
-/** Totals of a run before it starts: what is already uploaded and what has to be sent. */
+/** Totals of a run before it starts, for files that are already uploaded and files to send. */
 export type Plan = {
-  /** Files already uploaded, by the receipts of this machine. */
+  /** Files already uploaded, according to this machine's receipts. */
   there: FileTotals;
-  /** Files whose path was uploaded before and whose size or modification time differs now. */
+  /** Files whose path was uploaded before, but whose size or modification time has changed. */
   changed: FileTotals;
-  /** Files of the same size as an earlier upload. Hashing them shows if the content is the same. */
+  /** Files with the same size as an earlier upload. Hashing them shows whether the content is the same. */
   sameSize: FileTotals;
   new: FileTotals;
-  /** Requests needed to send everything, without retries. */
+  /** Number of requests needed to send everything, without retries. */
   requests: number;
   /** Size of the largest file to send. */
   largestBytes: number;
-  /** Files to send that are in a subdirectory of the given directory. */
+  /** Number of files to send that are in a subdirectory of the given directory. */
   nested: number;
 };
 
@@ -32,7 +32,7 @@ export const emptyPlan = (): Plan => ({
   nested: 0,
 });
 
-/** State of a file by its receipts, size and modification time, before its content is read. */
+/** Upload state of a file according to its receipts, size and modification time, before its content is read. */
 export type Classification =
   | { kind: 'there'; receipt: Receipt }
   | { kind: 'changed' | 'sameSize' | 'new' };
@@ -52,7 +52,6 @@ export function classify(
   return { kind: sizeBytes > 0 && receipts.hasSize(key, sizeBytes) ? 'sameSize' : 'new' };
 }
 
-/** Adds a file to the plan. */
 export function addToPlan(
   plan: Plan,
   { kind }: Classification,
@@ -68,7 +67,7 @@ export function addToPlan(
   plan.largestBytes = Math.max(plan.largestBytes, sizeBytes);
 }
 
-/** Counts one creation and one request per chunk. */
+/** Returns the number of requests for a file: one for the creation and one per chunk. */
 const requestsFor = (sizeBytes: number, chunkBytes: number) =>
   1 + Math.max(1, Math.ceil(sizeBytes / chunkBytes));
 

@@ -9,20 +9,20 @@ import { recordProcessingResult } from '../store/processing-result.ts';
 type ReadyListeners = {
   /** Called with each file once its asset is ready, has failed, or timed out. */
   onResult(outcome: FileOutcome): void;
-  /** Called with an error that ends the wait for all files. */
+  /** Called with an error of polling, or of writing a receipt. */
   onFailed(error: MediactlError): void;
 };
 
 /**
- * Polls the assets of finished uploads while other files are still being sent. Reports each file once its asset
- * is ready, has failed, or timed out.
+ * Polls the assets of finished uploads while other files are still being sent. Reports each file once its asset is
+ * ready, has failed, or timed out.
  */
 export class ReadyWatch {
   readonly #tools: RunDeps;
   readonly #timeoutMs: number;
   readonly #report: (outcome: FileOutcome) => void;
   readonly #onFailed: (error: MediactlError) => void;
-  /** Files to report, by asset uid; two files of the same content may share an asset. */
+  /** Maps an asset uid to the files to report. Files with the same content can share an asset. */
   readonly #waiting = new Map<string, FileOutcome[]>();
   readonly #aborter = new AbortController();
   readonly #receiptWrites: Promise<void>[] = [];
@@ -55,7 +55,7 @@ export class ReadyWatch {
     }
   }
 
-  /** Polls while `work` adds uploads. Resolves once `work` is done and all files are reported. */
+  /** Polls the added assets while `work` runs. Resolves once `work` is done and all files are reported. */
   async runWhile(work: () => Promise<void>): Promise<void> {
     const watching = this.#poll();
     try {

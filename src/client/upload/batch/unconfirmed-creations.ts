@@ -9,7 +9,7 @@ import {
 import type { UploadDeps } from '../session/upload-job.ts';
 import type { UploadCandidate } from '../sources/upload-candidate.ts';
 
-/** Maximum lookups and retries of unconfirmed creations per run; after that their files fail. */
+/** Maximum rounds of lookups and retries for unconfirmed creations per run. After that, their files fail. */
 const maxLookupRounds = 3;
 
 type UnconfirmedCreationDeps = Pick<
@@ -18,9 +18,10 @@ type UnconfirmedCreationDeps = Pick<
 >;
 
 /**
- * Handles the unconfirmed creations of a run. A single file is looked up at once and the user asked to confirm
- * a new asset. In a batch they are collected and looked up together at the end, without asking: the assets
- * found are empty, so a new one loses nothing, and they are recorded as orphans for `uploads gc`.
+ * Handles the unconfirmed creations of a run. For a single file, the creation is looked up at once and the user is
+ * asked to confirm a new asset. In a batch, the creations are collected and looked up together at the end. If all
+ * assets found are empty, new ones are created without asking, since nothing is lost. The empty assets are recorded
+ * as orphans for `uploads gc`.
  */
 export class UnconfirmedCreations {
   readonly #tools: Pick<
@@ -53,14 +54,14 @@ export class UnconfirmedCreations {
     return this.#deferred;
   }
 
-  /** Collects the file if its lookup was deferred. @returns false for any other error */
+  /** Collects the file for a later lookup if its lookup was deferred. @returns false for any other error */
   deferIfUnconfirmed(thrown: unknown, file: UploadCandidate): boolean {
     if (!(thrown instanceof DeferredLookup)) return false;
     this.#deferred.push({ file, lost: thrown.creation });
     return true;
   }
 
-  /** Returns true if an error may come from an unconfirmed creation and another retry is allowed. */
+  /** Returns true if an error might come from an unconfirmed creation and another retry is allowed. */
   canRetry({ exitCode }: MediactlError): boolean {
     return exitCode === exitCodes.unreachable && this.#rounds < maxLookupRounds;
   }
@@ -69,7 +70,7 @@ export class UnconfirmedCreations {
     this.#deferred.push({ file });
   }
 
-  /** Looks up all collected creations in one batch. @returns the files to upload */
+  /** Looks up all collected creations in one batch. @returns the files to retry */
   async lookUp(): Promise<UploadCandidate[]> {
     this.#rounds++;
     const waiting = this.#deferred.splice(0);
@@ -96,7 +97,7 @@ export class UnconfirmedCreations {
   }
 }
 
-/** Returns true if the search was complete and found only empty assets, so that a new asset is safe. */
+/** Returns true if the search was complete and found only empty assets, so that creating a new asset is safe. */
 export function isNewAssetSafe({ explanation: { code, details } }: MediactlError): boolean {
   const { is_all: isAll, may_be_whole: mayBeWhole } = asObject(details);
   return code === 'creation_unknown' && isAll === true && mayBeWhole === false;

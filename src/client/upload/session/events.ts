@@ -1,8 +1,8 @@
 import type { TransportNotice } from '../../http/transport.ts';
 
-/** Event of a run of several files. `--progress json` prints it unchanged. */
+/** Event about a run of several files. `--progress json` prints it unchanged. */
 export type RunEvent =
-  /** Emitted before the first byte: totals to send, and `there`, the number of files already uploaded. */
+  /** Emitted before the first byte is sent: the totals to upload; `there` counts the files already uploaded. */
   | { event: 'planned'; files: number; bytes: number; there: number }
   /** Emitted about once a second. */
   | {
@@ -14,15 +14,15 @@ export type RunEvent =
       bytes: number;
       bytes_per_second: number | null;
       seconds_left: number | null;
-      /** Requests left of the rate limit, and its reset time; null if the service reports none. */
+      /** Requests left in the rate-limit window, and its reset time; null if the service reports no limit. */
       requests_left: number | null;
       renews_at: string | null;
     };
 
-/** Event of one file, in the order in which they occur. */
+/** Event about one file. The variants are in the order in which they occur. */
 export type FileEvent = { path: string } & (
   | { event: 'started'; size_bytes: number }
-  /** The part that the service already has is hashed again from disk, to check that it is unchanged. */
+  /** Emitted when the part that the service already has is hashed again, to check that it is unchanged. */
   | { event: 'rehashing'; offset_bytes: number }
   | { event: 'resumed'; asset_uid: string; session_uid: string; offset_bytes: number }
   | { event: 'created'; asset_uid: string; session_uid: string }
@@ -32,14 +32,14 @@ export type FileEvent = { path: string } & (
   | { event: 'notice'; message: string }
   | { event: 'uploaded'; asset_uid: string; blake3: string; verified: boolean | null }
   | { event: 'status'; asset_uid: string; status: string }
-  /** In a run of several files: this one is done, except for processing. Downloads emit it too. */
+  /** Emitted when a file in a run of several files is done, except for processing. Downloads emit it too. */
   | { event: 'finished'; outcome: UploadOutcome | 'downloaded'; asset_uid: string | null }
 );
 
 /**
- * Outcome of one file: `uploaded` by this run; `there`, uploaded before from this path; `same`, uploaded
- * before with the same content; `elsewhere`, being uploaded by another process; `queued` for workers;
- * `left` because the run was stopped or its time was up.
+ * Outcome of one file: `uploaded` (by this run), `there` (uploaded before from this path), `same` (the same content
+ * was uploaded before), `elsewhere` (another process is uploading it), `queued` (for workers), `left` (not finished
+ * when the run was stopped or its time was up) or `failed`.
  */
 export type UploadOutcome =
   | 'uploaded'
@@ -50,15 +50,15 @@ export type UploadOutcome =
   | 'left'
   | 'failed';
 
-/** Event of a run or of one of its files. */
+/** Event about a run or one of its files. */
 export type UploadEvent = RunEvent | FileEvent;
 
-/** Remaining requests of the rate limit; `resetAt` is in milliseconds since the epoch. */
+/** Requests left in the rate-limit window. `resetAt` is in milliseconds since the epoch. */
 export type RemainingRequests = { limit: number; left: number; resetAt: number };
 
 export type OnUploadEvent = (event: FileEvent) => void;
 
-/** Converts a transport's notice of a rate-limit wait or a retry to the event of a file. */
+/** Converts a transport's notice about a rate-limit wait or a retry to a file event. */
 export const toWaitingEvent = (notice: TransportNotice) =>
   notice.kind === 'resumed'
     ? ({ event: 'going_on' } as const)

@@ -8,7 +8,7 @@ export type RunDeps = UploadDeps & {
   spool: Spool;
   /** Opens stdin, the source of the path `-`. */
   stdin(): AsyncIterable<Buffer | string>;
-  /** Called with each asset whose upload is complete. */
+  /** Called with the uid of each asset whose upload is complete. */
   onUploaded(assetUid: string): Promise<void>;
 };
 
@@ -17,10 +17,10 @@ export type FileOutcome = {
   job: UploadJob;
   /** Id of the journal entry; absent if none was made. */
   id?: string;
-  /** Path that the bytes are read from; for stdin, the spool file. */
+  /** Path from which the bytes are read; for stdin, the path of the spool file. */
   path: string;
   uploaded?: Uploaded;
-  /** True if another process is uploading the file and this run leaves it alone. */
+  /** True if this run skips the file because another process is uploading it. */
   isElsewhere?: boolean;
   /** Id of the queue job, if the file was queued. */
   queueId?: string;
@@ -31,13 +31,13 @@ export type FileOutcome = {
   error?: MediactlError;
 };
 
-/** Returns the outcome's name. A file that is complete on the service and failed later counts as uploaded. */
+/** Returns the outcome's name. A complete upload counts as uploaded even if a later step failed. */
 export function outcomeOf({ uploaded, isElsewhere, queueId, error }: FileOutcome): UploadOutcome {
   if (isElsewhere) return 'elsewhere';
   if (queueId !== undefined && !uploaded && !error) return 'queued';
   return uploaded?.how ?? (error && isStop(error) ? 'left' : 'failed');
 }
 
-/** Returns true for errors that mean a stop rather than a failure: a signal or `--until`. */
+/** Returns true if the error means that a signal or `--until` stopped the run. */
 export const isStop = ({ explanation: { code } }: MediactlError) =>
   ['until', 'interrupted', 'terminated'].includes(code);

@@ -12,17 +12,18 @@ import type { UploadRun } from './upload-run.ts';
 
 /** Tolerated difference between the clocks of this machine and the service. */
 const clockSkewMs = 5 * 60_000;
-/** Number of newest assets that are scanned whatever their creation time, since a clock may be wrong. */
+/** Number of newest assets that are scanned whatever their creation time, since a clock might be wrong. */
 const minScannedAssets = 300;
-/** Maximum number of assets scanned, if all are newer than the creation request. */
+/** Maximum number of assets to scan, even if all of them are newer than the creation request. */
 const maxScannedAssets = 5_000;
 
 /**
- * Looks for the asset that an unconfirmed creation may have made. If there may be one, asks the user to
- * confirm a new asset, which could be a duplicate.
+ * Looks for the asset that an unconfirmed creation might have made. If one might exist, asks the user to confirm a
+ * new asset, which could be a duplicate.
  *
- * @throws MediactlError `creation_unknown` (2) if there is no terminal to ask on; `declined`
- * @throws DeferredLookup in a batch
+ * @throws MediactlError `creation_unknown` (exit 2) if there is no terminal to ask on; `declined` if the user
+ *   declines
+ * @throws DeferredLookup in a batch, which looks up all unconfirmed creations together later
  */
 export async function confirmPossibleDuplicate(
   run: UploadRun,
@@ -38,11 +39,11 @@ export async function confirmPossibleDuplicate(
 }
 
 /**
- * Finds orphans: assets that unconfirmed creations may have made. They are among the newest assets, have the
- * same name and no bytes yet, and belong to no other upload of this machine. One scan serves all creations.
- * Full-text search is not used because it misses names without letters.
+ * Finds orphans, i.e. assets that unconfirmed creations might have made. Candidates are among the newest assets,
+ * have the upload's name and no bytes yet, and belong to no other upload from this machine. One scan serves all
+ * creations. Full-text search is not used because it misses names without letters.
  *
- * @param isKnown returns true for an asset that this machine has uploaded
+ * @param isKnown returns true if this machine has uploaded the asset
  */
 export async function findOrphans(
   api: Api,
@@ -64,7 +65,7 @@ export async function findOrphans(
     if (journaledAssets.has(asset.uid) || isKnown(asset.uid)) return;
     const isInProgress = classifyStatus(asset.status) === 'in progress';
     const size = asNumber(asset.size);
-    // Some services report the bytes received so far as the size. An empty file is complete at once.
+    // Some services report the bytes received so far as `size`. An empty file is complete at once.
     for (const lost of byName.get(normalizeName(asText(asset.name) ?? '')) ?? [])
       if ((isInProgress || lost.sizeBytes === 0) && [undefined, 0, lost.sizeBytes].includes(size))
         found.get(lost)?.set(asset.uid, asset);
@@ -75,7 +76,7 @@ export async function findOrphans(
   );
 }
 
-/** Returns the time (ms since the epoch) before which none of the creations was sent; undefined if one has no time. */
+/** Returns the earliest time (ms since the epoch) at which a creation was sent; undefined if one has no time. */
 function earliestSendTime(creations: readonly UnconfirmedCreation[]): number | undefined {
   const times = creations.map(({ begunAt }) =>
     begunAt === undefined ? Number.NaN : Date.parse(begunAt),
@@ -84,7 +85,12 @@ function earliestSendTime(creations: readonly UnconfirmedCreation[]): number | u
   return Number.isNaN(first) ? undefined : first - clockSkewMs;
 }
 
-/** Passes the newest assets to `visit`. @returns true if they include every asset created since `since` */
+/**
+ * Passes the newest assets to `visit`.
+ *
+ * @param since milliseconds since the epoch; undefined to visit a fixed number of assets
+ * @returns false if too many assets were created after `since` to visit them all
+ */
 async function scanNewestAssets(
   api: Api,
   since: number | undefined,
@@ -103,21 +109,21 @@ async function scanNewestAssets(
     oldest = parseTimestamp(page.at(-1)?.created_at) ?? oldest;
     const isOlder =
       since !== undefined && !page.some(({ created_at }) => mayBeCreatedSince(created_at, since));
-    // A service that ignores `ordering` may list new assets on any page, so an old page proves nothing.
+    // A service that ignores `ordering` might return new assets after a page of old ones, so keep scanning.
     const isOrdered = isNewestFirst && (newest ?? 0) > (oldest ?? 0);
     if (isOlder && isOrdered && count >= minScannedAssets) return true;
   }
   return since === undefined || count < maxAssets;
 }
 
-/** Returns the possible names of the upload's asset: its own, else the file name with or without extension. */
+/** Returns the names that the asset might have: its given name, else the file name with or without extension. */
 function possibleNames({ filename, asset_name }: UploadMetadata): Set<string> {
   const names =
     asset_name === undefined ? [filename, filename.replace(/\.[^.]+$/, '')] : [asset_name];
   return new Set(names.map(normalizeName));
 }
 
-/** Returns true if a page is ordered by creation time, newest first. */
+/** Returns true if a page of assets, and the asset created at `before`, are in order, newest first. */
 function isSortedNewestFirst(page: readonly Asset[], before: number | undefined): boolean {
   const times = [before, ...page.map(({ created_at }) => parseTimestamp(created_at))];
   return times.every((time, at) => {
@@ -126,7 +132,7 @@ function isSortedNewestFirst(page: readonly Asset[], before: number | undefined)
   });
 }
 
-/** Returns true if an asset may have been created since then. One without a creation time may. */
+/** Returns false only if an asset has a creation time and it is earlier than `since`. */
 const mayBeCreatedSince = (createdAt: unknown, since: number | undefined) =>
   since === undefined || (parseTimestamp(createdAt) ?? since) >= since;
 
@@ -136,7 +142,7 @@ const findAsset = (api: Api, uid: string): Promise<Asset | undefined> =>
     throw error;
   });
 
-/** Error for an earlier attempt that may have made an asset, if the user cannot be asked. */
+/** Returns the error for an earlier attempt that might have made an asset, if the user cannot be asked. */
 const creationUnknown = (path: string, { assets, isComplete }: OrphanCandidates, id: string) =>
   new MediactlError(`an earlier attempt to upload ${path} may already have made an asset`, {
     code: 'creation_unknown',

@@ -10,7 +10,7 @@ import type { PrefixDigest } from '../sources/prefix-digest.ts';
 import type { UploadSource } from '../sources/source.ts';
 import type { Throttle } from './throttle.ts';
 
-/** Chunk that our file reader passes to tus-js-client: a byte range, not the bytes. */
+/** Chunk that our file reader passes to tus-js-client. It is a byte range and does not hold the bytes. */
 export type Chunk = { start: number; end: number; size: number };
 
 /** Dependencies and callbacks of the transfer to one upload session. */
@@ -20,7 +20,7 @@ export type SessionState = {
   digest: PrefixDigest;
   /** True for a new session to which nothing has been sent yet. */
   isFresh: boolean;
-  /** Upper bound of the bytes that earlier runs sent. */
+  /** Upper bound for the number of bytes that earlier runs sent. */
   sentTo: number;
   idleTimeoutMs: number;
   signal: AbortSignal | undefined;
@@ -28,29 +28,29 @@ export type SessionState = {
   throttle: Throttle | undefined;
   /** Awaited before any byte of a chunk that ends at `end` is sent. */
   onSending(end: number): Promise<void>;
-  /** Called when bytes were written to the socket; `at` is their end offset in the file. */
+  /** Called after `count` bytes were written to the socket; `at` is their end offset in the file. */
   onSent(count: number, at: number): void;
-  /** Called with each offset that the service confirms; awaited before the next byte is sent. */
+  /** Called with each offset that the service confirms, and awaited before the next byte is sent. */
   onAcknowledged(offset: number, headers: ResponseHeaders): Promise<void>;
 };
 
-/** Maximum responses without progress before the upload fails as stalled. */
+/** Number of consecutive responses without progress after which the upload fails as stalled. */
 const maxStalls = 5;
-/** Minimum bytes of a longer chunk that count as progress: a byte per request would use up the rate limit. */
+/** Minimum number of new bytes that count as progress, since one byte per request would use up the rate limit. */
 const minProgressBytes = 1024;
 
 /**
- * HTTP stack for tus-js-client on our transport, for one upload session (§4). Unlike the stock stack it skips
- * HEAD for a new session, accepts a HEAD response without `Upload-Length`, waits after a 429, and resumes at
- * the offset of a 409.
+ * HTTP stack for tus-js-client that uses our transport, for one upload session (§4). Unlike the default stack, it
+ * skips the HEAD request for a new session, accepts a HEAD response without `Upload-Length`, waits after a 429
+ * response, and resumes at the offset in a 409 response.
  */
 export class SessionHttpStack implements HttpStack {
   readonly #state: SessionState;
   /** Highest offset that the service has confirmed. */
   #highestOffset = 0;
-  /** End offset of the bytes written to a socket in this run. */
+  /** Highest offset up to which this run has written bytes to a socket. */
   #sentThisRun = 0;
-  /** End offset of the bytes acknowledged, or sent without a response from the service itself. */
+  /** Offset up to which bytes are acknowledged, or were sent without a response from the service itself. */
   #maybeReceived = 0;
   #stalls = 0;
 
@@ -58,7 +58,7 @@ export class SessionHttpStack implements HttpStack {
     this.#state = state;
   }
 
-  /** True if the service may have every byte: the last ones were sent and not rejected. */
+  /** True if the service might have every byte, because the last bytes were sent and not rejected. */
   get isAllSent(): boolean {
     return this.#maybeReceived >= this.#state.source.sizeBytes;
   }
@@ -80,7 +80,7 @@ export class SessionHttpStack implements HttpStack {
         headers[name.toLowerCase()] = value;
       },
       getHeader: (name) => headers[name.toLowerCase()],
-      setProgressHandler: () => {}, // it would count bytes read, not acknowledged
+      setProgressHandler: () => {}, // its count would be of bytes read, not acknowledged
       send: (chunk: Chunk | null) =>
         method === 'HEAD' || !chunk
           ? this.#fetchOffset(url, headers, signal)
@@ -133,7 +133,7 @@ export class SessionHttpStack implements HttpStack {
       this.#maybeReceived = this.#sentThisRun;
       throw error;
     }
-    // A gateway may have sent this response although the service received everything.
+    // A gateway might have sent this response although the service received every byte.
     if (response.status >= 500 || response.status === 408) this.#maybeReceived = this.#sentThisRun;
     // "409 means the sent Upload-Offset differs from the server's; the response header
     // Upload-Offset holds the correct one." (§4)
@@ -174,7 +174,7 @@ export class SessionHttpStack implements HttpStack {
         exitCodes.integrity,
       );
     const sentTo = Math.max(sentBefore, this.#sentThisRun);
-    // The state folder may be an old backup, so more was sent than it records: the checksum decides at the end.
+    // The state folder might be an old backup that records too few bytes. The checksum decides at the end.
     if (offset > sentTo && this.#sentThisRun === 0 && !chunk) this.#state.sentTo = offset;
     else if (offset > sentTo)
       throw brokenSession(
@@ -182,7 +182,7 @@ export class SessionHttpStack implements HttpStack {
         response,
         exitCodes.integrity,
       );
-    // After an offset went back, reaching the same offset again is no progress.
+    // If the offset went back, reaching the same offset again does not count as progress.
     const minBytes = Math.min(minProgressBytes, chunk?.size ?? 1);
     if (offset >= this.#highestOffset + minBytes) this.#stalls = 0;
     else if (chunk && (response.status === 409 || offset < chunk.start + minBytes)) this.#stalls++;

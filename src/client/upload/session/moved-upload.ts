@@ -11,10 +11,10 @@ import type { UploadDeps } from './upload-job.ts';
 type MovedUploadDeps = Pick<UploadDeps, 'journal' | 'receipts'>;
 
 /**
- * Returns a function that finds the unfinished upload of a moved file and rewrites its journal entry to the
- * new id and path. Service, metadata, size and the content of the acknowledged bytes must match, the old path
- * must no longer exist, and exactly one upload may match. Similar uploads that are not resumed are reported
- * to the user. The journal is listed once a run and cached.
+ * Returns a function that finds the unfinished upload of a moved file and rewrites its journal entry to the new id
+ * and path. Service, metadata, size and the content of the acknowledged bytes must match, the old path must no
+ * longer exist, and exactly one upload must match. Similar uploads that are not resumed are reported to the user.
+ * The journal is listed once per run and cached.
  */
 export function createMovedUploadFinder({
   journal,
@@ -36,7 +36,7 @@ export function createMovedUploadFinder({
     const release =
       found && !another && (await journal.lock(found.id).catch(ignoreAlreadyUploading));
     try {
-      const entry = release && (await journal.read(found.id)); // may have changed before our lock
+      const entry = release && (await journal.read(found.id)); // might have changed before we locked it
       if (entry && isOpen(entry)) {
         const moved = { ...entry, id: file.id, path: file.path, realPath: file.realPath };
         try {
@@ -65,7 +65,7 @@ async function findMatching(
   const digest = new PrefixDigest(source, await openChecksum());
   const found: OpenEntry[] = [];
   const offsetOf = ({ prefix }: OpenEntry) => prefix?.offset ?? 0;
-  // A run killed while it moved an entry leaves two for one session: use the one with more bytes acknowledged.
+  // A run killed while it moved an entry leaves two entries for one session. Use the one with the higher offset.
   const bySession = new Map<string, OpenEntry>();
   for (const entry of [...entries].sort((a, b) => offsetOf(a) - offsetOf(b)))
     bySession.set(entry.session.uid, entry);
@@ -78,7 +78,7 @@ async function findMatching(
   return found;
 }
 
-/** Ignores the error that another process is sending this upload. @throws any other error */
+/** Returns undefined if another process is sending this upload. @throws any other error */
 function ignoreAlreadyUploading(error: unknown): undefined {
   if (asMediactlError(error).explanation.code !== 'already_uploading') throw error;
 }

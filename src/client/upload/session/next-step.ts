@@ -4,7 +4,7 @@ import type { FileOutcome, RunDeps } from './file-outcome.ts';
 import { isResolvedByNewAsset } from './session-gone.ts';
 import type { UploadOptions } from './upload-job.ts';
 
-/** Adds a hint to a failed upload's error: the command that resumes or restarts it. */
+/** Adds a hint to the error of a failed upload. The hint names the command that resumes or restarts it. */
 export async function withNextStep(
   { job, id, path, uploaded }: FileOutcome,
   error: MediactlError,
@@ -36,7 +36,7 @@ export async function withNextStep(
   if (entry.state === 'planned') {
     if (error.exitCode !== exitCodes.rejected)
       return error.with({ hint: combineHints(error, `mediactl uploads resume ${id}`) });
-    // The service would refuse it again: nothing is worth keeping.
+    // The service would reject the file again, so there is nothing to resume.
     await journal.remove(id);
     await spool.remove(path);
     return error;
@@ -47,7 +47,7 @@ export async function withNextStep(
   return error.with({ hint: `${combineHints(error, again)}, to continue from here` });
 }
 
-/** Puts our hint after the error's own one, or in its place if that only says to run the command again. */
+/** Returns our hint. If the user first has to fix something, such as the key, puts the error's own hint before it. */
 function combineHints(
   { exitCode, explanation: { hint } }: MediactlError,
   nextStep: string,

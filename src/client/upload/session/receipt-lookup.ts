@@ -5,19 +5,19 @@ import type { Receipt, ReceiptKey, Receipts } from '../store/receipts.ts';
 import type { SuccessOutcome, Uploaded } from './upload-job.ts';
 import type { UploadRun } from './upload-run.ts';
 
-/** Version of a source that has neither modification time nor ETag (stdin). It never counts as unchanged. */
+/** Version of a source without a modification time or ETag (stdin). Such a source never counts as unchanged. */
 const unknownVersion = '0';
 
-/** Returns the version of a file: the server's strong ETag if there is one, else the modification time. */
+/** Returns the version of a file, which is its strong ETag if it has one, else its modification time. */
 export const versionOf = ({ validator, mtimeNs }: FileIdentity) => validator ?? mtimeNs;
 
-/** Returns true if size and modification time equal those in the receipt. */
+/** Returns true if the file still has the size and version in the receipt. */
 export const isUnchanged = (receipt: Pick<Receipt, 'sizeBytes' | 'mtimeNs'>, now: FileIdentity) =>
   receipt.sizeBytes === now.sizeBytes &&
   receipt.mtimeNs === versionOf(now) &&
   receipt.mtimeNs !== unknownVersion;
 
-/** Returns the finished upload of this path if the file is unchanged since. */
+/** Returns the finished upload from this path if the file has not changed since. */
 export function findReceiptByPath({ tools, receiptKey, source }: UploadRun): Uploaded | undefined {
   const receipt = tools.receipts?.find(receiptKey);
   return receipt && isUnchanged(receipt, source.identity)
@@ -26,8 +26,8 @@ export function findReceiptByPath({ tools, receiptKey, source }: UploadRun): Upl
 }
 
 /**
- * Returns an upload with the same content: of this path (the file was only touched), or of another file in
- * the same folder (dedupe). Hashes the file only if a receipt has its size.
+ * Returns a finished upload with the same content, from this path (the file was only touched) or from another path
+ * to the same target folder (dedupe). Hashes the file only if a receipt has its size.
  */
 export async function findReceiptByContent(run: UploadRun): Promise<Uploaded | undefined> {
   const { tools, receiptKey, source, options, job } = run;
@@ -43,14 +43,14 @@ export async function findReceiptByContent(run: UploadRun): Promise<Uploaded | u
 
 type ReceiptLookup = Pick<Receipts, 'find' | 'hasSize' | 'findByContent'>;
 
-/** Returns true if hashing a file could find a receipt: one has its size. Empty files are never deduped. */
+/** Returns true if a receipt has the file's size, so that hashing could find a match. Empty files are never deduped. */
 export const mayHaveReceipt = (receipts: ReceiptLookup, key: ReceiptKey, sizeBytes: number) =>
   sizeBytes > 0 && receipts.hasSize(key, sizeBytes);
 
 /**
- * Finds a receipt with the same content: of the same path, else of another path in the same folder.
+ * Finds a receipt with the same content, first for the same path, then for other paths to the same target folder.
  *
- * @param mark highest receipt id that counts for other paths; undefined ignores other paths
+ * @param mark highest receipt id that counts for other paths; undefined to ignore other paths
  */
 export function matchReceiptByContent(
   receipts: ReceiptLookup,
@@ -66,13 +66,13 @@ export function matchReceiptByContent(
   return other && { kind: 'same', receipt: other };
 }
 
-/** Returns the BLAKE3 of a file and closes it. */
+/** Returns the BLAKE3 digest of a source, in hex, and closes the source. */
 export async function digestAndClose(opening: Promise<UploadSource>): Promise<string> {
   const source = await opening;
   return digestOf({ source }).finally(() => source.close());
 }
 
-/** Returns the BLAKE3 of the complete file, in hex. */
+/** Returns the BLAKE3 digest of the complete file, in hex. */
 export async function digestOf({ source }: Pick<UploadRun, 'source'>): Promise<string> {
   const digest = new PrefixDigest(source, await openChecksum());
   await digest.catchUp(source.sizeBytes);

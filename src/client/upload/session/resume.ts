@@ -17,10 +17,10 @@ import { isSessionGone } from './session-gone.ts';
 import type { UploadRun } from './upload-run.ts';
 
 /**
- * Returns the journal entry to resume from; undefined if a new session has to be created.
+ * Returns the journal entry to resume from, or undefined if a new session has to be created.
  *
- * @throws MediactlError `file_changed` (13) before a byte is sent; `creation_unknown` (2) if the earlier
- *   run may have made an asset whose uid never arrived
+ * @throws MediactlError `file_changed` (exit 13) if the file has another size; `creation_unknown` (exit 2) if the
+ *   earlier run might have made an asset whose uid never arrived
  */
 export async function resumeFrom(
   run: UploadRun,
@@ -60,7 +60,7 @@ async function reportAbandonedAsset(
   run.notice(`${isComplete ? 'uploaded before' : 'left unfinished'}: asset ${assetUid}`);
 }
 
-/** Resumes an open session if the file size is unchanged. Its content is checked when the prefix is hashed. */
+/** Resumes an open session if the file size is unchanged. The content is checked later, by hashing the prefix. */
 function resumeSession(run: UploadRun, entry: OpenEntry): OpenEntry {
   const { source } = run;
   if (entry.file.sizeBytes !== source.sizeBytes)
@@ -72,7 +72,7 @@ function resumeSession(run: UploadRun, entry: OpenEntry): OpenEntry {
   return entry;
 }
 
-/** Reuses a complete upload, unless the file has changed or the asset no longer exists. */
+/** Reuses a complete upload. Returns undefined if the file has changed or the asset no longer exists. */
 async function reuseComplete(
   run: UploadRun,
   entry: CompleteEntry,
@@ -93,7 +93,7 @@ async function reuseComplete(
       run.notice(`asset ${assetUid} is gone since; uploading it again`);
       return undefined;
     }
-    // 403: the API key may write but not read, so the asset's state stays unknown.
+    // 403: the API key can write but not read, so the asset's state stays unknown.
     if (!(error instanceof MediactlError) || error.explanation.status !== 403) throw error;
   }
   run.resumedFrom = acknowledged(entry);
@@ -101,7 +101,7 @@ async function reuseComplete(
   return entry;
 }
 
-/** Reopens the entry at the service's offset if the service lost acknowledged bytes; undefined if it lost none. */
+/** Returns the entry, reopened at the service's offset, if the service lost acknowledged bytes; else undefined. */
 async function reopenIfBytesLost(
   run: UploadRun,
   entry: CompleteEntry,

@@ -7,12 +7,12 @@ import { transfer } from './transfer.ts';
 import type { UploadRun } from './upload-run.ts';
 import { type Verdict, verify, verifyAgain } from './verification.ts';
 
-/** Number of bytes that the journal records as sent in advance, so that a slow disk does not delay every chunk. */
+/** Maximum bytes that the journal records as sent in advance, so that a slow disk does not delay every chunk. */
 const maxSendAheadBytes = 100 * 1024 * 1024;
 
 /**
- * Returns the offset up to which an upload may send before the journal has to be written again. The last of
- * several chunks is recorded only when it is started: from then on the service may have the complete file.
+ * Returns the offset up to which an upload may send before the journal has to be written again. The last of several
+ * chunks is recorded only when it is started, because the service might then have the complete file.
  */
 export function sendAheadLimit(offset: number, { source, options }: UploadRun): number {
   const { sizeBytes } = source;
@@ -22,10 +22,10 @@ export function sendAheadLimit(offset: number, { source, options }: UploadRun): 
 }
 
 /**
- * Sends the remaining bytes of a session and verifies the checksum of the complete file.
+ * Sends the bytes that the session still lacks, and verifies the checksum of the complete file.
  *
  * @throws SessionGoneError if the service does not know the session
- * @throws MediactlError; `file_changed` (13) if the file changed since the upload started
+ * @throws MediactlError if the upload fails; `file_changed` (exit 13) if the file changed since the upload started
  */
 export async function sendFile(run: UploadRun, entry: OpenEntry): Promise<CompleteEntry> {
   const { source, tools, options, journal } = run;
@@ -39,10 +39,10 @@ export async function sendFile(run: UploadRun, entry: OpenEntry): Promise<Comple
   let lastChunkStart = entry.offset;
   let verdict: Verdict = { verified: null };
   let suspectedChange: string | undefined;
-  /** Value of `sentTo` in the entry on disk; the one in memory may be ahead. */
+  /** Value of `sentTo` in the entry on disk. The value in memory can be higher. */
   let sentToOnDisk = entry.sentTo;
   let lastWrite = Promise.resolve();
-  /** Error of the last journal write; the next chunk is not sent then. */
+  /** Error of a failed journal write, thrown instead of sending the next chunk. */
   let writeError: unknown;
   const saveEntry = () => {
     const { sentTo } = entry;
@@ -103,7 +103,7 @@ export async function sendFile(run: UploadRun, entry: OpenEntry): Promise<Comple
       progress();
     },
   });
-  // A source read to its end has already checked that the file is unchanged.
+  // A source that was read to its end has already checked that the file is unchanged.
   if (!isReadToEnd) await digest.assertUnchanged();
   await digest.catchUp(sizeBytes);
   return completeEntry(
@@ -117,11 +117,11 @@ export async function sendFile(run: UploadRun, entry: OpenEntry): Promise<Comple
 }
 
 /**
- * Returns the reason why the service's bytes up to `offset` may come from another version of the file: it was
- * modified or replaced, or the journal is outdated. Only the service's checksum can rule that out. Undefined
- * if the journaled digest covers those bytes or the file is unchanged.
+ * Returns the reason why the service's bytes up to `offset` might come from another version of the file: the file
+ * was modified or replaced, or the journal is outdated. Only the service's checksum can rule that out.
  *
- * @throws MediactlError `file_changed` if the source's server reports another version
+ * @returns undefined if the digest in the journal covers those bytes or the file is unchanged
+ * @throws MediactlError `file_changed` (exit 13) if the source is a URL and its ETag has changed
  */
 export function findSuspectedChange(
   { source }: UploadRun,
@@ -149,10 +149,11 @@ function emitResumed(run: UploadRun, { session }: OpenEntry, offset: number): vo
 }
 
 /**
- * Returns the entry of an upload whose bytes are all acknowledged. Without a checksum so far, asks the service
- * once more. Writes the entry unless the receipt follows at once.
+ * Returns the `CompleteEntry` for an upload whose bytes are all acknowledged. If the service has sent no checksum
+ * yet, asks it for one. Writes the entry to the journal unless a receipt replaces it at once.
  *
- * @throws MediactlError `file_changed` if a suspected change (`findSuspectedChange`) is not ruled out by a checksum
+ * @throws MediactlError `file_changed` (exit 13) if no checksum rules out a suspected change
+ *   (`findSuspectedChange`)
  */
 export async function completeEntry(
   run: UploadRun,

@@ -10,9 +10,9 @@ import type { UploadRun } from './upload-run.ts';
 const maxTries = 10;
 
 /**
- * Creates an upload session. The intent is written to the journal first, for crash recovery.
+ * Creates an upload session. Writes the intent to the journal first, for crash recovery.
  *
- * @param previousEntry expired session to replace; kept in the journal if creation fails
+ * @param previousEntry entry of the expired session to replace; kept if the service has created nothing
  */
 export async function createUpload(run: UploadRun, previousEntry?: OpenEntry): Promise<OpenEntry> {
   const { api, signal } = run.tools;
@@ -44,7 +44,7 @@ export async function createUpload(run: UploadRun, previousEntry?: OpenEntry): P
   }
 }
 
-/** Restores the earlier journal entry, if it names an asset or the only copy of stdin; else removes the entry. */
+/** Restores the previous journal entry. Without one, removes the entry, unless it names the only copy of stdin. */
 async function restorePrevious(
   run: UploadRun,
   previousEntry: OpenEntry | undefined,
@@ -54,13 +54,13 @@ async function restorePrevious(
   else await run.journal.forget();
 }
 
-/** Returns the default expiry, for a service that names none: "sessions expire after 24 hours" (§2). */
+/** Returns the default expiry time, for a service that sends none: "sessions expire after 24 hours" (§2). */
 const defaultExpiry = ({ transport }: Api) =>
   new Date(transport.clock.now() + sessionLifetimeMs).toISOString();
 
 /**
- * Sends the creation. Retries with backoff only after the service's own 503, which proves that nothing was
- * made. After any other failure an asset may exist, so the next run looks for it first.
+ * Sends the creation request. Retries with backoff only after the service's own 503, which proves that nothing was
+ * created. After any other failure an asset might exist, so the next run looks for one first.
  */
 async function createSession({ tools, source, metadata }: UploadRun): Promise<CreatedSession> {
   const { api, signal } = tools;
@@ -75,7 +75,7 @@ async function createSession({ tools, source, metadata }: UploadRun): Promise<Cr
 }
 
 /**
- * Returns true for the service's own 503, not a gateway's: "503 storage not configured or temporarily
+ * Returns true for a 503 from the service itself, not from a gateway: "503 storage not configured or temporarily
  * unavailable, text/plain" (§4).
  */
 const isStorageUnavailable = (error: unknown): error is MediactlError =>
@@ -83,13 +83,13 @@ const isStorageUnavailable = (error: unknown): error is MediactlError =>
   error.explanation.status === 503 &&
   error.explanation.isPlainText === true;
 
-/** Statuses of a service or gateway that rejected the request without acting on it. */
+/** Status codes with which a service or gateway rejects a request without acting on it. */
 const rejectionStatuses = new Set([
   ...[400, 401, 402, 403, 404, 405, 407, 410, 411, 412, 413, 414, 415, 417, 421, 422, 426, 429],
   ...[431, 451, 501, 505, 507, 511],
 ]);
 
-/** Returns true if a failed creation certainly made no asset, so that its intent may be dropped. */
+/** Returns true if a failed creation certainly made no asset, so that its intent can be removed. */
 function hasCreatedNothing(error: unknown): boolean {
   if (!(error instanceof MediactlError)) return false;
   const { status } = error.explanation;

@@ -7,15 +7,15 @@ import type { UploadRun } from './upload-run.ts';
 const statusOf = (error: unknown) =>
   error instanceof MediactlError ? error.explanation.status : undefined;
 
-/** Returns true for 404 and 410: the session or asset does not exist. */
+/** Returns true for a 404 or 410 response, which means that the session or asset does not exist. */
 export const isSessionGone = (error: unknown) => statusOf(error) === 404 || statusOf(error) === 410;
 
-/** Error of a transfer whose session the service does not know, with the progress until then. */
+/** Error for a transfer whose session the service does not know. Includes the progress until then. */
 export class SessionGoneError extends Error {
   readonly underlying: MediactlError;
   /** True if the session responded earlier in this run. */
   readonly hasResponded: boolean;
-  /** True if every byte of the file may have arrived: no response proves the contrary. */
+  /** True if every byte of the file might have arrived, since no response proves the contrary. */
   readonly isAllSent: boolean;
 
   constructor(underlying: unknown, wasThere: boolean, isAllSent: boolean) {
@@ -26,16 +26,16 @@ export class SessionGoneError extends Error {
   }
 }
 
-/** Content of the asset whose session is gone: complete, incomplete, deleted with it, or unknown. */
+/** Completeness of an asset whose session is gone. `gone` means that the asset does not exist either. */
 export type AssetCompleteness = 'complete' | 'unfinished' | 'gone' | 'unknown';
 
-/** Maximum wait for the processing of an asset that may hold the complete file. */
+/** Maximum wait until an asset that might hold the complete file is processed. */
 const maxReadyWaitMs = 120_000;
 
 /**
- * Returns how complete the asset of a lost session is.
+ * Checks whether the asset of a lost session holds the complete file.
  *
- * @param isAllSent false if bytes are certainly missing: then the asset is unfinished, whatever its status
+ * @param isAllSent false if bytes are certainly missing, so that the asset is unfinished whatever its status
  */
 export async function checkCompleteness(
   run: UploadRun,
@@ -49,13 +49,13 @@ export async function checkCompleteness(
     status = (await assets.get(assetUid)).status;
   } catch (error) {
     if (isSessionGone(error)) return 'gone';
-    // 403: the API key may write but not read, so the asset's state is unknown.
+    // 403: the API key can write but not read, so the asset's state is unknown.
     if (statusOf(error) !== 403) throw error;
     return isAllSent ? 'unknown' : 'unfinished';
   }
   if (!isAllSent || isAwaitingUpload(status)) return 'unfinished';
   if (offset === file.sizeBytes || classifyStatus(status) === 'ready') return 'complete';
-  // Some services report `queued` before the first byte arrives: only an asset that gets ready is complete.
+  // Some services report `queued` before the first byte arrives, so only a ready asset counts as complete.
   run.notice(`the upload session is gone; waiting until asset ${assetUid} is ready`);
   const settled = await waitForAssets(assets, [assetUid], {
     ...{ clock: transport.clock, timeoutMs: maxReadyWaitMs, signal: run.tools.signal },
@@ -75,7 +75,7 @@ const sessionGoneError = (
     ...explanation,
   });
 
-/** Error for an expired session with `--on-expired fail`. */
+/** Returns the error for an expired session with `--on-expired fail`. */
 export const sessionExpired = (entry: OpenEntry, underlying: unknown) =>
   sessionGoneError(entry, 'session_expired', {
     reason: 'upload sessions end 24 hours after they began; the asset stays unfinished',
@@ -83,7 +83,7 @@ export const sessionExpired = (entry: OpenEntry, underlying: unknown) =>
     underlying,
   });
 
-/** Error for a session that the service forgot right after creation: a retry would create asset after asset. */
+/** Returns the error for a session that the service forgot right after creation. Retries would pile up assets. */
 export const sessionRefused = (entry: OpenEntry, underlying: unknown) =>
   sessionGoneError(entry, 'session_refused', {
     reason: 'the service made it, and did not know it the first time it was used',
@@ -95,7 +95,7 @@ export const sessionRefused = (entry: OpenEntry, underlying: unknown) =>
 export const isResolvedByNewAsset = ({ explanation }: MediactlError): boolean =>
   ['creation_unknown', 'session_refused', 'session_unknown'].includes(explanation.code);
 
-/** Error for a lost session whose asset may or may not hold the complete file. */
+/** Returns the error for a lost session if it is unknown whether its asset holds the complete file. */
 export const sessionUnknown = (entry: OpenEntry, underlying: unknown) =>
   sessionGoneError(entry, 'session_unknown', {
     reason: 'the last answer was lost, and the asset does not tell whether it has the whole file',

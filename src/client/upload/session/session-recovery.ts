@@ -13,10 +13,10 @@ import {
 import type { UploadRun } from './upload-run.ts';
 
 /**
- * Recovers from a session that the service no longer knows, or never knew. The state of its asset decides
- * between a complete upload and a new session. The expiry time is not used: clocks may be wrong.
+ * Recovers from a session that the service no longer knows, or never knew. If its asset holds the complete file,
+ * completes the upload; otherwise creates a new session. Ignores the expiry time because clocks might be wrong.
  *
- * @throws MediactlError `session_refused`, `session_expired`, `session_unknown` (3), each naming the asset
+ * @throws MediactlError `session_refused`, `session_expired` or `session_unknown` (exit 3); each names the asset
  */
 export async function recoverFromGoneSession(
   run: UploadRun,
@@ -24,9 +24,9 @@ export async function recoverFromGoneSession(
   { underlying, hasResponded, isAllSent }: SessionGoneError,
 ): Promise<OpenEntry | CompleteEntry> {
   const { confirmNewAsset } = run.tools;
-  // Created by this run and unknown to the service on first use.
+  // The session was created by this run, and the service did not know it on first use.
   const isRefused = run.sessionsCreated > 0 && !hasResponded;
-  // A session that the service has never known, in an earlier run either, received no bytes.
+  // A session that the service has never known, not even in an earlier run, has received no bytes.
   const mayBeComplete = isAllSent && (hasResponded || !entry.isRefused);
   const assetContent =
     isRefused && !mayBeComplete ? 'unfinished' : await checkCompleteness(run, entry, mayBeComplete);
@@ -35,7 +35,7 @@ export async function recoverFromGoneSession(
     await run.journal.write({ ...entry, isRefused: true });
     throw sessionRefused(entry, underlying);
   }
-  // Replace a lost session only once a run: a service that loses every session would get endless assets.
+  // Replace a lost session only once per run, or a service that loses every session would get endless assets.
   if (run.sessionsCreated > 1) throw sessionRefused(entry, underlying);
   if (run.options.onExpired === 'fail') throw sessionExpired(entry, underlying);
   const { assetUid } = entry.session;
@@ -51,7 +51,7 @@ export async function recoverFromGoneSession(
   return createUpload(run, entry);
 }
 
-/** Completes an upload whose session is gone and thus reports no checksum: hashes the file for the receipt. */
+/** Completes an upload whose session is gone. Hashes the file, because the receipt needs its digest. */
 async function completeWithoutSession(run: UploadRun, entry: OpenEntry): Promise<CompleteEntry> {
   const suspectedChange = findSuspectedChange(run, entry, run.source.sizeBytes);
   const digest = new PrefixDigest(run.source, await openChecksum(), entry.prefix);

@@ -1,10 +1,10 @@
 import type { Clock } from '../../clock.ts';
 
-/** Limits the bandwidth of all concurrent uploads together. */
+/** Limits the total bandwidth of all concurrent uploads. */
 export class Throttle {
   readonly #clock: Clock;
   readonly #bytesPerSecond: number;
-  /** Earliest time of the next piece, in milliseconds since the epoch. */
+  /** Earliest time at which more bytes can be sent, in milliseconds since the epoch. */
   #nextSendAt = 0;
 
   constructor(clock: Clock, bytesPerSecond: number) {
@@ -12,7 +12,7 @@ export class Throttle {
     this.#bytesPerSecond = bytesPerSecond;
   }
 
-  /** Splits a block into pieces of a tenth of a second each and yields them at the allowed rate. */
+  /** Splits a block into parts that take a tenth of a second each, and yields them at the allowed rate. */
   async *pace(block: Buffer, signal: AbortSignal): AsyncGenerator<Buffer> {
     const step = Math.max(1, Math.floor(this.#bytesPerSecond / 10));
     for (let at = 0; at < block.length; at += step) {

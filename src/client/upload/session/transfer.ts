@@ -2,7 +2,7 @@ import { MediactlError } from '../../errors.ts';
 import { type Chunk, SessionHttpStack, type SessionState } from './http-stack.ts';
 import { isSessionGone, SessionGoneError } from './session-gone.ts';
 
-/** Maximum consecutive failures without a newly acknowledged byte, before the upload fails. */
+/** Number of consecutive failures without a newly acknowledged byte after which the upload fails. */
 const maxTries = 10;
 
 /**
@@ -10,7 +10,7 @@ const maxTries = 10;
  * connections and server errors.
  *
  * @throws SessionGoneError if the service does not know the session
- * @throws MediactlError if it gave up; the session can be resumed
+ * @throws MediactlError if retries cannot help or are used up; the session can be resumed later
  */
 export async function transfer(
   sessionUrl: string,
@@ -34,7 +34,7 @@ export async function transfer(
     } catch (error) {
       signal?.throwIfAborted();
       const hasResponded = acknowledged >= 0;
-      // Until the session responds in this run, the bytes sent by an earlier one count.
+      // Until the session responds in this run, the bytes sent by an earlier run count.
       const isAllSent =
         stack.isAllSent || (!hasResponded && state.sentTo >= state.source.sizeBytes);
       if (isSessionGone(error)) throw new SessionGoneError(error, hasResponded, isAllSent);
@@ -45,7 +45,7 @@ export async function transfer(
   }
 }
 
-/** Runs tus-js-client once: HEAD, then PATCH requests until the first failure. */
+/** Runs tus-js-client once. It sends HEAD, then PATCH requests until all bytes are sent or a request fails. */
 async function runTus(
   sessionUrl: string,
   chunkBytes: number,
@@ -55,10 +55,10 @@ async function runTus(
   const { Upload } = await import('tus-js-client');
   await new Promise<void>((resolve, reject) => {
     const upload = new Upload(
-      // tus-js-client only passes the source on; our file reader ignores its type.
+      // tus-js-client only passes the source to our file reader, which ignores it.
       source as unknown as Buffer,
       {
-        // Only the session URL: without an endpoint it can never create a second asset.
+        // Without the `endpoint` option, tus-js-client can never create a second asset.
         uploadUrl: sessionUrl,
         chunkSize: chunkBytes,
         retryDelays: null,

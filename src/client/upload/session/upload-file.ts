@@ -10,18 +10,18 @@ import type { UploadDeps, Uploaded, UploadJob, UploadOptions } from './upload-jo
 import { UploadRun } from './upload-run.ts';
 import { checksumMismatch, unverifiedError } from './verification.ts';
 
-/** The upload of one file up to a verified asset. It resumes where an earlier run stopped. */
+/** Upload of one opened file. It resumes where an earlier run stopped. */
 export type OpenedUpload = {
   /** Id of the journal entry. */
   id: string;
-  /** @throws MediactlError; the journal entry allows a later run to resume */
+  /** @throws MediactlError if the upload fails; a later run can resume from the journal entry */
   run(): Promise<SendResult>;
   close(): Promise<void>;
 };
 
 /**
- * Resolves once the receipt of a complete upload is on disk, with the error if it could not be written.
- * The next file does not wait for it.
+ * Promise that resolves once the receipt of a complete upload is on disk, or with the error if the receipt could
+ * not be written. The next upload does not wait for this promise.
  */
 export type PersistResult = Promise<MediactlError | undefined>;
 type SendResult = { uploaded: Uploaded; persisted: PersistResult };
@@ -37,7 +37,7 @@ export async function openUpload(
   return { id: run.id, run: () => uploadLocked(run), close: () => source.close() };
 }
 
-/** Runs an upload under its lock, so that only one process at a time sends it. */
+/** Runs an upload while holding its lock, so that only one process at a time sends the file. */
 async function uploadLocked(run: UploadRun): Promise<SendResult> {
   const release = await run.journal.lock();
   try {
@@ -64,13 +64,13 @@ async function uploadFile(run: UploadRun): Promise<SendResult> {
   return { uploaded: requireVerified(run, uploaded), persisted };
 }
 
-/** Returns the finished upload of this file if a receipt proves it, else the journal entry to resume, if any. */
+/** Returns the finished upload of this file if a receipt proves it, else the journal entry to resume from, if any. */
 async function findPrevious(
   run: UploadRun,
 ): Promise<Uploaded | { entry: OpenEntry | CompleteEntry | undefined }> {
   const { again } = run.options;
-  // Look again: another run may have uploaded the file since this one made its plan. An upload resumed
-  // by its id is unfinished, whatever receipts exist for its file.
+  // Check the receipts again, since another run might have uploaded the file after this run made its plan.
+  // An upload resumed by its id is unfinished, whatever receipts exist for its file.
   const before = again || run.job.id !== undefined ? undefined : findReceiptByPath(run);
   if (before) return before;
   run.emit({ event: 'started', size_bytes: run.source.sizeBytes });
@@ -80,7 +80,7 @@ async function findPrevious(
   if (duplicate) return duplicate;
   if (!found && !again)
     found = await run.tools.findResumable?.(run.planned(), run.source, run.notice.bind(run));
-  // The spooled stdin is the only copy: record it now, so that it can be found after any failure.
+  // The spool file is the only copy of stdin. Record it now, so that it can be found after any failure.
   if (!found && run.job.identity !== undefined) await run.journal.write(run.planned());
   return { entry: found && (await resumeFrom(run, found)) };
 }
@@ -99,13 +99,13 @@ async function sendOrRecover(run: UploadRun, entry: OpenEntry): Promise<OpenEntr
   }
 }
 
-/** Returns the command that uploads the file from scratch; for stdin, one that sends the spooled copy. */
+/** Returns the command that uploads the file from scratch; for stdin, the command that sends the spool file. */
 const resendCommand = ({ id, label, job }: UploadRun) =>
   job.identity === undefined
     ? `mediactl upload --again '${label}'`
     : `mediactl uploads resume ${id} --again`;
 
-/** Checks the verdict on a complete upload, sets the asset's tags and builds the result. */
+/** Checks the checksum verdict on a complete upload, sets the asset's tags and returns the result. */
 async function finish(run: UploadRun, entry: CompleteEntry): Promise<Uploaded> {
   const { session, blake3, verified } = entry;
   const { api } = run.tools;
@@ -128,7 +128,7 @@ async function finish(run: UploadRun, entry: CompleteEntry): Promise<Uploaded> {
   };
 }
 
-/** Saves the receipt and then removes the journal entry; without receipts, the entry holds the result. */
+/** Saves the receipt and then removes the journal entry. Without receipts, saves the result in the entry. */
 async function saveReceipt(
   run: UploadRun,
   uploaded: Uploaded,

@@ -12,13 +12,13 @@ import type { OrphanCandidates, UnconfirmedCreation } from './unconfirmed-creati
 
 /** A file to upload, with the metadata for the service. */
 export type UploadJob = {
-  /** Path or URL; `-` is stdin, whose file name is the asset's name or `stdin`. */
+  /** Path or URL. `-` means stdin, whose file name is then the asset's name or `stdin`. */
   path: string;
   /** Id of the journal entry; by default derived from service, file and metadata. */
   id?: string | undefined;
   /** Name for events and errors if the path means nothing to the user (stdin). */
   label?: string | undefined;
-  /** Lasting identity of a source without a lasting path: checksum and size of stdin. */
+  /** Identity of a source without a lasting path, i.e. the checksum and size of stdin. */
   identity?: string | undefined;
   workspace: string;
   folder?: string | undefined;
@@ -29,36 +29,36 @@ export type UploadJob = {
   description?: string | undefined;
   /** Media type. */
   contentType?: string | undefined;
-  /** Key under which receipts store the file, if already resolved: its real path or URL. */
+  /** Real path or URL, which is the file's key in the receipts; absent if not resolved yet. */
   sourceId?: string | undefined;
-  /** True for a stream that can be read only once, so its content is not compared before it is sent. */
+  /** True for a stream that can be read only once, so its content is not compared with receipts first. */
   isSingleRead?: boolean | undefined;
-  /** Tags (slugs), set once the upload is complete. */
+  /** Slugs of the tags to set once the upload is complete. */
   tags?: readonly string[] | undefined;
 };
 
 /** Returns the name of a file for events. The path of a spool file means nothing to the user. */
 export const labelOf = ({ path, label }: UploadJob) => label ?? (path === '-' ? 'stdin' : path);
 
-/** Options of how files are sent. */
+/** Options for uploading files. */
 export type UploadOptions = {
   chunkBytes: number;
   idleTimeoutMs: number;
-  /** Ignores receipts and unfinished uploads and creates a new asset (`--again`). */
+  /** True to ignore receipts and unfinished uploads and create a new asset (`--again`). */
   again: boolean;
-  /** Handling of a file whose content was uploaded before under another name: dedupe, or upload it again. */
+  /** Handling of a file whose content was uploaded before from another path: `skip` (dedupe) or `upload` it again. */
   same: 'skip' | 'upload';
   onExpired: 'restart' | 'fail';
   requireChecksum: boolean;
 };
 
-/** Dependencies of the upload of one file. */
+/** Dependencies for uploading one file. */
 export type UploadDeps = {
   api: Api;
   journal: UploadJournal;
   /** Receipts of earlier uploads; undefined if the state folder cannot be used. */
   receipts?: UploadReceipts | undefined;
-  /** Highest receipt id that counts for dedupe by content: receipts of this run do not. */
+  /** Highest receipt id that counts for dedupe by content, so that receipts of this run are excluded. */
   receiptMark: number;
   /** Bandwidth limit shared by all files. */
   throttle?: Throttle | undefined;
@@ -69,18 +69,18 @@ export type UploadDeps = {
   /** Opens a source for reading. @throws MediactlError if nothing at that path can be uploaded */
   openSource(path: string, sourceId?: string): Promise<UploadSource>;
   /**
-   * Asks the user to confirm a new asset although an earlier attempt may already have made one.
+   * Asks the user to confirm a new asset although an earlier attempt might already have made one.
    *
-   * @throws MediactlError if the user declines, or `refusal` if there is no terminal to ask on
+   * @throws MediactlError `declined` if the user declines; `refusal` if there is no terminal to ask on
    */
   confirmNewAsset(refusal: MediactlError, assetUids: readonly string[]): Promise<void>;
   /**
-   * Finds the assets that a creation without a response may have made.
+   * Finds the assets that a creation without a response might have made.
    *
-   * @throws DeferredLookup in a batch, which looks up all of them together later
+   * @throws DeferredLookup in a batch, which looks up all unconfirmed creations together later
    */
   findOrphans(lost: UnconfirmedCreation): Promise<OrphanCandidates>;
-  /** Finds the unfinished upload of the same file under its former path; absent if files do not move. */
+  /** Finds the unfinished upload of a file that was moved since; absent if moved files are not looked for. */
   findResumable?(
     file: PlannedEntry,
     source: UploadSource,
@@ -104,7 +104,7 @@ type UploadReceipts = Pick<
   | 'forgetAsset'
 >;
 
-/** Success outcome of a file: sent by this run, or uploaded before from this path (`there`) or with this content (`same`). */
+/** Outcome of a successful upload: by this run, or before from this path (`there`) or with the same content (`same`). */
 export type SuccessOutcome = 'uploaded' | 'there' | 'same';
 
 /** A file that is complete on the service. */

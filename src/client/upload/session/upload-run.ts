@@ -19,7 +19,7 @@ export class UploadRun {
   /** Key of the file's receipt. */
   readonly receiptKey: ReceiptKey;
   readonly journal: JournalHandle;
-  /** Bytes written to the socket; resent bytes count again. */
+  /** Number of bytes written to the socket. Bytes that are sent again count again. */
   bytesSent = 0;
   /** Offset from which this run resumed; null if it created the session. */
   resumedFrom: number | null = null;
@@ -41,7 +41,7 @@ export class UploadRun {
     );
   }
 
-  /** Returns the journal entry of this upload before any request to the service. */
+  /** Returns the journal entry that this upload has before any request to the service. */
   planned(): PlannedEntry {
     const { api, profile } = this.tools;
     const { identity } = this.job;
@@ -65,9 +65,9 @@ export class UploadRun {
   }
 
   /**
-   * Records an orphan: an incomplete asset that stays on the service, for `uploads gc`.
+   * Records an orphan, i.e. an incomplete asset that stays on the service, so that `uploads gc` finds it.
    *
-   * @param isGuessed true if it was only matched by name and may belong to another upload
+   * @param isGuessed true if the asset was only matched by name and might belong to another upload
    */
   async recordOrphan(assetUid: string, isGuessed = false): Promise<void> {
     const { receipts, api } = this.tools;

@@ -7,14 +7,14 @@ import { type Checksum, openChecksum, parseDigest } from '../sources/checksum.ts
 import type { UploadSource } from '../sources/source.ts';
 import type { CompleteEntry } from '../store/journal-entry.ts';
 
-/** Result of comparing the service's checksum; `note` explains why there is none to compare. */
+/** Result of comparing the service's checksum with the file's. `note` explains why none could be compared. */
 export type Verdict =
   | { verified: true }
   | { verified: null; note?: string }
   | { verified: false; serviceBlake3: string };
 
 /**
- * Compares "X-Checksum-Blake3" of the last chunk's response (§4) with the digest of the file on disk.
+ * Compares the "X-Checksum-Blake3" header in the response to the last chunk (§4) with the digest of the file.
  *
  * @param blake3 digest of the complete file, in hex
  */
@@ -41,12 +41,12 @@ export async function verify(
 }
 
 /**
- * Looks for a checksum again if the last response was lost or had none: in a HEAD of the session and in the
- * asset's record, though the specification promises neither. A differing header is a mismatch; a differing
- * field of the record is ignored, since it may be a checksum of something else.
+ * Looks for a checksum again if the last response was lost or had none. Checks the session's HEAD response and the
+ * asset's fields, though the API specification promises neither. A header that differs is a mismatch. A field that
+ * differs is ignored, since it might be a checksum of something else.
  *
  * @param compare compares the session's headers with the file
- * @throws MediactlError `bytes_lost` (10) if the session has fewer bytes than it acknowledged
+ * @throws MediactlError `bytes_lost` (exit 10) if the session has fewer bytes than it acknowledged
  */
 export async function verifyAgain(
   { uploadSessions, assets }: Api,
@@ -68,7 +68,7 @@ export async function verifyAgain(
   return hasMatchingDigest ? { verified: true } : verdict;
 }
 
-/** Maps a failed request to undefined: the file stays unverified. Rethrows an abort. */
+/** Returns undefined if the request fails, so that the file stays unverified. Rethrows aborts. */
 const ignoreRefusal = <T>(request: Promise<T>): Promise<T | undefined> =>
   request.catch((error) => {
     if (error instanceof MediactlError && error.explanation.exitCode < 130) return undefined;
@@ -85,7 +85,7 @@ const bytesLost = (assetUid: string, offset: number, acknowledged: number) =>
     details: { asset_uid: assetUid },
   });
 
-/** Error for an asset whose checksum differs. @param resendCommand command that uploads the file again */
+/** Returns the error for an asset whose checksum differs. @param resendCommand command that uploads the file again */
 export const checksumMismatch = (
   path: string,
   resendCommand: string,
@@ -99,7 +99,7 @@ export const checksumMismatch = (
     details: { asset_uid: assetUid, blake3, service_blake3: serviceBlake3 },
   });
 
-/** Error for a complete upload without a checksum, with `--require-checksum`. */
+/** Returns the error for a complete upload without a checksum if `--require-checksum` is set. */
 export const unverifiedError = (assetUid: string) =>
   new MediactlError(`asset ${assetUid} is uploaded, but unverified`, {
     code: 'unverified',

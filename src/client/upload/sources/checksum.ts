@@ -1,11 +1,13 @@
-/** Incremental BLAKE3 whose digest can be read at any point of the stream. */
+/** Incremental BLAKE3 hasher whose digest can be read at any point in the stream. */
 export type Checksum = {
   update(bytes: Buffer): void;
-  /** Returns the digest of all bytes so far, in hex; `update` may follow. */
+  /** Returns the hex digest of all bytes hashed so far. `update` can still be called afterwards. */
   digest(): string;
 };
 
-/** Creates a hasher: native (4 GiB/s) if its optional package is installed, else WebAssembly (0.7 GiB/s). */
+/**
+ * Creates a native hasher (4 GiB/s) if its optional package is installed, otherwise a WebAssembly one (0.7 GiB/s).
+ */
 export async function openChecksum(): Promise<Checksum> {
   try {
     const { Blake3Hasher } = await import('@napi-rs/blake-hash');
@@ -23,7 +25,7 @@ export async function openWasmChecksum(): Promise<Checksum> {
   return {
     update: (bytes) => void hasher.update(bytes),
     digest: () => {
-      const state = hasher.save(); // hash-wasm's digest() finalizes the hasher: restore its state
+      const state = hasher.save(); // hash-wasm's digest() finalizes the hasher, so restore its state
       const digest = hasher.digest('hex');
       hasher.load(state);
       return digest;
@@ -32,11 +34,11 @@ export async function openWasmChecksum(): Promise<Checksum> {
 }
 
 /**
- * Parses a digest from a header or field and returns it in lower-case hex. Accepts hex or base64, quoted or
- * prefixed with the algorithm's name (A18). Undefined if it is not a 256-bit BLAKE3.
+ * Parses a BLAKE3 digest from a header or field and returns it in lower-case hex. Accepts hex or base64, quoted or
+ * prefixed with the algorithm's name (assumption A18). Returns undefined if the text is not a 256-bit digest.
  */
 export function parseDigest(text: string | undefined): string | undefined {
-  // A proxy may have duplicated the header.
+  // A proxy might have duplicated the header.
   const values = new Set(text?.split(',').map((each) => each.trim()));
   const [only = ''] = values;
   if (values.size !== 1) return undefined;

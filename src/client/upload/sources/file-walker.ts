@@ -7,22 +7,22 @@ import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { notAFile, realPathOf, unreadableFile } from './source.ts';
 import type { UploadCandidate } from './upload-candidate.ts';
 
-/** Options of a directory walk. */
+/** Options for a directory walk. */
 export type WalkOptions = {
   recursive: boolean;
-  /** Globs matched against the relative path; a glob without a slash matches the file name. */
+  /** Globs that are matched against the relative path, or against the file name if the glob has no slash. */
   include: readonly string[];
   exclude: readonly string[];
   /** Real path of a file to skip, such as an output file that is being written. */
   excludedPath?: string | undefined;
-  /** Called with a duplicate: a file already found by another spelling of its path. */
+  /** Called with each file that was already found, possibly under another path. */
   onDuplicate?: (file: UploadCandidate) => void;
 };
 
 type WalkFailure = { path: string; error: MediactlError };
 type Matches = (inside: string) => boolean;
 
-/** Kinds of skipped entries: singular, plural, and a note for the user. */
+/** Maps each kind of skipped entry to its singular, its plural, and a note for the user. */
 const skipKinds = {
   system: [
     'file of a file manager',
@@ -33,7 +33,7 @@ const skipKinds = {
   special: ['pipe, socket or device', 'pipes, sockets and devices', ''],
 } as const;
 
-/** Duration in ms from which a `stat` counts as slow: a local disk is faster unless it is busy. */
+/** Duration above which a `stat` call counts as slow. A local disk is faster unless it is busy. */
 const minSlowStatMs = 1;
 const maxSlowStats = 20;
 
@@ -41,8 +41,8 @@ const maxSlowStats = 20;
 const maxConcurrentStats = 64;
 
 /**
- * Streams the files of the given paths as they are found, without collecting them. Directories are walked if
- * `recursive` is set; a path that does not exist may be a glob that no shell has expanded.
+ * Streams the files at the given paths as they are found, without collecting them in memory. Directories are walked
+ * only if `recursive` is set. A path that does not exist might be a glob that no shell has expanded.
  */
 export class FileWalker {
   readonly #options: WalkOptions;
@@ -56,7 +56,7 @@ export class FileWalker {
     this.#options = options;
   }
 
-  /** Descriptions of the skipped entries, one per kind: "2 linked directories". */
+  /** Descriptions of the skipped entries, one per kind, such as "2 linked directories". */
   get skipped(): string[] {
     return [...this.#counts].map(([kind, count]) => {
       const [one, several, more] = skipKinds[kind];
@@ -64,12 +64,12 @@ export class FileWalker {
     });
   }
 
-  /** Directories that cannot be read, and names that are not UTF-8. */
+  /** Directories that cannot be read, and files whose names are not UTF-8. */
   get failures(): readonly WalkFailure[] {
     return this.#failures;
   }
 
-  /** Yields all files; call `checkPaths` first. */
+  /** Yields all files at the paths given to `checkPaths`, which must be called first. */
   async *files(): AsyncGenerator<UploadCandidate> {
     const { include, exclude } = this.#options;
     const { default: picomatch } = await import('picomatch');
@@ -82,7 +82,7 @@ export class FileWalker {
     const isIncluded = anyOf(include);
     const isPassed = (inside: string) => include.length === 0 || isIncluded(inside);
     const isExcluded = anyOf(exclude);
-    // Dedupe by real path: a file may be given under several spellings.
+    // Dedupe by real path, since several of the given paths might lead to the same file.
     const seen = this.#roots.length > 1 ? new Set<string>() : undefined;
     const isNew = (file: UploadCandidate) => {
       const { sourceId = file.path } = file;
@@ -124,10 +124,10 @@ export class FileWalker {
   }
 
   /**
-   * Checks every given path before anything is sent.
+   * Checks that every given path can be uploaded, before anything is sent.
    *
-   * @param mayBeGlob returns true if a path that does not exist may be a glob that no shell expanded
-   * @throws MediactlError exit 2 naming each path that cannot be uploaded
+   * @param mayBeGlob returns true if a path that does not exist might be a glob that no shell has expanded
+   * @throws MediactlError (exit 2) that names each path that cannot be uploaded
    */
   async checkPaths(paths: readonly string[], mayBeGlob: (path: string) => boolean = () => false) {
     const places: WalkRoot[] = [];
@@ -175,7 +175,7 @@ export class FileWalker {
     return { file: { ...toCandidate(path, await realPathOf(path), found), typedPath: path } };
   }
 
-  /** Walks a directory in order of name. Follows links to files, not to directories. */
+  /** Yields the matching files in a directory tree, in order of name. Follows links to files, not to directories. */
   async *#walkDirectory(
     directory: string,
     maxDepth: number,
@@ -213,7 +213,7 @@ export class FileWalker {
       return undefined;
     }
     const found = await this.#stat(path);
-    // A dangling link or a file deleted since then is reported when it is opened.
+    // A dangling link, or a file deleted since the listing, is reported when it is opened.
     if (!found) return { path, relativeDir: '' };
     if (found.isFile()) return toCandidate(path, real, found);
     this.#skip(found.isDirectory() ? 'link' : 'special');
@@ -221,8 +221,9 @@ export class FileWalker {
   }
 
   /**
-   * Runs `stat` synchronously, which on a local file system is five times faster than the thread pool. After
-   * too many slow calls it switches to asynchronous ones: a network file system must not block the event loop.
+   * Runs `stat` synchronously, which is five times faster than the thread pool on a local file system. After too
+   * many slow calls it switches to asynchronous calls, because a network file system must not block the event loop.
+   * Returns undefined on failure.
    */
   async #stat(path: string): Promise<BigIntStats | undefined> {
     if (this.#isSlowFileSystem) return stat(path, { bigint: true }).catch(() => undefined);
@@ -239,7 +240,7 @@ export class FileWalker {
         readdir(folder, { withFileTypes: true }),
         readdir(folder, { encoding: 'buffer' }),
       ]);
-      // Node decodes such a name lossily, so the file cannot be opened by it.
+      // Node decodes a name that is not UTF-8 lossily, so the file cannot be opened by the decoded name.
       const unreadableNames = names.filter((name) => !isUtf8(name)).map(String);
       for (const name of unreadableNames)
         this.#failures.push({ path: join(folder, name), error: notUtf8() });
@@ -269,7 +270,7 @@ type WalkRoot = { file: UploadCandidate } | { directory: string; named: string; 
 function toCandidate(path: string, sourceId: string, found: BigIntStats): UploadCandidate {
   return {
     path,
-    // Share one string if they are equal, to save memory with 100,000 files.
+    // Keep a single string if both are equal, to save memory with 100,000 files.
     sourceId: sourceId === path ? path : sourceId,
     sizeBytes: Number(found.size),
     mtimeNs: String(found.mtimeNs),
@@ -285,7 +286,7 @@ function statSyncIfExists(path: string): BigIntStats | undefined {
   }
 }
 
-/** Parses a glob into its base directory and pattern; undefined if it is no glob or the directory does not exist. */
+/** Splits a glob into base directory and pattern; undefined if it is not a glob or the directory does not exist. */
 async function parseGlob(path: string): Promise<WalkRoot | undefined> {
   const { default: picomatch } = await import('picomatch');
   const { base, glob, isGlob } = picomatch.scan(path);
@@ -298,7 +299,7 @@ async function parseGlob(path: string): Promise<WalkRoot | undefined> {
   return isThere ? { directory, named: path, glob } : undefined;
 }
 
-/** Files that file managers create: thumbnails, view settings and resource forks. */
+/** Matches files that file managers create, such as thumbnails, view settings and resource forks. */
 const systemFilePattern =
   /(^|\/)(\.DS_Store|\._[^/]*|Thumbs\.db|desktop\.ini|\.(Spotlight-V100|Trashes|fseventsd)(\/.*)?)$/i;
 const isSystemFile = (inside: string) => systemFilePattern.test(inside);

@@ -9,10 +9,10 @@ export type ManifestEntry = { path: string; about: UserMetadata };
 const columns = ['path', 'name', 'description', 'folder', 'tags', 'content_type'] as const;
 
 /**
- * Parses a manifest: CSV with a header, or JSON lines. The columns are path (required), name, description,
- * folder, tags (in CSV separated by commas or semicolons, in JSON an array) and content_type.
+ * Parses a manifest, which is either CSV with a header row or JSON Lines. The columns are path (required), name,
+ * description, folder, tags (in CSV separated by commas or semicolons, in JSON an array) and content_type.
  *
- * @throws MediactlError exit 2 with the line number
+ * @throws MediactlError `usage` (exit 2) with the number of the invalid line
  */
 export async function parseManifest(text: string): Promise<ManifestEntry[]> {
   const isJson = /^\s*\{/.test(text);

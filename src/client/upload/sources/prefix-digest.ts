@@ -5,13 +5,13 @@ import { fileChanged, type UploadSource } from './source.ts';
 export type Prefix = { offset: number; blake3: string };
 
 /**
- * Computes the BLAKE3 of a file's prefix from the bytes being sent. It only moves forward: bytes resent after
- * a dropped connection are not hashed twice, and a gap is read from disk.
+ * Computes the BLAKE3 digest of a file's prefix from the bytes being sent. It only moves forward. Bytes that are
+ * resent after a dropped connection are not hashed twice, and a gap is read from the source.
  */
 export class PrefixDigest {
   readonly #source: UploadSource;
   readonly #checksum: Checksum;
-  /** Prefix that was acknowledged to an earlier process; compared as soon as the digest reaches its offset. */
+  /** Prefix acknowledged to an earlier process. It is compared as soon as the digest reaches its offset. */
   #expected: Prefix | undefined;
   #offset = 0;
 
@@ -26,7 +26,7 @@ export class PrefixDigest {
     return { offset: this.#offset, blake3: this.#checksum.digest() };
   }
 
-  /** Hashes bytes that are being sent. @param start their offset in the file */
+  /** Hashes bytes that are being sent and skips those already hashed. @param start their offset in the file */
   update(start: number, bytes: Buffer): void {
     const alreadyHashed = this.#offset - start;
     if (alreadyHashed < 0)
@@ -37,10 +37,10 @@ export class PrefixDigest {
   }
 
   /**
-   * Hashes the file from disk up to `offset`, and first up to the prefix acknowledged to an earlier process,
-   * which it compares.
+   * Hashes the source up to `offset`. The first call also compares the prefix that was acknowledged to an earlier
+   * process.
    *
-   * @throws MediactlError `file_changed` if that prefix differs on disk now
+   * @throws MediactlError `file_changed` (exit 13) if the content of that prefix has changed
    */
   async catchUp(offset: number): Promise<void> {
     const expected = this.#expected;
@@ -57,9 +57,9 @@ export class PrefixDigest {
   }
 
   /**
-   * Checks that the file is unchanged since hashing started.
+   * Checks that the file has not changed since it was opened.
    *
-   * @throws MediactlError `file_changed`, `file_gone`
+   * @throws MediactlError `file_changed` (exit 13), or `file_gone` (exit 1) if it was deleted
    */
   assertUnchanged(): Promise<void> {
     return this.#source.assertUnchanged(() => this.#assertSameContent());
@@ -76,7 +76,7 @@ export class PrefixDigest {
 
   async #readUpTo(offset: number): Promise<void> {
     if (offset <= this.#offset) return;
-    // Passes the offset, since bytes that an aborted request read ahead may still arrive in between.
+    // `update` gets the offset too, since bytes prefetched by an aborted request might arrive in between.
     const onRead = this.update.bind(this);
     for await (const _bytes of this.#source.read(this.#offset, offset, { onRead }));
   }

@@ -3,7 +3,7 @@ import type { ApiRequest, ApiResponse } from '../../http/api-request.ts';
 import { errorFrom } from '../../http/error-response.ts';
 import type { Transport } from '../../http/transport.ts';
 
-/** A file on a web server, with all that is needed to request it. */
+/** File on a web server, with everything needed to request it. */
 export type RemoteFile = {
   transport: Transport;
   url: URL;
@@ -17,7 +17,7 @@ export type RemoteFile = {
 const purpose = {
   action: 'read this file',
   statuses: {
-    // By default a 429 means the service's rate limit and aborts the run; this is another server.
+    // By default a 429 means the service's rate limit and aborts the run, but this is another server.
     429: {
       code: 'source_busy',
       exitCode: exitCodes.unreachable,
@@ -29,9 +29,9 @@ const purpose = {
 const hint = 'check the address and the network, then run the same command again';
 
 /**
- * Requests the bytes [start, end) unencoded and without our API key.
+ * Requests the bytes [start, end) without content encoding and without the API key.
  *
- * @throws MediactlError for a network failure, with a hint about the file's server rather than the service
+ * @throws MediactlError on a network failure, with a hint about the file's server rather than the service
  */
 export async function requestRange(
   { transport, url, headers, signal, mayFollow: mayFollowRedirect }: RemoteFile,
@@ -63,10 +63,10 @@ export async function requestRange(
 }
 
 /**
- * Converts an error response of the file's server. The error has no `status`: a 404 from this server must not
- * be mistaken for a lost upload session.
+ * Converts an error response from the file's server to a MediactlError. The error has no `status`, because a 404
+ * from this server must not be mistaken for a lost upload session.
  *
- * @param specificError returns a more specific error for a file that was readable before, if any
+ * @param specificError returns a more specific error, if any, for a file that was readable before
  */
 export function toSourceError(
   { url, path }: RemoteFile,
@@ -101,7 +101,7 @@ export function toSourceError(
   });
 }
 
-/** Error for a URL that cannot be uploaded directly; its hint is to download the file first. */
+/** Creates the error for a URL that cannot be uploaded directly. Its hint is to download the file first. */
 export const sourceNotReadable = ({ path }: RemoteFile, reason: string) =>
   usageError(
     `${path} cannot be uploaded from where it is`,
@@ -109,7 +109,7 @@ export const sourceNotReadable = ({ path }: RemoteFile, reason: string) =>
     reason,
   );
 
-/** Error for a response with another byte range than requested. */
+/** Creates the error for a response that contains another byte range than requested, or encoded bytes. */
 export const rangeMismatch = ({ url, path }: RemoteFile) =>
   new MediactlError(`${url.host} sends other bytes of ${path} than requested`, {
     code: 'source_failed',
@@ -118,7 +118,7 @@ export const rangeMismatch = ({ url, path }: RemoteFile) =>
     hint: 'curl -L URL | mediactl upload - --name NAME',
   });
 
-/** Error for a server whose responses end before the file does; retryable. */
+/** Creates the retryable error for a server whose responses end before the file does. */
 export const sourceTruncated = ({ url, path }: RemoteFile, at: number) =>
   new MediactlError(`${url.host} sends no more than ${at} bytes of ${path}`, {
     code: 'source_failed',

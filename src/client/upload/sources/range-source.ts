@@ -29,38 +29,38 @@ import {
 } from './source.ts';
 import { fileNameOf, parseDispositionName, parseSourceUrl } from './source-url.ts';
 
-/** Options of `RangeSource.open`. */
+/** Options for `RangeSource.open`. */
 export type RangeOptions = {
-  /** Name for the user and the journal if the URL is temporary. */
+  /** Name shown to the user and stored in the journal instead of a temporary URL. */
   label?: string;
-  /** Headers of every request, sent to the URL's own origin only. */
+  /** Headers to send with every request, but only to the URL's own origin. */
   headers?: Record<string, string>;
-  /** Aborts the requests; by default only the transport's end does. */
+  /** Aborts the requests. Without it, only closing the transport aborts them. */
   signal?: AbortSignal | undefined;
   /** Returns true if a redirect to that URL may be followed. */
   mayFollow?: ((target: URL) => boolean) | undefined;
 };
 
 const maxTriesWithoutProgress = 4;
-/** Minimum bytes before a timeout that count as progress: else a slow-drip server could stall an upload forever. */
+/** Minimum bytes before a timeout that count as progress, so that a slow-drip server cannot stall an upload. */
 const minProgressBytes = 4096;
-/** Maximum bytes buffered between the server and the reader before back-pressure. */
+/** Maximum bytes buffered between the server and the reader before back-pressure sets in. */
 const maxBufferedBytes = 1024 * 1024;
 
 /**
- * Reads a file from a web server by range requests (RFC 9110 §14), without storing it locally.
+ * Reads a file from a web server with range requests (RFC 9110 §14), without storing it locally.
  *
- * An upload may take days and many requests, and the file may change meanwhile: the asset would mix two
- * versions. So the server must send a strong ETag or at least a Last-Modified, and every response is
- * compared with the first one.
+ * An upload can take days and many requests. If the file changed in the meantime, the asset would mix two versions.
+ * The server must therefore send a strong ETag or at least Last-Modified, and every response is compared with the
+ * first one.
  */
 export class RangeSource implements UploadSource {
   readonly path: string;
   readonly realPath: string;
   readonly identity: FileIdentity;
-  /** File name from Content-Disposition, else the last part of the URL. */
+  /** File name from Content-Disposition, otherwise from the URL. */
   readonly fileName: string;
-  /** Media type, if the server sends a specific one. */
+  /** Media type; undefined if the server does not send a specific one. */
   readonly contentType: string | undefined;
   readonly #remote: RemoteFile;
   readonly #version: ContentVersion;
@@ -81,11 +81,11 @@ export class RangeSource implements UploadSource {
   }
 
   /**
-   * Opens a URL by requesting its first byte, whose response contains size and version.
+   * Opens a URL by requesting its first byte. The response contains the size and version of the file.
    *
    * @param transport transport without an API key; none is sent in any case
-   * @throws MediactlError `usage` (2) for an invalid URL, or a server that does not support ranges or sends no
-   *   length or version; `no_such_file`, `source_refused` (2); network errors
+   * @throws MediactlError `usage` (exit 2) if the URL is invalid, or if the server does not support ranges or sends
+   *   no length or version; `no_such_file`, `source_refused` (exit 2); network errors
    */
   static async open(
     address: string,
@@ -113,11 +113,11 @@ export class RangeSource implements UploadSource {
   }
 
   /**
-   * Yields the bytes [start, end) as they arrive and resumes after a dropped connection. Before the last buffer
-   * it asks the server again, so a changed file never completes a chunk.
+   * Yields the bytes [start, end) as they arrive, and resumes after a dropped connection. Before the last buffer it
+   * sends a request to check the version, so a changed file never completes a chunk.
    *
-   * @throws MediactlError `file_changed` (13), `file_gone` (1), `source_refused` (2); a network error after a
-   *   few retries without progress
+   * @throws MediactlError `file_changed` (exit 13), `file_gone` (exit 1), `source_refused` (exit 2); a network
+   *   error after a few retries without progress
    */
   async *read(
     start: number,
@@ -156,7 +156,7 @@ export class RangeSource implements UploadSource {
     }
   }
 
-  /** Requests [at, end) once and yields the response's bytes. Bytes received before a failure are still yielded. */
+  /** Requests [at, end) once and yields the bytes of the response, including those received before a failure. */
   async *#requestPart(at: number, end: number): AsyncGenerator<Buffer> {
     const abandoned = new AbortController();
     const { signal } = this.#remote;
@@ -188,7 +188,7 @@ export class RangeSource implements UploadSource {
     }
   }
 
-  /** Asks the server again. @throws MediactlError `file_changed` if it has another version, `file_gone` if none */
+  /** Checks the version with a new request. @throws MediactlError `file_changed` (exit 13), `file_gone` (exit 1) */
   async assertUnchanged(): Promise<void> {
     const answer = await requestFirstByte(this.#remote, this.#conditionalHeaders);
     const sizeBytes = parseSize(answer);
@@ -198,17 +198,17 @@ export class RangeSource implements UploadSource {
     this.#assertPart(answer, 0, 1);
   }
 
-  /** Does nothing: no connection is open between two reads. */
+  /** Does nothing, because no connection stays open between two reads. */
   async close(): Promise<void> {}
 
-  /** Conditional headers that prevent mixing two versions: If-Match, or If-Unmodified-Since without an ETag. */
+  /** Conditional headers that prevent mixing two versions: If-Match, or If-Unmodified-Since if there is no ETag. */
   get #conditionalHeaders(): Record<string, string> {
     const { etag, modified } = this.#version;
     if (etag !== undefined) return { 'if-match': etag };
     return modified === undefined ? {} : { 'if-unmodified-since': modified };
   }
 
-  /** Checks version and range of a response, because not every server evaluates conditional headers. */
+  /** Checks the version and range of a response, because not every server evaluates conditional headers. */
   #assertPart({ status, headers }: RangeResponse, at: number, end: number): void {
     if (status !== 206) throw this.#changed('the server sent it from its beginning');
     const [, first, last, total] =
@@ -225,7 +225,7 @@ export class RangeSource implements UploadSource {
       throw rangeMismatch(this.#remote);
   }
 
-  /** Converts an error status that means a deleted or changed file; undefined for any other status. */
+  /** Returns the error for a status that means a deleted or changed file; undefined for any other status. */
   #changeError({ status }: RangeResponse): MediactlError | undefined {
     if (status === 404 || status === 410) return fileGone(this.path);
     if (status === 412) return this.#changed('the server has another version of it');
@@ -240,5 +240,5 @@ export class RangeSource implements UploadSource {
 }
 
 const requestFirstByte = (remote: RemoteFile, headers: Record<string, string> = {}) =>
-  // Limit of 2 bytes: the end of a 1-byte body is then read, which keeps the connection alive.
+  // With a limit of 2 bytes, the end of a 1-byte body is read too, which keeps the connection alive.
   requestRange(remote, 0, 1, { headers, retry: 'reads', maxBodyBytes: 2 });

@@ -9,13 +9,13 @@ import { withoutApiKey } from '../../processes.ts';
 
 /** Dependencies of an rclone process. */
 export type RcloneDeps = {
-  /** Environment for rclone, passed on without our API key; its PATH locates rclone. */
+  /** Environment variables passed to rclone, except the API key. Their PATH locates rclone. */
   environment: Readonly<Record<string, string | undefined>>;
   /** Stops every rclone process. */
   signal?: AbortSignal | undefined;
 };
 
-/** A server of one remote on the loopback interface, protected by a password. */
+/** Password-protected server for one remote, on the loopback interface. */
 export type RcloneServer = {
   url: URL;
   user: string;
@@ -25,19 +25,22 @@ export type RcloneServer = {
   close(): Promise<void>;
 };
 
-/** RCLONE_* variables removed from the child's environment: they change its output or its server's authentication. */
+/** Matches environment variables not passed to rclone, since they would change its output or authentication. */
 const removedVariables =
   /^RCLONE_(?:LOG_.*|USE_JSON_LOG|VERBOSE|QUIET|SYSLOG.*|STATS.*|PROGRESS.*|RC|RC_.*|USER|PASS|HTPASSWD|BASEURL|CERT|KEY|CLIENT_CA|AUTH_PROXY|NO_MODTIME)$/;
 
-/** Flags of every call. Server modification times come with the listing; others cost a request per file (S3, Swift). */
+/**
+ * Flags for every call. The server's modification times are part of a listing, while those in the metadata cost one
+ * request per file (S3, Swift).
+ */
 const commonFlags = ['--use-server-modtime', '--ask-password=false'];
-/** Milliseconds between SIGTERM and SIGKILL. */
+/** Delay between SIGTERM and SIGKILL. */
 const killDelayMs = 2_000;
 
 /**
  * Runs an rclone command and yields its output line by line.
  *
- * @throws MediactlError if rclone fails; the abort reason of the signal
+ * @throws MediactlError if rclone fails; the signal's reason if it aborts
  */
 export async function* rcloneLines(
   command: readonly string[],
@@ -56,15 +59,15 @@ export async function* rcloneLines(
 }
 
 /**
- * Starts the server of a remote and waits until it accepts connections. It is WebDAV because that can be
- * read-only, prints its port in every version (`serve http` of 1.60 does not), and sends an ETag.
+ * Starts the server for a remote and waits until it accepts connections. It uses WebDAV, because `serve webdav` can
+ * be read-only, sends an ETag, and prints its port in every version (`serve http` of 1.60 does not).
  *
- * The server exits with this process, even after a kill: it prints statistics every two seconds, and a write
- * to a closed pipe ends it (SIGPIPE). Windows has no SIGPIPE: after a kill the server stays there as an
- * orphan, reachable only on loopback with a random password.
+ * The server exits with this process, even if this process is killed. It prints statistics every two seconds, and
+ * writing them to the closed pipe ends it (SIGPIPE). Windows has no SIGPIPE, so there the server stays behind as a
+ * left-over process, reachable only on loopback with a random password.
  *
  * @param remote `REMOTE:PATH`
- * @throws MediactlError if rclone fails; the abort reason of the signal
+ * @throws MediactlError if rclone fails; the signal's reason if it aborts
  */
 export async function serveRemote(remote: string, tools: RcloneDeps): Promise<RcloneServer> {
   const [user, password] = [randomBytes(12).toString('hex'), randomBytes(24).toString('hex')];
@@ -76,7 +79,7 @@ export async function serveRemote(remote: string, tools: RcloneDeps): Promise<Rc
     remote,
     'ignore',
     tools,
-    // Arguments of a process are visible to every user, its environment only to its own.
+    // The arguments of a process are visible to every user, but its environment only to its owner.
     { RCLONE_USER: user, RCLONE_PASS: password },
   );
   const stopped = new AbortController();
@@ -89,12 +92,11 @@ export async function serveRemote(remote: string, tools: RcloneDeps): Promise<Rc
   return { url, user, password, ended: stopped.signal, close: () => rclone.end() };
 }
 
-/** A running rclone process. */
 class RcloneProcess {
   readonly child: ChildProcess;
   /** Exit code; null if it was killed by a signal. Rejects with a MediactlError if rclone is not installed. */
   readonly ended: Promise<number | null>;
-  /** URL of the server, once it listens. */
+  /** Promise for the server's URL, resolved once it accepts connections. */
   readonly address: Promise<string>;
   readonly #remote: string;
   readonly #signal: AbortSignal | undefined;
@@ -135,13 +137,13 @@ class RcloneProcess {
       createInterface({ input: stderr }).on('line', (line) => {
         const address = /server started on \[?(http:\/\/127\.0\.0\.1:\d+\/)/i.exec(line)?.[1];
         if (address) resolve(address);
-        // NOTICE lines are not errors: statistics, dangling links.
+        // NOTICE lines report statistics or dangling links, not errors.
         else if (!/ NOTICE: /.test(line)) this.#lastErrorLine = line;
       });
     });
   }
 
-  /** Converts an exit code and the last error line of rclone to an error. */
+  /** Converts rclone's exit code and last error line to a MediactlError. */
   toError(code: number | null): MediactlError {
     const words = this.#lastErrorLine.replace(/^[\d/]+ [\d:.]+ +(?:[A-Z]+ *: )?/, '').trim();
     const reason = escapeControls(words) || `it ended with ${code ?? 'a signal'}`;
@@ -167,7 +169,10 @@ class RcloneProcess {
     });
   }
 
-  /** Sends SIGTERM, and SIGKILL after a delay. Then closes the pipes, which its own children may hold open. */
+  /**
+   * Sends SIGTERM and waits for the exit. After a delay, sends SIGKILL and closes the pipes, which children of
+   * rclone might hold open.
+   */
   async end(): Promise<void> {
     this.#signal?.removeEventListener('abort', this.#stop);
     this.child.kill('SIGTERM');

@@ -7,38 +7,42 @@ import { basicAuth } from './source-url.ts';
 
 /** A file in an rclone listing. */
 export type RcloneFile = {
-  /** Path relative to the given directory; the name of a file given directly. */
+  /** Path relative to the given directory, or the file name if a file was given. */
   path: string;
-  /** Size of the file; -1 if it is unknown until it is read. */
+  /** Size of the file; -1 if it is unknown until the file is read. */
   sizeBytes: number;
   /** Modification time in RFC 3339, with the precision of the remote. */
   modTime: string;
 };
 
-/** Options of `openRclone`. */
+/** Options for `openRclone`. */
 export type RcloneOptions = RcloneDeps & {
-  /** Accepts a directory and lists all files in it. */
+  /** True to accept a directory and list all files in it. */
   recursive: boolean;
   /** Transport without an API key. */
   transport: Transport;
 };
 
-/** Files of an rclone remote that the user has configured. */
+/** Listed files of an rclone remote, which the user has configured, and functions to open them. */
 export type RcloneFiles = {
   files: RcloneFile[];
-  /** Returns `rclone:REMOTE:PATH` of a file. */
+  /** Returns the address `rclone:REMOTE:PATH` of a file. */
   addressOf(file: RcloneFile): string;
-  /** Opens a file; the first call starts the shared server. @throws MediactlError as `RangeSource.open` */
+  /**
+   * Opens a file. The first call starts the shared server.
+   *
+   * @throws MediactlError under the same conditions as `RangeSource.open`
+   */
   sourceOf(file: RcloneFile): Promise<UploadSource>;
   /** Stops the server. */
   close(): Promise<void>;
 };
 
 /**
- * Lists the file or files of `rclone:REMOTE:PATH` with the rclone on the user's PATH.
+ * Lists the file at `rclone:REMOTE:PATH`, or the files in that directory, with the rclone on the user's PATH.
  *
- * @throws MediactlError `usage` (2) for an invalid remote or a missing rclone; `no_such_file`,
- *   `is_directory` (2); `rclone_failed` (10) with rclone's own message; the abort reason of the signal
+ * @throws MediactlError `usage` (exit 2) if the remote is invalid or rclone is not installed; `no_such_file`,
+ *   `is_directory` (exit 2); `rclone_failed` (exit 10) with rclone's own message; the signal's reason if it aborts
  */
 export async function openRclone(
   address: string,
@@ -68,8 +72,8 @@ export async function openRclone(
 }
 
 /**
- * Opens a file through the rclone server. The server caches directories for five minutes, so the check for an
- * unchanged file runs `rclone lsjson` against the remote instead.
+ * Opens a file through the rclone server. The server caches directories for five minutes, so `assertUnchanged` runs
+ * `rclone lsjson` against the remote instead.
  */
 async function openSource(
   { url, user, password, ended }: RcloneServer,
@@ -91,7 +95,7 @@ async function openSource(
     modTime: new Date(Number(BigInt(source.identity.mtimeNs) / 1_000_000n)).toISOString(),
   };
   const statNow = () => statAgain(label, tools);
-  // The file may have been modified between the listing and now.
+  // The file might have been modified between the listing and now.
   const initial = isSameVersion(listed, served) ? listed : await statNow();
   const assertSame = (file: RcloneFile) => {
     if (isSameVersion(initial, file)) return;
@@ -110,7 +114,7 @@ async function openSource(
       try {
         yield* source.read(start, end, { assertUnchanged, ...reading });
       } catch (error) {
-        // rclone's server just drops the connection if the file is gone or shorter: find out.
+        // rclone's server just drops the connection if the file is gone or shorter, so check.
         if (error instanceof MediactlError && error.explanation.retryable) await assertUnchanged();
         throw error;
       }
@@ -120,7 +124,7 @@ async function openSource(
   };
 }
 
-/** Returns the file's current listing entry. @throws MediactlError `file_gone` if it no longer exists */
+/** Returns the file's current listing entry. @throws MediactlError `file_gone` (exit 1) if it no longer exists */
 async function statAgain(address: string, tools: RcloneDeps): Promise<RcloneFile> {
   try {
     const found = await statRemote(parseRemote(address), tools);
@@ -131,7 +135,10 @@ async function statAgain(address: string, tools: RcloneDeps): Promise<RcloneFile
   throw fileGone(address);
 }
 
-/** Returns true if size and modification time are equal. Some remotes report fractions of a second only in listings. */
+/**
+ * Returns true if size and modification time are equal. Fractions of a second are compared only if both times have
+ * them, because some remotes report them only in listings.
+ */
 function isSameVersion(one: RcloneFile, other: RcloneFile): boolean {
   const [a, b] = [one, other].map(({ modTime }) => ({
     second: Math.floor(Date.parse(modTime) / 1000),
@@ -149,7 +156,7 @@ async function statRemote(remote: string, tools: RcloneDeps) {
   return parseListEntry(lines.join('\n'));
 }
 
-/** Lists the files of a directory, parsing line by line: the output for 100,000 files is never buffered as a whole. */
+/** Lists the files in a directory. Parses the output line by line, so that a long listing is never fully buffered. */
 async function listFiles(remote: string, tools: RcloneDeps): Promise<RcloneFile[]> {
   const files: RcloneFile[] = [];
   const command = ['lsjson', '--recursive', '--files-only', '--no-mimetype'];
@@ -158,7 +165,7 @@ async function listFiles(remote: string, tools: RcloneDeps): Promise<RcloneFile[
   return files;
 }
 
-/** Parses one entry of `rclone lsjson`. @throws MediactlError `rclone_failed` if it is malformed */
+/** Parses one entry of `rclone lsjson`. @throws MediactlError `rclone_failed` (exit 10) if it is malformed */
 function parseListEntry(text: string): { file: RcloneFile; isDirectory: boolean } {
   try {
     const { Path, Size, ModTime, IsDir } = JSON.parse(text);
@@ -176,7 +183,7 @@ function parseListEntry(text: string): { file: RcloneFile; isDirectory: boolean 
   }
 }
 
-/** Returns `REMOTE:PATH`. Accepts only named remotes: a connection string would expose its secrets. */
+/** Extracts `REMOTE:PATH`. Accepts only named remotes, because a connection string would expose its secrets. */
 function parseRemote(address: string): string {
   const remote = address.replace(/^rclone:/, '');
   if (/^(:local|[\p{L}\p{N}_.+@][\p{L}\p{N}_.+@ -]*):/u.test(remote)) return remote;

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import type { UploadCandidate } from './upload-candidate.ts';
 
-/** A part of the files, such as 3 of 10, for an upload split over several machines. Counted from 1. */
+/** Share of the files, such as number 3 of 10, for an upload split over several machines. Numbers start at 1. */
 export type Shard = { number: number; total: number };
 
 /**
- * Returns true if a file belongs to a shard, by a hash of its path relative to the given directory. Machines
- * that see the same files under different roots agree without communication.
+ * Returns true if a file belongs to a shard. The shard depends only on a hash of the path relative to the given
+ * directory, so that machines with different roots for the same files agree without communication.
  */
 export function isInShard(
   { number, total }: Shard,

@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { parseHttpUrl } from '../../../contract/http-url.ts';
 import { usageError } from '../../errors.ts';
 
-/** A parsed http or https URL with its secrets separated. */
+/** A parsed http or https URL whose secrets are separated. */
 export type SourceUrl = {
   /** URL to request, without user name and password. */
   url: URL;
   /** Basic authentication header, if the URL had a user name or password. */
   headers: Record<string, string>;
-  /** Text to show the user: origin and path only, since the query may be a secret. */
+  /** URL shown to the user, without the query, since that might be a secret. */
   path: string;
   /** Stable identity of the URL: the path plus a hash of the query without its signature parameters. */
   realPath: string;
@@ -17,15 +17,15 @@ export type SourceUrl = {
 /** Returns true for an http or https URL. */
 export const isHttpUrl = (path: string) => /^https?:\/\//i.test(path);
 
-/** Query parameters of signed URLs, of any object store or CDN. */
+/** Matches the query parameters that sign URLs of object stores and CDNs. */
 const signatureParams =
   /^(?:x-(?:amz|goog)-.*|signature|sig|token|expires|policy|key-pair-id|awsaccesskeyid|googleaccessid)$/i;
-/** Parameters of an Azure SAS URL. Their names are generic, so they count only together with `sig`. */
+/** Query parameters of an Azure SAS URL. Their names are generic, so they count only together with `sig`. */
 const azureSasParams = new Set(
   'se sp sr sv ss st si srt sip spr sdd skoid sktid skt ske sks skv saoid suoid scid'.split(' '),
 );
 
-/** Parses a URL and separates its secrets. @throws MediactlError `usage` if it is not http or https */
+/** Parses a URL and separates its secrets. @throws MediactlError `usage` (exit 2) if it is not http or https */
 export function parseSourceUrl(text: string): SourceUrl {
   const url = parseHttpUrl(text);
   if (!url) throw usageError('that is not an http or https address', 'mediactl upload https://…');
@@ -44,24 +44,24 @@ export function parseSourceUrl(text: string): SourceUrl {
   };
 }
 
-/** Returns true if a URL may contain credentials: a query, a user name or a password. */
+/** Returns true if a URL has a query, user name or password, any of which might be a credential. */
 export function hasCredentials(address: string): boolean {
   const { search, username, password } = new URL(address);
   return [search, username, password].some((part) => part !== '');
 }
 
-/** Returns the header of HTTP Basic authentication (RFC 7617). */
+/** Returns the Authorization header for HTTP Basic authentication (RFC 7617). */
 export const basicAuth = (user: string, password: string) => ({
   authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
 });
 
-/** Returns the file name of a URL: the last part of its path, else the host. */
+/** Returns the last part of a URL's path as a file name, or the host name if that part is missing or invalid. */
 export function fileNameOf(url: URL): string {
   const last = url.pathname.split('/').filter(Boolean).at(-1) ?? '';
   return sanitizeFileName(decodeOrKeep(last)) ?? url.hostname;
 }
 
-/** Returns the file name in a Content-Disposition header (RFC 6266), sanitized; undefined if missing or malformed. */
+/** Returns the sanitized file name from a Content-Disposition header (RFC 6266), or undefined if there is none. */
 export function parseDispositionName(header = ''): string | undefined {
   const [, extended] =
     /;\s*filename\*\s*=\s*utf-8'[\w-]*'([\w!#$&+.^`|~%-]+)\s*(?:;|$)/i.exec(header) ?? [];
@@ -73,7 +73,7 @@ export function parseDispositionName(header = ''): string | undefined {
   return sanitizeFileName(named ?? quoted?.replace(/\\(.)/g, '$1') ?? token ?? '');
 }
 
-/** Sanitizes a file name against path traversal: keeps the part after the last separator; undefined if that is invalid. */
+/** Sanitizes a file name against path traversal. Keeps only the last part; undefined if that part is invalid. */
 function sanitizeFileName(text: string): string | undefined {
   const name = text.split(/[/\\]/).at(-1)?.trim() ?? '';
   const isName = name !== '' && name !== '.' && name !== '..' && !/\p{Cc}/u.test(name);

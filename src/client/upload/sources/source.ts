@@ -3,22 +3,22 @@ import { type FileHandle, open, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { exitCodes, MediactlError } from '../../errors.ts';
 
-/** Attributes that distinguish a file from others and from later versions of itself. */
+/** Attributes that distinguish a file from other files and from later versions of itself. */
 export type FileIdentity = {
   sizeBytes: number;
   mtimeNs: string;
-  /** Device and inode, valid on this machine only: absent in a shared journal and for sources that are no files. */
+  /** Device and inode, valid only on this machine. Absent in a shared journal and if the source is not a file. */
   dev?: string;
   ino?: string;
-  /** Inode change time: changes with every write, and with a change of mode or name. */
+  /** Inode change time in ns since the epoch. It changes with every write, and with a change of mode or name. */
   ctimeNs?: string;
   /** Strong ETag (RFC 9110 §8.8.1): equal ETags guarantee equal bytes. Absent if the server sends none. */
   validator?: string;
 };
 
 /**
- * Returns a description of why a file's content may have changed; undefined if nothing suggests it. Device
- * numbers are ignored, because a reboot may change them.
+ * Describes a difference that suggests changed content; returns undefined if there is none. Device numbers are
+ * ignored, because a reboot can change them.
  */
 export function describeChange(before: FileIdentity, now: FileIdentity): string | undefined {
   if (before.sizeBytes !== now.sizeBytes)
@@ -37,16 +37,16 @@ const differ = (one: string | undefined, other: string | undefined) =>
   one !== undefined && other !== undefined && one !== other;
 
 /**
- * Returns true if the file was neither written nor changed in mode, owner or name. Always false if only its
- * length is known (stdin).
+ * Returns true if the file was not written to and its mode, owner and name are the same. Always returns false if
+ * only its length is known (stdin).
  */
 export const isUntouched = (before: FileIdentity, now: FileIdentity) =>
   describeChange(before, now) === undefined && (now.mtimeNs !== '0' || now.validator !== undefined);
 
-/** Size of a read. It matters more than the HTTP library: 64 KiB reads ran at half the speed. */
+/** Size of each read. It affects speed more than the HTTP library does: 64 KiB reads ran at half the speed. */
 const readBufferBytes = 2 * 1024 * 1024;
 
-/** Pool of free read buffers, reused to avoid an allocation per file. It grows with concurrency, not with files. */
+/** Pool of free read buffers, reused to avoid an allocation per file. It grows only with concurrent reads. */
 const bufferPool: Buffer[][] = [];
 
 /** A local file to upload, read by position through one handle that stays open for the whole upload. */
@@ -66,8 +66,8 @@ export class FileSource {
   /**
    * Opens a file.
    *
-   * @param sourceId its real path, if already resolved
-   * @throws MediactlError if it does not exist, is unreadable, or is a directory, pipe or device
+   * @param sourceId real path of the file, if already resolved
+   * @throws MediactlError (exit 2) if the file does not exist, is unreadable, or is a directory, pipe or device
    */
   static async open(path: string, sourceId?: string): Promise<FileSource> {
     try {
@@ -98,18 +98,18 @@ export class FileSource {
   }
 
   /**
-   * Yields the bytes [start, end) in buffers of 2 MiB and prefetches one. Before the last buffer it checks that
-   * the file is unchanged, so a changed file never completes a chunk.
+   * Yields the bytes [start, end) in buffers of 2 MiB and prefetches the next buffer. Before the last buffer it
+   * checks that the file is unchanged, so a changed file never completes a chunk.
    *
-   * @throws MediactlError `file_changed` (13), `file_gone` (1)
+   * @throws MediactlError `file_changed` (exit 13), `file_gone` (exit 1)
    */
   async *read(
     start: number,
     end: number,
     { onRead = () => {}, assertUnchanged = () => this.assertUnchanged() }: ReadOptions = {},
   ): AsyncGenerator<Buffer> {
-    // Three buffers in rotation: one at the socket, one at the consumer, one being filled. They return to the
-    // pool only after a complete read: an aborted request may still use one.
+    // Three buffers rotate: one at the socket, one at the consumer, and one being filled. They return to the
+    // pool only after a complete read, because an aborted request might still use one.
     const buffers = bufferPool.pop() ?? [];
     const prefetch = (at: number, turn: number) => {
       buffers[turn % 3] ??= Buffer.allocUnsafeSlow(readBufferBytes);
@@ -146,12 +146,13 @@ export class FileSource {
   /**
    * Checks that the path still leads to the same content.
    *
-   * @param assertSameContent called if only the inode change time moved: another mode or name, or a write
-   *   whose modification time was restored. By default that counts as unchanged.
-   * @throws MediactlError `file_changed`, `file_gone`
+   * @param assertSameContent called if only the inode change time differs, because the mode or name changed, or
+   *   because the file was written to and its modification time restored. By default such a file counts as
+   *   unchanged.
+   * @throws MediactlError `file_changed` (exit 13), `file_gone` (exit 1)
    */
   async assertUnchanged(assertSameContent = async () => {}): Promise<void> {
-    // Synchronous: the inode of a file just read is cached, so this is faster than the thread pool.
+    // Synchronous, because the inode of a file just read is cached and the thread pool would be slower.
     const now = identityOf(fstatSync(this.#handle.fd, { bigint: true }));
     const before = this.#identity;
     if (now.sizeBytes !== before.sizeBytes)
@@ -179,15 +180,15 @@ export type UploadSource = Pick<
   'path' | 'realPath' | 'identity' | 'sizeBytes' | 'read' | 'assertUnchanged' | 'close'
 >;
 
-/** Callbacks of a read. */
+/** Callbacks for a read. */
 export type ReadOptions = {
-  /** Called with each buffer and its offset as soon as it is filled, while the one before is being sent. */
+  /** Called with the offset and bytes of each buffer once it is filled, while the previous one is being sent. */
   onRead?: (at: number, bytes: Buffer) => void;
   /** Called before the last buffer is yielded; throws if the file has changed. */
   assertUnchanged?: () => Promise<void>;
 };
 
-/** Returns the `stat` of a path. @throws MediactlError `file_gone` (1) */
+/** Returns the `stat` result for a path. @throws MediactlError `file_gone` (exit 1) if it does not exist */
 function statPath(path: string): BigIntStats {
   try {
     return statSync(path, { bigint: true });
@@ -208,17 +209,17 @@ function identityOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): FileIden
   };
 }
 
-/** Returns the real path of the directory plus the file name; a link at the path itself is not followed. */
+/** Returns the path with the real path of its directory. A link at the path itself is not followed. */
 export const realPathOf = async (path: string) =>
   join(await realpath(dirname(path)), basename(path));
 
-/** Checks that a file of size 0 is empty: /proc and some FUSE file systems report 0 for files with content. */
+/** Checks that a file of size 0 is empty, since /proc and some FUSE file systems report 0 for files with content. */
 async function assertEmpty(path: string, handle: FileHandle): Promise<void> {
   const { bytesRead } = await handle.read(Buffer.alloc(1), 0, 1, 0);
   if (bytesRead > 0) throw notEmpty(path);
 }
 
-/** Error for a file that changed during its upload. */
+/** Creates the error for a file that changed during its upload. */
 export const fileChanged = (path: string, reason: string, since = 'its upload began') =>
   new MediactlError(`${path} changed since ${since}`, {
     code: 'file_changed',
@@ -227,7 +228,7 @@ export const fileChanged = (path: string, reason: string, since = 'its upload be
     hint: `once it no longer changes, mediactl upload --again '${path}', which makes a new asset`,
   });
 
-/** Error for a file that was deleted or renamed during its upload. */
+/** Creates the error for a file that was deleted or renamed during its upload. */
 export const fileGone = (path: string) =>
   new MediactlError(`${path} is gone`, {
     code: 'file_gone',
@@ -236,7 +237,7 @@ export const fileGone = (path: string) =>
     hint: 'put it back and run the same command again',
   });
 
-/** Error for a path that is not a regular file. */
+/** Creates the error for a path that is not a regular file. */
 export const notAFile = (path: string, isDirectory: boolean) =>
   new MediactlError(isDirectory ? `${path} is a directory` : `${path} is not a regular file`, {
     code: isDirectory ? 'is_directory' : 'not_a_file',
@@ -257,7 +258,7 @@ const notEmpty = (path: string) =>
     hint: `mediactl upload - --name NAME < ${path}, which spools it first`,
   });
 
-/** Converts a system error of opening or reading a file. */
+/** Converts a system error from opening or reading a file to a MediactlError. */
 export function unreadableFile(path: string, error: unknown): MediactlError {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT' || code === 'ENOTDIR')

@@ -6,18 +6,18 @@ import { NamedLocks } from '../../lock.ts';
 import { makeStateFolder } from '../../state-files.ts';
 import { openChecksum } from './checksum.ts';
 
-/** The complete stdin, spooled to disk. */
+/** Complete content of stdin, spooled to disk. */
 export type SpooledInput = {
   sizeBytes: number;
   blake3: string;
-  /** Renames the file to `name`; an existing file of that name and size has the same bytes. @returns its path */
+  /** Renames the file to `name`, or keeps an existing one with the same name and size. @returns its path */
   saveAs(name: string): Promise<string>;
 };
 
 /**
- * Spool of stdin on disk, since its length must be known before an upload starts. A file is the only copy, so
- * it is removed only once its receipt is saved or the user runs `uploads forget`. The folder has mode 0700
- * and files 0600; `NAME.part` is being written by the holder of `NAME.lock`.
+ * Spools stdin to disk, since its length must be known before an upload starts. A spool file is the only copy, so
+ * it is removed only once its receipt is saved or the user runs `uploads forget`. The folder has mode 0700 and its
+ * files 0600. `NAME.part` is still being written by the process that holds `NAME.lock`.
  */
 export class Spool {
   readonly #directory: string;
@@ -28,7 +28,11 @@ export class Spool {
     this.#locks = new NamedLocks(this.#directory, say);
   }
 
-  /** Writes stdin to the spool. @throws MediactlError `usage` if it is empty, `spool` if it cannot be written */
+  /**
+   * Writes stdin to the spool.
+   *
+   * @throws MediactlError `usage` (exit 2) if stdin is empty, `spool` (exit 1) if it cannot be written
+   */
   async write(input: AsyncIterable<Buffer | string>, signal?: AbortSignal): Promise<SpooledInput> {
     await makeStateFolder(this.#directory);
     const directory = await realpath(this.#directory);
@@ -55,12 +59,12 @@ export class Spool {
     }
   }
 
-  /** Returns true if a path is in the spool. */
+  /** Returns true if a path is in the spool folder. */
   async owns(path: string): Promise<boolean> {
     return dirname(path) === (await realpath(this.#directory).catch(() => undefined));
   }
 
-  /** Lists the complete spool files; `since` is the modification time in milliseconds since the epoch. */
+  /** Lists the complete spool files. `since` is the modification time in milliseconds since the epoch. */
   async list(): Promise<{ name: string; path: string; since: number }[]> {
     const names = await readdir(this.#directory).catch(() => []); // the folder does not exist yet
     const spoolNames = names.filter((name) => !name.includes('.'));
@@ -78,12 +82,12 @@ export class Spool {
     await rm(join(this.#directory, name), { force: true });
   }
 
-  /** Removes a file if it is in the spool; ignores any other. */
+  /** Removes a file if it is in the spool; otherwise does nothing. */
   async remove(path: string): Promise<void> {
     if (await this.owns(path)) await rm(path, { force: true });
   }
 
-  /** Removes partial files of killed processes. */
+  /** Removes partial files that killed processes left. */
   async sweep(): Promise<void> {
     await this.#locks.removeStale((name) =>
       rm(join(this.#directory, `${name}.part`), { force: true }),
@@ -91,7 +95,7 @@ export class Spool {
   }
 }
 
-/** Writes a stream to disk and hashes it on the way. */
+/** Writes a stream to disk and computes its size and checksum on the way. */
 async function writeToDisk(
   path: string,
   input: AsyncIterable<Buffer | string>,
@@ -118,7 +122,7 @@ async function writeToDisk(
   }
 }
 
-/** Yields the items until the signal aborts, even while the input is silent. */
+/** Yields the items of the input. Throws as soon as the signal aborts, even if no item arrives. */
 async function* untilAborted<T>(input: AsyncIterable<T>, signal: AbortSignal | undefined) {
   const iterator = input[Symbol.asyncIterator]();
   const aborted = new Promise<never>((_, reject) => {

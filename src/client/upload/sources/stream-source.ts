@@ -1,11 +1,11 @@
 import { exitCodes, MediactlError } from '../../errors.ts';
 import type { FileIdentity, ReadOptions, UploadSource } from './source.ts';
 
-/** Options of a stream source. */
+/** Options for a stream source. */
 export type StreamOptions = {
   /** Length of the stream, given with `--size`. */
   sizeBytes: number;
-  /** Chunk size: this much stays buffered for a retry. */
+  /** Size of an upload chunk, which stays buffered for a retry. */
   chunkBytes: number;
   /** Identity of the stream in the journal. */
   realPath: string;
@@ -16,12 +16,12 @@ export type StreamOptions = {
 /** Input stream. It is destroyed on close if possible, because an open pipe would keep the process running. */
 type StreamInput = AsyncIterable<Buffer | string> & { destroy?: () => unknown };
 
-/** Size of the blocks that incoming bytes are buffered in. */
+/** Size of the blocks in which incoming bytes are buffered. */
 const blockBytes = 1024 * 1024;
 
 /**
- * Uploads stdin of known length without spooling it to disk. It can only be read forward. The current chunk
- * stays buffered in memory for a retry; a read that starts further on frees the bytes before it.
+ * Reads stdin of known length without spooling it to disk. It can only be read forward. The current chunk stays
+ * buffered in memory for a retry. A read from a later offset frees the bytes before that offset.
  */
 export class StreamSource implements UploadSource {
   readonly path = '-';
@@ -31,14 +31,14 @@ export class StreamSource implements UploadSource {
   readonly #input: StreamInput;
   readonly #pieces: AsyncIterator<Buffer | string>;
   readonly #aborted: Promise<never>;
-  /** Buffered blocks by their index in the stream. Never overwritten, because a socket may still use one. */
+  /** Maps a block index to its buffer. Buffers are never reused, because a socket might still read from one. */
   readonly #blocks = new Map<number, Buffer>();
-  /** The buffered bytes are [from, to). */
+  /** The buffered bytes of the stream are [#bufferStart, #bufferEnd). */
   #bufferStart = 0;
   #bufferEnd = 0;
   #isEnded = false;
   #isTooLong = false;
-  /** The pending read of the input, shared: an abandoned read may still wait for the same piece. */
+  /** Pending read of the input, shared because an abandoned read might still be waiting for the same data. */
   #pulling: Promise<void> | undefined;
 
   constructor(input: StreamInput, { sizeBytes, chunkBytes, realPath, signal }: StreamOptions) {
@@ -59,10 +59,10 @@ export class StreamSource implements UploadSource {
   }
 
   /**
-   * Yields the bytes [start, end) as they arrive. A range longer than a chunk is not buffered.
+   * Yields the bytes [start, end) as they arrive. A range longer than a chunk is not buffered for a retry.
    *
-   * @throws MediactlError `stream_gone` (1) if `start` is before the buffered bytes; `size_differs` (2) if the
-   *   stream is shorter or longer than its size; the abort reason of the signal
+   * @throws MediactlError `stream_gone` (exit 1) if `start` is before the buffered bytes; `size_differs` (exit 2)
+   *   if the stream is shorter or longer than its size; the signal's reason if it aborts
    */
   async *read(
     start: number,
@@ -87,7 +87,7 @@ export class StreamSource implements UploadSource {
     }
   }
 
-  /** Does nothing: bytes that were read cannot change. */
+  /** Does nothing, because bytes that were read cannot change. */
   async assertUnchanged(): Promise<void> {}
 
   async close(): Promise<void> {
@@ -96,7 +96,7 @@ export class StreamSource implements UploadSource {
     this.#input.destroy?.();
   }
 
-  /** Checks that the stream ends. @throws MediactlError `size_differs`, before the last byte is sent */
+  /** Checks, before the last bytes are sent, that no more follow. @throws MediactlError `size_differs` (exit 2) */
   async #assertEnds(): Promise<void> {
     while (!this.#isEnded && !this.#isTooLong) await this.#pull();
     if (this.#isTooLong) throw tooLong(this.sizeBytes);
@@ -134,7 +134,7 @@ export class StreamSource implements UploadSource {
     return block;
   }
 
-  /** Returns the buffered bytes from an offset up to the end of its block. */
+  /** Returns the buffered bytes from `at` up to `end` or the end of the block, whichever comes first. */
   #buffered(at: number, end: number): Buffer {
     const index = Math.floor(at / blockBytes);
     const blockStart = index * blockBytes;

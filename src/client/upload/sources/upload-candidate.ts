@@ -1,10 +1,10 @@
 import type { ReceiptKey } from '../store/receipts.ts';
 
-/** A file that the user wants on the service, described before any byte of it is read. */
+/** A file that the user wants to upload, described before any byte of it is read. */
 export type UploadCandidate = {
   /** Path or URL shown to the user; `-` is stdin. */
   path: string;
-  /** Command-line argument that the file was found by: its path, a parent directory or a glob. */
+  /** Command-line argument through which the file was found: its path, a parent directory or a glob. */
   typedPath?: string | undefined;
   /** Key under which receipts store the file: its real path or URL; undefined for stdin. */
   sourceId?: string | undefined;
@@ -13,13 +13,13 @@ export type UploadCandidate = {
   mtimeNs?: string | undefined;
   /** Subfolders between the given directory and the file, such as `day 1/cam a`; empty for a file given directly. */
   relativeDir: string;
-  /** File name to send to the service if the last part of `path` is not it. */
+  /** File name to send to the service, if it differs from the last part of `path`. */
   filename?: string | undefined;
   /** Name for events and errors if `path` means nothing to the user. */
   label?: string | undefined;
   /** True for a stream that can be read only once, so its content cannot be compared before it is sent. */
   isSingleRead?: boolean;
-  /** Metadata of this file from a manifest. */
+  /** Metadata for this file from a manifest. */
   about?: UserMetadata | undefined;
   /** The unfinished upload to resume, if the file comes from the journal. */
   resumable?: ResumableUpload;
@@ -35,7 +35,7 @@ type ResumableUpload = {
   identity?: string;
 };
 
-/** Metadata that the user sets for a file, by flags or a manifest. */
+/** Metadata that the user sets for a file with flags or a manifest. */
 export type UserMetadata = {
   name?: string | undefined;
   description?: string | undefined;
@@ -45,7 +45,10 @@ export type UserMetadata = {
   tags?: readonly string[] | undefined;
 };
 
-/** Returns the metadata of a file: its own, else the run's, else the content type derived from its path. */
+/**
+ * Returns the metadata for a file. Its own values take precedence over those of the run; a missing content type is
+ * derived from the path.
+ */
 export const userMetadataOf = (
   { path, about }: Pick<UploadCandidate, 'path' | 'about'>,
   defaults: Pick<UserMetadata, 'name' | 'description' | 'contentType'>,
@@ -57,11 +60,11 @@ export const userMetadataOf = (
   ...(about?.tags && { tags: about.tags }),
 });
 
-/** Maps each file to its target folder on the service. */
+/** Finds or creates the target folder for each file. */
 export type FolderResolver = {
-  /** Returns the uid of the target folder: undefined for the top level, null if it does not exist yet. */
+  /** Returns the uid of the target folder; undefined for the top level, null if the folder does not exist yet. */
   find(file: UploadCandidate): string | undefined | null;
-  /** Returns the same uid, creating the folder if it does not exist. */
+  /** Returns the uid of the target folder, which it creates if necessary; undefined for the top level. */
   findOrCreate(file: UploadCandidate): Promise<string | undefined>;
 };
 

@@ -4,15 +4,15 @@ import { isIdentifier } from '../../http/identifier.ts';
 import type { Prefix } from '../sources/prefix-digest.ts';
 import type { FileIdentity } from '../sources/source.ts';
 
-/** Fields of a journal entry in every state. */
+/** Fields that a journal entry has in every state. */
 type EntryBase = {
   version: 2;
   id: string;
-  /** Path as typed or shown to the user, such as `stdin`. */
+  /** Path as entered by the user, or the name shown instead, such as `stdin`. */
   path: string;
   /** Real path that the bytes are read from. */
   realPath: string;
-  /** Lasting identity of a source without a lasting path: checksum and size of stdin. */
+  /** Stable identity of a source without a stable path. For stdin, it is the checksum and size. */
   identity?: string;
   file: FileIdentity;
   /** Origin of the service. */
@@ -20,14 +20,14 @@ type EntryBase = {
   /** Profile that started the upload, shown to the user. */
   profile: string;
   metadata: UploadMetadata;
-  /** Start of the upload, in ISO 8601; no creation was sent before. */
+  /** Start of the upload, in ISO 8601. No creation request was sent before it. */
   begunAt: string;
 };
 
-/** Entry before any request to the service, or after one that certainly made nothing. */
+/** Entry of an upload before any creation request, or after one that certainly created nothing. */
 export type PlannedEntry = EntryBase & { state: 'planned' };
 
-/** Entry whose creation is about to be sent, or was sent without a response yet. */
+/** Entry of an upload whose creation request is about to be sent, or has been sent without a response yet. */
 export type IntendedEntry = EntryBase & { state: 'intended' };
 
 type SessionEntry = EntryBase & {
@@ -39,25 +39,25 @@ export type OpenEntry = SessionEntry & {
   state: 'open';
   /** Number of bytes that the service has acknowledged. */
   offset: number;
-  /** Upper bound of the bytes sent, recorded some chunks ahead; includes the last chunk only once that is started. */
+  /** Upper bound for the bytes sent, recorded some chunks ahead. Includes the last chunk only once it has started. */
   sentTo: number;
-  /** Digest up to the latest acknowledged offset for which it was computed. */
+  /** Digest of the bytes before the latest acknowledged offset for which it was computed. */
   prefix?: Prefix;
   /** True if the service did not know the session on first use. */
   isRefused?: boolean;
 };
 
 /**
- * Entry of an upload whose bytes are all acknowledged. It is written only if there is no receipt yet:
- * the checksum differs, tags are still to be set, or the receipt cannot be written.
+ * Entry of an upload whose bytes are all acknowledged. It is written only if there is no receipt yet, because the
+ * checksum differs, tags have not been set yet, or the receipt cannot be written.
  */
 export type CompleteEntry = SessionEntry & {
   state: 'whole';
   /** BLAKE3 of the file, in hex. */
   blake3: string;
-  /** Result of the checksum comparison; null if the service sent no checksum. */
+  /** True if the checksums are equal; null if the service sent no checksum. */
   verified: boolean | null;
-  /** `X-Checksum-Blake3` as received, if it differs. */
+  /** `X-Checksum-Blake3` header as received, if it differs from `blake3`. */
   serviceBlake3?: string;
 };
 
@@ -71,9 +71,9 @@ export type CorruptEntry = {
   path: string;
   isSpool?: boolean;
   reason: string;
-  /** Uid of its asset, if found in the text. */
+  /** Uid of the upload's asset, if found in the text. */
   assetUid?: string | undefined;
-  /** Start of the upload, if found in the text. */
+  /** Start of the upload in ISO 8601, if found in the text. */
   begunAt?: string | undefined;
 };
 
@@ -81,8 +81,8 @@ export const isCorrupt = (entry: JournalEntry | CorruptEntry): entry is CorruptE
   'reason' in entry;
 
 /**
- * Identity of an upload: service, source and metadata. The API key is not part of it, because it may be
- * rotated while the organization stays.
+ * Identity of an upload: service, source and metadata. It does not include the API key, because a rotated key still
+ * belongs to the same organization.
  */
 export type UploadKey = {
   baseUrl: string;
@@ -91,7 +91,7 @@ export type UploadKey = {
   metadata: UploadMetadata;
 };
 
-/** Returns a short, stable id of an upload, so that the same command finds its own entry again. */
+/** Returns a short, stable id for an upload, so that the same command finds its own entry again. */
 export const uploadId = ({ baseUrl, source, metadata }: UploadKey) =>
   createHash('sha256')
     .update(JSON.stringify([baseUrl, source, Object.entries(metadata).sort()]))
@@ -110,7 +110,7 @@ export const assetOf = (entry: JournalEntry): string | undefined =>
 const isText = (value: unknown) => typeof value === 'string';
 const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
 
-/** Returns true if parsed JSON is a valid journal entry with every field of its state. */
+/** Returns true if parsed JSON is a valid journal entry with every field that its state requires. */
 export function isEntry(value: unknown): value is JournalEntry {
   if (typeof value !== 'object' || value === null) return false;
   const entry = value as { [field: string]: unknown };

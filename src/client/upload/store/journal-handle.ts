@@ -4,8 +4,8 @@ import type { UploadJournal } from './journal.ts';
 import type { CorruptEntry, JournalEntry } from './journal-entry.ts';
 
 /**
- * Handle of one upload's journal entry. A failed write aborts the upload, to be resumed later; if the entry is
- * optional, the failure is reported once and the upload continues.
+ * Handle for one upload's journal entry. A failed write aborts the upload, which can be resumed later. If the entry
+ * is optional, the failure is reported once and the upload continues.
  */
 export class JournalHandle {
   readonly #journal: UploadJournal;
@@ -13,7 +13,7 @@ export class JournalHandle {
   readonly #isOptional: boolean;
   readonly #notice: (message: string) => void;
   #hasReported = false;
-  /** State to write next; a newer one replaces one whose write has not started (write coalescing). */
+  /** Next entry to write. A newer entry replaces it until its write starts (write coalescing). */
   #pending: JournalEntry | undefined;
   #writing: Promise<void> | undefined;
 
@@ -30,7 +30,12 @@ export class JournalHandle {
     this.#notice = notice;
   }
 
-  /** Locks the upload. @returns a function that unlocks it @throws MediactlError `already_uploading`, `state_…` (14) */
+  /**
+   * Locks the upload.
+   *
+   * @returns a function that unlocks it
+   * @throws MediactlError `already_uploading` (exit 6) if another process holds the lock; `state_…` (exit 14)
+   */
   async lock(): Promise<() => Promise<void>> {
     try {
       const release = await this.#journal.lock(this.#id);
@@ -57,7 +62,7 @@ export class JournalHandle {
     this.#notice(`the journal of an earlier attempt is unreadable (${reason}); kept as ${aside}`);
   }
 
-  /** Writes the entry; resolves once this state or a newer one is on disk. @throws MediactlError `state_…` (14) */
+  /** Writes the entry and resolves once it or a newer one is on disk. @throws MediactlError `state_…` (exit 14) */
   write(entry: JournalEntry): Promise<void> {
     this.#pending = structuredClone(entry);
     this.#writing ??= this.#writeAll();

@@ -20,16 +20,16 @@ import { makeStateFolder } from '../../state-files.ts';
 import { type CorruptEntry, isEntry, type JournalEntry, type OpenEntry } from './journal-entry.ts';
 import type { UploadLocks } from './upload-locks.ts';
 
-/** Maximum size of a journal entry; usually it is a few hundred bytes. */
+/** Maximum size of a journal entry, which usually has only a few hundred bytes. */
 const maxEntryBytes = 1024 * 1024;
-/** Size that each entry is padded to (one disk block), so that it can be rewritten in place on a full disk. */
+/** Size to which each entry is padded (one disk block), so that it can be rewritten in place on a full disk. */
 const paddedEntryBytes = 4096;
 const extension = '.json';
 const fsyncAsync = promisify(fsync);
 
 /**
- * Journal of unfinished uploads for crash recovery: one file per upload in its own folder (0700, files 0600).
- * `ID.json` is the entry and `ID.json.tmp` the temporary file of an atomic rename.
+ * Journal of unfinished uploads for crash recovery. Each upload has one file in the journal folder (mode 0700,
+ * files 0600). `ID.json` is the entry, and `ID.json.tmp` is the temporary file for its atomic rename.
  */
 export class Journal {
   readonly directory: string;
@@ -71,9 +71,9 @@ export class Journal {
   }
 
   /**
-   * Writes an entry atomically: temporary file, fsync, atomic rename, fsync of the folder. A session of a file
-   * that fits in one request skips fsync: after a power failure its intent is still on disk. The start of
-   * the last of several chunks is always synced.
+   * Writes an entry atomically, with a temporary file, fsync, an atomic rename, and fsync of the folder. For a file
+   * that fits in one request, the `open` entry is written without fsync, because after a power failure the
+   * `intended` entry is still on disk. The start of the last of several chunks is always synced.
    */
   async write(entry: JournalEntry): Promise<void> {
     const isSyncSkipped =
@@ -81,7 +81,7 @@ export class Journal {
     const path = this.#path(entry.id);
     if (isSyncSkipped && overwriteInPlace(path, textOf(entry))) return;
     const temporary = `${path}.tmp`;
-    // Synchronous calls: without fsync they take microseconds, less than a trip to the thread pool.
+    // Without fsync, synchronous calls take microseconds, which is less than a trip to the thread pool.
     try {
       const fd = await this.#openForWrite(temporary);
       try {
@@ -132,7 +132,7 @@ export class Journal {
    * Locks an upload for this process.
    *
    * @returns a function that releases the lock
-   * @throws MediactlError `already_uploading` if another process holds it
+   * @throws MediactlError `already_uploading` (exit 6) if another process holds the lock
    */
   async lock(id: string): Promise<() => Promise<void>> {
     const claims = await this.#locks();
@@ -141,7 +141,7 @@ export class Journal {
     return async () => claims.release(id);
   }
 
-  /** Removes temporary files of killed processes and releases their locks. */
+  /** Removes the temporary files that killed processes left, and releases their locks. */
   async sweep(): Promise<void> {
     const claims = await this.#locks();
     await claims.sweep((id) => rm(`${this.#path(id)}.tmp`, { force: true }));
@@ -152,15 +152,15 @@ export class Journal {
   }
 }
 
-/** Returns true once the last of several chunks is being sent: from then on the service may have the complete file. */
+/** Returns true once the last of several chunks is being sent. The service might then have the complete file. */
 const isSendingLastChunk = ({ offset, sentTo, file }: OpenEntry) =>
   offset > 0 && sentTo === file.sizeBytes;
 
 const textOf = (entry: JournalEntry) => `${JSON.stringify(entry, null, 2)}\n`;
 
 /**
- * Overwrites an entry in place with a single write call, which a kill cannot interrupt halfway. It avoids
- * the rename, which some file systems flush to disk.
+ * Overwrites an entry in place with a single write call, which a kill cannot interrupt halfway. It avoids the
+ * rename, which some file systems flush to disk.
  *
  * @returns false if the file does not exist or is too small
  */
@@ -184,12 +184,12 @@ function overwriteInPlace(path: string, text: string): boolean {
 
 const notAnEntry = () => new Error('it is not a page of the journal');
 
-/** Reads an entry's file; undefined if it does not exist. @throws Error if it is no regular file or unreadable */
+/** Returns the text of an entry; undefined if there is none. @throws Error if it is unreadable or no regular file */
 async function readEntryFile(path: string): Promise<string | undefined> {
   let handle: FileHandle;
   try {
-    if (!lstatSync(path).isFile()) throw notAnEntry(); // a link may lead anywhere
-    handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK); // a pipe may have no writer
+    if (!lstatSync(path).isFile()) throw notAnEntry(); // a link could lead anywhere
+    handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK); // a pipe might have no writer
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
@@ -204,7 +204,7 @@ async function readEntryFile(path: string): Promise<string | undefined> {
   }
 }
 
-/** Parses an entry; for a damaged one, extracts the asset uid and start time if possible. */
+/** Parses an entry. If it is invalid, extracts the asset uid and start time if possible. */
 function parseEntry(text: string, id: string, path: string): JournalEntry | CorruptEntry {
   let reason = 'it is not an upload that this version knows';
   try {
@@ -221,7 +221,7 @@ function parseEntry(text: string, id: string, path: string): JournalEntry | Corr
   };
 }
 
-/** Interface of a journal: that of this machine, or one that workers share. */
+/** Interface of both journals: the local one of this machine, and the one that queue workers share. */
 export type UploadJournal = Pick<
   Journal,
   'directory' | 'read' | 'list' | 'write' | 'remove' | 'ids' | 'setAside' | 'lock' | 'sweep'

@@ -6,10 +6,10 @@ import type Libsql from 'libsql';
 import { stateFailure } from '../../state-error.ts';
 
 const schemaVersion = 1;
-/** Maximum size for an integrity check; a larger database would take seconds. */
+/** Maximum size of a database for an integrity check, which would take seconds for a larger one. */
 const maxCheckedBytes = 256 * 1024 * 1024;
 
-/** Columns of each table. No API key is stored, since keys are rotated. Nothing expires: retention is unlimited. */
+/** Maps each table to its columns. The API key is not stored, since keys are rotated. Rows never expire. */
 const tables = {
   receipts: `id INTEGER PRIMARY KEY AUTOINCREMENT,
     service TEXT NOT NULL, workspace TEXT NOT NULL, folder TEXT NOT NULL, path TEXT NOT NULL,
@@ -41,14 +41,14 @@ CREATE INDEX folders_by_path ON folders (service, workspace, path);
 PRAGMA user_version = ${schemaVersion};
 `;
 
-/** Trial write that changes nothing and commits, because a rollback would never reach the disk. */
+/** SQL for a trial write. It changes nothing but commits, because a rollback would never reach the disk. */
 export const trialWrite = `BEGIN IMMEDIATE; PRAGMA user_version = ${schemaVersion}; COMMIT`;
 
 /** Returns the column names of a table definition, for a SELECT that checks the schema. */
 const columnNames = (columns: string) =>
   [...columns.matchAll(/(?:^|,)\s*([a-z]\w*) [A-Z]/g)].map(([, name]) => name).join(', ');
 
-/** Returns the path of the database. */
+/** Returns the path of the database in a state folder. */
 export const ledgerPath = (stateDir: string) => join(stateDir, 'receipts.db');
 
 /** Returns the path of the id file, which shows that a missing database was deleted rather than never created. */
@@ -56,14 +56,15 @@ const idPathOf = (path: string) => path.replace(/\.db$/, '.id');
 
 const statIfExists = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false });
 
-/** Returns true if there is a database, or was one. */
+/** Returns true if the database exists or existed before. */
 export const hasEverExisted = (path: string) =>
   [path, idPathOf(path)].some((each) => statIfExists(each));
 
 /**
- * Creates the database if there never was one: under a temporary name first, so that it appears atomically.
+ * Creates the database if it never existed. It is created under a temporary name first, so that it appears
+ * atomically.
  *
- * @throws MediactlError `state_not_a_file`, `state_emptied`; Error from the system
+ * @throws MediactlError `state_not_a_file`, `state_emptied` (exit 14); system errors
  */
 export async function ensureLedgerFile(path: string, Database: typeof Libsql): Promise<void> {
   const idPath = idPathOf(path);
@@ -99,11 +100,11 @@ export async function ensureLedgerFile(path: string, Database: typeof Libsql): P
 }
 
 /**
- * Checks version, id and schema of an open database. Creates the id file if it is missing: for a new database
- * and one of an older mediactl.
+ * Checks the version, id and schema of an open database. Creates the id file if it is missing, which is the case
+ * for a new database and for a database from an older mediactl.
  *
- * @param hasIntegrityCheck runs SQLite's integrity check too
- * @throws MediactlError `state_newer`, `state_emptied`, `state_damaged`; Error from SQLite and the system
+ * @param hasIntegrityCheck true to run SQLite's integrity check too
+ * @throws MediactlError `state_newer`, `state_emptied`, `state_damaged` (exit 14); SQLite and system errors
  */
 export async function assertLedger(
   path: string,
@@ -116,7 +117,7 @@ export async function assertLedger(
   if (foundVersion > schemaVersion)
     throw stateFailure('state_newer', `${path} has version ${foundVersion}`);
   const idPath = idPathOf(path);
-  // A power failure may have left it empty.
+  // A power failure might have left the id file empty.
   const id =
     (statIfExists(idPath) && Number.parseInt(readFileSync(idPath, 'utf8'), 10)) || undefined;
   if (foundVersion === 0 && !id) throw stateFailure('state_damaged', `${path} has no receipts`);
@@ -130,7 +131,7 @@ export async function assertLedger(
   if (id) return;
   if (pragma('application_id') === 0) {
     database.exec('BEGIN IMMEDIATE');
-    // Another process may have been first.
+    // Another process might have set it meanwhile.
     if (pragma('application_id') === 0) database.exec(`PRAGMA application_id = ${createId()}`);
     database.exec('COMMIT');
   }

@@ -18,17 +18,20 @@ import {
 /** Value of an SQL parameter. */
 export type SqlValue = string | number | null;
 
-/** Busy timeout of a read while another program locks the database. Short, because it blocks the event loop. */
+/** Busy timeout for a read while another program locks the database. Short, because it blocks the event loop. */
 const readBusyTimeoutMs = 1_000;
-/** Busy timeout of one write attempt. Short, because it blocks the event loop. */
+/** Busy timeout for one write attempt. Short, because it blocks the event loop. */
 const writeBusyTimeoutMs = 5;
-/** Maximum time for which a busy database is retried. */
+/** Maximum time for retries while the database is busy. */
 const maxBusyWaitMs = 60_000;
 
-/** Purpose of opening: `check` runs an integrity check, `write` a trial write, `recreate` both and replaces a bad database. */
+/**
+ * Purpose of opening the database: `check` tests its integrity, `write` tries a write, and `recreate` does both and
+ * replaces an unusable database.
+ */
 export type LedgerUse = 'read' | 'check' | 'write' | 'recreate';
 
-/** Options of `Ledger.open`. */
+/** Options for `Ledger.open`. */
 export type LedgerOptions = {
   clock?: Clock;
   signal?: AbortSignal;
@@ -37,9 +40,9 @@ export type LedgerOptions = {
 };
 
 /**
- * SQLite database of the state folder (0600) with the receipts of finished uploads and the locks of running
- * ones. Each process also holds a kernel lock on a file of its own: it ends with the process, so the upload
- * locks of a killed one can be released.
+ * SQLite database in the state folder (mode 0600), with the receipts of finished uploads and the locks of running
+ * uploads. Each process also holds a kernel lock on a file of its own. This lock ends with the process, so the
+ * upload locks of a killed process can be released.
  */
 export class Ledger {
   readonly path: string;
@@ -65,9 +68,9 @@ export class Ledger {
   }
 
   /**
-   * Opens the database of a state folder, creating it if there never was one.
+   * Opens the database in a state folder and creates it if it never existed.
    *
-   * @throws MediactlError `state_…` (14)
+   * @throws MediactlError `state_…` (exit 14)
    */
   static async open(
     stateDir: string,
@@ -82,7 +85,7 @@ export class Ledger {
       if (use !== 'recreate') return await openDatabase();
       const lock = join(stateDir, 'receipts.lock');
       const busy = () => stateFailure('state_locked', `${lock} is locked`);
-      // The lock serializes processes: the second one finds the database that the first created.
+      // The lock serializes processes, so that the second one finds the database that the first created.
       return await withLock({ path: lock, waitMs: maxBusyWaitMs, busy }, () =>
         openDatabase().catch((error) => {
           const failure = stateError(error, path);
@@ -189,8 +192,8 @@ export class Ledger {
   }
 
   /**
-   * Resolves once the writes survive a power failure. Group commit: writes requested within some milliseconds
-   * share one transaction, because each sync blocks the event loop.
+   * Runs `work` in a transaction, and resolves once its writes survive a power failure. Writes requested within
+   * some milliseconds share one transaction (group commit), because each sync blocks the event loop.
    */
   async writeDurably(work: () => void): Promise<void> {
     this.#batch.push(work);
@@ -199,7 +202,7 @@ export class Ledger {
   }
 
   async #flushBatch(): Promise<void> {
-    // Collect for longer if the disk is slow, so that it is synced less often.
+    // Collect writes for longer if the disk is slow, so that it is synced less often.
     await new Promise((resolve) => setTimeout(resolve, Math.max(20, 4 * this.#lastFlushMs)));
     this.#flush = undefined;
     const work = this.#batch;
@@ -211,13 +214,13 @@ export class Ledger {
     this.#lastFlushMs = Math.min(250, performance.now() - startedAt);
   }
 
-  /** Marks this process as running, by a kernel lock on a file of its own. */
+  /** Marks this process as running, with a kernel lock on a file of its own. */
   async registerProcess(): Promise<void> {
     this.#release ??= this.processes.acquire(this.processId);
     await this.#release;
   }
 
-  /** Closes the database. Never throws: the command's result is final by then, and the next process cleans up. */
+  /** Closes the database. Never throws, since the command has its result by then and the next process cleans up. */
   async close(): Promise<void> {
     await this.#flush?.catch(() => {}); // its caller reports it
     const release = await this.#release?.catch(() => undefined);
@@ -226,7 +229,7 @@ export class Ledger {
         this.#runTransaction(() =>
           this.execute('DELETE FROM claims WHERE run = ?', this.processId),
         );
-      // libsql does not checkpoint on close: without this the next process has to read the WAL first.
+      // libsql does not checkpoint on close, so without this the next process has to read the WAL first.
       if (this.#hasWritten) this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     } catch {
       // disk full, or the file is gone
@@ -244,7 +247,7 @@ export class Ledger {
   }
 }
 
-/** Retries `work` while another program locks the database. @throws Error of the last attempt */
+/** Retries `work` while another program locks the database. @throws the error of the last attempt */
 async function retryWhileBusy<T>(
   path: string,
   options: LedgerOptions,

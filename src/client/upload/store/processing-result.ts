@@ -1,7 +1,7 @@
 import { MediactlError } from '../../errors.ts';
 import type { Receipts } from './receipts.ts';
 
-/** Updates the receipts of an asset after waiting for its processing: ready, failed, or deleted. */
+/** Updates the receipts of an asset after its processing, or deletes them if the asset no longer exists. */
 export async function recordProcessingResult(
   receipts: Pick<Receipts, 'setState' | 'forgetAsset'>,
   assetUid: string,

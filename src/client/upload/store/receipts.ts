@@ -7,27 +7,27 @@ export type ReceiptKey = {
   workspace: string;
   /** Uid of the folder; empty for the top level. */
   folder: string;
-  /** Real path of a file; URL of other sources. */
+  /** Real path of a local file, or URL of another source. */
   path: string;
 };
 
-/** Last processing state of an asset that this machine has seen. */
+/** Processing state of an asset, as last seen by this machine. */
 export type ProcessingState = 'pending' | 'ready' | 'failed';
 
-/** Record of an upload that this machine has finished. */
+/** Local record of a finished upload. */
 export type Receipt = ReceiptKey & {
   sizeBytes: number;
-  /** Modification time when the bytes were sent; for a URL, the server's strong ETag if there is one. */
+  /** Modification time in ns since the epoch when the bytes were sent; for a URL, its strong ETag if any. */
   mtimeNs: string;
   /** BLAKE3 of the file, in hex. */
   blake3: string;
-  /** Result of the checksum comparison; null if the service sent no checksum. */
+  /** True if the checksums are equal; null if the service sent no checksum. */
   verified: boolean | null;
   assetUid: string;
   sessionUid: string;
   name: string;
   state: ProcessingState;
-  /** Reason why processing failed. */
+  /** Reason why processing failed; null if it did not. */
   reason: string | null;
   /** Time at which the last byte was acknowledged, in ISO 8601. */
   at: string;
@@ -50,14 +50,14 @@ type ReceiptRow = {
   at: string;
 };
 
-/** Orphan: an incomplete asset that an interrupted upload left, or may have left, on the service. */
+/** An incomplete asset that an interrupted upload left on the service, or might have left there. */
 export type Orphan = {
   assetUid: string;
   name: string;
   path: string;
-  /** Time at which it was recorded, in ISO 8601. */
+  /** Time at which the orphan was recorded, in ISO 8601. */
   at: string;
-  /** True if it was only matched by name and may belong to another upload. */
+  /** True if the asset was matched only by name and might belong to another upload. */
   isGuessed: boolean;
 };
 
@@ -66,11 +66,11 @@ export type ReplacedAsset = { folder: string; path: string; assetUid: string };
 
 const columns =
   'service, workspace, folder, path, size, mtime_ns, blake3, verified, asset, session, name, state, reason, at';
-/** Reports imported receipts as unverified, because this machine has not compared them. */
+/** Columns to select. Imported receipts count as unverified, because this machine has not compared them. */
 const selectedColumns = columns.replace('verified', 'iif(imported, NULL, verified) AS verified');
 const byKey = 'service = ? AND workspace = ? AND folder = ? AND path = ?';
 
-/** Receipts of finished uploads: a local record that is never read from the service and never expires. */
+/** Receipts of finished uploads. They are local records, never read from the service, and never expire. */
 export class Receipts {
   readonly #ledger: Ledger;
 
@@ -84,7 +84,7 @@ export class Receipts {
   }
 
   /**
-   * Returns true if a file of that size was uploaded to the workspace: only then is hashing worthwhile. It
+   * Returns true if a file of that size was uploaded to the workspace, since hashing is worthwhile only then. It
    * does not filter by folder, because no index covers folder and size.
    */
   hasSize({ service, workspace }: ReceiptKey, sizeBytes: number): boolean {
@@ -93,9 +93,9 @@ export class Receipts {
   }
 
   /**
-   * Finds a receipt with the same content in the same folder, from any path.
+   * Finds the latest receipt for the same content in the same folder, whatever its path.
    *
-   * @param mark highest receipt id that counts: later receipts belong to the run itself
+   * @param mark highest receipt id to consider, since later receipts belong to the run itself
    */
   findByContent(
     { service, workspace, folder }: ReceiptKey,
@@ -116,8 +116,8 @@ export class Receipts {
   }
 
   /**
-   * Saves a receipt; resolves once it is on disk. It replaces an earlier receipt of the same key, whose asset
-   * is recorded as replaced.
+   * Saves a receipt and resolves once it is on disk. It replaces an earlier receipt with the same key, whose asset
+   * is then recorded as replaced.
    */
   save(receipt: Receipt): Promise<void> {
     const { service, workspace, folder, path, assetUid } = receipt;
@@ -192,8 +192,8 @@ export class Receipts {
   }
 
   /**
-   * Yields the receipts of files under a directory that this machine uploaded itself; '' means all local
-   * files. Ids increase with time: see `startRun`.
+   * Yields the receipts of files under a directory that this machine uploaded itself. An empty directory means all
+   * local files. Ids increase with time (see `startRun`).
    */
   *listBelow(
     service: string,
@@ -223,7 +223,7 @@ export class Receipts {
     );
   }
 
-  /** Imports receipts of another machine, all or none. Existing ones win. @returns number of new receipts */
+  /** Imports receipts of another machine, all or none, and keeps existing ones. @returns number of new receipts */
   import(receipts: readonly Receipt[]): Promise<number> {
     const sql = `INSERT OR IGNORE INTO receipts (${columns}, imported)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)`;
@@ -234,9 +234,9 @@ export class Receipts {
   }
 
   /**
-   * Returns the mark of a run: the highest receipt id when it started (for a killed run, when it first
-   * started). Dedupe by content ignores later receipts: two files of one command that have the same content
-   * are both uploaded.
+   * Starts a run and returns its mark, which is the highest receipt id at that time. A rerun after a kill gets the
+   * mark of the first start. Dedupe by content ignores later receipts, so two files with the same content in one
+   * command are both uploaded.
    */
   startRun(id: string): Promise<number> {
     return this.#ledger.transaction(() => {
@@ -246,12 +246,14 @@ export class Receipts {
     });
   }
 
-  /** Returns the mark of a run that has started and not finished. */
+  /** Returns the mark of a run that has started and not finished; undefined for any other run. */
   runMark(id: string): number | undefined {
     return this.#ledger.get<{ since: number }>('SELECT since FROM runs WHERE id = ?', id)?.since;
   }
 
-  /** Deletes the mark of a finished run. Never throws: a run whose mark stays counts as the same run next time. */
+  /**
+   * Deletes the mark of a finished run. Never throws: if the mark stays, the next run only counts as the same run.
+   */
   async finishRun(id: string): Promise<void> {
     await this.#ledger.write('DELETE FROM runs WHERE id = ?', id).catch(() => {});
   }
@@ -264,7 +266,7 @@ export class Receipts {
     await this.#ledger.write(sql, service, assetUid, name, path, at, Number(isGuessed));
   }
 
-  /** Deletes an orphan that no longer exists or turned out to hold a file. */
+  /** Deletes the record of an orphan that no longer exists or turned out to contain a file. */
   async forgetOrphan(assetUid: string): Promise<void> {
     await this.#ledger.write('DELETE FROM orphans WHERE asset = ?', assetUid);
   }
@@ -276,7 +278,7 @@ export class Receipts {
     return rows.map(({ guessed, ...orphan }) => ({ ...orphan, isGuessed: guessed === 1 }));
   }
 
-  /** Returns the uid of a folder that this machine created after a mark of `folderMark`, by its path. */
+  /** Returns the uid of the folder that this machine created at a path after a mark from `folderMark`. */
   findCreatedFolder(
     service: string,
     workspace: string,

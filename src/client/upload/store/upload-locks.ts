@@ -5,17 +5,17 @@ export class UploadLocks {
   readonly #ledger: Ledger;
   readonly #pid: number;
 
-  /** @param pid of this process, shown to others that find an upload locked */
+  /** @param pid id of this process, shown to other processes that find an upload locked */
   constructor(ledger: Ledger, pid: number) {
     this.#ledger = ledger;
     this.#pid = pid;
   }
 
-  /** Locks an upload. @returns the holder's pid, or undefined on success */
+  /** Tries to lock an upload. @returns undefined on success, otherwise the pid of the process that locked it */
   async tryLock(id: string): Promise<number | undefined> {
     await this.#ledger.registerProcess();
     for (;;) {
-      // Read before writing: a write blocks all other processes, and most conflicts show without one.
+      // Read first, because a write blocks all other processes and a read shows most conflicts already.
       const select = 'SELECT run, pid FROM claims WHERE id = ?';
       const holder = this.#ledger.get<{ run: string; pid: number }>(select, id);
       if (holder) {
@@ -30,13 +30,13 @@ export class UploadLocks {
     }
   }
 
-  /** Unlocks an upload. Errors are ignored: the lock ends with the process at the latest. */
+  /** Unlocks an upload. Errors are ignored, because the lock ends with the process at the latest. */
   async release(id: string): Promise<void> {
     const sql = 'DELETE FROM claims WHERE id = ? AND run = ?';
     await this.#ledger.write(sql, id, this.#ledger.processId).catch(() => {});
   }
 
-  /** Releases the locks of killed processes. @param onAbandoned called with the id of each such upload */
+  /** Releases the locks of killed processes. @param onAbandoned called with the id of each upload they locked */
   sweep(onAbandoned: (id: string) => Promise<void>): Promise<void> {
     return this.#ledger.processes.removeStale(async (run) => {
       const sql = 'SELECT id FROM claims WHERE run = ?';

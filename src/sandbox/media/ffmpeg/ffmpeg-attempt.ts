@@ -6,7 +6,7 @@ import { assertNotDiskFull } from './storage-errors.ts';
 import type { Tool } from './tool.ts';
 
 export type FfmpegAttemptOptions = {
-  /** Timeout of each step in seconds; by default each step has its own. */
+  /** Timeout in seconds for every step; by default, each step has its own timeout. */
   limitSeconds: number | undefined;
   /** Aborts all steps when the sandbox closes. */
   signal: AbortSignal;
@@ -15,10 +15,10 @@ export type FfmpegAttemptOptions = {
 };
 
 /**
- * Runs an optional processing step with a timeout. Logs a failure and returns undefined: the asset
- * is usable without the result.
+ * Runs an optional processing step with a timeout. If the step fails, logs the reason and returns undefined, since
+ * the asset is usable without the result.
  *
- * @throws the abort reason if the sandbox closes, or DiskFullError
+ * @throws DiskFullError if the disk is full, or the abort reason if the sandbox closes
  */
 export async function withTimeout<T>(
   { limitSeconds, signal, log }: FfmpegAttemptOptions,

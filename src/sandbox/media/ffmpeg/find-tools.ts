@@ -5,14 +5,14 @@ import { delimiter, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { ArgumentError } from '../../argument-error.ts';
 
-/** Timeout for printing a version: real tools need a fraction of a second. */
+/** Timeout for a tool to print its version, which normally takes a fraction of a second. */
 const versionTimeoutMs = 10_000;
 
 /**
- * Finds ffmpeg: the one named by MEDIACTL_FFMPEG (`none` disables it), else the first on PATH, if
- * it runs.
+ * Finds ffmpeg: the program named by MEDIACTL_FFMPEG (`none` disables it), or else the first ffmpeg on PATH.
+ * Returns undefined if it is disabled, missing, or cannot be run.
  *
- * @throws ArgumentError if the named one cannot be run
+ * @throws ArgumentError if the program named by MEDIACTL_FFMPEG cannot be run
  */
 export async function findFfmpeg(
   named: string | undefined,
@@ -29,7 +29,7 @@ export async function findFfmpeg(
   return findRunning('ffmpeg', ffmpegSignature, searchPath);
 }
 
-/** Finds pdftoppm of poppler-utils: the first on PATH, if it runs. */
+/** Finds pdftoppm (poppler-utils) on PATH; returns undefined if it is missing or cannot be run. */
 export const findPdftoppm = (searchPath: string | undefined): Promise<string | undefined> =>
   findRunning('pdftoppm', pdftoppmSignature, searchPath);
 
@@ -63,7 +63,7 @@ async function findOnPath(name: string, searchPath = ''): Promise<string | undef
 const yes = () => true;
 const no = () => false;
 
-/** Returns why a program is not the expected one or does not run; undefined if it is fine. */
+/** Returns the reason why a program cannot be used; undefined if it is the expected one. */
 async function checkTool(
   path: string,
   { name, option, expectedOutput }: ToolSignature,

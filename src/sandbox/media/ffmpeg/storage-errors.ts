@@ -1,18 +1,18 @@
 import { classifyStorageFailure } from '../../storage-failure.ts';
 
-/** Messages of programs about a full disk. */
+/** Pattern of the messages by which programs report a full disk. */
 const fullDiskMessage = /\b(?:ENOSPC|EDQUOT)\b|No space left on device|Disk quota exceeded/;
-/** Codes for a temporary lack of processes or memory. */
+/** Error codes for a temporary lack of processes or memory. */
 const temporaryCodes = ['EAGAIN', 'ENOMEM'];
-/** Codes that a retry does not fix. */
+/** Error codes of storage failures for which a retry does not help. */
 const permanentCodes = ['EACCES', 'EPERM'];
 
 /** Error for a full disk, as reported by ffmpeg or the media worker. */
 export class DiskFullError extends Error {}
 
 /**
- * Returns true if a retry may succeed, because the failure is caused by storage or the machine, not
- * by the source or the tool.
+ * Returns true if a retry might succeed, because the failure was caused by storage or the machine, not by the
+ * source or the tool.
  */
 export function isStorageError(error: Error): boolean {
   const { code = '' } = error as NodeJS.ErrnoException;

@@ -5,7 +5,7 @@ import type { Dimensions } from '../recognize/dimensions.ts';
 import { inputArgs } from './ffmpeg.ts';
 import type { FfmpegContext } from './ffmpeg-context.ts';
 
-/** Streams that ffmpeg finds in a file; covers of songs do not count as video. */
+/** Streams that ffmpeg finds in a file. Cover art of audio does not count as video. */
 export type Streams = {
   pictures: (Dimensions & { codec: string })[];
   sounds: { codec: string; sampleRate: number }[];
@@ -14,12 +14,13 @@ export type Streams = {
 };
 
 /**
- * Lists the streams and chapters of a source with ffmpeg. @throws Error if there is neither video
- * nor audio
+ * Lists the streams and chapters of a source with ffmpeg.
+ *
+ * @throws Error if the source contains neither video nor audio
  */
 export async function readStreams(context: FfmpegContext): Promise<Streams> {
   const tags = 'streams.txt';
-  // ffmpeg's machine-readable outputs: one line per property of each stream, and the metadata of
+  // framecrc prints each property of a stream on its own line; ffmetadata contains the metadata of
   // subtitles and chapters.
   const printed = await context.run([
     ...inputArgs(context.source),

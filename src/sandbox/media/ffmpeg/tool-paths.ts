@@ -1,4 +1,4 @@
-/** Paths of optional programs; undefined if missing. */
+/** Paths of optional programs, each undefined if it is missing. */
 export type ToolPaths = { ffmpeg: string | undefined; pdftoppm: string | undefined };
 
 const ffmpegFeatures = [
@@ -14,7 +14,7 @@ export const listMissingFeatures = ({ ffmpeg, pdftoppm }: ToolPaths): string[] =
   ...(pdftoppm === undefined ? pdftoppmFeatures : []),
 ];
 
-/** Returns a line for the log. */
+/** Returns a log line with the paths of the programs and the features that are missing. */
 export const describeTools = ({ ffmpeg, pdftoppm }: ToolPaths): string =>
   [
     ffmpeg === undefined

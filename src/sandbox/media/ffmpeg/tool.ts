@@ -1,15 +1,15 @@
 import { spawn } from 'node:child_process';
 import { withMemoryLimit } from '../recognize/memory-limit.ts';
 
-/** An external program, and the function that kills its process group. */
+/** An external program, and the function that kills a process group by the pid of its leader. */
 export type Tool = { path: string; killGroup(leader: number): void };
 
 export type ToolRun = {
   args: readonly string[];
   memoryMiB: number;
   /**
-   * Working directory; outputs are plain file names in it, which cannot be paths, patterns or
-   * protocols.
+   * Working directory. Output arguments are plain file names in it, so that the tool cannot take them for paths,
+   * patterns or protocols.
    */
   cwd: string;
   /** Kills the process group when aborted. */
@@ -17,17 +17,18 @@ export type ToolRun = {
 };
 
 const maxOutputBytes = 16 * 1024 * 1024;
-/** Maximum length of stderr to keep; the end is kept, since it contains the error. */
+/** Maximum length of stderr to keep. The end is kept, since it contains the error. */
 const maxStderrLength = 2048;
 
-/** Error for a tool that ran but rejected its input: the file is at fault, not the system. */
+/** Error for a tool that ran but rejected its input, so the file is at fault, not the system. */
 export class ToolRejectedError extends Error {}
 
 /**
  * Runs a tool in its own process group, with a memory limit.
  *
  * @returns its stdout
- * @throws the abort reason, or an Error with a one-line message
+ * @throws ToolRejectedError if the tool rejects its input, Error with a one-line message for any other failure, or
+ *   the abort reason
  */
 export function runTool(
   { path, killGroup }: Tool,
@@ -36,7 +37,7 @@ export function runTool(
   return new Promise((fulfil, reject) => {
     signal.throwIfAborted();
     const run = withMemoryLimit(memoryMiB, path, args);
-    // Own process group: processes started by a wrapper script are killed with it.
+    // Use a separate process group, so that processes started by a wrapper script are killed too.
     const child = spawn(run.command, run.args, {
       cwd,
       detached: true,
@@ -49,7 +50,7 @@ export function runTool(
 
     const finish = () => {
       signal.removeEventListener('abort', onAbort);
-      // A process that left the group may keep the pipes open.
+      // A process that left the group might keep the pipes open.
       child.stdout.destroy();
       child.stderr.destroy();
       if (stopped) reject(stopped);
@@ -82,7 +83,7 @@ export function runTool(
   });
 }
 
-/** Exit codes of the shell for a program that is missing or not executable. */
+/** Exit codes of the shell if a program is missing or not executable. */
 const notRunnableCodes = [126, 127];
 
 function failureOf(code: number | null, signal: string | null, errors: string): Error {

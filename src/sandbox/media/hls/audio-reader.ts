@@ -7,15 +7,15 @@ import { TrackReader } from './track-reader.ts';
 const roundingSeconds = 0.002;
 
 /**
- * Reads an audio track, cut where the video is; times are in seconds after the first video frame.
+ * Reads an audio track in parts that match the video segments. Times are in seconds after the first video frame.
  */
 export class AudioReader {
   readonly part: SegmentTrack;
   readonly #reader: TrackReader;
   readonly #videoStart: number;
-  /** Buffered packets that have not been returned yet. */
+  /** Packets that have been read but not yet returned. */
   readonly #buffered: EncodedPacket[];
-  /** Timestamp of the first packet, in file time; audio before the video is dropped. */
+  /** Timestamp of the first packet in the source, in seconds. Audio before the video is dropped. */
   readonly firstAt: number;
   #endsAt = 0;
 
@@ -32,10 +32,9 @@ export class AudioReader {
   }
 
   /**
-   * Opens the track at the packet that plays when the video starts, plus the previous packet, which
-   * decoders need.
+   * Opens the track at the packet that plays when the video starts, plus the previous packet, which decoders need.
    *
-   * @throws NotPackageableError if the track is empty
+   * @throws NotPackageableError if the track is empty or has no decoder configuration
    */
   static async open(track: InputAudioTrack, zero: number): Promise<AudioReader> {
     const config = await track.getDecoderConfig();
@@ -52,7 +51,7 @@ export class AudioReader {
     return new AudioReader({ track, config, first, priming }, reader, { zero, held, firstAt });
   }
 
-  /** Start of the first packet in seconds; negative for priming. */
+  /** Start of the first packet in seconds; negative if it is priming. */
   get beginsAt(): number {
     return this.part.first.timestamp - this.#videoStart;
   }
@@ -62,7 +61,7 @@ export class AudioReader {
     return this.#endsAt;
   }
 
-  /** Reads the packets up to a time; by default all remaining ones. */
+  /** Reads the packets that start before `until`; by default, all remaining packets. */
   async readUntil(until = Number.POSITIVE_INFINITY): Promise<EncodedPacket[]> {
     const packets = this.#buffered.splice(0).map((packet) => this.#shift(packet));
     for (let next = this.#reader.next; next; next = this.#reader.next) {
@@ -74,8 +73,8 @@ export class AudioReader {
   }
 
   /**
-   * Shifts a packet by the priming, so that no timestamp is negative; the edit list removes the
-   * priming again.
+   * Shifts a packet later by the priming, so that no timestamp is negative. The edit list subtracts the priming
+   * again.
    */
   #shift(packet: EncodedPacket): EncodedPacket {
     const at = packet.timestamp - this.#videoStart;

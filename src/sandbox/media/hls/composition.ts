@@ -1,10 +1,10 @@
 import { type Box, boxAt, boxesIn } from './boxes.ts';
 
 /**
- * Composition offsets: mediabunny derives decode times from presentation times only, so reordered
- * frames (B-frames) get negative offsets. Players disagree on these; FFmpeg-based ones delay the
- * video by the largest of them. So this module makes the offsets positive, as encoders write them,
- * and adds an edit list to the header that subtracts the same delay (ISO/IEC 14496-12 §8.6.6).
+ * Composition offsets. mediabunny derives decode times from presentation times only, so reordered frames (B-frames)
+ * get negative offsets. Players treat negative offsets differently; players based on FFmpeg delay the video by the
+ * largest one. Therefore, this module makes the offsets positive, as encoders write them, and adds an edit list to
+ * the header that subtracts the same delay (ISO/IEC 14496-12 §8.6.6).
  */
 
 /** Yields the byte positions of a track's composition offsets in a media segment. */
@@ -22,7 +22,7 @@ function* offsetsIn(segment: Buffer, trackId: number): Generator<number> {
 const trackOf = (segment: Buffer, traf: Box) =>
   segment.readUInt32BE((boxAt(segment, 'tfhd', traf)?.content ?? 0) + 4);
 
-/** Yields the byte positions of the offsets in a Track Fragment Run Box (§8.8.8). */
+/** Yields the byte positions of the offsets in a Track Fragment Run Box (ISO/IEC 14496-12 §8.8.8). */
 function* offsetsOfRun(segment: Buffer, { content, end }: Box): Generator<number> {
   const flags = segment.readUInt32BE(content) & 0xffffff;
   if (!(flags & 0x800)) return;
@@ -33,8 +33,8 @@ function* offsetsOfRun(segment: Buffer, { content, end }: Box): Generator<number
 }
 
 /**
- * Returns the largest negative composition offset of a track as a positive number, in timescale
- * units; 0 if there is none.
+ * Returns the magnitude of the largest negative composition offset of a track, in timescale units; 0 if no offset
+ * is negative.
  */
 export function maxNegativeOffset(segment: Buffer, trackId: number): number {
   let lag = 0;
@@ -42,16 +42,16 @@ export function maxNegativeOffset(segment: Buffer, trackId: number): number {
   return lag;
 }
 
-/** Adds a delay to every composition offset of a track, in timescale units. */
+/** Adds a delay in timescale units to every composition offset of a track. */
 export function addDelay(segment: Buffer, trackId: number, by: number): void {
   for (const at of offsetsIn(segment, trackId))
     segment.writeInt32BE(segment.readInt32BE(at) + by, at);
 }
 
-/** Start of presentation within the media by track id, in timescale units. */
+/** Maps track ids to the time in the media at which presentation starts, in timescale units. */
 export type PresentationStarts = ReadonlyMap<number, number>;
 
-/** Returns the header with an edit list added to each of these tracks. */
+/** Returns the header (moov) with an edit list added to each track that has a presentation start. */
 export function withEditLists(header: Buffer, starts: PresentationStarts): Buffer {
   const moov = boxAt(header, 'moov');
   if (!moov) throw new Error('the header holds no moov');
@@ -69,7 +69,10 @@ export function withEditLists(header: Buffer, starts: PresentationStarts): Buffe
   ]);
 }
 
-/** Returns the track id, which follows the timestamps; these are longer in version 1 (§8.3.2). */
+/**
+ * Returns the id of a track. In the track header, the id follows two timestamps, which are longer in version 1
+ * (ISO/IEC 14496-12 §8.3.2).
+ */
 function trackOfHeader(header: Buffer, trak: Box): number {
   const tkhd = boxAt(header, 'tkhd', trak);
   if (!tkhd) throw new Error('a track has no header');

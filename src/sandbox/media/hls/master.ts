@@ -1,8 +1,8 @@
 import type { AudioRendition, HlsPackage, Rendition } from './rendition.ts';
 
 /**
- * Builds the HLS master playlist (RFC 8216 §4.3.4): variant streams, best first. All share the
- * audio renditions that have their own playlists.
+ * Builds the HLS master playlist (RFC 8216 §4.3.4), which lists the variant streams from best to worst. They all
+ * share the audio renditions that have their own playlists.
  */
 export function masterPlaylist(top: HlsPackage, lower: readonly HlsPackage[]): string {
   const group = top.sounds.length > 0 ? 'audio-1' : undefined;
@@ -44,5 +44,5 @@ function formatAudio(sound: AudioRendition, at: number, group: string): string {
   return `#EXT-X-MEDIA:${attributes.join(',')}`;
 }
 
-/** Replaces the characters that a quoted string cannot contain (§4.2). */
+/** Replaces the characters that a quoted string cannot contain (RFC 8216 §4.2). */
 const sanitizeQuoted = (text: string | null) => text?.replace(/["\r\n]+/g, ' ').trim();

@@ -15,21 +15,21 @@ export type PackageOptions = {
   cuts?: readonly number[] | undefined;
 };
 
-/** Maximum delay of audio after the video: players wait until they have both. */
+/** Maximum delay of audio relative to the video, since players wait until they have both. */
 const maxAudioDelaySeconds = 0.25;
 /**
- * Maximum lead of audio before the video; broadcasts start with a fraction of a second, which can
- * be dropped.
+ * Maximum time by which audio starts before the video. Broadcasts often start with a fraction of a second of audio
+ * only, which can be dropped.
  */
 const maxAudioLeadSeconds = 0.5;
 /** Maximum time that video or audio may continue after the other has ended. */
 const maxOverhangSeconds = 4;
 
 /**
- * Packages a file as HLS without re-encoding, in CMAF segments cut at key frames. Several audio
- * tracks get a playlist each. Time 0 is the first video frame.
+ * Packages a file as HLS without re-encoding, in CMAF segments that start at key frames. If there are several audio
+ * tracks, each gets its own playlist. Time 0 is the first video frame.
  *
- * @throws NotPackageableError if players would fail on the result
+ * @throws NotPackageableError if players could not play the result correctly
  */
 export async function packageHls(order: PackageOptions): Promise<HlsPackage> {
   const { folder, firstId } = order;
@@ -88,7 +88,7 @@ export async function packageHls(order: PackageOptions): Promise<HlsPackage> {
   };
 }
 
-/** A segment: video packets, and audio packets by track. */
+/** A segment with its video packets, and its audio packets by track. */
 type Segment = {
   start: number;
   seconds: number;
@@ -115,7 +115,7 @@ async function* segmentsOf(
 }
 
 /**
- * Returns true for a short last segment without audio, which is merged into the previous segment.
+ * Returns true for a last segment that is short enough to be merged into the previous segment if it has no audio.
  */
 const isTail = ({ isLast, seconds }: Segment) => isLast && seconds <= maxOverhangSeconds;
 
@@ -144,8 +144,8 @@ async function renditionOf(
 }
 
 /**
- * Returns the RFC 6381 codec name for HLS. The writer creates `hvc1` sample entries: decoder
- * parameters are in the header (ISO/IEC 14496-15).
+ * Returns the RFC 6381 codec name for HLS. HEVC is called `hvc1`, since the writer puts the decoder parameters into
+ * the header (ISO/IEC 14496-15).
  */
 const hlsCodecName = (codec: string) =>
   codec

@@ -1,4 +1,4 @@
-/** Playlist entry of a segment. */
+/** Playlist entry for a segment. */
 export type PlaylistSegment = { file: string; seconds: number; bytes: number };
 
 /** Builds a complete (VOD) media playlist of CMAF segments (RFC 8216 §4.3.3). */
@@ -17,7 +17,7 @@ export function mediaPlaylist(header: string, entries: readonly PlaylistSegment[
   ].join('\n');
 }
 
-/** Returns peak and average bit rate in bits per second (§4.3.4.2). */
+/** Returns the peak and average bit rates in bits per second (RFC 8216 §4.3.4.2). */
 export function bitRatesOf(entries: readonly PlaylistSegment[]): { peak: number; average: number } {
   const rate = (bytes: number, seconds: number) => Math.ceil((8 * bytes) / Math.max(seconds, 1e-3));
   const sum = (value: (entry: PlaylistSegment) => number) =>

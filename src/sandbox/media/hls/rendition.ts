@@ -2,14 +2,14 @@ import type { Dimensions } from '../recognize/dimensions.ts';
 
 /** A media playlist and the properties of its stream. */
 export type Rendition = {
-  /** File name of the playlist, in the folder of its header and segments. */
+  /** File name of the playlist, which is in the same folder as its header and segments. */
   playlist: string;
-  /** Codec names as in RFC 6381. */
+  /** RFC 6381 codec names. */
   codecs: string[];
   /** Bit rates in bits per second. */
   peak: number;
   average: number;
-  /** Display size; null without video. */
+  /** Display size; null for audio. */
   size: Dimensions | null;
 };
 
@@ -21,16 +21,13 @@ export type AudioRendition = Rendition & {
   channels: number;
 };
 
-/**
- * A file packaged as HLS: the main playlist, and the audio playlists unless audio is in the same
- * segments.
- */
+/** A file packaged as HLS. `sounds` is empty if audio is in the segments of the main playlist. */
 export type HlsPackage = {
   main: Rendition;
   sounds: AudioRendition[];
-  /** Segment starts in seconds, without the first. */
+  /** Start of each segment except the first, in seconds. */
   cuts: number[];
-  /** Start in file time and duration, in seconds. */
+  /** Timestamp of the first video frame in the source, and duration of the package, in seconds. */
   beginsAt: number;
   seconds: number;
 };

@@ -18,25 +18,25 @@ import { bitRatesOf, mediaPlaylist, type PlaylistSegment } from './playlist.ts';
 export type SegmentTrack = {
   track: InputVideoTrack | InputAudioTrack;
   config: VideoDecoderConfig | AudioDecoderConfig;
-  /** First packet of the track; the muxer reads from it what the configuration lacks. */
+  /** First packet of the track, from which the muxer takes what the decoder configuration lacks. */
   first: EncodedPacket;
   /** Priming: seconds at the start that decoders need, but players do not present. */
   priming: number;
 };
 
 /**
- * Writes the header, segments and playlist of one rendition. mediabunny writes each segment as a
- * separate file, so that this class controls the content and times of each.
+ * Writes the header, segments and playlist of one rendition. mediabunny writes each segment as a separate file, so
+ * that this class controls the content and times of each segment.
  */
 export class SegmentWriter {
   readonly #folder: string;
   readonly #id: number;
   readonly #parts: readonly SegmentTrack[];
   readonly #entries: PlaylistSegment[] = [];
-  /** Largest negative composition offset per track so far, in timescale units. */
+  /** Magnitude of the largest negative composition offset per track so far, in timescale units. */
   readonly #delays: number[];
 
-  /** File names contain the id; track ids are 1, 2, …. */
+  /** Creates a writer. File names contain `id`, and tracks are numbered from 1. */
   constructor(folder: string, id: number, parts: readonly SegmentTrack[]) {
     this.#folder = folder;
     this.#id = id;
@@ -49,8 +49,8 @@ export class SegmentWriter {
   }
 
   /**
-   * Writes the next segment: packets per track, in decode order, with times relative to the start
-   * of the rendition.
+   * Writes the next segment from the packets of each track, in decode order, with times relative to the start of
+   * the rendition.
    */
   async write(packets: readonly (readonly EncodedPacket[])[], seconds: number): Promise<void> {
     const file = `segment-${this.#id}-${this.#entries.length + 1}.m4s`;
@@ -81,8 +81,9 @@ export class SegmentWriter {
   }
 
   /**
-   * Applies the composition delay and writes the edit lists and the playlist. @returns the
-   * playlist's file name and bit rates
+   * Applies the composition delays and writes the edit lists and the playlist.
+   *
+   * @returns the playlist's file name and bit rates
    */
   async finish() {
     if (this.#delays.some((lag) => lag > 0))
@@ -106,7 +107,7 @@ export class SegmentWriter {
   }
 }
 
-/** Adds a track to the output. @returns a function that writes its packets */
+/** Adds a track to the output; returns a function that writes a packet of the track. */
 function addTrack(output: Output, { track, config, first }: SegmentTrack) {
   if (track.isVideoTrack()) {
     const source = new EncodedVideoPacketSource(track.codec as NonNullable<typeof track.codec>);
@@ -127,9 +128,7 @@ function addTrack(output: Output, { track, config, first }: SegmentTrack) {
   return (packet: EncodedPacket) => source.add(packet);
 }
 
-/**
- * Reads the boxes before the media data of a segment and writes them back if `change` returns true.
- */
+/** Reads the boxes before the media data of a segment and writes them back if `change` returns true. */
 async function editHead(path: string, change: (head: Buffer) => boolean): Promise<void> {
   const handle = await open(path, 'r+');
   try {

@@ -1,6 +1,6 @@
 import { type EncodedPacket, EncodedPacketSink, type InputTrack } from 'mediabunny';
 
-/** Reads the packets of a track in decode order, with a lookahead of one. */
+/** Reads the packets of a track in decode order, with a lookahead of one packet. */
 export class TrackReader {
   readonly #packets: AsyncGenerator<EncodedPacket, void, unknown>;
   #next: EncodedPacket | undefined;

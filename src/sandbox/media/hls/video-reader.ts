@@ -5,23 +5,21 @@ import { TrackReader } from './track-reader.ts';
 
 /** Target segment duration; shorter groups of pictures are merged. */
 const targetSeconds = 4;
-/** Maximum segment duration: players load a full segment before they can start in it. */
+/** Maximum segment duration, since players load a full segment before they can seek into it. */
 const maxSegmentSeconds = 30;
-/** Maximum segment size: packets stay in memory until the segment is written. */
+/** Maximum segment size, since packets stay in memory until the segment is written. */
 const maxSegmentBytes = 256 * 1024 * 1024;
-/** Tolerance for a key frame before a requested cut. */
+/** Maximum time by which a key frame can precede the requested cut. */
 const toleranceSeconds = 0.02;
 
-/**
- * Reads a video track segment by segment; times are in seconds after its first displayable frame.
- */
+/** Reads a video track segment by segment. Times are in seconds after the first displayable frame. */
 export class VideoReader {
   readonly part: SegmentTrack;
-  /** Timestamp of the first displayable frame, in file time. */
+  /** Timestamp of the first displayable frame in the source, in seconds. */
   readonly beginsAt: number;
   /**
-   * Timestamp of the first frame of any kind, in file time. Trimmed broadcasts start with frames
-   * that depend on missing ones.
+   * Timestamp of the first frame in the source, displayable or not, in seconds. Trimmed broadcasts start with
+   * frames that depend on missing frames.
    */
   readonly firstAt: number;
   readonly #reader: TrackReader;
@@ -40,7 +38,11 @@ export class VideoReader {
     this.#cuts = cuts;
   }
 
-  /** Opens the track at its first key frame. @throws NotPackageableError if there is none */
+  /**
+   * Opens the track at its first key frame.
+   *
+   * @throws NotPackageableError if there is no key frame or no decoder configuration
+   */
   static async open(track: InputVideoTrack, cuts?: readonly number[]): Promise<VideoReader> {
     const config = await track.getDecoderConfig();
     const reader = await TrackReader.open(track);
@@ -51,7 +53,7 @@ export class VideoReader {
     return new VideoReader(part, reader, { firstAt, cuts });
   }
 
-  /** Start of the next segment in seconds; undefined at the end. */
+  /** Start of the next segment in seconds; undefined at the end of the track. */
   get nextAt(): number | undefined {
     return this.#reader.next && this.#reader.next.timestamp - this.beginsAt;
   }
@@ -61,7 +63,12 @@ export class VideoReader {
     return this.#endsAt;
   }
 
-  /** Reads the packets of the segment that starts at `start`, up to a key frame or the end. */
+  /**
+   * Reads the packets of the segment that starts at `start`, up to the key frame that starts the next segment or
+   * the end of the track.
+   *
+   * @throws NotPackageableError if the segment is too long or too large
+   */
   async readSegment(start: number): Promise<EncodedPacket[]> {
     const packets: EncodedPacket[] = [];
     let [bytes, latest] = [0, 0];

@@ -4,7 +4,7 @@ import type { InspectedSource } from '../recognize/inspection-messages.ts';
 
 const pcm = /^(?:pcm-(?:u8|s16|s24|s32|f32)|ulaw|alaw)$/;
 
-/** Audio codecs that browsers play, by ffmpeg demuxer of the container. */
+/** Maps ffmpeg demuxers to the audio codecs that browsers play in their containers. */
 const playableCodecs: Record<string, RegExp> = {
   mp3: /^mp3$/,
   aac: /^aac$/,
@@ -14,10 +14,10 @@ const playableCodecs: Record<string, RegExp> = {
   mov: /^(?:aac|mp3|flac|opus)$/,
   matroska: /^(?:opus|vorbis)$/,
 };
-/** Content types that browsers recognize among those containers. */
+/** Content types of these containers that browsers recognize. */
 const browserContainers = /^audio\/(?!x-matroska)|^video\/(?:mp4|webm)$|^application\/ogg$/;
 
-/** Returns true if browsers play the audio without transcoding. */
+/** Returns true if browsers can play the audio without transcoding. */
 export function isPlayableByBrowsers({ demuxer, contentType, codecs }: InspectedSource): boolean {
   const [codec] = codecs?.sounds ?? [];
   return (
@@ -26,7 +26,7 @@ export function isPlayableByBrowsers({ demuxer, contentType, codecs }: Inspected
   );
 }
 
-/** Transcodes the audio to AAC in MP4, which every browser plays. */
+/** Transcodes the audio to AAC in MP4, which every browser plays; returns the file name. */
 export async function makeAudio(context: FfmpegContext): Promise<string> {
   const file = 'audio.m4a';
   await context.run([
@@ -39,9 +39,7 @@ export async function makeAudio(context: FfmpegContext): Promise<string> {
   return file;
 }
 
-/**
- * Measures the duration in seconds by reading the full file, for containers that do not state it.
- */
+/** Measures the duration in seconds by reading the full file, since some containers do not state it. */
 export async function measureDuration(context: FfmpegContext): Promise<number> {
   const printed = await context.run([
     ...inputArgs(context.source),

@@ -9,15 +9,15 @@ import type { ProcessingJob } from '../processing-job.ts';
 import { arePlayableEverywhere, lowerRung, upperRung } from './ladder.ts';
 import { encodeRung, type Rung } from './rung.ts';
 
-/** Number of playlist ids reserved per rung: each audio track may have its own playlist. */
+/** Number of playlist ids reserved per rung, since each audio track can have its own playlist. */
 const idsPerRung = 100;
 
 /**
- * Creates the HLS ladder in `job.hlsDir`: the packaged source, if any, and rungs encoded by ffmpeg;
- * the upper one only if some browsers cannot play the source. All rungs share separate audio
- * renditions.
+ * Creates the HLS ladder in `job.hlsDir` from the packaged source, if there is one, and rungs encoded by ffmpeg.
+ * The upper rung is encoded only if some browsers cannot play the source. All rungs share the audio renditions that
+ * have their own playlists.
  *
- * @returns true if there is any HLS
+ * @returns true if at least one rung was created
  */
 export async function makeHls(
   job: ProcessingJob,

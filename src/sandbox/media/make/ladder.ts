@@ -3,25 +3,22 @@ import type { HlsPackage } from '../hls/rendition.ts';
 import { scaledEven } from '../recognize/dimensions.ts';
 import type { Rung } from './rung.ts';
 
-/**
- * Maximum longer side of the encoded rungs: 1080p for the upper; for the lower, half of it and at
- * most 480p.
- */
+/** Maximum longer side of the encoded rungs in pixels: 1080p for the upper rung, 480p for the lower rung. */
 const upperSide = 1920;
 const lowerSide = 854;
 /** Maximum video bit rate, in bits per second per pixel. */
 const maxBitsPerPixel = 4;
 const minBitRate = 120_000;
 
-/** Returns the upper rung, up to 1080p; without audio if audio has its own playlists. */
+/** Returns the upper rung, up to 1080p. It has no audio if audio has its own playlists. */
 export function upperRung(video: VideoProperties, ownSounds: number): Rung {
   const audioRate = ownSounds > 0 ? undefined : 128_000;
   return createRung('upper', video, Math.min(1, upperSide / longerSide(video)), audioRate);
 }
 
 /**
- * Returns the lower rung: at most half the size and peak bit rate of the rung above; with audio
- * unless that has its own playlists.
+ * Returns the lower rung, with at most half the size and peak bit rate of the rung above it. It has no audio if
+ * audio has its own playlists.
  */
 export function lowerRung(
   video: VideoProperties,
@@ -48,8 +45,8 @@ function createRung(
 }
 
 /**
- * Returns true if every browser with HLS support plays these RFC 6381 codecs. That excludes HEVC,
- * H.264 beyond 8-bit 4:2:0, AC-3, and MP3 in MP4.
+ * Returns true if every browser with HLS support plays these RFC 6381 codecs. HEVC, H.264 beyond 8-bit 4:2:0, AC-3,
+ * and MP3 in MP4 are not among them.
  */
 export const arePlayableEverywhere = (codecs: readonly string[]) =>
   codecs.every((codec) =>

@@ -6,7 +6,7 @@ const maxPages = 100;
 const longerSide = 640;
 const memoryMiB = 1024;
 
-/** Renders the first pages of a PDF as JPEG files, with pdftoppm of poppler-utils. */
+/** Renders the first pages of a PDF as JPEG files; returns their names in page order. */
 export async function makePages(
   pdftoppm: Tool,
   { path, folder, signal }: { path: string; folder: string; signal: AbortSignal },

@@ -4,7 +4,7 @@ import { assertOutputs, type FfmpegContext } from '../ffmpeg/ffmpeg-context.ts';
 import { type Dimensions, scaleTo } from '../recognize/dimensions.ts';
 
 export type Rung = {
-  /** Base name of its file. */
+  /** Base name of the encoded file. */
   name: string;
   /** Size in pixels; both sides are even. */
   size: Dimensions;
@@ -14,24 +14,24 @@ export type Rung = {
   audioRate: number | undefined;
   /** Duration of both video and audio, in seconds. */
   duration: number;
-  /** True if the video starts late: its first frame is then shown from the beginning. */
+  /** True if the video starts after the audio. Its first frame is then shown from the beginning. */
   isLate: boolean;
   /** Positions of key frames in seconds; by default every four seconds. */
   cuts?: readonly number[] | undefined;
 };
 
 const maxFps = 60;
-/** Maximum number of requested key frames on a command line; beyond it, regular ones are used. */
+/** Maximum number of key frames requested by position; beyond it, they are placed regularly. */
 const maxCuts = 5000;
 /** Minimum duration of the last segment. */
 const minTailSeconds = 1;
-/** Rounding margin: ffmpeg puts a key frame at or after the requested time. */
+/** Margin for rounding, since ffmpeg puts a key frame at or after the requested time. */
 const marginSeconds = 0.005;
 
 /**
- * Encodes one rung of the ladder as H.264 and AAC. The shorter track is padded with a frozen frame
- * or silence, late audio with leading silence. Uses Matroska, where every ffmpeg preserves frame
- * times; for MP4, some move frames to a grid.
+ * Encodes one rung of the ladder as H.264 and AAC. The shorter track is padded with a frozen frame or silence, and
+ * late audio starts with silence. The container is Matroska, in which every version of ffmpeg preserves frame
+ * times; in MP4, some versions round them to a grid.
  *
  * @returns the path of the file
  */

@@ -12,10 +12,13 @@ const longerSide = 160;
 const columns = 5;
 const maxTiles = 200;
 const tilesASheet = 25;
-/** Duration in seconds above which only key frames are decoded: a full film would take minutes. */
+/** Duration above which only key frames are decoded, since decoding a full film takes minutes. */
 const maxFullDecodeSeconds = 300;
 
-/** Creates preview sprites: sheets of small frames, and a WebVTT file with the time of each. */
+/**
+ * Creates preview sprites (sheets of small frames) and a WebVTT file that maps times to frames; returns the name of
+ * the WebVTT file.
+ */
 export async function makeSprites(context: FfmpegContext, video: VideoProperties): Promise<string> {
   const seconds = Math.max(1, Math.ceil(video.duration / maxTiles));
   const tiles = Math.ceil(video.duration / seconds);
@@ -55,7 +58,7 @@ export async function makeSprites(context: FfmpegContext, video: VideoProperties
   return file;
 }
 
-/** Formats a WebVTT timestamp (§4.3): hours:minutes:seconds.milliseconds. */
+/** Formats seconds as a WebVTT timestamp: hours:minutes:seconds.milliseconds. */
 function timestamp(seconds: number): string {
   const thousandths = Math.round(seconds * 1000);
   const part = (unit: number, modulo: number, digits: number) =>

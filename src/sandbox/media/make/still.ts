@@ -4,7 +4,7 @@ import { type Dimensions, fitWithin, scaleTo } from '../recognize/dimensions.ts'
 
 const longerSide = 640;
 
-/** Extracts the first frame of an animated image, as PNG to preserve transparency. */
+/** Extracts the first frame of an animated image as a PNG, which preserves transparency. */
 export async function makeStill(context: FfmpegContext, size: Dimensions): Promise<string> {
   const file = 'still.png';
   await context.run([

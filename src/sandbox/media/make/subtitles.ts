@@ -4,16 +4,16 @@ import { assertOutputs, type FfmpegContext } from '../ffmpeg/ffmpeg-context.ts';
 import type { Streams } from '../ffmpeg/streams.ts';
 import type { ProcessingJob } from '../processing-job.ts';
 
-/** Text subtitle codecs; other codecs store images of text. */
+/** Subtitle codecs that store text. All other subtitle codecs store images. */
 const textCodecs = new Set([
   ...['subrip', 'ass', 'ssa', 'webvtt', 'mov_text', 'text', 'microdvd', 'subviewer', 'ttml'],
 ]);
 const maxTracks = 50;
 
-/** A subtitle track to extract; `at` is its index among the subtitles of the source. */
+/** A subtitle track to extract. `at` is its index among the subtitle tracks of the source. */
 type Track = DerivedFiles['subtitles'][number] & { at: number };
 
-/** Extracts the text subtitles of a source as WebVTT. */
+/** Extracts text subtitles as WebVTT files; skips tracks that ffmpeg cannot convert. */
 export async function subtitlesOf(
   { attempt }: ProcessingJob,
   source: FfmpegSource,
@@ -31,7 +31,7 @@ export async function subtitlesOf(
   if (tracks.length === 0) return [];
   const extracted = (tracksToExtract: Track[], name: string) =>
     attempt(name, 600, source, (context) => extract(context, tracksToExtract));
-  // Extract all in one run; if one of them breaks it, run each separately.
+  // Extract all tracks in one run. If that fails, extract each track separately.
   const all = await extracted(tracks, 'subtitles in one reading');
   if (all || tracks.length === 1) return all ?? [];
   const made = [];
@@ -51,7 +51,7 @@ async function extract({ source, folder, run }: FfmpegContext, tracks: readonly 
 
 const languageNames = new Intl.DisplayNames('en', { type: 'language' });
 
-/** Returns the language as BCP 47 tag (`und` if unknown) and a label that is never empty. */
+/** Returns the language as a BCP 47 tag (`und` if unknown) and a label that is never empty. */
 function describeLanguage(code: string | undefined, title: string | undefined, at: number) {
   const language = languageOf(code);
   const name = language === 'und' ? undefined : languageNames.of(language);

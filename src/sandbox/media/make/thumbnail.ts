@@ -6,8 +6,8 @@ const longerSide = 640;
 const windowSeconds = 30;
 
 /**
- * ffmpeg filters that pick the most typical of two frames per second, without those that are nearly
- * black.
+ * Returns ffmpeg filters that sample two frames per second, drop those that are nearly black and pick the most
+ * typical one.
  */
 const typicalFrameFilters = (scale: string) => [
   ...['fps=2', scale, 'blackframe=amount=0:threshold=32'],
@@ -15,7 +15,7 @@ const typicalFrameFilters = (scale: string) => [
   `thumbnail=n=${2 * windowSeconds}`,
 ];
 
-/** Creates a thumbnail from the first 30 seconds; uses the first frame if all are black. */
+/** Creates a thumbnail from the first 30 seconds. If all frames are black, uses the first frame. */
 export async function makeThumbnail(context: FfmpegContext, size: Dimensions): Promise<string> {
   const file = 'thumbnail.jpg';
   const scale = scaleTo(fitWithin(longerSide, size));

@@ -4,15 +4,18 @@ import { assertOutputs, type FfmpegContext } from '../ffmpeg/ffmpeg-context.ts';
 import { type Dimensions, fitWithin, scaleTo } from '../recognize/dimensions.ts';
 
 const variantSides = [1920, 1280, 640, 320];
-/** Size at which transparency is detected; large enough for rounded corners. */
+/**
+ * Longer side in pixels of the copy that is searched for transparency. At this size, even rounded corners remain
+ * visible.
+ */
 const alphaSide = 320;
 
-/** Maximum side of the full-size variant that replaces the source. */
+/** Maximum longer side in pixels of the full-size variant that replaces the source. */
 const maxVariantSide = 4096;
 
 /**
- * Creates smaller variants of an image: JPEG, or PNG if it has transparency. If browsers cannot
- * display the source, also a full-size one.
+ * Creates smaller variants of an image as JPEG files, or as PNG files if it has transparency. If browsers cannot
+ * display the source, also creates a full-size variant.
  */
 export async function makeVariants(
   context: FfmpegContext,

@@ -4,12 +4,12 @@ import { inputArgs } from '../ffmpeg/ffmpeg.ts';
 import type { FfmpegContext } from '../ffmpeg/ffmpeg-context.ts';
 
 const maxPeaks = 400;
-/** Oversampling: several measurements per peak, so that all peaks cover nearly equal time. */
+/** Number of measurements per peak; several are taken so that all peaks cover nearly equal time. */
 const windowsPerPeak = 4;
 
 /**
- * Writes the waveform as JSON `{duration, peaks}`: duration in seconds, and the loudest sample of
- * each part (0 to 1) over all channels.
+ * Writes the waveform as JSON `{duration, peaks}`. `duration` is in seconds. Each peak is the loudest sample of its
+ * part over all channels, from 0 to 1.
  */
 export async function makeWaveform(
   context: FfmpegContext,
@@ -41,8 +41,8 @@ export async function makeWaveform(
 }
 
 /**
- * Converts decibels (dBFS) to an amplitude from 0 to 1. Silence is `-inf`; floating-point audio may
- * exceed full scale.
+ * Converts decibels (dBFS) to an amplitude from 0 to 1. Silence is `-inf`; floating-point audio can exceed full
+ * scale and is clipped.
  */
 function amplitude(decibels: string): number {
   const level = 10 ** (Number(decibels) / 20);

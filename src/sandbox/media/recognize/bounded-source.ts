@@ -1,12 +1,12 @@
 import { open } from 'node:fs/promises';
 import { CustomSource } from 'mediabunny';
 
-/** Maximum size of one read: a header, image or packet is loaded into memory as a whole. */
+/** Maximum size of one read, since a header, image or packet is loaded into memory as a whole. */
 const maxReadMiB = 64;
-/** Maximum total of the reads for the header and tags, which also stay in memory. */
+/** Maximum total size of the reads for the header and tags, which stay in memory. */
 const maxHeaderMiB = 128;
 
-/** Error for media that would need too much memory to read, whether intact or not. */
+/** Error for media that is too large to be read into memory, whether it is intact or not. */
 export class MediaTooLargeError extends Error {}
 
 const inMiB = (bytes: number) => Math.ceil(bytes / 1024 / 1024);
@@ -39,10 +39,7 @@ export class BoundedSource {
     });
   }
 
-  /**
-   * Ends the header phase: packets read from here on are released again, so the total is no longer
-   * limited.
-   */
+  /** Ends the header phase. Packets read afterwards are released again, so the total size is no longer limited. */
   endHeader(): void {
     this.#isInHeader = false;
   }

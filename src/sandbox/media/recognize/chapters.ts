@@ -1,9 +1,9 @@
-/** A chapter as in playback info (§2); `start_time` in seconds. */
+/** A chapter as in playback info (§2); `start_time` is in seconds. */
 export type MediaChapter = { title: string; start_time: number };
 
 /**
- * Parses the chapters of an MP4's `chpl` box (Nero): version, flags, four bytes in version 1, a
- * count, then per chapter its start in units of 100 ns, the length of its title, and the title.
+ * Parses the `chpl` box (Nero chapters) of an MP4 file. It contains a version, flags, four more bytes in version 1,
+ * and a count. For each chapter follow its start in units of 100 ns, the length of its title, and the title.
  */
 export function parseNeroChapters(box: Uint8Array): MediaChapter[] {
   const view = new DataView(box.buffer, box.byteOffset, box.byteLength);

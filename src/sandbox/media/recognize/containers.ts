@@ -13,8 +13,7 @@ import {
 } from 'mediabunny';
 
 /**
- * Containers that mediabunny reads, with ffmpeg's demuxer. HLS is excluded, since it references
- * other files.
+ * Maps the containers that mediabunny reads to ffmpeg demuxers. HLS is excluded, since it references other files.
  */
 const demuxers = new Map<InputFormat, string>([
   [MP4, 'mov'],
@@ -33,12 +32,12 @@ export const containers = [...demuxers.keys()];
 
 export const demuxerOf = (container: InputFormat) => demuxers.get(container) ?? null;
 
-/** A container that only ffmpeg reads, as detected from its first bytes. */
+/** A container that only ffmpeg reads, with the demuxer to use. */
 export type FfmpegOnlyContainer = { type: 'video' | 'audio'; contentType: string; demuxer: string };
 
 /**
- * Containers that only ffmpeg reads, by the content type that file-type detects. None of these
- * demuxers opens another file.
+ * Maps content types that file-type detects to containers that only ffmpeg reads. None of their demuxers opens
+ * another file.
  */
 export const ffmpegOnlyContainers = new Map<string, FfmpegOnlyContainer>(
   (
@@ -67,7 +66,7 @@ export const ffmpegOnlyContainers = new Map<string, FfmpegOnlyContainer>(
   ).map(([contentType, type, demuxer]) => [contentType, { type, contentType, demuxer }]),
 );
 
-/** Detects containers by their first bytes that file-type does not recognize or confuses. */
+/** Detects, by first bytes, containers that file-type does not recognize or mistakes for others. */
 export function detectFfmpegOnly(head: Buffer): FfmpegOnlyContainer | undefined {
   const startsWithHex = (hex: string) => head.toString('hex', 0, hex.length / 2) === hex;
   const startsWithText = (text: string) => head.toString('latin1', 0, text.length) === text;

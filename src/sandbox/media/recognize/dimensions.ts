@@ -1,4 +1,4 @@
-/** Display size in pixels: rotated, with square pixels. */
+/** Display size in pixels, after rotation and with square pixels. */
 export type Dimensions = { width: number; height: number };
 
 /** Scales a size down to fit into a square, keeping the aspect ratio; never enlarges. */

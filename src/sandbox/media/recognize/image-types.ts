@@ -1,4 +1,4 @@
-/** ffmpeg demuxers of images, by content type. */
+/** Maps content types of images to ffmpeg demuxers. */
 export const imageDemuxers = new Map([
   ['image/jpeg', 'jpeg_pipe'],
   ['image/png', 'png_pipe'],
@@ -11,12 +11,10 @@ export const imageDemuxers = new Map([
   ['image/apng', 'apng'],
 ]);
 
-/** Content types of animated images; a still shows only a part of them. */
+/** Content types of animated images, of which a still shows only the first frame. */
 export const animatedImageTypes = new Set(['image/gif', 'image/apng']);
 
-/**
- * Content types of images that browsers display. Of other images, only derived files are displayed.
- */
+/** Content types of images that browsers display. For other images, they display derived files. */
 export const browserImageTypes = new Set([
   ...['image/jpeg', 'image/png', 'image/apng', 'image/gif', 'image/webp', 'image/avif'],
   ...['image/bmp', 'image/x-icon', 'image/svg+xml'],

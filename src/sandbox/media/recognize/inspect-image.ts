@@ -4,15 +4,15 @@ import { imageSizeFromFile } from 'image-size/fromFile';
 import type { Dimensions } from './dimensions.ts';
 import type { BrokenSource, InspectedSource } from './inspection-messages.ts';
 
-/** Maximum number of pixels; anything larger is a forged header. */
+/** Maximum number of pixels. A header that claims more is considered forged. */
 const maxPixels = 2 ** 32;
 
-/** Content types that image-size always reads if the file is intact. */
+/** Content types that image-size can always read unless the file is damaged. */
 const measurableTypes = new Set([
   ...['image/jpeg', 'image/png', 'image/apng', 'image/gif', 'image/webp', 'image/bmp'],
 ]);
 
-/** Returns the size of an image; `unread` is set if an image of a common type cannot be read. */
+/** Returns the size of an image, or why it is broken. Sets `unread` if an image of a common type cannot be read. */
 export async function inspectImage(
   sourcePath: string,
   contentType: string,
@@ -24,7 +24,7 @@ export async function inspectImage(
     return { type: 'broken', reason: `an image of ${width} by ${height} pixels is none` };
   } catch (error) {
     const reason = `the image cannot be read: ${(error as Error).message}`;
-    const unknown = { width: null, height: null }; // rare types, which ffmpeg may still read
+    const unknown = { width: null, height: null }; // rare types, which ffmpeg might still read
     return measurableTypes.has(contentType)
       ? { ...unknown, unread: { reason, why: 'broken' } }
       : unknown;
@@ -34,12 +34,12 @@ export async function inspectImage(
 const hasImpossibleSize = ({ width, height }: Dimensions) =>
   width < 1 || height < 1 || width * height > maxPixels;
 
-/** Maximum size of an image file to load into memory for its dimensions. */
+/** Maximum size of an image file that is loaded into memory to find its dimensions. */
 const maxInMemoryBytes = 64 * 1024 * 1024;
 
 async function sizeOf(path: string): Promise<Dimensions> {
-  // image-size reads only the first half megabyte of a file; metadata may push the dimensions
-  // beyond it.
+  // image-size reads only the first half megabyte of a file, but the dimensions can come later,
+  // after the metadata.
   const {
     width,
     height,

@@ -14,14 +14,14 @@ import { parseNeroChapters } from './chapters.ts';
 import { demuxerOf } from './containers.ts';
 import type { InspectedSource, InspectionTask, MediaReading } from './inspection-messages.ts';
 
-/** An open media file; `endHeader` must be called once its header has been read. */
+/** An open media file. `endHeader` must be called once the header has been read. */
 export type OpenMedia = { input: Input; endHeader(): void };
 
 /**
- * Inspects only the header. A file declared as video may have a video codec that mediabunny does
- * not know: MPEG-2 in a broadcast, Theora in Ogg.
+ * Inspects only the header of a file. If the container declares video, the result is a video even if mediabunny
+ * does not know the codec, such as MPEG-2 in a broadcast or Theora in Ogg.
  *
- * @throws Error if it has no track that mediabunny reads
+ * @throws Error if mediabunny finds neither a video nor an audio track
  */
 export async function inspectMedia(
   { input, endHeader }: OpenMedia,
@@ -41,7 +41,7 @@ export async function inspectMedia(
   // mediabunny reports Ogg with an unknown video codec as audio.
   const contentType = callsItselfVideo ? mimeType.replace(/^audio/, 'video') : mimeType;
   const type = picture || callsItselfVideo ? 'video' : 'audio';
-  // The first timestamp of a broadcast is an arbitrary time of day.
+  // Timestamps of a broadcast start at an arbitrary time, not at 0.
   const first = await input.getFirstTimestamp();
   const duration = (await input.computeDuration()) - Math.max(0, first);
   const pictureLateSeconds = picture ? (await picture.getFirstTimestamp()) - first : 0;
@@ -67,7 +67,7 @@ export async function inspectMedia(
 const maxCoverBytes = 8 * 1024 * 1024;
 const maxCoverSide = 8192;
 
-/** Extracts the cover of a song if browsers can display it; returns its file name. */
+/** Extracts the cover of a song; returns its file name, or null if browsers cannot display it. */
 async function coverOf({ images = [] }: MetadataTags, folder: string): Promise<string | null> {
   const front = images.find(({ kind }) => kind === 'coverFront') ?? images[0];
   if (!front || front.data.length > maxCoverBytes) return null;
@@ -83,20 +83,17 @@ function readCoverSize(bytes: Uint8Array): { type?: string; width: number; heigh
   try {
     return imageSize(bytes) as { type?: string; width: number; height: number };
   } catch {
-    return { width: 0, height: 0 }; // not an image: no cover
+    return { width: 0, height: 0 }; // not an image, so there is no cover
   }
 }
 
-/** Codecs allowed in HLS; CMAF also carries others, which players do not support. */
+/** Codecs allowed in HLS. CMAF allows more codecs, but players do not support them in HLS. */
 const hlsCodecs = new Set<string | null>([
   ...['avc', 'hevc', 'vp9', 'av1'],
   ...['aac', 'mp3', 'ac3', 'eac3', 'opus', 'flac'],
 ]);
 
-/**
- * Reads a media file to its end; packages a video as HLS if HLS supports the codecs of all its
- * tracks.
- */
+/** Reads a media file to its end, and packages a video as HLS if HLS supports the codecs of all its tracks. */
 export async function readMedia(input: Input, task: InspectionTask): Promise<MediaReading> {
   const tracks = await input.getTracks();
   const picture = tracks.find((track) => track.isVideoTrack());
@@ -104,7 +101,7 @@ export async function readMedia(input: Input, task: InspectionTask): Promise<Med
   const all = [...(picture ? [picture] : []), ...sounds];
   const other = all.find(({ codec }) => !hlsCodecs.has(codec));
   const problems = picture && other ? [`${other.codec ?? 'an unknown codec'} is not for HLS`] : [];
-  // Not a broken file: ffmpeg may still read it.
+  // The file is not necessarily broken, since ffmpeg might still read it.
   const failed = (error: Error) => void problems.push(error.stack ?? error.message);
   const made =
     picture && !other ? await packageVideo(picture, sounds, task).catch(failed) : undefined;
@@ -123,7 +120,7 @@ async function packageVideo(
   return packageHls({ picture, sounds, folder, firstId, cuts });
 }
 
-/** Returns the end of the last packet in seconds, by reading every packet. */
+/** Returns the end of the last packet in seconds, which it finds by reading all packets. */
 async function endOf(tracks: readonly InputTrack[]): Promise<number> {
   let end = 0;
   for (const track of tracks)

@@ -15,7 +15,7 @@ import { detectKind } from './source-kind.ts';
 
 type SendMessage = (message: WorkerMessage) => Promise<void>;
 
-/** Inspects a source and sends what it is; for media, also the result of reading it to its end. */
+/** Inspects a source and sends its properties; for media, also sends the result of reading it to its end. */
 export async function inspectSource(task: InspectionTask, send: SendMessage): Promise<void> {
   const kind = await detectKind(task);
   const found = (what: InspectedSource | BrokenSource) => send({ about: 'source', found: what });
@@ -76,7 +76,7 @@ const canRead = (input: Input) =>
     () => false,
   );
 
-/** Inspects a container that mediabunny recognizes, though it may fail to read this file. */
+/** Inspects a file whose container mediabunny recognizes, even if it fails to read the content. */
 async function inspectContainer(
   media: OpenMedia,
   contentType: string | undefined,
@@ -90,13 +90,13 @@ async function inspectContainer(
   const demuxer = demuxerOf(await input.getFormat()) as string;
   const container = { type, contentType: contentType ?? 'video/mp4', demuxer } as const;
   const source = (found: InspectedSource) => send({ about: 'source', found });
-  // Send a preliminary result first: it is used if reading the header kills this process.
+  // Send a preliminary result first, which is used if reading the header kills this process.
   await source(unreadSource(container, 'reading its header came to no end', 'large'));
   let found: InspectedSource;
   try {
     found = await inspectMedia(media, { callsItselfVideo, extrasDir });
   } catch (error) {
-    // A file that exceeds the memory is not necessarily broken.
+    // A file that needs too much memory is not necessarily broken.
     const why =
       error instanceof MediaTooLargeError || error instanceof RangeError ? 'large' : 'broken';
     const reason = `the file cannot be processed: ${(error as Error).message}`;
@@ -107,7 +107,8 @@ async function inspectContainer(
 }
 
 /**
- * Classifies a file of unknown type: broken if its name or declared type is media, else generic.
+ * Classifies a file of unknown type as broken if its name or declared type promises media or a PDF, or else as
+ * generic.
  */
 function classifyUnknown(
   { filename, declaredType }: InspectionTask,

@@ -1,32 +1,32 @@
 import type { HlsPackage } from '../hls/rendition.ts';
 import type { MediaChapter } from './chapters.ts';
 
-/** Task message for the media worker. */
+/** Message that gives the media worker its task. */
 export type InspectionTask = {
   sourcePath: string;
   /** File name given by the uploader. */
   filename: string;
   /** Type declared by the uploader: `video`, `audio`, `image`; `generic` for anything else. */
   declaredType: string;
-  /** Folder for images extracted from the source; created if missing. */
+  /** Folder for images extracted from the source, created if it does not exist. */
   extrasDir: string;
-  /** Folder for the HLS files of a video, and the id of its first playlist. */
+  /** Folder for the HLS files of a video, and the id of the first playlist in it. */
   hlsDir: string;
   firstId: number;
-  /** Requested segment starts in seconds. */
+  /** Requested segment starts in seconds; by default about every four seconds, at key frames. */
   cuts?: readonly number[];
 };
 
 /**
- * Messages from the worker, in order: what the source is, the result of reading media to the end,
- * and the end.
+ * Messages from the worker, in this order: the properties of the source (a later message replaces an earlier one),
+ * for media the result of reading it to its end, and the end of the task.
  */
 export type WorkerMessage =
   | { about: 'source'; found: InspectedSource | BrokenSource }
   | { about: 'reading'; reading: MediaReading }
   | { about: 'end' };
 
-/** Result for a file that does not match its name or type; `reason` is text for the user. */
+/** Result for a file that is damaged or does not match its name or type; users see `reason`. */
 export type BrokenSource = { type: 'broken'; reason: string };
 
 export type InspectedSource = {
@@ -38,19 +38,19 @@ export type InspectedSource = {
   width: number | null;
   height: number | null;
   chapters: MediaChapter[];
-  /** ffmpeg's demuxer of the container; null if ffmpeg is not used for it. */
+  /** ffmpeg demuxer for the container; null if ffmpeg is not used for it. */
   demuxer: string | null;
-  /** Codec names, null for codecs unknown to mediabunny; undefined if it cannot read the file. */
+  /** Codec names, null for codecs unknown to mediabunny; undefined if the file was not read. */
   codecs: { picture?: string | null; sounds: (string | null)[] } | undefined;
-  /** Delay of the video after the first other track, in seconds. */
+  /** Delay in seconds of the first video frame relative to the start of the earliest track. */
   pictureLateSeconds: number;
-  /** Sample rate of the first audio track, in Hz. */
+  /** Sample rate of the first audio track in Hz; null if unknown. */
   sampleRate: number | null;
-  /** File name of the cover extracted from audio, in the folder of derived files. */
+  /** File name of the cover extracted from audio, in `extrasDir`; null if there is none. */
   cover: string | null;
   /**
-   * Why mediabunny does not read the file: its content is broken, only ffmpeg reads this type
-   * (`foreign`), or reading it would take too much memory (`large`).
+   * Reason why the file could not be read: its content is broken (`broken`), only ffmpeg reads its type
+   * (`foreign`), or reading it needs too much memory (`large`).
    */
   unread?: { reason: string; why: 'broken' | 'foreign' | 'large' };
 };
@@ -59,6 +59,6 @@ export type MediaReading = {
   /** Duration from the first packet to the end of the last, in seconds; null if unknown. */
   seconds: number | null;
   package: HlsPackage | null;
-  /** Why a video was not packaged as HLS. */
+  /** Reason why a video was not packaged as HLS or reading failed; null if there was no problem. */
   problem: string | null;
 };

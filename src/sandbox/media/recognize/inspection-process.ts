@@ -8,16 +8,16 @@ import type {
 } from './inspection-messages.ts';
 import { reservedForCodeMiB, withMemoryLimit } from './memory-limit.ts';
 
-/** Limits of the worker process, since a malicious file could block a core or exhaust memory. */
+/** Limits for the worker process, since a malicious file could block a core or exhaust memory. */
 const limits = { seconds: 600, memoryMiB: 1024, heapMiB: 768 };
-/** Maximum length of stderr to keep; the end is kept. */
+/** Maximum length of stderr to keep. The end is kept. */
 const maxStderrLength = 4096;
 
 export type InspectionReport = {
   found: InspectedSource | BrokenSource;
   /** Result of reading the media to its end, if mediabunny can read it. */
   reading: MediaReading | undefined;
-  /** The worker's stderr (library errors), and why it ended early. */
+  /** Stderr of the worker, after the reason if it ended early. */
   workerErrors: string;
 };
 
@@ -62,11 +62,11 @@ export function inspectInWorker(
       else if (message.about === 'reading') reading = message.reading;
       else {
         isComplete = true;
-        child.kill('SIGKILL'); // it may never exit on its own: see worker.ts
+        child.kill('SIGKILL'); // it might never exit on its own (see worker.ts)
       }
     });
     child.on('error', (error) => {
-      stopped ??= error; // the task cannot be sent; 'close' follows, unless it never started
+      stopped ??= error; // not sent; 'close' follows unless the process never started
       if (child.pid === undefined) reject(error);
     });
     child.once('close', (code, killed) => {

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 
 /**
- * Wraps a command with a memory limit on all private writable pages, not only a heap that the
- * program counts itself. Disables core dumps. Without `ulimit -d` (Linux 4.7 or later has it), the
- * command runs without a limit.
+ * Wraps a command to limit all its private writable memory, not only a heap that the program itself limits. Also
+ * disables core dumps. The command runs without a memory limit on systems whose `ulimit -d` does not support this
+ * (Linux supports it since 4.7).
  */
 export function withMemoryLimit(
   memoryMiB: number,
@@ -18,10 +18,9 @@ export function withMemoryLimit(
 }
 
 /**
- * Returns the MiB that V8 reserves for compiled code in every process of this Node.js; add them to
- * the memory limit of a Node.js process. `ulimit -d` counts them although they are hardly ever
- * used: since Node 24, all 512 MiB are mapped writable from the start. 0 without /proc, where
- * `ulimit -d` has no effect either.
+ * Returns the MiB that V8 reserves for compiled code in every process of this Node.js. Add them to the memory limit
+ * of a Node.js process, since `ulimit -d` counts them although they are hardly used: since Node 24, all 512 MiB are
+ * mapped writable from the start. Returns 0 without /proc, where `ulimit -d` has no effect either.
  */
 export function reservedForCodeMiB(): number {
   const maps = '/proc/self/maps';

@@ -3,11 +3,11 @@ import { fileTypeFromFile } from 'file-type';
 import { detectFfmpegOnly, type FfmpegOnlyContainer, ffmpegOnlyContainers } from './containers.ts';
 import type { InspectionTask } from './inspection-messages.ts';
 
-/** Kind of a file, detected from its content; only plain text is detected by name. */
+/** Kind of a file, detected from its content; the file name matters only for plain text. */
 export type SourceKind =
   | { is: 'image' | 'document' | 'generic'; contentType: string }
   | { is: 'foreign'; foreign: FfmpegOnlyContainer }
-  /** Media if mediabunny reads it, else `foreign`, else unknown. */
+  /** Media if mediabunny can read it, otherwise `foreign`; unknown if that is undefined too. */
   | { is: 'other'; contentType: string | undefined; foreign: FfmpegOnlyContainer | undefined };
 
 const documents = new Set([

@@ -15,7 +15,7 @@ export const setup = JSON.parse(
   document.getElementById(gallerySetupId)?.textContent ?? '',
 ) as GallerySetup;
 
-/** Error as reported by the serving process. */
+/** Error of a request to the serving process. */
 export class PageError extends Error {
   readonly hint: string | undefined;
 
@@ -91,7 +91,7 @@ export const thumbnailUrl = ({ uid, thumbnail }: Card) =>
 export const downloadUrl = (uid: string) => `${setup.base}${assetPath(uid)}/source`;
 export const watchUrl = (uid: string) => `${setup.base}${assetPath(uid)}/watch`;
 
-/** Sends a file to the serving process. Resolves once it has arrived; the upload itself is reported by events. */
+/** Sends a file to the serving process. Resolves once it has arrived; events report the upload to the service. */
 export const sendFile = (file: File, target: { id: string; below: string; folder: string }) => {
   const query = new URLSearchParams({ ...target, name: file.name, size: String(file.size) });
   return callApi<object>('POST', `uploads?${query}`, file);

@@ -25,7 +25,7 @@ export function App() {
   const [isDraggingOver, setDraggingOver] = useState(false);
   const [openPanel, setOpenPanel] = useState<'filters' | 'folders'>();
   const list = usePagedList(query, () => redraw((count) => count + 1));
-  /** True if the current uploads may create folders: the tree is then refetched. */
+  /** True if the current uploads might create folders, so that the tree must be refetched. */
   const createsFolders = useRef(false);
   useRetry(list);
   const { isPaused, refreshNow } = useRefresh(list, budget, () => {
@@ -51,14 +51,17 @@ export function App() {
   });
 
   const setQuery = (next: Query, how?: 'push' | 'replace') => navigate({ query: next, asset }, how);
-  /** List index of the asset whose dialog was closed last, to restore the focus. */
+  /** List index of the asset whose dialog was closed last, used to restore the focus. */
   const [closedIndex, setClosedIndex] = useState<number>();
   const open = (uid: string | null) => {
     if (!uid && asset) setClosedIndex(list.indexOf(asset));
     // Replaces the history entry, so that Back does not reopen a closed dialog.
     navigate({ query, asset: uid }, asset ? 'replace' : 'push');
   };
-  /** Moves an asset to a folder. @throws PageError if it was not moved */
+  /**
+   * Moves an asset to a folder.
+   * @throws PageError if the asset was not moved
+   */
   const move = async (uid: string, folder: FolderView | null) => {
     list.replace(await updateCard(uid, { folder: folder?.uid ?? null }));
     setNotice(`Moved to ${folder?.path ?? 'the top level'}`);
@@ -166,10 +169,10 @@ export function App() {
   );
 }
 
-/** Debounce of filter changes. */
+/** Debounce delay of filter changes. */
 const filterDebounceMs = 150;
 
-/** Returns the list of a query; closes the previous one. */
+/** Returns the list for a query, and closes the list of the previous query. */
 function usePagedList(query: Query, onChange: () => void): PagedList {
   const key = JSON.stringify(query);
   const latest = useRef<{ key: string; list: PagedList } | undefined>(undefined);
@@ -183,7 +186,10 @@ function usePagedList(query: Query, onChange: () => void): PagedList {
   return latest.current.list;
 }
 
-/** Handles keys pressed outside form fields. @param onKey returns true if it handled the key */
+/**
+ * Handles keys that are pressed outside form fields.
+ * @param onKey returns true if it handled the key
+ */
 function useShortcuts(onKey: (key: string) => boolean): void {
   useEffect(() => {
     const listen = (event: KeyboardEvent) => {

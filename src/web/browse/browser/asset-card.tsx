@@ -9,7 +9,7 @@ import { Preview } from './preview.tsx';
 import { TypeIcon } from './type-icon.tsx';
 
 type CardProps = {
-  /** Asset of the card; undefined while its page loads. */
+  /** Asset of the card; undefined until its page of results has loaded. */
   card: Card | undefined;
   index: number;
   /** Length of the whole list; -1 if unknown. */
@@ -17,12 +17,12 @@ type CardProps = {
   bounds: CardBounds;
   isFocusable: boolean;
   onFocus(): void;
-  /** @returns true if the key moves the focus to another card */
+  /** Called when a key is pressed. Returns true if the key moves the focus to another card. */
   onKey(key: string): boolean;
   onOpen(uid: string): void;
 };
 
-/** Renders one asset of the grid. */
+/** Renders the card of one asset in the grid. */
 export function AssetCard({
   card,
   index,
@@ -101,7 +101,7 @@ function CardBody({ card, isPointed }: { card: Card; isPointed: boolean }) {
   );
 }
 
-/** Renders the thumbnail of an asset, or an icon of its type as a fallback. */
+/** Renders the thumbnail of an asset, or the icon of its type as a fallback. */
 export function CardThumbnail({ card }: { card: Card }) {
   const [broken, setBroken] = useState<string>();
   const url = card.thumbnail === null ? undefined : thumbnailUrl(card);

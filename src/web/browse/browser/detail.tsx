@@ -9,7 +9,7 @@ import { CopyField, EditableField } from './fields.tsx';
 
 type DetailProps = {
   uid: string;
-  /** Card from the list, shown while the record loads. */
+  /** Card from the list, shown until the full card has loaded. */
   listCard: Card | undefined;
   tree: readonly FolderView[];
   onClose(): void;
@@ -19,18 +19,18 @@ type DetailProps = {
   onStep(by: 1 | -1): void;
 };
 
-/** Dialog of one asset: player, editable fields, facts and actions. */
+/** Renders the dialog of one asset, with its player, editable fields, facts and actions. */
 export function Detail(props: DetailProps) {
   const { uid, listCard, tree, onClose, onChange, onMove, onTrashed, onStep } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useRef<HTMLHeadingElement>(null);
   const frame = useRef<HTMLIFrameElement>(null);
   const [card, setCard] = useState(listCard);
-  /** True once the full record has loaded. Lists cut descriptions, so editing stays disabled until then. */
+  /** True once the full card has loaded. Lists truncate descriptions, so editing stays disabled until then. */
   const [isComplete, setComplete] = useState(false);
   const [problem, setProblem] = useState('');
   const [isConfirmingTrash, setConfirmingTrash] = useState(false);
-  /** Key of the player: a new status reloads it, such as after processing. */
+  /** Key of the player. A new status, for example after processing, changes the key and thus reloads the player. */
   const playerKey = card?.means ?? '';
   const [loadedKey, setLoadedKey] = useState<string>();
 
@@ -51,7 +51,7 @@ export function Detail(props: DetailProps) {
     );
   useEffect(() => void reload(), [uid]);
   const listStatus = listCard?.means;
-  // Reloads the record when the list reports a new status.
+  // Reloads the card when the list reports a new status.
   useEffect(() => {
     if (card && listStatus && card.means !== listStatus) void reload();
   }, [listStatus]);
@@ -94,7 +94,7 @@ export function Detail(props: DetailProps) {
       }}
     >
       <div class="bar">
-        {/* Initial focus: on a button or the player, arrow keys and Space would not reach the dialog. */}
+        {/* Gets the initial focus, because a button or the player would consume arrow keys and Space. */}
         <h2 id="asset-name" tabIndex={-1} ref={heading} dir="auto">
           {escapeControls(card?.name ?? uid)}
         </h2>
@@ -198,12 +198,15 @@ export function Detail(props: DetailProps) {
   );
 }
 
-/** Focuses an element when it is mounted: Enter then chooses the safe button. */
+/** Focuses an element when it is mounted. The safe button uses it, so that Enter does no harm. */
 const focusOnMount = (element: HTMLElement | null) => element?.focus();
 
 const formatTags = ({ tags }: Card) => (tags ?? []).join(', ');
 
-/** Compares the typed tags with the current ones. @throws Error for an invalid tag */
+/**
+ * Compares the entered tags with the current tags, and returns the tags to add and to remove.
+ * @throws Error for an invalid tag
+ */
 function parseTagEdit({ tags }: Card, text: string): SlugEdit {
   const before = tags ?? [];
   const typed = text.split(',').flatMap((tag) => tag.trim() || []);

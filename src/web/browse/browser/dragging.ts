@@ -1,6 +1,6 @@
 import { uidPattern } from '../protocol.ts';
 
-/** Private drag data type: data dragged from other pages is no asset. */
+/** Private drag data type, so that data dragged from other web pages is not mistaken for an asset. */
 const dragDataType = 'application/x-mediactl-asset';
 
 export function startDrag({ dataTransfer }: DragEvent, uid: string): void {
@@ -10,7 +10,7 @@ export function startDrag({ dataTransfer }: DragEvent, uid: string): void {
 
 const uid = new RegExp(`^${uidPattern}$`);
 
-/** Returns the uid of the dropped asset; undefined for any other data. */
+/** Returns the uid of a dropped asset; undefined for other data. */
 export function draggedUid(transfer: DataTransfer): string | undefined {
   const dragged = transfer.getData(dragDataType);
   return uid.test(dragged) ? dragged : undefined;

@@ -1,12 +1,12 @@
 import { useEffect, useRef } from 'preact/hooks';
 
-/** A dropped file, and the relative directory it was in. */
+/** A dropped file, and its directory relative to the drop. */
 export type DroppedFile = { file: File; relativeDir: string };
 
-/** Files of a drop, and the names of unreadable entries. */
+/** Files of a drop, and the names of the entries that cannot be read. */
 export type DropContents = { files: DroppedFile[]; unreadable: string[] };
 
-/** Collects the files of a drop recursively. Gets all entries before the first await, which invalidates them. */
+/** Collects the files of a drop recursively. Gets all entries before the first await, which invalidates the items. */
 export async function readDrop(transfer: DataTransfer): Promise<DropContents> {
   const items = [...transfer.items].filter(({ kind }) => kind === 'file');
   const dropped = items.map((item) => item.webkitGetAsEntry() ?? item.getAsFile());
@@ -17,10 +17,10 @@ export async function readDrop(transfer: DataTransfer): Promise<DropContents> {
   return found;
 }
 
-/** System files that are skipped. */
+/** Names of system files that are skipped. */
 const ignoredNames = new Set(['.DS_Store', 'Thumbs.db', 'desktop.ini', '.localized']);
 
-/** Collects the files of an entry; records an unreadable one and continues. */
+/** Collects the files of an entry in `found`. If an entry cannot be read, adds its name and continues. */
 async function collectFiles(
   entry: FileSystemEntry,
   relativeDir: string,
@@ -43,7 +43,7 @@ async function collectFiles(
 const readFile = (entry: FileSystemFileEntry) =>
   new Promise<File>((resolve, reject) => entry.file(resolve, reject));
 
-/** Lists a directory. Browsers return about 100 entries per read, and an empty batch at the end. */
+/** Yields the entries of a directory. Browsers return about 100 entries per read, and an empty batch at the end. */
 async function* readEntries(directory: FileSystemDirectoryEntry): AsyncGenerator<FileSystemEntry> {
   const reader = directory.createReader();
   for (;;) {
@@ -57,7 +57,11 @@ async function* readEntries(directory: FileSystemDirectoryEntry): AsyncGenerator
 
 const hasFiles = ({ dataTransfer }: DragEvent) => dataTransfer?.types.includes('Files') ?? false;
 
-/** Accepts files dropped anywhere on the page. @param setOver called when a drag enters or leaves the page */
+/**
+ * Accepts files that are dropped anywhere on the web page.
+ * @param setOver called with true while files are dragged over the page, and with false when they leave it or are
+ *   dropped
+ */
 export function useDrops(
   setOver: (isOver: boolean) => void,
   onDrop: (drop: DropContents) => void,

@@ -36,7 +36,7 @@ type FolderChoiceProps = {
   onMove(folder: FolderView | null): Promise<unknown>;
 };
 
-/** Folder select: moves an asset without drag and drop. */
+/** Renders a folder select, which moves an asset without drag and drop. */
 export function FolderChoice({ card, tree, onMove }: FolderChoiceProps) {
   const all = flattenTree(tree);
   const id = useId();

@@ -1,11 +1,14 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 
-/** Save status beside a field: in progress, saved, or the error. */
+/** Save status shown beside a field; `problem` is the error message if saving failed. */
 export type SaveState = { message: string; problem: string | undefined };
 
 const initialSaveState: SaveState = { message: '', problem: undefined };
 
-/** Delays messages while a mouse button is down: they would shift the layout below the pointer. */
+/**
+ * Promise that resolves once no mouse button is down. Messages wait for it, because they would shift the layout
+ * below the pointer.
+ */
 let released = Promise.resolve();
 let release = () => {};
 const press = () => {
@@ -16,7 +19,10 @@ const press = () => {
 addEventListener('pointerdown', press, true);
 for (const end of ['pointerup', 'pointercancel']) addEventListener(end, () => release(), true);
 
-/** Tracks the save status of a field. @returns the status, a function that tracks a promise, and one that resets */
+/**
+ * Tracks the save status of a field.
+ * @returns the status, a function that tracks a promise, and a function that resets the status
+ */
 export function useSaveState(): [SaveState, (work: Promise<unknown>) => Promise<void>, () => void] {
   const [saveState, setSaveState] = useState(initialSaveState);
   const track = async (work: Promise<unknown>) => {
@@ -52,15 +58,19 @@ type EditableProps = {
   label: string;
   value: string;
   isMultiline?: boolean;
-  /** Saves the value. @returns the value as the service stored it. @throws Error with the reason */
+  /**
+   * Saves the value.
+   * @returns the value as the service stored it
+   * @throws Error with the reason if the value was not saved
+   */
   onSave(value: string): Promise<string>;
 };
 
-/** Text field edited in place: Enter or blur saves, Escape reverts. */
+/** Renders a text field that is edited in place. Enter or blur saves the text; Escape reverts it. */
 export function EditableField({ label, value, isMultiline, onSave }: EditableProps) {
   const [text, setText] = useState(value);
   const [saving, follow, resetSaveState] = useSaveState();
-  /** Value being saved or rejected: blur does not send it again. */
+  /** Value that is being saved or was rejected, so that blur does not send it again. */
   const pendingValue = useRef<string | undefined>(undefined);
   const id = useId();
   useEffect(() => setText(value), [value]);
@@ -109,7 +119,7 @@ export function EditableField({ label, value, isMultiline, onSave }: EditablePro
   );
 }
 
-/** Read-only text with a copy button. */
+/** Renders read-only text with a copy button. */
 export function CopyField({ label, text }: { label: string; text: string }) {
   const [isCopied, setCopied] = useState(false);
   useEffect(() => {

@@ -1,7 +1,7 @@
 import { useRef } from 'preact/hooks';
 import type { DropContents } from './drops.ts';
 
-/** Upload button: picks files without drag and drop. */
+/** Renders the upload button, which lets the user choose files without drag and drop. */
 export function FileButton({ onFiles }: { onFiles(drop: DropContents): void }) {
   const input = useRef<HTMLInputElement>(null);
   return (

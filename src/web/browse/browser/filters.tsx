@@ -6,7 +6,7 @@ import { withField } from './view.ts';
 type FiltersProps = {
   query: Query;
   isOpen: boolean;
-  /** True while the folder panel is open, on small screens. */
+  /** True while the folder panel is open on a small screen. */
   isFolderPanelOpen: boolean;
   onChange(query: Query, how?: 'push' | 'replace'): void;
   onOpen(which: 'filters' | 'folders'): void;
@@ -22,14 +22,14 @@ const orders: [string, string][] = [
   ['-duration', 'longest first'],
   ['duration', 'shortest first'],
 ];
-/** Debounce of typed text. */
+/** Debounce delay of entered text. */
 const typingDebounceMs = 150;
 
-/** Search field, filters and sort order. */
+/** Renders the search field, filters and sort order. */
 export function Filters({ query, isOpen, isFolderPanelOpen, onChange, onOpen }: FiltersProps) {
   const [cleared, setCleared] = useState(0);
   const set = (field: keyof Query) => (value: string) => {
-    // Typing on replaces the history entry: Back returns to the state before it.
+    // Further typing replaces the history entry, so that Back returns to the state before the search.
     const how = query[field] && textFields.includes(field) ? 'replace' : 'push';
     onChange(withField(query, field, value), how);
   };
@@ -97,7 +97,7 @@ export function Filters({ query, isOpen, isFolderPanelOpen, onChange, onOpen }: 
           <button
             type="button"
             onClick={() => {
-              setCleared(cleared + 1); // also drops text that is still debounced
+              setCleared(cleared + 1); // also drops text whose debounce delay has not ended
               const { parent, ordering } = query;
               onChange({ ...(parent && { parent }), ...(ordering && { ordering }) });
             }}
@@ -118,11 +118,11 @@ type DebouncedInputProps = {
   onChange(value: string): void;
 };
 
-/** Debounced text input. */
+/** Renders a text input that reports a change after a debounce delay. */
 function DebouncedInput({ type, label, name, value, onChange }: DebouncedInputProps) {
   const [text, setText] = useState(value);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  // The callback may have changed when the debounce ends.
+  // The callback might have changed when the debounce delay ends.
   const onChangeRef = useRef(onChange);
   onChangeRef.current = onChange;
   useEffect(() => {

@@ -11,7 +11,7 @@ type FoldersProps = {
   onFiles(transfer: DataTransfer, folder: string | null): void;
 };
 
-/** Folder tree: selects a folder; accepts dropped assets and files. */
+/** Renders the folder tree, which selects a folder and accepts dropped assets and files. */
 export function Folders(props: FoldersProps) {
   const { tree, query, isOpen, onSelect } = props;
   const item = (label: string, parent: string | undefined, target?: FolderView | null) => (

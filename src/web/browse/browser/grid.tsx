@@ -8,21 +8,21 @@ type GridProps = {
   list: PagedList;
   query: Query;
   onOpen(uid: string): void;
-  /** Index of the card to focus after its dialog was closed. */
+  /** Index of the card to focus after its dialog was closed; undefined if there is none. */
   focusIndex: number | undefined;
 };
 
-/** Number of skeleton cards until the length is known. */
+/** Number of skeleton cards shown until the list length is known. */
 const skeletonCount = 12;
 
-/** Virtual list of assets: renders the visible rows and one row on either side. */
+/** Renders a virtual list of assets: the visible rows, and one row above and below them. */
 export function Grid({ list, query, onOpen, focusIndex: targetIndex }: GridProps) {
   const container = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
   const [view, setView] = useState<[top: number, height: number]>([0, 600]);
   const [current, setCurrent] = useState(0);
   const pendingFocus = useRef<number | undefined>(undefined);
-  /** Restores the scroll position after Back and a reload, once the length of the list is known. */
+  /** Session storage key of the scroll position, which is restored after Back or a reload. */
   const scrollKey = `scroll ${JSON.stringify(query)}`;
   const scrollToRestore = useRef<number | undefined>(undefined);
   const isLoading = list.length === undefined && !list.problem;
@@ -82,7 +82,7 @@ export function Grid({ list, query, onOpen, focusIndex: targetIndex }: GridProps
   };
 
   const visible = Array.from({ length: Math.max(0, to - from) }, (_, n) => from + n);
-  // Keeps the focused card rendered while it is out of view: arrow keys continue from it.
+  // Keeps the focused card rendered while it is out of view, so that arrow keys continue from it.
   const isInView = current >= from && current < to;
   const hasFocus = container.current?.contains(document.activeElement) ?? false;
   if (hasFocus && current < length && !isInView) visible.push(current);
@@ -119,7 +119,10 @@ export function Grid({ list, query, onOpen, focusIndex: targetIndex }: GridProps
   );
 }
 
-/** Limits the height to the window: a broken style could grow it and fetch every page. */
+/**
+ * Returns the height of an element, limited to the window's height. Otherwise, a broken style could grow the
+ * element and make it fetch every page.
+ */
 const viewportHeight = ({ clientHeight }: HTMLElement) => Math.min(clientHeight, innerHeight);
 
 const LoadError = ({ list }: { list: PagedList }) => (

@@ -1,9 +1,9 @@
 const gap = 12;
-/** Margin of `.rows` in the style sheet. */
+/** Margin of `.rows` in the style sheet, rounded to pixels. */
 const margin = 14;
 const textHeight = 78;
 const minCardWidth = 190;
-/** Minimum on phones: two columns. */
+/** Minimum card width on phones, in pixels; leaves room for two columns. */
 const minPhoneCardWidth = 140;
 
 export type CardBounds = {
@@ -18,12 +18,14 @@ export type Layout = {
   columns: number;
   /** Height of all rows, in pixels. */
   height: number;
-  /** Returns the cards visible in a viewport: [from, to). */
+  /**
+   * Returns the index range [from, to) of the cards to render: the visible rows, and one row above and below them.
+   */
   visibleRange(top: number, height: number): [from: number, to: number];
   boundsOf(index: number): CardBounds;
 };
 
-/** Computes the grid of the virtual list. Rows have equal height, so the position of any card is known. */
+/** Computes the grid of the virtual list. All rows have the same height, so the position of any card is known. */
 export function computeLayout(outerWidth: number, length: number): Layout {
   const width = Math.max(0, outerWidth - 2 * margin);
   const least = width < 480 ? minPhoneCardWidth : minCardWidth;
@@ -53,7 +55,9 @@ export function computeLayout(outerWidth: number, length: number): Layout {
 
 type Step = (at: number, length: number) => number;
 
-/** Returns how a key moves the focus between cards; undefined for other keys. */
+/**
+ * Returns a function that computes the index of the card to which a key moves the focus; undefined for other keys.
+ */
 export function stepForKey(key: string, { columns }: Layout): Step | undefined {
   const steps: Record<string, Step> = {
     ArrowRight: (at) => at + 1,

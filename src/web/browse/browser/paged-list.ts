@@ -1,20 +1,20 @@
 import type { Card, Query } from '../protocol.ts';
 import { fetchCardPage, PageError } from './api.ts';
 
-/** Assets per request: a full page costs the same as a small one (§8). */
+/** Number of assets per request. A full page of results costs the same as a small one (§8). */
 const pageSize = 100;
-/** Maximum number of cached pages; the least recently fetched are evicted first. */
+/** Maximum number of cached pages. The least recently fetched pages are evicted first. */
 const maxCachedPages = 40;
-/** Maximum list length: browsers limit the height of an element. */
+/** Maximum list length, because browsers limit the height of an element. */
 const maxItems = 300_000;
-/** Debounce while scrolling. */
+/** Debounce delay while scrolling. */
 const scrollDebounceMs = 90;
-/** Maximum debounce: continuous scrolling still fetches pages. */
+/** Maximum debounce delay, so that continuous scrolling still fetches pages. */
 const maxDebounceMs = 300;
 
 /**
- * List of assets that fetches and caches its pages as they scroll into view. Without a total, the length
- * grows with the pages loaded; a wrong total is ignored.
+ * List of assets that fetches pages of results as they scroll into view, and caches them. If the service reports no
+ * total, the length grows with each loaded page. A wrong total is ignored.
  */
 export class PagedList {
   readonly #query: Query;
@@ -22,7 +22,7 @@ export class PagedList {
   readonly #pages = new Map<number, Card[]>();
   readonly #inFlight = new Map<number, AbortController>();
   #total: number | null = null;
-  /** Length of the list, once its last page was loaded. */
+  /** Length of the list; undefined until its last page has loaded. */
   #knownLength: number | undefined;
   #loadedTo = 0;
   #visibleRange: [from: number, to: number] = [0, pageSize];
@@ -30,12 +30,12 @@ export class PagedList {
   #lastFetchAt = 0;
   #isClosed = false;
   #isStale = false;
-  /** True after a wrong total: it counted the page alone, or exceeded the list. */
+  /** True after the service reported a wrong total, which counted only one page or exceeded the list. */
   #totalIsUnreliable = false;
   #hasProbed = false;
-  /** Pages to refetch when their current request ends. */
+  /** Numbers of the pages to refetch when their current request ends. */
   readonly #refetchPages = new Set<number>();
-  /** Pages whose request failed; fetched again by `retry` only. */
+  /** Numbers of the pages whose request failed. Scrolling does not fetch them again. */
   readonly #failedPages = new Set<number>();
   problem: PageError | undefined;
 
@@ -49,15 +49,15 @@ export class PagedList {
     void this.#fetchPage(0);
   }
 
-  /** Length of the list, estimated if the service reports no total; undefined until the first response. */
+  /** Length of the list; an estimate if the service reports no total, and undefined until the first response. */
   get length(): number | undefined {
     if (this.#knownLength !== undefined) return Math.min(this.#knownLength, maxItems);
     if (this.#pages.size === 0 && this.#loadedTo === 0) return undefined;
-    // Without a total, one page more than was loaded: scrolling fetches it.
+    // Without a total, assumes one more page than was loaded, so that scrolling fetches it.
     return Math.min(Math.max(this.#total ?? this.#loadedTo + pageSize, this.#loadedTo), maxItems);
   }
 
-  /** False if `length` is an estimate. */
+  /** True if `length` is not an estimate. */
   get hasExactLength(): boolean {
     return this.#knownLength !== undefined || this.#total !== null;
   }
@@ -74,7 +74,7 @@ export class PagedList {
     return -1;
   }
 
-  /** Sets the visible range [from, to); fetches its missing pages, debounced. */
+  /** Sets the visible range [from, to), and fetches its missing pages after a debounce delay. */
   setVisibleRange(from: number, to: number): void {
     this.#visibleRange = [from, to];
     clearTimeout(this.#debounceTimer);
@@ -97,19 +97,22 @@ export class PagedList {
     return Array.from({ length: last - first + 1 }, (_, n) => first + n);
   }
 
-  /** Refetches the visible pages and drops the others. @param isBackground gives it low priority, as for a poll */
+  /**
+   * Refetches the visible pages and drops the other pages.
+   * @param isBackground true for a poll, which has low priority
+   */
   async refresh(isBackground: boolean): Promise<void> {
     const inView = this.#visiblePages();
     for (const number of [...this.#pages.keys()])
       if (!inView.includes(number)) this.#pages.delete(number);
     this.#knownLength = undefined;
     this.#isStale = false;
-    if (this.#pages.size > 0) this.#loadedTo = 0; // else the length stays while pages are in flight
+    if (this.#pages.size > 0) this.#loadedTo = 0; // otherwise, the length stays until a page arrives
     for (const [number, page] of this.#pages) this.#recordLoaded(number, page);
     await Promise.all(inView.map((number) => this.#fetchPage(number, isBackground, true)));
   }
 
-  /** Marks the list as stale: an asset was added or removed. */
+  /** Marks the list as stale, because an asset was added or removed. */
   markStale(): void {
     this.#isStale = true;
     this.#onChange();
@@ -136,21 +139,25 @@ export class PagedList {
     for (const controller of this.#inFlight.values()) controller.abort();
   }
 
-  /** Retries failed pages. */
+  /** Retries failed pages that are visible. */
   retry(): void {
     this.#failedPages.clear();
     if (this.length === undefined) void this.#fetchPage(0);
     else this.#fetchVisible();
   }
 
-  /** Returns a card, fetching its page if needed; undefined past the end. */
+  /** Returns the card at an index, and fetches its page if needed; undefined if the list has no such card. */
   async fetchCard(index: number): Promise<Card | undefined> {
     if (index < 0 || index >= (this.length ?? 0)) return undefined;
     if (!this.at(index)) await this.#fetchPage(Math.floor(index / pageSize));
     return this.at(index);
   }
 
-  /** Fetches a page, deduped while in flight. @param isRefresh refetches after a request already in flight */
+  /**
+   * Fetches a page of results; dedupes requests in flight.
+   * @param isRefresh true to bypass the cache, and to fetch the page again after a request that is already in
+   *   flight
+   */
   async #fetchPage(number: number, isBackground = false, isRefresh = false): Promise<void> {
     if (this.#isClosed) return;
     if (this.#inFlight.has(number)) {
@@ -188,7 +195,7 @@ export class PagedList {
     const to = number * pageSize + page.length;
     if (page.length < pageSize) this.#handleShortPage(number, page.length);
     else if (total !== null && total < to) this.#ignoreTotal();
-    // Some services count the page alone: one probe of the next page finds out.
+    // Some services count only the items of the page. Fetching the next page once shows that.
     else if (total !== null && total <= this.#loadedTo && !this.#hasProbed) {
       this.#hasProbed = true;
       void this.#fetchPage(number + 1);
@@ -202,12 +209,12 @@ export class PagedList {
     if (page.length > 0) this.#loadedTo = Math.max(this.#loadedTo, number * pageSize + page.length);
   }
 
-  /** Handles a short page: it is the last one if it has items or the previous page is full. */
+  /** Handles a page that is not full. It is the last page if it has items or the previous page is full. */
   #handleShortPage(number: number, length: number): void {
     const before = this.#pages.get(number - 1);
     if (length > 0 || number === 0 || before?.length === pageSize)
       this.#knownLength = number * pageSize + length;
-    // The list became shorter, and its total agrees.
+    // The list became shorter, and its total confirms that.
     else if (this.#total && this.#total <= number * pageSize) this.#knownLength = this.#total;
     else this.#ignoreTotal();
   }

@@ -2,15 +2,15 @@ import { useEffect, useState } from 'preact/hooks';
 import type { SpriteFrame } from '../protocol.ts';
 import { fetchFrames, sheetUrl } from './api.ts';
 
-/** Hover delay: a pointer that only passes by sends no request. */
+/** Hover delay, so that a pointer that only passes over a card sends no request. */
 const hoverDelayMs = 250;
 const frameIntervalMs = 350;
-/** Maximum number of frames shown of a long video. */
+/** Maximum number of frames shown for a long video. */
 const maxFrames = 40;
 
 const frameCache = new Map<string, Promise<SpriteFrame[]>>();
 
-/** Animates the frames of a video; with reduced motion, shows only the middle one. */
+/** Animates the preview frames of a video. If the user prefers reduced motion, shows only the middle frame. */
 export function Preview({ uid }: { uid: string }) {
   const [frames, setFrames] = useState<readonly SpriteFrame[]>([]);
   const [at, setAt] = useState(0);

@@ -4,14 +4,13 @@ import type { PagedList } from './paged-list.ts';
 
 const minPollMs = 1_500;
 const maxPollMs = 20_000;
-/** Minimum remaining share of the rate limit for polling; the rest is for the user's requests. */
+/** Minimum remaining share of the rate limit for polling, which keeps the rest for the user's requests. */
 const minBudgetShare = 0.2;
 
 /**
- * Polls the visible pages with backoff while changes are expected. Skips hidden tabs.
- *
- * @param onPolled called after each poll
- * @returns `isPaused` while the rate limit is low, and a function that refreshes at once
+ * Polls the visible pages with backoff as long as changes are expected. Pauses in hidden tabs.
+ * @param onPolled called after each poll, and by `refreshNow`
+ * @returns `isPaused`, which is true if a low rate limit pauses polling, and a function that refreshes immediately
  */
 export function useRefresh(
   list: PagedList,
@@ -35,7 +34,7 @@ export function useRefresh(
   const refreshNow = () => {
     onPolled();
     polls.current.pauseMs = minPollMs;
-    // The list may lag behind: the next poll finds the change.
+    // The service's list might lag behind, so a later poll has to find the change.
     void list.refresh(false).then(() => list.markStale());
     setRound((count) => count + 1);
   };

@@ -10,7 +10,7 @@ type StatusBarProps = {
   notice: string;
 };
 
-/** Status bar: number of assets, remaining requests, errors and the latest message. */
+/** Renders the status bar with the number of assets, remaining requests, errors and the latest message. */
 export function StatusBar({ list, budget, serviceWait, isPaused, notice }: StatusBarProps) {
   const { length, hasExactLength, problem } = list;
   const time = (at: number) => new Date(at).toTimeString().slice(0, 5);

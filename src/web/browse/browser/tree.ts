@@ -1,6 +1,6 @@
 import type { FolderView } from '../protocol.ts';
 
-/** Flattens the tree; parents come before their children. */
+/** Returns all folders of a tree as a flat list; parents come before their children. */
 export const flattenTree = (tree: readonly FolderView[]): FolderView[] =>
   tree.flatMap((folder) => [folder, ...flattenTree(folder.children)]);
 

@@ -1,4 +1,4 @@
-/** SVG paths of the icons by asset type. */
+/** Maps asset types to the SVG path of their icon. */
 const iconPaths: Record<string, string> = {
   video: 'M3 5h18v14H3z M10 9l5 3-5 3z',
   audio: 'M4 10v4 M8 7v10 M12 4v16 M16 8v8 M20 11v2',
@@ -8,7 +8,7 @@ const iconPaths: Record<string, string> = {
 };
 const other = 'M6 3h8l4 4v14H6z M14 3v4h4';
 
-/** Icon and name of an asset type; placeholder of a missing thumbnail. */
+/** Renders the icon and name of an asset type, in place of a missing thumbnail. */
 export const TypeIcon = ({ type }: { type: string }) => (
   <span class="kind">
     <svg viewBox="0 0 24 24" aria-hidden="true">

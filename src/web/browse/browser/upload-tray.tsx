@@ -16,7 +16,7 @@ const stateLabels: Record<UploadState['state'], string> = {
   failed: 'failed',
 };
 
-/** Panel of dropped files with their upload progress. */
+/** Renders the panel of dropped files with their upload progress. */
 export function UploadTray({ uploads, onOpen }: { uploads: Uploads; onOpen(uid: string): void }) {
   const { states, clear, isServerDown } = uploads;
   if (states.length === 0) return null;
@@ -68,7 +68,7 @@ export function UploadTray({ uploads, onOpen }: { uploads: Uploads; onOpen(uid: 
 
 const groups = { uploaded: 'uploaded', there: 'there already', failed: 'failed', open: 'to go' };
 
-/** Counts files by how they ended: "8 files: 1 uploaded, 5 there already, 1 failed, 1 to go". */
+/** Returns the number of files by result: "8 files: 1 uploaded, 5 there already, 1 failed, 1 to go". */
 function summarize(states: readonly UploadState[]): string {
   const files = pluralize(states.length, 'file');
   if (states.every((each) => isEnded(each) && each.state !== 'failed')) return `${files} done`;
@@ -79,7 +79,7 @@ function summarize(states: readonly UploadState[]): string {
   return `${files}: ${counts.join(', ')}`;
 }
 
-/** Alert that the serving process is down, with the commands to restart it and resume uploads. */
+/** Renders an alert that the serving process is down, with the commands that restart it and resume uploads. */
 export function ServerDownAlert({ states }: { states: readonly UploadState[] }) {
   const isSandbox = setup.service === location.host;
   const again = `mediactl browse '${location.href.replaceAll("'", '%27')}'`;
@@ -96,6 +96,6 @@ export function ServerDownAlert({ states }: { states: readonly UploadState[] }) 
   );
 }
 
-/** Returns the sort rank: active uploads first, then queued, failed and completed ones. */
+/** Returns the sort rank of an upload. Active uploads come first, then queued, failed and completed uploads. */
 const sortRank = (upload: UploadState) =>
   isEnded(upload) ? (upload.state === 'failed' ? 2 : 3) : upload.doneBytes > 0 ? 0 : 1;

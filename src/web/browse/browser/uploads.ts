@@ -3,7 +3,9 @@ import { isEnded, type PageEvent, type UploadState } from '../protocol.ts';
 import { clearEndedUploads, sendFile, setup } from './api.ts';
 import type { DroppedFile } from './drops.ts';
 
-/** Maximum concurrent uploads. Other files wait in the browser, to save disk space of the process. */
+/**
+ * Maximum number of concurrent uploads. Other files wait in the browser, to save disk space of the serving process.
+ */
 const maxConcurrentUploads = 3;
 
 type QueuedFile = DroppedFile & { id: string; folder: string };
@@ -14,11 +16,13 @@ export type Uploads = {
   clear(): void;
   /** True while the serving process is unreachable. */
   isServerDown: boolean;
-  /** Set while uploads wait for the service: the reason, and until when (milliseconds since the epoch). */
+  /**
+   * Reason why uploads wait for the service, and end of the wait (milliseconds since the Unix epoch), if they wait.
+   */
   serviceWait: { why: string; until: number } | undefined;
 };
 
-/** Sends dropped files to the serving process, a few at a time; tracks their state by events. */
+/** Sends dropped files to the serving process, a few at a time. Tracks their state with server-sent events. */
 export function useUploads(on: { onUploaded(): void; onAllEnded(): void }): Uploads {
   const [states] = useState(() => new Map<string, UploadState>());
   const [queue] = useState(() => new UploadQueue());
@@ -46,8 +50,8 @@ export function useUploads(on: { onUploaded(): void; onAllEnded(): void }): Uplo
   };
   useEffect(() => {
     let events: EventSource | undefined;
-    // A browser allows six connections per origin across its tabs: hidden tabs without uploads close theirs.
-    // The server replays missed events on reconnect.
+    // A browser allows six connections per origin across its tabs, so hidden tabs without uploads close
+    // their event stream. The server replays missed events on reconnect.
     const listen = () => {
       const needsEvents = document.visibilityState === 'visible' || queue.isBusy;
       if (needsEvents === (events !== undefined)) return;
@@ -77,20 +81,20 @@ export function useUploads(on: { onUploaded(): void; onAllEnded(): void }): Uplo
     add: (files, folder) => queue.add(files, folder, update),
     clear: () => {
       for (const state of states.values()) if (isEnded(state)) states.delete(state.id);
-      clearEndedUploads().catch(() => {}); // on failure they only reappear after a reload
+      clearEndedUploads().catch(() => {}); // if this fails, the uploads reappear after a reload
       redraw();
     },
   };
 }
 
-/** Throttles redraws to one per frame. */
+/** Returns a function that redraws the component, throttled to one redraw per frame. */
 function useThrottledRedraw(): () => void {
   const [, draw] = useState(0);
   const isAsked = useRef(false);
   return () => {
     if (isAsked.current) return;
     isAsked.current = true;
-    // Not requestAnimationFrame: it does not fire in hidden tabs.
+    // Not requestAnimationFrame, because it does not fire in hidden tabs.
     setTimeout(() => {
       isAsked.current = false;
       draw((count) => count + 1);
@@ -132,7 +136,7 @@ class UploadQueue {
     this.#activeSlots--;
   }
 
-  /** Frees the slot of a file that was uploaded or failed. */
+  /** Frees the upload slot of a file that was uploaded or failed. */
   markEnded(id: string): void {
     this.#onEnded.get(id)?.();
   }

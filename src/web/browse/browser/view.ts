@@ -1,7 +1,9 @@
 import { useEffect, useState } from 'preact/hooks';
 import { type Query, queryFields } from '../protocol.ts';
 
-/** Current query and open asset. Stored in the URL, so that a view can be reloaded and shared. */
+/**
+ * Current query and uid of the open asset. The view is stored in the URL, so that it can be reloaded and shared.
+ */
 export type GalleryView = { query: Query; asset: string | null };
 
 function parseLocation(): GalleryView {
@@ -20,13 +22,16 @@ function formatLocation({ query, asset }: GalleryView): string {
   return search.size > 0 ? `?${search}` : location.pathname;
 }
 
-/** Returns the query with a field set, or removed if the value is empty. The changed field comes last. */
+/** Returns the query with a field set, or without the field if the value is empty. The changed field comes last. */
 export function withField(query: Query, field: keyof Query, value: string | undefined): Query {
   const { [field]: _, ...rest } = query;
   return value ? { ...rest, [field]: value } : rest;
 }
 
-/** Binds the view to the URL. @returns the view, and a function that navigates */
+/**
+ * Binds the view to the URL.
+ * @returns the view, and a function that navigates to another view
+ */
 export function useView(): [GalleryView, (next: GalleryView, how?: 'push' | 'replace') => void] {
   const [view, setView] = useState(parseLocation);
   useEffect(() => {

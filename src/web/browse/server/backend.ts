@@ -2,7 +2,7 @@ import type { SlugEdit } from '../../../contract/slug.ts';
 import type { Asset, PlaybackInfo, PlayerData } from '../../../contract/types.ts';
 import type { DroppedFileInfo, FolderView, Query, RequestBudget } from '../protocol.ts';
 
-/** Changes to an asset's fields and its folder (null for the top level); absent fields stay unchanged. */
+/** Changes to an asset. Absent fields stay unchanged; a `folder` of null means the top level. */
 export type AssetEdit = {
   name?: string;
   description?: string;
@@ -12,24 +12,31 @@ export type AssetEdit = {
 
 type AssetPage = { items: readonly Asset[]; total: number | undefined };
 
-/** Progress of a dropped file. */
+/** Upload progress of a dropped file. */
 export type TransferProgress = {
-  /** `waiting`: for the service, after an outage or a rate limit. */
+  /** `waiting` means that the upload waits for the service, after an outage or because of a rate limit. */
   state: 'sending' | 'waiting';
   sentBytes: number;
 };
 
-/** Result of a completed upload: sent, or found on the service. */
+/**
+ * Result of a completed upload. `how` is `uploaded` if the file was sent; otherwise, the service already had it.
+ */
 export type UploadResult = { assetUid: string; how: 'uploaded' | 'there' | 'same' };
 
-/** Error as the page shows it; contains no secrets. */
+/** Error as the page shows it. `status` is an HTTP status. The error contains no secrets. */
 export type Problem = { status: number; problem: string; reason?: string; hint?: string };
 
-/** The service as the page uses it. Runs in the serving process, so the page never sees the API key. */
+/**
+ * Operations of the service that the page needs. The serving process runs them, so the page never sees the API key.
+ */
 export type BrowseBackend = {
-  /** Base for relative URLs of the service. */
+  /** Base URL for resolving relative URLs from the service. */
   readonly baseUrl: URL;
-  /** Lists assets. @param how background polls have lower priority than the user's requests; `signal` cancels */
+  /**
+   * Lists assets that match a query.
+   * @param how `isBackground` gives a poll lower priority than the user's requests; `signal` cancels the request
+   */
   listAssets(
     query: Query,
     limit: number,
@@ -41,15 +48,21 @@ export type BrowseBackend = {
   trash(uid: string): Promise<void>;
   fetchFolders(): Promise<readonly FolderView[]>;
   fetchPlayback(uid: string): Promise<{ info: PlaybackInfo; player: PlayerData }>;
-  /** Downloads media without the API key, from public addresses or the service. @throws if it fails or is too large */
+  /**
+   * Downloads media without the API key. Connects only to public addresses and the service itself.
+   * @throws Error if the download fails or exceeds `mostBytes`
+   */
   fetchMedia(url: URL, mostBytes: number): Promise<Uint8Array>;
-  /** Uploads a file from a single-read stream. @throws unless the service has all of it at the end */
+  /**
+   * Uploads a file from a stream that can be read only once.
+   * @throws Error if the service does not have the complete file
+   */
   uploadFile(
     file: DroppedFileInfo,
     bytes: AsyncIterable<Uint8Array>,
     onProgress: (sending: TransferProgress) => void,
   ): Promise<UploadResult>;
-  /** Returns the rate limit's remaining requests; undefined before the service reported any. */
+  /** Returns the rate limit and its remaining requests; undefined until the service has reported them. */
   budget(): RequestBudget | undefined;
   /** Converts any thrown value to an error that the page can show. */
   toProblem(error: unknown): Problem;

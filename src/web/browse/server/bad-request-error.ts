@@ -1,6 +1,6 @@
 import type { Problem } from './backend.ts';
 
-/** Error for an invalid request of the page (status 400). */
+/** Error for an invalid request from the page (HTTP status 400). */
 export class BadRequestError extends Error {
   readonly problem: Problem;
 
@@ -9,7 +9,7 @@ export class BadRequestError extends Error {
     this.problem = { status: 400, problem };
   }
 
-  /** Finds such an error in the chain of causes. */
+  /** Returns the problem of the first BadRequestError in an error's chain of causes; undefined if there is none. */
   static findIn(error: unknown): Problem | undefined {
     if (error instanceof BadRequestError) return error.problem;
     return error instanceof Error && error.cause ? BadRequestError.findIn(error.cause) : undefined;

@@ -9,25 +9,25 @@ import { BrowseSessions, crossSiteReason } from './session.ts';
 
 export type BrowseOptions = {
   library: BrowseBackend;
-  /** Returns the origin that the page is served from; called only after the server listens. */
+  /** Returns the origin that serves the page. It is called only after the server has started listening. */
   origin(): string;
   now(): number;
   scripts: BuiltScripts;
-  /** Text of the locked page: how to get an entry URL. */
+  /** Hint on the locked page that explains how to get an entry URL. */
   accessHint: string;
   onTokenRedeemed?: () => void;
 };
 
-/** The browse application: its request handler, its one-time entry URLs and its events. */
+/** The browse application, with its request handler, its one-time entry URLs and its events. */
 export type BrowseApp = {
-  /** Handles a request. @returns undefined for a path outside the application */
+  /** Handles a request. Returns undefined if its path does not belong to the application. */
   handle(request: Request): Promise<Response | undefined>;
-  /** Creates a URL that one browser may open once; `view` is the query string of the initial view. */
+  /** Creates a URL that can be opened only once. `view` is the query string of the initial view. */
   createEntryUrl(view?: string): string;
   broadcaster: EventBroadcaster;
 };
 
-/** Creates the browse application: authentication, CSRF and DNS rebinding checks, routes. */
+/** Creates the browse application with its routes, authentication, and checks against CSRF and DNS rebinding. */
 export function createBrowseApp(options: BrowseOptions): BrowseApp {
   const { library, origin, now, scripts } = options;
   const sessions = new BrowseSessions();
@@ -74,7 +74,7 @@ export function createBrowseApp(options: BrowseOptions): BrowseApp {
     },
     handle: async (request) => {
       const { host, pathname, searchParams } = new URL(request.url);
-      // Rejects other Host names: DNS rebinding would let another site in.
+      // Rejects other Host names, because DNS rebinding could otherwise give another site access.
       if (host !== new URL(origin()).host) return lockedResponse(options.accessHint);
       if (pathname === '/' && request.method === 'GET') return handleEntry(searchParams);
       if (!pathname.startsWith('/b/')) return undefined;

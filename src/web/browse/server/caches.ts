@@ -1,4 +1,4 @@
-/** Cache of bounded size. Evicts the entry that was written longest ago; reads do not count. */
+/** Cache with a maximum size. Evicts the entry that was set longest ago; reading an entry does not count. */
 export class BoundedCache<Key, Value> {
   readonly #maxSize: number;
   readonly #values = new Map<Key, Value>();
@@ -23,16 +23,16 @@ export class BoundedCache<Key, Value> {
   }
 }
 
-/**
- * Cache of promises: dedupes requests in flight and reuses their values until they expire. A failed request is
- * not cached.
- */
+/** Cache of promises. Dedupes requests in flight and reuses their values until they expire. Does not cache failures. */
 export class InFlightCache<Value> {
   readonly #entries: BoundedCache<string, { until: number; value: Promise<Value> }>;
   readonly #now: () => number;
   readonly #until: (value: Value, askedAt: number) => number;
 
-  /** @param until returns when a value expires, in milliseconds since the epoch; requests in flight never expire */
+  /**
+   * @param until returns the time when a value expires, in milliseconds since the Unix epoch; requests in flight do
+   *   not expire
+   */
   constructor(
     maxSize: number,
     now: () => number,

@@ -6,13 +6,13 @@ import { asNumber, asText, parseTimestamp } from '../../../contract/json-values.
 import type { Asset } from '../../../contract/types.ts';
 import type { Card } from '../protocol.ts';
 
-/** Maximum characters of a name, tag or failure reason. */
+/** Maximum length of a short field, such as a name, tag or failure reason, in characters. */
 const maxFieldChars = 2_000;
 
 /**
- * Converts an asset record to the page's card. Validates every field, since the service may send anything.
- *
- * @param maxDescriptionChars length at which the description is cut
+ * Converts an asset's API record to the card that the page shows. Validates every field, because the service might
+ * send anything.
+ * @param maxDescriptionChars length to which the description is truncated
  */
 export function toCard(asset: Asset, baseUrl: URL, maxDescriptionChars: number): Card {
   const createdAt = parseTimestamp(asset.created_at);
@@ -34,11 +34,11 @@ export function toCard(asset: Asset, baseUrl: URL, maxDescriptionChars: number):
   };
 }
 
-/** Returns the asset's thumbnail URL if it is http or https. */
+/** Returns the asset's thumbnail URL; undefined if it is not http or https. */
 export const thumbnailUrlOf = (asset: Asset, baseUrl: URL) =>
   parseHttpUrl(asset.thumbnail_url, baseUrl);
 
-/** Returns a cache key for the image. Ignores the query: signed URLs of one image differ. */
+/** Returns a cache key for the thumbnail. Ignores the query, which differs between signed URLs of the same image. */
 const thumbnailVersion = ({ origin, pathname }: URL) =>
   createHash('sha256').update(origin).update(pathname).digest('base64url').slice(0, 10);
 

@@ -1,9 +1,9 @@
 import { isEnded, type PageEvent, type UploadState } from '../protocol.ts';
 
-/** Maximum number of finished uploads that a newly opened page still gets. */
+/** Maximum number of finished uploads that are replayed to a newly opened page. */
 const maxEndedUploads = 200;
 
-/** Broadcasts events to every open page, and replays the state of uploads to a page opened later. */
+/** Broadcasts events to every open page, and replays the state of uploads to pages that are opened later. */
 export class EventBroadcaster {
   readonly #listeners = new Set<(event: PageEvent) => void>();
   readonly #uploads = new Map<string, UploadState>();
@@ -26,7 +26,7 @@ export class EventBroadcaster {
       if (isEnded(upload)) this.#uploads.delete(upload.id);
   }
 
-  /** Streams server-sent events until the reader disconnects. */
+  /** Returns a stream of server-sent events, which lasts until the client disconnects. */
   stream(): ReadableStream<Uint8Array> {
     const encoder = new TextEncoder();
     let emit: (event: PageEvent) => void;

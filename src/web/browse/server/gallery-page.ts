@@ -5,7 +5,9 @@ import type { HtmlPage } from '../../watch/server/page.ts';
 import { type GallerySetup, gallerySetupId } from '../protocol.ts';
 import { style } from './style.ts';
 
-/** Renders the empty document that the gallery script fills. Its policy allows its own origin only. */
+/**
+ * Renders the empty document that the gallery script fills. Its Content-Security-Policy allows only its own origin.
+ */
 export function renderGalleryPage({
   script,
   setup,
@@ -40,8 +42,8 @@ ${renderHead({ title: setup.service, contentSecurityPolicy, style, referrer: 'no
 }
 
 /**
- * Renders the page that sends a browser on to `path` by a refresh: after an HTTP redirect from another
- * site the browser would withhold SameSite=Strict cookies.
+ * Renders a page that sends the browser to `path` by a meta refresh. After an HTTP redirect from another site, the
+ * browser would not send SameSite=Strict cookies.
  */
 export function renderEntryPage(path: string): HtmlPage {
   const { markup } = html`<!doctype html>

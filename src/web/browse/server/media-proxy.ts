@@ -12,15 +12,15 @@ const maxImageBytes = 5 * 1024 * 1024;
 const maxCueBytes = 1024 * 1024;
 const maxThumbnails = 20_000;
 const maxPlaybacks = 200;
-/** Time-to-live of cached signed URLs: some expire within minutes. */
+/** Time-to-live of cached signed URLs, some of which expire within minutes. */
 const signedUrlTtlMs = 10 * 60_000;
 
-/** An image that a browser may show. */
+/** Image whose media type was detected from its content. */
 export type ProxiedImage = { bytes: Uint8Array; contentType: string };
 
 /**
- * Proxies images and playback data, since the page's policy allows no other origin. Checks the magic number of
- * each image and ignores its declared type.
+ * Proxies images and caches playback data, because the page's Content-Security-Policy allows no other origin.
+ * Detects the type of an image by its magic number, and ignores its declared type.
  */
 export class MediaProxy {
   readonly #library: BrowseBackend;
@@ -37,7 +37,7 @@ export class MediaProxy {
     );
   }
 
-  /** Caches the thumbnail URLs of asset records. */
+  /** Caches the thumbnail URLs of assets. */
   cacheThumbnails(assets: readonly Asset[]): void {
     for (const asset of assets) {
       const url = thumbnailUrlOf(asset, this.#library.baseUrl);
@@ -45,7 +45,11 @@ export class MediaProxy {
     }
   }
 
-  /** Fetches a thumbnail. @returns undefined if it is no image. @throws if it cannot be fetched */
+  /**
+   * Fetches the thumbnail of an asset.
+   * @returns undefined if there is no thumbnail, or it is not an image
+   * @throws Error if the thumbnail cannot be fetched
+   */
   async fetchThumbnail(uid: string): Promise<ProxiedImage | undefined> {
     const cached = this.#thumbnails.get(uid);
     const isNew = cached && this.#now() - cached.since < signedUrlTtlMs;
@@ -53,18 +57,18 @@ export class MediaProxy {
     if (isNew) return picture;
     const cachedImage = await picture?.catch(() => undefined);
     if (cachedImage) return cachedImage;
-    // The signed URL may have expired: a new record has a new one.
+    // The signed URL might have expired. Fetching the asset again returns a new URL.
     this.cacheThumbnails([await this.#library.get(uid)]);
     const renewed = this.#thumbnails.get(uid);
     return renewed && this.#fetchImage(new URL(renewed.url));
   }
 
-  /** Returns the player data and playback info, cached; the same that an embedding page gets. */
+  /** Returns the cached player data and playback info of an asset, which are the same as for an embedding page. */
   fetchPlayback(uid: string): Promise<AssetPlayback> {
     return this.#playbacks.get(uid, () => this.#library.fetchPlayback(uid));
   }
 
-  /** Returns the sprite frames of a video in time order; empty if the service has none. */
+  /** Returns the sprite frames of a video in time order; an empty array if the service has none. */
   async fetchFrames(uid: string): Promise<SpriteFrame[]> {
     const { info } = await this.fetchPlayback(uid);
     const cues = parseMediaUrl(info.preview_sprites_url, this.#library.baseUrl);
@@ -79,7 +83,7 @@ export class MediaProxy {
     return sprites.map(({ url: sheet, ...frame }) => ({ ...frame, sheet: sheets.indexOf(sheet) }));
   }
 
-  /** Fetches one sprite sheet by its number in the frames. */
+  /** Fetches a sprite sheet by its index in the frames; undefined if there is no such sheet or it is not an image. */
   async sheet(uid: string, number: number): Promise<ProxiedImage | undefined> {
     if (!this.#sheets.get(uid)) await this.fetchFrames(uid);
     const picture = async () => {
@@ -87,7 +91,7 @@ export class MediaProxy {
       return url && this.#fetchImage(url);
     };
     return picture().catch(async () => {
-      this.#playbacks.delete(uid); // its signed URL may have expired with the cached frames
+      this.#playbacks.delete(uid); // the signed URLs might have expired
       await this.fetchFrames(uid);
       return picture();
     });
@@ -102,7 +106,10 @@ export class MediaProxy {
 
 type AssetPlayback = { info: PlaybackInfo; player: PlayerData };
 
-/** Returns the earliest expiry, in milliseconds since the epoch; 0 if blocked, as that may change soon. */
+/**
+ * Returns the earliest expiry time of the URLs in the playback info, in milliseconds since the Unix epoch. Returns
+ * 0 if the asset is blocked, because it might soon be unblocked.
+ */
 function earliestExpiry(info: PlaybackInfo): number {
   if (info.blocked) return 0;
   const ends = Object.values(info).flatMap(

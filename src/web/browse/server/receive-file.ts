@@ -3,13 +3,12 @@ import type { BrowseBackend } from './backend.ts';
 import { BadRequestError } from './bad-request-error.ts';
 import type { EventBroadcaster } from './event-broadcaster.ts';
 
-/** Interval of progress events while a file arrives from the page. */
+/** Number of bytes between progress events while a file arrives from the page. */
 const reportIntervalBytes = 1024 * 1024;
 
 /**
- * Receives a dropped file and uploads it; broadcasts its progress to every open page.
- *
- * @returns once the file has arrived or failed; later results come as events
+ * Receives a dropped file from the page and uploads it to the service. Broadcasts the progress to every open page.
+ * @returns a promise that resolves once the file has arrived or failed; events report the rest of the upload
  */
 export async function receiveFile(
   library: BrowseBackend,
@@ -49,7 +48,10 @@ export async function receiveFile(
   await Promise.race([received, uploaded]);
 }
 
-/** Counts bytes and reports progress. @throws BadRequestError if the page did not send the whole file */
+/**
+ * Yields the bytes of a file from the page, counts them, and reports progress.
+ * @throws BadRequestError if the file is incomplete or empty
+ */
 async function* countBytes(
   { sizeBytes }: DroppedFileInfo,
   body: ReadableStream<Uint8Array> | null,
@@ -75,7 +77,7 @@ async function* countBytes(
   onReceived();
 }
 
-/** Parses the metadata of a dropped file. Sanitizes its names against path traversal. */
+/** Parses the metadata of a dropped file. Sanitizes its directory and name against path traversal. */
 function parseDroppedFile(query: URLSearchParams): DroppedFileInfo {
   const parts = (query.get('below') ?? '').split('/').filter((part) => !/^\.{0,2}$/.test(part));
   return {

@@ -10,10 +10,10 @@ const securityHeaders = {
   'x-content-type-options': 'nosniff',
 };
 
-/** Default Content-Security-Policy: an image or text opened directly runs and loads nothing. */
+/** Default Content-Security-Policy. It keeps an image or text opened directly from running or loading anything. */
 const defaultPolicy = "default-src 'none'; frame-ancestors 'none'; sandbox";
 
-/** Creates a response with the security headers; `headers` may override them. */
+/** Creates a response with the security headers, which `headers` can override. */
 export function createResponse(
   body: string | Uint8Array | ReadableStream | null,
   contentType: string,
@@ -39,7 +39,10 @@ export const jsonResponse = (value: unknown, budget: RequestBudget | undefined, 
 export const problemResponse = (problem: Problem, budget?: RequestBudget) =>
   jsonResponse({ error: problem }, budget, problem.status);
 
-/** Creates an HTML response. Sends the policy as a header: `frame-ancestors` has no effect in markup. */
+/**
+ * Creates an HTML response. Sends the Content-Security-Policy as a header, because `frame-ancestors` has no effect
+ * in markup.
+ */
 export const htmlResponse = (
   { html, contentSecurityPolicy }: { html: string; contentSecurityPolicy: string },
   frameAncestors: "'none'" | "'self'",

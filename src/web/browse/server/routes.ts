@@ -24,7 +24,7 @@ export type BuiltScripts = { browse: string; player: string };
 
 type RouteRequest = { request: Request; query: URLSearchParams; params: readonly string[] };
 
-/** Handler of a method and a path below the path prefix. */
+/** A route: its HTTP method, the pattern of its path without the path prefix, and its handler. */
 export type Route = [
   method: string,
   path: RegExp,
@@ -44,17 +44,17 @@ const uid = `(${uidPattern})`;
 const maxBodyBytes = 4 * 1024 * 1024;
 const maxCachedRecords = 100;
 const recordTtlMs = 2_000;
-/** Caches lists: going Back to filters that were left a moment ago costs no request. */
+/** Time-to-live of cached lists. Going Back to recent filters therefore needs no new request. */
 const listTtlMs = 10_000;
-/** Maximum characters of a description: lists cut it, the detail view needs all of it for editing. */
+/** Maximum characters of a description. Lists truncate it, but the detail view needs its full text for editing. */
 const [maxListDescriptionChars, maxDescriptionChars] = [300, 1_000_000];
 
-/** Creates the routes of the page. Callers authenticate requests first. */
+/** Creates the routes of the page. Callers must authenticate requests first. */
 export function createRoutes({ library, broadcaster, scripts, base, now }: RouteDeps): Route[] {
   const mediaProxy = new MediaProxy(library, now);
   const toListCard = (asset: Asset) => toCard(asset, library.baseUrl, maxListDescriptionChars);
   const respond = (value: unknown) => jsonResponse(value, library.budget());
-  /** Caches records briefly: opening an asset reads its record twice. */
+  /** Cache of API records for a short time, because opening an asset reads its record twice. */
   const recordCache = new InFlightCache<Asset>(
     maxCachedRecords,
     now,
@@ -88,7 +88,7 @@ export function createRoutes({ library, broadcaster, scripts, base, now }: Route
     });
   };
 
-  /** Serves the watch page. Uses a playback token, so the result is what an embedding page gets. */
+  /** Serves the watch page. Uses a playback token, so that the result is the same as on an embedding page. */
   const serveWatchPage = async (id: string) => {
     let title = id;
     const playback = mediaProxy.fetchPlayback(id);
@@ -119,7 +119,7 @@ export function createRoutes({ library, broadcaster, scripts, base, now }: Route
     }
   };
 
-  /** Redirects to the source file's signed URL. */
+  /** Redirects to the signed URL of the source file. */
   const redirectToSource = async (id: string) => {
     const { info } = await mediaProxy.fetchPlayback(id);
     const url = sourceUrlOf(info, library.baseUrl);
@@ -201,7 +201,7 @@ export function createRoutes({ library, broadcaster, scripts, base, now }: Route
 
 const exactPath = (path: string) => new RegExp(`^${path}$`);
 
-/** Creates a GET route below the path of an asset. */
+/** Creates a GET route for a path below the path of an asset. */
 const assetRoute = (
   path: string,
   reply: (id: string, rest: string) => Promise<Response>,
@@ -224,7 +224,10 @@ function parseCount(query: URLSearchParams, name: string, defaultValue: number):
   return /^\d{1,9}$/.test(typed) ? Number(typed) : defaultValue;
 }
 
-/** Parses the request body. @throws BadRequestError if it is too large or not JSON */
+/**
+ * Parses the request body as JSON.
+ * @throws BadRequestError if the body is too large or not JSON
+ */
 async function readBody(request: Request): Promise<unknown> {
   const text = await request.text();
   const body = text.length > maxBodyBytes ? undefined : parseJsonOrUndefined(text);

@@ -3,12 +3,12 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 const secret = () => randomBytes(32).toString('base64url');
 const digest = (text: string) => createHash('sha256').update(text).digest();
 
-/** Maximum number of sessions; the oldest is dropped. */
+/** Maximum number of sessions. When it is exceeded, the oldest session is dropped. */
 const maxSessions = 100;
 
 /**
- * Authenticates browsers. A one-time token is exchanged for a cookie, HttpOnly and SameSite=Strict. Cookies are
- * not bound to a port: an unguessable path keeps this one from other services of this machine.
+ * Authenticates browsers. A browser exchanges a one-time token for an HttpOnly, SameSite=Strict cookie. Cookies are
+ * not bound to a port, so an unguessable path keeps the cookie from other services on this machine.
  */
 export class BrowseSessions {
   /** Unguessable path prefix of every route. */
@@ -16,14 +16,14 @@ export class BrowseSessions {
   readonly #tokens = new Set<string>();
   readonly #cookies: Buffer[] = [];
 
-  /** Creates a one-time token. */
+  /** Creates a one-time token that `redeem` accepts. */
   createToken(): string {
     const token = secret();
     this.#tokens.add(digest(token).toString('hex'));
     return token;
   }
 
-  /** Exchanges a token for a session cookie. @returns undefined if the token is unknown or was used */
+  /** Exchanges a token for a session cookie. Returns undefined if the token is unknown or already used. */
   redeem(token: string): string | undefined {
     if (!this.#tokens.delete(digest(token).toString('hex'))) return undefined;
     const value = secret();
@@ -32,7 +32,7 @@ export class BrowseSessions {
     return `${cookieName}=${value}; Path=${this.basePath}; HttpOnly; SameSite=Strict`;
   }
 
-  /** Returns true if the request carries a session cookie. Compares in constant time. */
+  /** Returns true if the request has a valid session cookie. Compares cookies in constant time. */
   isAuthenticated(request: Request): boolean {
     const values = (request.headers.get('cookie') ?? '')
       .split(';')
@@ -45,8 +45,9 @@ export class BrowseSessions {
 const cookieName = 'mediactl';
 
 /**
- * Checks a request for CSRF by its Sec-Fetch-Site and Origin headers. Requests that write must have an Origin:
- * browsers always send one. @returns the reason to reject it, or undefined
+ * Checks a request for CSRF by its Sec-Fetch-Site and Origin headers. Any request other than GET must have an
+ * Origin header, because browsers always send one.
+ * @returns the reason to reject the request; undefined if it is valid
  */
 export function crossSiteReason(request: Request, origin: string): string | undefined {
   const { headers, method } = request;

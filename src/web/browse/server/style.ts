@@ -1,7 +1,7 @@
 import { inlineCode } from '../../shared/html.ts';
 import { colors } from '../../shared/style.ts';
 
-/** Style sheet of the gallery; light or dark as the browser prefers. */
+/** Style sheet of the gallery. The browser's preference selects the light or dark theme. */
 export const style = inlineCode(`${colors}
 :root {
   --edge: light-dark(#85878c, #74787f);

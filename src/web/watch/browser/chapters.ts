@@ -1,4 +1,4 @@
-/** List of chapters: its buttons seek, and the current chapter is highlighted. */
+/** List of chapters, whose buttons seek to a chapter. Highlights the current chapter. */
 export class Chapters {
   readonly #media: HTMLMediaElement;
   readonly #buttons = [...document.querySelectorAll<HTMLButtonElement>('button[data-seconds]')];
@@ -13,7 +13,7 @@ export class Chapters {
 
   #mark(): void {
     const now = this.#media.currentTime;
-    // A seek may land slightly before the start of its chapter.
+    // A seek might end slightly before the start of the chapter.
     const current = this.#buttons.findLast((button) => startOf(button) <= now + 0.05);
     for (const button of this.#buttons) {
       if (button === current) button.setAttribute('aria-current', 'true');

@@ -1,6 +1,6 @@
 import type { PlayerSetup } from '../setup.ts';
 
-/** Embeds a document in a frame if the browser can display it; otherwise the page shows only its link. */
+/** Embeds a document in a frame if the browser can display it. Otherwise, the page shows only a link to it. */
 export function showDocument({
   url,
   contentType,

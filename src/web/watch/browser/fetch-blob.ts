@@ -1,6 +1,10 @@
 const fetchTimeoutMs = 30_000;
 
-/** Fetches a URL. @returns the content, and its URL after redirects. @throws if it fails or exceeds `maxBytes` */
+/**
+ * Fetches a URL.
+ * @returns the content, and its URL after redirects
+ * @throws Error if the request fails or the content exceeds `maxBytes`
+ */
 export async function fetchBlob(
   url: string,
   maxBytes: number,

@@ -1,4 +1,4 @@
-/** Types of the light build: hls.js declares them for the full build only. */
+/** Types for the light build of hls.js, because hls.js declares types only for its full build. */
 declare module 'hls.js/light' {
   export * from 'hls.js';
   export { default } from 'hls.js';

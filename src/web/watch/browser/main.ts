@@ -7,7 +7,7 @@ import { reportPosition } from './position.ts';
 import { offerSubtitles } from './subtitles.ts';
 import { Timeline } from './timeline.ts';
 
-/** Entry point of the watch page's script: binds behavior to the rendered markup. */
+/** Runs the watch page's script, which adds behavior to the rendered markup. */
 function main(): void {
   const setup = JSON.parse(
     document.getElementById(playerSetupId)?.textContent ?? '',
@@ -26,7 +26,7 @@ function main(): void {
   handleBrokenImages();
 }
 
-/** Removes broken posters and thumbnails; shows an error if the asset's own image is broken. */
+/** Removes broken posters and thumbnails. If the asset's own image is broken, shows an error instead. */
 function handleBrokenImages(): void {
   const onBroken = (image: HTMLImageElement, then: () => void) => {
     if (image.complete && image.naturalWidth === 0) then();

@@ -1,4 +1,4 @@
-/** Shows an error as an alert, which screen readers announce at once. */
+/** Shows an error as an alert, which screen readers announce immediately. */
 export function showProblem(text: string): void {
   const problem = document.getElementById('problem') as HTMLElement;
   problem.textContent = text;

@@ -1,9 +1,12 @@
 import { asArray, asNumber, asObject, isJsonObject } from '../../../contract/json-values.ts';
 
-/** Maximum number of peaks: more than a screen has columns. */
+/** Maximum number of peaks, which is more than a screen can show. */
 const maxPeaks = 2000;
 
-/** Parses a waveform of any known format (A14). @returns peaks from 0 to 1 in time order; undefined for other formats */
+/**
+ * Parses a waveform in any known format (assumption A14).
+ * @returns peaks from 0 to 1 in time order; undefined if the format is unknown
+ */
 export function parsePeaks(waveform: unknown): number[] | undefined {
   const { peaks, data, bits, channels } = asObject(waveform);
   const levels =
@@ -11,7 +14,7 @@ export function parsePeaks(waveform: unknown): number[] | undefined {
       ? peaksFromMinMax(parseNumbers(data), asNumber(bits) ?? 0, asNumber(channels) ?? 1)
       : parseNumbers(isJsonObject(waveform) ? peaks : waveform);
   if (!levels || levels.length === 0 || levels.some((level) => level < 0)) return undefined;
-  // Normalizes scales such as 100 or 255.
+  // Normalizes scales such as 0 to 100 or 0 to 255.
   const loudest = levels.reduce((most, level) => Math.max(most, level), 1);
   return downsamplePeaks(
     levels.map((level) => level / loudest),
@@ -19,7 +22,7 @@ export function parsePeaks(waveform: unknown): number[] | undefined {
   );
 }
 
-/** Downsamples to `count` peaks, each the maximum of its range. */
+/** Downsamples to `count` peaks. Each is the maximum of the peaks that it replaces. */
 export const downsamplePeaks = (peaks: readonly number[], count: number): number[] =>
   Array.from({ length: count }, (_, at) => {
     const from = Math.floor((at * peaks.length) / count);
@@ -27,13 +30,18 @@ export const downsamplePeaks = (peaks: readonly number[], count: number): number
     return peaks.slice(from, to).reduce((most, peak) => Math.max(most, peak), 0);
   });
 
-/** Parses a list of numbers. @returns undefined if any is invalid: a gap would distort the waveform */
+/**
+ * Parses a list of numbers. Returns undefined if any number is invalid, because a gap would distort the waveform.
+ */
 function parseNumbers(list: unknown): number[] | undefined {
   const numbers = asArray(list).map(asNumber);
   return numbers.every((number) => number !== undefined) ? numbers : undefined;
 }
 
-/** Converts audiowaveform data, which has the minimum and maximum sample of each segment and channel. */
+/**
+ * Converts audiowaveform data, which has the minimum and maximum sample of each segment and channel, to peaks from
+ * 0 to 1. Returns undefined if the data is invalid.
+ */
 function peaksFromMinMax(
   samples: readonly number[] | undefined,
   bits: number,

@@ -11,11 +11,11 @@ export class PlaybackController {
   readonly #media: HTMLMediaElement;
   readonly #autoPlay: boolean;
   readonly #strategies: PlaybackStrategy[];
-  /** Position to seek to once metadata is loaded, in seconds. */
+  /** Position in seconds to seek to once the metadata has loaded. */
   #startAt: number;
   #detach = () => {};
   #fail = (_failure: PlaybackFailure) => {};
-  /** First failure with a status: it explains more than the failure of a fallback. */
+  /** First failure with an HTTP status, which explains more than the failure of a fallback. */
   #failure: PlaybackFailure = {};
 
   constructor(media: HTMLMediaElement, setup: PlayerSetup) {
@@ -63,19 +63,19 @@ export class PlaybackController {
     if (this.#hasNoPicture)
       showProblem('Only the sound plays: this browser does not know the codec of the picture.');
     if (this.#startAt > 0) this.#media.currentTime = this.#startAt;
-    this.#startAt = 0; // after a recovery, metadata loads again: playback stays where it is
+    this.#startAt = 0; // metadata loads again after a recovery, which must not seek
     if (this.#autoPlay) this.#play();
   }
 
-  /** True if the browser cannot decode the picture: it then plays only the sound and reports no error. */
+  /** True if the browser cannot decode the picture. It then plays only the sound, and reports no error. */
   get #hasNoPicture(): boolean {
     return this.#media instanceof HTMLVideoElement && this.#media.videoWidth === 0;
   }
 
-  /** Starts playback; muted if the browser's autoplay policy requires it. */
+  /** Starts playback, muted if the browser's autoplay policy requires it. */
   #play(): void {
     this.#media.play().catch((error: DOMException) => {
-      if (error.name !== 'NotAllowedError' || this.#media.muted) return; // the controls remain
+      if (error.name !== 'NotAllowedError' || this.#media.muted) return; // the user can still press play
       this.#media.muted = true;
       this.#play();
     });

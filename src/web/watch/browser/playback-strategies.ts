@@ -2,13 +2,17 @@ import Hls from 'hls.js/light';
 import type { MediaUrl } from '../../shared/media-url.ts';
 import type { PlayerSetup } from '../setup.ts';
 
-/** Cause of a failed playback strategy. */
+/** Cause of a failed playback strategy; `status` is the HTTP status, if known. */
 export type PlaybackFailure = { status?: number | undefined };
 
-/** A way to load an asset into a media element: native or by hls.js. */
+/** Way to load an asset into a media element, either natively or with hls.js. */
 export type PlaybackStrategy = {
   source: MediaUrl;
-  /** Attaches the asset. @returns a function that detaches it */
+  /**
+   * Attaches the asset to the media element, and calls `fail` if it cannot be played.
+   * @param startAt start position in seconds
+   * @returns a function that detaches the asset
+   */
   attach(
     media: HTMLMediaElement,
     startAt: number,
@@ -19,8 +23,9 @@ export type PlaybackStrategy = {
 const hlsType = 'application/vnd.apple.mpegurl';
 
 /**
- * Returns the playback strategies that may work in this browser, best first. Safari's native HLS is best.
- * Chromium claims "maybe" since 141 but fails on streams that hls.js plays, so native HLS comes last there.
+ * Returns the playback strategies that might work in this browser, best first. Safari's native HLS is the best one.
+ * Chromium claims since version 141 that it might play HLS, but fails on streams that hls.js plays, so there native
+ * HLS comes after hls.js.
  */
 export function strategiesFor(
   media: HTMLMediaElement,
@@ -65,7 +70,7 @@ const hlsJs = (source: MediaUrl): PlaybackStrategy => ({
     });
     hls.on(Hls.Events.ERROR, (_, { fatal, type, response }) => {
       if (!fatal) return;
-      // Recovery needs media that has loaded; it does not help with unknown codecs.
+      // Recovery works only after the media has loaded, and does not help with unsupported codecs.
       const hasBegun = media.readyState >= HTMLMediaElement.HAVE_METADATA;
       const isMedia = type === Hls.ErrorTypes.MEDIA_ERROR;
       if (isMedia && hasBegun && recoveries++ === 0) hls.recoverMediaError();
@@ -80,12 +85,13 @@ const hlsJs = (source: MediaUrl): PlaybackStrategy => ({
   },
 });
 
-/** Fallback for hidden tabs, where requestAnimationFrame does not fire. */
+/** Maximum wait for the next layout, because requestAnimationFrame does not fire in hidden tabs. */
 const layoutTimeoutMs = 100;
 
 /**
- * Runs a callback after the next layout: hls.js needs the player's size before the manifest to choose the first
- * quality. @returns a function that cancels
+ * Runs a callback after the next layout. hls.js needs the player's size before it loads the manifest, to choose the
+ * first quality level.
+ * @returns a function that cancels the callback
  */
 function afterLayout(then: () => void): () => void {
   let isDone = false;
@@ -102,8 +108,8 @@ function afterLayout(then: () => void): () => void {
 }
 
 /**
- * Returns the hls.js quality options: starts with the bandwidth that the browser reports, or measures it with a
- * segment of the lowest quality. Caps the quality to the player's size.
+ * Returns the hls.js quality options. Playback starts with the bandwidth that the browser reports. If the browser
+ * reports none, hls.js measures it with a segment of the lowest quality. The player's size limits the quality.
  */
 function qualityOptions() {
   const { connection } = navigator as Navigator & { connection?: { downlink?: number } };

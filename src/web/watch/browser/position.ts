@@ -3,13 +3,13 @@ import { showNote } from './notices.ts';
 
 const reportIntervalMs = 5_000;
 
-/** Reports the playback position: throttled while playing, and on pause, end and page close. */
+/** Reports the playback position, throttled during playback, and immediately on pause, end and page close. */
 export function reportPosition(media: HTMLMediaElement, { url, playbackToken }: PositionReport) {
   let reported = Number.NaN;
   let reportedAt = 0;
 
   const report = () => {
-    // Skips 0: before playback starts it would reset the saved position.
+    // Skips 0, because reporting it before playback starts would reset the saved position.
     const { currentTime } = media;
     if (currentTime === 0 || currentTime === reported) return;
     reported = currentTime;

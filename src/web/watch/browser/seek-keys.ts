@@ -2,7 +2,7 @@ const stepSeconds = 5;
 /** Step of PageUp and PageDown, as a fraction of the duration. */
 const pageFraction = 0.1;
 
-/** Returns the time in seconds that a slider key seeks to; undefined for other keys. */
+/** Returns the time in seconds to seek to when a slider key is pressed; undefined for other keys. */
 export function seekTargetOf(key: string, now: number, duration: number): number | undefined {
   const page = duration * pageFraction;
   const targets: Record<string, number> = {

@@ -2,7 +2,7 @@ import { formatClockTime } from '../../shared/clock-time.ts';
 import type { PlayerChapter } from '../chapters.ts';
 import { type SpriteFrames, showFrame } from './sprite-frames.ts';
 
-/** Preview above the timeline at the pointer: time, chapter and video frame. */
+/** Preview above the timeline at the pointer position, with the time, chapter and video frame. */
 export class SeekPreview {
   readonly #element: HTMLElement;
   readonly #chapters: readonly PlayerChapter[];
@@ -19,7 +19,12 @@ export class SeekPreview {
     this.#frames = frames;
   }
 
-  /** Shows the preview of a time. @param left pointer position in pixels @param width of the timeline, in pixels */
+  /**
+   * Shows the preview of a time.
+   * @param moment time in seconds
+   * @param left pointer position in the timeline, in pixels
+   * @param width width of the timeline, in pixels
+   */
   show(moment: number, left: number, width: number): void {
     this.#time = moment;
     this.#element.hidden = false;
@@ -43,7 +48,7 @@ export class SeekPreview {
 
   /** Centers the preview on the pointer, clamped to the timeline. */
   #position(left: number, width: number): void {
-    this.#element.style.left = '0'; // measures the natural width
+    this.#element.style.left = '0'; // so that offsetWidth is the natural width
     const own = this.#element.offsetWidth;
     this.#element.style.left = `${Math.max(0, Math.min(width - own, left - own / 2))}px`;
   }

@@ -8,7 +8,7 @@ const [maxWidth, maxHeight] = [240, 160];
 
 type LoadedFrame = { sprite: Sprite; sheet: HTMLImageElement };
 
-/** Preview frames of a video by time. Fetches cues and sprite sheets on first use, and caches them. */
+/** Preview frames of a video, found by time. Fetches cues and sprite sheets on first use, and caches them. */
 export class SpriteFrames {
   readonly #url: string;
   #sprites: Promise<readonly Sprite[]> | undefined;
@@ -18,7 +18,7 @@ export class SpriteFrames {
     this.#url = url;
   }
 
-  /** Returns the frame at a time in seconds; undefined if there is none or its sheet cannot be loaded. */
+  /** Returns the frame at a time in seconds; undefined if there is none or its sprite sheet cannot be loaded. */
   async fetchFrame(moment: number): Promise<LoadedFrame | undefined> {
     this.#sprites ??= fetchSprites(this.#url).catch(() => []);
     const sprite = (await this.#sprites).findLast(({ start }) => start <= moment);
@@ -41,7 +41,10 @@ export class SpriteFrames {
   }
 }
 
-/** Displays a frame as the background of an element. Sets style properties: the policy forbids style attributes. */
+/**
+ * Displays a frame as the background of an element. Sets style properties, because the Content-Security-Policy
+ * forbids style attributes.
+ */
 export function showFrame(element: HTMLElement, { sprite, sheet }: LoadedFrame): void {
   const { url, x, y, width, height } = sprite;
   const scale = Math.min(1, maxWidth / width, maxHeight / height);

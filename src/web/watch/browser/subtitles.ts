@@ -4,8 +4,8 @@ import { showNote } from './notices.ts';
 type Subtitles = NonNullable<PlayerSetup['subtitles']>;
 
 /**
- * Adds subtitles: video lists them in its menu, audio shows them below. Fetches them as blobs: a track of
- * another origin would require CORS for the media, too.
+ * Adds subtitles. Video lists them in its menu; audio shows them below the player. Fetches them as blobs, because a
+ * track from another origin would require CORS for the media, too.
  */
 export function offerSubtitles(media: HTMLMediaElement, subtitles: Subtitles): void {
   const captions = document.getElementById('captions');
@@ -30,7 +30,7 @@ async function fetchText(url: string): Promise<string> {
   return response.text();
 }
 
-/** Adds a button that toggles a track below the player; at most one track is on. */
+/** Adds a button that turns a subtitle track of the audio player on or off. At most one track is on. */
 function addCaptionToggle({ track, label }: HTMLTrackElement, captions: HTMLElement): void {
   const button = document.createElement('button');
   button.type = 'button';

@@ -5,7 +5,7 @@ import { SeekPreview } from './seek-preview.ts';
 import { SpriteFrames } from './sprite-frames.ts';
 import { Waveform } from './waveform.ts';
 
-/** Seek bar of the page: a slider for keyboard, mouse and touch. */
+/** Seek bar of the watch page. It is a slider for keyboard, mouse and touch. */
 export class Timeline {
   readonly #media: HTMLMediaElement;
   readonly #element: HTMLElement;
@@ -15,7 +15,7 @@ export class Timeline {
   /** Position being dragged to, in seconds; undefined while not dragging. */
   #dragTarget: number | undefined;
   #timeBeforeDrag = 0;
-  /** Position last requested; the browser may land slightly beside it. */
+  /** Position last requested, in seconds. The browser might seek to a slightly different position. */
   #lastSeek: number | undefined;
 
   constructor(media: HTMLMediaElement, element: HTMLElement, setup: PlayerSetup) {
@@ -38,7 +38,7 @@ export class Timeline {
     this.#updateDuration();
   }
 
-  /** Duration in seconds; 0 while unknown and for live streams. */
+  /** Duration in seconds; 0 if it is unknown or the media is a live stream. */
   get #duration(): number {
     return Number.isFinite(this.#media.duration) ? this.#media.duration : 0;
   }
@@ -62,7 +62,7 @@ export class Timeline {
       else this.#drag(event);
     });
     on('pointerup', () => this.#endDrag());
-    on('pointercancel', () => this.#endDrag(this.#timeBeforeDrag)); // the touch became a scroll of the page
+    on('pointercancel', () => this.#endDrag(this.#timeBeforeDrag)); // the touch became a page scroll
     on('pointerleave', () => this.#bubble.hide());
   }
 
@@ -79,7 +79,10 @@ export class Timeline {
     else this.#seekToDrag();
   }
 
-  /** Seeks to the dragged position, one seek at a time: a drag would otherwise overload the connection. */
+  /**
+   * Seeks to the dragged position. Callers wait for a running seek to end, because concurrent seeks would overload
+   * the connection.
+   */
   #seekToDrag(): void {
     if (this.#dragTarget !== undefined && this.#dragTarget !== this.#lastSeek)
       this.#seek(this.#dragTarget);
@@ -91,7 +94,7 @@ export class Timeline {
     this.#seek(at);
   }
 
-  /** Shows the preview at the pointer. @returns its time in seconds */
+  /** Shows the preview for the pointer position, and returns that position in seconds. */
   #showPreview({ clientX }: PointerEvent): number {
     const { left, width } = this.#element.getBoundingClientRect();
     const at = Math.max(0, Math.min(width, clientX - left));

@@ -3,15 +3,15 @@ import { fetchBlob } from './fetch-blob.ts';
 import { downsamplePeaks, parsePeaks } from './peaks.ts';
 
 const maxBytes = 1024 * 1024;
-/** Width of a peak and of the gap after it, in CSS pixels. */
+/** Widths of a bar and of the gap after it, in CSS pixels. */
 const [barWidth, gapWidth] = [2, 1];
 
-/** Audio waveform in the timeline; if it cannot be loaded, the timeline is a plain bar. */
+/** Audio waveform in the timeline. If it cannot be loaded, the timeline is a plain bar. */
 export class Waveform {
   readonly #timeline: HTMLElement;
   readonly #canvas: HTMLCanvasElement;
   #peaks: readonly number[] = [];
-  /** Fraction played, 0 to 1. */
+  /** Fraction of the media that has been played, 0 to 1. */
   #played = 0;
 
   constructor(timeline: HTMLElement, url: string) {
@@ -50,7 +50,7 @@ export class Waveform {
     const { clientWidth, clientHeight } = this.#canvas;
     const context = this.#canvas.getContext('2d');
     if (this.#peaks.length === 0 || clientWidth === 0 || !context) return;
-    // Resized on each draw, since the window may move to a screen of another pixel ratio. This also clears it.
+    // Resizes on each draw, because the window might move to a screen with another pixel ratio. Also clears it.
     this.#canvas.width = Math.round(clientWidth * devicePixelRatio);
     this.#canvas.height = Math.round(clientHeight * devicePixelRatio);
     context.scale(devicePixelRatio, devicePixelRatio);
@@ -66,7 +66,7 @@ export class Waveform {
   }
 }
 
-/** Fetches the waveform. @returns undefined if CORS blocks it: as an image it may still load */
+/** Fetches the waveform; undefined if CORS blocks the request, because it might still load as an image. */
 async function fetchIfReadable(url: string): Promise<Blob | undefined> {
   try {
     return (await fetchBlob(url, maxBytes)).content;

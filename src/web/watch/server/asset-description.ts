@@ -6,7 +6,7 @@ import type { MediaUrl } from '../../shared/media-url.ts';
 export type AssetDescription = {
   title: string;
   description?: unknown;
-  /** Slugs, or records with a `name` or `slug` (A09). */
+  /** Slugs, or objects with a `name` or `slug` (assumption A09). */
   tags?: unknown;
   source?: MediaUrl | undefined;
 };
@@ -15,7 +15,7 @@ export type AssetDescription = {
 export function renderDescription({ title, description, tags, source }: AssetDescription): Html {
   const text = asText(description)?.trim();
   const entries = parseTags(tags).map((tag) => html`<li>${tag}</li>`);
-  // Browsers ignore `download` for other origins: a new tab prevents navigation from this page to the file.
+  // Browsers ignore `download` for other origins, so a new tab keeps the browser from leaving this page.
   return html`${text && html`<p class="description">${text}</p>`}
 ${entries.length > 0 ? html`<ul class="tags" aria-label="Tags">${entries}</ul>` : undefined}
 ${source && html`<p><a href="${source.url}" download="${title}" target="_blank" rel="noreferrer">Download the source</a></p>`}`;

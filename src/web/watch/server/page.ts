@@ -15,32 +15,34 @@ export type WatchPageInput = {
   info: PlaybackInfo;
   /** Player configuration (§2); only `auto_play` and `theme` are used. */
   config?: PlayerData['player_config'];
-  /** URL of a thumbnail. */
+  /** Thumbnail to show as the poster: a URL, or an object with a `url`. */
   poster?: unknown;
-  /** Description in the asset's record. */
+  /** Description from the asset record. */
   description?: unknown;
-  /** Tags in the record: slugs, or records with a `name` or `slug` (A09). */
+  /** Tags from the asset record: slugs, or objects with a `name` or `slug` (assumption A09). */
   tags?: unknown;
-  /** Status in the record (A11): explains why there is nothing to play. */
+  /** Processing status from the asset record (assumption A11). Explains why there is nothing to play. */
   status?: unknown;
-  /** Failure reason: a string, or a record with a `message`. */
+  /** Failure reason from the asset record: a string, or an object with a `message`. */
   reason?: unknown;
-  /** True inside a frame of a page that shows title, description, tags and download link itself. */
+  /**
+   * True if the document is in a frame of a page that itself shows the title, description, tags and download link.
+   */
   isFramed?: boolean;
-  /** Base for relative URLs. */
+  /** Base URL for resolving relative media URLs. */
   baseUrl?: URL | undefined;
-  /** Media type of the asset, if known: decides whether a document can be embedded. */
+  /** Media type of the asset, if known. It decides whether a document can be embedded. */
   contentType?: string | null | undefined;
   /** Contents of the built dist/player.js. */
   script: string;
-  /** Endpoint for the playback position, if the service has one. */
+  /** Endpoint that stores the playback position, if the service has one. */
   position?: PositionReport | undefined;
 };
 
-/** An HTML document, and its Content-Security-Policy, which is in the markup and may also be sent as a header. */
+/** An HTML document, and the Content-Security-Policy to send as a header. Most pages also have it in a `<meta>`. */
 export type HtmlPage = { html: string; contentSecurityPolicy: string };
 
-/** Renders a self-contained document that plays an asset; it loads only the media URLs of `info`. */
+/** Renders a self-contained document that plays an asset. It loads only media and images from other URLs. */
 export function renderWatchPage(input: WatchPageInput): HtmlPage {
   const { title, info, position, baseUrl } = input;
   const config = asObject(input.config);
@@ -66,11 +68,11 @@ export function renderWatchPage(input: WatchPageInput): HtmlPage {
   });
 }
 
-/** Renders a page with a message only, such as why there is nothing to watch. */
+/** Renders a page that contains only a message, such as the reason why there is nothing to watch. */
 export const renderNoticePage = (title: string, text: string, theme?: string): HtmlPage =>
   renderDocument(title, theme, { body: html`<p class="message">${text}</p>` });
 
-/** Supported themes; any other value follows the browser's preference. */
+/** Supported themes. With any other value, the page follows the theme that the browser prefers. */
 const themes = ['light', 'dark'];
 
 type PlayerParts = {

@@ -1,15 +1,15 @@
 import { classifyStatus, isAwaitingUpload } from '../../../contract/assumptions.ts';
 import { asObject, asText } from '../../../contract/json-values.ts';
 
-/** Processing status in the asset's record, if known. */
+/** Processing status from the asset record, if known. */
 export type ProcessingStatus = {
-  /** Status (A11). */
+  /** Status (assumption A11). */
   status?: unknown;
-  /** Failure reason: a string, or a record with a `message`. */
+  /** Failure reason: a string, or an object with a `message`. */
   reason?: unknown;
 };
 
-/** Explains by the asset's status why there is nothing to play; undefined without a status. */
+/** Returns the reason why an asset cannot be played, derived from its status; undefined without a status. */
 export function unplayableReason({ status, reason }: ProcessingStatus): string | undefined {
   const statusText = asText(status);
   if (!statusText) return undefined;

@@ -19,7 +19,7 @@ export type PlayerView = {
   body: Html;
   loads?: Partial<PageResources>;
   setup?: Partial<PlayerSetup>;
-  /** Downloadable source file. */
+  /** URL of the downloadable source file. */
   source?: MediaUrl | undefined;
 };
 
@@ -28,11 +28,14 @@ export type PlayerViewInput = ProcessingStatus & {
   info: PlaybackInfo;
   baseUrl: URL | undefined;
   poster: MediaUrl | undefined;
-  /** Media type of a document, if known: only some can be embedded. */
+  /** Media type of a document, if known. Only some types can be embedded. */
   contentType: string | undefined;
 };
 
-/** Renders an asset by its type, or the reason why it cannot play: "The response is polymorphic; branch on `type`" (§2). */
+/**
+ * Renders an asset according to its type: "The response is polymorphic; branch on `type`" (§2). If the asset cannot
+ * be played, renders the reason instead.
+ */
 export function renderView(shown: PlayerViewInput): PlayerView {
   const type = asText(shown.info.type) ?? '';
   const view = Object.hasOwn(renderers, type)
@@ -52,7 +55,7 @@ export function renderView(shown: PlayerViewInput): PlayerView {
   );
 }
 
-/** Returns the URL of the downloadable source file, if the service offers one. */
+/** Returns the URL of the downloadable source file; undefined if the service offers none. */
 export const sourceUrlOf = (info: PlaybackInfo, baseUrl: URL): string | undefined =>
   renderView({ title: '', info, baseUrl, poster: undefined, contentType: undefined }).source?.url;
 
@@ -60,7 +63,7 @@ const renderMessage = (text: string): PlayerView => ({
   body: html`<p class="message">${text}</p>`,
 });
 
-/** Renderers by asset type; each returns undefined if there is no loadable URL. */
+/** Maps an asset type to its renderer, which returns undefined if the playback info has no URL to load. */
 const renderers: Record<string, (shown: PlayerViewInput) => PlayerView | undefined> = {
   video,
   audio,
@@ -128,7 +131,9 @@ ${renderChapters(chapters)}
 
 const resumeAt = (info: PlaybackInfo) => asNumber(info.resume_position_seconds) ?? 0;
 
-/** Parses the subtitle tracks: an entry is a URL, or a record with a URL, label and language (A16). */
+/**
+ * Parses the subtitle tracks. Each track is a URL, or an object with a URL, label and language (assumption A16).
+ */
 function parseSubtitles(
   info: PlaybackInfo,
   baseUrl: URL | undefined,
@@ -142,7 +147,10 @@ function parseSubtitles(
   });
 }
 
-/** Renders an image. The browser chooses a variant by size (§2) if their widths are known (A15). */
+/**
+ * Renders an image. If the widths of its variants are known (assumption A15), the browser chooses a variant by size
+ * (§2).
+ */
 function image({ info, title, baseUrl }: PlayerViewInput): PlayerView | undefined {
   const variants = asArray(info.variants).flatMap((each) => {
     const { url = each, width, height } = asObject(each);
@@ -166,7 +174,7 @@ function image({ info, title, baseUrl }: PlayerViewInput): PlayerView | undefine
 function document({ info, title, contentType, baseUrl }: PlayerViewInput): PlayerView | undefined {
   const at = parseMediaUrl(info.url, baseUrl);
   if (!at) return undefined;
-  // Strings, or records (A16).
+  // Each thumbnail is a URL, or an object with a URL (assumption A16).
   const thumbnails = asArray(info.thumbnails).flatMap((each) =>
     defined(parseMediaUrl(each, baseUrl)),
   );
@@ -183,13 +191,13 @@ ${pages.length > 0 ? html`<ul class="thumbnails">${pages}</ul>` : undefined}
   };
 }
 
-/** Renders an embed: "provider iframe, not an HLS stream" (§2). */
+/** Renders a third party's embedded player: "provider iframe, not an HLS stream" (§2). */
 function thirdParty({ info, title, baseUrl }: PlayerViewInput): PlayerView | undefined {
   const at = parseMediaUrl(info.embed_url, baseUrl);
   if (!at) return undefined;
   return {
-    // Providers need allow-same-origin. It would break the sandbox for a frame of our own origin only, and this
-    // one is from another.
+    // Providers need allow-same-origin. It would defeat the sandbox only if the frame had our own origin, but a
+    // provider has another one.
     body: html`<iframe class="frame" src="${at.url}" title="${title}" sandbox="allow-scripts allow-same-origin allow-presentation allow-popups" allow="autoplay; encrypted-media; fullscreen; picture-in-picture"></iframe>
 <p><a href="${at.url}" target="_blank" rel="noreferrer">Open at ${new URL(at.url).host}</a></p>`,
     loads: { frames: [at] },

@@ -110,7 +110,7 @@ const node = {
     mediactl: 'src/main.ts',
     sandbox: 'src/sandbox/main.ts',
     'media-worker': 'src/sandbox/media/recognize/worker.ts',
-    generated: 'src/cli/generated.ts',
+    generated: 'src/cli/generated-files.ts',
   },
   outExtension: { '.js': '.cjs' },
   platform: 'node',

@@ -111,23 +111,23 @@ export const nouns: Noun[] = [
     name: 'completion',
     group: 'Scripting',
     summary: 'print the completion script of a shell',
-    load: async () => (await import('./reference/verbs/completion.ts')).completion,
+    load: async () => (await import('./reference/commands/completion.ts')).completion,
   },
   {
     name: 'commands',
     group: 'Scripting',
     summary: 'list every command, as JSON too',
-    load: async () => (await import('./reference/verbs/commands.ts')).commands,
+    load: async () => (await import('./reference/commands/commands.ts')).commands,
   },
   {
     name: 'schema',
     group: 'Scripting',
     summary: 'print the JSON Schema of what mediactl prints',
-    load: async () => (await import('./reference/verbs/schema.ts')).schema,
+    load: async () => (await import('./reference/commands/schema.ts')).schema,
   },
   {
     name: '__complete',
     summary: 'names for completion',
-    load: async () => (await import('./reference/verbs/complete.ts')).complete,
+    load: async () => (await import('./reference/commands/complete.ts')).complete,
   },
 ];

@@ -110,8 +110,8 @@ export class MediactlError extends Error {
   }
 
   /** Returns a copy of the error whose message starts with the uid, path or name of the failed item. */
-  withSubject(which: string): MediactlError {
-    return new MediactlError(`${which}: ${this.message}`, this.explanation);
+  withSubject(subject: string): MediactlError {
+    return new MediactlError(`${subject}: ${this.message}`, this.explanation);
   }
 
   /** Returns the `error` object of the machine-readable output. */

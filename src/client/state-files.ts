@@ -17,7 +17,7 @@ export async function makeFolder(path: string, hint?: string): Promise<void> {
     const { code = '', message } = error as NodeJS.ErrnoException;
     throw new MediactlError(`cannot make the folder ${path}`, {
       code: 'folder',
-      exitCode: machineErrorCodes.includes(code) ? exitCodes.unclassified : exitCodes.usage,
+      exitCode: resourceErrnos.includes(code) ? exitCodes.unclassified : exitCodes.usage,
       reason: message,
       hint,
       underlying: error,
@@ -37,7 +37,7 @@ export async function writeStateFile(path: string, text: string): Promise<void> 
   await rename(temporaryPath, path);
 }
 
-const machineErrorCodes = ['ENOSPC', 'EDQUOT', 'EIO', 'EMFILE', 'ENFILE'];
+const resourceErrnos = ['ENOSPC', 'EDQUOT', 'EIO', 'EMFILE', 'ENFILE'];
 
 async function createRecursively(path: string, isLastTry = false): Promise<void> {
   try {

@@ -91,7 +91,7 @@ async function upload(journal: UploadJournal, sizeBytes: number, more: Partial<B
       ...{ workspace: uid, parallel: 1, about: {} },
     },
     {
-      ...{ api: new Api(transport, {}), journal, profile: 'none', receiptMark: 0 },
+      ...{ api: new Api(transport, {}), journal, profile: 'none', maxReceiptId: 0 },
       spool: new Spool(temporaryFolder()),
       stdin: () => process.stdin,
       onEvent: () => {},

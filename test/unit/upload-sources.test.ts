@@ -66,7 +66,7 @@ async function upload(
     },
     {
       ...{ api: new Api(own, {}), journal, profile: 'none', onEvent: () => {} },
-      receiptMark: 0,
+      maxReceiptId: 0,
       openSource: () => openSource(keyless),
       findOrphans: async () => ({ assets: [], isComplete: true }),
       confirmNewAsset: async (refusal) => {

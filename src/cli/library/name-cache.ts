@@ -44,10 +44,10 @@ export class NameCache {
 
   async #path(): Promise<string> {
     const { profile, baseUrl, workspace } = await this.#context.account();
-    const place = createHash('sha256')
+    const key = createHash('sha256')
       .update(JSON.stringify([this.#kind, profile, baseUrl.href, workspace]))
       .digest('hex');
-    return join(this.#context.stateDir, 'names', place.slice(0, 16));
+    return join(this.#context.stateDir, 'names', key.slice(0, 16));
   }
 }
 

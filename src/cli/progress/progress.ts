@@ -1,5 +1,6 @@
 import type { Clock } from '../../client/clock.ts';
-import type { RemainingRequests, UploadEvent } from '../../client/upload/session/events.ts';
+import type { RateLimitBudget } from '../../client/http/rate-limiter.ts';
+import type { UploadEvent } from '../../client/upload/session/events.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import {
   createWaitWarner,
@@ -22,7 +23,7 @@ export async function createProgress(
   mode: ProgressMode,
   terminal: Terminal,
   clock: Clock,
-  budget: () => RemainingRequests | undefined,
+  budget: () => RateLimitBudget | undefined,
 ): Promise<ProgressDisplay> {
   const chosen = mode === 'auto' ? (terminal.canAnimate ? 'bar' : 'plain') : mode;
   const fileProgress = await createFileProgress(chosen, terminal, clock);

@@ -1,5 +1,6 @@
 import type { Clock } from '../../client/clock.ts';
-import type { FileEvent, RemainingRequests, RunEvent } from '../../client/upload/session/events.ts';
+import type { RateLimitBudget } from '../../client/http/rate-limiter.ts';
+import type { FileEvent, RunEvent } from '../../client/upload/session/events.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import type { ProgressMode } from './progress-modes.ts';
@@ -28,7 +29,7 @@ export async function createRunProgress(
   mode: Exclude<ProgressMode, 'auto'>,
   terminal: Terminal,
   clock: Clock,
-  budget: () => RemainingRequests | undefined,
+  budget: () => RateLimitBudget | undefined,
 ): Promise<RunProgress> {
   const stats = new RunStats(clock, budget);
   if (mode === 'bar') {

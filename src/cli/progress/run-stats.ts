@@ -1,5 +1,6 @@
 import type { Clock } from '../../client/clock.ts';
-import type { FileEvent, RemainingRequests, RunEvent } from '../../client/upload/session/events.ts';
+import type { RateLimitBudget } from '../../client/http/rate-limiter.ts';
+import type { FileEvent, RunEvent } from '../../client/upload/session/events.ts';
 import {
   formatBytes,
   formatCount,
@@ -17,7 +18,7 @@ type InFlight = { sent: number; size: number; note: string };
 /** Statistics of a run of many files, accumulated from its events. */
 export class RunStats {
   readonly #clock: Clock;
-  readonly #budget: () => RemainingRequests | undefined;
+  readonly #budget: () => RateLimitBudget | undefined;
   readonly #rate = new TransferRate();
   /** Maps paths to files in flight, in the order in which they were started. */
   readonly #inFlight = new Map<string, InFlight>();
@@ -32,7 +33,7 @@ export class RunStats {
   #waiting = '';
   #waitUntil = 0;
 
-  constructor(clock: Clock, budget: () => RemainingRequests | undefined) {
+  constructor(clock: Clock, budget: () => RateLimitBudget | undefined) {
     this.#clock = clock;
     this.#budget = budget;
   }

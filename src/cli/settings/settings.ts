@@ -131,8 +131,8 @@ const attributeOf = (long: string) =>
 const conflictError = (one: string, other: string) =>
   usageError(`${one} and ${other} cannot be used together`, 'give one of them');
 
-function resolveOutputOptions(origins: SettingResolver): OutputOptions {
-  const [output, filter] = [origins.resolve('output'), origins.resolve('jq')];
+function resolveOutputOptions(resolver: SettingResolver): OutputOptions {
+  const [output, filter] = [resolver.resolve('output'), resolver.resolve('jq')];
   let format = settingTable.output.kind.parse(displayName('output'), output.value as string);
   let jq = filter.value;
   // jq needs JSON. Conflicting flags are an error; otherwise, the source with the higher precedence wins.
@@ -142,7 +142,7 @@ function resolveOutputOptions(origins: SettingResolver): OutputOptions {
     if (filter.rank >= output.rank) format = 'json';
     else jq = undefined;
   }
-  const fields = origins.resolve('fields').value;
+  const fields = resolver.resolve('fields').value;
   const paths = fields?.split(',').map((path) => path.trim());
   if (paths?.includes('')) throw usageError(`--fields does not accept '${fields}'`, 'name,status');
   return { format, fields: paths, jq };

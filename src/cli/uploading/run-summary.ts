@@ -1,7 +1,11 @@
 import { exitCodes, MediactlError, partialFailure } from '../../client/errors.ts';
 import type { RunResult } from '../../client/upload/batch/batch-uploader.ts';
 import type { UploadOutcome } from '../../client/upload/session/events.ts';
-import { type FileOutcome, isStop, outcomeOf } from '../../client/upload/session/file-outcome.ts';
+import {
+  type FileOutcome,
+  isInterruption,
+  outcomeOf,
+} from '../../client/upload/session/file-outcome.ts';
 import { labelOf } from '../../client/upload/session/upload-job.ts';
 import { formatBytes, formatCount, formatDuration } from '../../contract/figures.ts';
 
@@ -29,7 +33,7 @@ export class RunSummary {
     const { uploaded, error, job } = outcome;
     this.#files++;
     this.#last = outcome;
-    if (error && isStop(error)) {
+    if (error && isInterruption(error)) {
       this.#stopped.push(error);
       this.#counts[outcomeOf(outcome)]++;
       return;

@@ -23,7 +23,7 @@ import { confirm } from '../terminal/prompt.ts';
 import { exceedsSessionLifetime, formatPlan } from './plan-view.ts';
 import { isRemote } from './remote-sources.ts';
 import { untilError } from './run-summary.ts';
-import { countFiles, present } from './run-view.ts';
+import { countFiles, presentRun } from './run-view.ts';
 import type { UploadSources } from './sources.ts';
 
 /** Files and options for a run, and how to display it. */
@@ -58,7 +58,7 @@ export type RunRequest = {
   onComplete?: (startMark: number) => Promise<void>;
   findMoved?: BatchDeps['findMoved'];
   /** Creates the run if workers upload the files instead of this process. */
-  createRun?: (tools: BatchDeps) => BatchRun;
+  createRun?: (deps: BatchDeps) => BatchRun;
   /** Returns the suggested next step. The default suggestion is to wait for the assets. */
   nextStep?: (isOne: boolean) => string;
 };
@@ -84,7 +84,7 @@ export async function runUploads(context: Context, request: RunRequest) {
   const tools = await createBatchDeps(context, request, startMark, progress, finished.signal);
   const { timeoutMs, workspace } = request.options;
   const run = request.createRun?.(tools) ?? new BatchUploader(request.options, tools);
-  return present(context, run, {
+  return presentRun(context, run, {
     ...{ progress, verbose: request.verbose, manifestOut: request.manifestOut },
     isQuiet: ['json', 'none'].includes(request.progress),
     files: request.sources.files(),
@@ -125,7 +125,7 @@ const toFailedOutcome =
 async function createBatchDeps(
   context: Context,
   request: RunRequest,
-  receiptMark: number,
+  maxReceiptId: number,
   progress: ProgressDisplay,
   finished: AbortSignal,
 ): Promise<BatchDeps & { saveLast(): Promise<void> }> {
@@ -149,7 +149,7 @@ async function createBatchDeps(
     api,
     journal: await context.journal(),
     receipts,
-    receiptMark,
+    maxReceiptId,
     throttle: rateLimit === undefined ? undefined : new Throttle(clock, rateLimit),
     spool: new Spool(stateDir, (message) => terminal.warn(message)),
     stdin: () => {

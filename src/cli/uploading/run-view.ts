@@ -47,7 +47,7 @@ const maxListedFiles = 10;
  *
  * @returns output records, and a function that returns the error to exit with
  */
-export function present(context: Context, run: BatchRun, view: RunView) {
+export function presentRun(context: Context, run: BatchRun, view: RunView) {
   const { terminal, clock, settings } = context;
   const summary = new RunSummary(clock.now());
   const manifest = new ManifestWriter(view.manifestOut);

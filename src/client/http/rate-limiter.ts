@@ -48,7 +48,7 @@ export class ClientRateLimiter {
   /** Number of requests per window that bulk work leaves unused. Undefined for the default, the larger of 10 and 5 %. */
   reserve: number | undefined;
   readonly #maxOutageMs: number;
-  #window: (RateLimit & { looked: number }) | undefined;
+  #window: (RateLimit & { backgroundRequests: number }) | undefined;
   /** False after a response without rate limit headers, in which case requests need not be sent one at a time as probes. */
   #hasRateLimitHeaders = true;
   /** Requests per window, as last reported by the service. */
@@ -109,7 +109,7 @@ export class ClientRateLimiter {
     if (reportedUntilMs > 0) onWait();
     this.#inFlight++;
     if (this.#outage || !this.#currentWindow()) this.#probedAt = this.#clock.now();
-    else if (lane === 'background' && this.#window) this.#window.looked++;
+    else if (lane === 'background' && this.#window) this.#window.backgroundRequests++;
   }
 
   /**
@@ -129,7 +129,7 @@ export class ClientRateLimiter {
       else this.#hasRateLimitHeaders = false;
     } else if (!current || rateLimit.resetAt > current.resetAt + 1_000) {
       this.#hasRateLimitHeaders = true;
-      this.#window = { ...rateLimit, looked: 0 };
+      this.#window = { ...rateLimit, backgroundRequests: 0 };
     } else if (rateLimit.resetAt >= current.resetAt - 1_000) {
       current.remaining = Math.min(current.remaining, rateLimit.remaining);
     }
@@ -140,7 +140,7 @@ export class ClientRateLimiter {
   pauseUntil(untilMs: number): void {
     const limit = this.#window?.limit ?? 1;
     this.#hasRateLimitHeaders = true;
-    this.#window = { limit, remaining: 0, resetAt: untilMs, looked: 0 };
+    this.#window = { limit, remaining: 0, resetAt: untilMs, backgroundRequests: 0 };
     this.#wake();
   }
 
@@ -191,7 +191,10 @@ export class ClientRateLimiter {
     if (!window)
       return this.#hasRateLimitHeaders && isProbing ? this.#probedAt + probeTimeoutMs : undefined;
     const end = window.resetAt + resetSlackMs;
-    if (lane === 'background' && window.looked >= Math.max(1, window.limit * backgroundShare))
+    if (
+      lane === 'background' &&
+      window.backgroundRequests >= Math.max(1, window.limit * backgroundShare)
+    )
       return end;
     return this.#inFlight < window.remaining - this.#reserveOf(window) ? undefined : end;
   }

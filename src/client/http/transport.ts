@@ -66,11 +66,11 @@ export class Transport {
 
   constructor(
     options: TransportOptions,
-    line = new ConnectionState(options.clock, options.maxWaitMs),
+    connection = new ConnectionState(options.clock, options.maxWaitMs),
   ) {
     this.#options = options;
     this.baseUrl = options.baseUrl;
-    this.#connection = line;
+    this.#connection = connection;
   }
 
   /** Returns a transport that shares the connection state but has another observer, signal or priority. */
@@ -129,7 +129,7 @@ export class Transport {
   async exchange(call: ApiRequest): Promise<ApiResponse> {
     const retry = call.retry ?? (isRead(call.method) ? 'reads' : 'rate-limit');
     for (let attempt = 0; ; attempt++) {
-      const last = retry !== 'reads' || attempt + 1 >= maxReadAttempts;
+      const isLastAttempt = retry !== 'reads' || attempt + 1 >= maxReadAttempts;
       try {
         const response = await this.#sendOnce(call);
         if (response.status === 429 && retry !== 'none') {
@@ -140,7 +140,7 @@ export class Transport {
         if (outageStatuses.has(response.status) && this.#isBulk)
           this.#connection.rateLimiter.onFailure();
         this.#recordScope(call, response);
-        if (last || !transientStatuses.has(response.status)) return response;
+        if (isLastAttempt || !transientStatuses.has(response.status)) return response;
         await this.waitBeforeRetry(attempt, errorFrom(response, call.purpose), call.signal);
       } catch (error) {
         if (this.#connection.closeController.signal.aborted) throw error;
@@ -152,7 +152,7 @@ export class Transport {
             continue;
           }
         }
-        if (last) throw error;
+        if (isLastAttempt) throw error;
         // If the service was never reached, fail at once, because a retry would only delay the error. Otherwise the
         // service is expected to come back.
         if (error.explanation.code === 'refused' && !this.#connection.hasConnected) throw error;

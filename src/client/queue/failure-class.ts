@@ -1,5 +1,5 @@
 import { endsTheRun, exitCodes, type MediactlError } from '../errors.ts';
-import { isStop } from '../upload/session/file-outcome.ts';
+import { isInterruption } from '../upload/session/file-outcome.ts';
 
 /**
  * Class of a failed attempt, which determines how the worker handles it:
@@ -30,7 +30,7 @@ const transientExitCodes: number[] = [
 ];
 
 /** Codes of errors whose cause might be this machine's disk, roots or account. */
-const machineErrorCodes = [
+const machineSpecificCodes = [
   ...['no_such_file', 'file_gone', 'file_changed'],
   ...['outside_roots', 'foreign_service'],
 ];
@@ -39,11 +39,11 @@ export function classifyFailure(error: MediactlError): FailureClass {
   const { exitCode, explanation } = error;
   const { code, retryable = false } = explanation;
   if (code === 'lease_lost') return 'leaseLost';
-  if (isStop(error) || code === 'worker_paused') return 'requeue';
+  if (isInterruption(error) || code === 'worker_paused') return 'requeue';
   if (exitCode === exitCodes.quota) return 'pauseQueue';
   if (code === 'queue_unusable') return 'workerFault';
   if (['root_gone', 'newer_task'].includes(code)) return 'pauseWorker';
-  if (machineErrorCodes.includes(code)) return 'retryElsewhere';
+  if (machineSpecificCodes.includes(code)) return 'retryElsewhere';
   if (code === 'unreadable_file') return 'retry'; // another machine might have the permission
   // A service that refuses connections is down for all workers, so retry until it is up.
   if (transientExitCodes.includes(exitCode) && !['tls', 'proxy'].includes(code)) return 'retry';

@@ -14,9 +14,9 @@ import { classifyOpenError } from './store-errors.ts';
  */
 export const openQueueClient = (
   address: QueueAddress,
-  tools: QueueClientDeps,
+  deps: QueueClientDeps,
 ): Promise<QueueClient> =>
-  address.store === 'redis' ? openRedisClient(address, tools) : openPostgresClient(address, tools);
+  address.store === 'redis' ? openRedisClient(address, deps) : openPostgresClient(address, deps);
 
 const retryDelayMs = 1_000;
 const maxSilenceMs = 1_800;
@@ -28,9 +28,9 @@ const maxSilenceMs = 1_800;
  */
 export async function openQueueClientWithRetry(
   address: QueueAddress,
-  tools: QueueClientDeps,
+  deps: QueueClientDeps,
 ): Promise<QueueClient> {
-  const { clock, signal, onConnectionChange } = tools;
+  const { clock, signal, onConnectionChange } = deps;
   for (;;) {
     const settling = new AbortController();
     clock.sleep(maxSilenceMs, settling.signal).then(
@@ -38,7 +38,7 @@ export async function openQueueClientWithRetry(
       () => {}, // it responded, or rejected the connection
     );
     try {
-      const client = await raceAbort(openQueueClient(address, tools), tools);
+      const client = await raceAbort(openQueueClient(address, deps), deps);
       onConnectionChange();
       return client;
     } catch (error) {

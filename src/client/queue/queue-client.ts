@@ -38,7 +38,7 @@ export type QueueClient = {
   /** Registers a listener for reconnects. `isOther` is true after a failover; the new server might lack recent writes. */
   onReconnect(listener: (isOther: Promise<boolean>) => void): void;
   /** Runs a request, and retries it while the store is down. The request must be idempotent. */
-  withRetry<T>(ask: () => Promise<T>): Promise<T>;
+  withRetry<T>(request: () => Promise<T>): Promise<T>;
   /** Creates a listener for job events. Its `run()` starts to receive them. @throws the abort reason of the signal */
   events(): Promise<QueueEvents>;
   /** Creates the error that a job processor throws after requeueing the job, so that the job does not count as failed. */

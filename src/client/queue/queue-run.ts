@@ -62,14 +62,14 @@ export class QueueRun implements BatchRun {
   #remaining = 0;
 
   /** @param options if `timeoutMs` is set, the run waits until the assets are ready */
-  constructor(fleet: QueueClient, roots: Roots, options: RunOptions, tools: BatchDeps) {
-    this.#client = fleet;
+  constructor(client: QueueClient, roots: Roots, options: RunOptions, deps: BatchDeps) {
+    this.#client = client;
     this.#roots = roots;
     this.#options = options;
-    this.#deps = tools;
+    this.#deps = deps;
     const { timeoutMs } = options;
     if (timeoutMs === undefined) return;
-    this.#readyWatch = new ReadyWatch(tools, timeoutMs, {
+    this.#readyWatch = new ReadyWatch(deps, timeoutMs, {
       onResult: (outcome) => this.#outcomes.push(outcome),
       onFailed: (error) => {
         if (endsTheRun(error)) this.#stopReason ??= error;

@@ -22,10 +22,10 @@ export class StoreGuard {
   /** PostgreSQL role in use, for error messages. */
   role: string | undefined;
 
-  constructor(address: QueueAddress, outages: ConnectionMonitor, tools: QueueClientDeps) {
+  constructor(address: QueueAddress, monitor: ConnectionMonitor, deps: QueueClientDeps) {
     this.#address = address;
-    this.#monitor = outages;
-    this.#deps = tools;
+    this.#monitor = monitor;
+    this.#deps = deps;
   }
 
   /** Handles a background error of BullMQ. Permanent failures abort `fatal`; unknown errors are reported once per kind. */

@@ -46,13 +46,13 @@ export async function attemptUpload(
   task: UploadTask,
   { claim, lease, store, label }: { claim: Claim; lease: Lease; store: UploadStore; label: string },
   options: UploadAttemptOptions,
-  tools: AttemptDeps,
+  deps: AttemptDeps,
 ): Promise<AttemptResult> {
-  assertService(task, tools.api);
+  assertService(task, deps.api);
   const marker = options.hasMarker ? uploadMarkerOf(id, options.queuedAt) : undefined;
   let requests = 0;
   const removed: string[] = [];
-  const api = tools.api.withObserver({
+  const api = deps.api.withObserver({
     lane: 'bulk',
     onNotice: (notice) => onEvent({ path: task.path, ...toWaitingEvent(notice) }),
     onRequest: () => {
@@ -63,7 +63,7 @@ export async function attemptUpload(
   const journal = new QueueJournal(store, claim, lease, label);
   // Emit no events after the lease is lost, because another worker reports the file.
   const onEvent: OnUploadEvent = (event) => {
-    if (!lease.signal.aborted) tools.onEvent(event);
+    if (!lease.signal.aborted) deps.onEvent(event);
   };
   const deleteOrphans = async () => {
     if (marker === undefined) return undefined;
@@ -79,11 +79,11 @@ export async function attemptUpload(
       ...{ again: false, onExpired: task.onExpired, requireChecksum: task.requireChecksum },
     },
     {
-      ...{ api, journal, receiptMark: 0, throttle: tools.throttle, profile: tools.profile },
-      signal: AbortSignal.any([tools.signal, lease.signal]),
+      ...{ api, journal, maxReceiptId: 0, throttle: deps.throttle, profile: deps.profile },
+      signal: AbortSignal.any([deps.signal, lease.signal]),
       onEvent,
       openSource: async () => {
-        const source = await tools.roots.open(task.source, tools.openAddress);
+        const source = await deps.roots.open(task.source, deps.openAddress);
         file = source;
         const change = describeQueueChange(task, source);
         if (!change) return leaseGuarded(source, lease);
@@ -106,7 +106,7 @@ export async function attemptUpload(
     },
   );
   try {
-    const { receipts } = tools;
+    const { receipts } = deps;
     const hasNoEntry = claim.journalEntry === undefined;
     const existing =
       file && receipts && hasNoEntry && (await findLocalUpload(task, file, receipts, api));

@@ -32,9 +32,9 @@ export class WatchRun implements BatchRun {
   readonly #plan = emptyPlan();
   #remaining = 0;
 
-  constructor(fleet: QueueClient, tools: WatchRunDeps) {
-    this.#client = fleet;
-    this.#deps = tools;
+  constructor(client: QueueClient, deps: WatchRunDeps) {
+    this.#client = client;
+    this.#deps = deps;
   }
 
   get result(): RunResult {

@@ -19,8 +19,8 @@ type WorkerHealthDeps = { roots: Roots; clock: Clock; leaseMs: number; warn(text
 
 /** Circuit breaker that pauses a worker, with a warning, if a self-check fails or too many files fail in succession. */
 export class WorkerHealth {
-  readonly #fleet: QueueClient;
-  readonly #tools: WorkerHealthDeps;
+  readonly #client: QueueClient;
+  readonly #deps: WorkerHealthDeps;
   readonly #checkIntervalMs: number;
   /** Aborts when the worker pauses; replaced when it continues. */
   #active = new AbortController();
@@ -31,10 +31,10 @@ export class WorkerHealth {
   /** True after a pause, when the worker processes one file at a time until a file succeeds. */
   isHalfOpen = false;
 
-  constructor(fleet: QueueClient, tools: WorkerHealthDeps) {
-    this.#fleet = fleet;
-    this.#tools = tools;
-    this.#checkIntervalMs = Math.min(maxCheckIntervalMs, 2 * tools.leaseMs);
+  constructor(client: QueueClient, deps: WorkerHealthDeps) {
+    this.#client = client;
+    this.#deps = deps;
+    this.#checkIntervalMs = Math.min(maxCheckIntervalMs, 2 * deps.leaseMs);
   }
 
   /**
@@ -43,7 +43,7 @@ export class WorkerHealth {
    * @returns a signal that aborts with `signal`, or when the worker next pauses
    */
   async waitUntilHealthy(signal: AbortSignal): Promise<AbortSignal> {
-    const { clock } = this.#tools;
+    const { clock } = this.#deps;
     await raceAbort(this.#waitWhileUnhealthy(signal), { clock, signal: signal }).catch(() => {}); // stopped
     this.#pauseReason = undefined;
     this.#failureStreak.count = 0;
@@ -52,7 +52,7 @@ export class WorkerHealth {
   }
 
   async #waitWhileUnhealthy(signal: AbortSignal): Promise<void> {
-    const { warn, clock } = this.#tools;
+    const { warn, clock } = this.#deps;
     let warned = '';
     let problem = this.#pauseReason ?? (await this.#check(warn));
     while (problem && !signal.aborted) {
@@ -70,7 +70,7 @@ export class WorkerHealth {
 
   /** Runs the self-check. @returns its error, or undefined if it succeeds */
   #check(warn: (text: string) => void = () => {}): Promise<MediactlError | undefined> {
-    return runSelfCheck(this.#fleet, { ...this.#tools, warn }).then(
+    return runSelfCheck(this.#client, { ...this.#deps, warn }).then(
       () => undefined,
       asMediactlError,
     );
@@ -79,7 +79,7 @@ export class WorkerHealth {
   /** Runs the self-check at intervals until the signal aborts, and pauses the worker if the check fails. */
   async checkPeriodically(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await this.#tools.clock.sleep(this.#checkIntervalMs, signal).catch(() => {});
+      await this.#deps.clock.sleep(this.#checkIntervalMs, signal).catch(() => {});
       const problem = signal.aborted ? undefined : await this.#check();
       if (problem && !signal.aborted) this.pause(problem);
     }

@@ -71,18 +71,18 @@ export class WorkerRun {
   requeuedFiles = 0;
 
   constructor(
-    fleet: QueueClient,
+    client: QueueClient,
     options: WorkerRunOptions,
-    tools: WorkerRunDeps,
+    deps: WorkerRunDeps,
     redact: (record: ErrorRecord) => ErrorRecord,
   ) {
-    this.#client = fleet;
+    this.#client = client;
     this.#options = options;
-    this.#deps = tools;
+    this.#deps = deps;
     this.#redact = redact;
-    const { roots, warn, api } = tools;
+    const { roots, warn, api } = deps;
     const { clock } = api.transport;
-    this.#health = new WorkerHealth(fleet, { roots, warn, clock, leaseMs: options.leaseMs });
+    this.#health = new WorkerHealth(client, { roots, warn, clock, leaseMs: options.leaseMs });
   }
 
   outcomes(): AsyncGenerator<FileOutcome[]> {
@@ -110,6 +110,7 @@ export class WorkerRun {
     }
   }
 
+  /** Processes jobs until the signal aborts. BullMQ renews the locks of running jobs: each renewal is a heartbeat that extends the lease. */
   async #processJobs(signal: AbortSignal): Promise<void> {
     const { name, concurrency, leaseMs, maxStalls } = this.#options;
     const processJob = (job: QueueJob, token?: string) => this.#processJob(job, token);

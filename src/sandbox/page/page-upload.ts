@@ -33,7 +33,7 @@ type PageUploadSession = { asset_uid: string; location: string };
 export type ListedFolder = { uid: string; name: string; children: ListedFolder[] };
 
 /** Returns a function that uploads a file from the page in chunks (§4, TUS). */
-export function createSender(
+export function createUploader(
   client: ServiceClient,
   workspace: string,
 ): BrowseBackend['uploadFile'] {

@@ -5,7 +5,7 @@ import type { FolderView } from '../../web/browse/protocol.ts';
 import type { BrowseBackend } from '../../web/browse/server/backend.ts';
 import { type BrowseApp, createBrowseApp } from '../../web/browse/server/browse.ts';
 import type { Service } from '../service.ts';
-import { createSender, type ListedFolder } from './page-upload.ts';
+import { createUploader, type ListedFolder } from './page-upload.ts';
 import { RequestRefusedError, ServiceClient } from './service-client.ts';
 
 /**
@@ -73,7 +73,7 @@ function createLibrary({ keys, publicUrl, workspaces }: Service): BrowseBackend 
       if (response.ok && bytes.length <= maxBytes) return bytes;
       throw new RequestRefusedError(502, 'that picture cannot be had');
     },
-    uploadFile: createSender(client, workspace),
+    uploadFile: createUploader(client, workspace),
     budget: () => client.budget,
     toProblem: (error) =>
       error instanceof RequestRefusedError

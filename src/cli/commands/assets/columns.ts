@@ -86,7 +86,7 @@ const minColumnsForFolder = 120;
 /** Returns assets as a table, with their folder paths if the terminal is wide enough. */
 export function assetList(
   { terminal, isHumanOutput }: Context,
-  places: LocationNames,
+  locationNames: LocationNames,
   pages: AsyncIterable<Asset[]> | Iterable<Asset[]>,
   empty: string,
 ): ListResult {
@@ -94,7 +94,7 @@ export function assetList(
     return list(pages, assetColumns, empty) as ListResult;
   async function* withFolderPaths() {
     for await (const page of pages) {
-      await places.load(
+      await locationNames.load(
         'folders',
         page.map((asset) => parentOf(asset) ?? undefined),
       );
@@ -103,7 +103,7 @@ export function assetList(
   }
   const folder: Column<Asset> = {
     header: 'FOLDER',
-    value: (asset) => folderText(asset, places),
+    value: (asset) => folderText(asset, locationNames),
     dropPriority: 6,
     terminalOnly: true,
   };

@@ -17,7 +17,7 @@ import { parseCount } from '../../settings/units.ts';
 import { parseLimitRate } from '../../uploading/upload-options.ts';
 import { addExamples, type CommandDefinition } from '../command.ts';
 import { parseFilters, sortOption, withFilters } from '../filters.ts';
-import { openWithDefault } from '../open.ts';
+import { openWithDefault } from '../open-program.ts';
 import { openAccountLibrary } from './account-library.ts';
 import { serve } from './loopback-server.ts';
 

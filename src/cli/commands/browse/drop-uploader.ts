@@ -68,7 +68,7 @@ export async function openDropUploader(
     () => receipts && createdFoldersOf(receipts, baseUrl.origin, workspace),
   );
   const runId = `browse ${crypto.randomUUID()}`;
-  const receiptMark = (await receipts?.startRun(runId)) ?? 0;
+  const maxReceiptId = (await receipts?.startRun(runId)) ?? 0;
   let unfinishedCount = 0;
 
   /** Mutex per file, to dedupe. If a file is dropped twice, the second upload finds the receipt of the first. */
@@ -95,7 +95,7 @@ export async function openDropUploader(
     const folders = await resolveFolder(file);
     const uploader = new BatchUploader(options, {
       ...{ api, journal, receipts, throttle, spool, profile, signal, folders },
-      receiptMark,
+      maxReceiptId,
       stdin: () => Readable.from(buffers(bytes)),
       openSource: (path) => FileSource.open(path),
       onEvent: toProgress(onProgress),

@@ -31,8 +31,8 @@ const failure = (problem: string, code: string, hint: string, reason?: string) =
   new MediactlError(problem, { code, exitCode: exitCodes.unclassified, hint, reason });
 
 /** Returns the first waiting job's error message, usually that credits or storage are used up. */
-async function pauseReason(fleet: QueueClient): Promise<string> {
-  const { value: jobs } = await listJobs(fleet, 'waiting').next();
+async function pauseReason(client: QueueClient): Promise<string> {
+  const { value: jobs } = await listJobs(client, 'waiting').next();
   const errors = (jobs ?? []).map(({ progress }: QueueJob) => asObject(progress).error);
   const first = errors.find(Boolean);
   return first ? parseFailure(JSON.stringify(first)).message : 'another program may have paused it';

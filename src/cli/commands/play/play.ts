@@ -22,7 +22,7 @@ import {
 } from '../../library/playback.ts';
 import { noResult, record, text } from '../../output/result.ts';
 import { addExamples, type CommandDefinition } from '../command.ts';
-import { openWithDefault, openWithPlayer } from '../open.ts';
+import { openWithDefault, openWithPlayer } from '../open-program.ts';
 import { checkPlayback } from './check.ts';
 import { checkRows, playbackRows } from './playback-rows.ts';
 import { openAsPage } from './watch-page-file.ts';

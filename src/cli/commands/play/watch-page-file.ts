@@ -8,7 +8,7 @@ import type { Asset } from '../../../contract/types.ts';
 import { renderWatchPage } from '../../../web/watch/server/page.ts';
 import type { Context } from '../../context.ts';
 import type { ResolvedPlayback } from '../../library/playback.ts';
-import { openWithDefault } from '../open.ts';
+import { openWithDefault } from '../open-program.ts';
 
 const pageRetentionMs = 24 * 60 * 60 * 1000;
 

@@ -6,7 +6,7 @@ import type { Context } from '../../context.ts';
 import type { ListResult } from '../../output/result.ts';
 import { createProgress } from '../../progress/progress.ts';
 import { progressModes } from '../../progress/progress-modes.ts';
-import { present } from '../../uploading/run-view.ts';
+import { presentRun } from '../../uploading/run-view.ts';
 import { type ActionWrapper, addExamples } from '../command.ts';
 import { resolveProgressMode } from '../progress.ts';
 import { queueFlag, resolveQueue } from './queue.ts';
@@ -78,7 +78,7 @@ export function watch(command: Command, run: ActionWrapper): void {
           onEvent: (event) => progress.show(event),
           onPlanned: (planned) => progress.show(planned),
         });
-        return present(context, watching, {
+        return presentRun(context, watching, {
           ...{ progress, verbose, files: [], failures: [], waitsForReady: false },
           emptyText: 'nothing is queued',
           isQuiet: ['json', 'none'].includes(mode),

@@ -6,7 +6,7 @@ import { idHelp, newestOption, resolveAssetUidIn } from '../../library/asset-ids
 import { type DetailRow, noResult, record, text } from '../../output/result.ts';
 import { parseCount } from '../../settings/units.ts';
 import { type ActionWrapper, addExamples, type CommandDefinition } from '../command.ts';
-import { openWithDefault } from '../open.ts';
+import { openWithDefault } from '../open-program.ts';
 import { dataOption, findSandbox } from './location.ts';
 import { LogReader, logPath } from './log.ts';
 import { reset } from './reset.ts';

@@ -74,7 +74,7 @@ export type RunResult = {
  */
 export class BatchUploader implements BatchRun {
   readonly #options: RunOptions;
-  readonly #tools: BatchDeps;
+  readonly #deps: BatchDeps;
   readonly #outcomes = new Channel<FileOutcome>();
   readonly #unconfirmed: UnconfirmedCreations;
   readonly #plan = emptyPlan();
@@ -85,17 +85,17 @@ export class BatchUploader implements BatchRun {
   #remaining = 0;
   #isBatch = true;
 
-  constructor(options: RunOptions, tools: BatchDeps) {
+  constructor(options: RunOptions, deps: BatchDeps) {
     this.#options = options;
-    this.#unconfirmed = new UnconfirmedCreations(tools);
-    this.#tools = {
-      ...tools,
+    this.#unconfirmed = new UnconfirmedCreations(deps);
+    this.#deps = {
+      ...deps,
       ...this.#unconfirmed.tools,
-      findResumable: createMovedUploadFinder(tools),
+      findResumable: createMovedUploadFinder(deps),
     };
     const { timeoutMs } = options;
     if (timeoutMs !== undefined)
-      this.#watch = new ReadyWatch(tools, timeoutMs, {
+      this.#watch = new ReadyWatch(deps, timeoutMs, {
         onResult: (outcome) => this.#report(outcome),
         onFailed: (error) => {
           if (endsTheRun(error)) this.#stopReason ??= error;
@@ -117,7 +117,7 @@ export class BatchUploader implements BatchRun {
   async #run(
     candidates: AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>,
   ): Promise<void> {
-    await removeLeftovers(this.#tools);
+    await removeLeftovers(this.#deps);
     const send = () =>
       this.#planAndUpload(candidates).catch((thrown) => {
         const error = asMediactlError(thrown);
@@ -134,13 +134,13 @@ export class BatchUploader implements BatchRun {
       candidates,
       this.#plan,
       this.#options,
-      this.#tools,
+      this.#deps,
       (outcome) => this.#reportOrWatch(outcome),
     );
     const { there } = this.#plan;
     this.#isBatch = files.length + there.files > 1;
     this.#unconfirmed.isBatch = this.#isBatch;
-    await this.#tools.onPlan(this.#plan);
+    await this.#deps.onPlan(this.#plan);
     await this.#uploadAll(files);
     while (!this.#isOver && this.#unconfirmed.deferred.length > 0)
       await this.#uploadAll(await this.#lookUpUnconfirmed());
@@ -149,7 +149,7 @@ export class BatchUploader implements BatchRun {
   }
 
   get #isOver(): boolean {
-    return this.#stopReason !== undefined || this.#tools.signal?.aborted === true;
+    return this.#stopReason !== undefined || this.#deps.signal?.aborted === true;
   }
 
   /** Looks up unconfirmed creations and returns the files to retry, or reports them as failed if the lookup fails. */
@@ -171,8 +171,8 @@ export class BatchUploader implements BatchRun {
   async #uploadAll(files: UploadCandidate[]): Promise<void> {
     const { parallel } = this.#options;
     const lanes = Math.max(1, Math.min(parallel, files.length));
-    const isListed = files.length > 1 && this.#tools.receipts; // without a state folder there is no journal
-    const journalIds = new Set(isListed ? await this.#tools.journal.ids() : []);
+    const isListed = files.length > 1 && this.#deps.receipts; // without a state folder there is no journal
+    const journalIds = new Set(isListed ? await this.#deps.journal.ids() : []);
     const scheduler = new FileScheduler(
       files,
       (file) => journalIds.size > 0 && this.#hasJournalEntry(file, journalIds),
@@ -190,7 +190,7 @@ export class BatchUploader implements BatchRun {
   }
 
   #hasJournalEntry(file: UploadCandidate, journalIds: ReadonlySet<string>): boolean {
-    const { folders, api } = this.#tools;
+    const { folders, api } = this.#deps;
     if (file.resumable) return true;
     const folder = folders.find(file);
     if (file.sourceId === undefined || folder === null) return false;
@@ -199,7 +199,7 @@ export class BatchUploader implements BatchRun {
   }
 
   async #uploadOne(file: UploadCandidate): Promise<void> {
-    const { clock } = this.#tools.api.transport;
+    const { clock } = this.#deps.api.transport;
     const startedAt = clock.now();
     const outcome: FileOutcome = {
       job: { path: file.path, workspace: this.#options.workspace },
@@ -229,9 +229,9 @@ export class BatchUploader implements BatchRun {
     }
     if (error && endsTheRun(error)) this.#stopReason ??= error;
     if (outcome.error)
-      outcome.error = await withNextStep(outcome, outcome.error, this.#options, this.#tools);
+      outcome.error = await withNextStep(outcome, outcome.error, this.#options, this.#deps);
     if (this.#isBatch)
-      this.#tools.onEvent({
+      this.#deps.onEvent({
         path: labelOf(outcome.job),
         event: 'finished',
         outcome: outcomeOf(outcome),
@@ -249,7 +249,7 @@ export class BatchUploader implements BatchRun {
   }
 
   async #isUnconfirmed({ id }: FileOutcome): Promise<boolean> {
-    const entry = id === undefined ? undefined : await this.#tools.journal.read(id);
+    const entry = id === undefined ? undefined : await this.#deps.journal.read(id);
     return entry !== undefined && 'state' in entry && entry.state === 'intended';
   }
 
@@ -258,19 +258,19 @@ export class BatchUploader implements BatchRun {
     file: UploadCandidate,
     outcome: FileOutcome,
   ): Promise<{ persisted: PersistResult }> {
-    const { folders, onEvent, onUploaded } = this.#tools;
+    const { folders, onEvent, onUploaded } = this.#deps;
     const folder = file.resumable ? file.resumable.folder : await folders.findOrCreate(file);
     const job = this.#jobOf(file, folder);
     outcome.job = job;
     const previousReceipt = this.#isBatch ? undefined : this.#previousReceipt(file);
-    const api = this.#tools.api.withObserver({
+    const api = this.#deps.api.withObserver({
       lane: this.#options.lane ?? (this.#isBatch ? 'bulk' : 'interactive'),
       onNotice: (notice) => onEvent({ path: labelOf(job), ...toWaitingEvent(notice) }),
       onRequest: () => {
         outcome.requests++;
       },
     });
-    const tools = { ...this.#tools, api };
+    const tools = { ...this.#deps, api };
     const isSpooled = job.path === '-' && !job.isSingleRead;
     const source = isSpooled ? await spoolStdin(job, tools) : job;
     outcome.path = source.path;
@@ -286,7 +286,7 @@ export class BatchUploader implements BatchRun {
       persisted = persisted.then(async (receiptError) => {
         return (
           receiptError ??
-          this.#tools.spool.remove(source.path).then(() => undefined, asMediactlError)
+          this.#deps.spool.remove(source.path).then(() => undefined, asMediactlError)
         );
       });
     if (previousReceipt && outcome.uploaded.how === 'uploaded') {
@@ -315,13 +315,13 @@ export class BatchUploader implements BatchRun {
       workspace,
       ...begun,
       folder,
-      ...userMetadataOf(file, defaults, this.#tools.contentType),
+      ...userMetadataOf(file, defaults, this.#deps.contentType),
     };
   }
 
   /** Returns the receipt from an earlier upload of this path, whatever content the file had then. */
   #previousReceipt(file: UploadCandidate) {
-    const { receipts, folders, api } = this.#tools;
+    const { receipts, folders, api } = this.#deps;
     const { workspace } = this.#options;
     const service = api.transport.baseUrl.origin;
     const key = receiptKeyOf(file, { service, workspace, folders });
@@ -383,8 +383,8 @@ async function removeLeftovers({ journal, spool }: RunDeps): Promise<void> {
 }
 
 /** Spools stdin to disk. The spooled job is identified by checksum and size, since stdin has no stable path. */
-async function spoolStdin(job: UploadJob, tools: RunDeps): Promise<UploadJob> {
-  const { spool, stdin, signal, api } = tools;
+async function spoolStdin(job: UploadJob, deps: RunDeps): Promise<UploadJob> {
+  const { spool, stdin, signal, api } = deps;
   const spooled = await spool.write(stdin(), signal);
   const spooledJob = {
     ...job,

@@ -18,7 +18,7 @@ type ReadyListeners = {
  * ready, has failed, or timed out.
  */
 export class ReadyWatch {
-  readonly #tools: RunDeps;
+  readonly #deps: RunDeps;
   readonly #timeoutMs: number;
   readonly #report: (outcome: FileOutcome) => void;
   readonly #onFailed: (error: MediactlError) => void;
@@ -32,8 +32,8 @@ export class ReadyWatch {
     this.#close = resolve;
   });
 
-  constructor(tools: RunDeps, timeoutMs: number, { onResult, onFailed }: ReadyListeners) {
-    this.#tools = tools;
+  constructor(deps: RunDeps, timeoutMs: number, { onResult, onFailed }: ReadyListeners) {
+    this.#deps = deps;
     this.#timeoutMs = timeoutMs;
     this.#report = onResult;
     this.#onFailed = onFailed;
@@ -70,7 +70,7 @@ export class ReadyWatch {
   }
 
   async #poll(): Promise<void> {
-    const { api, signal, onEvent, receipts } = this.#tools;
+    const { api, signal, onEvent, receipts } = this.#deps;
     let current = '';
     const observed = api.withObserver({
       lane: 'background',

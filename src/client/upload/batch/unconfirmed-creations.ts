@@ -24,19 +24,16 @@ type UnconfirmedCreationDeps = Pick<
  * as orphans for `uploads gc`.
  */
 export class UnconfirmedCreations {
-  readonly #tools: Pick<
-    UnconfirmedCreationDeps,
-    'api' | 'journal' | 'receipts' | 'confirmNewAsset'
-  >;
+  readonly #deps: Pick<UnconfirmedCreationDeps, 'api' | 'journal' | 'receipts' | 'confirmNewAsset'>;
   readonly #found = new Map<string, OrphanCandidates>();
   readonly #deferred: { file: UploadCandidate; lost?: UnconfirmedCreation }[] = [];
   #rounds = 0;
   isBatch = false;
 
   constructor(
-    tools: Pick<UnconfirmedCreationDeps, 'api' | 'journal' | 'receipts' | 'confirmNewAsset'>,
+    deps: Pick<UnconfirmedCreationDeps, 'api' | 'journal' | 'receipts' | 'confirmNewAsset'>,
   ) {
-    this.#tools = tools;
+    this.#deps = deps;
   }
 
   /** The dependencies to inject into each upload. */
@@ -45,7 +42,7 @@ export class UnconfirmedCreations {
       findOrphans: (lost) => this.#find(lost),
       confirmNewAsset: async (refusal, assetUids) => {
         if (!this.isBatch || !isNewAssetSafe(refusal))
-          await this.#tools.confirmNewAsset(refusal, assetUids);
+          await this.#deps.confirmNewAsset(refusal, assetUids);
       },
     };
   }
@@ -91,7 +88,7 @@ export class UnconfirmedCreations {
   }
 
   #lookUp(creations: readonly UnconfirmedCreation[]) {
-    const { api, journal, receipts } = this.#tools;
+    const { api, journal, receipts } = this.#deps;
     const bulkApi = this.isBatch ? api.withObserver({ lane: 'bulk' }) : api;
     return findOrphans(bulkApi, journal, (uid) => receipts?.hasAsset(uid) ?? false, creations);
   }

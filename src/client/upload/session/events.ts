@@ -53,9 +53,6 @@ export type UploadOutcome =
 /** Event about a run or one of its files. */
 export type UploadEvent = RunEvent | FileEvent;
 
-/** Requests left in the rate-limit window. `resetAt` is in milliseconds since the epoch. */
-export type RemainingRequests = { limit: number; left: number; resetAt: number };
-
 export type OnUploadEvent = (event: FileEvent) => void;
 
 /** Converts a transport's notice about a rate-limit wait or a retry to a file event. */

@@ -35,9 +35,9 @@ export type FileOutcome = {
 export function outcomeOf({ uploaded, isElsewhere, queueId, error }: FileOutcome): UploadOutcome {
   if (isElsewhere) return 'elsewhere';
   if (queueId !== undefined && !uploaded && !error) return 'queued';
-  return uploaded?.how ?? (error && isStop(error) ? 'left' : 'failed');
+  return uploaded?.how ?? (error && isInterruption(error) ? 'left' : 'failed');
 }
 
 /** Returns true if the error means that a signal or `--until` stopped the run. */
-export const isStop = ({ explanation: { code } }: MediactlError) =>
+export const isInterruption = ({ explanation: { code } }: MediactlError) =>
   ['until', 'interrupted', 'terminated'].includes(code);

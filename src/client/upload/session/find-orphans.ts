@@ -6,7 +6,7 @@ import type { Api } from '../../api/api.ts';
 import { exitCodes, MediactlError } from '../../errors.ts';
 import type { UploadJournal } from '../store/journal.ts';
 import { assetOf, isCorrupt } from '../store/journal-entry.ts';
-import { isSessionGone } from './session-gone.ts';
+import { isGone } from './session-gone.ts';
 import type { OrphanCandidates, UnconfirmedCreation } from './unconfirmed-creation.ts';
 import type { UploadRun } from './upload-run.ts';
 
@@ -29,7 +29,7 @@ export async function confirmPossibleDuplicate(
   run: UploadRun,
   creation: UnconfirmedCreation,
 ): Promise<void> {
-  const { confirmNewAsset, findOrphans } = run.tools;
+  const { confirmNewAsset, findOrphans } = run.deps;
   const found = await findOrphans(creation);
   if (found.assets.length === 0 && found.isComplete) return;
   const assetUids = found.assets.map(({ uid }) => uid);
@@ -138,7 +138,7 @@ const mayBeCreatedSince = (createdAt: unknown, since: number | undefined) =>
 
 const findAsset = (api: Api, uid: string): Promise<Asset | undefined> =>
   api.assets.get(uid).catch((error) => {
-    if (isSessionGone(error)) return undefined;
+    if (isGone(error)) return undefined;
     throw error;
   });
 

@@ -18,8 +18,8 @@ export const isUnchanged = (receipt: Pick<Receipt, 'sizeBytes' | 'mtimeNs'>, now
   receipt.mtimeNs !== unknownVersion;
 
 /** Returns the finished upload from this path if the file has not changed since. */
-export function findReceiptByPath({ tools, receiptKey, source }: UploadRun): Uploaded | undefined {
-  const receipt = tools.receipts?.find(receiptKey);
+export function findReceiptByPath({ deps, receiptKey, source }: UploadRun): Uploaded | undefined {
+  const receipt = deps.receipts?.find(receiptKey);
   return receipt && isUnchanged(receipt, source.identity)
     ? toUploaded(receipt, 'there')
     : undefined;
@@ -30,12 +30,12 @@ export function findReceiptByPath({ tools, receiptKey, source }: UploadRun): Upl
  * to the same target folder (dedupe). Hashes the file only if a receipt has its size.
  */
 export async function findReceiptByContent(run: UploadRun): Promise<Uploaded | undefined> {
-  const { tools, receiptKey, source, options, job } = run;
-  const { receipts } = tools;
+  const { deps, receiptKey, source, options, job } = run;
+  const { receipts } = deps;
   if (job.isSingleRead || !receipts || !mayHaveReceipt(receipts, receiptKey, source.sizeBytes))
     return undefined;
   const digest = await digestOf(run);
-  const mark = options.same === 'skip' ? tools.receiptMark : undefined;
+  const mark = options.same === 'skip' ? deps.maxReceiptId : undefined;
   const match = matchReceiptByContent(receipts, receiptKey, source.sizeBytes, digest, mark);
   if (match?.kind === 'there') await receipts.updateMtime(receiptKey, versionOf(source.identity));
   return match && toUploaded(match.receipt, match.kind);

@@ -13,7 +13,7 @@ import {
 } from '../store/journal-entry.ts';
 import { confirmPossibleDuplicate } from './find-orphans.ts';
 import { digestOf } from './receipt-lookup.ts';
-import { isSessionGone } from './session-gone.ts';
+import { isGone } from './session-gone.ts';
 import type { UploadRun } from './upload-run.ts';
 
 /**
@@ -85,11 +85,11 @@ async function reuseComplete(
   }
   const { assetUid } = entry.session;
   try {
-    const { status } = await run.tools.api.assets.get(assetUid);
+    const { status } = await run.deps.api.assets.get(assetUid);
     const reopened = isAwaitingUpload(status) ? await reopenIfBytesLost(run, entry) : undefined;
     if (reopened) return reopened;
   } catch (error) {
-    if (isSessionGone(error)) {
+    if (isGone(error)) {
       run.notice(`asset ${assetUid} is gone since; uploading it again`);
       return undefined;
     }
@@ -107,9 +107,9 @@ async function reopenIfBytesLost(
   entry: CompleteEntry,
 ): Promise<OpenEntry | undefined> {
   const { sizeBytes } = run.source;
-  const headers = await run.tools.api.uploadSessions.fetchHeaders(
+  const headers = await run.deps.api.uploadSessions.fetchHeaders(
     entry.session.url,
-    run.tools.signal,
+    run.deps.signal,
   );
   const offset = parseUploadOffset(headers?.['upload-offset']);
   if (offset === undefined || offset >= sizeBytes) return undefined;

@@ -28,7 +28,7 @@ export function sendAheadLimit(offset: number, { source, options }: UploadRun): 
  * @throws MediactlError if the upload fails; `file_changed` (exit 13) if the file changed since the upload started
  */
 export async function sendFile(run: UploadRun, entry: OpenEntry): Promise<CompleteEntry> {
-  const { source, tools, options, journal } = run;
+  const { source, deps, options, journal } = run;
   const { sizeBytes } = source;
   const isFresh = run.resumedFrom === null;
   const verifiedTo = entry.prefix?.offset ?? 0;
@@ -62,14 +62,14 @@ export async function sendFile(run: UploadRun, entry: OpenEntry): Promise<Comple
       size_bytes: sizeBytes,
     });
   await transfer(entry.session.url, options.chunkBytes, {
-    transport: tools.api.transport,
+    transport: deps.api.transport,
     source,
     digest,
     isFresh: isFresh,
     sentTo: isFresh ? 0 : entry.sentTo,
     idleTimeoutMs: options.idleTimeoutMs,
-    throttle: tools.throttle,
-    signal: tools.signal,
+    throttle: deps.throttle,
+    signal: deps.signal,
     onSending: async (end) => {
       if (writeError) throw writeError;
       if (end <= sentToOnDisk) return;
@@ -163,7 +163,7 @@ export async function completeEntry(
   suspectedChange: string | undefined,
   lastChunkStart = 0,
 ): Promise<CompleteEntry> {
-  const { api, signal } = run.tools;
+  const { api, signal } = run.deps;
   let verdict = first;
   if (first.verified === null && run.source.sizeBytes > 0) {
     const compare = (headers: ResponseHeaders) =>
@@ -192,7 +192,7 @@ export async function completeEntry(
     verified: verdict.verified,
     ...(verdict.verified === false && { serviceBlake3: verdict.serviceBlake3 }),
   };
-  if (completeEntry.verified === false || !run.tools.receipts || run.job.tags)
+  if (completeEntry.verified === false || !run.deps.receipts || run.job.tags)
     await run.journal.write(completeEntry);
   return completeEntry;
 }

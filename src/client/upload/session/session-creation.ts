@@ -15,7 +15,7 @@ const maxTries = 10;
  * @param previousEntry entry of the expired session to replace; kept if the service has created nothing
  */
 export async function createUpload(run: UploadRun, previousEntry?: OpenEntry): Promise<OpenEntry> {
-  const { api, signal } = run.tools;
+  const { api, signal } = run.deps;
   const intended: IntendedEntry = { ...run.planned(), state: 'intended' };
   await run.journal.write(intended);
   signal?.throwIfAborted();
@@ -62,8 +62,8 @@ const defaultExpiry = ({ transport }: Api) =>
  * Sends the creation request. Retries with backoff only after the service's own 503, which proves that nothing was
  * created. After any other failure an asset might exist, so the next run looks for one first.
  */
-async function createSession({ tools, source, metadata }: UploadRun): Promise<CreatedSession> {
-  const { api, signal } = tools;
+async function createSession({ deps, source, metadata }: UploadRun): Promise<CreatedSession> {
+  const { api, signal } = deps;
   for (let tries = 1; ; tries++) {
     try {
       return await api.uploadSessions.create(source.sizeBytes, metadata, signal);

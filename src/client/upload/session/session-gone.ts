@@ -8,7 +8,7 @@ const statusOf = (error: unknown) =>
   error instanceof MediactlError ? error.explanation.status : undefined;
 
 /** Returns true for a 404 or 410 response, which means that the session or asset does not exist. */
-export const isSessionGone = (error: unknown) => statusOf(error) === 404 || statusOf(error) === 410;
+export const isGone = (error: unknown) => statusOf(error) === 404 || statusOf(error) === 410;
 
 /** Error for a transfer whose session the service does not know. Includes the progress until then. */
 export class SessionGoneError extends Error {
@@ -18,10 +18,10 @@ export class SessionGoneError extends Error {
   /** True if every byte of the file might have arrived, since no response proves the contrary. */
   readonly isAllSent: boolean;
 
-  constructor(underlying: unknown, wasThere: boolean, isAllSent: boolean) {
+  constructor(underlying: unknown, hasResponded: boolean, isAllSent: boolean) {
     super('the upload session is gone');
     this.underlying = underlying as MediactlError;
-    this.hasResponded = wasThere;
+    this.hasResponded = hasResponded;
     this.isAllSent = isAllSent;
   }
 }
@@ -42,13 +42,13 @@ export async function checkCompleteness(
   { session, offset, file }: OpenEntry,
   isAllSent: boolean,
 ): Promise<AssetCompleteness> {
-  const { assets, transport } = run.tools.api;
+  const { assets, transport } = run.deps.api;
   const { assetUid } = session;
   let status: unknown;
   try {
     status = (await assets.get(assetUid)).status;
   } catch (error) {
-    if (isSessionGone(error)) return 'gone';
+    if (isGone(error)) return 'gone';
     // 403: the API key can write but not read, so the asset's state is unknown.
     if (statusOf(error) !== 403) throw error;
     return isAllSent ? 'unknown' : 'unfinished';
@@ -58,7 +58,7 @@ export async function checkCompleteness(
   // Some services report `queued` before the first byte arrives, so only a ready asset counts as complete.
   run.notice(`the upload session is gone; waiting until asset ${assetUid} is ready`);
   const settled = await waitForAssets(assets, [assetUid], {
-    ...{ clock: transport.clock, timeoutMs: maxReadyWaitMs, signal: run.tools.signal },
+    ...{ clock: transport.clock, timeoutMs: maxReadyWaitMs, signal: run.deps.signal },
   });
   return settled.get(assetUid) instanceof MediactlError ? 'unknown' : 'complete';
 }

@@ -23,7 +23,7 @@ export async function recoverFromGoneSession(
   entry: OpenEntry,
   { underlying, hasResponded, isAllSent }: SessionGoneError,
 ): Promise<OpenEntry | CompleteEntry> {
-  const { confirmNewAsset } = run.tools;
+  const { confirmNewAsset } = run.deps;
   // The session was created by this run, and the service did not know it on first use.
   const isRefused = run.sessionsCreated > 0 && !hasResponded;
   // A session that the service has never known, not even in an earlier run, has received no bytes.

@@ -1,6 +1,6 @@
 import { MediactlError } from '../../errors.ts';
 import { type Chunk, SessionHttpStack, type SessionState } from './http-stack.ts';
-import { isSessionGone, SessionGoneError } from './session-gone.ts';
+import { isGone, SessionGoneError } from './session-gone.ts';
 
 /** Number of consecutive failures without a newly acknowledged byte after which the upload fails. */
 const maxTries = 10;
@@ -37,7 +37,7 @@ export async function transfer(
       // Until the session responds in this run, the bytes sent by an earlier run count.
       const isAllSent =
         stack.isAllSent || (!hasResponded && state.sentTo >= state.source.sizeBytes);
-      if (isSessionGone(error)) throw new SessionGoneError(error, hasResponded, isAllSent);
+      if (isGone(error)) throw new SessionGoneError(error, hasResponded, isAllSent);
       if (!(error instanceof MediactlError) || !error.explanation.retryable) throw error;
       if (++failures >= maxTries) throw error;
       await transport.waitBeforeRetry(failures - 1, error, signal);

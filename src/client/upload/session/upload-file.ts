@@ -30,10 +30,10 @@ type SendResult = { uploaded: Uploaded; persisted: PersistResult };
 export async function openUpload(
   job: UploadJob,
   options: UploadOptions,
-  tools: UploadDeps,
+  deps: UploadDeps,
 ): Promise<OpenedUpload> {
-  const source = await tools.openSource(job.path, job.sourceId);
-  const run = new UploadRun(source, job, options, tools);
+  const source = await deps.openSource(job.path, job.sourceId);
+  const run = new UploadRun(source, job, options, deps);
   return { id: run.id, run: () => uploadLocked(run), close: () => source.close() };
 }
 
@@ -79,7 +79,7 @@ async function findPrevious(
   const duplicate = found || again ? undefined : await findReceiptByContent(run);
   if (duplicate) return duplicate;
   if (!found && !again)
-    found = await run.tools.findResumable?.(run.planned(), run.source, run.notice.bind(run));
+    found = await run.deps.findResumable?.(run.planned(), run.source, run.notice.bind(run));
   // The spool file is the only copy of stdin. Record it now, so that it can be found after any failure.
   if (!found && run.job.identity !== undefined) await run.journal.write(run.planned());
   return { entry: found && (await resumeFrom(run, found)) };
@@ -108,7 +108,7 @@ const resendCommand = ({ id, label, job }: UploadRun) =>
 /** Checks the checksum verdict on a complete upload, sets the asset's tags and returns the result. */
 async function finish(run: UploadRun, entry: CompleteEntry): Promise<Uploaded> {
   const { session, blake3, verified } = entry;
-  const { api } = run.tools;
+  const { api } = run.deps;
   const { tags } = run.job;
   if (verified === false) throw checksumMismatch(run.label, resendCommand(run), entry);
   if (tags && tags.length > 0)
@@ -134,7 +134,7 @@ async function saveReceipt(
   uploaded: Uploaded,
   entry: CompleteEntry,
 ): PersistResult {
-  const { receipts, api } = run.tools;
+  const { receipts, api } = run.deps;
   try {
     await receipts?.save({
       ...run.receiptKey,

@@ -59,7 +59,7 @@ export type UploadDeps = {
   /** Receipts of earlier uploads; undefined if the state folder cannot be used. */
   receipts?: UploadReceipts | undefined;
   /** Highest receipt id that counts for dedupe by content, so that receipts of this run are excluded. */
-  receiptMark: number;
+  maxReceiptId: number;
   /** Bandwidth limit shared by all files. */
   throttle?: Throttle | undefined;
   /** Name of the profile, recorded for the user in the journal. */

@@ -11,7 +11,7 @@ export class UploadRun {
   readonly source: UploadSource;
   readonly job: UploadJob;
   readonly options: UploadOptions;
-  readonly tools: UploadDeps;
+  readonly deps: UploadDeps;
   readonly metadata: UploadMetadata;
   readonly id: string;
   /** Start of this run, in ISO 8601. */
@@ -26,24 +26,24 @@ export class UploadRun {
   /** Number of upload sessions that this run created. */
   sessionsCreated = 0;
 
-  constructor(source: UploadSource, job: UploadJob, options: UploadOptions, tools: UploadDeps) {
+  constructor(source: UploadSource, job: UploadJob, options: UploadOptions, deps: UploadDeps) {
     this.source = source;
     this.job = job;
     this.options = options;
-    this.tools = tools;
+    this.deps = deps;
     this.metadata = metadataOf(job);
-    this.startedAt = new Date(tools.api.transport.clock.now()).toISOString();
+    this.startedAt = new Date(deps.api.transport.clock.now()).toISOString();
     const identity = job.identity ?? source.realPath;
-    this.id = job.id ?? uploadIdOf({ ...job, identity }, tools.api.transport.baseUrl);
-    this.receiptKey = receiptKey(job, identity, tools.api.transport.baseUrl);
-    this.journal = new JournalHandle(tools.journal, this.id, !tools.receipts, (message) =>
+    this.id = job.id ?? uploadIdOf({ ...job, identity }, deps.api.transport.baseUrl);
+    this.receiptKey = receiptKey(job, identity, deps.api.transport.baseUrl);
+    this.journal = new JournalHandle(deps.journal, this.id, !deps.receipts, (message) =>
       this.notice(message),
     );
   }
 
   /** Returns the journal entry that this upload has before any request to the service. */
   planned(): PlannedEntry {
-    const { api, profile } = this.tools;
+    const { api, profile } = this.deps;
     const { identity } = this.job;
     return {
       version: 2,
@@ -70,7 +70,7 @@ export class UploadRun {
    * @param isGuessed true if the asset was only matched by name and might belong to another upload
    */
   async recordOrphan(assetUid: string, isGuessed = false): Promise<void> {
-    const { receipts, api } = this.tools;
+    const { receipts, api } = this.deps;
     const { asset_name: name = this.metadata.filename } = this.metadata;
     const at = new Date(api.transport.clock.now()).toISOString();
     await receipts?.saveOrphan(this.receiptKey.service, {
@@ -87,7 +87,7 @@ export class UploadRun {
   }
 
   emit(event: WithoutPath<FileEvent>): void {
-    this.tools.onEvent({ path: this.label, ...event });
+    this.deps.onEvent({ path: this.label, ...event });
   }
 }
 

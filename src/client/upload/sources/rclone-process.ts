@@ -45,13 +45,13 @@ const killDelayMs = 2_000;
 export async function* rcloneLines(
   command: readonly string[],
   remote: string,
-  tools: RcloneDeps,
+  deps: RcloneDeps,
 ): AsyncGenerator<string> {
-  const rclone = new RcloneProcess(command, remote, 'pipe', tools);
+  const rclone = new RcloneProcess(command, remote, 'pipe', deps);
   try {
     yield* createInterface({ input: rclone.child.stdout as Readable });
     const code = await rclone.ended;
-    tools.signal?.throwIfAborted();
+    deps.signal?.throwIfAborted();
     if (code !== 0) throw rclone.toError(code);
   } finally {
     await rclone.end();
@@ -69,7 +69,7 @@ export async function* rcloneLines(
  * @param remote `REMOTE:PATH`
  * @throws MediactlError if rclone fails; the signal's reason if it aborts
  */
-export async function serveRemote(remote: string, tools: RcloneDeps): Promise<RcloneServer> {
+export async function serveRemote(remote: string, deps: RcloneDeps): Promise<RcloneServer> {
   const [user, password] = [randomBytes(12).toString('hex'), randomBytes(24).toString('hex')];
   const rclone = new RcloneProcess(
     [
@@ -78,7 +78,7 @@ export async function serveRemote(remote: string, tools: RcloneDeps): Promise<Rc
     ],
     remote,
     'ignore',
-    tools,
+    deps,
     // The arguments of a process are visible to every user, but its environment only to its owner.
     { RCLONE_USER: user, RCLONE_PASS: password },
   );
@@ -86,7 +86,7 @@ export async function serveRemote(remote: string, tools: RcloneDeps): Promise<Rc
   const end = rclone.ended.then((code) => stopped.abort(rclone.toError(code)));
   const failed = end.catch((error) => stopped.abort(error));
   const address = await Promise.race([rclone.address, failed]);
-  tools.signal?.throwIfAborted();
+  deps.signal?.throwIfAborted();
   if (!address) throw stopped.signal.reason;
   const url = new URL(address);
   return { url, user, password, ended: stopped.signal, close: () => rclone.end() };

@@ -80,9 +80,9 @@ async function openSource(
   listed: RcloneFile,
   label: string,
   transport: Transport,
-  tools: RcloneDeps,
+  deps: RcloneDeps,
 ): Promise<UploadSource> {
-  const { signal } = tools;
+  const { signal } = deps;
   const path = listed.path.split('/').map(encodeURIComponent).join('/');
   const source = await RangeSource.open(new URL(path, url).href, transport, {
     label,
@@ -94,7 +94,7 @@ async function openSource(
     sizeBytes: source.sizeBytes,
     modTime: new Date(Number(BigInt(source.identity.mtimeNs) / 1_000_000n)).toISOString(),
   };
-  const statNow = () => statAgain(label, tools);
+  const statNow = () => statAgain(label, deps);
   // The file might have been modified between the listing and now.
   const initial = isSameVersion(listed, served) ? listed : await statNow();
   const assertSame = (file: RcloneFile) => {
@@ -125,9 +125,9 @@ async function openSource(
 }
 
 /** Returns the file's current listing entry. @throws MediactlError `file_gone` (exit 1) if it no longer exists */
-async function statAgain(address: string, tools: RcloneDeps): Promise<RcloneFile> {
+async function statAgain(address: string, deps: RcloneDeps): Promise<RcloneFile> {
   try {
-    const found = await statRemote(parseRemote(address), tools);
+    const found = await statRemote(parseRemote(address), deps);
     if (!found.isDirectory) return found.file; // object stores report a missing path as a directory
   } catch (error) {
     if (!(error instanceof MediactlError) || error.explanation.code !== 'no_such_file') throw error;
@@ -149,18 +149,18 @@ function isSameVersion(one: RcloneFile, other: RcloneFile): boolean {
   return one.sizeBytes === other.sizeBytes && isSameTime;
 }
 
-async function statRemote(remote: string, tools: RcloneDeps) {
+async function statRemote(remote: string, deps: RcloneDeps) {
   const lines: string[] = [];
-  for await (const line of rcloneLines(['lsjson', '--stat', '--no-mimetype'], remote, tools))
+  for await (const line of rcloneLines(['lsjson', '--stat', '--no-mimetype'], remote, deps))
     lines.push(line);
   return parseListEntry(lines.join('\n'));
 }
 
 /** Lists the files in a directory. Parses the output line by line, so that a long listing is never fully buffered. */
-async function listFiles(remote: string, tools: RcloneDeps): Promise<RcloneFile[]> {
+async function listFiles(remote: string, deps: RcloneDeps): Promise<RcloneFile[]> {
   const files: RcloneFile[] = [];
   const command = ['lsjson', '--recursive', '--files-only', '--no-mimetype'];
-  for await (const line of rcloneLines(command, remote, tools))
+  for await (const line of rcloneLines(command, remote, deps))
     if (line.startsWith('{')) files.push(parseListEntry(line.replace(/,$/, '')).file);
   return files;
 }

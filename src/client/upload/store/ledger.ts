@@ -48,7 +48,7 @@ export class Ledger {
   readonly path: string;
   /** Unique id of this process, recorded with its upload locks. */
   readonly processId = randomUUID();
-  readonly processes: NamedLocks;
+  readonly processLocks: NamedLocks;
   readonly #database: Libsql.Database;
   readonly #options: LedgerOptions;
   readonly #file: Stats;
@@ -61,7 +61,7 @@ export class Ledger {
 
   private constructor(stateDir: string, database: Libsql.Database, options: LedgerOptions) {
     this.path = ledgerPath(stateDir);
-    this.processes = new NamedLocks(join(stateDir, 'runs'), options.warn);
+    this.processLocks = new NamedLocks(join(stateDir, 'runs'), options.warn);
     this.#database = database;
     this.#options = options;
     this.#file = statSync(this.path);
@@ -216,7 +216,7 @@ export class Ledger {
 
   /** Marks this process as running, with a kernel lock on a file of its own. */
   async registerProcess(): Promise<void> {
-    this.#release ??= this.processes.acquire(this.processId);
+    this.#release ??= this.processLocks.acquire(this.processId);
     await this.#release;
   }
 

@@ -21,7 +21,7 @@ export class UploadLocks {
       if (holder) {
         const isAbandoned =
           holder.run !== this.#ledger.processId &&
-          (await this.#ledger.processes.ifStale(holder.run, () => this.#releaseAll(holder.run)));
+          (await this.#ledger.processLocks.ifStale(holder.run, () => this.#releaseAll(holder.run)));
         if (!isAbandoned) return holder.pid;
       }
       const insert = 'INSERT OR IGNORE INTO claims VALUES (?, ?, ?)';
@@ -38,7 +38,7 @@ export class UploadLocks {
 
   /** Releases the locks of killed processes. @param onAbandoned called with the id of each upload they locked */
   sweep(onAbandoned: (id: string) => Promise<void>): Promise<void> {
-    return this.#ledger.processes.removeStale(async (run) => {
+    return this.#ledger.processLocks.removeStale(async (run) => {
       const sql = 'SELECT id FROM claims WHERE run = ?';
       for (const { id } of this.#ledger.all<{ id: string }>(sql, run)) await onAbandoned(id);
       await this.#releaseAll(run);

@@ -35,13 +35,13 @@ export type BrowseBackend = {
   readonly baseUrl: URL;
   /**
    * Lists assets that match a query.
-   * @param how `isBackground` gives a poll lower priority than the user's requests; `signal` cancels the request
+   * @param options `isBackground` gives a poll lower priority than the user's requests; `signal` cancels the request
    */
   listAssets(
     query: Query,
     limit: number,
     offset: number,
-    how: { isBackground: boolean; signal: AbortSignal },
+    options: { isBackground: boolean; signal: AbortSignal },
   ): Promise<AssetPage>;
   get(uid: string): Promise<Asset>;
   update(uid: string, change: AssetEdit): Promise<Asset>;
@@ -52,7 +52,7 @@ export type BrowseBackend = {
    * Downloads media without the API key. Connects only to public addresses and the service itself.
    * @throws Error if the download fails or exceeds `mostBytes`
    */
-  fetchMedia(url: URL, mostBytes: number): Promise<Uint8Array>;
+  fetchMedia(url: URL, maxBytes: number): Promise<Uint8Array>;
   /**
    * Uploads a file from a stream that can be read only once.
    * @throws Error if the service does not have the complete file

@@ -30,8 +30,8 @@ export class ShortUidStore implements ShortUids {
   }
 
   /**
-   * Stores the uids of a table, so that the user can enter prefixes of them. Returns a function that shortens the
-   * uids to the shortest length, at least eight, at which they differ from each other and all stored uids.
+   * Stores the uids that a printed table shows, so that the user can enter prefixes of them. Returns a function
+   * that shortens a uid to the shortest unique prefix of at least eight characters.
    */
   async shorten(kind: UidKind, uids: readonly string[]): Promise<(uid: string) => string> {
     const own = new Set(uids.map((uid) => uid.toLowerCase()).filter((uid) => isUuid.test(uid)));

@@ -11,7 +11,7 @@ import type { GraphicsProtocol } from './pictures/protocol.ts';
 /** Graphics protocol, color depth, and maximum size in characters for a picture. */
 export type PictureOptions = Cells & { protocol: GraphicsProtocol; hasTrueColor: boolean };
 
-/** Assumed size of a character cell in pixels. Most terminals have larger cells, so that pictures fit. */
+/** Assumed size of a character cell in pixels. It is small, so that pictures also fit where cells are larger. */
 const [cellWidth, cellHeight] = [8, 16];
 /** Factor for extra resolution on high-density screens, if the terminal scales pictures itself. */
 const highDensityFactor = 2;

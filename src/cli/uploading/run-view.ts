@@ -45,7 +45,7 @@ const maxListedFiles = 10;
 /**
  * Prints the outcome of each file as it finishes, then a summary.
  *
- * @returns output records, and a function that returns the error to exit with
+ * @returns one output record per file, and a function that returns the error to exit with once the run has ended
  */
 export function presentRun(context: Context, run: BatchRun, view: RunView) {
   const { terminal, clock, settings } = context;

@@ -47,7 +47,7 @@ export type ApiRequest = {
   maxBodyBytes?: number;
   /** True to reject private addresses other than the service itself, including those reached by redirect or DNS. */
   isPublic?: boolean;
-  /** Returns true if a GET or HEAD request is allowed to follow a redirect to this URL. Omit it to allow every redirect. */
+  /** Decides if a GET or HEAD request may follow a redirect to `target`. If absent, every redirect is followed. */
   mayFollowRedirect?: ((target: URL) => boolean) | undefined;
 };
 

@@ -72,7 +72,7 @@ export function taskId(task: UploadTask, stableSource: TaskSource): string {
   return `u${hash.digest('hex').slice(0, 32)}`; // BullMQ rejects numeric ids
 }
 
-/** Returns the short form of a job id (60 bits), which is shown to users. Earlier versions used it as the id. */
+/** Returns the first 16 characters of a job id, which are shown to users. Earlier versions used them as the id. */
 export const shortTaskId = (id: string): string => id.slice(0, 16);
 
 const isString = (value: unknown) => typeof value === 'string';

@@ -21,7 +21,12 @@ export type UploadStore = {
   /** Reads the store's clock, in milliseconds since the epoch. */
   now(): Promise<number>;
   claim(id: string): Promise<Claim>;
-  /** Writes the journal entry; removes it if `page` is undefined. @returns false if another attempt has claimed the job */
+  /**
+   * Writes `page`, the journal entry as JSON, for a job. Removes the entry if `page` is undefined.
+   *
+   * @param fence fencing token of this attempt's claim
+   * @returns false if another attempt has claimed the job
+   */
   writeEntry(id: string, fence: string, page: string | undefined): Promise<boolean>;
   /** Replaces the journal entry with the receipt, atomically. @returns false if another attempt has claimed the job */
   finish(id: string, fence: string, receipt: string): Promise<boolean>;

@@ -11,7 +11,7 @@ import {
   resolveFolder,
 } from '../../library/folders.ts';
 
-/** Number of folders above which a notice is printed, because each folder costs a request. */
+/** Maximum number of folders to list without a notice. Each folder costs a request. */
 const maxFoldersWithoutNotice = 20;
 
 /**

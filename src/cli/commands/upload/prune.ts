@@ -85,9 +85,9 @@ export type PrunePlan = {
  * Returns the assets to prune: those that this machine uploaded from the directory to the folder, and whose file is
  * missing or was replaced by a newer version that is ready. Never includes other machines' assets.
  *
- * @param startMark id of the newest receipt when the run started. Files with newer receipts do not count as
- *   existing, because they might be the only files at the mount point of a missing disk.
- * @param moved uids of assets whose receipts would get another path
+ * @param startMark id of the newest receipt when the run started. If a disk is not mounted, the directory may
+ *   contain only files that this run uploaded. They have newer receipts and do not count as proof of the disk.
+ * @param moved uids of assets whose files were only moved, so that they are never pruned
  */
 export async function planPrune(
   context: Context,

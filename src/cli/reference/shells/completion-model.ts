@@ -78,6 +78,6 @@ export const typedCommands = (tree: CommandNode) =>
     .filter(({ path }) => path !== '')
     .map(({ path, aliases }) => ({ path, typed: [path, ...aliases] }));
 
-/** Returns an option's short and long form, as far as it has them. */
+/** Returns an option's short and long forms, without those that it lacks. */
 export const spellings = ({ short, long }: OptionNode) =>
   [short, long].filter((flag) => flag !== null);

@@ -95,7 +95,10 @@ export const sessionRefused = (entry: OpenEntry, underlying: unknown) =>
 export const isResolvedByNewAsset = ({ explanation }: MediactlError): boolean =>
   ['creation_unknown', 'session_refused', 'session_unknown'].includes(explanation.code);
 
-/** Returns the error for a lost session if it is unknown whether its asset holds the complete file. */
+/**
+ * Creates the error for an upload session that no longer exists on the service, when its asset does not show
+ * whether it has the complete file.
+ */
 export const sessionUnknown = (entry: OpenEntry, underlying: unknown) =>
   sessionGoneError(entry, 'session_unknown', {
     reason: 'the last answer was lost, and the asset does not tell whether it has the whole file',

@@ -131,7 +131,10 @@ class RcloneProcess {
     signal?.addEventListener('abort', this.#stop, { once: true });
   }
 
-  /** Reads stderr to its end, since a full pipe would block rclone. Resolves with the server's URL. */
+  /**
+   * Resolves with the server's URL as soon as rclone prints it. Keeps reading stderr until its end, since a full
+   * pipe would block rclone.
+   */
   #listen(stderr: Readable): Promise<string> {
     return new Promise((resolve) => {
       createInterface({ input: stderr }).on('line', (line) => {

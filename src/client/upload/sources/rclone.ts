@@ -39,7 +39,7 @@ export type RcloneFiles = {
 };
 
 /**
- * Lists the file at `rclone:REMOTE:PATH`, or the files in that directory, with the rclone on the user's PATH.
+ * Lists the file at `rclone:REMOTE:PATH`, or the files in it if it is a directory. Runs the installed rclone.
  *
  * @throws MediactlError `usage` (exit 2) if the remote is invalid or rclone is not installed; `no_such_file`,
  *   `is_directory` (exit 2); `rclone_failed` (exit 10) with rclone's own message; the signal's reason if it aborts

@@ -9,7 +9,10 @@ const schemaVersion = 1;
 /** Maximum size of a database for an integrity check, which would take seconds for a larger one. */
 const maxCheckedBytes = 256 * 1024 * 1024;
 
-/** Maps each table to its columns. The API key is not stored, since keys are rotated. Rows never expire. */
+/**
+ * Maps each table to its columns. Rows belong to a service and workspace, not to an API key, so that they stay
+ * valid when keys are rotated. They never expire.
+ */
 const tables = {
   receipts: `id INTEGER PRIMARY KEY AUTOINCREMENT,
     service TEXT NOT NULL, workspace TEXT NOT NULL, folder TEXT NOT NULL, path TEXT NOT NULL,

@@ -8,7 +8,7 @@ const ffmpegFeatures = [
 ];
 const pdftoppmFeatures = ['page thumbnails of PDFs'];
 
-/** Returns the features that are missing without these programs. */
+/** Returns the features that are unavailable because the path of ffmpeg or pdftoppm is undefined. */
 export const listMissingFeatures = ({ ffmpeg, pdftoppm }: ToolPaths): string[] => [
   ...(ffmpeg === undefined ? ffmpegFeatures : []),
   ...(pdftoppm === undefined ? pdftoppmFeatures : []),

@@ -7,7 +7,7 @@ import type { BrokenSource, InspectedSource } from './inspection-messages.ts';
 /** Maximum number of pixels. A header that claims more is considered forged. */
 const maxPixels = 2 ** 32;
 
-/** Content types that image-size can always read unless the file is damaged. */
+/** Content types that the `image-size` package reads reliably. If it fails on one, the file is damaged. */
 const measurableTypes = new Set([
   ...['image/jpeg', 'image/png', 'image/apng', 'image/gif', 'image/webp', 'image/bmp'],
 ]);

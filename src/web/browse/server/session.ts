@@ -45,8 +45,9 @@ export class BrowseSessions {
 const cookieName = 'mediactl';
 
 /**
- * Checks a request for CSRF by its Sec-Fetch-Site and Origin headers. Any request other than GET must have an
- * Origin header, because browsers always send one.
+ * Detects cross-site requests (CSRF) from the Sec-Fetch-Site and Origin headers. Requires an Origin header on
+ * every request other than GET, because browsers send one.
+ *
  * @returns the reason to reject the request; undefined if it is valid
  */
 export function crossSiteReason(request: Request, origin: string): string | undefined {

@@ -244,7 +244,7 @@ export class Context {
     );
   }
 
-  /** Closes connections and the database, and stores the observed scopes. */
+  /** Closes connections and the database, and stores the scopes that responses showed the key to have or lack. */
   async close(): Promise<void> {
     const api = await this.#api?.catch(() => undefined);
     if (this.settings.debug && api) {

@@ -53,9 +53,7 @@ export function createBoundedServer(
   return server;
 }
 
-/**
- * Returns true if a request has a large body, which is an upload chunk or a file uploaded from the library page.
- */
+/** Returns true if the request body can be large: an upload chunk, or a file uploaded from the library page. */
 const hasLargeBody = ({ method, url = '' }: IncomingMessage) =>
   method === 'PATCH' ? url.startsWith(uploadPath) : method === 'POST' && pageUploadUrl.test(url);
 

@@ -49,8 +49,9 @@ export type SandboxOptions = {
   toolSeconds?: number | undefined;
   /** Kills the process group with this leader pid; does nothing if the group has already exited. */
   killGroup(leader: number): void;
-  /** Source code of the scripts for the watch page and the library page. */
+  /** Source code of the script for the watch page. */
   playerScript: string;
+  /** Source code of the script for the library page. */
   browseScript: string;
   /** Called when a browser has used a one-time page URL. */
   onPageEntered?: () => void;

@@ -4,7 +4,7 @@ import { displayText, escapeControls } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
 import { listBy, type Result } from '../output/result.ts';
 
-/** Returns a list of the requests that --dry-run does not send. */
+/** Returns a list of the requests that the command would send without --dry-run. */
 export async function dryRunPlan(
   context: Context,
   requests: readonly ApiRequest[],

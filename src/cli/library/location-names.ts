@@ -36,7 +36,10 @@ export class LocationNames {
       if (!this.#names.has(normalizeUid(uid))) this.#names.set(normalizeUid(uid), uid);
   }
 
-  /** Returns the path of a folder or the name of a workspace, sanitized for display. */
+  /**
+   * Returns the loaded name of a uid, sanitized for display: a folder's path or a workspace's name. Falls back to the
+   * uid, and to an empty string if there is no uid.
+   */
   displayName(uid: string | undefined): string {
     if (!uid) return '';
     return escapeControls(this.#names.get(normalizeUid(uid)) ?? uid);

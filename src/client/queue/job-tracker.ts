@@ -20,7 +20,7 @@ type JobTrackerListeners = {
   onAdded?(id: string): void;
 };
 
-/** Base interval between polls of all tracked jobs, which are needed because events might be lost. */
+/** Base interval at which all tracked jobs are polled, in case events were lost. */
 const pollIntervalMs = 10_000;
 const pollIntervalPerFileMs = 5;
 const pollBatchSize = 100;

@@ -151,7 +151,8 @@ export class Assets {
   }
 
   /**
-   * Returns the storage that all assets use in bytes, including the trash and the full size of unfinished uploads.
+   * Returns the total size of all assets in bytes, including the trash and the full size of unfinished uploads, but
+   * not sample assets, which have no files.
    */
   storedBytes(): number {
     const stored = this.#store.get<{ n: number | null }>(

@@ -28,7 +28,7 @@ type AuthStatus = {
   base_url: string;
   workspace: string | null;
   workspace_name: string | null;
-  /** Null if unknown because the service did not respond, or not as expected. */
+  /** Null if unknown, because the service did not respond or returned an error that is not about the key. */
   key_accepted: boolean | null;
   /** Maps each scope to what responses showed about it; null if no command has needed it yet. */
   scopes: Record<string, ObservedScope | null>;

@@ -26,8 +26,8 @@ export function findReceiptByPath({ deps, receiptKey, source }: UploadRun): Uplo
 }
 
 /**
- * Returns a finished upload with the same content, from this path (the file was only touched) or from another path
- * to the same target folder (dedupe). Hashes the file only if a receipt has its size.
+ * Returns a finished upload with the same content to the same target folder, from this path (the file was only
+ * touched) or from another path (dedupe). Hashes the file only if a receipt has its size.
  */
 export async function findReceiptByContent(run: UploadRun): Promise<Uploaded | undefined> {
   const { deps, receiptKey, source, options, job } = run;
@@ -48,9 +48,10 @@ export const mayHaveReceipt = (receipts: ReceiptLookup, key: ReceiptKey, sizeByt
   sizeBytes > 0 && receipts.hasSize(key, sizeBytes);
 
 /**
- * Finds a receipt with the same content, first for the same path, then for other paths to the same target folder.
+ * Finds a receipt with the same content in the same target folder, first for the same path, then for other paths.
  *
- * @param mark highest receipt id that counts for other paths; undefined to ignore other paths
+ * @param mark highest receipt id when the run started: later receipts, which the run itself might have added, do not
+ *   match for other paths. Undefined to ignore other paths.
  */
 export function matchReceiptByContent(
   receipts: ReceiptLookup,

@@ -87,7 +87,7 @@ export class Spool {
     if (await this.owns(path)) await rm(path, { force: true });
   }
 
-  /** Removes partial files that killed processes left. */
+  /** Removes partial files left behind by processes that were killed. */
   async sweep(): Promise<void> {
     await this.#locks.removeStale((name) =>
       rm(join(this.#directory, `${name}.part`), { force: true }),

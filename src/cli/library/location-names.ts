@@ -37,8 +37,8 @@ export class LocationNames {
   }
 
   /**
-   * Returns the loaded name of a uid, sanitized for display: a folder's path or a workspace's name. Falls back to the
-   * uid, and to an empty string if there is no uid.
+   * Returns the loaded name of a uid, sanitized for display: a folder's path or a workspace's name. Falls back to
+   * the uid, and to an empty string if there is no uid.
    */
   displayName(uid: string | undefined): string {
     if (!uid) return '';

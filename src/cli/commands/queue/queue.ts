@@ -21,8 +21,8 @@ export function assertNoPassword(where: string, { hasPassword }: QueueAddress): 
 }
 
 /**
- * Returns the queue to use and the command's arguments. If the value of `--queue` is no address, as in
- * `--queue clip.mp4`, it becomes the first argument, and the configured queue is used.
+ * Returns the queue to use and the command's arguments. If the value of `--queue` is no address, as in `--queue
+ * clip.mp4`, it becomes the first argument, and the configured queue is used.
  *
  * @param typed value of `--queue`, or true if it has none
  * @param given entered arguments; undefined if the command takes none

@@ -42,7 +42,8 @@ export type RcloneFiles = {
  * Lists the file at `rclone:REMOTE:PATH`, or the files in it if it is a directory. Runs the installed rclone.
  *
  * @throws MediactlError `usage` (exit 2) if the remote is invalid or rclone is not installed; `no_such_file`,
- *   `is_directory` (exit 2); `rclone_failed` (exit 10) with rclone's own message; the signal's reason if it aborts
+ *   `is_directory` (exit 2) if it is one and `recursive` is false; `rclone_failed` (exit 10) with rclone's own
+ *   message; the signal's reason if it aborts
  */
 export async function openRclone(
   address: string,

@@ -252,8 +252,8 @@ export class Receipts {
   }
 
   /**
-   * Deletes the mark of a finished run (see `startRun`). Never throws: if the mark remains, a later run with the same
-   * id is only treated as a rerun of this one, so it ignores this run's receipts in dedupe by content.
+   * Deletes the mark of a finished run (see `startRun`). Never throws: if the mark remains, a later run with the
+   * same id is only treated as a rerun of this one, so it ignores this run's receipts in dedupe by content.
    */
   async finishRun(id: string): Promise<void> {
     await this.#ledger.write('DELETE FROM runs WHERE id = ?', id).catch(() => {});

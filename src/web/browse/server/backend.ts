@@ -35,7 +35,8 @@ export type BrowseBackend = {
   readonly baseUrl: URL;
   /**
    * Lists assets that match a query.
-   * @param options `isBackground` gives a poll lower priority than the user's requests; `signal` cancels the request
+   * @param options `isBackground` gives a poll lower priority than the user's requests; `signal` cancels the
+   *   request
    */
   listAssets(
     query: Query,

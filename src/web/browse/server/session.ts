@@ -45,8 +45,8 @@ export class BrowseSessions {
 const cookieName = 'mediactl';
 
 /**
- * Detects cross-site requests (CSRF) from the Sec-Fetch-Site and Origin headers. Requires an Origin header on
- * every request other than GET, because browsers send one.
+ * Detects cross-site requests (CSRF) from the Sec-Fetch-Site and Origin headers. Requires an Origin header on every
+ * request other than GET, because browsers send one.
  *
  * @returns the reason to reject the request; undefined if it is valid
  */

@@ -6,7 +6,10 @@ import { exitCodes, usageError } from '../errors.ts';
 import { unexpectedResponse } from '../http/unexpected-response.ts';
 import { nameHint } from './write-check.ts';
 
-/** Matches each word that the name of a restriction flag can contain. Any other word could invert the flag's meaning. */
+/**
+ * Matches the words that may occur in the name of the response field that tells if embedding is restricted. A name
+ * with any other word is not recognized, because that word could invert its meaning.
+ */
 const restrictionWords =
   /^(?:is|are|has|the|to|by|of|on|for|use[sd]?|enabled?|active|embed(?:s|ding|ded)?|domains?|hosts?|sites?|origins?|referr?ers?|restrict(?:s|ed|ions?)?|limit(?:s|ed)?|protect(?:s|ed|ion)?|check(?:s|ed)?|lock(?:s|ed)?|enforced?|only|(?:allow|white)list)$/;
 

@@ -15,7 +15,12 @@ export class QueueJournal implements UploadJournal {
   /** Cached journal entry, as JSON. While the lease is held, only this attempt writes the entry. */
   #entryJson: string | undefined;
 
-  /** @param label name of the store, for messages */
+  /**
+   * Creates the journal for one claimed job. It writes only while the lease is held and the claim's fencing token
+   * is the newest.
+   *
+   * @param label name of the store, for messages
+   */
   constructor(store: UploadStore, { fence, journalEntry }: Claim, lease: Lease, label: string) {
     this.directory = label;
     this.#store = store;

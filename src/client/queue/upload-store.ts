@@ -35,7 +35,7 @@ export type UploadStore = {
   /** Lists the journal entries of all unfinished uploads. */
   listEntries(): Promise<string[]>;
   findReceipts(ids: readonly string[]): Promise<(string | undefined)[]>;
-  /** Removes entries, receipts and claims. */
+  /** Removes all stored state of these uploads by job id: journal entries, receipts and claims. */
   remove(ids: readonly string[]): Promise<void>;
 };
 

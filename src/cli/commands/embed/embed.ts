@@ -33,7 +33,7 @@ function show(command: Command, run: ActionWrapper): void {
     );
 }
 
-/** Defines `enable` and `disable`, which send the same request with opposite values. */
+/** Defines the `enable` or the `disable` command, which turn the domain restriction on (`enabled`) or off. */
 function restrict(command: Command, run: ActionWrapper, enabled: boolean): void {
   const verb = enabled ? 'enable' : 'disable';
   addExamples(command, `mediactl embed ${verb}`);

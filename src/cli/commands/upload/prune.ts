@@ -147,8 +147,8 @@ type DirectoryCounts = { known: number; missing: number };
 const maxFewMissing = 10;
 
 /**
- * Returns an error if most of many files are missing, or all files of a directory that still exists, because a disk
- * is probably not mounted. Otherwise returns undefined.
+ * Returns an error that stops the prune if a disk is probably not mounted: most files are missing (of more than a
+ * few), or all files of a directory that still exists. Otherwise returns undefined.
  */
 async function findSafetyError(
   counts: ReadonlyMap<string, DirectoryCounts>,

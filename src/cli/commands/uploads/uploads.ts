@@ -156,7 +156,7 @@ function forget(command: Command, run: ActionWrapper): void {
     );
 }
 
-/** Creates the entry for an asset that remains on the service, so that `uploads gc` finds it. */
+/** Creates the orphan entry for the asset of a forgotten upload, so that `uploads gc` finds it. */
 const toOrphan = ({ asset_uid, path, begun_at }: PendingUpload): Orphan => ({
   ...{ assetUid: asset_uid ?? '', path, name: path.split('/').at(-1) ?? path },
   at: begun_at ?? new Date(0).toISOString(),

@@ -16,7 +16,7 @@ export class UploadRun {
   readonly id: string;
   /** Start of this run, in ISO 8601. */
   readonly startedAt: string;
-  /** Key of the file's receipt. */
+  /** Key of the file's receipt, the record by which later runs recognize a finished upload. */
   readonly receiptKey: ReceiptKey;
   readonly journal: JournalHandle;
   /** Number of bytes written to the socket. Bytes that are sent again count again. */

@@ -49,8 +49,8 @@ export type InspectedSource = {
   /** File name of the cover extracted from audio, in `extrasDir`; null if there is none. */
   cover: string | null;
   /**
-   * Reason why the file could not be read: its content is broken (`broken`), only ffmpeg reads its type
-   * (`foreign`), or reading it needs too much memory (`large`).
+   * Reason why the file could not be read: its content is broken (`broken`), the sandbox has no reader for its
+   * type, only ffmpeg has (`foreign`), or reading it needs too much memory (`large`).
    */
   unread?: { reason: string; why: 'broken' | 'foreign' | 'large' };
 };

@@ -159,7 +159,7 @@ describe.skipIf(!canMount)('a disk of its own', () => {
 describe('a store', () => {
   beforeEach(async () => {
     expect((await upload()).code).toBe(0);
-    // As after a checkpoint by another process: without a write-ahead log.
+    // No write-ahead log, like after a checkpoint by another process.
     for (const each of ['-wal', '-shm']) rmSync(`${store()}${each}`, { force: true });
   });
 

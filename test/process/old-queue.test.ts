@@ -155,7 +155,7 @@ function describeOldQueue({ kind, isInstalled, start }: TestStore): void {
       const offsets = sessions.map(({ headers }) => Number(headers['upload-offset']));
       expect(Math.min(...offsets)).toBe(acknowledged);
       expect(new Set(sessions.map(({ path }) => path)).size).toBe(1);
-      // Of all others, one creation each.
+      // One creation for each of the others.
       expect(line.methods.filter((method) => method === 'POST')).toHaveLength(names.length - 1);
       expect(await assetsNamed('delayed.bin')).toHaveLength(1);
       const third = all.get(named('waiting-3'))?.asset_uid as string;

@@ -151,7 +151,7 @@ async function writeList(
 /** Formats labels and values, one pair per line, aligned only on a terminal. Omits empty values. */
 async function formatDetail(rows: readonly DetailRow[], render: RenderContext): Promise<string> {
   const nonEmptyRows = rows.filter(([, value]) => value !== '');
-  // So that scripts can split each line, labels become one word, repeated on continuation lines.
+  // Labels become one word, repeated on continuation lines, so that scripts can split each line.
   if (!render.isTerminal) {
     let last = '';
     return nonEmptyRows

@@ -2,9 +2,9 @@ import type { UploadCandidate } from '../sources/upload-candidate.ts';
 
 /**
  * Distributes files over the upload slots (lanes). Resumed uploads come first, since sessions expire after a day.
- * Of the other files, one slot in four sends the largest and the remaining slots send the smallest. Large files use
- * the bandwidth and small files use the rate limit, so both are used fully at the same time. A single slot sends
- * the files in the given order.
+ * One slot in four then sends the largest files, and the remaining slots send the smallest. Large files use the
+ * bandwidth and small files use the rate limit, so both are used fully at the same time. A single slot sends the
+ * files in the given order.
  */
 export class FileScheduler {
   readonly #resumed: UploadCandidate[];

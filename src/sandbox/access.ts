@@ -76,7 +76,7 @@ export const limitPlaybackRequests = (service: Service): MiddlewareHandler<Env>[
   },
 ];
 
-/** Returns the playback token in the body; undefined if it is missing or invalid, an error that the route reports. */
+/** Returns the playback token in the body; undefined if it is missing or invalid, which the route reports. */
 async function readValidToken(c: Context, { signer, now }: Service): Promise<string | undefined> {
   const body: unknown = await c.req.json().catch(() => undefined); // not JSON, or incomplete
   const token = (body as { playback_token?: unknown } | null | undefined)?.playback_token;

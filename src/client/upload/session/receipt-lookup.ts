@@ -50,8 +50,8 @@ export const mayHaveReceipt = (receipts: ReceiptLookup, key: ReceiptKey, sizeByt
 /**
  * Finds a receipt with the same content in the same target folder, first for the same path, then for other paths.
  *
- * @param mark highest receipt id when the run started: later receipts, which the run itself might have added, do
- *   not match for other paths. Undefined to ignore other paths.
+ * @param mark highest receipt id when the run started. Later receipts, which the run itself might have added, are
+ *   ignored for other paths. Undefined to ignore other paths.
  */
 export function matchReceiptByContent(
   receipts: ReceiptLookup,

@@ -253,7 +253,7 @@ export class Receipts {
 
   /**
    * Deletes the mark of a finished run (see `startRun`). Never throws: if the mark remains, a later run with the
-   * same id is only treated as a rerun of this one, so it ignores this run's receipts in dedupe by content.
+   * same id merely counts as a rerun of this one, so its dedupe by content ignores this run's receipts.
    */
   async finishRun(id: string): Promise<void> {
     await this.#ledger.write('DELETE FROM runs WHERE id = ?', id).catch(() => {});

@@ -18,7 +18,7 @@ import { bitRatesOf, mediaPlaylist, type PlaylistSegment } from './playlist.ts';
 export type SegmentTrack = {
   track: InputVideoTrack | InputAudioTrack;
   config: VideoDecoderConfig | AudioDecoderConfig;
-  /** First packet of the track. For some codecs, the muxer reads properties from it that `config` does not contain. */
+  /** First packet of the track. For some codecs, the muxer reads properties from it that `config` lacks. */
   first: EncodedPacket;
   /** Priming: seconds at the start that decoders need, but players do not present. */
   priming: number;

@@ -4,7 +4,7 @@ import { asText, parseTimestamp, toJson } from './json-values.ts';
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const controlCharacters = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
-/** Sanitizes a string for one line of a terminal by escaping control characters, for example as ` ` or `\u001b`. */
+/** Sanitizes a string for one line of a terminal by escaping control characters, for example as `\n` or `\u001b`. */
 export function escapeControls(text: string): string {
   return text.replace(controlCharacters, (character) => {
     if (character === '\n') return '\\n';

@@ -155,7 +155,7 @@ export async function createFolderPathResolver(
   let currentTree = before;
   /** False after a creation without a response, so that the tree is fetched again. */
   let isTreeCurrent = true;
-  const isVerified = { top: false, inside: false };
+  const verified = { top: false, inside: false };
   const uidAt = (names: readonly string[]): string | undefined => {
     const path = `/${names.join('/')}`;
     const known = created.get(path);
@@ -171,9 +171,9 @@ export async function createFolderPathResolver(
     const change = { name: names.at(-1) as string, parent };
     isTreeCurrent = false;
     const kind = parent === null ? 'top' : 'inside';
-    const { uid, tree } = await folders.create(workspace, currentTree, change, isVerified[kind]);
+    const { uid, tree } = await folders.create(workspace, currentTree, change, verified[kind]);
     currentTree = tree;
-    isVerified[kind] = true;
+    verified[kind] = true;
     if (created.size === 0) await cachedFolders(context).invalidate();
     isTreeCurrent = true;
     const path = `/${names.join('/')}`;

@@ -38,9 +38,9 @@ export class RunStats {
     this.#budget = budget;
   }
 
-  onPlanned({ files, bytes: onEvent }: RunEvent & { event: 'planned' }): void {
+  onPlanned({ files, bytes }: RunEvent & { event: 'planned' }): void {
     this.#files = files;
-    this.#bytes = onEvent;
+    this.#bytes = bytes;
   }
 
   count(event: FileEvent): void {

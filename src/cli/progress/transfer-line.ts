@@ -22,13 +22,13 @@ const maxBarWidth = 40;
  * bytes, then the percentage.
  */
 export function renderTransferLine(
-  { acknowledged: held, sent, size, rate, left }: TransferState,
+  { acknowledged, sent, size, rate, left }: TransferState,
   columns: number,
   colors: ChalkInstance,
 ): string {
   const amount = size > 0 ? `${formatBytes(sent)} of ${formatBytes(size)}` : formatBytes(sent);
   const share =
-    size > 0 ? `${Math.min(held < size ? 99 : 100, Math.floor((100 * sent) / size))}%` : '';
+    size > 0 ? `${Math.min(acknowledged < size ? 99 : 100, Math.floor((100 * sent) / size))}%` : '';
   // The most important part first, each padded to its maximum width; `at` is its position on the line.
   const parts = [
     { at: 4, text: left.padStart(left === '' ? 0 : 10) },
@@ -46,18 +46,18 @@ export function renderTransferLine(
   const barWidth = Math.min(maxBarWidth, columns - 2 - widthOf(fittingParts));
   const drawn =
     size > 0 && barWidth >= minBarWidth
-      ? [renderBar({ acknowledged: held, sent, size }, barWidth, colors)]
+      ? [renderBar({ acknowledged: acknowledged, sent, size }, barWidth, colors)]
       : [];
   return `  ${[...drawn, ...texts].join(gap)}`.slice(0, drawn.length > 0 ? undefined : columns);
 }
 
 function renderBar(
-  { acknowledged: held, sent, size }: Pick<TransferState, 'acknowledged' | 'sent' | 'size'>,
+  { acknowledged, sent, size }: Pick<TransferState, 'acknowledged' | 'sent' | 'size'>,
   columns: number,
   colors: ChalkInstance,
 ): string {
   const upTo = (count: number) => Math.floor((columns * Math.min(count, size)) / size);
-  const [full, some] = [upTo(held), upTo(Math.max(sent, held))];
+  const [full, some] = [upTo(acknowledged), upTo(Math.max(sent, acknowledged))];
   return [
     colors.cyan('█'.repeat(full)),
     colors.cyan('▒'.repeat(some - full)),

@@ -236,12 +236,12 @@ async function printPlan(
 export function assertHasFiles(
   plan: Plan,
   { failures, skipped, otherShardFiles = 0 }: RunRequest['sources'],
-  isForOne: string | undefined,
+  singleFileOption: string | undefined,
   same = 0,
 ): void {
   const total = countFiles(plan) + same;
-  if (isForOne && total > 1)
-    throw usageError(`${isForOne} is for one file, and there are ${total}`);
+  if (singleFileOption && total > 1)
+    throw usageError(`${singleFileOption} is for one file, and there are ${total}`);
   if (total === 0 && failures.length === 0 && otherShardFiles === 0)
     throw usageError('no files found', 'check the paths', skipped().join(', ') || undefined);
 }

@@ -94,14 +94,14 @@ export async function openSources(
     inputs,
     hasFolders: [...about.values()].some(({ folder }) => folder !== undefined),
     async *files() {
-      const isNamed = new Set<string>();
+      const named = new Set<string>();
       const withMetadata = (file: UploadCandidate) => {
         const { typedPath: typed = file.path } = file;
         const metadata = about.get(typed);
         if (!metadata) return file;
-        if (metadata.name !== undefined && isNamed.has(typed))
+        if (metadata.name !== undefined && named.has(typed))
           throw usageError(`a name is for one file, and ${typed} is several`);
-        isNamed.add(typed);
+        named.add(typed);
         return { ...file, about: { ...file.about, ...omitUndefinedMetadata(metadata) } };
       };
       for await (const file of walk.files()) if (isInOwnShard(file)) yield withMetadata(file);

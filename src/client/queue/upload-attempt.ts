@@ -67,8 +67,8 @@ export async function attemptUpload(
   };
   const deleteOrphans = async () => {
     if (marker === undefined) return undefined;
-    const { removed: deleted, left } = await deleteByMarker(api, marker);
-    removed.push(...deleted);
+    const { removed: deletedUids, left } = await deleteByMarker(api, marker);
+    removed.push(...deletedUids);
     return { assets: left, isComplete: true };
   };
   let file: UploadSource | undefined;

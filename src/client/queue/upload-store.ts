@@ -39,14 +39,14 @@ export type UploadStore = {
   remove(ids: readonly string[]): Promise<void>;
 };
 
-const checkFence = `if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end\n`;
+const fenceCheckLua = `if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end\n`;
 const scripts = {
   claim: `
     redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
     return {redis.call('HGET', KEYS[2], ARGV[1]), redis.call('HGET', KEYS[3], ARGV[1])}`,
-  write: `${checkFence}redis.call('HSET', KEYS[2], ARGV[1], ARGV[3]) return 1`,
-  remove: `${checkFence}redis.call('HDEL', KEYS[2], ARGV[1]) return 1`,
-  finish: `${checkFence}
+  write: `${fenceCheckLua}redis.call('HSET', KEYS[2], ARGV[1], ARGV[3]) return 1`,
+  remove: `${fenceCheckLua}redis.call('HDEL', KEYS[2], ARGV[1]) return 1`,
+  finish: `${fenceCheckLua}
     redis.call('HSET', KEYS[3], ARGV[1], ARGV[3])
     redis.call('HDEL', KEYS[2], ARGV[1])
     redis.call('HDEL', KEYS[1], ARGV[1])

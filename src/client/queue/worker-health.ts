@@ -44,7 +44,7 @@ export class WorkerHealth {
    */
   async waitUntilHealthy(signal: AbortSignal): Promise<AbortSignal> {
     const { clock } = this.#deps;
-    await raceAbort(this.#waitWhileUnhealthy(signal), { clock, signal: signal }).catch(() => {}); // stopped
+    await raceAbort(this.#waitWhileUnhealthy(signal), { clock, signal }).catch(() => {}); // stopped
     this.#pauseReason = undefined;
     this.#failureStreak.count = 0;
     this.#active = new AbortController();

@@ -142,7 +142,7 @@ export class WorkerRun {
       if (job) this.#onJobFailed(job, error);
     });
     const { clock } = this.#deps.api.transport;
-    void restartUntilAborted(() => worker.run(), restartDelayMs, { clock, signal: signal });
+    void restartUntilAborted(() => worker.run(), restartDelayMs, { clock, signal });
     void this.#health.checkPeriodically(signal);
     await this.#watchLeases(signal);
     // If the store is down, do not wait; the jobs become available when their leases expire.

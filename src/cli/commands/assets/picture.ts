@@ -88,10 +88,10 @@ async function renderPicture(
   const { playback } = await context.mediaApi();
   const bounds = { maxBytes, timeoutMs, interruption: context.signal };
   const bytes = await playback.fetchSmall(url, bounds);
-  const { renderPicture: drawn } = await import('../../output/picture.lazy.ts');
+  const { renderPicture: drawPicture } = await import('../../output/picture.lazy.ts');
   const maxSize = { columns: context.terminal.columns, rows: Math.max(1, Math.min(maxRows, rows)) };
   const colours = hasTrueColor(context.host.environment);
-  const picture = drawn(bytes, { ...maxSize, protocol, hasTrueColor: colours });
+  const picture = drawPicture(bytes, { ...maxSize, protocol, hasTrueColor: colours });
   if ('text' in picture) return picture.text;
   throw new MediactlError('the thumbnail cannot be shown', {
     code: 'not_shown',

@@ -304,7 +304,7 @@ export class BatchUploader implements BatchRun {
   }
 
   #jobOf(file: UploadCandidate, folder: string | undefined): UploadJob {
-    const { resumable: begun } = file;
+    const { resumable } = file;
     const { workspace, about: defaults } = this.#options;
     return {
       path: file.path,
@@ -313,7 +313,7 @@ export class BatchUploader implements BatchRun {
       sourceId: file.sourceId,
       isSingleRead: file.isSingleRead,
       workspace,
-      ...begun,
+      ...resumable,
       folder,
       ...userMetadataOf(file, defaults, this.#deps.contentType),
     };

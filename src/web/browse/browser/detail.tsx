@@ -142,19 +142,19 @@ export function Detail(props: DetailProps) {
                 value={card.name}
                 onSave={async (name) => {
                   if (!name) throw new Error('a name is not empty');
-                  return (await save({ name })).name;
+                  await save({ name });
                 }}
               />
               <EditableField
                 label="Description"
                 value={card.description}
                 isMultiline
-                onSave={async (description) => (await save({ description })).description}
+                onSave={(description) => save({ description })}
               />
               <EditableField
                 label="Tags, with commas between"
                 value={formatTags(card)}
-                onSave={async (text) => formatTags(await save({ tags: parseTagEdit(card, text) }))}
+                onSave={async (text, before) => save({ tags: parseTagEdit(before, text) })}
               />
               <FolderChoice
                 card={card}
@@ -203,13 +203,15 @@ const focusOnMount = (element: HTMLElement | null) => element?.focus();
 
 const formatTags = ({ tags }: Card) => (tags ?? []).join(', ');
 
+const splitTags = (text: string) => text.split(',').flatMap((tag) => tag.trim() || []);
+
 /**
- * Compares the entered tags with the current tags, and returns the tags to add and to remove.
+ * Compares the entered tags with those before the edit, and returns the tags to add and to remove.
  * @throws Error for an invalid tag
  */
-function parseTagEdit({ tags }: Card, text: string): SlugEdit {
-  const before = tags ?? [];
-  const typed = text.split(',').flatMap((tag) => tag.trim() || []);
+function parseTagEdit(textBefore: string, text: string): SlugEdit {
+  const before = splitTags(textBefore);
+  const typed = splitTags(text);
   const after = typed.map((tag) => (before.includes(tag) ? tag : (toSlug(tag) ?? '')));
   const refused = typed.filter((_, at) => !after[at]);
   if (refused.length > 0)

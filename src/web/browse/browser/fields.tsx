@@ -59,29 +59,34 @@ type EditableProps = {
   value: string;
   isMultiline?: boolean;
   /**
-   * Saves the value.
-   * @returns the value as the service stored it
-   * @throws Error with the reason if the value was not saved
+   * Saves the text, and updates `value` to what the service stored.
+   * @param before the value when the edit began; others might have changed it since
+   * @throws Error with the reason if the text was not saved
    */
-  onSave(value: string): Promise<string>;
+  onSave(text: string, before: string): Promise<unknown>;
 };
 
-/** Renders a text field that is edited in place. Enter or blur saves the text; Escape reverts it. */
+/**
+ * Renders a text field that is edited in place. Enter or blur saves the text; Escape reverts it. A value that is
+ * refreshed meanwhile does not replace typed text.
+ */
 export function EditableField({ label, value, isMultiline, onSave }: EditableProps) {
-  const [text, setText] = useState(value);
+  const [typed, setTyped] = useState<string>();
+  const text = typed ?? value;
+  const before = useRef(value);
+  if (typed === undefined) before.current = value;
   const [saving, follow, resetSaveState] = useSaveState();
   /** Value that is being saved or was rejected, so that blur does not send it again. */
   const pendingValue = useRef<string | undefined>(undefined);
   const id = useId();
-  useEffect(() => setText(value), [value]);
   const save = async () => {
     const next = text.trim();
-    if (next === value.trim()) return setText(value);
+    if (next === before.current.trim()) return setTyped(undefined);
     if (next === pendingValue.current) return;
     pendingValue.current = next;
-    const saved = onSave(next).then((now) => {
+    const saved = onSave(next, before.current).then(() => {
       pendingValue.current = undefined;
-      setText((text) => (text.trim() === next ? now : text));
+      setTyped((typed) => (typed?.trim() === next ? undefined : typed));
     });
     await follow(saved);
   };
@@ -94,7 +99,7 @@ export function EditableField({ label, value, isMultiline, onSave }: EditablePro
     onInput: ({ currentTarget }: { currentTarget: { value: string } }) => {
       resetSaveState();
       pendingValue.current = undefined;
-      setText(currentTarget.value);
+      setTyped(currentTarget.value);
     },
     onBlur: save,
     onKeyDown: (event: KeyboardEvent) => {
@@ -105,7 +110,7 @@ export function EditableField({ label, value, isMultiline, onSave }: EditablePro
         event.stopPropagation();
         event.preventDefault();
         resetSaveState();
-        setText(value);
+        setTyped(undefined);
       }
     },
   };

@@ -54,9 +54,7 @@ async function startStore() {
     while (spawnSync('redis-cli', ['-p', String(port), 'ping']).status !== 0) await sleep(50);
     return { address: `redis://127.0.0.1:${port}`, end: () => server.kill() };
   }
-  const bin = execFileSync('sh', ['-c', 'ls -d /usr/lib/postgresql/*/bin | tail -1'])
-    .toString()
-    .trim();
+  const bin = execFileSync('sh', ['-c', 'ls -d /usr/lib/postgresql/*/bin | tail -1']).toString().trim();
   const data = mkdtempSync(join(tmpdir(), 'mediactl-bench-postgres-'));
   const as = process.getuid() === 0 ? { uid: 65534, gid: 65534 } : {}; // initdb refuses root
   if (as.uid) chownSync(data, as.uid, as.gid);
@@ -64,8 +62,7 @@ async function startStore() {
   execFileSync(`${bin}/initdb`, ['-D', `${data}/d`, '-U', 'bench', '-A', 'trust'], how);
   const args = ['-D', `${data}/d`, '-p', String(port), '-h', '127.0.0.1', '-k', data];
   const server = spawn(`${bin}/postgres`, args, how);
-  while (spawnSync(`${bin}/pg_isready`, ['-h', '127.0.0.1', '-p', String(port)]).status !== 0)
-    await sleep(50);
+  while (spawnSync(`${bin}/pg_isready`, ['-h', '127.0.0.1', '-p', String(port)]).status !== 0) await sleep(50);
   return {
     address: `postgres://bench@127.0.0.1:${port}/postgres`,
     end: () => {
@@ -119,14 +116,10 @@ async function byWorkers(workers, { directory, count }) {
       ? new Queue(name, { connection: { url: store.address } })
       : new Queue(name, { connection: store.address }, createPostgresBackend);
   const children = Array.from({ length: workers }, () =>
-    spawn(
-      process.execPath,
-      [mediactl, 'worker', '--root', directory, '--concurrency', '1', '--jsonl'],
-      {
-        env: environment({ MEDIACTL_QUEUE: env.MEDIACTL_QUEUE }),
-        stdio: 'ignore',
-      },
-    ),
+    spawn(process.execPath, [mediactl, 'worker', '--root', directory, '--concurrency', '1', '--jsonl'], {
+      env: environment({ MEDIACTL_QUEUE: env.MEDIACTL_QUEUE }),
+      stdio: 'ignore',
+    }),
   );
   while ((await queue.getCompletedCount()) < count) await sleep(50);
   const jobs = await queue.getCompleted(0, -1);
@@ -157,16 +150,13 @@ try {
   });
   const of = (name, field) => median(results.get(name).map((each) => each[field]));
   sayMachine();
-  say(
-    `${many} files of 60 kB, ${latencyMs} ms a round trip, on ${kind}; ${rounds} rounds in turn, medians`,
-  );
+  say(`${many} files of 60 kB, ${latencyMs} ms a round trip, on ${kind}; ${rounds} rounds in turn, medians`);
   const rate = (name) => many / of(name, 'seconds');
   for (const name of ['plain upload, one at a time', 'one worker', 'two workers', 'three workers'])
     say(
       `${name.padEnd(30)} ${rate(name).toFixed(2)} files/s, ${(rate(name) / rate('one worker')).toFixed(2)} of one worker`,
     );
-  const perFile = (name, fewer) =>
-    ((of(name, 'cpuSeconds') - of(fewer, 'cpuSeconds')) / (many - few)) * 1000;
+  const perFile = (name, fewer) => ((of(name, 'cpuSeconds') - of(fewer, 'cpuSeconds')) / (many - few)) * 1000;
   const [queued, alone] = [
     perFile('one worker', 'one worker, few files'),
     perFile('plain upload, one at a time', 'the same, few files'),

@@ -47,10 +47,7 @@ async function serve(count, { latencyMs = 0, remaining = 100_000 } = {}) {
 }
 
 sayMachine();
-const [wide, narrow] = [
-  await serve(10_000, { latencyMs: 20 }),
-  await serve(10_000, { latencyMs: 20, remaining: 1 }),
-];
+const [wide, narrow] = [await serve(10_000, { latencyMs: 20 }), await serve(10_000, { latencyMs: 20, remaining: 1 })];
 const results = await inTurn(rounds, {
   'eight pages at once': () => wide.list('--json'),
   'one page after another': () => narrow.list('--json'),

@@ -4,31 +4,13 @@
 
 import { spawnSync } from 'node:child_process';
 import { randomFillSync } from 'node:crypto';
-import {
-  closeSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  readSync,
-  rmSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, mkdirSync, mkdtempSync, openSync, readSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Blake3Hasher } from '@napi-rs/blake-hash';
-import {
-  inTurn,
-  mediactl,
-  median,
-  say,
-  sayMachine,
-  serve,
-  timed,
-  uploadTakes,
-} from './harness.mjs';
+import { inTurn, mediactl, median, say, sayMachine, serve, timed, uploadTakes } from './harness.mjs';
 
 const [KB, MiB] = [1000, 1024 * 1024];
 const chunkBytes = 50 * MiB;
@@ -158,14 +140,12 @@ function upload({ directory }, url, parallel) {
 function contenders(made, url) {
   const paths = made.files.map(({ path }) => path);
   const curls = curlConfigs(made.files, url).map(
-    (config) => () =>
-      timed('curl', ['-Z', '--no-progress-meter', '--parallel-max', '8', '-K', config], { env }),
+    (config) => () => timed('curl', ['-Z', '--no-progress-meter', '--parallel-max', '8', '-K', config], { env }),
   );
   return {
     curl: () => together(curls),
     mediactl: () => upload(made, url, 8),
-    'stock tus-js-client': () =>
-      timed(process.execPath, [here('stock-tus.mjs'), url, ...paths], { env }),
+    'stock tus-js-client': () => timed(process.execPath, [here('stock-tus.mjs'), url, ...paths], { env }),
     'bare undici': () => timed(process.execPath, [here('bare-undici.mjs'), url, ...paths], { env }),
   };
 }
@@ -180,8 +160,7 @@ async function seen(runs, sink, files) {
       await told();
       const ran = await go();
       const came = await told();
-      if (came.bytes !== bytes)
-        throw new Error(`of ${name} came ${came.bytes} bytes, and not ${bytes}`);
+      if (came.bytes !== bytes) throw new Error(`of ${name} came ${came.bytes} bytes, and not ${bytes}`);
       return { ...ran, requests: came.requests, sinkSeconds: came.cpuSeconds };
     },
   ]);
@@ -190,8 +169,7 @@ async function seen(runs, sink, files) {
 
 function show(results, count) {
   const of = (name, figure) => median(results.get(name).map((each) => each[figure]));
-  const ratio = (name, peer, figure) =>
-    results.has(peer) ? (of(name, figure) / of(peer, figure)).toFixed(2) : '';
+  const ratio = (name, peer, figure) => (results.has(peer) ? (of(name, figure) / of(peer, figure)).toFixed(2) : '');
   const [stock, bare] = ['stock tus-js-client', 'bare undici'];
   const columns = {
     seconds: (name) => of(name, 'seconds').toFixed(2),
@@ -239,8 +217,7 @@ async function measure(row, roundTripMs) {
   } finally {
     if (line !== sink) line.end();
     sink.end();
-    for (const each of ['files', 'chunks'])
-      rmSync(join(folder, each), { recursive: true, force: true });
+    for (const each of ['files', 'chunks']) rmSync(join(folder, each), { recursive: true, force: true });
   }
 }
 

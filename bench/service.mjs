@@ -23,13 +23,9 @@ const agent = new Agent({ keepAlive: true });
 async function startService(name, ...args) {
   const data = join(folder, name);
   const limit = ['--rate-limit', '100000000/3600'];
-  const child = spawn(
-    process.execPath,
-    [program, '--data', data, '--port', '0', ...limit, ...args],
-    {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  );
+  const child = spawn(process.execPath, [program, '--data', data, '--port', '0', ...limit, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   await new Promise((resolve) => {
     child.stdout.on('data', (text) => text.includes('listening on') && resolve());
   });
@@ -52,8 +48,7 @@ async function startService(name, ...args) {
     });
   const memoryMiB = () => {
     const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
-    const inMiB = (field) =>
-      Math.round(Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1]) / 1024);
+    const inMiB = (field) => Math.round(Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1]) / 1024);
     return `${inMiB('VmRSS')} MiB, ${inMiB('VmHWM')} MiB at most`;
   };
   return { child, workspace, call, memoryMiB };

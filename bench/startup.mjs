@@ -36,7 +36,5 @@ say(`${rounds} rounds in turn, medians`);
 const bare = median(results.get('node -e 0').map(({ seconds }) => seconds));
 for (const [name, runs] of results) {
   const seconds = median(runs.map((each) => each.seconds));
-  say(
-    `${name.padEnd(20)} ${(seconds * 1000).toFixed(0).padStart(5)} ms  ${(seconds / bare).toFixed(2)} of node -e 0`,
-  );
+  say(`${name.padEnd(20)} ${(seconds * 1000).toFixed(0).padStart(5)} ms  ${(seconds / bare).toFixed(2)} of node -e 0`);
 }

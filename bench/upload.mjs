@@ -6,16 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createBLAKE3 } from 'hash-wasm';
-import {
-  inTurn,
-  mediactl,
-  median,
-  say,
-  sayMachine,
-  serve,
-  timed,
-  uploadTakes,
-} from './harness.mjs';
+import { inTurn, mediactl, median, say, sayMachine, serve, timed, uploadTakes } from './harness.mjs';
 
 const MiB = 1024 * 1024;
 const size = Number(process.argv[2] ?? 1024) * MiB;
@@ -85,8 +76,7 @@ try {
           },
         },
       ),
-    'stock tus-js-client': () =>
-      timed(process.execPath, [here('stock-tus.mjs'), url, file], { env }),
+    'stock tus-js-client': () => timed(process.execPath, [here('stock-tus.mjs'), url, file], { env }),
   });
   sayMachine();
   say(`${size / MiB} MiB on loopback, ${rounds} rounds in turn, medians of whole processes`);

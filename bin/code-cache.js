@@ -27,8 +27,7 @@ module.exports = function run(folder, entry, cacheFolder) {
     const head = '(function (exports, require, module, __filename, __dirname) { ';
     const source = `${head}${readFileSync(file, 'utf8')}\n})`;
     const script = new Script(source, { filename: file, columnOffset: -head.length, cachedData });
-    if (!cachedData || script.cachedDataRejected)
-      fresh.push({ script, cache, older: `${name}-${place}-` });
+    if (!cachedData || script.cachedDataRejected) fresh.push({ script, cache, older: `${name}-${place}-` });
     const loaded = { exports: {} };
     modules.set(name, loaded);
     const requirePart = (id) =>
@@ -65,8 +64,7 @@ function keep(fresh, folder) {
     const since = Date.now() - keptMs;
     const ours = readdirSync(folder).filter((name) => /\.v8(\.\d+)?$/.test(name));
     for (const name of ours.filter((each) => !isNew(each)))
-      if (isOlder(name) || statSync(join(folder, name)).mtimeMs < since)
-        rmSync(join(folder, name), { force: true });
+      if (isOlder(name) || statSync(join(folder, name)).mtimeMs < since) rmSync(join(folder, name), { force: true });
   } catch {
     // A full disk, or a race with another run that cleans up: the next run compiles.
   }

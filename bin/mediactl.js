@@ -8,8 +8,7 @@ const { cacheFolder } = require('./cache-folder.js');
 
 const dist = join(__dirname, '../dist');
 const start = (folder) => {
-  if (folder && !enableCompileCache)
-    return require('./code-cache.js')(dist, 'mediactl.cjs', folder);
+  if (folder && !enableCompileCache) return require('./code-cache.js')(dist, 'mediactl.cjs', folder);
   if (folder) enableCompileCache(folder);
   require('../dist/mediactl.cjs');
 };

@@ -2,15 +2,7 @@
 // the scripts for the browser. Dynamic imports become lazy requires; packages and `*.lazy.ts` become
 // separate files, so that a command does not parse code that it does not use. A lazy file must not import
 // our classes, since its bundle contains copies of its imports (checked by test/architecture).
-import {
-  copyFileSync,
-  existsSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, relative } from 'node:path';
 import { build, context } from 'esbuild';
 
@@ -26,9 +18,7 @@ const isPart = (path) => /^(sandbox|web)\b|\.(lazy|d)\.ts$/.test(path);
 const lazyPackages = new Set(
   sources
     .filter((path) => !isPart(path))
-    .flatMap((path) => [
-      ...readFileSync(`src/${path}`, 'utf8').matchAll(/\bimport\('([^.'][^']*)'\)/g),
-    ])
+    .flatMap((path) => [...readFileSync(`src/${path}`, 'utf8').matchAll(/\bimport\('([^.'][^']*)'\)/g)])
     .map(([, name]) => name)
     .filter((name) => !name.startsWith('node:') && !external.includes(name)),
 );
@@ -36,23 +26,19 @@ const lazyPackages = new Set(
 const fileOf = (name) => name.replace(/^@/, '').replaceAll('/', '-');
 
 const lazyEntries = [
-  ...sources
-    .filter((path) => path.endsWith('.lazy.ts'))
-    .map((path) => [basename(path, '.ts'), `src/${path}`]),
+  ...sources.filter((path) => path.endsWith('.lazy.ts')).map((path) => [basename(path, '.ts'), `src/${path}`]),
   ...[...lazyPackages].map((name) => [fileOf(name), `package:${name}`]),
 ];
 const lazyFiles = Object.fromEntries(lazyEntries);
 for (const [name, path] of lazyEntries)
-  if (lazyFiles[name] !== path)
-    throw new Error(`two lazy files named ${name}: ${path} and ${lazyFiles[name]}`);
+  if (lazyFiles[name] !== path) throw new Error(`two lazy files named ${name}: ${path} and ${lazyFiles[name]}`);
 
 const lazyParts = {
   name: 'lazy-parts',
   setup({ onLoad, onResolve }) {
     onResolve({ filter: /./ }, ({ kind, path, importer }) => {
       if (kind !== 'dynamic-import') return undefined;
-      if (path.endsWith('.lazy.ts'))
-        return { path: `./${basename(path, '.ts')}.cjs`, external: true };
+      if (path.endsWith('.lazy.ts')) return { path: `./${basename(path, '.ts')}.cjs`, external: true };
       const isLazy = lazyPackages.has(path) && !isPart(relative('src', importer));
       return isLazy ? { path: `./${fileOf(path)}.cjs`, external: true } : undefined;
     });
@@ -139,9 +125,7 @@ const browser = {
 
 /** Collects the licenses of all bundled packages, which must be distributed with their code. */
 function licences(inputs) {
-  const folders = new Set(
-    inputs.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []),
-  );
+  const folders = new Set(inputs.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []));
   return [...folders]
     .sort()
     .map((folder) => `${licence(folder)}${foreignNotices(folder, inputs)}`)

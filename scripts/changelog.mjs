@@ -9,7 +9,4 @@ if (!unreleased?.trim()) {
   process.exit(1);
 }
 const today = new Date().toISOString().slice(0, 10);
-writeFileSync(
-  'CHANGELOG.md',
-  changelog.replace(/^## Unreleased\n/m, `## Unreleased\n\n## ${version} (${today})\n`),
-);
+writeFileSync('CHANGELOG.md', changelog.replace(/^## Unreleased\n/m, `## Unreleased\n\n## ${version} (${today})\n`));

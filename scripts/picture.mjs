@@ -24,8 +24,7 @@ const [width, height, framesPerSecond, loopSeconds] = [1280, 720, 12, 4];
 
 /** Returns the color of a pixel: a boat on flat waves before a low sun. @param turn position in the loop, 0 to 1 */
 function colourAt(x, y, turn) {
-  const wave = (level, size, length, turns) =>
-    level + size * Math.sin(2 * Math.PI * (x / length + turns * turn));
+  const wave = (level, size, length, turns) => level + size * Math.sin(2 * Math.PI * (x / length + turns * turn));
   const [boatX, boatY] = [470, 470 + 10 * Math.sin(2 * Math.PI * (470 / 640 + turn))];
   const [right, up] = [x - boatX, boatY - y];
   if (y > wave(610, 12, 426.7, -1)) return [10, 38, 71];
@@ -33,9 +32,7 @@ function colourAt(x, y, turn) {
   const isHull = up > -30 && up < 8 && Math.abs(right) < 92 + up;
   if (isHull) return [120, 34, 38];
   const isSail =
-    up > 14 &&
-    up < 210 &&
-    ((right > 4 && right < (210 - up) / 2.2) || (right < -4 && -right < (190 - up) / 3.6));
+    up > 14 && up < 210 && ((right > 4 && right < (210 - up) / 2.2) || (right < -4 && -right < (190 - up) / 3.6));
   if (isSail) return [250, 243, 228];
   if (Math.abs(right) < 3 && up > 0 && up < 222) return [70, 40, 40];
   if (y > wave(470, 10, 640, 1)) return [31, 101, 140];
@@ -56,8 +53,7 @@ function drawLoop() {
   let at = 0;
   for (let frame = 0; frame < frames; frame++)
     for (let y = 0; y < height; y++)
-      for (let x = 0; x < width; x++)
-        for (const part of colourAt(x, y, frame / frames)) pixels[at++] = part;
+      for (let x = 0; x < width; x++) for (const part of colourAt(x, y, frame / frames)) pixels[at++] = part;
   return pixels;
 }
 
@@ -134,9 +130,7 @@ const makeSounds = () =>
   sounds.map(([name, loudness]) => {
     const path = join(folder, `${name}.mp3`);
     const noise = `(random(0)*2-1)*(${loudness})`;
-    execFileSync('ffmpeg', [
-      ...['-v', 'error', '-f', 'lavfi', '-i', `aevalsrc='${noise}':d=90:s=22050`, path],
-    ]);
+    execFileSync('ffmpeg', [...['-v', 'error', '-f', 'lavfi', '-i', `aevalsrc='${noise}':d=90:s=22050`, path]]);
     return path;
   });
 
@@ -171,16 +165,13 @@ async function drawGallery(page, address) {
 try {
   const started = JSON.parse(mediactl('sandbox', 'start', '--port', '0', '--json'));
   const { url } = started;
-  for (const path of ['/Regatta 2026', '/Regatta 2026/Day 1', '/Sounds', '/Press'])
-    mediactl('folders', 'create', path);
+  for (const path of ['/Regatta 2026', '/Regatta 2026/Day 1', '/Sounds', '/Press']) mediactl('folders', 'create', path);
   const clip = makeClip();
   mediactl('upload', ...makeStills(clip), '--wait', '--folder', '/Regatta 2026', '--json');
   mediactl('upload', ...makeSounds(), '--wait', '--json');
   const [{ asset_uid }] = JSON.parse(mediactl('upload', clip, '--name', title, '--wait', '--json'));
   mediactl('assets', 'update', asset_uid, '--set-tags', 'harbour,dusk');
-  const { playback_token } = JSON.parse(
-    mediactl('assets', 'player', asset_uid, '--reveal', '--json'),
-  );
+  const { playback_token } = JSON.parse(mediactl('assets', 'player', asset_uid, '--reveal', '--json'));
   const browser = await chromium.launch({
     executablePath: '/usr/bin/chromium',
     args: ['--no-sandbox'],

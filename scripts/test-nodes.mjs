@@ -7,15 +7,12 @@ import { delimiter, join, resolve } from 'node:path';
 const releases = process.argv.length > 2 ? process.argv.slice(2) : ['20.20', '22', '24', '26'];
 const tests = [
   ...['test/unit', 'test/architecture', 'test/command', 'test/contract'],
-  ...['memory', 'upload-memory', 'code-cache', 'kill', 'lock'].map(
-    (name) => `test/process/${name}.test.ts`,
-  ),
+  ...['memory', 'upload-memory', 'code-cache', 'kill', 'lock'].map((name) => `test/process/${name}.test.ts`),
 ];
 const platform = process.platform === 'win32' ? 'win' : process.platform;
 const name = `node-${platform}-${process.arch}`;
 
-const run = (command, args, env = process.env) =>
-  spawnSync(command, args, { stdio: 'inherit', env }).status === 0;
+const run = (command, args, env = process.env) => spawnSync(command, args, { stdio: 'inherit', env }).status === 0;
 
 const failed = releases.filter((release) => {
   const folder = resolve('node_modules/.cache/nodes', release);
@@ -26,10 +23,7 @@ const failed = releases.filter((release) => {
   const node = join(bin, 'node');
   process.stdout.write(`\nNode.js ${release}: `);
   const env = { ...process.env, PATH: bin + delimiter + process.env.PATH };
-  return (
-    !run(node, ['--version'], env) ||
-    !run(node, ['node_modules/vitest/vitest.mjs', 'run', ...tests], env)
-  );
+  return !run(node, ['--version'], env) || !run(node, ['node_modules/vitest/vitest.mjs', 'run', ...tests], env);
 });
 
 for (const release of releases)

@@ -11,13 +11,7 @@ import type { Journal } from '../client/upload/store/journal.ts';
 import type { Ledger, LedgerUse } from '../client/upload/store/ledger.ts';
 import type { Receipts } from '../client/upload/store/receipts.ts';
 import { escapeControls } from '../contract/sanitize.ts';
-import {
-  type Account,
-  baseUrlOf,
-  type ProfileInUse,
-  profileInUse,
-  resolveAccount,
-} from './account/account.ts';
+import { type Account, baseUrlOf, type ProfileInUse, profileInUse, resolveAccount } from './account/account.ts';
 import { isRemotePlaintext } from './account/base-url.ts';
 import { assertKey } from './account/keychain.ts';
 import { ObservedScopes } from './account/observed-scopes.ts';
@@ -185,9 +179,7 @@ export class Context {
 
   /** Returns an API client without a key, for playback tokens and signed media URLs; memoized. */
   mediaApi(): Promise<Api> {
-    this.#mediaApi ??= this.profileInUse().then((inUse) =>
-      this.anonymousApi(baseUrlOf(this.settings, inUse)),
-    );
+    this.#mediaApi ??= this.profileInUse().then((inUse) => this.anonymousApi(baseUrlOf(this.settings, inUse)));
     return this.#mediaApi;
   }
 
@@ -203,9 +195,7 @@ export class Context {
    * @throws the same errors as `openQueueClient`
    */
   async openQueue(address: QueueAddress, use: 'read' | 'write' | 'work'): Promise<QueueClient> {
-    const { openQueueClient, openQueueClientWithRetry } = await import(
-      '../client/queue/open-queue-client.ts'
-    );
+    const { openQueueClient, openQueueClientWithRetry } = await import('../client/queue/open-queue-client.ts');
     const { formatOutage } = await import('../client/queue/store-errors.ts');
     const { clock, signal, terminal } = this;
     let wasDisconnected = false;
@@ -219,10 +209,7 @@ export class Context {
     const onEngineError = (message: string) => terminal.warn(escapeControls(message));
     const checksWriteAccess = use !== 'read';
     const deps = { clock, signal, onConnectionChange, onEngineError, checksWriteAccess };
-    const client = await (use === 'work' ? openQueueClientWithRetry : openQueueClient)(
-      address,
-      deps,
-    );
+    const client = await (use === 'work' ? openQueueClientWithRetry : openQueueClient)(address, deps);
     this.#queues.push(client);
     return client;
   }
@@ -238,10 +225,7 @@ export class Context {
     const { lockTimeoutError, withLock } = await import('../client/lock.ts');
     const path = join(this.stateDir, `${name}.lock`);
     const onWait = (message: string) => this.terminal.warn(message);
-    return withLock(
-      { path, waitMs: maxLockWaitMs, busy: () => lockTimeoutError(path), onWait },
-      work,
-    );
+    return withLock({ path, waitMs: maxLockWaitMs, busy: () => lockTimeoutError(path), onWait }, work);
   }
 
   /** Closes connections and the database, and stores the scopes that responses showed the key to have or lack. */
@@ -288,11 +272,7 @@ export class Context {
 
   async #resolveAccount(): Promise<Account> {
     const { settings, terminal } = this;
-    const account = await resolveAccount(
-      settings,
-      await this.profileInUse(),
-      this.profiles.directory,
-    );
+    const account = await resolveAccount(settings, await this.profileInUse(), this.profiles.directory);
     terminal.redactor.add(account.apiKey);
     assertKey(account.apiKey);
     if (isRemotePlaintext(account.baseUrl))
@@ -322,10 +302,7 @@ export class Context {
     const { resolver, profileInUse: inUse } = this.settings;
     const chosen = (['profile', 'workspace', 'folder'] as const)
       .map((name) => ({ name, ...resolver.resolve(name) }))
-      .filter(
-        ({ name, rank, value }) =>
-          rank === precedence.project && (name !== 'profile' || value === inUse),
-      );
+      .filter(({ name, rank, value }) => rank === precedence.project && (name !== 'profile' || value === inUse));
     const [first] = this.#hasWarnedOfProjectFile ? [] : chosen;
     this.#hasWarnedOfProjectFile = true;
     if (first)
@@ -338,7 +315,6 @@ export class Context {
     if (notice.kind === 'resumed') return;
     const seconds = Math.ceil((notice.untilMs - this.clock.now()) / 1000);
     const why = notice.kind === 'rate-limited' ? 'rate limit reached' : notice.reason;
-    if (notice.kind === 'rate-limited' || this.settings.debug)
-      this.terminal.warn(`${why}; waiting ${seconds} s`);
+    if (notice.kind === 'rate-limited' || this.settings.debug) this.terminal.warn(`${why}; waiting ${seconds} s`);
   }
 }

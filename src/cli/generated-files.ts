@@ -11,8 +11,6 @@ export async function generatedFiles(): Promise<Record<string, string>> {
     'docs/commands.md': commandsPage(tree),
     'docs/assumptions.md': assumptionsPage(),
     'man/mediactl.1': manPage(tree),
-    ...Object.fromEntries(
-      Object.values(shells).map(({ file, script }) => [`completions/${file}`, script(tree)]),
-    ),
+    ...Object.fromEntries(Object.values(shells).map(({ file, script }) => [`completions/${file}`, script(tree)])),
   };
 }

@@ -37,9 +37,7 @@ function pageWith(command: Command, help: Help, colors: ChalkInstance, examples:
           .split('\n')
           .map((line) => `  ${line}`);
   const own = [
-    ...help
-      .visibleArguments(command)
-      .map((argument): HelpRow => [help.argumentTerm(argument), argument.description]),
+    ...help.visibleArguments(command).map((argument): HelpRow => [help.argumentTerm(argument), argument.description]),
     ...options.filter(isOwn).map((each): HelpRow => [help.optionTerm(each), describeOption(each)]),
   ];
   const isLeaf = command.commands.length === 0;
@@ -53,16 +51,11 @@ function pageWith(command: Command, help: Help, colors: ChalkInstance, examples:
         .map((line) => `  ${line}`),
     ),
     ...groupsOf(command).map(([title, rows]) => section(title, aligned(rows))),
-    section(
-      isTop ? 'Options' : `Options ${colors.dim('(of every command: mediactl help options)')}`,
-      aligned(own),
-    ),
+    section(isTop ? 'Options' : `Options ${colors.dim('(of every command: mediactl help options)')}`, aligned(own)),
     section(filtersHeading, indented(filters.map(({ long }) => long).join(', '))),
     isTop ? section('Short for the usual', indented(Object.keys(shortcuts).join(', '))) : '',
     isTop ? help.boxWrap(footer, width) : '',
-    isLeaf && own.length === 0
-      ? help.boxWrap('Options of every command: mediactl help options\n', width)
-      : '',
+    isLeaf && own.length === 0 ? help.boxWrap('Options of every command: mediactl help options\n', width) : '',
   ]
     .filter((part) => part !== '')
     .join('\n');
@@ -83,8 +76,7 @@ type HelpRow = readonly [term: string, description: string];
 
 function usageOf(command: Command): string {
   const path: string[] = [];
-  for (let at: Command | null = command; at; at = at.parent as Command | null)
-    path.unshift(at.name());
+  for (let at: Command | null = command; at; at = at.parent as Command | null) path.unshift(at.name());
   const isLeaf = command.commands.length === 0;
   const words = command.registeredArguments.map((argument) => {
     const name = `${argument.name()}${argument.variadic ? '...' : ''}`;
@@ -104,25 +96,16 @@ function groupsOf(command: Command): [title: string, rows: HelpRow[]][] {
   return [...groups];
 }
 
-function alignedRows(
-  rows: readonly HelpRow[],
-  width: number,
-  help: Help,
-  colors: ChalkInstance,
-): string[] {
+function alignedRows(rows: readonly HelpRow[], width: number, help: Help, colors: ChalkInstance): string[] {
   const column = Math.min(maxTermWidth, Math.max(0, ...rows.map(([term]) => term.length)));
   return rows.flatMap(([term, description]) => {
     const indent = width < minTwoColumnWidth ? 6 : column + 4;
     const wrapped = help.boxWrap(description, width - indent).split('\n');
     const below = wrapped.map((line) => `${' '.repeat(indent)}${line}`);
     if (description === '') return [`  ${colors.cyan(term)}`];
-    if (width < minTwoColumnWidth || term.length > column)
-      return [`  ${colors.cyan(term)}`, ...below];
+    if (width < minTwoColumnWidth || term.length > column) return [`  ${colors.cyan(term)}`, ...below];
     const [first = '', ...others] = wrapped;
     const gap = ' '.repeat(column - term.length + 2);
-    return [
-      `  ${colors.cyan(term)}${gap}${first}`,
-      ...others.map((line) => ' '.repeat(indent) + line),
-    ];
+    return [`  ${colors.cyan(term)}${gap}${first}`, ...others.map((line) => ' '.repeat(indent) + line)];
   });
 }

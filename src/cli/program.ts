@@ -1,17 +1,6 @@
 import { Command, CommanderError } from '@commander-js/extra-typings';
-import {
-  asMediactlError,
-  type ExitCode,
-  exitCodes,
-  type MediactlError,
-  usageError,
-} from '../client/errors.ts';
-import {
-  type ActionWrapper,
-  addExamples,
-  globalOptions,
-  isGlobalOption,
-} from './commands/command.ts';
+import { asMediactlError, type ExitCode, exitCodes, type MediactlError, usageError } from '../client/errors.ts';
+import { type ActionWrapper, addExamples, globalOptions, isGlobalOption } from './commands/command.ts';
 import type { Host } from './context.ts';
 import { formatHelpPage } from './help-page.ts';
 import { type Noun, nouns } from './nouns.ts';
@@ -41,12 +30,9 @@ export async function runProgram(argv: readonly string[], host: Host): Promise<E
     if (thrown instanceof OutputClosed) return exitCodes.ok;
     if (thrown instanceof CommanderError && thrown.exitCode === 0) return exitCodes.ok;
     // The user entered a noun without a verb, and Commander has printed its help to stderr.
-    if (thrown instanceof CommanderError && thrown.code === 'commander.help')
-      return exitCodes.usage;
+    if (thrown instanceof CommanderError && thrown.code === 'commander.help') return exitCodes.usage;
     const error =
-      thrown instanceof CommanderError
-        ? await toUsageError(thrown, called as Command)
-        : asMediactlError(thrown);
+      thrown instanceof CommanderError ? await toUsageError(thrown, called as Command) : asMediactlError(thrown);
     // If the settings could not be resolved, the output format is read from argv.
     const format = invocation.settings?.outputOptions.format ?? requestedFormat(argv, host);
     printError(host.terminal, error, format.startsWith('json'));
@@ -66,11 +52,7 @@ function requestedFormat(argv: readonly string[], { environment }: Host): string
 /** Settings of the running command, set once they are resolved. They determine how errors are printed. */
 type Invocation = { settings?: Settings };
 
-function buildProgram(
-  host: Host,
-  invocation: Invocation,
-  onCall: (command: Command) => void,
-): Command {
+function buildProgram(host: Host, invocation: Invocation, onCall: (command: Command) => void): Command {
   const { terminal, version } = host;
   const program = new Command('mediactl').exitOverride().configureOutput({
     writeOut: (text) => void terminal.stdout.write(text),
@@ -83,12 +65,10 @@ function buildProgram(
   });
   program.configureHelp({
     minWidthToWrap: 20,
-    formatHelp: (command, help) =>
-      formatHelpPage(command as Command, help, terminal.colors(terminal.stdout)),
+    formatHelp: (command, help) => formatHelpPage(command as Command, help, terminal.colors(terminal.stdout)),
   });
   addNouns(program, version);
-  for (const noun of program.commands.map(untyped))
-    noun.hook('preSubcommand', (_noun, verb) => onCall(untyped(verb)));
+  for (const noun of program.commands.map(untyped)) noun.hook('preSubcommand', (_noun, verb) => onCall(untyped(verb)));
   const run = runner(host, invocation);
   program.hook('preSubcommand', async (_program, noun) => {
     const command = untyped(noun);
@@ -161,12 +141,11 @@ const runner =
     const command = input.at(-1) as Command;
     const typed = typedOptions(command);
     // Imported lazily, so that --version and --help start faster.
-    const [{ Context, openProfileFile }, { collectFlags, resolveSettings }, { present }] =
-      await Promise.all([
-        import('./context.ts'),
-        import('./settings/settings.ts'),
-        import('./output/output.ts'),
-      ]);
+    const [{ Context, openProfileFile }, { collectFlags, resolveSettings }, { present }] = await Promise.all([
+      import('./context.ts'),
+      import('./settings/settings.ts'),
+      import('./output/output.ts'),
+    ]);
     const profiles = openProfileFile(host);
     const { environment, cwd, version } = host;
     const config = await profiles.read();
@@ -184,9 +163,7 @@ const runner =
       let outputClosed: unknown;
       try {
         if (picture) await host.terminal.write(picture); // not paged, since pagers cannot show pictures
-        await present(host.terminal, settings.outputOptions, result, host.clock.now(), () =>
-          context.shortUids(),
-        );
+        await present(host.terminal, settings.outputOptions, result, host.clock.now(), () => context.shortUids());
       } catch (error) {
         if (!(error instanceof OutputClosed)) throw error;
         outputClosed = error;
@@ -250,25 +227,18 @@ async function expandHelp(argv: readonly string[], { terminal }: Host): Promise<
 async function toUsageError(error: CommanderError, command: Command): Promise<MediactlError> {
   const [problem = ''] = error.message
     .replace(/^error: /, '')
-    .replace(
-      /^command-argument value (.*) is invalid for argument '(.*?)'/,
-      '<$2> does not accept $1',
-    )
+    .replace(/^command-argument value (.*) is invalid for argument '(.*?)'/, '<$2> does not accept $1')
     .replace(/^too many arguments for '(.*)'\. Expected (.*) but got (.*)\./, '$1 takes $2, not $3')
     .split('\n');
   const path: string[] = [];
   for (let at: Command | null = command; at?.name(); at = parentOf(at)) path.unshift(at.name());
   const [, unknown] = /unknown (?:command|option) '([^']+)'/.exec(problem) ?? [];
   const help = `${path.join(' ')} --help`;
-  if (unknown === undefined)
-    return usageError(problem || 'the command line was not understood', help);
+  if (unknown === undefined) return usageError(problem || 'the command line was not understood', help);
   const { findSuggestion } = await import('./reference/suggestions.lazy.ts');
   const known = unknown.startsWith('-')
     ? command.options.filter(({ hidden }) => !hidden).flatMap(({ long, short }) => [long, short])
-    : [
-        ...command.commands.map((each) => each.name()),
-        ...(path.length === 1 ? Object.keys(shortcuts) : []),
-      ];
+    : [...command.commands.map((each) => each.name()), ...(path.length === 1 ? Object.keys(shortcuts) : [])];
   const [flag = unknown] = unknown.split('=');
   const words = known.filter((each) => each !== undefined);
   return usageError(problem, findSuggestion(path.slice(1).join(' '), flag, words) ?? help);

@@ -17,25 +17,16 @@ export const shortcuts: Readonly<Record<string, readonly string[]>> = {
  *
  * @param takesValue returns true if the given option is followed by its value
  */
-export function expandShortcut(
-  argv: readonly string[],
-  takesValue: (option: string) => boolean,
-): string[] {
+export function expandShortcut(argv: readonly string[], takesValue: (option: string) => boolean): string[] {
   const at = findCommandIndex(argv, takesValue);
   const word = argv[at] ?? '';
-  const expansion = Object.hasOwn(shortcuts, word)
-    ? (shortcuts[word] as readonly string[])
-    : [word];
+  const expansion = Object.hasOwn(shortcuts, word) ? (shortcuts[word] as readonly string[]) : [word];
   return at < argv.length ? [...argv.slice(0, at), ...expansion, ...argv.slice(at + 1)] : [...argv];
 }
 
 /** Returns the index of the first argument that is neither an option nor the value of an option. */
-function findCommandIndex(
-  argv: readonly string[],
-  takesValue: (option: string) => boolean,
-): number {
+function findCommandIndex(argv: readonly string[], takesValue: (option: string) => boolean): number {
   let at = 0;
-  while (argv[at]?.startsWith('-') && argv[at] !== '--')
-    at += takesValue(argv[at] as string) ? 2 : 1;
+  while (argv[at]?.startsWith('-') && argv[at] !== '--') at += takesValue(argv[at] as string) ? 2 : 1;
   return at;
 }

@@ -39,5 +39,4 @@ const timer = (delayMs: number, signal: AbortSignal | undefined) =>
  * Returns the delay before a retry by exponential backoff with full jitter: at most 1 s, 2 s, 4 s … 60 s. `attempt`
  * counts from 0.
  */
-export const backoffMs = (clock: Clock, attempt: number) =>
-  clock.random() * Math.min(60_000, 1_000 * 2 ** attempt);
+export const backoffMs = (clock: Clock, attempt: number) => clock.random() * Math.min(60_000, 1_000 * 2 ** attempt);

@@ -116,8 +116,7 @@ export class MediactlError extends Error {
 
   /** Returns the `error` object of the machine-readable output. */
   toJSON(): ErrorRecord {
-    const { code, exitCode, reason, lines, hint, status, retryable, retryAfterSeconds, details } =
-      this.explanation;
+    const { code, exitCode, reason, lines, hint, status, retryable, retryAfterSeconds, details } = this.explanation;
     return {
       code,
       message: this.message,
@@ -152,16 +151,11 @@ export const usageError = (problem: string, hint?: string, reason?: string) =>
  * Creates an error with exit code 11 that lists the failures. If `hint` is undefined and all failures have the same
  * hint, the error has that hint.
  */
-export function partialFailure(
-  problem: string,
-  failures: readonly MediactlError[],
-  hint?: string,
-): MediactlError {
+export function partialFailure(problem: string, failures: readonly MediactlError[], hint?: string): MediactlError {
   const lines = failures
     .slice(0, maxListedFailures)
     .map(({ message, explanation: { reason } }) => (reason ? `${message}: ${reason}` : message));
-  if (failures.length > maxListedFailures)
-    lines.push(`and ${failures.length - maxListedFailures} more`);
+  if (failures.length > maxListedFailures) lines.push(`and ${failures.length - maxListedFailures} more`);
   const hints = new Set(failures.map(({ explanation }) => explanation.hint));
   return new MediactlError(problem, {
     code: 'some_failed',
@@ -202,9 +196,7 @@ const runEndingExitCodes = new Set<number>([
 const runEndingErrorCodes = new Set(['foreign_origin', 'refused', 'tls', 'proxy', 'reserve']);
 
 export const endsTheRun = ({ exitCode, explanation }: MediactlError): boolean =>
-  runEndingExitCodes.has(exitCode) ||
-  runEndingErrorCodes.has(explanation.code) ||
-  explanation.endsRun === true;
+  runEndingExitCodes.has(exitCode) || runEndingErrorCodes.has(explanation.code) || explanation.endsRun === true;
 
 /** Creates the error for an item that was not attempted because an earlier failure aborted the run. */
 export const notAttempted = (cause: MediactlError) =>

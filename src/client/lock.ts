@@ -152,9 +152,7 @@ export class NamedLocks {
    * Removes the locks of crashed processes, after calling `removeLeftovers` for each of them. Holds the guard lock
    * meanwhile, so that a process that acquires one of these names waits briefly instead of finding it locked.
    */
-  async removeStale(
-    removeLeftovers: (name: string) => Promise<void> = async () => {},
-  ): Promise<void> {
+  async removeStale(removeLeftovers: (name: string) => Promise<void> = async () => {}): Promise<void> {
     const names = await readdir(this.#folder).catch(() => []); // the folder does not exist yet
     const locks = names.filter((each) => each.endsWith(lockSuffix));
     if (locks.length === 0) return;

@@ -2,10 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { accessSync, constants, rmSync, writeFileSync } from 'node:fs';
 import { exitCodes, MediactlError } from './errors.ts';
 
-const restore =
-  'restore it from a backup; upload --again begins a new one, and sends everything again';
-const allow =
-  'allow mediactl to write there; upload --again, or another MEDIACTL_STATE_DIR, sends everything again';
+const restore = 'restore it from a backup; upload --again begins a new one, and sends everything again';
+const allow = 'allow mediactl to write there; upload --again, or another MEDIACTL_STATE_DIR, sends everything again';
 
 /** Maps each error code to its problem and hint. */
 const stateProblems = {
@@ -20,14 +18,8 @@ const stateProblems = {
     'another program holds the record of what was uploaded',
     'end that program, then run the same command again',
   ],
-  state_newer: [
-    'a newer mediactl made the record of what was uploaded',
-    'install the newest mediactl',
-  ],
-  state_not_a_file: [
-    'the record of what was uploaded is not a file',
-    'move it away, then run the same command again',
-  ],
+  state_newer: ['a newer mediactl made the record of what was uploaded', 'install the newest mediactl'],
+  state_not_a_file: ['the record of what was uploaded is not a file', 'move it away, then run the same command again'],
   state_unusable: ['the record of what was uploaded cannot be used', allow],
 } as const;
 
@@ -68,8 +60,7 @@ export const isBusy = (error: unknown) => kindOf(error as Error) === 'state_lock
 export const isDiskFull = (error: unknown) => kindOf(error as Error) === 'state_full';
 
 function kindOf({ code = '', message }: NodeJS.ErrnoException): StateErrorKind | undefined {
-  if (code === 'SQLITE_ERROR' && /^no such (table|column)|has no column/.test(message))
-    return 'state_damaged';
+  if (code === 'SQLITE_ERROR' && /^no such (table|column)|has no column/.test(message)) return 'state_damaged';
   return codes.find(([, pattern]) => pattern.test(code))?.[0];
 }
 

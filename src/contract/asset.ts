@@ -16,9 +16,7 @@ export function parentOf(asset: Asset): string | null | undefined {
 /** Returns the name of the field in which a record names its folder, or undefined if there is none. */
 export const findParentField = (asset: Asset) => parentFields.find((each) => each in asset);
 
-export const parentFields = [
-  ...['parent', 'parent_uid', 'parent_folder_uid', 'folder', 'folder_uid'],
-];
+export const parentFields = [...['parent', 'parent_uid', 'parent_folder_uid', 'folder', 'folder_uid']];
 
 /** Returns the slugs of an asset's tags (assumption A08), or undefined if the tags or any of their slugs are missing. */
 export function slugsOf({ tags }: Pick<Asset, 'tags'>): string[] | undefined {

@@ -85,8 +85,7 @@ export const assumptions = [
     section: '§4 Assets',
     topic: 'fields that PATCH accepts',
     assumed: '`name`, `description`, `tags` (slugs)',
-    tolerated:
-      'anything given by name; tags shown as texts, `{slug}`, or `{name}` if the name is a slug',
+    tolerated: 'anything given by name; tags shown as texts, `{slug}`, or `{name}` if the name is a slug',
     names: { asset_tags: ['tags'] },
   },
   {
@@ -132,8 +131,7 @@ export const assumptions = [
     section: '§2 Playback info',
     topic: 'audio `source` and `waveform_url`',
     assumed: '`{url, expires_at}`; the waveform is JSON, `{duration, peaks}`, each peak 0 to 1',
-    tolerated:
-      'a string; a list of numbers, `{bits, data}` of audiowaveform, an image; any other waveform is left out',
+    tolerated: 'a string; a list of numbers, `{bits, data}` of audiowaveform, an image; any other waveform is left out',
   },
   {
     id: 'A15',
@@ -238,9 +236,7 @@ export function fieldNamesFor(key: NameKey, overrides: NameOverrides = {}): read
   return override === undefined ? candidateNames[key] : [override];
 }
 
-const failedStatuses = [
-  ...['failed', 'error', 'errored', 'rejected', 'cancelled', 'canceled', 'quarantined'],
-];
+const failedStatuses = [...['failed', 'error', 'errored', 'rejected', 'cancelled', 'canceled', 'quarantined']];
 
 const lowerCase = (status: unknown) => (typeof status === 'string' ? status.toLowerCase() : '');
 
@@ -258,5 +254,4 @@ const awaitingUploadStatuses = [
 ];
 
 /** Returns true if a processing status means that the service has not received all bytes (assumption A11). */
-export const isAwaitingUpload = (status: unknown) =>
-  awaitingUploadStatuses.includes(lowerCase(status));
+export const isAwaitingUpload = (status: unknown) => awaitingUploadStatuses.includes(lowerCase(status));

@@ -2,8 +2,7 @@
 export const formatCount = (count: number) => count.toLocaleString('en');
 
 /** Formats a count with its noun, such as `1 asset` or `2 assets`. */
-export const pluralize = (count: number, noun: string) =>
-  `${count} ${noun}${count === 1 ? '' : 's'}`;
+export const pluralize = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
 
@@ -18,11 +17,7 @@ export function formatDuration(seconds: number): string {
   const wholeSeconds = Math.max(0, Math.round(seconds));
   if (wholeSeconds < 60) return `${wholeSeconds}s`;
   const two = (n: number) => String(n).padStart(2, '0');
-  const [h, m, s] = [
-    Math.floor(wholeSeconds / 3600),
-    Math.floor(wholeSeconds / 60) % 60,
-    wholeSeconds % 60,
-  ];
+  const [h, m, s] = [Math.floor(wholeSeconds / 3600), Math.floor(wholeSeconds / 60) % 60, wholeSeconds % 60];
   return h > 0 ? `${h}:${two(m)}:${two(s)}` : `${m}:${two(s)}`;
 }
 

@@ -29,9 +29,7 @@ export class ExactNumber {
 /** Serializes a value as JSON. Each `ExactNumber` is written with its original digits. */
 export function toJson(value: unknown, indent?: number): string {
   const text = JSON.stringify(value, null, indent);
-  return text?.includes(exactMarker)
-    ? text.replace(new RegExp(`"${exactMarker}([^"]*)"`, 'g'), '$1')
-    : text;
+  return text?.includes(exactMarker) ? text.replace(new RegExp(`"${exactMarker}([^"]*)"`, 'g'), '$1') : text;
 }
 
 /** Returns a string unchanged, and a number or boolean as its JSON text. Returns undefined for any other value. */
@@ -51,10 +49,7 @@ export function asNumber(value: unknown): number | undefined {
 export const asArray = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 export const isJsonObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' &&
-  value !== null &&
-  !Array.isArray(value) &&
-  !(value instanceof ExactNumber);
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
 
 /** Returns an object unchanged, and an empty object for any other value. */
 export const asObject = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});

@@ -15,8 +15,7 @@ export const paths = {
   upload: () => apiPath('/upload/'),
   workspaces: () => apiPath('/workspaces/'),
   folders: (workspace: string) => apiPath(`/workspaces/${id(workspace)}/folders/`),
-  folder: (workspace: string, uid: string) =>
-    apiPath(`/workspaces/${id(workspace)}/folders/${id(uid)}/`),
+  folder: (workspace: string, uid: string) => apiPath(`/workspaces/${id(workspace)}/folders/${id(uid)}/`),
   embedSettings: (workspace: string) => apiPath(`/workspaces/${id(workspace)}/embed-settings/`),
   embedDomains: (workspace: string) => apiPath(`/workspaces/${id(workspace)}/embed-domains/`),
   /** OpenAPI document. The specification does not mention it, but comparable services publish theirs at this path. */

@@ -15,8 +15,7 @@ export function escapeControls(text: string): string {
 }
 
 /** Sanitizes multi-line text by escaping all control characters except line breaks and tabs. */
-export const escapeControlsInLines = (text: string) =>
-  text.replace(/[^\n\t]+/g, (words) => escapeControls(words));
+export const escapeControlsInLines = (text: string) => text.replace(/[^\n\t]+/g, (words) => escapeControls(words));
 
 /** Escapes control characters in JSON text without changing its meaning. */
 export const escapeControlsInJson = (json: string) =>
@@ -28,8 +27,7 @@ export const escapeControlsInJson = (json: string) =>
 export function displayText(value: unknown): string {
   if (value === undefined || value === null) return '';
   // Lists of slugs and similar values are most readable as comma-separated text.
-  if (Array.isArray(value) && value.every((each) => typeof each !== 'object'))
-    return value.map(displayText).join(', ');
+  if (Array.isArray(value) && value.every((each) => typeof each !== 'object')) return value.map(displayText).join(', ');
   return escapeControls(asText(value) ?? toJson(value));
 }
 
@@ -56,5 +54,4 @@ export function relativeTime(timestamp: unknown, now: number): string {
 }
 
 /** Replaces the query string of a signed URL with `…` for display. Piped output and JSON contain the full URL. */
-export const shortenUrl = (text: string) =>
-  text.replace(/^(https?:\/\/[^?\s]{1,200})\?\S{24,}$/, '$1?…');
+export const shortenUrl = (text: string) => text.replace(/^(https?:\/\/[^?\s]{1,200})\?\S{24,}$/, '$1?…');

@@ -32,8 +32,7 @@ export const requireApiKey = (service: Service): MiddlewareHandler<Env> => {
     const [, bearer] = /^Bearer +(\S+)$/i.exec(c.req.header('authorization') ?? '') ?? [];
     const key = bearer && keys.find(bearer);
     countRequest(c, service, key ? key.hash : anonymousCaller);
-    if (!key)
-      throw new ServiceError(401, bearer ? 'this API key is not known' : 'an API key is required');
+    if (!key) throw new ServiceError(401, bearer ? 'this API key is not known' : 'an API key is required');
     c.set('key', key);
     await next();
   };

@@ -43,8 +43,7 @@ export function createApp(service: Service): App {
   app.use(playbackPath, ...limitPlaybackRequests(service));
   app.use(`${apiPrefix}/*`, requireApiKey(service));
   app.use(service.faults.middleware);
-  for (const path of ['assets/*', 'videos/*', 'workspaces/*'])
-    app.use(`${apiPrefix}/${path}`, limitJsonBody);
+  for (const path of ['assets/*', 'videos/*', 'workspaces/*']) app.use(`${apiPrefix}/${path}`, limitJsonBody);
   registerDescription(app, service);
   for (const routes of [
     assetRoutes,
@@ -58,8 +57,7 @@ export function createApp(service: Service): App {
     watchRoutes,
   ])
     routes(app, service);
-  const page = async (c: Context, next: () => Promise<void>) =>
-    (await service.servePage(c.req.raw)) ?? next();
+  const page = async (c: Context, next: () => Promise<void>) => (await service.servePage(c.req.raw)) ?? next();
   app.get('/', page);
   app.all('/b/*', page);
   app.get('/health', (c) => {
@@ -72,9 +70,7 @@ export function createApp(service: Service): App {
       faults: faults.listActive(),
     });
   });
-  app.notFound((c) =>
-    respondWithError(c, service, new ServiceError(404, `nothing at ${c.req.path}`)),
-  );
+  app.notFound((c) => respondWithError(c, service, new ServiceError(404, `nothing at ${c.req.path}`)));
   app.onError((error, c) => {
     const failure = asServiceError(error, service);
     const isCreation = c.req.method === 'POST' && c.req.path === uploadPath;

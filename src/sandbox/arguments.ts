@@ -79,6 +79,4 @@ function parseRateLimit(text: string): { limit: number; windowSeconds: number } 
 }
 
 const omitUndefined = (values: { [Name in keyof Arguments]: Arguments[Name] | undefined }) =>
-  Object.fromEntries(
-    Object.entries(values).filter(([, value]) => value !== undefined),
-  ) as Arguments;
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Arguments;

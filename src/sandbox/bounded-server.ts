@@ -27,10 +27,7 @@ const defaultLimits: ConnectionLimits = {
  * Creates an HTTP server that slow, idle or too many clients cannot exhaust. Since upload chunks can take long, the
  * Receiver limits only the time for which they are idle.
  */
-export function createBoundedServer(
-  listener: RequestListener,
-  overrides: Partial<ConnectionLimits> = {},
-): Server {
+export function createBoundedServer(listener: RequestListener, overrides: Partial<ConnectionLimits> = {}): Server {
   const { headersMs, bodyMs, idleMs, maxConnections, maxHeaderBytes } = {
     ...defaultLimits,
     ...overrides,

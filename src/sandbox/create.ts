@@ -62,8 +62,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   const tools = { ffmpeg: options.ffmpeg, pdftoppm: options.pdftoppm };
   const missingFeatures = listMissingFeatures(tools);
   log(describeTools(tools));
-  const tool = (path: string | undefined) =>
-    path === undefined ? undefined : { path, killGroup: options.killGroup };
+  const tool = (path: string | undefined) => (path === undefined ? undefined : { path, killGroup: options.killGroup });
   const processor = new Processor({
     ...{ files, assets, now, log, limitSeconds: options.toolSeconds },
     inspector: { node: options.node, worker: mediaWorker },
@@ -101,9 +100,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     signer: new Signer(dataDir),
     receiver,
     sessionSweeper,
-    rateLimiter: new WindowRateLimiter(
-      faults.find('rate-limit') ?? options.rateLimit ?? defaults.rateLimit,
-    ),
+    rateLimiter: new WindowRateLimiter(faults.find('rate-limit') ?? options.rateLimit ?? defaults.rateLimit),
     now,
     timestamp,
     sessionLifetimeMs: (options.sessionSeconds ?? defaults.sessionSeconds) * 1000,
@@ -125,10 +122,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     servePage: async (request) => page?.handle(request),
   };
   let page: BrowseApp | undefined; // created after listening, when the origin is known
-  const server = createBoundedServer(
-    getRequestListener(createApp(service).fetch),
-    options.connectionLimits,
-  );
+  const server = createBoundedServer(getRequestListener(createApp(service).fetch), options.connectionLimits);
   const end = async () => {
     await sessionSweeper.close();
     await processor.close();
@@ -145,10 +139,8 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     await receiver.recoverCompleted();
     sessionSweeper.schedule();
     origin = await listen(server, options.port ?? defaults.port);
-    page = createSandboxPage(
-      service,
-      { browse: options.browseScript, player: options.playerScript },
-      () => options.onPageEntered?.(),
+    page = createSandboxPage(service, { browse: options.browseScript, player: options.playerScript }, () =>
+      options.onPageEntered?.(),
     );
   } catch (error) {
     await end();
@@ -188,9 +180,7 @@ function openStore(dataDir: string, unlock: () => void): SandboxStore {
 const createNotes = (unknownUids: readonly string[]) =>
   unknownUids.length === 0
     ? []
-    : [
-        `sandbox.db does not know ${unknownUids.length} of the assets in media/: it was replaced, or lost what it held`,
-      ];
+    : [`sandbox.db does not know ${unknownUids.length} of the assets in media/: it was replaced, or lost what it held`];
 
 /** Listens on the loopback interface only; returns the origin, including the port. */
 function listen(server: Server, port: number): Promise<string> {

@@ -43,9 +43,7 @@ function readCredentials(path: string): Credentials | 'damaged' | undefined {
   }
   try {
     const { keys } = JSON.parse(text) as { keys: Credentials };
-    return [keys.all, keys.read, keys.write].every((key) => typeof key === 'string')
-      ? keys
-      : 'damaged';
+    return [keys.all, keys.read, keys.write].every((key) => typeof key === 'string') ? keys : 'damaged';
   } catch {
     return 'damaged'; // incomplete, or written by another program
   }

@@ -39,7 +39,6 @@ export const requireJson: MiddlewareHandler<Env> = async (c, next) => {
 export const requireScope =
   (scope: Scope): MiddlewareHandler<Env> =>
   async (c, next) => {
-    if (!c.get('key').scopes.includes(scope))
-      throw new ServiceError(403, `this key lacks the scope "${scope}"`);
+    if (!c.get('key').scopes.includes(scope)) throw new ServiceError(403, `this key lacks the scope "${scope}"`);
     await next();
   };

@@ -22,8 +22,7 @@ export class LogFile {
   }
 
   write(line: string): void {
-    const missed =
-      this.#lostLines > 0 ? [`${this.#lostLines} lines were lost: ${this.#reason}`] : [];
+    const missed = this.#lostLines > 0 ? [`${this.#lostLines} lines were lost: ${this.#reason}`] : [];
     const stamp = new Date().toISOString();
     const text = [...missed, line].map((each) => `${stamp} ${each}\n`).join('');
     try {

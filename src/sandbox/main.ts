@@ -91,10 +91,7 @@ async function serve(args: string[], options: Options, log: (line: string) => vo
  * sandbox that runs with other options.
  */
 const startOptions = (args: readonly string[]) =>
-  args.filter(
-    (each, at) =>
-      !/^--(data|port|log)(=|$)/.test(each) && !/^--(data|port|log)$/.test(args[at - 1] ?? ''),
-  );
+  args.filter((each, at) => !/^--(data|port|log)(=|$)/.test(each) && !/^--(data|port|log)$/.test(args[at - 1] ?? ''));
 
 /**
  * Returns an error with a one-line message for a data folder that cannot be used because of a disk or database

@@ -110,8 +110,7 @@ function addErrorResponses(operation: Operation, name: string): void {
     };
   forbidExtraProperties(operation.responses);
   if (!isCounted) return;
-  for (const [status, answer] of Object.entries(operation.responses))
-    addRateLimitHeaders(status, answer);
+  for (const [status, answer] of Object.entries(operation.responses)) addRateLimitHeaders(status, answer);
 }
 
 const wholeNumber = { schema: { type: 'integer' }, required: true } as const;
@@ -134,6 +133,5 @@ function forbidExtraProperties(schema: unknown): void {
   if (typeof schema !== 'object' || schema === null) return;
   for (const inner of Object.values(schema)) forbidExtraProperties(inner);
   const { type, properties } = schema as { type?: unknown; properties?: unknown };
-  if ([type].flat().includes('object') && properties)
-    Object.assign(schema, { additionalProperties: false, ...schema });
+  if ([type].flat().includes('object') && properties) Object.assign(schema, { additionalProperties: false, ...schema });
 }

@@ -17,26 +17,20 @@ export class Signer {
   }
 
   isValidPath(path: string, expires: string, signature: string, now: number): boolean {
-    return (
-      equalsInConstantTime(signature, this.#mac(`url\n${path}\n${expires}`)) &&
-      Number(expires) * 1000 > now
-    );
+    return equalsInConstantTime(signature, this.#mac(`url\n${path}\n${expires}`)) && Number(expires) * 1000 > now;
   }
 
   /** Creates a playback token: "signed, valid 4 hours, safe to expose to a browser" (§2 Player data). */
   createToken(assetUid: string, expiresAt: number): string {
     const nonce = randomBytes(6).toString('base64url'); // each token has its own rate limit (§8)
-    const payload = Buffer.from(JSON.stringify({ assetUid, expiresAt, nonce })).toString(
-      'base64url',
-    );
+    const payload = Buffer.from(JSON.stringify({ assetUid, expiresAt, nonce })).toString('base64url');
     return `${payload}.${this.#mac(`token\n${payload}`)}`;
   }
 
   /** Returns the asset uid of a playback token; undefined if the token is forged or expired. */
   verifyToken(token: string, now: number): string | undefined {
     const [payload = '', mac = '', ...rest] = token.split('.');
-    if (rest.length > 0 || !equalsInConstantTime(mac, this.#mac(`token\n${payload}`)))
-      return undefined;
+    if (rest.length > 0 || !equalsInConstantTime(mac, this.#mac(`token\n${payload}`))) return undefined;
     const { assetUid, expiresAt } = JSON.parse(Buffer.from(payload, 'base64url').toString());
     return expiresAt > now ? assetUid : undefined;
   }

@@ -27,11 +27,7 @@ const storageResultCodes: number[] = Object.values(sqlite);
 export function classifyStorageFailure(error: unknown): StorageFailure | undefined {
   const result = resultOf(error);
   if (result !== undefined)
-    return result === sqlite.FULL
-      ? 'full'
-      : storageResultCodes.includes(result)
-        ? 'unavailable'
-        : undefined;
+    return result === sqlite.FULL ? 'full' : storageResultCodes.includes(result) ? 'unavailable' : undefined;
   const { code = '' } = error as NodeJS.ErrnoException;
   if (fullDiskCodes.has(code)) return 'full';
   return unavailableCodes.has(code) ? 'unavailable' : undefined;

@@ -28,9 +28,7 @@ export class WindowRateLimiter {
         'X-RateLimit-Remaining': String(this.#limit - window.count),
         'X-RateLimit-Reset': String(Math.ceil(window.resetAt / 1000)),
       },
-      retryAfterSeconds: isOverLimit
-        ? Math.max(1, Math.ceil((window.resetAt - now) / 1000))
-        : undefined,
+      retryAfterSeconds: isOverLimit ? Math.max(1, Math.ceil((window.resetAt - now) / 1000)) : undefined,
     };
   }
 
@@ -38,8 +36,7 @@ export class WindowRateLimiter {
     const current = this.#windows.get(caller);
     if (current && current.resetAt > now) return current;
     if (this.#windows.size >= cleanupThreshold)
-      for (const [each, { resetAt }] of this.#windows)
-        if (resetAt <= now) this.#windows.delete(each);
+      for (const [each, { resetAt }] of this.#windows) if (resetAt <= now) this.#windows.delete(each);
     const window = { count: 0, resetAt: now + this.#windowMs };
     this.#windows.set(caller, window);
     return window;

@@ -42,8 +42,7 @@ ${headOf({ title, contentSecurityPolicy: buildPolicy({ style }), style, referrer
 <p class="summary">${hasMore ? 'the first ' : ''}${count} ${count === 1 ? 'asset' : 'assets'}${hasMore ? ' of more' : ''}, <time datetime="${date}">${date}</time></p>
 <ul class="sheet" role="list">
 `.markup,
-  card: (card: ContactSheetCard, thumbnail: Thumbnail | undefined) =>
-    renderCard(card, thumbnail).markup,
+  card: (card: ContactSheetCard, thumbnail: Thumbnail | undefined) => renderCard(card, thumbnail).markup,
   foot: html`</ul>
 </main>
 </body>
@@ -51,10 +50,7 @@ ${headOf({ title, contentSecurityPolicy: buildPolicy({ style }), style, referrer
 `.markup,
 });
 
-const renderCard = (
-  { uid, name, type, details, status, tags }: ContactSheetCard,
-  picture?: Thumbnail,
-): Html =>
+const renderCard = ({ uid, name, type, details, status, tags }: ContactSheetCard, picture?: Thumbnail): Html =>
   html`<li class="card">
 ${picture ? renderThumbnail(picture, name) : html`<div class="picture" aria-hidden="true">${type}</div>`}
 <h2 title="${name}"><bdi>${name}</bdi></h2>

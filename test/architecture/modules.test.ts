@@ -67,8 +67,7 @@ it('nobody imports in a circle', () => {
   const graph = new Map(files.map((file) => [place(file), importsOf(file)]));
   const done = new Set<string>();
   const visit = (node: string, path: readonly string[]) => {
-    if (path.includes(node))
-      throw new Error([...path.slice(path.indexOf(node)), node].join(' -> '));
+    if (path.includes(node)) throw new Error([...path.slice(path.indexOf(node)), node].join(' -> '));
     if (done.has(node)) return;
     for (const next of graph.get(node) ?? []) visit(next, [...path, node]);
     done.add(node);
@@ -78,15 +77,9 @@ it('nobody imports in a circle', () => {
 
 it('`process` appears in the mains alone: of the tool, the service and its media worker', () => {
   const guilty = files.filter((file) =>
-    /(?<![\w-])process\.|['"](?:node:)?process['"]/.test(
-      source(file).replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*/g, ''),
-    ),
+    /(?<![\w-])process\.|['"](?:node:)?process['"]/.test(source(file).replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*/g, '')),
   );
-  expect(guilty.map(place).sort()).toEqual([
-    'main',
-    'sandbox/main',
-    'sandbox/media/recognize/worker',
-  ]);
+  expect(guilty.map(place).sort()).toEqual(['main', 'sandbox/main', 'sandbox/media/recognize/worker']);
 });
 
 it('only the transport talks to the network, on the client’s side', () => {
@@ -119,9 +112,7 @@ it('no runtime dependency runs an install script', () => {
   const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, { dev?: boolean; hasInstallScript?: boolean }>;
   };
-  const guilty = Object.entries(lock.packages).filter(
-    ([, { dev, hasInstallScript }]) => hasInstallScript && !dev,
-  );
+  const guilty = Object.entries(lock.packages).filter(([, { dev, hasInstallScript }]) => hasInstallScript && !dev);
   expect(guilty.map(([name]) => name)).toEqual([]);
 });
 
@@ -147,9 +138,7 @@ it('a lazy file, which carries copies of what it imports, imports none of our cl
 it('undici is pinned to the version whose inner files are imported, and they are there', () => {
   const root = join(src, '..');
   const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  const installed = JSON.parse(
-    readFileSync(join(root, 'node_modules/undici/package.json'), 'utf8'),
-  );
+  const installed = JSON.parse(readFileSync(join(root, 'node_modules/undici/package.json'), 'utf8'));
   expect(devDependencies.undici).toBe(installed.version);
   const inner = files.flatMap((file) =>
     [...source(file).matchAll(/'(undici\/lib\/[^']+)'/g)].map(([, path]) => path as string),

@@ -28,17 +28,14 @@ const declaredIn = (text: string) =>
 it('a doc comment starts with a verb or names the thing', () => {
   const wrong = sources.flatMap(({ path, text }) =>
     commentsOf(text)
-      .filter((comment) =>
-        /^\/\*\*[\s*]*(?:What|Who|Whom|Whose|Of|Where|Whether|As|So|Such)\b/.test(comment),
-      )
+      .filter((comment) => /^\/\*\*[\s*]*(?:What|Who|Whom|Whose|Of|Where|Whether|As|So|Such)\b/.test(comment))
       .map((comment) => `${path}: ${comment.slice(0, 80)}`),
   );
   expect(wrong).toEqual([]);
 });
 
 it('comments and names are in standard terms', () => {
-  const dialect =
-    /\b(?:somebody|nobody|whoever|whom|alike|anew|heed\w*|deeds?|told|in hand|of those that)\b/i;
+  const dialect = /\b(?:somebody|nobody|whoever|whom|alike|anew|heed\w*|deeds?|told|in hand|of those that)\b/i;
   const wrong = sources.flatMap(({ path, text }) => [
     ...commentsOf(text)
       .filter((comment) => dialect.test(comment))
@@ -77,8 +74,7 @@ it('a search for a standard term finds its mechanism', () => {
     lease: 'client/queue/lease.ts',
   };
   const missing = Object.entries(terms).filter(
-    ([term, path]) =>
-      !new RegExp(`\\b${term}`, 'i').test(readFileSync(join(root, 'src', path), 'utf8')),
+    ([term, path]) => !new RegExp(`\\b${term}`, 'i').test(readFileSync(join(root, 'src', path), 'utf8')),
   );
   expect(missing).toEqual([]);
 });

@@ -43,15 +43,11 @@ describe('short words do what they say', () => {
       ['logout', 'auth logout'],
       ['open', 'play'],
     ])
-      expect((await cli.run([word as string, '--help'])).stdout).toContain(
-        `Usage: mediactl ${path} `,
-      );
+      expect((await cli.run([word as string, '--help'])).stdout).toContain(`Usage: mediactl ${path} `);
   });
 
   it('a word that is the value of an option is none', async () => {
-    expect((await cli.run(['--profile', 'ls', 'get', assetUid])).stderr).toContain(
-      'profile is called ls',
-    );
+    expect((await cli.run(['--profile', 'ls', 'get', assetUid])).stderr).toContain('profile is called ls');
     expect((await cli.run(['get', 'ls'])).stderr).toContain('no asset is called ls');
   });
 
@@ -65,9 +61,7 @@ describe('short words do what they say', () => {
   it('-o says the form, and is a file where a command says so', async () => {
     expect(JSON.parse((await cli.run(['ls', '-o', 'json'])).stdout)).toHaveLength(1);
     expect((await cli.run(['ls', '--output', 'quiet'])).stdout).toBe(`${assetUid}\n`);
-    expect((await cli.run(['ls', '-o', 'yaml'])).stderr).toContain(
-      "--output does not accept 'yaml'",
-    );
+    expect((await cli.run(['ls', '-o', 'yaml'])).stderr).toContain("--output does not accept 'yaml'");
     const wrong = await cli.run(['ls', '-o', 'json', '--nonsense']);
     expect(JSON.parse(wrong.stderr).error.code).toBe('usage');
     const saved = await cli.run(['-o', 'json', 'download', assetUid, '-o', `${cli.home}/a.pdf`]);
@@ -139,13 +133,9 @@ const guesses: [typed: string, meant: RegExp][] = [
 ];
 
 const otherTools = [
-  ...'copy copyto move moveto sync bisync lsd lsf lsl lsjson cat rcat size about dedupe purge'.split(
-    ' ',
-  ),
+  ...'copy copyto move moveto sync bisync lsd lsf lsl lsjson cat rcat size about dedupe purge'.split(' '),
   ...'delete deletefile rmdirs cleanup link tree ncdu mount serve touch hashsum obscure'.split(' '),
-  ...'alias extension view cp mb rb presign live-streams playback-ids sign webhooks clip'.split(
-    ' ',
-  ),
+  ...'alias extension view cp mb rb presign live-streams playback-ids sign webhooks clip'.split(' '),
   ...'trim transcode preview publish unpublish archive restore undelete trash share url'.split(' '),
   ...'stream ingest import export find grep mkdir mpv remove del undo unrm rmm'.split(' '),
 ];
@@ -165,9 +155,7 @@ it('help after a command, and arguments that are too many or wrong, are answered
   const said = async (...args: string[]) => (await cli.run(args)).stderr;
   expect(await said('upload', 'help')).toContain('try:   mediactl upload --help');
   expect(await said('check', 'a', '/F')).toContain('error: check takes 1 argument, not 2');
-  expect(await said('help', 'topics')).toContain(
-    'mediactl --help (its last lines name the topics)',
-  );
+  expect(await said('help', 'topics')).toContain('mediactl --help (its last lines name the topics)');
 });
 
 it('ls of a folder, and of gh’s fields: nothing is called so, and what to type', async () => {

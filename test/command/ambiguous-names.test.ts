@@ -15,14 +15,12 @@ const twins = [1, 2, 3].map((n) => ({
 
 const service = () =>
   startRecordingServer(({ path, query }) => {
-    if (path.endsWith('/folders/'))
-      return { body: [{ uid: folder, name: 'Press', parent_uid: null, children: [] }] };
+    if (path.endsWith('/folders/')) return { body: [{ uid: folder, name: 'Press', parent_uid: null, children: [] }] };
     if (path.endsWith('/workspaces/'))
       return { body: { items: [1, 2].map((n) => ({ uid: uid(n), name: 'Twin' })), count: 2 } };
     const one = twins.find((asset) => path.endsWith(`/${asset.uid}/`));
     if (one) return { body: one };
-    if (path.endsWith('/assets/'))
-      return { body: { items: query.offset === '0' ? twins : [], count: twins.length } };
+    if (path.endsWith('/assets/')) return { body: { items: query.offset === '0' ? twins : [], count: twins.length } };
     return undefined;
   });
 
@@ -123,26 +121,18 @@ describe('a uid that is typed short', () => {
   it('that was never shown, or in a pipe alone, is a name: the error says so', async () => {
     await cli.run(['ls']);
     const { code, stderr } = await cli.run(['get', '222222']);
-    expect([code, stderr]).toEqual([
-      3,
-      expect.stringContaining('no uid shown here recently begins with that'),
-    ]);
+    expect([code, stderr]).toEqual([3, expect.stringContaining('no uid shown here recently begins with that')]);
   });
 
   it('of six digits may be a name too: then neither is taken', async () => {
     const named = { ...twins[0], uid: uid(4), name: '222222' };
     const other = await startRecordingServer(({ path }) =>
-      path.endsWith('/assets/')
-        ? { body: { items: [...twins, named], count: 4 } }
-        : { status: 204, body: {} },
+      path.endsWith('/assets/') ? { body: { items: [...twins, named], count: 4 } } : { status: 204, body: {} },
     );
     const environment = { MEDIACTL_BASE_URL: other.url };
     await cli.run(['ls'], { ...terminal, environment });
     const { code, stderr } = await cli.run(['rm', '222222', '--yes'], { environment });
-    expect([code, stderr]).toEqual([
-      2,
-      expect.stringContaining('222222 is a name, and the beginning of'),
-    ]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('222222 is a name, and the beginning of')]);
     expect(other.requests.every(({ method }) => method === 'GET')).toBe(true);
   });
 

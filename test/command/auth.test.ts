@@ -28,9 +28,7 @@ describe('auth login', () => {
     const workspace = unlessStrict('Main', sandbox.workspace);
     const { code, stdout, stderr } = await login('--profile', 'main', '--workspace', workspace);
     expect(code).toBe(0);
-    expect(stdout).toBe(
-      `profile\tmain\nbase_url\t${sandbox.url}\nworkspace\t${sandbox.workspace}\nkey_in\tfile\n`,
-    );
+    expect(stdout).toBe(`profile\tmain\nbase_url\t${sandbox.url}\nworkspace\t${sandbox.workspace}\nkey_in\tfile\n`);
     expect(stderr).toBe(
       `key kept in ${config} (mode 0600)\nlogged in to ${sandbox.url} as profile main; the key may read\n`,
     );
@@ -49,19 +47,14 @@ describe('auth login', () => {
     expect(code).toBe(4);
     expect(stderr).toContain('the service does not accept this API key (401)');
     expect(existsSync(config)).toBe(false);
-    expect((await cli.run([...args, '--no-check'], { stdin: 'wrong-key-0123456789' })).code).toBe(
-      0,
-    );
+    expect((await cli.run([...args, '--no-check'], { stdin: 'wrong-key-0123456789' })).code).toBe(0);
   });
 
   it.each([
     ['nothing', '', 'no key was given'],
     ['two words', 'two words', 'that is not an API key'],
   ])('%s on stdin is refused', async (_what, stdin, problem) => {
-    const { code, stderr } = await cli.run(
-      ['auth', 'login', '--base-url', sandbox.url, '--with-key'],
-      { stdin },
-    );
+    const { code, stderr } = await cli.run(['auth', 'login', '--base-url', sandbox.url, '--with-key'], { stdin });
     expect([code, stderr.split('\n')[0]]).toEqual([2, `error: ${problem}`]);
   });
 
@@ -152,9 +145,7 @@ describe('several profiles', () => {
       expect(stderr).toContain('there are one, two');
     }
     expect((await cli.run(['assets', 'ls', '--profile', 'x'])).code).toBe(2);
-    expect((await cli.run(['auth', 'rename', 'one', 'two'])).stderr).toContain(
-      'there is a profile two already',
-    );
+    expect((await cli.run(['auth', 'rename', 'one', 'two'])).stderr).toContain('there is a profile two already');
   });
 
   it('logout --all asks, and needs --yes where nobody can answer', async () => {
@@ -288,10 +279,7 @@ describe('a key goes to its own origin only', () => {
       respond(response, 200, { items: [] });
     });
     await login();
-    for (const options of [
-      { args: ['--base-url', other] },
-      { args: [], environment: { MEDIACTL_BASE_URL: other } },
-    ]) {
+    for (const options of [{ args: ['--base-url', other] }, { args: [], environment: { MEDIACTL_BASE_URL: other } }]) {
       const { code, stderr } = await cli.run(['assets', 'ls', ...options.args], options);
       expect(code).toBe(4);
       expect(stderr).toContain(`is not sent to ${other}`);
@@ -299,20 +287,17 @@ describe('a key goes to its own origin only', () => {
     expect(asked).toBe(0);
   });
 
-  it.each([301, 302, 307, 308])(
-    'a %i to another origin is refused (13) and gets no request',
-    async (status) => {
-      let asked = 0;
-      const other = await startServer((_request, response) => {
-        asked++;
-        respond(response, 200, { items: [] });
-      });
-      const service = await startServer((request, response) =>
-        respond(response, status, undefined, { location: other + request.url }),
-      );
-      const environment = { MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: service };
-      expect((await cli.run(['assets', 'ls'], { environment })).code).toBe(13);
-      expect(asked).toBe(0);
-    },
-  );
+  it.each([301, 302, 307, 308])('a %i to another origin is refused (13) and gets no request', async (status) => {
+    let asked = 0;
+    const other = await startServer((_request, response) => {
+      asked++;
+      respond(response, 200, { items: [] });
+    });
+    const service = await startServer((request, response) =>
+      respond(response, status, undefined, { location: other + request.url }),
+    );
+    const environment = { MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: service };
+    expect((await cli.run(['assets', 'ls'], { environment })).code).toBe(13);
+    expect(asked).toBe(0);
+  });
 });

@@ -1,14 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import {
-  linkSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  unlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { MediactlError } from '../../src/client/errors.ts';
@@ -32,8 +23,7 @@ async function world(options: Parameters<typeof BusyService.start>[0] = {}) {
     return path;
   };
   const run = (...args: string[]) => cli.run(args, { clock: fastClock(50) });
-  const upload = (...args: string[]): Promise<Item[]> =>
-    cli.json(['upload', ...args], { clock: fastClock(50) });
+  const upload = (...args: string[]): Promise<Item[]> => cli.json(['upload', ...args], { clock: fastClock(50) });
   return { service, cli, folder, file, run, upload };
 }
 
@@ -60,9 +50,7 @@ describe('one file is one asset', () => {
   it('however it is spelled; a manifest that names it twice is refused', async () => {
     const { cli, folder, file, run, upload, service } = await world();
     const path = file('sub/a.bin');
-    expect(
-      outcomes(await upload('-r', folder, join(folder, 'sub'), `${folder}/./sub/a.bin`)),
-    ).toEqual(['uploaded']);
+    expect(outcomes(await upload('-r', folder, join(folder, 'sub'), `${folder}/./sub/a.bin`))).toEqual(['uploaded']);
     const manifest = join(cli.home, 'm.csv');
     writeFileSync(manifest, `path,name\n${path},One\n${folder}/./sub/a.bin,Two\n`);
     const { code, stderr } = await run('upload', '--manifest', manifest);
@@ -149,8 +137,7 @@ describe('folders', () => {
   it('are found under the names that the service keeps', async () => {
     const { folder, file, run, service } = await world({ trimsNames: true });
     file('cam a /a.bin');
-    for (let n = 0; n < 3; n++)
-      expect((await run('upload', '--sync', folder, '--folder', '/F')).code).toBe(0);
+    for (let n = 0; n < 3; n++) expect((await run('upload', '--sync', folder, '--folder', '/F')).code).toBe(0);
     expect([service.folders.length, service.completeAssets.length]).toEqual([2, 1]);
   });
 });
@@ -274,10 +261,7 @@ describe('what is named', () => {
     const list = join(cli.home, 'list');
     writeFileSync(list, ' https://user:PASSWORD@example.com/a.mp4\n');
     const ran = await run('upload', '--from-list', list, '--json');
-    expect([ran.code, ran.stdout + ran.stderr]).toEqual([
-      2,
-      expect.not.stringContaining('PASSWORD'),
-    ]);
+    expect([ran.code, ran.stdout + ran.stderr]).toEqual([2, expect.not.stringContaining('PASSWORD')]);
   });
 });
 
@@ -336,10 +320,7 @@ describe('a run that is stopped', () => {
     const args = ['upload', '-r', folder, '--json', '--max-wait', '30s'];
     const { code, stdout } = await cli.run(args, { clock: fastClock(200) });
     expect([code, JSON.parse(stdout).length]).toEqual([11, 6]);
-    expect(outcomes(JSON.parse(stdout))).toEqual([
-      ...Array(2).fill('failed'),
-      ...Array(4).fill('uploaded'),
-    ]);
+    expect(outcomes(JSON.parse(stdout))).toEqual([...Array(2).fill('failed'), ...Array(4).fill('uploaded')]);
   });
 
   it('by a key that may not look ends with that code, and what was sent is sent', async () => {
@@ -384,20 +365,8 @@ it('one lane has one connection, and eight have eight', async () => {
 it('--reserve that leaves nothing is refused', async () => {
   const { folder, run } = await world({ limit: { requests: 50, windowMs: 60_000 } });
   writeManyFiles(folder, 3);
-  const { code, stderr } = await run(
-    'upload',
-    '-r',
-    folder,
-    '--reserve',
-    '50',
-    '--create-folders',
-    '--folder',
-    '/F',
-  );
-  expect([code, stderr]).toEqual([
-    2,
-    expect.stringContaining('--reserve 50 leaves nothing of the 50'),
-  ]);
+  const { code, stderr } = await run('upload', '-r', folder, '--reserve', '50', '--create-folders', '--folder', '/F');
+  expect([code, stderr]).toEqual([2, expect.stringContaining('--reserve 50 leaves nothing of the 50')]);
 });
 
 it('--reserve that leaves nothing is refused where the limit was not known before', async () => {
@@ -413,26 +382,18 @@ it.each([
   ['none', 9],
   ['none', 1],
   ['json', 9],
-])(
-  'a wait for the rate limit is said as it begins: --progress %s, files: %i',
-  async (mode, files) => {
-    const { folder, cli } = await world({ limit: { requests: 3, windowMs: 3_000_000 } });
-    writeManyFiles(folder, files);
-    const interrupted = new AbortController();
-    const ends = (text: string) => {
-      if (
-        /rate limit reached; waiting \d\d:\d\d, until \d\d:\d\d|"rate-limited","until"/.test(text)
-      )
-        interrupted.abort(new MediactlError('interrupted', { code: 'interrupted', exitCode: 130 }));
-    };
-    const args = ['upload', '-r', folder, '--progress', mode, '--wait'];
-    const { code, stderr } = await cli.run(args, { signal: interrupted.signal, onStderr: ends });
-    expect([code, stderr.match(/rate limit reached/g)?.length]).toEqual([
-      130,
-      mode === 'json' ? undefined : 1,
-    ]);
-  },
-);
+])('a wait for the rate limit is said as it begins: --progress %s, files: %i', async (mode, files) => {
+  const { folder, cli } = await world({ limit: { requests: 3, windowMs: 3_000_000 } });
+  writeManyFiles(folder, files);
+  const interrupted = new AbortController();
+  const ends = (text: string) => {
+    if (/rate limit reached; waiting \d\d:\d\d, until \d\d:\d\d|"rate-limited","until"/.test(text))
+      interrupted.abort(new MediactlError('interrupted', { code: 'interrupted', exitCode: 130 }));
+  };
+  const args = ['upload', '-r', folder, '--progress', mode, '--wait'];
+  const { code, stderr } = await cli.run(args, { signal: interrupted.signal, onStderr: ends });
+  expect([code, stderr.match(/rate limit reached/g)?.length]).toEqual([130, mode === 'json' ? undefined : 1]);
+});
 
 it('check forgets what the service has lost, and upload sends it again', async () => {
   const { folder, file, run, upload, service } = await world();
@@ -444,8 +405,5 @@ it('check forgets what the service has lost, and upload sends it again', async (
   expect(outcomes(await upload(...sync))).toEqual(['uploaded']);
   expect((await run('check', folder, '--folder', '/F')).code).toBe(0);
   const notDirectory = await run('check', join(folder, 'a.bin'), '--folder', '/F');
-  expect([notDirectory.code, notDirectory.stderr]).toEqual([
-    2,
-    expect.stringContaining('not a directory'),
-  ]);
+  expect([notDirectory.code, notDirectory.stderr]).toEqual([2, expect.stringContaining('not a directory')]);
 });

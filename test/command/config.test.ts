@@ -14,10 +14,7 @@ beforeEach(() => {
   mkdirSync(join(cli.home, 'config'));
   const profile = { baseUrl: 'http://127.0.0.1:9', key: 'a-key-of-this-test', keyStore: 'file' };
   const main = { ...profile, workspace: '00000000-0000-4000-8000-000000000001' };
-  writeFileSync(
-    configPath(),
-    JSON.stringify({ current: 'main', profiles: { main, other: profile } }),
-  );
+  writeFileSync(configPath(), JSON.stringify({ current: 'main', profiles: { main, other: profile } }));
 });
 
 const setting = async (key: string, environment = {}, cwd = cli.home, flags: string[] = []) => {
@@ -32,18 +29,12 @@ describe('where a setting comes from', () => {
     mkdirSync(project, { recursive: true });
     const file = join(cli.home, 'project/.mediactl.json');
     expect(await setting('max_wait')).toEqual(['1h', 'default']);
-    expect(await setting('workspace')).toEqual([
-      '00000000-0000-4000-8000-000000000001',
-      'profile main',
-    ]);
+    expect(await setting('workspace')).toEqual(['00000000-0000-4000-8000-000000000001', 'profile main']);
     writeFileSync(file, '{"workspace": "from the file", "folder": "/inbox"}');
     expect(await setting('workspace', {}, project)).toEqual(['from the file', file]);
     expect(await setting('folder', {}, project)).toEqual(['/inbox', file]);
     const environment = { MEDIACTL_WORKSPACE: 'from the variable' };
-    expect(await setting('workspace', environment, project)).toEqual([
-      'from the variable',
-      'MEDIACTL_WORKSPACE',
-    ]);
+    expect(await setting('workspace', environment, project)).toEqual(['from the variable', 'MEDIACTL_WORKSPACE']);
     expect(await setting('workspace', environment, project, ['-w', 'from the flag'])).toEqual([
       'from the flag',
       '--workspace',
@@ -56,16 +47,13 @@ describe('where a setting comes from', () => {
     ['a directory', (path) => mkdirSync(path)],
   ];
 
-  it.each(impostors)(
-    '%s in place of the project file is an error, and nothing hangs',
-    async (_, make) => {
-      const path = join(cli.home, '.mediactl.json');
-      make(path);
-      const { code, stderr } = await cli.run(['config', 'ls']);
-      expect([code, stderr]).toEqual([2, expect.stringContaining(`cannot use ${path}`)]);
-      expect(stderr).toContain('is not a file');
-    },
-  );
+  it.each(impostors)('%s in place of the project file is an error, and nothing hangs', async (_, make) => {
+    const path = join(cli.home, '.mediactl.json');
+    make(path);
+    const { code, stderr } = await cli.run(['config', 'ls']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`cannot use ${path}`)]);
+    expect(stderr).toContain('is not a file');
+  });
 
   it.each(impostors)('%s in place of the config file as well', async (_, make) => {
     rmSync(configPath());
@@ -116,20 +104,14 @@ describe('where a setting comes from', () => {
     expect(wrong.code).toBe(2);
   });
 
-  it.each(['--request-timeout=', '--debug='])(
-    '%s, of an unset variable, says nothing',
-    async (flag) => {
-      expect((await cli.run(['config', 'ls', flag])).code).toBe(0);
-    },
-  );
+  it.each(['--request-timeout=', '--debug='])('%s, of an unset variable, says nothing', async (flag) => {
+    expect((await cli.run(['config', 'ls', flag])).code).toBe(0);
+  });
 
-  it.each(['no', 'off', 'maybe'])(
-    'MEDIACTL_YES=%s is neither yes nor no: exit 2',
-    async (value) => {
-      const { code } = await cli.run(['config', 'ls'], { environment: { MEDIACTL_YES: value } });
-      expect(code).toBe(2);
-    },
-  );
+  it.each(['no', 'off', 'maybe'])('MEDIACTL_YES=%s is neither yes nor no: exit 2', async (value) => {
+    const { code } = await cli.run(['config', 'ls'], { environment: { MEDIACTL_YES: value } });
+    expect(code).toBe(2);
+  });
 
   it.each([
     ['false', false],

@@ -10,11 +10,9 @@ import { numberedUid, sendBytes, startThumbnailService } from '../support/thumbn
 const picture = makeJpeg(64, 36);
 const shown = sendBytes(picture, 'image/jpeg');
 
-const cliOf = (url: string) =>
-  new Cli({ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: url });
+const cliOf = (url: string) => new Cli({ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: url });
 
-const libraryOf = (count: number) =>
-  Array.from({ length: count }, (_, at) => ({ uid: numberedUid(at) }));
+const libraryOf = (count: number) => Array.from({ length: count }, (_, at) => ({ uid: numberedUid(at) }));
 
 const cardsIn = (page: string) => page.split('<li class="card">').slice(1);
 const partsIn = (folder: string) => readdirSync(folder).filter((name) => name.endsWith('.part'));
@@ -28,9 +26,7 @@ describe('assets ls --html', () => {
     const written = await cli.json(args);
     const page = readFileSync(path, 'utf8');
     const assets = await cli.json(['assets', 'ls', '--all']);
-    const missing = assets.filter(
-      (asset: { thumbnail_url?: string }) => !asset.thumbnail_url,
-    ).length;
+    const missing = assets.filter((asset: { thumbnail_url?: string }) => !asset.thumbnail_url).length;
     expect(written).toEqual({
       ...{ path, assets: 300, missing_thumbnails: missing },
       size_bytes: statSync(path).size,
@@ -54,18 +50,8 @@ describe('assets ls --html', () => {
     });
     const cli = cliOf(url);
     const path = join(cli.home, 'sheet.html');
-    const filters = [
-      'harbour',
-      '--status',
-      'ready',
-      '--tag',
-      'press',
-      '--created-after',
-      '2026-01-01',
-    ];
-    expect(
-      (await cli.run(['assets', 'ls', ...filters, '--limit', '300', '--html', path])).code,
-    ).toBe(0);
+    const filters = ['harbour', '--status', 'ready', '--tag', 'press', '--created-after', '2026-01-01'];
+    expect((await cli.run(['assets', 'ls', ...filters, '--limit', '300', '--html', path])).code).toBe(0);
     const page = readFileSync(path, 'utf8');
     expect(page).toContain('<title>harbour, ready, #press, since 2026-01-01</title>');
     expect(page).toContain('300 assets, ');
@@ -108,15 +94,11 @@ describe('assets ls --html', () => {
     };
     const assets = [
       ...libraryOf(9),
-      ...['javascript:alert(1)', 'file:///etc/passwd', { url: 1 }, null].map(
-        (thumbnail_url, at) => ({
-          ...{ uid: numberedUid(100 + at), thumbnail_url },
-        }),
-      ),
+      ...['javascript:alert(1)', 'file:///etc/passwd', { url: 1 }, null].map((thumbnail_url, at) => ({
+        ...{ uid: numberedUid(100 + at), thumbnail_url },
+      })),
     ];
-    const { url } = await startThumbnailService(assets, (name, response) =>
-      media[name]?.(name, response),
-    );
+    const { url } = await startThumbnailService(assets, (name, response) => media[name]?.(name, response));
     const cli = cliOf(url);
     const path = join(cli.home, 'sheet.html');
     const { stdout, stderr } = await cli.run(['assets', 'ls', '--html', path, '--json']);
@@ -137,14 +119,7 @@ describe('assets ls --html', () => {
     const { url } = await startThumbnailService(assets, shown);
     const cli = cliOf(url);
     const path = join(cli.home, 'sheet.html');
-    const { code, stderr } = await cli.run([
-      'assets',
-      'ls',
-      '--all',
-      '--html',
-      path,
-      '--debug=http',
-    ]);
+    const { code, stderr } = await cli.run(['assets', 'ls', '--all', '--html', path, '--debug=http']);
     const tries = stderr.match(/^! GET \/t\.jpg/gm)?.length ?? 0;
     expect([code, tries]).toEqual([0, expect.closeTo(15, -1.2)]);
   });

@@ -35,10 +35,7 @@ describe('assets download of many', () => {
     const ids = await world.cli.json(['download', '-', '-d', into], {
       stdin: uids.slice(0, 2).join('\n'),
     });
-    expect(ids.map(({ outcome }: { outcome: string }) => outcome)).toEqual([
-      'downloaded',
-      'downloaded',
-    ]);
+    expect(ids.map(({ outcome }: { outcome: string }) => outcome)).toEqual(['downloaded', 'downloaded']);
     const again = await world.cli.json(['download', '-', '-d', into], {
       stdin: uids.slice(0, 2).join('\n'),
     });
@@ -66,9 +63,7 @@ describe('assets download of many', () => {
     expect(JSON.parse(stdout).map(({ outcome }: { outcome: string }) => outcome)).toEqual([
       ...['downloaded', 'downloaded', 'failed'],
     ]);
-    expect(readdirSync(into).sort()).toEqual(
-      [uids[0], twin].map((uid) => `tone-${uid}.mp3`).sort(),
-    );
+    expect(readdirSync(into).sort()).toEqual([uids[0], twin].map((uid) => `tone-${uid}.mp3`).sort());
   });
 
   it('another file of that name is not written over without --yes', async () => {
@@ -83,8 +78,7 @@ describe('assets download of many', () => {
     const twin = (digit: string) => `${digit.repeat(8)}-0000-4000-8000-000000000000`;
     const idIn = (text: string) => /[0-9a-f]{8}-[0-9a-f-]{27}/i.exec(text)?.[0] ?? '';
     const service = await startRecordingServer(({ path, headers, body }) => {
-      if (path.startsWith('/media/'))
-        return { body: path.slice(7), headers: { 'content-type': 'application/pdf' } };
+      if (path.startsWith('/media/')) return { body: path.slice(7), headers: { 'content-type': 'application/pdf' } };
       if (path.endsWith('/playback/info/')) {
         const { asset_id: id } = body as { asset_id: string };
         return {
@@ -158,13 +152,7 @@ it('assets ls -r lists a folder and all below it, the newest first; --limit and 
   await cli.json(['folders', 'create', '-p', `${top}/er`]);
   const sent: string[] = [];
   for (const folder of [top, `${top}/er`]) {
-    const [{ asset_uid }] = await cli.json([
-      'upload',
-      fixturePath('still.jpg'),
-      '--again',
-      '--folder',
-      folder,
-    ]);
+    const [{ asset_uid }] = await cli.json(['upload', fixturePath('still.jpg'), '--again', '--folder', folder]);
     sent.unshift(asset_uid);
   }
   const list = async (...args: string[]) =>
@@ -198,14 +186,7 @@ describe('--quiet', () => {
   });
 
   it('shows the progress that was asked for all the same', async () => {
-    const { stderr } = await world.cli.run([
-      'upload',
-      fixturePath('still.jpg'),
-      '--again',
-      '-q',
-      '--progress',
-      'json',
-    ]);
+    const { stderr } = await world.cli.run(['upload', fixturePath('still.jpg'), '--again', '-q', '--progress', 'json']);
     expect(stderr).toContain('"event":"progress"');
   });
 });
@@ -263,8 +244,5 @@ it('profiles of which none is current are named', async () => {
     });
   await cli.run(['logout', 'two'], { environment });
   const { code, stderr } = await cli.run(['ls'], { environment });
-  expect([code, stderr]).toEqual([
-    4,
-    expect.stringMatching(/no profile is current\n.*there are one\n.*auth switch/),
-  ]);
+  expect([code, stderr]).toEqual([4, expect.stringMatching(/no profile is current\n.*there are one\n.*auth switch/)]);
 });

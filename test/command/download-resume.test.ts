@@ -56,12 +56,7 @@ const table: Case[] = [
   ['a whole answer', [fullReply], fileSize, 0],
   ['without a length in the record', [fullReply], null, 0],
   ['the rest, under an equal ETag', [cut, rest], fileSize, 0],
-  [
-    'parts that are shorter than asked for',
-    [cut, (from) => part(from, 150_000), part(150_000, fileSize)],
-    fileSize,
-    0,
-  ],
+  ['parts that are shorter than asked for', [cut, (from) => part(from, 150_000), part(150_000, fileSize)], fileSize, 0],
   [
     'a part that ends before its own Content-Range does',
     [
@@ -149,8 +144,7 @@ const table: Case[] = [
     [
       { ...cut, headers: { ...videoHeaders, 'transfer-encoding': 'chunked' } },
       (from) => part(from, 150_000, firstVersion, { 'content-range': `bytes ${from}-149999/*` }),
-      (from) =>
-        part(from, fileSize, firstVersion, { 'content-range': `bytes ${from}-${fileSize - 1}/*` }),
+      (from) => part(from, fileSize, firstVersion, { 'content-range': `bytes ${from}-${fileSize - 1}/*` }),
       { status: 416 },
     ],
     null,
@@ -199,12 +193,7 @@ const table: Case[] = [
     fileSize,
     13,
   ],
-  [
-    'a part of a longer file',
-    [cut, (from) => part(from, 600_000, someBytes(600_000))],
-    fileSize,
-    13,
-  ],
+  ['a part of a longer file', [cut, (from) => part(from, 600_000, someBytes(600_000))], fileSize, 13],
   ['a part from another place', [cut, (from) => part(from - 1, fileSize)], fileSize, 13],
   ['a part nobody asked for', [part(0, 10)], fileSize, 13],
   [
@@ -219,12 +208,7 @@ const table: Case[] = [
     fileSize,
     13,
   ],
-  [
-    'nothing',
-    [{ headers: { ...videoHeaders, 'content-length': 0 }, body: Buffer.alloc(0) }],
-    fileSize,
-    13,
-  ],
+  ['nothing', [{ headers: { ...videoHeaders, 'content-length': 0 }, body: Buffer.alloc(0) }], fileSize, 13],
   ['nothing, with 204', [{ status: 204, headers: {}, body: Buffer.alloc(0) }], null, 13],
   [
     'a web page',
@@ -256,10 +240,7 @@ const table: Case[] = [
   ],
   [
     'the same part for ever',
-    [
-      cut,
-      ...Array(9).fill((from: number) => ({ ...rest(from), body: Buffer.alloc(0), isCut: true })),
-    ],
+    [cut, ...Array(9).fill((from: number) => ({ ...rest(from), body: Buffer.alloc(0), isCut: true }))],
     fileSize,
     10,
   ],
@@ -314,35 +295,32 @@ it.each([
   expect(stderr).toEqual(isRendition ? expect.stringContaining(note) : '');
 });
 
-it.each(table)(
-  '%s: the first version whole, or no file (%#)',
-  async (_what, replies, told, exit) => {
-    const asked: (string | undefined)[] = [];
-    const service = await startServer((request, response) => {
-      if (!request.url?.startsWith('/media'))
-        return respond(response, 200, {
-          ...{ uid: assetUid, name: 'film', playback_token: 'a.token', type: 'video', size: told },
-          content_type: 'video/mp4',
-          source_url: { url: `${service}/media` },
-        });
-      asked.push(request.headers.range);
-      const script = replies[Math.min(asked.length, replies.length) - 1] as Script;
-      const from = Number(/\d+/.exec(request.headers.range ?? '0')?.[0]);
-      sendReply(response, typeof script === 'function' ? script(from) : script);
-    });
-    const path = join(cli.home, 'film.mp4');
-    const { code, stderr } = await cli.run(['assets', 'download', assetUid, '-o', path], {
-      environment: { MEDIACTL_BASE_URL: service },
-      clock: fastClock(),
-    });
-    expect([code, stderr]).toEqual([exit, expect.any(String)]);
-    expect(stderr).not.toContain('unclassified');
-    if (exit === 0) expect(readFileSync(path).equals(firstVersion)).toBe(true);
-    const left = readdirSync(cli.home).filter((name) => name.startsWith(basename(path)));
-    expect(left).toEqual(exit === 0 ? ['film.mp4'] : []);
-    expect(asked.length).toBeLessThanOrEqual(Math.max(replies.length, 5));
-  },
-);
+it.each(table)('%s: the first version whole, or no file (%#)', async (_what, replies, told, exit) => {
+  const asked: (string | undefined)[] = [];
+  const service = await startServer((request, response) => {
+    if (!request.url?.startsWith('/media'))
+      return respond(response, 200, {
+        ...{ uid: assetUid, name: 'film', playback_token: 'a.token', type: 'video', size: told },
+        content_type: 'video/mp4',
+        source_url: { url: `${service}/media` },
+      });
+    asked.push(request.headers.range);
+    const script = replies[Math.min(asked.length, replies.length) - 1] as Script;
+    const from = Number(/\d+/.exec(request.headers.range ?? '0')?.[0]);
+    sendReply(response, typeof script === 'function' ? script(from) : script);
+  });
+  const path = join(cli.home, 'film.mp4');
+  const { code, stderr } = await cli.run(['assets', 'download', assetUid, '-o', path], {
+    environment: { MEDIACTL_BASE_URL: service },
+    clock: fastClock(),
+  });
+  expect([code, stderr]).toEqual([exit, expect.any(String)]);
+  expect(stderr).not.toContain('unclassified');
+  if (exit === 0) expect(readFileSync(path).equals(firstVersion)).toBe(true);
+  const left = readdirSync(cli.home).filter((name) => name.startsWith(basename(path)));
+  expect(left).toEqual(exit === 0 ? ['film.mp4'] : []);
+  expect(asked.length).toBeLessThanOrEqual(Math.max(replies.length, 5));
+});
 
 it('a text whose record says nothing of its type is a text', async () => {
   const service = await startServer((request, response) => {

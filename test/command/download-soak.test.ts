@@ -45,15 +45,12 @@ class Delivery {
       ...(tells.etag && { etag }),
       ...(tells.modified && { 'last-modified': modified[this.current] as string }),
     };
-    if (fault === 'web page')
-      return void respond(response, 200, '<html>', { 'content-type': 'text/html' });
+    if (fault === 'web page') return void respond(response, 200, '<html>', { 'content-type': 'text/html' });
     if (fault === 'busy') return void respond(response, 503, 'busy');
     if (fault === 'limit') return void respond(response, 429, '', { 'retry-after': '1' });
     if (fault === 'gzip') told['content-encoding'] = 'gzip';
     const asked = /^bytes=(\d+)-$/.exec(headers.range ?? '')?.[1];
-    const isSame = [undefined, etag, told['last-modified']].includes(
-      headers['if-range'] as string | undefined,
-    );
+    const isSame = [undefined, etag, told['last-modified']].includes(headers['if-range'] as string | undefined);
     const isPart = asked !== undefined && (fault === 'wrong part' || (tells.ranges && isSame));
     const from = isPart ? Number(asked) : 0;
     const shift = fault === 'wrong part' && from > 0 ? -1 : 0;
@@ -92,9 +89,7 @@ it.each(Array.from({ length: isNight ? 400 : 40 }, (_, n) => n + 1))('seed %i', 
   let requestsLeft = random.chance(0.2) ? random.below(4) : Number.POSITIVE_INFINITY;
   const service = await startServer((request, response) => {
     if (requestsLeft-- === 0)
-      interruption.abort(
-        new MediactlError('interrupted', { code: 'interrupted', exitCode: exitCodes.interrupted }),
-      );
+      interruption.abort(new MediactlError('interrupted', { code: 'interrupted', exitCode: exitCodes.interrupted }));
     if (request.url?.startsWith('/media')) return delivery.serve(request, response);
     respond(response, 200, {
       ...{ uid, name: 'film', playback_token: 'a.token', type: 'video', size: recordedSize },
@@ -116,10 +111,7 @@ it.each(Array.from({ length: isNight ? 400 : 40 }, (_, n) => n + 1))('seed %i', 
   const [first, second] = delivery.versions;
   const isWhole = saved !== undefined && [first, second].some((each) => each.equals(saved));
   if (code === 0) expect(isWhole, JSON.stringify(story)).toBe(true);
-  else
-    expect(saved?.toString(), JSON.stringify(story)).toBe(
-      isThere ? 'what was there before' : undefined,
-    );
+  else expect(saved?.toString(), JSON.stringify(story)).toBe(isThere ? 'what was there before' : undefined);
   const left = (readdirSync(cli.home, { recursive: true }) as string[]).filter((name) =>
     /\.part$|downloads\/./.test(name),
   );

@@ -1,13 +1,6 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  existsSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -46,9 +39,7 @@ describe('from the sandbox', () => {
     writeFileSync(path, 'mine');
     expect((await world.cli.run(['assets', 'download', '@last', '-o', path])).code).toBe(2);
     expect(readFileSync(path, 'utf8')).toBe('mine');
-    expect((await world.cli.run(['assets', 'download', '@last', '-o', path, '--yes'])).code).toBe(
-      0,
-    );
+    expect((await world.cli.run(['assets', 'download', '@last', '-o', path, '--yes'])).code).toBe(0);
     expect(readFileSync(path).equals(readFileSync(fixturePath('still.jpg')))).toBe(true);
   });
 
@@ -58,9 +49,7 @@ describe('from the sandbox', () => {
     writeFileSync(`${path}.part`, 'mine');
     expect((await world.cli.run(['assets', 'download', '@last', '-o', path])).code).toBe(0);
     expect(readFileSync(`${path}.part`, 'utf8')).toBe('mine');
-    expect(readdirSync(world.cli.home).filter((name) => name.endsWith('.part'))).toEqual([
-      'picture.jpg.part',
-    ]);
+    expect(readdirSync(world.cli.home).filter((name) => name.endsWith('.part'))).toEqual(['picture.jpg.part']);
   });
 
   it('what is no file is written to, not replaced', async () => {
@@ -84,10 +73,7 @@ describe('from the sandbox', () => {
     const slow = download();
     while (waiting.length === 0) await sleep(10);
     const other = await download();
-    expect([other.code, other.stderr]).toEqual([
-      6,
-      expect.stringContaining('is being written already'),
-    ]);
+    expect([other.code, other.stderr]).toEqual([6, expect.stringContaining('is being written already')]);
     sendReply(waiting[0] as ServerResponse, fullReply);
     expect((await slow).code).toBe(0);
     expect(readFileSync(path).equals(firstVersion)).toBe(true);
@@ -173,11 +159,7 @@ describe('from the sandbox', () => {
     const program = fileURLToPath(new URL('../../bin/mediactl.js', import.meta.url));
     const { stdout, stderr } = await promisify(execFile)(
       'bash',
-      [
-        '--norc',
-        '-c',
-        `set -o pipefail; node '${program}' assets download @last -o - | head -c 10`,
-      ],
+      ['--norc', '-c', `set -o pipefail; node '${program}' assets download @last -o - | head -c 10`],
       {
         env: {
           ...account(),
@@ -207,8 +189,6 @@ describe('from the sandbox', () => {
       },
     );
     expect(stdout.equals(readFileSync(fixturePath('tone.mp3')))).toBe(true);
-    expect(
-      (await world.cli.run(['assets', 'download', '@last', '-o', '-'], { tty: true })).code,
-    ).toBe(2);
+    expect((await world.cli.run(['assets', 'download', '@last', '-o', '-'], { tty: true })).code).toBe(2);
   });
 });

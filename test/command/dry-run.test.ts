@@ -117,16 +117,13 @@ it.each(names)('%s -n changes nothing here and writes nothing there', async (nam
     const path = request.url ?? '';
     const harmless = request.method === 'GET' || path.endsWith('/playback/info/');
     if (!harmless) writes.push(`${request.method} ${path}`);
-    if (path.includes('/player/'))
-      return respond(response, 200, { uid, playback_token: 'a.token' });
+    if (path.includes('/player/')) return respond(response, 200, { uid, playback_token: 'a.token' });
     if (path.includes('/info/')) return respond(response, 200, { type: 'document', url: service });
     if (path.includes('/folders/')) return respond(response, 200, [{ uid, name: 'Main' }]);
-    if (path.includes('/embed-'))
-      return respond(response, 200, { enabled: true, list: ['old.example'] });
+    if (path.includes('/embed-')) return respond(response, 200, { enabled: true, list: ['old.example'] });
     if (path.includes('/openapi')) return respond(response, 200, description);
     if (path.includes('/assets/?')) return respond(response, 200, { items: [], count: 0 });
-    if (path.includes(uid))
-      return respond(response, 200, { uid, status: 'ready', thumbnail_url: `${service}/a.jpg` });
+    if (path.includes(uid)) return respond(response, 200, { uid, status: 'ready', thumbnail_url: `${service}/a.jpg` });
     respond(response, 200, { items: [{ uid, name: 'Main', status: 'ready' }], count: 1 });
   });
   const cli = new Cli();

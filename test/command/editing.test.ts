@@ -18,8 +18,7 @@ const make = async (count: number, word: string) => {
   });
   return Promise.all(made);
 };
-const count = async (word: string) =>
-  (await world.cli.json(['assets', 'ls', '--search', word, '--all'])).length;
+const count = async (word: string) => (await world.cli.json(['assets', 'ls', '--search', word, '--all'])).length;
 
 describe('assets rm', () => {
   it('asks, names what would go, and takes no for an answer', async () => {
@@ -52,18 +51,14 @@ describe('assets rm', () => {
       }
     }
     expect(await count('bulky')).toBe(4);
-    expect((await world.cli.run(['assets', 'rm', ...uids, '--max-delete', '4', '-y'])).code).toBe(
-      0,
-    );
+    expect((await world.cli.run(['assets', 'rm', ...uids, '--max-delete', '4', '-y'])).code).toBe(0);
   });
 
   it('more than the usual hundred: --yes is not enough; the number typed is', async () => {
     const uids = await make(101, 'many');
     const args = ['assets', 'rm', '--search', 'many'];
     expect((await world.cli.run([...args, '--yes'])).code).toBe(2);
-    expect(
-      (await world.cli.run(['assets', 'rm', '-', '-y'], { stdin: uids.join('\n') })).code,
-    ).toBe(2);
+    expect((await world.cli.run(['assets', 'rm', '-', '-y'], { stdin: uids.join('\n') })).code).toBe(2);
     expect((await world.cli.run(args, { tty: true, stdin: '100\n' })).code).toBe(2);
     expect(await count('many')).toBe(101);
     const { code, stderr } = await world.cli.run(args, { tty: true, stdin: '101\n' });
@@ -128,9 +123,7 @@ describe('assets rm', () => {
       stdin: `${first}\n${nobody}\n${second}\n`,
     });
     expect(code).toBe(11);
-    expect(
-      JSON.parse(stdout).map(({ uid, done }: { uid: string; done: boolean }) => [uid, done]),
-    ).toEqual([
+    expect(JSON.parse(stdout).map(({ uid, done }: { uid: string; done: boolean }) => [uid, done])).toEqual([
       [first, true],
       [nobody, false],
       [second, true],
@@ -145,10 +138,9 @@ describe('assets rm', () => {
   it('a key that may not: one 403 and no more, the rest is not tried', async () => {
     const uids = await make(20, 'kept');
     const key = world.sandbox.createKey('read', ['Read Assets']);
-    const { code, stdout, stderr } = await world.cli.run(
-      ['assets', 'rm', ...uids, '--yes', '--json', '--debug'],
-      { environment: { MEDIACTL_API_KEY: key } },
-    );
+    const { code, stdout, stderr } = await world.cli.run(['assets', 'rm', ...uids, '--yes', '--json', '--debug'], {
+      environment: { MEDIACTL_API_KEY: key },
+    });
     expect(code).toBe(11);
     const tried = JSON.parse(stdout).filter(
       ({ error }: { error: { message: string } }) => error.message !== 'not tried',
@@ -161,15 +153,7 @@ describe('assets rm', () => {
   it('by filter, pages deep: all that matched and nothing else', async () => {
     await make(130, 'deep');
     await make(1, 'other');
-    const { code } = await world.cli.run([
-      'assets',
-      'rm',
-      '--search',
-      'deep',
-      '--max-delete',
-      '200',
-      '-y',
-    ]);
+    const { code } = await world.cli.run(['assets', 'rm', '--search', 'deep', '--max-delete', '200', '-y']);
     expect(code).toBe(0);
     expect([await count('deep'), await count('other')]).toEqual([0, 1]);
   });
@@ -196,10 +180,7 @@ it('assets get: the ones that are not there are named, the others shown, exit 11
   const nobody = '00000000-0000-4000-8000-000000000000';
   const args = ['assets', 'get', first as string, nobody, second as string, '--json'];
   const { code, stdout, stderr } = await world.cli.run(args);
-  expect([code, JSON.parse(stdout).map(({ uid }: { uid: string }) => uid)]).toEqual([
-    11,
-    [first, second],
-  ]);
+  expect([code, JSON.parse(stdout).map(({ uid }: { uid: string }) => uid)]).toEqual([11, [first, second]]);
   expect(JSON.parse(stderr).error.cause).toContain(nobody);
 });
 
@@ -208,9 +189,7 @@ it('assets ls says where there are more than it shows', async () => {
   const cut = await world.cli.run(['assets', 'ls', 'cut']);
   expect(cut.stdout.trimEnd().split('\n')).toHaveLength(20);
   expect(cut.stderr).toBe(unlessStrict('20 of 25; --all for all, --limit for more\n', ''));
-  expect((await world.cli.run(['assets', 'ls', '--search', 'cut', '--limit', '5'])).stderr).toBe(
-    '',
-  );
+  expect((await world.cli.run(['assets', 'ls', '--search', 'cut', '--limit', '5'])).stderr).toBe('');
 });
 
 describe('assets update', () => {
@@ -220,9 +199,7 @@ describe('assets update', () => {
     expect(await world.cli.json([...args, '--add-tag', 'sea'])).toMatchObject({
       ...{ uid, name: 'After', description: 'words', tags: ['sea'] },
     });
-    expect((await world.cli.json(['assets', 'update', uid as string, '--no-tags'])).tags).toEqual(
-      [],
-    );
+    expect((await world.cli.json(['assets', 'update', uid as string, '--no-tags'])).tags).toEqual([]);
   });
 
   it('by filter: asks for more than --max-update, and touches only what matches', async () => {
@@ -236,8 +213,7 @@ describe('assets update', () => {
 
   it('adds and takes off single tags, and says which others go', async () => {
     const [uid] = await make(1, 'tagged');
-    const update = (...args: string[]) =>
-      world.cli.run(['assets', 'update', uid as string, ...args]);
+    const update = (...args: string[]) => world.cli.run(['assets', 'update', uid as string, ...args]);
     const tags = async () => (await world.cli.json(['assets', 'get', uid as string])).tags;
     await update('--add-tag', 'sea', '--add-tag', 'day');
     await update('--add-tag', 'night', '--remove-tag', 'day');

@@ -26,11 +26,7 @@ describe('embed domains', () => {
     ['news.example:8080', 'it has a port', 'give news.example'],
     ['news.example/path', 'it has a path', 'give news.example'],
     ['192.0.2.1', 'it is an address', 'a host name alone, such as news.example.com'],
-    [
-      'two words',
-      'it has a character that host names cannot have',
-      'a host name alone, such as news.example.com',
-    ],
+    ['two words', 'it has a character that host names cannot have', 'a host name alone, such as news.example.com'],
     ['-bad.example', 'it is not a host name', 'a host name alone, such as news.example.com'],
   ])('%s is refused before it is sent', async (domain, cause, hint) => {
     const { code, stderr } = await cli.run(['embed', 'domains', 'add', '--', domain]);
@@ -73,19 +69,11 @@ describe('embed domains', () => {
   });
 
   it('enabling with an empty list warns; one domain that fails is named', async () => {
-    const only = (await cli.json(['embed', 'domains', 'ls'])).map(
-      ({ domain }: { domain: string }) => domain,
-    );
+    const only = (await cli.json(['embed', 'domains', 'ls'])).map(({ domain }: { domain: string }) => domain);
     if (only.length > 0) await cli.run(['embed', 'domains', 'rm', ...only]);
     expect((await cli.run(['embed', 'enable'])).stderr).toContain('no site may embed');
     await cli.run(['embed', 'domains', 'add', 'here.example']);
-    const { code, stdout, stderr } = await cli.run([
-      'embed',
-      'domains',
-      'rm',
-      'here.example',
-      'not.example',
-    ]);
+    const { code, stdout, stderr } = await cli.run(['embed', 'domains', 'rm', 'here.example', 'not.example']);
     expect(code).toBe(11);
     expect(stdout).toBe('-\there.example\tremoved\n!\tnot.example\tfailed: not found (404)\n');
     expect(stderr).toContain('not.example: not found (404)');
@@ -104,10 +92,7 @@ describe('A05 to A07: embed settings', () => {
     expect((await cli.json(['embed', 'enable'])).restricted).toBe(true);
     expect((await cli.run(['embed', 'domains', 'ls', '-q'])).stdout).toBe('a.example\n');
     expect((await cli.run(['embed', 'domains', 'add', 'b.example'])).code).toBe(0);
-    expect(writes().map(({ body }) => body)).toEqual([
-      { restricted: true },
-      { hostname: 'b.example' },
-    ]);
+    expect(writes().map(({ body }) => body)).toEqual([{ restricted: true }, { hostname: 'b.example' }]);
   });
 
   it.each([
@@ -119,21 +104,18 @@ describe('A05 to A07: embed settings', () => {
     // Something else:
     ...['embedding_enabled', 'embed_enabled', 'player_enabled', 'analytics_enabled'],
     ...['watermark_enabled', 'protected_playback', 'has_limits', 'age_restricted'],
-  ])(
-    'a boolean called %s may be another one, or the reverse: it is asked for, and nothing written',
-    async (name) => {
-      const settings = { [name]: true, mode: 'open', domains: [] };
-      const { cli, writes } = await startProfileCli(embedService(settings, () => {}));
-      for (const verb of ['show', 'enable', 'disable']) {
-        const { code, stderr } = await cli.run(['embed', verb]);
-        expect([verb, code]).toEqual([verb, 2]);
-        expect(stderr).toContain(`names.embed_enabled NAME, with one of ${name}`);
-        expect(stderr).toContain("or '!NAME' if true means that every site may embed");
-      }
-      expect(writes()).toEqual([]);
-      expect((await cli.run(['embed', 'domains', 'ls'])).code).toBe(0);
-    },
-  );
+  ])('a boolean called %s may be another one, or the reverse: it is asked for, and nothing written', async (name) => {
+    const settings = { [name]: true, mode: 'open', domains: [] };
+    const { cli, writes } = await startProfileCli(embedService(settings, () => {}));
+    for (const verb of ['show', 'enable', 'disable']) {
+      const { code, stderr } = await cli.run(['embed', verb]);
+      expect([verb, code]).toEqual([verb, 2]);
+      expect(stderr).toContain(`names.embed_enabled NAME, with one of ${name}`);
+      expect(stderr).toContain("or '!NAME' if true means that every site may embed");
+    }
+    expect(writes()).toEqual([]);
+    expect((await cli.run(['embed', 'domains', 'ls'])).code).toBe(0);
+  });
 
   it.each([
     ...['restricted', 'is_restricted', 'isRestricted', 'restrict_to_domains', 'domains_only'],
@@ -141,9 +123,7 @@ describe('A05 to A07: embed settings', () => {
     ...['domain_protection', 'limit_domains', 'embed_restriction_enabled', 'enforce-allowlist'],
   ])('a boolean called %s says it plainly', async (name) => {
     const settings = { [name]: false, mode: 'x', domains: ['a.example'] };
-    const { cli, writes } = await startProfileCli(
-      embedService(settings, (body) => Object.assign(settings, body)),
-    );
+    const { cli, writes } = await startProfileCli(embedService(settings, (body) => Object.assign(settings, body)));
     expect((await cli.run(['embed', 'enable'])).stdout).toContain('restriction\ton:');
     expect(writes().map(({ body }) => body)).toEqual([{ [name]: true }]);
   });
@@ -169,9 +149,7 @@ describe('A05 to A07: embed settings', () => {
     expect(kept()).toEqual({ embed_enabled: '!unrestricted' });
     expect((await cli.run(['config', 'set', 'names.folder_parent', '!x'])).code).toBe(2);
     expect((await cli.run(['embed', 'show'])).stdout).toContain('restriction\toff: every domain');
-    expect((await cli.run(['embed', 'domains', 'add', 'b.example'])).stderr).toContain(
-      'the restriction is off',
-    );
+    expect((await cli.run(['embed', 'domains', 'add', 'b.example'])).stderr).toContain('the restriction is off');
     const planned = await cli.json(['embed', 'enable', '--dry-run']);
     expect(planned[0].body).toEqual({ unrestricted: false });
     expect((await cli.run(['embed', 'enable'])).stdout).toContain('restriction\ton:');
@@ -251,9 +229,7 @@ describe('A05 to A07: embed settings', () => {
   });
 
   it('a service that answers 200 and does nothing is found out', async () => {
-    const { cli } = await startProfileCli(
-      embedService({ enabled: false, domains: ['a.example'] }, () => {}),
-    );
+    const { cli } = await startProfileCli(embedService({ enabled: false, domains: ['a.example'] }, () => {}));
     for (const [args, key] of [
       [['enable'], 'embed_enabled'],
       [['domains', 'add', 'b.example'], 'embed_domain'],
@@ -290,10 +266,7 @@ describe('embed domains that are spelled otherwise', () => {
     const { cli, writes } = await startProfileCli(service());
     const args = ['embed', 'domains', 'rm', 'münchen.example', '192.0.2.1'];
     expect((await cli.run(args)).code).toBe(0);
-    expect(writes().map(({ body }) => body)).toEqual([
-      { domain: 'München.example' },
-      { domain: '192.0.2.1' },
-    ]);
+    expect(writes().map(({ body }) => body)).toEqual([{ domain: 'München.example' }, { domain: '192.0.2.1' }]);
   });
 
   it.each([
@@ -302,18 +275,14 @@ describe('embed domains that are spelled otherwise', () => {
     ['www.a.example', 'a.example'],
   ])('%s that is kept as %s was added, and its spelling is said', async (domain, spelling) => {
     const domains: string[] = [];
-    const { cli } = await startProfileCli(
-      embedService({ enabled: true, domains }, () => domains.push(spelling)),
-    );
+    const { cli } = await startProfileCli(embedService({ enabled: true, domains }, () => domains.push(spelling)));
     const { code, stdout, stderr } = await cli.run(['embed', 'domains', 'add', domain]);
     expect([code, stdout]).toEqual([0, `+\t${domain}\tadded\n`]);
     expect(stderr).toBe(`${domain} is on the allow-list as ${spelling}\n`);
   });
 
   it('another spelling that was there before is no proof', async () => {
-    const { cli } = await startProfileCli(
-      embedService({ enabled: true, domains: ['a.example'] }, () => {}),
-    );
+    const { cli } = await startProfileCli(embedService({ enabled: true, domains: ['a.example'] }, () => {}));
     expect((await cli.run(['embed', 'domains', 'add', 'www.a.example'])).code).toBe(6);
   });
 
@@ -348,9 +317,10 @@ describe('embed domains that are spelled otherwise', () => {
     const args = ['embed', 'domains', 'sync', '-f', '-', '--prune', '--yes', '--json'];
     const { code, stdout } = await cli.run(args, { stdin: 'new.example' });
     expect(code).toBe(11);
-    expect(
-      JSON.parse(stdout).map(({ error }: { error: { message: string } }) => error.message),
-    ).toEqual([expect.stringContaining('500'), 'not removed']);
+    expect(JSON.parse(stdout).map(({ error }: { error: { message: string } }) => error.message)).toEqual([
+      expect.stringContaining('500'),
+      'not removed',
+    ]);
     expect(writes().map(({ method }) => method)).toEqual(['POST']);
   });
 });

@@ -2,13 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
-import {
-  assetUid,
-  createLibrary,
-  folderUid,
-  testKey,
-  workspaceUid,
-} from '../support/fake-library.ts';
+import { assetUid, createLibrary, folderUid, testKey, workspaceUid } from '../support/fake-library.ts';
 import { type RecordedRequest, startRecordingServer } from '../support/recording-server.ts';
 
 /*
@@ -191,9 +185,7 @@ async function sent(args: string[], { key: apiKey = testKey, stdin = '' } = {}) 
 
 it.each(cases)('$args', async ({ args, sends }) => {
   const { requests } = await sent(args);
-  const found = requests.filter(
-    ({ method, path }) => method === sends.method && path === v1 + sends.path,
-  );
+  const found = requests.filter(({ method, path }) => method === sends.method && path === v1 + sends.path);
   expect(found).not.toHaveLength(0);
   expect(found[0]).toMatchObject({ ...sends, path: v1 + sends.path });
   // toMatchObject ignores additional keys; query and body may not have any

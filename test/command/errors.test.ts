@@ -38,10 +38,7 @@ const file = (name: string, text = 'text') => {
 
 describe('bad input', () => {
   it('no such file', () =>
-    reads(['upload', '/no/such.mp4'], 2, [
-      'error: no such file: /no/such.mp4',
-      '  try:   check the path',
-    ]));
+    reads(['upload', '/no/such.mp4'], 2, ['error: no such file: /no/such.mp4', '  try:   check the path']));
 
   it('a directory without -r', () =>
     reads(['upload', cli.home], 2, [
@@ -52,10 +49,7 @@ describe('bad input', () => {
 
   it('an empty directory with -r', () => {
     mkdirSync(join(cli.home, 'empty'));
-    return reads(['upload', '-r', join(cli.home, 'empty')], 2, [
-      'error: no files found',
-      '  try:   check the paths',
-    ]);
+    return reads(['upload', '-r', join(cli.home, 'empty')], 2, ['error: no files found', '  try:   check the paths']);
   });
 
   it('an unreadable file', async () => {
@@ -94,10 +88,7 @@ describe('bad input', () => {
     ]));
 
   it('an unknown option, with the nearest one', () =>
-    reads(['upload', '--wiat', 'x'], 2, [
-      "error: unknown option '--wiat'",
-      '  try:   did you mean --wait?',
-    ]));
+    reads(['upload', '--wiat', 'x'], 2, ["error: unknown option '--wiat'", '  try:   did you mean --wait?']));
 
   it('an unknown command', async () => {
     const lines = ["error: unknown command 'asets'", '  try:   did you mean assets?'];
@@ -116,8 +107,7 @@ describe('bad input', () => {
       '  try:   give an id: uid or its first 6 digits, name, or @last (the last upload)',
     ]));
 
-  it('nothing to upload', () =>
-    reads(['upload'], 2, ['error: nothing to upload', '  try:   mediactl upload PATH']));
+  it('nothing to upload', () => reads(['upload'], 2, ['error: nothing to upload', '  try:   mediactl upload PATH']));
 
   it('--workspace where the API cannot tell workspaces apart', () =>
     reads(['assets', 'ls', '-w', 'Main'], 2, [
@@ -127,18 +117,12 @@ describe('bad input', () => {
     ]));
 
   it('nothing on stdin', () =>
-    reads(
-      ['upload', '-'],
-      2,
-      ['error: nothing came on stdin', '  try:   check the command before the pipe'],
-      { stdin: '' },
-    ));
+    reads(['upload', '-'], 2, ['error: nothing came on stdin', '  try:   check the command before the pipe'], {
+      stdin: '',
+    }));
 
   it('an endpoint that the service does not offer', () =>
-    reads(['api', '/webhooks/'], 3, [
-      'error: not found (404)',
-      '  cause: nothing at /api/external/v1/webhooks/',
-    ]));
+    reads(['api', '/webhooks/'], 3, ['error: not found (404)', '  cause: nothing at /api/external/v1/webhooks/']));
 
   it('a path of the API without its slash', () =>
     reads(['api', '/assets'], 3, [
@@ -258,15 +242,11 @@ describe('a service that cannot be talked to', () => {
     const { fastClock } = await import('../support/clock.ts');
     const gateway = await cli.run(['workspaces', 'ls'], { ...at(proxy), clock: fastClock() });
     expect(gateway.code).toBe(10);
-    expect(gateway.stderr).toContain(
-      'cause: a web page instead of the API: "Bad Gateway at Corp Proxy"',
-    );
+    expect(gateway.stderr).toContain('cause: a web page instead of the API: "Bad Gateway at Corp Proxy"');
   });
 
   it.each([['an object without items', { results: [] }]])('200 with %s', async (_what, body) => {
-    const service = await startServer((_request, response) =>
-      respond(response, 200, JSON.stringify(body)),
-    );
+    const service = await startServer((_request, response) => respond(response, 200, JSON.stringify(body)));
     const { code, stderr } = await cli.run(['assets', 'ls'], at(service));
     expect([code, stderr.includes('it has no `items` array of records')]).toEqual([10, true]);
   });
@@ -281,10 +261,7 @@ it('errors come in many forms, and are all read (A13)', async () => {
       { detail: [{ loc: ['query', 'status'], msg: 'bad', ctx: { expected: "'ready'" } }] },
       "query.status: bad (expected 'ready')",
     ],
-    [
-      { error: { message: 'bad', details: [{ loc: ['limit'], msg: 'too big' }] } },
-      'bad; limit: too big',
-    ],
+    [{ error: { message: 'bad', details: [{ loc: ['limit'], msg: 'too big' }] } }, 'bad; limit: too big'],
     ['just text', 'just text'],
     [{ error: { title: 'the words' } }, 'the words'],
     [{ error: true, message: 'the words' }, 'the words'],
@@ -293,10 +270,7 @@ it('errors come in many forms, and are all read (A13)', async () => {
     [{ error: { message: { en: 'words' } } }, '{"error":{"message":{"en":"words"}}}'],
     [{ error: 'ValidationError', message: 'the words' }, 'ValidationError; the words'],
     [{ error: { message: 'bad', errors: { name: ['the words'] } } }, 'bad; name: the words'],
-    [
-      { error: { message: 'bad', details: { errors: [{ loc: ['name'], msg: 'the words' }] } } },
-      'bad; name: the words',
-    ],
+    [{ error: { message: 'bad', details: { errors: [{ loc: ['name'], msg: 'the words' }] } } }, 'bad; name: the words'],
     [{ odd: { deep: 1 } }, '{"odd":{"deep":1}}'],
   ];
   for (const [body, cause] of bodies) {
@@ -361,13 +335,7 @@ it('a noun without a verb shows its help on stderr, and ends 2', async () => {
 });
 
 it('help, version and exit codes go to stdout and end 0', async () => {
-  for (const args of [
-    ['--help'],
-    ['help'],
-    ['assets', '--help'],
-    ['help', 'assets', 'ls'],
-    ['assets', 'ls', '-h'],
-  ]) {
+  for (const args of [['--help'], ['help'], ['assets', '--help'], ['help', 'assets', 'ls'], ['assets', 'ls', '-h']]) {
     const { code, stdout, stderr } = await cli.run(args);
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/^Usage: mediactl/m);

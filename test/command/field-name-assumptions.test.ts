@@ -114,42 +114,34 @@ describe('A02: folders like those on disk', () => {
     ['and no record shows it', { taken: 'parent_folder' }],
     ['and records show another', { taken: 'parent_folder_uid', shown: 'parent_uid' }],
     ['and records show it as null', { taken: 'above', shown: 'parent_uid' }],
-  ])(
-    'a parent under another name %s: the first in the wrong place ends the run',
-    async (_, parentFields) => {
-      const { service, cli, directory, upload } = await world({ parentFields });
-      for (const how of [
-        ['-r', directory, '--create-folders'],
-        ['--sync', directory],
-      ]) {
-        const before = service.folders.length;
-        const { code, stderr } = await upload(...how);
-        const error = JSON.parse(stderr.trim().split('\n').at(-1) as string).error;
-        const wrong = service.folders.at(-1);
-        expect([code, error.code, error.exit_code]).toEqual([6, 'write_ignored', 6]);
-        expect(error.message).toBe(
-          `the service ignored parent of the folder, and made /${wrong?.name} (${wrong?.uid})`,
-        );
-        expect(error.hint).toContain('mediactl config set names.folder_parent NAME');
-        // One correct folder at the top level, and one misplaced folder.
-        expect(service.folders.length - before).toBe(before === 0 ? 2 : 1);
-        expect(service.paths).toEqual([]);
-        expect(service.assets.size).toBe(0);
-      }
-      await cli.run(['config', 'set', 'names.folder_parent', parentFields.taken]);
-      expect((await upload('-r', directory, '--create-folders')).code).toBe(0);
-      expect(service.paths).toEqual(everywhere);
-    },
-  );
+  ])('a parent under another name %s: the first in the wrong place ends the run', async (_, parentFields) => {
+    const { service, cli, directory, upload } = await world({ parentFields });
+    for (const how of [
+      ['-r', directory, '--create-folders'],
+      ['--sync', directory],
+    ]) {
+      const before = service.folders.length;
+      const { code, stderr } = await upload(...how);
+      const error = JSON.parse(stderr.trim().split('\n').at(-1) as string).error;
+      const wrong = service.folders.at(-1);
+      expect([code, error.code, error.exit_code]).toEqual([6, 'write_ignored', 6]);
+      expect(error.message).toBe(`the service ignored parent of the folder, and made /${wrong?.name} (${wrong?.uid})`);
+      expect(error.hint).toContain('mediactl config set names.folder_parent NAME');
+      // One correct folder at the top level, and one misplaced folder.
+      expect(service.folders.length - before).toBe(before === 0 ? 2 : 1);
+      expect(service.paths).toEqual([]);
+      expect(service.assets.size).toBe(0);
+    }
+    await cli.run(['config', 'set', 'names.folder_parent', parentFields.taken]);
+    expect((await upload('-r', directory, '--create-folders')).code).toBe(0);
+    expect(service.paths).toEqual(everywhere);
+  });
 
   it('a parent that the tree shows by its value is learned from there', async () => {
     const { service, directory, upload } = await world({
       parentFields: { taken: 'parent_folder', shown: 'parent_folder' },
     });
-    const [top, below] = [
-      '00000000-0000-4000-8000-0000000000a1',
-      '00000000-0000-4000-8000-0000000000a2',
-    ];
+    const [top, below] = ['00000000-0000-4000-8000-0000000000a1', '00000000-0000-4000-8000-0000000000a2'];
     service.folders.push({ uid: top as string, name: 'Top', parent: undefined });
     service.folders.push({ uid: below as string, name: 'x', parent: top });
     expect((await upload('-r', directory, '--create-folders')).code).toBe(0);
@@ -429,10 +421,7 @@ it('an upload session for another number of bytes: an error before a byte is sen
   const path = join(cli.home, 'five.bin');
   writeFileSync(path, '12345');
   const { code, stderr } = await cli.run(['upload', path]);
-  expect([code, stderr]).toEqual([
-    13,
-    expect.stringContaining('the file has 5 bytes, the session 4'),
-  ]);
+  expect([code, stderr]).toEqual([13, expect.stringContaining('the file has 5 bytes, the session 4')]);
   expect(writes().map(({ method }) => method)).toEqual(['POST']);
 });
 
@@ -446,10 +435,7 @@ describe('A01: the page envelope', () => {
   it.each([
     ['total_count', (query: Record<string, string>) => ({ items: page(query), total_count: 250 })],
     ['no total', (query: Record<string, string>) => ({ items: page(query) })],
-    [
-      'next links',
-      (query: Record<string, string>) => ({ items: page(query), next: '/x', previous: null }),
-    ],
+    ['next links', (query: Record<string, string>) => ({ items: page(query), next: '/x', previous: null })],
     ['another name', (query: Record<string, string>) => ({ items: page(query), n: 250 })],
   ])('%s: all are listed', async (_what, envelope) => {
     const { cli } = await startProfileCli(({ query }) => ({ body: envelope(query) }));
@@ -467,9 +453,7 @@ describe('A01: the page envelope', () => {
       return { body: { items: there, count: count(there.length) } };
     });
     expect(await cli.json(['assets', 'ls', '--all'])).toEqual(items);
-    expect(
-      (await cli.run(['assets', 'ls', '--limit', '150', '-q'])).stdout.trim().split('\n'),
-    ).toHaveLength(150);
+    expect((await cli.run(['assets', 'ls', '--limit', '150', '-q'])).stdout.trim().split('\n')).toHaveLength(150);
     expect((await cli.run(['assets', 'ls', '--count'])).stdout).toBe('250\n');
   });
 

@@ -1,11 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { createLibrary, testKey } from '../support/fake-library.ts';
-import {
-  type RecordedRequest,
-  type Responder,
-  startRecordingServer,
-} from '../support/recording-server.ts';
+import { type RecordedRequest, type Responder, startRecordingServer } from '../support/recording-server.ts';
 
 type Option = { long: string };
 type Described = { path: string; options: Option[]; children: Described[] };
@@ -54,11 +50,7 @@ const written = (requests: RecordedRequest[]) => requests.filter(({ method }) =>
 describe.each(Object.entries(verbs))('assets %s', (verb, change) => {
   const filters = filtersOf(verb).filter((option) => !others.includes(option));
   let requests: RecordedRequest[];
-  let run: (
-    service: Responder,
-    filter: string,
-    value?: string,
-  ) => Promise<{ code: number; stderr: string }>;
+  let run: (service: Responder, filter: string, value?: string) => Promise<{ code: number; stderr: string }>;
   beforeEach(() => {
     run = async (service, filter, value = unmatched[filter] as string) => {
       const recorded = await startRecordingServer(service);
@@ -81,14 +73,11 @@ describe.each(Object.entries(verbs))('assets %s', (verb, change) => {
           ['that tell nothing', filter, bare],
         ] as const,
     ),
-  )(
-    'a service that passes over a filter, with records %s of it: %s',
-    async (_which, filter, item) => {
-      const { code, stderr } = await run(all(item), filter);
-      expect([code, stderr]).toEqual([6, expect.stringContaining('the service ignored a filter')]);
-      expect(written(requests)).toEqual([]);
-    },
-  );
+  )('a service that passes over a filter, with records %s of it: %s', async (_which, filter, item) => {
+    const { code, stderr } = await run(all(item), filter);
+    expect([code, stderr]).toEqual([6, expect.stringContaining('the service ignored a filter')]);
+    expect(written(requests)).toEqual([]);
+  });
 
   it('a service that heeds it is written to', async () => {
     const { code } = await run(createLibrary(), '--created-after', '2026-01-01');

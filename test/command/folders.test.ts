@@ -38,12 +38,8 @@ describe('folders', () => {
     await cli.json(['folders', 'mv', '/A/B/c', '/A']);
     expect(await paths('/A')).toEqual(['/A/B', '/A/c']);
     const refused = await cli.run(['folders', 'rm', '/A', '--yes']);
-    expect([refused.code, refused.stderr.split('\n')[0]]).toEqual([
-      6,
-      'error: the service refused to delete /A',
-    ]);
-    for (const path of ['/A/c', '/A/B', '/A'])
-      expect((await cli.run(['folders', 'rm', path, '--yes'])).code).toBe(0);
+    expect([refused.code, refused.stderr.split('\n')[0]]).toEqual([6, 'error: the service refused to delete /A']);
+    for (const path of ['/A/c', '/A/B', '/A']) expect((await cli.run(['folders', 'rm', path, '--yes'])).code).toBe(0);
     expect((await cli.run(['folders', 'ls', '/A'])).code).toBe(3);
   });
 
@@ -61,15 +57,10 @@ describe('folders', () => {
     };
     const counted = unlessStrict('4 assets', 'an unknown number of assets');
     const uids = async () =>
-      (await cli.json(['ls', '--folder', '/count', '-r', '--all'])).map(
-        ({ uid }: { uid: string }) => uid,
-      );
+      (await cli.json(['ls', '--folder', '/count', '-r', '--all'])).map(({ uid }: { uid: string }) => uid);
     const listed = await uids();
     expect(listed).toHaveLength(4);
-    expect(await asked('/count', 'n\n')).toEqual([
-      130,
-      `Delete /count, which has ${counted} and 3 folders in it`,
-    ]);
+    expect(await asked('/count', 'n\n')).toEqual([130, `Delete /count, which has ${counted} and 3 folders in it`]);
     expect(await asked('/count', 'y\n')).toEqual([6, expect.stringContaining('3 folders in it')]);
     expect(await uids()).toEqual(listed);
     expect(await asked('/count/empty', 'y\n')).toEqual([0, 'Delete /count/empty']);
@@ -95,8 +86,7 @@ describe('folders', () => {
   });
 
   it('an ambiguous path: exit 2, and the candidates', async () => {
-    const make = () =>
-      cli.json(['api', `/workspaces/${sandbox.workspace}/folders/`, '-f', 'name=twin']);
+    const make = () => cli.json(['api', `/workspaces/${sandbox.workspace}/folders/`, '-f', 'name=twin']);
     const uids = [(await make()).uid, (await make()).uid];
     for (const args of [
       ['ls', '/twin'],
@@ -125,17 +115,13 @@ describe('folders', () => {
     };
     await Promise.all(
       Array.from({ length: 5 }, (_, n) =>
-        promisify(execFile)(
-          process.execPath,
-          [program, 'folders', 'create', '-p', `/race/day/${n % 2}`],
-          { env },
-        ),
+        promisify(execFile)(process.execPath, [program, 'folders', 'create', '-p', `/race/day/${n % 2}`], { env }),
       ),
     );
     expect((await paths('/race')).sort()).toEqual(['/race/day', '/race/day/0', '/race/day/1']);
-    expect(
-      (await cli.json(['folders', 'ls'])).filter(({ path }: { path: string }) => path === '/race'),
-    ).toHaveLength(1);
+    expect((await cli.json(['folders', 'ls'])).filter(({ path }: { path: string }) => path === '/race')).toHaveLength(
+      1,
+    );
   });
 
   it('an upload goes into a folder by path, and is found there', async () => {
@@ -188,8 +174,7 @@ describe('upload -r --create-folders', () => {
 
   it('what file managers leave behind is left out and said, unless it is asked for', async () => {
     const directory = rushes();
-    for (const name of ['.DS_Store', '._two.txt', 'day 1/Thumbs.db'])
-      writeFileSync(join(directory, name), 'view');
+    for (const name of ['.DS_Store', '._two.txt', 'day 1/Thumbs.db']) writeFileSync(join(directory, name), 'view');
     const args = ['upload', '-r', directory, '-n', '--json'];
     const { stdout, stderr } = await cli.run(args);
     expect(JSON.parse(stdout)).toHaveLength(4);

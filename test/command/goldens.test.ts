@@ -5,13 +5,7 @@ import { buildCommandTree } from '../../src/cli/program.ts';
 import { leaves } from '../../src/cli/reference/command-node.ts';
 import { describeCommand as describeTree } from '../../src/cli/reference/command-tree.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
-import {
-  assetUid,
-  createLibrary,
-  folderUid,
-  testKey,
-  workspaceUid,
-} from '../support/fake-library.ts';
+import { assetUid, createLibrary, folderUid, testKey, workspaceUid } from '../support/fake-library.ts';
 import { startRecordingServer } from '../support/recording-server.ts';
 
 /*
@@ -122,9 +116,7 @@ const clock = {
   sleep: async () => {},
 };
 
-const names = leaves(describeTree(await buildCommandTree('0.0.0'))).map(({ path }) =>
-  path.replace('mediactl ', ''),
-);
+const names = leaves(describeTree(await buildCommandTree('0.0.0'))).map(({ path }) => path.replace('mediactl ', ''));
 
 it('every command is here, or in a test of its own', () => {
   expect([...Object.keys(calls), ...Object.keys(elsewhere)].sort()).toEqual([...names].sort());
@@ -148,9 +140,7 @@ it.each(Object.entries(calls))('%s', async (name, { args, options }) => {
       { mode: 0o600 },
     );
     writeFileSync(join(cli.home, 'four.txt'), 'four');
-    const filled = [...args, ...more].map((word) =>
-      word.replace('HOME', cli.home).replace('URL', url),
-    );
+    const filled = [...args, ...more].map((word) => word.replace('HOME', cli.home).replace('URL', url));
     const { code, stdout, stderr } = await cli.run(filled, {
       ...options,
       ...how,
@@ -175,7 +165,5 @@ it.each(Object.entries(calls))('%s', async (name, { args, options }) => {
       ].join('\n'),
     );
   }
-  await expect(`${seen.join('\n')}`).toMatchFileSnapshot(
-    `goldens/${name.replaceAll(' ', '-')}.txt`,
-  );
+  await expect(`${seen.join('\n')}`).toMatchFileSnapshot(`goldens/${name.replaceAll(' ', '-')}.txt`);
 });

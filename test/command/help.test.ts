@@ -13,8 +13,7 @@ const tree = describeTree(await buildCommandTree('0.0.0'));
 const paths = allNodes(tree).map(({ path }) => path.split(' ').slice(1));
 const cli = new Cli();
 const page = async (path: readonly string[], columns: number) =>
-  (await cli.run([...path, '--help'], { tty: true, columns, environment: { NO_COLOR: '1' } }))
-    .stdout;
+  (await cli.run([...path, '--help'], { tty: true, columns, environment: { NO_COLOR: '1' } })).stdout;
 
 /** Commands whose help may be longer than a screen. */
 const long = ['', 'upload', 'assets ls', 'videos ls'];

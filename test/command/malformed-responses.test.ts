@@ -55,9 +55,7 @@ describe('answers of the wrong shape end 10, never with a stack trace', () => {
       'x-ratelimit-remaining': '1',
       'x-ratelimit-reset': '1e15',
     };
-    const service = await startServer((_request, response) =>
-      respond(response, 200, { items: [], count: 0 }, headers),
-    );
+    const service = await startServer((_request, response) => respond(response, 200, { items: [], count: 0 }, headers));
     expect(await cli.json(['auth', 'status'], at(service))).toMatchObject({ rate_limit: null });
   });
 });
@@ -65,11 +63,7 @@ describe('answers of the wrong shape end 10, never with a stack trace', () => {
 describe('answers without an end', () => {
   it.each([
     ['a plain array is its only page', (items: object[]) => items, 0],
-    [
-      'one that does not page, and tells no total, is no whole list',
-      (items: object[]) => ({ items }),
-      10,
-    ],
+    ['one that does not page, and tells no total, is no whole list', (items: object[]) => ({ items }), 10],
   ])('a list: %s', async (_what, body, exit) => {
     const items = Array.from({ length: 100 }, (_, n) => ({ uid: `uid-${n}` }));
     let asked = 0;
@@ -93,10 +87,8 @@ describe('answers without an end', () => {
     let gone = false;
     const service: string = await startServer((request, response) => {
       const path = request.url ?? '';
-      if (path.endsWith('/player/'))
-        return respond(response, 200, { uid, playback_token: 'tokens' });
-      if (path.endsWith('/info/'))
-        return respond(response, 200, { type: 'audio', source: `${service}/x` });
+      if (path.endsWith('/player/')) return respond(response, 200, { uid, playback_token: 'tokens' });
+      if (path.endsWith('/info/')) return respond(response, 200, { type: 'audio', source: `${service}/x` });
       const block = Buffer.alloc(64 * 1024);
       const more = () => {
         while (!gone && sent < 1e9 && response.write(block)) sent += block.length;
@@ -123,9 +115,7 @@ describe('a service that lies about an upload', () => {
     writeSome(path, 3000);
     const ran = await cli.run(['upload', path, '--chunk-size', '1000', '--json'], at(line.url));
     expect(ran.code).toBe(13);
-    expect(JSON.parse(ran.stdout)[0].error.message).toContain(
-      'acknowledges byte 3000, and was sent 1000',
-    );
+    expect(JSON.parse(ran.stdout)[0].error.message).toContain('acknowledges byte 3000, and was sent 1000');
   });
 
   it('a 408 on a chunk is tried again', async () => {
@@ -219,9 +209,7 @@ describe('a sandbox with damaged files', () => {
     expect((await cli.run(['sandbox', 'status'])).code).toBe(0);
     const started = await cli.run(['sandbox', 'start', '--port', '0']);
     expect(started.code).toBe(0);
-    expect(JSON.parse(readFileSync(join(dataDir(), 'credentials.json'), 'utf8')).keys.all).toMatch(
-      /^sandbox_/,
-    );
+    expect(JSON.parse(readFileSync(join(dataDir(), 'credentials.json'), 'utf8')).keys.all).toMatch(/^sandbox_/);
     await cli.run(['sandbox', 'stop']);
   });
 

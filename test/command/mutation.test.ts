@@ -5,44 +5,15 @@ import { fastClock } from '../support/clock.ts';
 import { assetUid, folderUid, testKey, workspaceUid } from '../support/fake-library.ts';
 import { isNight } from '../support/nightly.ts';
 import { Random } from '../support/random.ts';
-import {
-  libraryWithPlayback,
-  playbackInfos,
-  prepareCommand,
-  readCommands,
-} from '../support/read-commands.ts';
+import { libraryWithPlayback, playbackInfos, prepareCommand, readCommands } from '../support/read-commands.ts';
 import { type Responder, startRecordingServer } from '../support/recording-server.ts';
 
 const deep = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 /** Replacement values; `RAW…` is inserted into the JSON without quotes. */
 const odd: unknown[] = [
-  ...[
-    null,
-    true,
-    false,
-    0,
-    -1,
-    1.5,
-    '',
-    'x',
-    '\u001b[2J',
-    [],
-    {},
-    [null],
-    [false],
-    [{}],
-    { a: {} },
-  ],
+  ...[null, true, false, 0, -1, 1.5, '', 'x', '\u001b[2J', [], {}, [null], [false], [{}], { a: {} }],
   ...['RAW1e999', 'RAW12345678901234567891', `RAW${deep(3000)}`, `RAW"${'x'.repeat(100_000)}"`],
-  ...[
-    '..',
-    '../../admin',
-    '-rf',
-    '@last',
-    'javascript:alert(1)',
-    assetUid.toUpperCase(),
-    folderUid,
-  ],
+  ...['..', '../../admin', '-rf', '@last', 'javascript:alert(1)', assetUid.toUpperCase(), folderUid],
 ];
 
 /** Replaces or removes one random value and passes a description to the callback. */
@@ -71,44 +42,39 @@ const table = readCommands.flatMap((args, command) =>
   Array.from({ length: runsPerCommand }, (_, n) => [args.join(' '), command * 100 + n] as const),
 );
 
-it.each(table)(
-  '%s (seed %i): an answer of other types ends in a class and words',
-  async (line, seed) => {
-    const random = new Random(seed);
-    const diary: string[] = [];
-    let untilMutation = random.below(4);
-    const well = libraryWithPlayback(random.pick(playbackInfos));
-    const answers: Responder = (request) => {
-      const answer = well(request);
-      if (!answer || typeof answer.body !== 'object') return answer;
-      let body: unknown = answer.body;
-      if (untilMutation-- <= 0 && random.chance(0.7))
-        body = mutated(body, random, (what) =>
-          diary.push(`${request.method} ${request.path}: ${what}`),
-        );
-      const text = rendered(body);
-      return {
-        ...answer,
-        body: text,
-        headers: { ...answer.headers, 'content-type': 'application/json' },
-      };
+it.each(table)('%s (seed %i): an answer of other types ends in a class and words', async (line, seed) => {
+  const random = new Random(seed);
+  const diary: string[] = [];
+  let untilMutation = random.below(4);
+  const well = libraryWithPlayback(random.pick(playbackInfos));
+  const answers: Responder = (request) => {
+    const answer = well(request);
+    if (!answer || typeof answer.body !== 'object') return answer;
+    let body: unknown = answer.body;
+    if (untilMutation-- <= 0 && random.chance(0.7))
+      body = mutated(body, random, (what) => diary.push(`${request.method} ${request.path}: ${what}`));
+    const text = rendered(body);
+    return {
+      ...answer,
+      body: text,
+      headers: { ...answer.headers, 'content-type': 'application/json' },
     };
-    const { url: baseUrl } = await startRecordingServer(answers);
-    const cli = new Cli({
-      ...{ MEDIACTL_API_KEY: testKey, MEDIACTL_BASE_URL: baseUrl, NO_COLOR: '1' },
-      MEDIACTL_WORKSPACE: workspaceUid,
-    });
-    const { code, stdout, stderr } = await cli.run(prepareCommand(line, cli.home), {
-      clock: fastClock(),
-      stdin: '',
-    });
-    const story = [line, ...diary, code, stderr.slice(0, 1000)].join('\n');
-    expect(Object.values(exitCodes), story).toContain(code);
-    expect(stderr, story).not.toMatch(
-      /unclassified|report it|TypeError|RangeError|is not a function|undefined|NaN|\[object/,
-    );
-    expect(stdout, story).not.toMatch(/\[object|undefined|NaN/);
-    expect(stderr, story).not.toContain('\u001b');
-    if (code !== 0) expect(stderr, story).not.toBe('');
-  },
-);
+  };
+  const { url: baseUrl } = await startRecordingServer(answers);
+  const cli = new Cli({
+    ...{ MEDIACTL_API_KEY: testKey, MEDIACTL_BASE_URL: baseUrl, NO_COLOR: '1' },
+    MEDIACTL_WORKSPACE: workspaceUid,
+  });
+  const { code, stdout, stderr } = await cli.run(prepareCommand(line, cli.home), {
+    clock: fastClock(),
+    stdin: '',
+  });
+  const story = [line, ...diary, code, stderr.slice(0, 1000)].join('\n');
+  expect(Object.values(exitCodes), story).toContain(code);
+  expect(stderr, story).not.toMatch(
+    /unclassified|report it|TypeError|RangeError|is not a function|undefined|NaN|\[object/,
+  );
+  expect(stdout, story).not.toMatch(/\[object|undefined|NaN/);
+  expect(stderr, story).not.toContain('\u001b');
+  if (code !== 0) expect(stderr, story).not.toBe('');
+});

@@ -167,13 +167,9 @@ describe('a repository’s .mediactl.json', () => {
     const service = await startRecordingServer(createLibrary());
     const environment = { MEDIACTL_API_KEY: testKey };
     const login = ['auth', 'login', '--base-url', service.url, '--with-key', '--no-check'];
-    for (const name of ['other', 'mine'])
-      await elsewhere.run([...login, '--profile', name], { stdin: testKey });
+    for (const name of ['other', 'mine']) await elsewhere.run([...login, '--profile', name], { stdin: testKey });
     const path = join(elsewhere.home, '.mediactl.json');
-    writeFileSync(
-      path,
-      JSON.stringify({ profile: 'other', workspace: workspaceUid, folder: '/X' }),
-    );
+    writeFileSync(path, JSON.stringify({ profile: 'other', workspace: workspaceUid, folder: '/X' }));
     const said = `warning: ${path} sets profile other, workspace ${workspaceUid}, folder /X\n`;
     const ran = (...args: string[]) => elsewhere.run(args, { environment });
     expect((await ran('ls')).stderr).not.toContain(path);
@@ -191,9 +187,7 @@ describe('a repository’s .mediactl.json', () => {
   });
 
   it('may set the form of output, of errors too', async () => {
-    const service = await startServer((_request, response) =>
-      respond(response, 404, { error: {} }),
-    );
+    const service = await startServer((_request, response) => respond(response, 404, { error: {} }));
     writeFileSync(join(cli.home, '.mediactl.json'), '{"output": "json"}');
     const { stderr } = await cli.run(['assets', 'ls'], {
       environment: { MEDIACTL_BASE_URL: service },
@@ -204,9 +198,7 @@ describe('a repository’s .mediactl.json', () => {
 
 it('auth status tells a key that is refused from a service that does not answer', async () => {
   const status = async (code: number) => {
-    const service = await startServer((_request, response) =>
-      respond(response, code, { error: {} }),
-    );
+    const service = await startServer((_request, response) => respond(response, code, { error: {} }));
     const ran = await cli.run(['auth', 'status', '--json'], {
       clock: fastClock(),
       environment: { MEDIACTL_BASE_URL: service },

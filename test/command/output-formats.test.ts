@@ -73,10 +73,7 @@ it.each([
 });
 
 it('jq sees nothing of this machine', async () => {
-  const { stdout } = await shaped(
-    '--jq',
-    '[env.HOME, env.PATH, $ENV.MEDIACTL_API_KEY] | join(",")',
-  );
+  const { stdout } = await shaped('--jq', '[env.HOME, env.PATH, $ENV.MEDIACTL_API_KEY] | join(",")');
   expect(stdout).not.toContain(String(process.env.PATH));
   expect(stdout).not.toContain('a-key-of-this-test');
 });
@@ -85,9 +82,7 @@ it('an empty list: no header that would lie, and the one that --fields names', a
   const { url } = await startRecordingServer(() => ({ body: { items: [], count: 0 } }));
   const cli = new Cli({ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: url });
   expect((await cli.run(['assets', 'ls', '--csv'])).stdout).toBe('');
-  expect((await cli.run(['assets', 'ls', '--csv', '--fields', 'uid,name'])).stdout).toBe(
-    'uid,name\n',
-  );
+  expect((await cli.run(['assets', 'ls', '--csv', '--fields', 'uid,name'])).stdout).toBe('uid,name\n');
 });
 
 it('wide characters keep their columns, control characters do not drive the terminal', async () => {
@@ -110,7 +105,5 @@ it('--jq over a format that was not typed: jq wins, since JSON is what it reads'
   });
   expect((await cli.run(['assets', 'ls', '--jq', 'length'])).stdout).toBe('3\n');
   const environment = { MEDIACTL_OUTPUT: '', MEDIACTL_JQ: 'length' };
-  expect((await cli.run(['assets', 'ls', '-q'], { environment })).stdout).toBe(
-    `${uids.join('\n')}\n`,
-  );
+  expect((await cli.run(['assets', 'ls', '-q'], { environment })).stdout).toBe(`${uids.join('\n')}\n`);
 });

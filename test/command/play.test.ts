@@ -18,10 +18,7 @@ beforeEach(() => {
 });
 
 /** Starts a service whose asset has the playback info `info`; `media` responds to the URLs below /media/. */
-async function playing(
-  info: object,
-  media: (path: string) => StubResponse = () => ({ body: 'bytes' }),
-) {
+async function playing(info: object, media: (path: string) => StubResponse = () => ({ body: 'bytes' })) {
   const { url, requests } = await startRecordingServer(({ path, headers }) => {
     const here = `http://${headers.host}`;
     const said = (value: object) => JSON.parse(JSON.stringify(value).replaceAll('HERE', here));
@@ -72,12 +69,7 @@ describe('each type has a view of its own (§2: "branch on `type`")', () => {
       },
       [
         ...['type\tvideo', 'hls\tHERE/media/m.m3u8', 'file\tHERE/media/f'],
-        ...[
-          'sprites\tHERE/media/s.vtt',
-          'chapters\t0s One\\u001b[2J',
-          'chapters\t1:01 Two',
-          'resume_at\t1:15',
-        ],
+        ...['sprites\tHERE/media/s.vtt', 'chapters\t0s One\\u001b[2J', 'chapters\t1:01 Two', 'resume_at\t1:15'],
       ],
     ],
     [
@@ -166,11 +158,7 @@ describe('--size', () => {
     ['widths alone', [{ width: 150 }, { width: 6000 }, { width: 900 }], '1'],
     ['texts', [{ width: '150' }, { width: '6000' }], '1'],
     ['one number', [{ size: 150 }, { size: 1000 }], '1'],
-    [
-      'a record',
-      [{ size: { width: 150, height: 100 } }, { size: { width: 900, height: 600 } }],
-      '1',
-    ],
+    ['a record', [{ size: { width: 150, height: 100 } }, { size: { width: 900, height: 600 } }], '1'],
   ])(
     'sizes that are told by %s: the largest is taken, and for little room a smaller one',
     async (_by, told, largest) => {
@@ -265,23 +253,18 @@ describe('players', () => {
   const asProgram = async (url: string, ...args: string[]) => {
     program('xdg-open');
     const root = fileURLToPath(new URL('../..', import.meta.url));
-    return promisify(execFile)(
-      process.execPath,
-      [join(root, 'bin/mediactl.js'), 'play', uid, ...args],
-      {
-        env: {
-          ...inherited,
-          ...{ PATH: `${join(cli.home, 'bin')}:${process.env.PATH}`, HOME: cli.home },
-          ...{ MEDIACTL_CONFIG_DIR: `${cli.home}/config`, MEDIACTL_STATE_DIR: `${cli.home}/state` },
-          ...{ MEDIACTL_API_KEY: key, MEDIACTL_BASE_URL: url },
-        },
+    return promisify(execFile)(process.execPath, [join(root, 'bin/mediactl.js'), 'play', uid, ...args], {
+      env: {
+        ...inherited,
+        ...{ PATH: `${join(cli.home, 'bin')}:${process.env.PATH}`, HOME: cli.home },
+        ...{ MEDIACTL_CONFIG_DIR: `${cli.home}/config`, MEDIACTL_STATE_DIR: `${cli.home}/state` },
+        ...{ MEDIACTL_API_KEY: key, MEDIACTL_BASE_URL: url },
       },
-    );
+    });
   };
 
   /** Polls until the desktop's opener has run, since mediactl does not wait for it. */
-  const opened = () =>
-    expect.poll(() => existsSync(join(cli.home, 'played')) && played().join()).toBeTruthy();
+  const opened = () => expect.poll(() => existsSync(join(cli.home, 'played')) && played().join()).toBeTruthy();
 
   it('--open hands the URL to the desktop', async () => {
     const { url } = await playing({ type: 'third_party', embed_url: 'HERE/media/embed' });

@@ -1,12 +1,4 @@
-import {
-  mkdirSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  unlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BusyService } from '../support/busy-service.ts';
@@ -47,8 +39,7 @@ describe('an asset that was moved on the service', () => {
     await prune();
     await cli.run(['folders', 'create', '/Keep']);
     keep = service.folders.find(({ name }) => name === 'Keep') as typeof keep;
-    for (const asset of service.assets.values())
-      if (asset.name === 'moved.bin') asset.folder = keep.uid;
+    for (const asset of service.assets.values()) if (asset.name === 'moved.bin') asset.folder = keep.uid;
     unlinkSync(join(directory, 'moved.bin'));
     unlinkSync(join(directory, 'gone.bin'));
   });
@@ -84,8 +75,7 @@ describe('an asset that was moved on the service', () => {
   });
 
   it('to the top level stays', async () => {
-    for (const asset of service.assets.values())
-      if (asset.name === 'moved.bin') asset.folder = undefined;
+    for (const asset of service.assets.values()) if (asset.name === 'moved.bin') asset.folder = undefined;
     expect((await prune()).stderr).toContain('its asset was moved to /: left alone');
     expect(names()).toEqual(['moved.bin', 'stays.bin']);
   });
@@ -124,8 +114,7 @@ describe('a disk that is not mounted', () => {
     writeAll('day1', 3);
     writeAll('day2', 3);
     await prune();
-    for (const name of readdirSync(join(directory, 'day1')))
-      unlinkSync(join(directory, 'day1', name));
+    for (const name of readdirSync(join(directory, 'day1'))) unlinkSync(join(directory, 'day1', name));
     await isRefused(`3 of 3 files that were uploaded from ${directory}/day1 are gone`, 3);
   });
 

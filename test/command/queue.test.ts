@@ -78,9 +78,7 @@ describe.skipIf(!redis.isInstalled)('a queue', () => {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line));
-    expect(queued).toMatchObject(
-      paths.map((path) => ({ path, outcome: 'queued', asset_uid: null, error: null })),
-    );
+    expect(queued).toMatchObject(paths.map((path) => ({ path, outcome: 'queued', asset_uid: null, error: null })));
     const waiting = await run(['uploads', 'ls', '--queue', '--json']);
     expect(waiting.stderr).toContain('no worker is connected: mediactl worker');
     expect(JSON.parse(waiting.stdout)).toMatchObject(
@@ -88,18 +86,14 @@ describe.skipIf(!redis.isInstalled)('a queue', () => {
     );
     work(['--name', 'station-3']);
     const records = await json(['upload', ...paths, ...args, '--queue', '--wait']);
-    expect(records.map((record: object) => Object.keys(record))).toEqual(
-      queued.map((record) => Object.keys(record)),
-    );
+    expect(records.map((record: object) => Object.keys(record))).toEqual(queued.map((record) => Object.keys(record)));
     for (const record of records)
       expect(record).toMatchObject({ verified: true, status: 'ready', requests: 2, error: null });
     const uids = records.map(({ asset_uid }: { asset_uid: string }) => asset_uid);
     const asset = await json(['assets', 'get', uids[0]]);
     expect(asset).toMatchObject({ description: 'of the test' });
     const done = await listed('--done');
-    expect(done.map(({ asset_uid }: { asset_uid: string }) => asset_uid).sort()).toEqual(
-      uids.sort(),
-    );
+    expect(done.map(({ asset_uid }: { asset_uid: string }) => asset_uid).sort()).toEqual(uids.sort());
     expect(done[0]).toMatchObject({
       state: 'uploaded',
       worker: 'station-3',
@@ -153,9 +147,7 @@ describe.skipIf(!redis.isInstalled)('a queue', () => {
     work();
     await waitUntil(async () => (await listed('--done')).length === 1);
     await waitUntil(async () => (await listed()).length === 2);
-    await waitUntil(async () =>
-      (await listed()).every(({ state }: { state: string }) => state === 'failed'),
-    );
+    await waitUntil(async () => (await listed()).every(({ state }: { state: string }) => state === 'failed'));
     const failed = await listed();
     expect(failed.map(({ error }: { error: { code: string } }) => error.code).sort()).toEqual([
       ...['file_changed', 'no_such_file'],
@@ -188,9 +180,7 @@ describe.skipIf(!redis.isInstalled)('a queue', () => {
     utimesSync(second, 0, 1_700_000_001.1);
     work();
     const { code, stdout } = await again;
-    const codes = JSON.parse(stdout).map(
-      ({ error }: { error: { code: string } | null }) => error?.code,
-    );
+    const codes = JSON.parse(stdout).map(({ error }: { error: { code: string } | null }) => error?.code);
     expect([code, codes]).toEqual([11, [undefined, 'file_changed']]);
   });
 
@@ -200,9 +190,7 @@ describe.skipIf(!redis.isInstalled)('a queue', () => {
     mkdirSync(elsewhere);
     await json(['upload', ...paths, '--queue']);
     const { stop, ended } = work(['--lease', '1s'], {}, elsewhere);
-    await waitUntil(async () =>
-      (await listed()).every(({ attempts }: { attempts: number }) => attempts > 0),
-    );
+    await waitUntil(async () => (await listed()).every(({ attempts }: { attempts: number }) => attempts > 0));
     stop.abort();
     const { stderr } = await ended;
     expect(stderr).toMatch(
@@ -305,18 +293,14 @@ describe.skipIf(!redis.isInstalled)('a queue', () => {
       .map((line) => JSON.parse(line).outcome);
     expect(told).toEqual(Array(4).fill('uploaded'));
     const events = stderr.split('\n').filter((line) => line.startsWith('{'));
-    const planned = events
-      .map((line) => JSON.parse(line))
-      .filter(({ event }) => event === 'planned');
+    const planned = events.map((line) => JSON.parse(line)).filter(({ event }) => event === 'planned');
     expect(planned.at(-1)).toMatchObject({ files: 4 });
     const empty = await run(['uploads', 'watch', '--queue']);
     expect([empty.code, empty.stderr]).toEqual([0, 'nothing is queued\n']);
   });
 
   it('uploads watch shows a file that is begun as soon as it is queued', async () => {
-    const [first, second] = ['one.bin', 'two.bin'].map((name) =>
-      file(name, someBytes(400_000, name)),
-    );
+    const [first, second] = ['one.bin', 'two.bin'].map((name) => file(name, someBytes(400_000, name)));
     work(['--limit-rate', '200KB']);
     await json(['upload', first as string, '--queue']);
     await waitUntil(async () => (await listed())[0]?.state === 'uploading');
@@ -360,19 +344,14 @@ describe.skipIf(!redis.isInstalled)('a queue', () => {
     const asked = internal.requests.length;
     work(['--root', new URL(server.url).origin]);
     await waitUntil(async () => (await listed())[0]?.state === 'retrying');
-    expect([(await listed())[0].error.code, internal.requests.length]).toEqual([
-      'source_failed',
-      asked,
-    ]);
+    expect([(await listed())[0].error.code, internal.requests.length]).toEqual(['source_failed', asked]);
   });
 
   it('an address that is signed anew takes the place of the old one', async () => {
     const server = await FileServer.start(someBytes(10_000, 'signed'));
     let valid = 'one';
     server.fault = ({ path }) =>
-      path.includes(`X-Amz-Signature=${valid}`)
-        ? undefined
-        : { respond: (response) => response.writeHead(403).end() };
+      path.includes(`X-Amz-Signature=${valid}`) ? undefined : { respond: (response) => response.writeHead(403).end() };
     const signed = (by: string) => `${server.url}?X-Amz-Signature=${by}`;
     await json(['upload', signed('one'), '--queue', '--yes']);
     valid = 'two';
@@ -387,14 +366,7 @@ describe.skipIf(!redis.isInstalled)('a queue', () => {
     await json(['upload', path, '--queue', '--description', 'first']);
     await json(['upload', path, '--queue', '--description', 'second']);
     work();
-    const [{ asset_uid }] = await json([
-      'upload',
-      path,
-      '--queue',
-      '--description',
-      'second',
-      '--wait',
-    ]);
+    const [{ asset_uid }] = await json(['upload', path, '--queue', '--description', 'second', '--wait']);
     expect((await json(['assets', 'get', asset_uid])).description).toBe('second');
   });
 
@@ -407,9 +379,7 @@ describe.skipIf(!redis.isInstalled)('a queue', () => {
     const environment = { MEDIACTL_BASE_URL: line.url };
     await run(['upload', ...names, '--queue'], { environment });
     const { stop, ended } = work(['--concurrency', '10'], { environment });
-    await waitUntil(async () =>
-      (await listed()).every(({ state }: { state: string }) => state === 'failed'),
-    );
+    await waitUntil(async () => (await listed()).every(({ state }: { state: string }) => state === 'failed'));
     stop.abort();
     await ended;
     const two = [1, 2].map(() => {
@@ -484,9 +454,7 @@ describe.skipIf(!redis.isInstalled)('a queue', () => {
     const [{ queue_id: id }] = await json(['upload', path, '--queue', '--description', 'mine']);
     const create = async (description: string) => {
       const metadata = { filename: 'x.md', workspace_uid: world.sandbox.workspace, description };
-      const encoded = Object.entries(metadata).map(
-        ([key, value]) => `${key} ${Buffer.from(value).toString('base64')}`,
-      );
+      const encoded = Object.entries(metadata).map(([key, value]) => `${key} ${Buffer.from(value).toString('base64')}`);
       const answer = await fetch(`${world.sandbox.url}/api/external/v1/upload/`, {
         method: 'POST',
         headers: {
@@ -538,10 +506,7 @@ describe.skipIf(!redis.isInstalled)('a queue', () => {
 
   it.each([
     [['upload', 'FILE', '--queue', 'redis://:secret@127.0.0.1'], 'would show the password'],
-    [
-      ['uploads', 'ls', '--queue', 'postgres://127.0.0.1/x?password=secret'],
-      'would show the password',
-    ],
+    [['uploads', 'ls', '--queue', 'postgres://127.0.0.1/x?password=secret'], 'would show the password'],
     [['worker', '--queue', 'postgres://u:secret@127.0.0.1/x'], 'would show the password'],
     [['config', 'set', 'queue', 'redis://:secret@127.0.0.1'], 'would show the password'],
     [['config', 'set', 'queue', 'ftp://127.0.0.1'], 'does not accept'],
@@ -641,9 +606,7 @@ async function clientOf<T>(
 
 /** Reads the time at which a job was queued, in milliseconds since the epoch. */
 const queuedAt = (queue: string, id: string) =>
-  clientOf(queue, async (client, name) =>
-    Number(await client.hget(`bull:${name}:${id}`, 'timestamp')),
-  );
+  clientOf(queue, async (client, name) => Number(await client.hget(`bull:${name}:${id}`, 'timestamp')));
 
 /** Overwrites fields of a job, as other tools may. */
 const written = (queue: string, id: string, fields: Record<string, string>) =>

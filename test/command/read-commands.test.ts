@@ -3,13 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Cli, type CliOptions } from '../support/cli.ts';
 import { respond, startServer } from '../support/http-server.ts';
-import {
-  fixturePath,
-  isStrict,
-  startSandbox,
-  type TestSandbox,
-  unlessStrict,
-} from '../support/sandbox.ts';
+import { fixturePath, isStrict, startSandbox, type TestSandbox, unlessStrict } from '../support/sandbox.ts';
 
 let sandbox: TestSandbox;
 let cli: Cli;
@@ -42,9 +36,7 @@ describe('assets ls', () => {
     });
     const type = (text: string) => unlessStrict(`${text.padEnd(5)}  `, '');
     const size = (text: string) => unlessStrict(`${text.padEnd(9)}  `, '');
-    const lines = stdout
-      .split('\n')
-      .map((line) => line.trimEnd().replace(/\d+ minutes? ago$/, 'just now'));
+    const lines = stdout.split('\n').map((line) => line.trimEnd().replace(/\d+ minutes? ago$/, 'just now'));
     expect(lines).toEqual([
       `NAME       UID       ${type('TYPE')}STATUS  LENGTH  ${size('SIZE')}CREATED`,
       `clip.mp4   ${short('clip.mp4')}  ${type('video')}ready   10s     ${size('421.8 KiB')}just now`,
@@ -80,9 +72,7 @@ describe('assets ls', () => {
     expect(first).toMatchObject({ uid: uids['clip.mp4'], thumbnail_url: null, tags: [] });
     expect(rest).toHaveLength(2);
     const lines = (await run(['assets', 'ls', '--jsonl'])).stdout.trimEnd().split('\n');
-    expect(lines.map((line) => JSON.parse(line).uid)).toEqual(
-      [first, ...rest].map(({ uid }) => uid),
-    );
+    expect(lines.map((line) => JSON.parse(line).uid)).toEqual([first, ...rest].map(({ uid }) => uid));
     expect((await run(['assets', 'ls', '-q', '--sort', 'name'])).stdout).toBe(
       `${uids['clip.mp4']}\n${uids['still.jpg']}\n${uids['tone.mp3']}\n`,
     );
@@ -92,9 +82,7 @@ describe('assets ls', () => {
     const listed = async (...args: string[]) => (await run(['assets', 'ls', '-q', ...args])).stdout;
     expect(await listed('--status', 'ready', '--search', 'tone')).toBe(`${uids['tone.mp3']}\n`);
     expect(await listed('--limit', '1', '--offset', '1')).toBe(`${uids['tone.mp3']}\n`);
-    expect(await listed('--created-after', 'today', '--type', 'image')).toBe(
-      `${uids['still.jpg']}\n`,
-    );
+    expect(await listed('--created-after', 'today', '--type', 'image')).toBe(`${uids['still.jpg']}\n`);
     expect(await listed('--created-before', '7d')).toBe('');
     expect(await listed('--folder', '/', '--type', 'video')).toBe(`${uids['clip.mp4']}\n`);
     expect((await run(['videos', 'ls', '-q'])).stdout).toBe(`${uids['clip.mp4']}\n`);
@@ -137,12 +125,7 @@ describe('assets ls', () => {
 
 describe('assets get', () => {
   it('by uid, by exact name, by @last', async () => {
-    for (const id of [
-      uids['clip.mp4'] as string,
-      'clip.mp4',
-      '@last',
-      uids['clip.mp4']?.toUpperCase() as string,
-    ])
+    for (const id of [uids['clip.mp4'] as string, 'clip.mp4', '@last', uids['clip.mp4']?.toUpperCase() as string])
       expect((await cli.json(['assets', 'get', id])).uid).toBe(uids['clip.mp4']);
   });
 
@@ -167,12 +150,8 @@ describe('assets get', () => {
   });
 
   it('an ambiguous name: exit 2, and the candidates', async () => {
-    const twin = (
-      await cli.json(['upload', fixturePath('still.jpg'), '--again', '--name', 'twin'])
-    )[0].asset_uid;
-    const other = (
-      await cli.json(['upload', fixturePath('tone.mp3'), '--again', '--name', 'twin'])
-    )[0].asset_uid;
+    const twin = (await cli.json(['upload', fixturePath('still.jpg'), '--again', '--name', 'twin']))[0].asset_uid;
+    const other = (await cli.json(['upload', fixturePath('tone.mp3'), '--again', '--name', 'twin']))[0].asset_uid;
     const { code, stderr } = await run(['assets', 'get', 'twin']);
     expect(code).toBe(2);
     expect(stderr).toContain('2 assets are called twin');
@@ -200,12 +179,9 @@ describe('assets wait', () => {
     const service = await startServer((_request, response) =>
       respond(response, 200, { uid: 'x', status: 'transcoding' }),
     );
-    const { code, stderr } = await run(
-      ['assets', 'wait', uids['clip.mp4'] as string, '--timeout', '1s'],
-      {
-        environment: { MEDIACTL_BASE_URL: service },
-      },
-    );
+    const { code, stderr } = await run(['assets', 'wait', uids['clip.mp4'] as string, '--timeout', '1s'], {
+      environment: { MEDIACTL_BASE_URL: service },
+    });
     expect(code).toBe(8);
     expect(stderr).toContain('is still transcoding');
   });
@@ -223,15 +199,10 @@ describe('assets player', () => {
 
 describe('play', () => {
   it('--url prints a URL that serves, HLS first, --source file for the fallback', async () => {
-    const url = async (...args: string[]) =>
-      (await run(['play', 'clip.mp4', '--url', ...args])).stdout.trim();
+    const url = async (...args: string[]) => (await run(['play', 'clip.mp4', '--url', ...args])).stdout.trim();
     expect(await (await fetch(await url())).text()).toMatch(/^#EXTM3U/);
-    expect((await fetch(await url('--source', 'file'))).headers.get('content-type')).toBe(
-      'video/mp4',
-    );
-    expect((await fetch((await run(['play', 'tone.mp3', '--url'])).stdout.trim())).status).toBe(
-      200,
-    );
+    expect((await fetch(await url('--source', 'file'))).headers.get('content-type')).toBe('video/mp4');
+    expect((await fetch((await run(['play', 'tone.mp3', '--url'])).stdout.trim())).status).toBe(200);
   });
 
   it('shows URLs, chapters and expiry', async () => {
@@ -258,9 +229,7 @@ describe('play', () => {
       'init segment',
       'first segment',
     ]);
-    expect((await cli.json(['play', 'still.jpg', '--check'])).links).toMatchObject([
-      { link: 'file', ok: true },
-    ]);
+    expect((await cli.json(['play', 'still.jpg', '--check'])).links).toMatchObject([{ link: 'file', ok: true }]);
   });
 
   it.each([
@@ -278,20 +247,16 @@ describe('play', () => {
     let keySeen = false;
     const service: string = await startServer((request, response) => {
       const path = request.url ?? '';
-      if (path.endsWith('/player/'))
-        return respond(response, 200, { uid: 'x', playback_token: 'the-token' });
+      if (path.endsWith('/player/')) return respond(response, 200, { uid: 'x', playback_token: 'the-token' });
       if (request.headers.authorization) keySeen = true;
       if (path.endsWith('/info/'))
         return respond(response, 200, { type: 'video', hls_url: { url: `${service}/master` } });
       if (path === `/${broken}`) return respond(response, 403, 'expired');
       respond(response, 200, files[path] ?? '');
     });
-    const { code, stdout, stderr } = await run(
-      ['play', uids['clip.mp4'] as string, '--check', '--json'],
-      {
-        environment: { MEDIACTL_BASE_URL: service },
-      },
-    );
+    const { code, stdout, stderr } = await run(['play', uids['clip.mp4'] as string, '--check', '--json'], {
+      environment: { MEDIACTL_BASE_URL: service },
+    });
     expect(code).toBe(12);
     expect(JSON.parse(stdout).links.at(-1)).toMatchObject({ link, ok: false, problem: 'HTTP 403' });
     expect(JSON.parse(stderr).error.message).toContain(`the ${link} is broken`);
@@ -317,9 +282,7 @@ describe('play', () => {
 
 describe('workspaces', () => {
   it('ls, get by name, use', async () => {
-    expect(
-      (await run(['workspaces', 'ls'], { tty: true, environment: { NO_COLOR: '1' } })).stdout,
-    ).toMatch(
+    expect((await run(['workspaces', 'ls'], { tty: true, environment: { NO_COLOR: '1' } })).stdout).toMatch(
       new RegExp(
         unlessStrict(
           `^NAME .*\nMain     ${sandbox.workspace.slice(0, 8)}  yes\nArchive  [0-9a-f]{8} *\n$`,
@@ -413,9 +376,7 @@ describe('the service’s strings never drive the terminal', () => {
   });
 
   it('errors as well', async () => {
-    const service = await startServer((_request, response) =>
-      respond(response, 400, { error: { message: hostile } }),
-    );
+    const service = await startServer((_request, response) => respond(response, 400, { error: { message: hostile } }));
     const { stderr } = await run(['assets', 'ls'], {
       environment: { MEDIACTL_BASE_URL: service },
       tty: true,

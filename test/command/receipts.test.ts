@@ -1,11 +1,4 @@
-import {
-  copyFileSync,
-  readFileSync,
-  renameSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import { copyFileSync, readFileSync, renameSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BusyService } from '../support/busy-service.ts';
@@ -60,10 +53,7 @@ describe('the same files again', () => {
     const copied = await cli.run(['upload', join(cli.home, 'copy.bin')]);
     expect(copied.stderr).toContain('--same upload sends it anyway');
     writeFileSync(one(), 'edited');
-    expect(outcomes(await upload('--same', 'skip'))).toEqual([
-      ...Array(count - 1).fill('same'),
-      'uploaded',
-    ]);
+    expect(outcomes(await upload('--same', 'skip'))).toEqual([...Array(count - 1).fill('same'), 'uploaded']);
     expect(service.assets.size).toBe(count + 1);
   });
 
@@ -143,10 +133,7 @@ describe('the store of receipts', () => {
     const environment = { MEDIACTL_STATE_DIR: join(cli.home, 'another-machine') };
     await cli.json(['uploads', 'import', '-'], { stdin: lines, environment });
     copyFileSync(one(), join(folder, 'copy.bin'));
-    const items: (Item & { verified: boolean | null })[] = await cli.json(
-      ['upload', '-r', folder],
-      { environment },
-    );
+    const items: (Item & { verified: boolean | null })[] = await cli.json(['upload', '-r', folder], { environment });
     expect(outcomes(items)).toEqual(['same', ...all('there')]);
     expect(items.map(({ verified }) => verified)).toEqual(Array(count + 1).fill(null));
     const done = await cli.json(['uploads', 'ls', '--done'], { environment });
@@ -190,18 +177,14 @@ describe('the store of receipts', () => {
 describe('what lost answers leave', () => {
   const lose = () => {
     service.fault = ({ method, path }) =>
-      method === 'POST' && path === '/upload/' && service.assets.size === 2
-        ? 'cut after'
-        : undefined;
+      method === 'POST' && path === '/upload/' && service.assets.size === 2 ? 'cut after' : undefined;
   };
 
   it('is looked up in one look at the end: each file is there once, the rest is named', async () => {
     lose();
     const { code, stderr } = await cli.run(['upload', '-r', folder], { clock: fastClock(20) });
     expect([code, service.completeAssets.length]).toEqual([0, count]);
-    const [left] = [...service.assets.values()].filter(
-      ({ completedAt }) => completedAt === undefined,
-    );
+    const [left] = [...service.assets.values()].filter(({ completedAt }) => completedAt === undefined);
     expect(stderr).toContain(`left alone: ${left?.uid}`);
     expect(service.counts['GET /assets/']).toBe(1);
   });
@@ -209,20 +192,14 @@ describe('what lost answers leave', () => {
   it('is listed by uploads gc, and trashed when told', async () => {
     lose();
     await cli.run(['upload', '-r', folder], { clock: fastClock(20) });
-    const [left] = [...service.assets.values()].filter(
-      ({ completedAt }) => completedAt === undefined,
-    );
+    const [left] = [...service.assets.values()].filter(({ completedAt }) => completedAt === undefined);
     const listed = await cli.json(['uploads', 'gc', '--trash', '--yes']);
     // The orphan was found by name only: until upload sessions expire, another uploader may be using it.
-    expect(listed).toMatchObject([
-      { asset_uid: left?.uid, trashed: false, in_use_until: expect.any(String) },
-    ]);
+    expect(listed).toMatchObject([{ asset_uid: left?.uid, trashed: false, in_use_until: expect.any(String) }]);
     if (left) left.createdAt = new Date(Date.now() - 25 * 3600_000).toISOString();
     expect((await cli.run(['uploads', 'gc', '--trash'])).code).toBe(2);
     expect(left?.isTrashed).toBe(false);
-    expect(await cli.json(['uploads', 'gc', '--trash', '--yes'])).toMatchObject([
-      { trashed: true },
-    ]);
+    expect(await cli.json(['uploads', 'gc', '--trash', '--yes'])).toMatchObject([{ trashed: true }]);
     expect(left?.isTrashed).toBe(true);
     expect(await cli.json(['uploads', 'gc'])).toEqual([]);
   });

@@ -29,8 +29,7 @@ function pathOf(uid: string | undefined): string {
   return found ? `${pathOf(found.parent)}/${found.name}` : '';
 }
 
-const library = () =>
-  service.completeAssets.map(({ name, folder }) => `${pathOf(folder)}/${name}`).sort();
+const library = () => service.completeAssets.map(({ name, folder }) => `${pathOf(folder)}/${name}`).sort();
 
 const renameFolder = (from: string, to: string) => {
   const folder = service.folders.find(({ name }) => name === from);
@@ -130,8 +129,7 @@ it.each([
   ['upload', 'same', 2],
   ['--same upload', 'uploaded', 4],
 ] as const)('%s of a renamed directory into one folder', async (column, outcome, count) => {
-  const flat = (from: string) =>
-    command(column, '/F', from).filter((arg) => arg !== '--create-folders');
+  const flat = (from: string) => command(column, '/F', from).filter((arg) => arg !== '--create-folders');
   await cli.run(['folders', 'create', '/F']);
   await cli.json(flat(directory));
   renameSync(directory, `${directory} of May`);
@@ -158,18 +156,13 @@ describe('what is skipped', () => {
     const dry = await cli.run(['upload', copy, '-n']);
     expect([dry.code, dry.stdout]).toEqual([0, expect.stringContaining('same')]);
     const plan = await cli.run(['upload', copy, '--plan']);
-    expect([plan.code, plan.stderr]).toEqual([
-      0,
-      expect.stringContaining('1 with content that is already there'),
-    ]);
+    expect([plan.code, plan.stderr]).toEqual([0, expect.stringContaining('1 with content that is already there')]);
   });
 
   it('is an asset of the folder that was asked for, with -q', async () => {
     const path = join(directory, 'day1/a.bin');
     await cli.json(['upload', path]);
-    const { stdout } = await cli.run([
-      ...['upload', path, '--folder', '/Other', '--create-folders', '-q'],
-    ]);
+    const { stdout } = await cli.run([...['upload', path, '--folder', '/Other', '--create-folders', '-q']]);
     expect(pathOf(service.assets.get(stdout.trim())?.folder)).toBe('/Other');
   });
 });
@@ -209,10 +202,7 @@ describe('--sync of a renamed directory', () => {
     expect([code, stderr]).toEqual([0, expect.not.stringMatching(/trash|of 2 files/)]);
     expect((await cli.run(sync('--prune', '--yes'))).code).toBe(0);
     service.requests = 0;
-    expect(await cli.json(sync('--prune', '--yes'))).toMatchObject([
-      { outcome: 'there' },
-      { outcome: 'there' },
-    ]);
+    expect(await cli.json(sync('--prune', '--yes'))).toMatchObject([{ outcome: 'there' }, { outcome: 'there' }]);
     expect(library()).toEqual(['/F/day one/a.bin', '/F/day one/b.bin']);
   });
 

@@ -101,6 +101,5 @@ it('one that runs already is no other one: exit 2, unless it has what is asked f
   const other = await start('--credits', '9');
   expect(other.code).toBe(2);
   expect(other.stderr).toContain('it was started with --strict --credits=7');
-  for (const args of [[], ['--strict'], ['--credits', '7']])
-    expect((await start(...args)).code).toBe(0);
+  for (const args of [[], ['--strict'], ['--credits', '7']]) expect((await start(...args)).code).toBe(0);
 });

@@ -97,15 +97,7 @@ it('a folder that holds something else is neither taken nor emptied', async () =
 it('--profile names the profile of another sandbox; the first one keeps its own', async () => {
   const { url } = await start();
   const other = ['--data', join(cli.home, 'other')];
-  const second = await cli.json([
-    'sandbox',
-    'start',
-    '--port',
-    '0',
-    '--profile',
-    'second',
-    ...other,
-  ]);
+  const second = await cli.json(['sandbox', 'start', '--port', '0', '--profile', 'second', ...other]);
   const profiles = await cli.json(['auth', 'ls']);
   await cli.run(['sandbox', 'stop', ...other]);
   expect(profiles.map(({ name, base_url }: Record<string, string>) => [name, base_url])).toEqual([
@@ -136,9 +128,7 @@ describe('a second sandbox', () => {
     const logs = await cli.run(['sandbox', 'logs', '--lines', '100', ...second]);
     expect(logs.stdout).toContain(`listening on ${status.url}`);
     expect((await cli.run(['sandbox', 'start', ...second])).stderr).toContain('runs already');
-    expect((await cli.run(['sandbox', 'stop', ...second])).stderr).toBe(
-      `stopped, pid ${status.pid}\n`,
-    );
+    expect((await cli.run(['sandbox', 'stop', ...second])).stderr).toBe(`stopped, pid ${status.pid}\n`);
     const again = await cli.json(['sandbox', 'start', '--port', '0', ...second]);
     expect(again).toMatchObject({ data: dataDir(), profile: 'seeded' });
     expect((await cli.run(['sandbox', 'reset', '--yes', ...second])).stderr).toContain(
@@ -161,16 +151,7 @@ describe('a second sandbox', () => {
   it('a profile that is none, or of another service: exit 2, and nothing is touched', async () => {
     await start();
     await cli.run(
-      [
-        'auth',
-        'login',
-        '--profile',
-        'prod',
-        '--with-key',
-        '--no-check',
-        '--base-url',
-        'https://m.example',
-      ],
+      ['auth', 'login', '--profile', 'prod', '--with-key', '--no-check', '--base-url', 'https://m.example'],
       { stdin: 'a-key' },
     );
     for (const profile of ['prod', 'nobody'])
@@ -185,9 +166,7 @@ it('--scoped-profiles makes two more, to try a 403 with; reset forgets them', as
   const folder = (profile: string) => cli.run(['folders', 'create', '/New', '--profile', profile]);
   expect((await folder('sandbox-read')).code).toBe(5);
   expect((await folder('sandbox-write')).code).toBe(0);
-  expect(
-    (await cli.run(['folders', 'rm', '/New', '--yes', '--profile', 'sandbox-write'])).code,
-  ).toBe(5);
+  expect((await cli.run(['folders', 'rm', '/New', '--yes', '--profile', 'sandbox-write'])).code).toBe(5);
   expect(await cli.json(['auth', 'ls'])).toHaveLength(3);
   await cli.run(['sandbox', 'reset', '--yes']);
   expect(await cli.json(['auth', 'ls'])).toEqual([]);
@@ -226,9 +205,7 @@ it('a store that lost what it held: start says so, and the profile has a key tha
   rmSync(join(cli.home, 'state/sandbox/sandbox.db-wal'), { force: true });
   const { code, stderr } = await cli.run(['sandbox', 'start', '--port', '0']);
   expect(code).toBe(0);
-  expect(stderr).toContain(
-    'warning: sandbox.db did not know the keys of credentials.json; new keys were made',
-  );
+  expect(stderr).toContain('warning: sandbox.db did not know the keys of credentials.json; new keys were made');
   expect(stderr).toContain('warning: sandbox.db does not know 1 of the assets in media/');
   expect(await cli.json(['assets', 'ls'])).toEqual([]);
   const { stdout } = await cli.run(['sandbox', 'logs']);
@@ -267,9 +244,7 @@ it.each([
 });
 
 it('several starts at once: one runs, and the others find it', async () => {
-  const starts = await Promise.all(
-    [0, 1, 2].map(() => cli.run(['sandbox', 'start', '--port', '0', '--json'])),
-  );
+  const starts = await Promise.all([0, 1, 2].map(() => cli.run(['sandbox', 'start', '--port', '0', '--json'])));
   expect(starts.map(({ code }) => code)).toEqual([0, 0, 0]);
   expect(new Set(starts.map(({ stdout }) => JSON.parse(stdout).pid)).size).toBe(1);
 });
@@ -301,9 +276,7 @@ it('its secrets are 0600', async () => {
 
 it('keys of lesser scope are there to try with', async () => {
   const { url } = await start();
-  const { keys } = JSON.parse(
-    readFileSync(join(cli.home, 'state/sandbox/credentials.json'), 'utf8'),
-  );
+  const { keys } = JSON.parse(readFileSync(join(cli.home, 'state/sandbox/credentials.json'), 'utf8'));
   const environment = {
     MEDIACTL_API_KEY: keys.read,
     MEDIACTL_BASE_URL: url,
@@ -381,14 +354,7 @@ it('logs show a line a request', async () => {
 it('a port that is taken: said, with the reason', async () => {
   const { url } = await start();
   const other = join(cli.home, 'other');
-  const { code, stderr } = await cli.run([
-    'sandbox',
-    'start',
-    '--data',
-    other,
-    '--port',
-    new URL(url).port,
-  ]);
+  const { code, stderr } = await cli.run(['sandbox', 'start', '--data', other, '--port', new URL(url).port]);
   expect(code).toBe(1);
   expect(stderr).toContain('error: the sandbox did not start');
   expect(stderr).toContain('EADDRINUSE');
@@ -406,12 +372,9 @@ it('a profile called sandbox for another service is not overwritten', async () =
 });
 
 it('another profile stays current', async () => {
-  await cli.run(
-    ['auth', 'login', '--base-url', 'https://media.example.com', '--with-key', '--no-check'],
-    {
-      stdin: 'a-key-of-theirs',
-    },
-  );
+  await cli.run(['auth', 'login', '--base-url', 'https://media.example.com', '--with-key', '--no-check'], {
+    stdin: 'a-key-of-theirs',
+  });
   await start();
   const listed = await cli.json(['auth', 'ls']);
   expect(listed.map(({ name, current }: never) => [name, current])).toEqual([

@@ -47,9 +47,7 @@ describe('schema', () => {
     writeFileSync(broken, 'no media');
     const args = ['upload', fixturePath('still.jpg'), broken, '--wait'];
     const records = await fits('upload', args);
-    expect(records.map(({ error }: { error: unknown }) => error !== null).sort()).toEqual([
-      ...[false, true],
-    ]);
+    expect(records.map(({ error }: { error: unknown }) => error !== null).sort()).toEqual([...[false, true]]);
   });
 
   it('downloads: what came, and what is not there', async () => {

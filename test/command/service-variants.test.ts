@@ -64,9 +64,7 @@ describe('durations', () => {
     ['about a minute', 'about a minute', 'about a minute'],
     [null, '', undefined],
   ])('%j', async (duration, piped, shown) => {
-    const { cli } = await against(
-      one({ uid, name: 'clip', type: 'video', status: 'ready', duration }),
-    );
+    const { cli } = await against(one({ uid, name: 'clip', type: 'video', status: 'ready', duration }));
     const columns = (await cli.run(['assets', 'ls'])).stdout.replace('\n', '').split('\t');
     expect(columns[4]).toBe(piped);
     const { stdout } = await cli.run(['assets', 'ls'], { tty: true, columns: 150 });
@@ -91,11 +89,8 @@ describe('ids without dashes', () => {
     const location = '/api/external/v1/upload/s/';
     const { cli } = await against((request) => {
       const { method, path } = request;
-      if (method === 'POST')
-        return { status: 201, body: { asset_uid: compact, location }, headers: { location } };
-      return path === location
-        ? { status: 204, headers: { 'upload-offset': '4' } }
-        : others(request);
+      if (method === 'POST') return { status: 201, body: { asset_uid: compact, location }, headers: { location } };
+      return path === location ? { status: 204, headers: { 'upload-offset': '4' } } : others(request);
     });
     writeFileSync(join(cli.home, 'f.txt'), 'four');
     await cli.json(['upload', join(cli.home, 'f.txt')]);
@@ -110,8 +105,7 @@ it('ids in another case are the same ids: many uploads are waited for', async ()
   const { cli } = await against(({ method, path }) => {
     const session = `/api/external/v1/upload/${created}/`;
     if (method === 'PATCH') return { status: 204, headers: { 'upload-offset': '4' } };
-    if (method !== 'POST')
-      return { body: records.find((each) => path.includes(each.uid)) ?? { items: records } };
+    if (method !== 'POST') return { body: records.find((each) => path.includes(each.uid)) ?? { items: records } };
     const asset_uid = uids[created++]?.toUpperCase();
     return { status: 201, body: { asset_uid, location: session } };
   });
@@ -122,18 +116,13 @@ it('ids in another case are the same ids: many uploads are waited for', async ()
 });
 
 it('a thousand are waited for by the pages that they are on', async () => {
-  const uids = Array.from(
-    { length: 1000 },
-    (_, n) => `0c6f2a52-3c35-4f3e-9a51-${String(n).padStart(12, '0')}`,
-  );
+  const uids = Array.from({ length: 1000 }, (_, n) => `0c6f2a52-3c35-4f3e-9a51-${String(n).padStart(12, '0')}`);
   let rounds = 0;
   const { cli, requests } = await against(({ query }) => {
     const offset = Number(query.offset);
     if (offset === 0) rounds++;
     const status = rounds < 3 ? 'processing' : 'ready';
-    const items = uids
-      .slice(offset, offset + 100)
-      .map((each) => ({ uid: each, name: 'f', status }));
+    const items = uids.slice(offset, offset + 100).map((each) => ({ uid: each, name: 'f', status }));
     return { body: { items, count: uids.length } };
   });
   const stdin = uids.join('\n');
@@ -141,21 +130,16 @@ it('a thousand are waited for by the pages that they are on', async () => {
   expect([code, requests.length]).toEqual([0, 30]);
 });
 
-it.each([9, 10, 20, 25, 100])(
-  '%i workspaces of an endpoint that does not page are listed',
-  async (count) => {
-    const list = Array.from({ length: count }, (_, at) => ({
-      ...{ uid: `7b1f4d0e-58a4-4c8e-9a0b-${String(at).padStart(12, '0')}`, name: `w${at}` },
-    }));
-    const forms = [list, ...(count < 100 ? [{ items: list, count }] : [])];
-    for (const body of forms) {
-      const { cli } = await against(({ path }) =>
-        path === '/api/external/v1/workspaces/' ? { body } : undefined,
-      );
-      expect(await cli.json(['workspaces', 'ls'])).toHaveLength(count);
-    }
-  },
-);
+it.each([9, 10, 20, 25, 100])('%i workspaces of an endpoint that does not page are listed', async (count) => {
+  const list = Array.from({ length: count }, (_, at) => ({
+    ...{ uid: `7b1f4d0e-58a4-4c8e-9a0b-${String(at).padStart(12, '0')}`, name: `w${at}` },
+  }));
+  const forms = [list, ...(count < 100 ? [{ items: list, count }] : [])];
+  for (const body of forms) {
+    const { cli } = await against(({ path }) => (path === '/api/external/v1/workspaces/' ? { body } : undefined));
+    expect(await cli.json(['workspaces', 'ls'])).toHaveLength(count);
+  }
+});
 
 describe('a list without a total, of a service that gives pages of a size of its own', () => {
   const assets = (count: number) =>
@@ -229,9 +213,7 @@ describe('a service that ignores a filter', () => {
       const { code, stdout, stderr } = await cli.run(['assets', 'ls', ...filter, ...paging]);
       expect(code).toBe(0);
       expect(stdout).toContain(uid);
-      expect(stderr).toBe(
-        `warning: the service ignored a filter (${name}): it lists ${uid}, which does not match\n`,
-      );
+      expect(stderr).toBe(`warning: the service ignored a filter (${name}): it lists ${uid}, which does not match\n`);
     }
   });
 

@@ -41,9 +41,7 @@ describe('upload --shard', () => {
         return records.map(({ name }: { name: string }) => name) as string[];
       }),
     );
-    expect(sent.flat().sort()).toEqual(
-      Array.from({ length: 24 }, (_, n) => `clip ${n}.bin`).sort(),
-    );
+    expect(sent.flat().sort()).toEqual(Array.from({ length: 24 }, (_, n) => `clip ${n}.bin`).sort());
     for (const names of sent) expect(names.length).toBeGreaterThan(0);
   });
 
@@ -58,13 +56,10 @@ describe('upload --shard', () => {
     expect(told[0]?.stdout).toBe('');
   });
 
-  it.each(['0/3', '4/3', '3', '1/0', 'a/b', '-1/3', '1/3/5', '1.5/3'])(
-    'does not accept %s',
-    async (typed) => {
-      const { code, stderr } = await machine().run(['upload', mounted(1), `--shard=${typed}`]);
-      expect([code, stderr]).toEqual([2, expect.stringContaining('JOB_COMPLETION_INDEX')]);
-    },
-  );
+  it.each(['0/3', '4/3', '3', '1/0', 'a/b', '-1/3', '1/3/5', '1.5/3'])('does not accept %s', async (typed) => {
+    const { code, stderr } = await machine().run(['upload', mounted(1), `--shard=${typed}`]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('JOB_COMPLETION_INDEX')]);
+  });
 
   it('stdin has no path to tell its shard by', async () => {
     const { code } = await machine().run(['upload', '-', '--shard', '1/2'], { stdin: 'x' });
@@ -82,9 +77,7 @@ it('shards are alike in size, and those of names in either form of accents the s
   expect(counts.reduce((sum, count) => sum + count)).toBe(10_000);
   for (const count of counts) expect(Math.abs(count - 1000)).toBeLessThan(150);
   const [one, two] = ['Caf\u00e9.mov', 'Cafe\u0301.mov'].map((name) =>
-    [1, 2, 3, 4, 5].find((number) =>
-      isInShard({ number, total: 5 }, { relativeDir: '', path: name }),
-    ),
+    [1, 2, 3, 4, 5].find((number) => isInShard({ number, total: 5 }, { relativeDir: '', path: name })),
   );
   expect(one).toBe(two);
 });

@@ -46,8 +46,7 @@ async function upload(args: string[] = [], options: CliOptions = {}) {
   return {
     ...ran,
     records: ran.stdout ? JSON.parse(ran.stdout) : [],
-    error:
-      ran.code === 0 ? undefined : JSON.parse(ran.stderr.trim().split('\n').at(-1) ?? '').error,
+    error: ran.code === 0 ? undefined : JSON.parse(ran.stderr.trim().split('\n').at(-1) ?? '').error,
   };
 }
 
@@ -140,19 +139,14 @@ describe.skipIf(!canMount)('a disk of its own', () => {
     await upload();
     state = join(disk.mountReadOnly(), 'state');
     const refused = await upload();
-    expect([refused.code, refused.error.code, service.requests]).toEqual(
-      numbered('state_read_only'),
-    );
+    expect([refused.code, refused.error.code, service.requests]).toEqual(numbered('state_read_only'));
     const uid = service.completeAssets[0]?.uid ?? '';
     const environment = { MEDIACTL_STATE_DIR: state };
     expect((await cli.run(['assets', 'get', uid], { environment })).code).toBe(0);
     const removed = await cli.run(['assets', 'rm', uid, '--yes'], { environment });
     expect([removed.code, removed.stderr]).toEqual([0, expect.stringContaining(store())]);
     const again = await upload(['--again']);
-    expect([again.code, again.stderr]).toEqual([
-      0,
-      expect.stringContaining('another run would send it again'),
-    ]);
+    expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('another run would send it again')]);
   });
 });
 
@@ -199,9 +193,7 @@ describe('a store', () => {
       expect(refused.error.cause).toContain(store());
       expect(refused.error.hint).toContain('--again');
       const doctor = await cli.run(['doctor', '--json']);
-      const findings: { check: string; error: { code: string } | null }[] = JSON.parse(
-        doctor.stdout,
-      );
+      const findings: { check: string; error: { code: string } | null }[] = JSON.parse(doctor.stdout);
       expect(findings.find(({ check }) => check === 'receipts')?.error?.code).toBe(code);
       const again = await upload(['--again']);
       expect([again.code, service.completeAssets.length]).toEqual([0, 2 * count]);
@@ -209,9 +201,7 @@ describe('a store', () => {
       expect([isLeft, again.stderr.includes('receipts.db.unusable-1')]).toEqual(
         code === 'state_emptied' && _what === 'that is gone' ? [false, false] : [true, true],
       );
-      expect((await upload()).records.map(({ outcome }: never) => outcome)).toEqual(
-        Array(count).fill('there'),
-      );
+      expect((await upload()).records.map(({ outcome }: never) => outcome)).toEqual(Array(count).fill('there'));
     },
   );
 
@@ -223,9 +213,7 @@ describe('a store', () => {
     rmSync(store());
     make();
     const refused = await upload();
-    expect([refused.code, refused.error.code, service.requests]).toEqual(
-      numbered('state_not_a_file'),
-    );
+    expect([refused.code, refused.error.code, service.requests]).toEqual(numbered('state_not_a_file'));
     expect((await cli.run(['uploads', 'ls'])).code).toBe(0);
     expect((await cli.run(['uploads', 'ls', '--done'])).code).toBe(14);
     expect((await cli.run(['doctor'])).stdout).toContain('is not a file');
@@ -311,9 +299,7 @@ describe('a store that another program holds', () => {
       onStderr: (text) => void (text.includes('waiting for it') && child.stdin.end()),
     });
     expect([ran.code, service.completeAssets.length]).toEqual([0, count + 1]);
-    expect(ran.stderr.match(/another program holds .*receipts\.db; waiting for it/g)).toHaveLength(
-      1,
-    );
+    expect(ran.stderr.match(/another program holds .*receipts\.db; waiting for it/g)).toHaveLength(1);
   });
 
   it('for a minute ends the run; --again goes on without it', async () => {

@@ -46,9 +46,7 @@ describe('upload --sync', () => {
     expect(service.counts['GET /workspaces/:uid/folders/']).toBe(3);
     expect(service.counts['POST /workspaces/:uid/folders/']).toBe(4);
     const before = service.requests;
-    expect((await cli.json(sync())).map(({ outcome }: never) => outcome)).toEqual(
-      Array(4).fill('there'),
-    );
+    expect((await cli.json(sync())).map(({ outcome }: never) => outcome)).toEqual(Array(4).fill('there'));
     expect(service.requests - before).toBe(1);
   });
 
@@ -61,13 +59,7 @@ describe('upload --sync', () => {
 
   it('--prune trashes what is gone or was sent anew, and nothing that others put there', async () => {
     await cli.json(sync());
-    const [other] = await cli.json([
-      'upload',
-      join(folder, 'top.bin'),
-      '--again',
-      '--folder',
-      '/Rushes/day 2',
-    ]);
+    const [other] = await cli.json(['upload', join(folder, 'top.bin'), '--again', '--folder', '/Rushes/day 2']);
     unlinkSync(join(folder, 'day 1/a.bin'));
     rmSync(join(folder, 'day 2'), { recursive: true });
     writeFileSync(join(folder, 'top.bin'), 'edited');
@@ -88,8 +80,7 @@ describe('upload --sync', () => {
     await cli.json(['upload', '--sync', folder, '--folder', '/Elsewhere']);
     unlinkSync(join(folder, 'day 1/a.bin'));
     writeFileSync(join(folder, 'new.bin'), 'new');
-    service.fault = ({ method, path }) =>
-      method === 'POST' && path === '/upload/' ? { status: 413 } : undefined;
+    service.fault = ({ method, path }) => (method === 'POST' && path === '/upload/' ? { status: 413 } : undefined);
     expect((await cli.run(sync('--prune', '--yes'))).code).not.toBe(0);
     expect(service.completeAssets).toHaveLength(8);
     service.fault = () => undefined;
@@ -124,10 +115,7 @@ describe('check', () => {
   const differences = async () => {
     const { code, stdout } = await cli.run(check('--json'));
     const found: { difference: string; path: string }[] = JSON.parse(stdout);
-    return [
-      code,
-      Object.fromEntries(found.map(({ difference, path }) => [basename(path), difference])),
-    ];
+    return [code, Object.fromEntries(found.map(({ difference, path }) => [basename(path), difference]))];
   };
 
   it('finds what is missing, changed and extra: exit 11; nothing: exit 0', async () => {
@@ -149,10 +137,7 @@ describe('check', () => {
       environment: { MEDIACTL_STATE_DIR: join(cli.home, 'another-machine') },
     });
     const found: { difference: string }[] = JSON.parse(ran.stdout);
-    expect([ran.code, found.map(({ difference }) => difference)]).toEqual([
-      11,
-      Array(4).fill('not_compared'),
-    ]);
+    expect([ran.code, found.map(({ difference }) => difference)]).toEqual([11, Array(4).fill('not_compared')]);
   });
 });
 
@@ -188,9 +173,7 @@ describe('what is to be sent', () => {
 
   it('a glob that no shell expanded, with the files of one folder or of all below', async () => {
     const found = async (glob: string) =>
-      (await cli.json(['upload', join(folder, glob), '-n']))
-        .map(({ path }: { path: string }) => basename(path))
-        .sort();
+      (await cli.json(['upload', join(folder, glob), '-n'])).map(({ path }: { path: string }) => basename(path)).sort();
     expect(await found('*.bin')).toEqual(['top.bin']);
     expect(await found('**/*.bin')).toEqual(['a.bin', 'b.bin', 'c.bin', 'top.bin']);
     expect(await found('day {1,2}/?.bin')).toEqual(['a.bin', 'c.bin']);
@@ -206,13 +189,8 @@ describe('what is to be sent', () => {
       `\ufeffpath,name,description,folder,tags\r\n"${a}","Quay, dusk","two\nlines",/Harbour,"sea;night"\r\n${b},,,,\r\n`,
     );
     const args = ['upload', '--manifest', csv, '--create-folders', '--folder', '/Other'];
-    expect((await cli.json(args)).map(({ outcome }: never) => outcome)).toEqual([
-      'uploaded',
-      'uploaded',
-    ]);
-    const named = service.completeAssets
-      .map(({ name, folder: uid }) => `${pathOf(uid)}/${name}`)
-      .sort();
+    expect((await cli.json(args)).map(({ outcome }: never) => outcome)).toEqual(['uploaded', 'uploaded']);
+    const named = service.completeAssets.map(({ name, folder: uid }) => `${pathOf(uid)}/${name}`).sort();
     expect(named).toEqual(['/Harbour/Quay, dusk', '/Other/b.bin']);
     expect(service.tags).toEqual([['sea', 'night']]);
     const jsonl = join(cli.home, 'shots.jsonl');

@@ -33,9 +33,7 @@ describe('assets thumb --show', () => {
       environment: { TERM_PROGRAM: 'iTerm.app' },
     });
     const data = /:([A-Za-z0-9+/=]+)BEL\n$/.exec(spelled(stdout))?.[1] ?? '';
-    expect([code, PNG.sync.read(Buffer.from(data, 'base64')).width]).toEqual([
-      ...[0, expect.any(Number)],
-    ]);
+    expect([code, PNG.sync.read(Buffer.from(data, 'base64')).width]).toEqual([...[0, expect.any(Number)]]);
     expect(existsSync('still.jpg')).toBe(false);
   });
 
@@ -72,26 +70,17 @@ describe('assets thumb --show', () => {
     ['where none are wanted', [], { tty: true, environment: { MEDIACTL_PICTURES: 'never' } }],
   ] as const)('%s: exit 2, before anything is asked', async (_, more, options) => {
     const { url, requestedPaths } = await startThumbnailService([{ uid }], shown);
-    const { code, stdout, stderr } = await cliOf(url, kitty).run(
-      ['assets', 'thumb', uid, '--show', ...more],
-      options,
-    );
+    const { code, stdout, stderr } = await cliOf(url, kitty).run(['assets', 'thumb', uid, '--show', ...more], options);
     expect([code, stdout, requestedPaths]).toEqual([2, '', []]);
     expect(stderr).toContain('-o FILE');
   });
 
   it('of what is no picture, nothing reaches the terminal', async () => {
-    const { url } = await startThumbnailService(
-      [{ uid }],
-      sendBytes(escapeSequences, 'image/jpeg'),
-    );
-    const { code, stdout, stderr } = await cliOf(url, kitty).run(
-      ['assets', 'thumb', uid, '--show'],
-      {
-        tty: true,
-        environment: { NO_COLOR: '1' },
-      },
-    );
+    const { url } = await startThumbnailService([{ uid }], sendBytes(escapeSequences, 'image/jpeg'));
+    const { code, stdout, stderr } = await cliOf(url, kitty).run(['assets', 'thumb', uid, '--show'], {
+      tty: true,
+      environment: { NO_COLOR: '1' },
+    });
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toContain('neither a JPEG nor a PNG');
     expect(stderr).not.toContain('\u001b]');
@@ -163,9 +152,7 @@ describe('assets get', () => {
     const { stdout } = await cli.run(['assets', 'get', uid], { tty: true });
     expect(spelled(stdout)).toMatch(/^ESC_Ga=T,f=100,q=2,c=40,r=11,[\s\S]*ESC\\\n.*uid/);
     const blocks = { ...kitty, MEDIACTL_PICTURES: 'blocks' };
-    expect(
-      (await cli.run(['videos', 'get', uid], { tty: true, environment: blocks })).stdout,
-    ).toContain('▀');
+    expect((await cli.run(['videos', 'get', uid], { tty: true, environment: blocks })).stdout).toContain('▀');
   });
 
   it.each([
@@ -182,14 +169,9 @@ describe('assets get', () => {
   });
 
   it('a picture that cannot be had or shown is left out, without a word', async () => {
-    const gone = await startThumbnailService([{ uid }], (_, response) =>
-      response.writeHead(404).end(),
-    );
+    const gone = await startThumbnailService([{ uid }], (_, response) => response.writeHead(404).end());
     const words = await startThumbnailService([{ uid }], sendBytes(escapeSequences, 'image/jpeg'));
-    const nowhere = await startThumbnailService(
-      [{ uid, thumbnail_url: 'http://127.0.0.1:9/t.jpg' }],
-      shown,
-    );
+    const nowhere = await startThumbnailService([{ uid, thumbnail_url: 'http://127.0.0.1:9/t.jpg' }], shown);
     for (const { url } of [gone, words, nowhere]) {
       const cli = cliOf(url, { ...kitty, NO_COLOR: '1', MEDIACTL_PICTURES: 'kitty' });
       const { code, stdout, stderr } = await cli.run(['assets', 'get', uid], { tty: true });

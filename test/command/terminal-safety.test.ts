@@ -2,17 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
 import { testKey, workspaceUid } from '../support/fake-library.ts';
-import {
-  libraryWithPlayback,
-  playbackInfos,
-  prepareCommand,
-  readCommands,
-} from '../support/read-commands.ts';
+import { libraryWithPlayback, playbackInfos, prepareCommand, readCommands } from '../support/read-commands.ts';
 import { type Responder, startRecordingServer } from '../support/recording-server.ts';
 
 /** Text that overwrites a prompt, clears the screen, changes the text direction, rings the bell and sets the window title. */
-const hostile =
-  'x\rDelete /harmless? [y/N] \u001b[2J\u009b2K\u202e\u2066\u0007\u001b]0;t\u0007\u0000';
+const hostile = 'x\rDelete /harmless? [y/N] \u001b[2J\u009b2K\u202e\u2066\u0007\u001b]0;t\u0007\u0000';
 /** Control and bidirectional characters that would act on a terminal or reader, except line ends. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control characters
 const acted = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/;

@@ -53,9 +53,7 @@ describe('a file that changes under the upload', () => {
 
   it('gets another mode: that is no change', async () => {
     world.fault = ({ method, nth }) =>
-      method === 'PATCH' && nth === 2
-        ? { beforeResponse: () => chmodSync(world.path, 0o600) }
-        : undefined;
+      method === 'PATCH' && nth === 2 ? { beforeResponse: () => chmodSync(world.path, 0o600) } : undefined;
     await world.expectUploaded((await world.upload()).record);
   });
 
@@ -143,8 +141,7 @@ describe('a file that changes under the upload', () => {
 
     it('copied there again, killed once more, and no checksum: nothing vouches for the bytes between', async () => {
       copyAnew();
-      world.fault = ({ method, nth }) =>
-        method === 'PATCH' && nth === 2 ? respondWith(402, {}) : undefined;
+      world.fault = ({ method, nth }) => (method === 'PATCH' && nth === 2 ? respondWith(402, {}) : undefined);
       expect((await world.upload()).code).toBe(7);
       withoutChecksum();
       const { code, record } = await world.upload();
@@ -157,10 +154,7 @@ describe('a file that changes under the upload', () => {
 it('a file that claims to be empty and is not is refused before a request', async () => {
   world.path = '/proc/cpuinfo';
   const { code, record } = await world.upload();
-  expect([code, record.error.message]).toEqual([
-    2,
-    '/proc/cpuinfo has more than the 0 bytes that it claims',
-  ]);
+  expect([code, record.error.message]).toEqual([2, '/proc/cpuinfo has more than the 0 bytes that it claims']);
   expect(world.interposer.requests).toEqual([]);
 });
 
@@ -219,9 +213,7 @@ describe('the checksum', () => {
     const digest = (await world.upload()).record.blake3;
     world.fault = ({ method, nth }) => {
       if (method === 'PATCH' && nth === 10) return { dropResponse: true };
-      return method === 'HEAD'
-        ? { headers: (told) => ({ ...told, 'x-checksum-blake3': digest }) }
-        : undefined;
+      return method === 'HEAD' ? { headers: (told) => ({ ...told, 'x-checksum-blake3': digest }) } : undefined;
     };
     const { record } = await world.upload(['--again']);
     expect(record.bytes_sent).toBe(world.bytes.length);

@@ -53,12 +53,7 @@ describe('after an upload', () => {
     expect(ran.code).toBe(130);
     const records = JSON.parse(ran.stdout);
     // In order of completion: a file is reported after its receipt is on disk.
-    expect(
-      records.map(({ verified, error }: never) => [
-        verified,
-        error && (error as { code: string }).code,
-      ]),
-    ).toEqual(
+    expect(records.map(({ verified, error }: never) => [verified, error && (error as { code: string }).code])).toEqual(
       expect.arrayContaining([
         [true, null],
         [null, 'interrupted'],
@@ -73,12 +68,8 @@ describe('after an upload', () => {
     const ran = await world.cli.run(['upload', ...files, '--wait', '--json'], {
       environment: world.environment(),
     });
-    expect(JSON.parse(ran.stdout).map(({ status }: never) => status)).toEqual(
-      Array(4).fill('ready'),
-    );
-    const gets = world.interposer.requests
-      .filter(({ method }) => method === 'GET')
-      .map(({ path: url }) => url);
+    expect(JSON.parse(ran.stdout).map(({ status }: never) => status)).toEqual(Array(4).fill('ready'));
+    const gets = world.interposer.requests.filter(({ method }) => method === 'GET').map(({ path: url }) => url);
     // Only the first asset, before the others are uploaded, and the last one left are polled individually.
     expect(gets).toContainEqual(expect.stringContaining('/assets/?limit=100'));
     expect(new Set(gets).size).toBeLessThanOrEqual(3);
@@ -93,8 +84,7 @@ describe('one file, one asset: whatever comes between the last byte and the resu
     writeFileSync(world.path, world.bytes);
   };
   const gets = (fault: Fault): AbortSignal | undefined => {
-    world.fault = ({ method, path }) =>
-      method === 'GET' && path.includes('/assets/') ? fault : undefined;
+    world.fault = ({ method, path }) => (method === 'GET' && path.includes('/assets/') ? fault : undefined);
     return undefined;
   };
   const abort = () => {
@@ -107,11 +97,7 @@ describe('one file, one asset: whatever comes between the last byte and the resu
   it.each([
     ['the wait times out', 8, () => processing()],
     ['a 503 while waiting', 10, () => gets(respondWith(503, 'no'))],
-    [
-      'the service away while waiting',
-      10,
-      () => gets({ respond: (response) => response.destroy() }),
-    ],
+    ['the service away while waiting', 10, () => gets({ respond: (response) => response.destroy() })],
     ['a refused key while waiting', 4, () => gets(respondWith(401, { error: {} }))],
     ['a web page while waiting', 10, () => gets(respondWith(200, '<html>Log in</html>'))],
     ['Ctrl-C while waiting', 130, () => abort()],
@@ -194,10 +180,7 @@ describe('one file, one asset: whatever comes between the last byte and the resu
   it('a finished file of a job that goes on after its session has expired is not sent twice', async () => {
     let now = Date.now();
     const sandbox = await startSandbox({ now: () => now });
-    const [one, two] = ['one.md', 'two.md'].map((name) => join(world.cli.home, name)) as [
-      string,
-      string,
-    ];
+    const [one, two] = ['one.md', 'two.md'].map((name) => join(world.cli.home, name)) as [string, string];
     writeFileSync(one, '# one');
     const run = (...paths: string[]) =>
       world.cli.run(['upload', ...paths, '--json'], {
@@ -222,8 +205,7 @@ describe('one file, one asset: whatever comes between the last byte and the resu
     writeFileSync(other, '# other');
     const args = ['upload', world.path, other, '--json', '--parallel', '1'];
     const environment = world.environment();
-    world.fault = ({ method, nth }) =>
-      method === 'POST' && nth === 2 ? respondWith(413, 'too large') : undefined;
+    world.fault = ({ method, nth }) => (method === 'POST' && nth === 2 ? respondWith(413, 'too large') : undefined);
     expect((await world.cli.run(args, { environment })).code).toBe(11);
     world.fault = () => undefined;
     expect(await world.cli.json(['uploads', 'ls'], { environment })).toEqual([]);
@@ -240,10 +222,7 @@ describe('one file, one asset: whatever comes between the last byte and the resu
 describe('the journal', () => {
   const damages: [string, (path: string) => void][] = [
     ['truncated', (path) => truncateSync(path, 40)],
-    [
-      'truncated after the asset',
-      (path) => writeFileSync(path, readFileSync(path, 'utf8').trim().slice(0, -20)),
-    ],
+    ['truncated after the asset', (path) => writeFileSync(path, readFileSync(path, 'utf8').trim().slice(0, -20))],
     ['empty', (path) => truncateSync(path, 0)],
     ['no JSON', (path) => writeFileSync(path, 'words')],
     ['an array', (path) => writeFileSync(path, '[]')],
@@ -271,25 +250,22 @@ describe('the journal', () => {
     ],
   ];
 
-  it.each(damages)(
-    '%s: what the first attempt made is named, and nothing made',
-    async (_what, damage) => {
-      const path = await world.interruptAfterTwoChunks();
-      const { session } = world.journalEntry();
-      damage(path);
-      const { code, record } = await world.upload();
-      expect([code, record.error.code]).toEqual([2, 'creation_unknown']);
-      expect(record.error.details.asset_uids).toEqual([session.assetUid]);
-      expect(await world.findAssets()).toHaveLength(1);
-      expect(
-        (await world.cli.run(['uploads', 'ls'], { environment: world.environment() })).stdout,
-      ).toContain('unreadable');
-      const second = await world.upload(['--yes']);
-      expect(second.stderr).toContain('is unreadable');
-      await world.expectUploaded(second.record);
-      expect(readdirSync(world.journalFolder)).toEqual([`${basename(path)}.corrupt`]);
-    },
-  );
+  it.each(damages)('%s: what the first attempt made is named, and nothing made', async (_what, damage) => {
+    const path = await world.interruptAfterTwoChunks();
+    const { session } = world.journalEntry();
+    damage(path);
+    const { code, record } = await world.upload();
+    expect([code, record.error.code]).toEqual([2, 'creation_unknown']);
+    expect(record.error.details.asset_uids).toEqual([session.assetUid]);
+    expect(await world.findAssets()).toHaveLength(1);
+    expect((await world.cli.run(['uploads', 'ls'], { environment: world.environment() })).stdout).toContain(
+      'unreadable',
+    );
+    const second = await world.upload(['--yes']);
+    expect(second.stderr).toContain('is unreadable');
+    await world.expectUploaded(second.record);
+    expect(readdirSync(world.journalFolder)).toEqual([`${basename(path)}.corrupt`]);
+  });
 
   it.each([
     ['an asset that is not a uid', { assetUid: '../../x' }],

@@ -45,8 +45,7 @@ describe('a file that was moved while its upload was unfinished', () => {
     await world.interruptAfterTwoChunks();
     const moved = elsewhere('checkout-2');
     renameSync(world.path, moved);
-    world.fault = ({ method, nth }) =>
-      method === 'PATCH' && nth === 2 ? respondWith(402, {}) : undefined;
+    world.fault = ({ method, nth }) => (method === 'PATCH' && nth === 2 ? respondWith(402, {}) : undefined);
     expect((await uploadAt(moved)).code).toBe(7);
     expect(world.journalEntry()).toMatchObject({ offset: 3 * chunkBytes, realPath: moved });
     world.fault = () => undefined;
@@ -76,9 +75,7 @@ describe('a file that was moved while its upload was unfinished', () => {
     const { code, record, stderr } = await uploadAt(moved);
     expect([code, record.verified, record.resumed_from]).toEqual([0, true, null]);
     expect(world.storedBytes(record.asset_uid).equals(world.bytes)).toBe(true);
-    expect(stderr).toContain(
-      `not continued: asset ${session.assetUid} of ${old}; see mediactl uploads ls`,
-    );
+    expect(stderr).toContain(`not continued: asset ${session.assetUid} of ${old}; see mediactl uploads ls`);
     expect(world.journalEntry()).toMatchObject({ session, realPath: old });
   });
 
@@ -129,13 +126,11 @@ describe('a file that was moved while its upload was unfinished', () => {
     const paths = [elsewhere('checkout-2'), elsewhere('checkout-3')];
     for (const path of paths) copyFileSync(world.path, path);
     rmSync(world.path);
-    const run = (path: string) =>
-      world.run(['upload', path, '--json', '--chunk-size', '64KiB', '--same', 'upload']);
+    const run = (path: string) => world.run(['upload', path, '--json', '--chunk-size', '64KiB', '--same', 'upload']);
     const records = (await Promise.all(paths.map(run))).map(({ stdout }) => JSON.parse(stdout)[0]);
     expect(records.map(({ resumed_from: from }) => from).sort()).toEqual([2 * chunkBytes, null]);
     expect(new Set(records.map(({ asset_uid: uid }) => uid)).size).toBe(2);
-    for (const record of records)
-      expect(world.storedBytes(record.asset_uid).equals(world.bytes)).toBe(true);
+    for (const record of records) expect(world.storedBytes(record.asset_uid).equals(world.bytes)).toBe(true);
     expect(posts()).toHaveLength(1);
     expect(world.journalFiles()).toEqual([]);
   });

@@ -1,12 +1,4 @@
-import {
-  existsSync,
-  mkdirSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -82,28 +74,24 @@ describe('one file, one asset', () => {
   it.each([
     ['becomes ready: it is whole', 'ready', 0, undefined],
     ['stays so: nobody can tell', 'queued', 3, 'session_unknown'],
-  ])(
-    'the last answer is lost, the session gone, the asset queued and %s',
-    async (_what, later, code, error) => {
-      let looks = 0;
-      world.fault = (seen) => {
-        if (seen.method === 'PATCH') return { dropResponse: true };
-        if (seen.method === 'HEAD') return respondWith(404, { error: {} });
-        return withStatus(seen, ++looks > 2 ? later : 'queued');
-      };
-      const ran = await world.upload(['--chunk-size', '50MiB']);
-      expect([ran.code, ran.record.error?.code]).toEqual([code, error]);
-      expect(await world.findAssets()).toHaveLength(1);
-    },
-  );
+  ])('the last answer is lost, the session gone, the asset queued and %s', async (_what, later, code, error) => {
+    let looks = 0;
+    world.fault = (seen) => {
+      if (seen.method === 'PATCH') return { dropResponse: true };
+      if (seen.method === 'HEAD') return respondWith(404, { error: {} });
+      return withStatus(seen, ++looks > 2 ? later : 'queued');
+    };
+    const ran = await world.upload(['--chunk-size', '50MiB']);
+    expect([ran.code, ran.record.error?.code]).toEqual([code, error]);
+    expect(await world.findAssets()).toHaveLength(1);
+  });
 
   it('what waits does not settle what another run of the same file has begun', async () => {
     let isReady = false;
     let isHeld = false;
     const sending = createLatch();
     world.fault = (seen) => {
-      if (seen.method !== 'PATCH' || !isHeld)
-        return withStatus(seen, isReady ? 'ready' : 'processing');
+      if (seen.method !== 'PATCH' || !isHeld) return withStatus(seen, isReady ? 'ready' : 'processing');
       sending.open();
       return { respond: () => {} };
     };
@@ -131,8 +119,7 @@ describe('one file, one asset', () => {
     const release = createLatch();
     const sending = createLatch();
     world.fault = (seen) => {
-      if (seen.method !== 'PATCH' || !isHeld)
-        return withStatus(seen, isReady ? 'ready' : 'processing');
+      if (seen.method !== 'PATCH' || !isHeld) return withStatus(seen, isReady ? 'ready' : 'processing');
       isHeld = false;
       sending.open();
       return { beforeResponse: () => release.opened };
@@ -269,8 +256,7 @@ describe('the journal', () => {
     let stored = 0;
     const location = `${v1}/upload/${uid}/`;
     return startServer(async (request, response) => {
-      if (request.method === 'POST')
-        return respond(response, 201, { uid, asset_uid: uid, location }, { location });
+      if (request.method === 'POST') return respond(response, 201, { uid, asset_uid: uid, location }, { location });
       if (request.method === 'GET') return respond(response, 200, { uid, status: 'uploading' });
       if (request.method === 'PATCH') {
         onPatch();

@@ -20,17 +20,14 @@ describe('what is told', () => {
     const copy = join(world.cli.home, 'copy.bin');
     copyFileSync(world.path, copy);
     const same = await world.run(['upload', copy]);
-    expect(same.stderr).toContain(
-      `the same content is there as ${first.name} (asset ${first.asset_uid})`,
-    );
+    expect(same.stderr).toContain(`the same content is there as ${first.name} (asset ${first.asset_uid})`);
     expect(world.interposer.methods.filter((method) => method === 'POST')).toHaveLength(1);
   });
 
   it('a reader that leaves hides no failure', async () => {
     const other = join(world.cli.home, 'other.bin');
     writeSome(other, 900, 'other');
-    world.fault = ({ method, nth }) =>
-      method === 'POST' && nth === 2 ? respondWith(413, 'too large') : undefined;
+    world.fault = ({ method, nth }) => (method === 'POST' && nth === 2 ? respondWith(413, 'too large') : undefined);
     const ran = await world.run(['upload', world.path, other, '--json', '--parallel', '1'], {
       stdoutError: 'EPIPE',
     });
@@ -41,8 +38,7 @@ describe('what is told', () => {
   it('a failure is named, though it is the first that is told', async () => {
     const other = join(world.cli.home, 'other.bin');
     writeSome(other, 900, 'other');
-    world.fault = ({ method, nth }) =>
-      method === 'POST' && nth === 1 ? respondWith(413, 'too large') : undefined;
+    world.fault = ({ method, nth }) => (method === 'POST' && nth === 1 ? respondWith(413, 'too large') : undefined);
     const ran = await world.run(['upload', other, world.path, '--json', '--parallel', '1']);
     expect(ran.code).toBe(11);
     expect(JSON.parse(ran.stderr.trim().split('\n').at(-1) as string).error.cause).toMatch(
@@ -63,8 +59,7 @@ describe('what is told', () => {
     const narrow = { tty: true, columns: 40, environment: { NO_COLOR: '1' } };
     const { stdout: table } = await world.run(['upload', path], narrow);
     expect(table).toMatch(/PATH +RESULT/);
-    const list = async (options = {}) =>
-      (await world.run(['uploads', 'ls', '--done'], options)).stdout;
+    const list = async (options = {}) => (await world.run(['uploads', 'ls', '--done'], options)).stdout;
     const uid = (await list()).split('\t')[0] ?? '';
     expect((await list()).split('\t')[3]).toBe('pending');
     const { stdout: shown, stderr } = await world.run(['uploads', 'ls', '--done'], narrow);
@@ -80,15 +75,10 @@ describe('what is told', () => {
     for (const path of paths) writeFileSync(path, `not a video: ${path}`);
     const ran = await world.run(['upload', ...paths, '--wait', '-q'], { clock: fastClock() });
     const [problem, ...lines] = ran.stderr.trimEnd().split('\n');
-    expect([ran.code, problem]).toEqual([
-      11,
-      'error: 12 of 12 files were uploaded, and failed afterwards',
-    ]);
+    expect([ran.code, problem]).toEqual([11, 'error: 12 of 12 files were uploaded, and failed afterwards']);
     const reason = unlessStrict('(?!its status)', 'its status is failed');
     expect(lines.slice(0, 10)).toEqual(
-      lines
-        .slice(0, 10)
-        .map(() => expect.stringMatching(`broken_.*could not process.*: ${reason}`)),
+      lines.slice(0, 10).map(() => expect.stringMatching(`broken_.*could not process.*: ${reason}`)),
     );
     expect(lines.slice(10)).toEqual([
       '         and 2 more',
@@ -101,10 +91,7 @@ describe('what is told', () => {
       ['download', uid],
     ]) {
       const { code, stderr } = await world.run(args);
-      expect([code, stderr]).toEqual([
-        12,
-        expect.stringMatching(`could not process asset ${uid}\n.*${reason}`),
-      ]);
+      expect([code, stderr]).toEqual([12, expect.stringMatching(`could not process asset ${uid}\n.*${reason}`)]);
     }
   });
 
@@ -133,8 +120,7 @@ describe('what is told', () => {
     const large = join(world.cli.home, 'large.bin');
     writeSome(large, 900, 'large');
     const ended = async (...paths: string[]) =>
-      (await world.run(['upload', world.path, broken, ...paths, '--wait', '--parallel', '1']))
-        .stderr;
+      (await world.run(['upload', world.path, broken, ...paths, '--wait', '--parallel', '1'])).stderr;
     expect(await ended()).toContain('error: 1 of 2 files was uploaded, and failed afterwards');
     world.fault = ({ method }) => (method === 'POST' ? respondWith(413, 'too large') : undefined);
     expect(await ended(large)).toContain(
@@ -153,14 +139,13 @@ describe('what is told', () => {
         respond: async (response) => {
           const headers = { authorization: `Bearer ${world.sandbox.key}` };
           type Item = { name: string; status: string };
-          const found = (await (
-            await fetch(world.sandbox.url + path, { headers })
-          ).json()) as Item & { items?: Item[] };
+          const found = (await (await fetch(world.sandbox.url + path, { headers })).json()) as Item & {
+            items?: Item[];
+          };
           const items = found.items ?? [found];
           // Keeps the first asset in progress until one poll asks for both; that poll reports the first as ready.
           isTold = items.some(({ name }) => name === 'two.bin') && items.length > 1;
-          for (const item of items)
-            item.status = isTold && item.name !== 'two.bin' ? 'ready' : 'processing';
+          for (const item of items) item.status = isTold && item.name !== 'two.bin' ? 'ready' : 'processing';
           respond(response, 200, found);
         },
       };
@@ -193,8 +178,7 @@ describe('what came on stdin', () => {
   });
 
   it('is forgotten with its page, a torn one too', async () => {
-    world.fault = ({ method }) =>
-      method === 'PATCH' ? respondWith(402, { error: {} }) : undefined;
+    world.fault = ({ method }) => (method === 'PATCH' ? respondWith(402, { error: {} }) : undefined);
     await world.run(['upload', '-'], { stdin });
     writeFileSync(world.journalPath, '{torn');
     expect((await world.run(['uploads', 'forget', '--all'])).code).toBe(2);
@@ -205,8 +189,7 @@ describe('what came on stdin', () => {
   it('where no page can be written is kept, said, listed and forgotten', async () => {
     mkdirSync(join(world.cli.home, 'state'), { recursive: true });
     writeFileSync(join(world.cli.home, 'state/uploads'), 'a file in its place');
-    world.fault = ({ method }) =>
-      method === 'PATCH' ? respondWith(402, { error: {} }) : undefined;
+    world.fault = ({ method }) => (method === 'PATCH' ? respondWith(402, { error: {} }) : undefined);
     const { stdout } = await world.run(['upload', '-', '--json', '--again'], { stdin });
     const [id] = world.spoolFiles();
     expect(JSON.parse(stdout)[0].error.hint).toContain(`state/spool/${id}`);
@@ -217,9 +200,7 @@ describe('what came on stdin', () => {
     expect(JSON.parse(listed.stdout)).toMatchObject([{ id, state: 'unreadable' }]);
     for (const which of [id as string, '--all']) {
       const { stderr } = await world.run(['uploads', 'resume', which], { clock: later });
-      expect(stderr).toContain(
-        `mediactl upload '${join(world.cli.home, 'state/spool', id as string)}'`,
-      );
+      expect(stderr).toContain(`mediactl upload '${join(world.cli.home, 'state/spool', id as string)}'`);
     }
     await world.run(['uploads', 'forget', '--all', '--yes'], { clock: later });
     expect(world.spoolFiles()).toEqual([]);

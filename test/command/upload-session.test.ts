@@ -16,9 +16,7 @@ describe('location', () => {
   /** Creates a real session but returns another location for it, in the header and in the body. */
   const telling = (inHeader: (real: string) => string | undefined, inBody = inHeader) => {
     world.fault = ({ method }) =>
-      method === 'POST'
-        ? { respond: (response) => void createAt(response, inHeader, inBody) }
-        : undefined;
+      method === 'POST' ? { respond: (response) => void createAt(response, inHeader, inBody) } : undefined;
   };
   async function createAt(
     response: ServerResponse,
@@ -36,12 +34,7 @@ describe('location', () => {
     });
     const { location, ...session } = (await real.json()) as { location: string };
     const header = inHeader(location);
-    respond(
-      response,
-      201,
-      { ...session, location: inBody(location) },
-      header ? { location: header } : {},
-    );
+    respond(response, 201, { ...session, location: inBody(location) }, header ? { location: header } : {});
   }
 
   it.each([
@@ -121,9 +114,7 @@ describe('refusals in mid-upload', () => {
     [403, 5],
   ])('%i stops, keeps the state and says how to go on', async (status, exit) => {
     world.fault = ({ method, nth }) =>
-      method === 'PATCH' && nth === 3
-        ? respondWith(status, { error: { message: 'no more' } })
-        : undefined;
+      method === 'PATCH' && nth === 3 ? respondWith(status, { error: { message: 'no more' } }) : undefined;
     const { code, record } = await world.upload();
     expect(code).toBe(exit);
     expect(record.error.hint).toMatch(/run the same command again, or mediactl uploads resume \w+/);
@@ -157,8 +148,7 @@ describe('sessions that are gone', () => {
   it.each([404, 410])('%i: starts anew and names the orphan', async (status) => {
     await world.interruptAfterTwoChunks();
     const { session } = world.journalEntry();
-    world.fault = ({ method, nth }) =>
-      method === 'HEAD' && nth === 1 ? respondWith(status) : undefined;
+    world.fault = ({ method, nth }) => (method === 'HEAD' && nth === 1 ? respondWith(status) : undefined);
     const { record, stderr } = await world.upload();
     expect(stderr).toContain(`Asset ${session.assetUid} stays unfinished`);
     expect(record.asset_uid).not.toBe(session.assetUid);
@@ -219,18 +209,12 @@ describe('sessions that are gone', () => {
 
   it('a session that is not known the first time it is used: every run names its one asset', async () => {
     world.fault = ({ method, path }) =>
-      path.includes('/upload/') && (method === 'PATCH' || method === 'HEAD')
-        ? respondWith(404)
-        : undefined;
+      path.includes('/upload/') && (method === 'PATCH' || method === 'HEAD') ? respondWith(404) : undefined;
     const runs = [await world.upload(), await world.upload(), await world.upload()];
     const [made, ...more] = await world.findAssets();
     expect(more).toEqual([]);
     for (const { code, record } of runs)
-      expect([code, record.asset_uid, record.error.code]).toEqual([
-        3,
-        made?.uid,
-        'session_refused',
-      ]);
+      expect([code, record.asset_uid, record.error.code]).toEqual([3, made?.uid, 'session_refused']);
     expect(posts()).toHaveLength(1);
     const { code } = await world.upload(['--yes']);
     expect([code, (await world.findAssets()).length]).toEqual([3, 2]);
@@ -246,15 +230,11 @@ describe('sessions that are gone', () => {
       (status: string) =>
       (seen: InterposedRequest): Fault | undefined => {
         if (seen.method === 'HEAD') return respondWith(404);
-        return seen.path.includes(session.assetUid)
-          ? respondWith(200, { uid: session.assetUid, status })
-          : undefined;
+        return seen.path.includes(session.assetUid) ? respondWith(200, { uid: session.assetUid, status }) : undefined;
       };
     world.fault = saying('transcoding');
     const { code, record } = await world.upload();
-    expect([code, record.asset_uid, record.error.code]).toEqual([
-      ...[3, session.assetUid, 'session_unknown'],
-    ]);
+    expect([code, record.asset_uid, record.error.code]).toEqual([...[3, session.assetUid, 'session_unknown']]);
     expect(await world.findAssets()).toHaveLength(1);
     world.fault = saying('ready');
     const second = await world.upload();
@@ -268,8 +248,7 @@ describe('sessions that are gone', () => {
     await world.cli.run(['assets', 'rm', session.assetUid, '--yes'], {
       environment: world.environment(),
     });
-    world.fault = ({ method }) =>
-      method === 'HEAD' && posts().length === 0 ? respondWith(404) : undefined;
+    world.fault = ({ method }) => (method === 'HEAD' && posts().length === 0 ? respondWith(404) : undefined);
     const { record, stderr } = await world.upload();
     expect(stderr).toContain('are gone; starting again');
     await world.expectUploaded(record);
@@ -352,21 +331,18 @@ it.each<[string, Fault]>([
     `a gateway answered ${status}`,
     { replaceResponse: { status, body: 'timeout', type: 'text/plain' } },
   ]),
-])(
-  'every byte may have been sent, and %s: a status in progress still is waited for',
-  async (_what, fault) => {
-    world.fault = ({ method, path, nth }) => {
-      if (method === 'PATCH' && nth === 5) return fault;
-      if (method === 'HEAD') return respondWith(404);
-      const [, uid] = /assets\/([0-9a-f-]{36})\//.exec(path) ?? [];
-      return method === 'GET' && uid ? respondWith(200, { uid, status: 'processing' }) : undefined;
-    };
-    const { code, record } = await world.upload();
-    expect([code, record.error.code]).toEqual([3, 'session_unknown']);
-    expect(record.error.cause).toContain('the last answer was lost');
-    expect(await world.findAssets()).toHaveLength(1);
-  },
-);
+])('every byte may have been sent, and %s: a status in progress still is waited for', async (_what, fault) => {
+  world.fault = ({ method, path, nth }) => {
+    if (method === 'PATCH' && nth === 5) return fault;
+    if (method === 'HEAD') return respondWith(404);
+    const [, uid] = /assets\/([0-9a-f-]{36})\//.exec(path) ?? [];
+    return method === 'GET' && uid ? respondWith(200, { uid, status: 'processing' }) : undefined;
+  };
+  const { code, record } = await world.upload();
+  expect([code, record.error.code]).toEqual([3, 'session_unknown']);
+  expect(record.error.cause).toContain('the last answer was lost');
+  expect(await world.findAssets()).toHaveLength(1);
+});
 
 describe('a creation whose answer was lost', () => {
   const losing = (fault: Fault) => {
@@ -415,18 +391,15 @@ describe('a creation whose answer was lost', () => {
     expect(posts()).toHaveLength(1);
   });
 
-  it.each(['🎬.mp4', '---.mp4', '_.mp4', '…!!.mov', ' trimmed .mp4'])(
-    'is found by any name: %s',
-    async (name) => {
-      world.path = join(world.cli.home, name);
-      world.bytes = writeSome(world.path, 1000, name);
-      losing({ dropResponse: true });
-      await world.upload();
-      const { code, record } = await world.upload();
-      expect([code, record.error.code]).toEqual([2, 'creation_unknown']);
-      expect(posts()).toHaveLength(1);
-    },
-  );
+  it.each(['🎬.mp4', '---.mp4', '_.mp4', '…!!.mov', ' trimmed .mp4'])('is found by any name: %s', async (name) => {
+    world.path = join(world.cli.home, name);
+    world.bytes = writeSome(world.path, 1000, name);
+    losing({ dropResponse: true });
+    await world.upload();
+    const { code, record } = await world.upload();
+    expect([code, record.error.code]).toEqual([2, 'creation_unknown']);
+    expect(posts()).toHaveLength(1);
+  });
 
   it('among more assets of that name than a search shows', async () => {
     losing({ dropResponse: true });
@@ -458,8 +431,7 @@ describe('a creation whose answer was lost', () => {
 });
 
 it('the hint after a failure is of this upload, not of another one of that path', async () => {
-  world.fault = ({ method, nth }) =>
-    method === 'PATCH' && nth > 1 ? respondWith(402, {}) : undefined;
+  world.fault = ({ method, nth }) => (method === 'PATCH' && nth > 1 ? respondWith(402, {}) : undefined);
   const hints = [];
   for (const folder of ['a', 'b']) {
     const { record } = await world.upload(['--description', folder]);
@@ -472,8 +444,6 @@ it('the hint after a failure is of this upload, not of another one of that path'
 it('of two uploads of one relative path, uploads ls shows where each is', async () => {
   await world.interruptAfterTwoChunks();
   const pending = await world.cli.json(['uploads', 'ls'], { environment: world.environment() });
-  expect(pending).toMatchObject([
-    { path: world.path, state: 'resumable', offset_bytes: 2 * chunkBytes },
-  ]);
+  expect(pending).toMatchObject([{ path: world.path, state: 'resumable', offset_bytes: 2 * chunkBytes }]);
   expect(unlessStrict(pending[0].profile, 'environment')).toBe('environment');
 });

@@ -107,10 +107,7 @@ class Day {
       ...mishap,
     });
     this.said.push(ran.stdout, ran.stderr);
-    this.diary.push(
-      ...this.service.log.slice(before),
-      `exit ${ran.code}: ${ran.stderr.slice(0, 800)}`,
-    );
+    this.diary.push(...this.service.log.slice(before), `exit ${ran.code}: ${ran.stderr.slice(0, 800)}`);
     return ran;
   }
 
@@ -165,8 +162,6 @@ it.each(Array.from({ length: isNight ? 400 : 40 }, (_, n) => n + 1))('seed %i', 
     expect(ran && isFinal(ran)).toBe(true);
     expect(day.unnamed()).toEqual([]);
   } catch (error) {
-    throw new Error(
-      `${(error as Error).message}\n\n${day.args.join(' ')}\n${day.diary.join('\n')}`,
-    );
+    throw new Error(`${(error as Error).message}\n\n${day.args.join(' ')}\n${day.diary.join('\n')}`);
   }
 });

@@ -32,24 +32,21 @@ describe('stdin', () => {
     ['a refused key', respondWith(401, { error: {} }), 4],
     ['full storage', respondWith(507, 'full'), 7],
     ['a rate limit past --max-wait', respondWith(429, {}, { 'retry-after': '9999' }), 9],
-  ] satisfies [string, Fault, number][])(
-    'its only copy outlives %s at the creation',
-    async (_what, respond, exit) => {
-      refusedFor(respond);
-      const { code, record } = await pipe(['--max-wait', '1m']);
-      expect(code).toBe(exit);
-      const environment = world.environment();
-      const [pending] = await world.cli.json(['uploads', 'ls'], { environment });
-      expect(pending).toMatchObject({ path: 'stdin', size_bytes: world.bytes.length });
-      expect(record.error.hint).toContain(`mediactl uploads resume ${pending.id}`);
-      world.fault = () => undefined;
-      const [finished] = await world.cli.json(['uploads', 'resume', pending.id], { environment });
-      await world.expectUploaded(finished);
-      expect(finished.name).toBe(name());
-      expect(await world.findAssets(name())).toHaveLength(1);
-      expect(readdirSync(spool())).toEqual([]);
-    },
-  );
+  ] satisfies [string, Fault, number][])('its only copy outlives %s at the creation', async (_what, respond, exit) => {
+    refusedFor(respond);
+    const { code, record } = await pipe(['--max-wait', '1m']);
+    expect(code).toBe(exit);
+    const environment = world.environment();
+    const [pending] = await world.cli.json(['uploads', 'ls'], { environment });
+    expect(pending).toMatchObject({ path: 'stdin', size_bytes: world.bytes.length });
+    expect(record.error.hint).toContain(`mediactl uploads resume ${pending.id}`);
+    world.fault = () => undefined;
+    const [finished] = await world.cli.json(['uploads', 'resume', pending.id], { environment });
+    await world.expectUploaded(finished);
+    expect(finished.name).toBe(name());
+    expect(await world.findAssets(name())).toHaveLength(1);
+    expect(readdirSync(spool())).toEqual([]);
+  });
 
   it('a creation whose answer was lost is asked about, and the bytes stay', async () => {
     refusedFor({ dropResponse: true });
@@ -73,8 +70,7 @@ describe('stdin', () => {
 
   it('the same bytes again go on where they were: one asset, one spool', async () => {
     let patches = 0;
-    world.fault = ({ method }) =>
-      method === 'PATCH' && ++patches === 3 ? respondWith(402, {}) : undefined;
+    world.fault = ({ method }) => (method === 'PATCH' && ++patches === 3 ? respondWith(402, {}) : undefined);
     expect((await pipe()).code).toBe(7);
     world.fault = () => undefined;
     const { record } = await pipe();

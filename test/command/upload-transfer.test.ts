@@ -44,30 +44,24 @@ describe('a fresh upload', () => {
 });
 
 describe('rate limit', () => {
-  it.each(['POST', 'PATCH', 'HEAD'])(
-    '429 on %s is waited out and counts as no failure',
-    async (method) => {
-      const clock = fastClock();
-      world.fault = (seen: InterposedRequest): Fault | undefined => {
-        if (method === 'HEAD' && seen.method === 'PATCH' && seen.nth === 2)
-          return { cutAfterBytes: 100 };
-        if (seen.method !== method || seen.nth > 3) return undefined;
-        return respondWith(429, { error: { message: 'slow down' } }, { 'retry-after': '7' });
-      };
-      const { code, record, stderr } = await world.upload(['--progress', 'json'], { clock });
-      expect(code).toBe(0);
-      await world.expectUploaded(record);
-      expect(clock.sleptMs.filter((delay) => delay === 7000)).toHaveLength(3);
-      const waits = stderr.split('\n').filter((line) => line.includes('"why":"rate-limited"'));
-      expect(waits).toHaveLength(3);
-    },
-  );
+  it.each(['POST', 'PATCH', 'HEAD'])('429 on %s is waited out and counts as no failure', async (method) => {
+    const clock = fastClock();
+    world.fault = (seen: InterposedRequest): Fault | undefined => {
+      if (method === 'HEAD' && seen.method === 'PATCH' && seen.nth === 2) return { cutAfterBytes: 100 };
+      if (seen.method !== method || seen.nth > 3) return undefined;
+      return respondWith(429, { error: { message: 'slow down' } }, { 'retry-after': '7' });
+    };
+    const { code, record, stderr } = await world.upload(['--progress', 'json'], { clock });
+    expect(code).toBe(0);
+    await world.expectUploaded(record);
+    expect(clock.sleptMs.filter((delay) => delay === 7000)).toHaveLength(3);
+    const waits = stderr.split('\n').filter((line) => line.includes('"why":"rate-limited"'));
+    expect(waits).toHaveLength(3);
+  });
 
   it('past --max-wait it ends 9, keeps its state, and the same command continues', async () => {
     world.fault = (seen) =>
-      seen.method === 'PATCH' && seen.nth >= 3
-        ? respondWith(429, { error: {} }, { 'retry-after': '3600' })
-        : undefined;
+      seen.method === 'PATCH' && seen.nth >= 3 ? respondWith(429, { error: {} }, { 'retry-after': '3600' }) : undefined;
     const { code, record } = await world.upload(['--max-wait', '10m']);
     expect(code).toBe(9);
     expect(record.error).toMatchObject({
@@ -95,8 +89,7 @@ describe('broken lines and failing servers', () => {
   });
 
   it('does not send a chunk again whose answer was lost', async () => {
-    world.fault = (seen) =>
-      seen.method === 'PATCH' && seen.nth === 2 ? { dropResponse: true } : undefined;
+    world.fault = (seen) => (seen.method === 'PATCH' && seen.nth === 2 ? { dropResponse: true } : undefined);
     const { record } = await world.upload();
     await world.expectUploaded(record);
     expect(record.bytes_sent).toBe(world.bytes.length);
@@ -104,15 +97,12 @@ describe('broken lines and failing servers', () => {
 
   it('waits longer and longer, at most 60 s, and gives up after 10 tries with its state kept', async () => {
     const clock = fastClock(10_000);
-    world.fault = (seen) =>
-      seen.nth > 1 && seen.method !== 'POST' ? respondWith(503, 'no') : undefined;
+    world.fault = (seen) => (seen.nth > 1 && seen.method !== 'POST' ? respondWith(503, 'no') : undefined);
     const { code, record } = await world.upload([], { clock });
     expect(code).toBe(10);
     expect(record.error).toMatchObject({ status: 503, retryable: true });
     expect(record.error.hint).toContain('uploads resume');
-    expect(clock.sleptMs.map((delay) => Math.ceil(delay / 1000))).toEqual([
-      1, 2, 4, 8, 16, 32, 60, 60, 60,
-    ]);
+    expect(clock.sleptMs.map((delay) => Math.ceil(delay / 1000))).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
     world.fault = () => undefined;
     const second = await world.upload();
     expect(second.record.resumed_from).toBe(chunkBytes);
@@ -125,8 +115,7 @@ describe('broken lines and failing servers', () => {
     [460, 'damaged on the way'],
     [408, 'slow'],
   ])('%i is tried again: %s', async (status, reason) => {
-    world.fault = ({ method, nth }) =>
-      method === 'PATCH' && nth === 2 ? respondWith(status, reason) : undefined;
+    world.fault = ({ method, nth }) => (method === 'PATCH' && nth === 2 ? respondWith(status, reason) : undefined);
     await world.expectUploaded((await world.upload()).record);
   });
 
@@ -154,19 +143,13 @@ describe('broken lines and failing servers', () => {
             respond: (response, request) => {
               request.resume();
               if (part === 'body') response.writeHead(200, { 'upload-offset': '1' });
-              const drip = () =>
-                part === 'body' ? response.write(' ') : response.writeProcessing();
+              const drip = () => (part === 'body' ? response.write(' ') : response.writeProcessing());
               const timer = setInterval(drip, 20);
               request.socket.once('close', () => clearInterval(timer));
             },
           }
         : undefined;
-    const { code, record, stderr } = await world.upload([
-      '--request-timeout',
-      '100ms',
-      '--progress',
-      'json',
-    ]);
+    const { code, record, stderr } = await world.upload(['--request-timeout', '100ms', '--progress', 'json']);
     expect(code).toBe(0);
     expect(stderr).toContain('takes too long');
     await world.expectUploaded(record);
@@ -187,35 +170,28 @@ describe('offsets', () => {
 
   it.each([204, 409])('the same offset for ever (%i) ends after 5 answers', async (status) => {
     world.fault = (seen) =>
-      seen.method === 'PATCH'
-        ? respondWith(status, undefined, { 'upload-offset': '0' })
-        : undefined;
+      seen.method === 'PATCH' ? respondWith(status, undefined, { 'upload-offset': '0' }) : undefined;
     const { code, record } = await world.upload();
     expect(code).toBe(10);
     expect(record.error.message).toBe('the upload does not get past byte 0');
     expect(world.patchRequests()).toHaveLength(5);
   });
 
-  it.each([204, 409])(
-    'offsets that go back, lap after lap (%i), end after 5 laps',
-    async (status) => {
-      world.fault = ({ method, nth }) => {
-        if (method !== 'PATCH') return undefined;
-        const forward = respondWith(204, undefined, { 'upload-offset': String(chunkBytes) });
-        return nth % 2 === 1 ? forward : respondWith(status, undefined, { 'upload-offset': '0' });
-      };
-      const { code, record } = await world.upload();
-      expect(code).toBe(10);
-      expect(record.error.message).toBe(`the upload does not get past byte ${chunkBytes}`);
-      expect(world.patchRequests()).toHaveLength(10);
-    },
-  );
+  it.each([204, 409])('offsets that go back, lap after lap (%i), end after 5 laps', async (status) => {
+    world.fault = ({ method, nth }) => {
+      if (method !== 'PATCH') return undefined;
+      const forward = respondWith(204, undefined, { 'upload-offset': String(chunkBytes) });
+      return nth % 2 === 1 ? forward : respondWith(status, undefined, { 'upload-offset': '0' });
+    };
+    const { code, record } = await world.upload();
+    expect(code).toBe(10);
+    expect(record.error.message).toBe(`the upload does not get past byte ${chunkBytes}`);
+    expect(world.patchRequests()).toHaveLength(10);
+  });
 
   it('a byte acknowledged at a time ends after 5 answers', async () => {
     world.fault = ({ method, nth }) =>
-      method === 'PATCH'
-        ? respondWith(204, undefined, { 'upload-offset': String(nth) })
-        : undefined;
+      method === 'PATCH' ? respondWith(204, undefined, { 'upload-offset': String(nth) }) : undefined;
     const { code, record } = await world.upload();
     expect(code).toBe(10);
     expect(record.error.message).toBe('the upload does not get past byte 5');
@@ -255,8 +231,7 @@ describe('offsets', () => {
  * the same or ends with that exit code; it never reports success for bytes that were not acknowledged.
  */
 const size = 4 * chunkBytes + 1000;
-const told = (status: number, offset: string) =>
-  respondWith(status, undefined, { 'upload-offset': offset });
+const told = (status: number, offset: string) => respondWith(status, undefined, { 'upload-offset': offset });
 const cut: Fault = { cutAfterBytes: 20_000 };
 const liars: [what: string, lie: (seen: InterposedRequest) => Fault | undefined, exit: number][] = [
   ...['', 'x', '-1', '1.5', '0x10000', '1e5', '65536, 0', '99999999999999999999'].flatMap(
@@ -326,8 +301,7 @@ const liars: [what: string, lie: (seen: InterposedRequest) => Fault | undefined,
 
 /** Injects the fault from the second PATCH on. */
 function patch(fault: Fault) {
-  return ({ method, nth }: InterposedRequest) =>
-    method === 'PATCH' && nth >= 2 ? fault : undefined;
+  return ({ method, nth }: InterposedRequest) => (method === 'PATCH' && nth >= 2 ? fault : undefined);
 }
 
 /** Drops the connection once, in the second PATCH, and injects the fault into HEAD. */

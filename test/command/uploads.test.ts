@@ -4,12 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
 import { writeSome } from '../support/files.ts';
-import {
-  type Fault,
-  type InterposedRequest,
-  Interposer,
-  respondWith,
-} from '../support/interposer.ts';
+import { type Fault, type InterposedRequest, Interposer, respondWith } from '../support/interposer.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
 let sandbox: TestSandbox;
@@ -36,8 +31,7 @@ beforeEach(async () => {
 /** Interrupts an upload at byte 1000. */
 async function interrupt(args: string[] = [path], stdin?: Buffer) {
   let patches = 0;
-  fault = ({ method }) =>
-    method === 'PATCH' && ++patches === 2 ? respondWith(402, { error: {} }) : undefined;
+  fault = ({ method }) => (method === 'PATCH' && ++patches === 2 ? respondWith(402, { error: {} }) : undefined);
   const ran = await cli.run(['upload', ...args, '--chunk-size', '1000'], { stdin });
   expect(ran.code).toBe(7);
   fault = () => undefined;
@@ -126,9 +120,7 @@ describe('several files', () => {
     const { code, stdout, stderr } = await cli.run(args, {
       environment: { MEDIACTL_BASE_URL: line.url },
     });
-    expect(
-      line.requests.filter(({ method, nth }) => method === 'POST' && nth > 6).length,
-    ).toBeLessThan(5);
+    expect(line.requests.filter(({ method, nth }) => method === 'POST' && nth > 6).length).toBeLessThan(5);
     expect(code).toBe(exit);
     const records: { error: unknown }[] = JSON.parse(stdout);
     const { error } = JSON.parse(stderr.trimEnd().split('\n').at(-1) as string);
@@ -149,14 +141,10 @@ describe('several files', () => {
   });
 
   it('one bad file fails itself alone: the others go on, each is named, exit 11', async () => {
-    const [good, bad] = ['good.bin', 'bad.bin'].map((name) => join(cli.home, name)) as [
-      string,
-      string,
-    ];
+    const [good, bad] = ['good.bin', 'bad.bin'].map((name) => join(cli.home, name)) as [string, string];
     writeSome(good, 10);
     writeSome(bad, 20);
-    fault = ({ method, nth }) =>
-      method === 'POST' && nth === 1 ? respondWith(413, 'no') : undefined;
+    fault = ({ method, nth }) => (method === 'POST' && nth === 1 ? respondWith(413, 'no') : undefined);
     const args = ['upload', bad, good, path, '--json', '--parallel', '1'];
     const { code, stdout, stderr } = await cli.run(args);
     expect(code).toBe(11);
@@ -208,8 +196,6 @@ it('content types are guessed from the name, and may be given', async () => {
   const clip = join(cli.home, 'a.mov');
   writeFileSync(clip, 'x');
   expect((await cli.json(['upload', clip, '-n']))[0].content_type).toBe('video/quicktime');
-  expect(
-    (await cli.json(['upload', clip, '-n', '--content-type', 'video/mp4']))[0].content_type,
-  ).toBe('video/mp4');
+  expect((await cli.json(['upload', clip, '-n', '--content-type', 'video/mp4']))[0].content_type).toBe('video/mp4');
   expect(existsSync(join(cli.home, 'state/uploads'))).toBe(false);
 });

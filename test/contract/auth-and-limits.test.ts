@@ -40,22 +40,16 @@ describe('§5 Authentication', () => {
     expect((await create(1, {}, { key: write })).status).toBe(201);
   });
 
-  it.each(['bearer', 'BEARER', 'Bearer '])(
-    'the scheme is named in any case: %j',
-    async (scheme) => {
-      const headers = { authorization: `${scheme} ${sandbox.key}` };
-      expect((await call('GET', '/videos/', { key: '', headers })).status).toBe(200);
-    },
-  );
+  it.each(['bearer', 'BEARER', 'Bearer '])('the scheme is named in any case: %j', async (scheme) => {
+    const headers = { authorization: `${scheme} ${sandbox.key}` };
+    expect((await call('GET', '/videos/', { key: '', headers })).status).toBe(200);
+  });
 
   it('a playback token with anything before, in or behind it is none', async () => {
     const { asset_uid } = await (await create(1)).json();
-    const { playback_token: token } = await (
-      await call('GET', `/assets/${asset_uid}/player/`)
-    ).json();
+    const { playback_token: token } = await (await call('GET', `/assets/${asset_uid}/player/`)).json();
     const status = async (playback_token: string) =>
-      (await send('POST', '/playback/info/', { asset_id: asset_uid, playback_token }, 'none'))
-        .status;
+      (await send('POST', '/playback/info/', { asset_id: asset_uid, playback_token }, 'none')).status;
     expect(await status(token)).toBe(200);
     const [payload, mac] = token.split('.');
     for (const other of [`${token}.x`, `${token}.`, `${token}x`, `.${token}`, `${payload}..${mac}`])
@@ -97,11 +91,8 @@ describe('§8 Limits', () => {
     const { call: ask } = rawHttp(() => limited);
     try {
       const answers = [];
-      for (const key of ['', 'no-such-key', 'another'])
-        answers.push(await ask('GET', '/assets/', { key }));
-      expect(
-        answers.map(({ status, headers }) => [status, headers.get('X-RateLimit-Remaining')]),
-      ).toEqual([
+      for (const key of ['', 'no-such-key', 'another']) answers.push(await ask('GET', '/assets/', { key }));
+      expect(answers.map(({ status, headers }) => [status, headers.get('X-RateLimit-Remaining')])).toEqual([
         [401, '1'],
         [401, '0'],
         [429, '0'],
@@ -122,8 +113,7 @@ describe('§8 Limits', () => {
     };
     try {
       const { asset_uid } = await (await create(5)).json();
-      const token = async () =>
-        (await (await ask('GET', `/assets/${asset_uid}/player/`)).json()).playback_token;
+      const token = async () => (await (await ask('GET', `/assets/${asset_uid}/player/`)).json()).playback_token;
       const [one, other] = [await token(), await token()];
       expect(one).not.toBe(other);
       expect(await playback({ asset_id: asset_uid, playback_token: one })).toEqual([200, '2']);
@@ -173,21 +163,18 @@ describe('the address', () => {
     ['127.0.0.1', 403],
     ['LOCALHOST:PORT', 200],
     ['127.0.0.1:PORT', 200],
-  ])(
-    'Host: %s is %d: a page elsewhere cannot reach this machine through its own name',
-    async (host, expected) => {
-      const { port } = new URL(sandbox.url);
-      const status = await new Promise((resolve) =>
-        request({
-          port,
-          host: '127.0.0.1',
-          path: '/health',
-          headers: { host: host.replace('PORT', port) },
-        })
-          .on('response', (response) => resolve(response.statusCode))
-          .end(),
-      );
-      expect(status).toBe(expected);
-    },
-  );
+  ])('Host: %s is %d: a page elsewhere cannot reach this machine through its own name', async (host, expected) => {
+    const { port } = new URL(sandbox.url);
+    const status = await new Promise((resolve) =>
+      request({
+        port,
+        host: '127.0.0.1',
+        path: '/health',
+        headers: { host: host.replace('PORT', port) },
+      })
+        .on('response', (response) => resolve(response.statusCode))
+        .end(),
+    );
+    expect(status).toBe(expected);
+  });
 });

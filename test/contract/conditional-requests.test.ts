@@ -80,8 +80,7 @@ describe.each([
 
 describe('If-Range', () => {
   const from = 100_000;
-  const part = (validator: string) =>
-    ask(source, { Range: `bytes=${from}-`, 'If-Range': validator });
+  const part = (validator: string) => ask(source, { Range: `bytes=${from}-`, 'If-Range': validator });
 
   it.each(['etag', 'modified'] as const)('of the same file: the part (%s)', async (which) => {
     const { status, body, range } = await part((await ask(source))[which]);

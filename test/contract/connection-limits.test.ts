@@ -50,17 +50,14 @@ describe('a connection is closed', () => {
     expect(await closed).not.toMatch(/^HTTP\/1.1 2/);
   });
 
-  it.each(['GET', 'PATCH', 'DELETE'])(
-    'that is refused, and goes on with its body all the same: %s',
-    async (method) => {
-      const { sandbox } = await bounded({ bodyMs: 300 });
-      const { socket, closed } = await rawSocket(sandbox.url);
-      const line = `${method} /api/external/v1/assets/`;
-      socket.write(requestHead(sandbox.url, line, { 'Content-Length': 1000 }));
-      dribble(socket, ' ');
-      expect(await closed).toMatch(/^HTTP\/1.1 401 /);
-    },
-  );
+  it.each(['GET', 'PATCH', 'DELETE'])('that is refused, and goes on with its body all the same: %s', async (method) => {
+    const { sandbox } = await bounded({ bodyMs: 300 });
+    const { socket, closed } = await rawSocket(sandbox.url);
+    const line = `${method} /api/external/v1/assets/`;
+    socket.write(requestHead(sandbox.url, line, { 'Content-Length': 1000 }));
+    dribble(socket, ' ');
+    expect(await closed).toMatch(/^HTTP\/1.1 401 /);
+  });
 
   it('that asks for media and does not read it', async () => {
     const { sandbox, upload, playbackInfo } = await bounded({ idleMs: 2_000 });
@@ -70,8 +67,7 @@ describe('a connection is closed', () => {
     const { socket, closed } = await rawSocket(sandbox.url);
     socket.pause();
     // More than the socket buffers of both sides hold.
-    for (let times = 0; times < 40; times++)
-      socket.write(requestHead(sandbox.url, `GET ${pathname}${search}`));
+    for (let times = 0; times < 40; times++) socket.write(requestHead(sandbox.url, `GET ${pathname}${search}`));
     await new Promise((resolve) => setTimeout(resolve, 5_000));
     socket.resume();
     const text = await closed;
@@ -113,8 +109,7 @@ describe('so many connections at once and no more', () => {
       await rawSocket(sandbox.url),
     ];
     first.socket.write(ask(sandbox.url)); // now the second connection is the one idle longest
-    while (!first.received().includes('"ok"'))
-      await new Promise((resolve) => setImmediate(resolve));
+    while (!first.received().includes('"ok"')) await new Promise((resolve) => setImmediate(resolve));
     const newcomer = await rawSocket(sandbox.url);
     newcomer.socket.write(requestHead(sandbox.url, 'GET /health', { Connection: 'close' }));
     expect(await newcomer.closed).toMatch(/^HTTP\/1.1 200 /);
@@ -135,8 +130,7 @@ describe('so many connections at once and no more', () => {
       Expect: '100-continue', // the interim response shows that the request is being handled
     });
     for (const { socket } of [first, second]) socket.write(head);
-    for (const { received } of [first, second])
-      await expect.poll(received).toContain('100 Continue');
+    for (const { received } of [first, second]) await expect.poll(received).toContain('100 Continue');
     expect(await (await rawSocket(sandbox.url)).closed).toBe('');
     expect([first.socket.destroyed, second.socket.destroyed]).toEqual([false, false]);
   });

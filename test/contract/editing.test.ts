@@ -73,13 +73,8 @@ describe('§4 PATCH: "partial update of editorial fields"', () => {
 
   it('422 names the place first: body, path, query', async () => {
     const { uid } = await upload(fixturePath('still.jpg'));
-    const loc = async (response: ReturnType<typeof call>) =>
-      (await (await response).json()).error.details[0].loc;
-    expect(await loc(edit(`/assets/${uid}/`, { tags: ['Not A Slug'] }))).toEqual([
-      'body',
-      'tags',
-      0,
-    ]);
+    const loc = async (response: ReturnType<typeof call>) => (await (await response).json()).error.details[0].loc;
+    expect(await loc(edit(`/assets/${uid}/`, { tags: ['Not A Slug'] }))).toEqual(['body', 'tags', 0]);
     expect(await loc(call('GET', '/assets/no-uid/'))).toEqual(['path', 'uid']);
     expect(await loc(call('GET', '/assets/?limit=0'))).toEqual(['query', 'limit']);
     expect(await loc(call('GET', `/assets/?parent=${uid}`))).toEqual(['query', 'parent']);

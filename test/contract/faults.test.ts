@@ -11,8 +11,7 @@ async function faulty(...faults: string[]) {
   onTestFinished(() => sandbox.end());
   const http = rawHttp(() => sandbox);
   const fired = () => lines.filter((line) => line.startsWith('fault '));
-  const active = async () =>
-    ((await (await fetch(`${sandbox.url}/health`)).json()) as { faults: unknown }).faults;
+  const active = async () => ((await (await fetch(`${sandbox.url}/health`)).json()) as { faults: unknown }).faults;
   const session = async (size: number) => (await (await http.create(size)).json()).location;
   return { sandbox, ...http, fired, active, session };
 }
@@ -74,15 +73,9 @@ it('rate-limit: that limit, that window', async () => {
 
 describe('status', () => {
   it('in the form of the endpoint, where it is asked for, so many times', async () => {
-    const { call, create, fired } = await faulty(
-      'status=503,path=/upload/,times=1',
-      'status=429,method=GET,times=1',
-    );
+    const { call, create, fired } = await faulty('status=503,path=/upload/,times=1', 'status=429,method=GET,times=1');
     const text = await create(5);
-    expect([text.status, text.headers.get('content-type')]).toEqual([
-      503,
-      expect.stringMatching(/^text\/plain/),
-    ]);
+    expect([text.status, text.headers.get('content-type')]).toEqual([503, expect.stringMatching(/^text\/plain/)]);
     expect((await create(5)).status).toBe(201);
     const json = await call('GET', '/assets/');
     expect([json.status, json.headers.get('Retry-After')]).toEqual([429, '1']);

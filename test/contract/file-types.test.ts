@@ -152,13 +152,7 @@ describe.skipIf(!ffmpeg).concurrent('with ffmpeg', () => {
   it('interlaced H.264 of a camcorder is as high as it is', async () => {
     const fields = ['-c:v', 'libx264', '-flags', '+ildct+ilme', '-pix_fmt', 'yuv420p'];
     const blocks = ['-c:a', 'ac3', '-mpegts_m2ts_mode', '1', '-f', 'mpegts'];
-    const path = await makeMedia(
-      'a.mts',
-      ...videoInput('320x180', 1),
-      ...audioInput(1),
-      ...fields,
-      ...blocks,
-    );
+    const path = await makeMedia('a.mts', ...videoInput('320x180', 1), ...audioInput(1), ...fields, ...blocks);
     const { asset, info } = await processed(helped, path);
     expect(asset).toMatchObject({ width: 320, height: 180 });
     const master = await (await fetch(info.hls_url.url)).text();
@@ -173,10 +167,7 @@ describe.skipIf(!ffmpeg).concurrent('with ffmpeg', () => {
     ['AIFF', 'a.aiff', []],
     ['Matroska', 'a.mka', ['-c:a', 'aac']],
   ])('%s, which browsers do not play, has a source that they do', async (_what, name, codec) => {
-    const { asset, info } = await processed(
-      helped,
-      await makeMedia(name, ...audioInput(1), ...codec),
-    );
+    const { asset, info } = await processed(helped, await makeMedia(name, ...audioInput(1), ...codec));
     expect(asset).toMatchObject({ status: 'ready', type: 'audio' });
     expect(Math.abs(asset.duration - 1)).toBeLessThan(0.1);
     const { headers } = await fetch(info.source.url);
@@ -213,10 +204,7 @@ describe.skipIf(!ffmpeg).concurrent('with ffmpeg', () => {
   });
 
   it('a GIF moves on, and has a still for lists', async () => {
-    const { asset, info } = await processed(
-      helped,
-      await makeMedia('a.gif', ...videoInput('320x180', 1)),
-    );
+    const { asset, info } = await processed(helped, await makeMedia('a.gif', ...videoInput('320x180', 1)));
     expect(nameOf(asset.thumbnail_url)).toBe('still.png');
     expect(info.variants.map(({ url }: Variant) => nameOf(url.url))).toEqual(['source']);
   });
@@ -234,14 +222,7 @@ describe.skipIf(!ffmpeg).concurrent('with ffmpeg', () => {
     const srt = written('a.srt', '1\n00:00:00,200 --> 00:00:00,900\nGuten Tag\n');
     const tracks = ['-map', '0', '-map', '1', '-map', '1', '-c:v', 'libx264', '-c:s', 'srt'];
     const tags = ['-metadata:s:s:0', 'language=ger', '-metadata:s:s:1', 'title=Signs; = songs'];
-    const path = await makeMedia(
-      'a.mkv',
-      ...videoInput('320x180', 1),
-      '-i',
-      srt,
-      ...tracks,
-      ...tags,
-    );
+    const path = await makeMedia('a.mkv', ...videoInput('320x180', 1), '-i', srt, ...tracks, ...tags);
     const { info } = await processed(helped, path);
     const { subtitle_tracks } = info;
     expect(subtitle_tracks).toEqual([
@@ -263,10 +244,7 @@ describe.skipIf(!ffmpeg).concurrent('with ffmpeg', () => {
     try {
       const srt = written('a.srt', '1\n00:00:00,200 --> 00:00:00,900\nHello\n');
       const tracks = ['-i', srt, '-map', '0', '-map', '1', '-c:v', 'libx264', '-c:s', 'srt'];
-      const { info } = await processed(
-        strict,
-        await makeMedia('a.mkv', ...videoInput('320x180', 1), ...tracks),
-      );
+      const { info } = await processed(strict, await makeMedia('a.mkv', ...videoInput('320x180', 1), ...tracks));
       expect(info.type).toBe('video');
       expect(info).not.toHaveProperty('subtitle_tracks');
     } finally {
@@ -276,19 +254,8 @@ describe.skipIf(!ffmpeg).concurrent('with ffmpeg', () => {
 
   it('chapters are those of the container, whichever it is', async () => {
     const tags = ';FFMETADATA1\n[CHAPTER]\nTIMEBASE=1/1000\nSTART=500\nEND=1000\ntitle=On; = off\n';
-    const chapters = [
-      '-i',
-      written('tags.txt', tags.replace('; =', '\\; \\=')),
-      '-map_metadata',
-      '1',
-    ];
-    const path = await makeMedia(
-      'a.mkv',
-      ...videoInput('320x180', 1),
-      ...chapters,
-      '-c:v',
-      'libx264',
-    );
+    const chapters = ['-i', written('tags.txt', tags.replace('; =', '\\; \\=')), '-map_metadata', '1'];
+    const path = await makeMedia('a.mkv', ...videoInput('320x180', 1), ...chapters, '-c:v', 'libx264');
     const { info } = await processed(helped, path);
     expect(info.chapters).toEqual([{ title: 'On; = off', start_time: 0.5 }]);
   });
@@ -308,9 +275,7 @@ describe.skipIf(!pdftoppm).concurrent('with pdftoppm', () => {
     const pages = Array.from({ length: 11 }, (_, at) => `Page ${at + 1}`);
     const { asset, info, poster } = await processed(helped, written('a.pdf', pdfOf(...pages)));
     expect(asset).toMatchObject({ status: 'ready', type: 'document' });
-    expect(info.thumbnails.map(({ page }: { page: number }) => page)).toEqual(
-      pages.map((_, at) => at + 1),
-    );
+    expect(info.thumbnails.map(({ page }: { page: number }) => page)).toEqual(pages.map((_, at) => at + 1));
     expect(new URL(info.thumbnails[0].url).pathname).toBe(new URL(poster).pathname);
     const bytes = Buffer.from(await (await fetch(info.thumbnails[10].url)).arrayBuffer());
     expect(imageSize(bytes)).toMatchObject({ type: 'jpg', width: 640, height: 427 });

@@ -43,9 +43,7 @@ describe('§4 Folders', () => {
     const renamed = await send('PATCH', `${folders()}${moved}/`, { name: 'renamed' });
     expect(renamed.status).toBe(200);
     expect(await renamed.json()).toMatchObject({ name: 'renamed', parent_uid: from });
-    const answer = await (
-      await send('PATCH', `${folders()}${moved}/`, { parent_uid: to, name: 'both' })
-    ).json();
+    const answer = await (await send('PATCH', `${folders()}${moved}/`, { parent_uid: to, name: 'both' })).json();
     expect(answer).toMatchObject({ name: 'both', parent_uid: to, children: [{ uid: child }] });
     await send('PATCH', `${folders()}${moved}/`, { parent_uid: null });
     expect((await tree()).map(({ name }: { name: string }) => name)).toContain('both');
@@ -65,9 +63,7 @@ describe('§4 Folders', () => {
     const top = await make('upper');
     const child = await make('below', top.toUpperCase());
     expect(
-      (await (await call('GET', folders())).json()).find(
-        (each: { uid: string }) => each.uid === top,
-      ).children[0].uid,
+      (await (await call('GET', folders())).json()).find((each: { uid: string }) => each.uid === top).children[0].uid,
     ).toBe(child);
     const itself = await send('PATCH', `${folders()}${top}/`, { parent_uid: top.toUpperCase() });
     expect(itself.status).toBe(422);
@@ -139,9 +135,7 @@ describe('assets in folders', () => {
 
   it('"in the primary workspace": a folder of another one is 422 in the filter', async () => {
     const other = await archive();
-    const { uid } = await (
-      await send('POST', `/workspaces/${other}/folders/`, { name: 'kept' })
-    ).json();
+    const { uid } = await (await send('POST', `/workspaces/${other}/folders/`, { name: 'kept' })).json();
     expect((await call('GET', `/assets/?parent=${uid}`)).status).toBe(422);
     // the parent folder must belong to the upload's workspace
     const response = await create(5, { parent_folder_uid: uid });

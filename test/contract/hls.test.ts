@@ -1,14 +1,7 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  audioInput,
-  ffmpeg,
-  findOnsets,
-  makeMedia,
-  runFfprobe,
-  videoInput,
-} from '../support/ffmpeg.ts';
+import { audioInput, ffmpeg, findOnsets, makeMedia, runFfprobe, videoInput } from '../support/ffmpeg.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -131,33 +124,22 @@ describe.skipIf(!ffmpeg).concurrent('an ordinary clip', () => {
   it.each([
     ['picture', ['-itsoffset', '1', ...flash, ...beep], 1, 0],
     ['sound', [...flash, '-itsoffset', '1', ...beep], 0, 1],
-  ])(
-    'of which the %s begins late keeps all of both',
-    async (_which, inputs, flashLate, beepLate) => {
-      const path = await makeMedia('late.mkv', ...inputs, ...h264, ...aac);
-      expect((await processed(plain, path)).info.hls_url).toBeNull();
-      const steps = await stepsOf((await processed(helped, path)).info.hls_url.url);
-      expect(steps).toHaveLength(2);
-      for (const { url } of steps) {
-        const { flashes, beeps } = await findOnsets(url);
-        expect(beeps).toHaveLength(2);
-        const apart = (flashes[0] as number) - (beeps[0] as number);
-        expect(Math.abs(apart - flashLate + beepLate)).toBeLessThan(0.02);
-        expect(Math.abs((beeps[0] as number) - 1 - beepLate)).toBeLessThan(0.05);
-      }
-    },
-  );
+  ])('of which the %s begins late keeps all of both', async (_which, inputs, flashLate, beepLate) => {
+    const path = await makeMedia('late.mkv', ...inputs, ...h264, ...aac);
+    expect((await processed(plain, path)).info.hls_url).toBeNull();
+    const steps = await stepsOf((await processed(helped, path)).info.hls_url.url);
+    expect(steps).toHaveLength(2);
+    for (const { url } of steps) {
+      const { flashes, beeps } = await findOnsets(url);
+      expect(beeps).toHaveLength(2);
+      const apart = (flashes[0] as number) - (beeps[0] as number);
+      expect(Math.abs(apart - flashLate + beepLate)).toBeLessThan(0.02);
+      expect(Math.abs((beeps[0] as number) - 1 - beepLate)).toBeLessThan(0.05);
+    }
+  });
 
   it('of a broadcast that was cut anywhere begins where it can be shown, and is whole', async () => {
-    const path = await makeMedia(
-      'a.ts',
-      ...videoInput('320x180', 6),
-      ...audioInput(6),
-      '-g',
-      '75',
-      ...h264,
-      ...aac,
-    );
+    const path = await makeMedia('a.ts', ...videoInput('320x180', 6), ...audioInput(6), '-g', '75', ...h264, ...aac);
     const bytes = readFileSync(path);
     const packets = Math.floor(bytes.length / 188 / 8);
     const cut = join(temporaryFolder(), 'cut.ts');
@@ -202,14 +184,7 @@ describe.skipIf(!ffmpeg).concurrent('an ordinary clip', () => {
 
   it('tells a bandwidth that its largest segment does not pass', async () => {
     // The last segment is short and begins with a key frame, as all do.
-    const path = await makeMedia(
-      'a.mp4',
-      ...videoInput('320x180', 9),
-      ...audioInput(9),
-      '-g',
-      '200',
-      ...h264,
-    );
+    const path = await makeMedia('a.mp4', ...videoInput('320x180', 9), ...audioInput(9), '-g', '200', ...h264);
     for (const step of await stepsOf((await processed(helped, path)).info.hls_url.url)) {
       const bandwidth = Number(/BANDWIDTH=(\d+)/.exec(step.attributes)?.[1]);
       const rates = step.segments.map(({ bytes, seconds }) => (8 * bytes.length) / seconds);
@@ -221,13 +196,7 @@ describe.skipIf(!ffmpeg).concurrent('an ordinary clip', () => {
 describe.skipIf(!ffmpeg).concurrent('codecs', () => {
   it('HEVC goes by hvc1, which Apple asks for; other browsers get H.264 of its size', async () => {
     const hevc = ['-c:v', 'libx265', '-x265-params', 'log-level=error', '-tag:v', 'hev1'];
-    const path = await makeMedia(
-      'a.mp4',
-      ...videoInput('320x180', 1),
-      ...audioInput(1),
-      ...hevc,
-      ...aac,
-    );
+    const path = await makeMedia('a.mp4', ...videoInput('320x180', 1), ...audioInput(1), ...hevc, ...aac);
     const [top, upper, lower] = await stepsOf((await processed(helped, path)).info.hls_url.url);
     expect(top?.attributes).toMatch(/CODECS="hvc1\.[^"]*,mp4a\.40\.2"/);
     expect(top?.header.includes('hvc1')).toBe(true);
@@ -239,15 +208,12 @@ describe.skipIf(!ffmpeg).concurrent('codecs', () => {
     ['VP8 and Vorbis', 'a.webm', ['-c:v', 'libvpx', '-c:a', 'libvorbis']],
     ['ProRes', 'a.mov', ['-c:v', 'prores_ks', ...aac]],
     ['MJPEG and PCM', 'b.mov', ['-c:v', 'mjpeg', '-pix_fmt', 'yuvj420p', '-c:a', 'pcm_s16le']],
-  ])(
-    '%s, which no player of HLS plays: without ffmpeg it is offered as it is',
-    async (_what, name, codecs) => {
-      const path = await makeMedia(name, ...videoInput('320x180', 1), ...audioInput(1), ...codecs);
-      const { asset, info } = await processed(plain, path);
-      expect(asset).toMatchObject({ status: 'ready', type: 'video' });
-      expect(info).toMatchObject({ hls_url: null, source_url: { url: expect.any(String) } });
-    },
-  );
+  ])('%s, which no player of HLS plays: without ffmpeg it is offered as it is', async (_what, name, codecs) => {
+    const path = await makeMedia(name, ...videoInput('320x180', 1), ...audioInput(1), ...codecs);
+    const { asset, info } = await processed(plain, path);
+    expect(asset).toMatchObject({ status: 'ready', type: 'video' });
+    expect(info).toMatchObject({ hls_url: null, source_url: { url: expect.any(String) } });
+  });
 
   it('what the library refuses to package is no failure of the asset', async () => {
     // One frame is presented a second late, after the next key frame.

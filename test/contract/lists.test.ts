@@ -137,9 +137,7 @@ describe('§2 Records', () => {
 
   it('"a union of list-item shapes": none has what its kind cannot have', async () => {
     const { items } = await (await call('GET', '/assets/')).json();
-    const keys = Object.fromEntries(
-      items.map((item: object & { type: string }) => [item.type, Object.keys(item)]),
-    );
+    const keys = Object.fromEntries(items.map((item: object & { type: string }) => [item.type, Object.keys(item)]));
     const named = ['uid', 'name', 'description', 'status', 'created_at', 'duration'];
     for (const type of ['video', 'audio', 'image'])
       expect(keys[type]).toEqual(expect.arrayContaining([...named, 'thumbnail_url', 'tags']));
@@ -181,8 +179,6 @@ describe('§2 Records', () => {
     expect(page.count).toBe(2);
     expect(page.items[0]).toMatchObject({ uid: sandbox.workspace, name: 'Main', is_primary: true });
     expect(page.items[1]).toMatchObject({ name: 'Archive', is_primary: false });
-    expect((await (await call('GET', '/workspaces/?limit=1&offset=1')).json()).items).toHaveLength(
-      1,
-    );
+    expect((await (await call('GET', '/workspaces/?limit=1&offset=1')).json()).items).toHaveLength(1);
   });
 });

@@ -57,29 +57,24 @@ describe.each([
         ...['GET /workspaces/', 'POST /playback/info/', 'GET /openapi.json'],
       ].sort(),
     );
-    const statuses = (path: string, method: string) =>
-      Object.keys(paths[path][method].responses).map(Number);
+    const statuses = (path: string, method: string) => Object.keys(paths[path][method].responses).map(Number);
     // §4: 401, 403, 429 of every authenticated endpoint, 404 with path parameters, 422 with any
     expect(statuses('/workspaces/{uid}/folders/', 'post')).toEqual([
       201, 400, 401, 403, 404, 413, 422, 429, 500, 503, 507,
     ]);
-    expect(statuses('/upload/', 'post')).toEqual([
-      201, 400, 401, 402, 403, 404, 412, 413, 422, 429, 500, 503, 507,
-    ]);
+    expect(statuses('/upload/', 'post')).toEqual([201, 400, 401, 402, 403, 404, 412, 413, 422, 429, 500, 503, 507]);
     expect(paths['/upload/'].post.responses[413].content).toHaveProperty(['text/plain']);
     expect(paths['/assets/'].get.security).toEqual([{ ExternalAPIKeyAuth: [] }]);
     expect(paths['/playback/info/'].post.security).toEqual([]);
     // §8 "Rate-limit headers on every response"
     for (const status of [200, 401, 429])
-      expect(paths['/playback/info/'].post.responses[status].headers).toHaveProperty([
-        'X-RateLimit-Remaining',
-      ]);
+      expect(paths['/playback/info/'].post.responses[status].headers).toHaveProperty(['X-RateLimit-Remaining']);
   });
 
   it('a client can be generated from it: names, types, unions', async () => {
     const { paths, components } = await document();
-    const operations = Object.values(paths as Record<string, Record<string, Operation>>).flatMap(
-      (methods) => Object.values(methods),
+    const operations = Object.values(paths as Record<string, Record<string, Operation>>).flatMap((methods) =>
+      Object.values(methods),
     );
     const ids = operations.map(({ operationId }) => operationId);
     expect(ids.every((id) => /^[a-z][A-Za-z]+$/.test(id ?? ''))).toBe(true);
@@ -99,21 +94,15 @@ describe.each([
     ]);
     const { oneOf, discriminator } = components.schemas.PlaybackInfo;
     expect(discriminator.propertyName).toBe('type');
-    expect(Object.keys(discriminator.mapping)).toEqual([
-      ...['video', 'audio', 'image', 'document', 'third_party'],
-    ]);
-    expect(oneOf.map(({ $ref }: { $ref: string }) => $ref)).toEqual(
-      Object.values(discriminator.mapping),
-    );
+    expect(Object.keys(discriminator.mapping)).toEqual([...['video', 'audio', 'image', 'document', 'third_party']]);
+    expect(oneOf.map(({ $ref }: { $ref: string }) => $ref)).toEqual(Object.values(discriminator.mapping));
     if (strict) return;
     // §2: "a union of list-item shapes (video, audio, image, generic)"
     for (const [what, kinds] of [
       ['AssetListItem', ['VideoListItem', 'AudioListItem', 'ImageListItem', 'GenericListItem']],
       ['AssetDetail', ['VideoDetail', 'AudioDetail', 'ImageDetail', 'GenericDetail']],
     ] as const)
-      expect(components.schemas[what].oneOf).toEqual(
-        kinds.map((kind) => ({ $ref: `#/components/schemas/${kind}` })),
-      );
+      expect(components.schemas[what].oneOf).toEqual(kinds.map((kind) => ({ $ref: `#/components/schemas/${kind}` })));
   });
 
   it('what it does not describe is found out by every test', async () => {

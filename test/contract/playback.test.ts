@@ -11,8 +11,7 @@ const uids: Record<string, string> = {};
 
 beforeAll(async () => {
   sandbox = await startSandbox();
-  for (const name of ['clip.mp4', 'tone.mp3', 'still.jpg'])
-    uids[name] = (await upload(fixturePath(name))).uid;
+  for (const name of ['clip.mp4', 'tone.mp3', 'still.jpg']) uids[name] = (await upload(fixturePath(name))).uid;
 });
 afterAll(() => sandbox.end());
 
@@ -152,9 +151,7 @@ describe('§4 POST /playback/info/, without an API key', () => {
     const raw = rawHttp(() => brief);
     try {
       const asset = await raw.upload(fixturePath('still.jpg'));
-      const { playback_token } = await (
-        await raw.call('GET', `/assets/${asset.uid}/player/`)
-      ).json();
+      const { playback_token } = await (await raw.call('GET', `/assets/${asset.uid}/player/`)).json();
       const ask = () =>
         raw.call('POST', '/playback/info/', {
           key: '',

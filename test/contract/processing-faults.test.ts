@@ -107,9 +107,7 @@ describe('a broken ffmpeg', () => {
     await until(() => started().every(isGone));
     const after = await start({ ffmpeg, dataDir: sandbox.dataDir });
     expect(await after.processed(asset_uid)).toMatchObject({ status: 'ready' });
-    expect(existsSync(join(sandbox.dataDir, 'media', asset_uid, 'extras/waveform.json'))).toBe(
-      true,
-    );
+    expect(existsSync(join(sandbox.dataDir, 'media', asset_uid, 'extras/waveform.json'))).toBe(true);
     expect(existsSync(join(sandbox.dataDir, 'media', asset_uid, 'work'))).toBe(false);
   });
 });
@@ -125,9 +123,7 @@ describe('a worker', () => {
   it('that ends without a word fails its asset alone', async () => {
     const mediaWorker = worker("console.error('out of luck'); process.exit(3)");
     const { upload, log } = await start({ mediaWorker });
-    const [one, other] = await Promise.all(
-      ['tone.mp3', 'still.jpg'].map((name) => upload(fixturePath(name))),
-    );
+    const [one, other] = await Promise.all(['tone.mp3', 'still.jpg'].map((name) => upload(fixturePath(name))));
     for (const asset of [one, other])
       expect(asset).toMatchObject({
         status: 'failed',
@@ -162,15 +158,11 @@ describe('a worker', () => {
     const { upload, log } = await start({ mediaWorker });
     const asset = await upload(fixturePath('clip.mp4'));
     expect(asset).toMatchObject({ status: 'ready', type: 'video', duration: 10 });
-    expect(log.find((line) => line.includes(asset.uid) && line.includes('inspected'))).toMatch(
-      /SIGKILL/,
-    );
+    expect(log.find((line) => line.includes(asset.uid) && line.includes('inspected'))).toMatch(/SIGKILL/);
   });
 
   it('whose library rejects with nobody waiting goes on', async () => {
-    const real = JSON.stringify(
-      fileURLToPath(new URL('../../dist/media-worker.cjs', import.meta.url)),
-    );
+    const real = JSON.stringify(fileURLToPath(new URL('../../dist/media-worker.cjs', import.meta.url)));
     const mediaWorker = worker(
       `require(${real});`,
       "process.once('message', () => Promise.reject(new Error('forgotten')));",
@@ -257,10 +249,7 @@ describe('a hostile file', () => {
   it.each([
     ['clip.mp4', (playlist: string) => playlist],
     ['list.m3u8', (playlist: string) => playlist],
-    [
-      'master.m3u8',
-      (_: string, url: string) => `#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\n${url}/b.m3u8\n`,
-    ],
+    ['master.m3u8', (_: string, url: string) => `#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\n${url}/b.m3u8\n`],
   ])('a playlist uploaded as %s is no video: nothing that it names is read', async (name, of) => {
     const { asked, url, playlist } = await bait();
     const { upload } = await start({ ffmpeg });
@@ -323,10 +312,7 @@ describe('a hostile file', () => {
     const bytes = readFileSync(fixturePath('clip.mp4'));
     const [from, to] = [bytes.length / 4, bytes.length / 2].map(Math.floor) as [number, number];
     for (let at = from; at < to; at++) bytes[at] = (at * 7919) & 0xff;
-    const [noise, clip] = await Promise.all([
-      upload(written('noise.mp4', bytes)),
-      upload(fixturePath('clip.mp4')),
-    ]);
+    const [noise, clip] = await Promise.all([upload(written('noise.mp4', bytes)), upload(fixturePath('clip.mp4'))]);
     expect(noise.status).toMatch(/^(ready|failed)$/);
     expect(clip).toMatchObject({ status: 'ready', thumbnail_url: expect.any(String) });
   });

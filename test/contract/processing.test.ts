@@ -38,8 +38,7 @@ const stepsOf = async (masterUrl: string) => {
     entries.map(async ([, attributes = '', uri = '']) => {
       const { streams, format } = await runFfprobe(new URL(uri, masterUrl).href);
       const video = streams.find(({ codec_type }) => codec_type === 'video');
-      const attribute = (name: string) =>
-        new RegExp(`(?:^|,)${name}="?([^",]*(?:,mp4a[^",]*)?)`).exec(attributes)?.[1];
+      const attribute = (name: string) => new RegExp(`(?:^|,)${name}="?([^",]*(?:,mp4a[^",]*)?)`).exec(attributes)?.[1];
       return {
         resolution: attribute('RESOLUTION'),
         codecs: attribute('CODECS'),
@@ -123,9 +122,7 @@ describe.skipIf(!ffmpeg)('a video', () => {
     expect(sheets.size).toBe(1);
     const { path } = await saved([...sheets][0] as string, 'sheet.jpg');
     const sheet = await sizeOf(path);
-    const places = cues.map(
-      (each) => each.slice(4).map(Number) as [number, number, number, number],
-    );
+    const places = cues.map((each) => each.slice(4).map(Number) as [number, number, number, number]);
     expect(new Set(places.map(String)).size).toBe(10);
     for (const [x, y, width, height] of places) {
       expect([width, height]).toEqual([160, 90]);
@@ -166,13 +163,7 @@ describe.skipIf(!ffmpeg)('a video', () => {
   it('of several languages: both steps share their playlists', async () => {
     const languages = await makeMedia(
       'languages.mp4',
-      ...[
-        ...videoInput('320x240'),
-        ...audioInput(3, 440),
-        ...audioInput(3, 880),
-        '-pix_fmt',
-        'yuv420p',
-      ],
+      ...[...videoInput('320x240'), ...audioInput(3, 440), ...audioInput(3, 880), '-pix_fmt', 'yuv420p'],
       ...['-map', '0', '-map', '1', '-map', '2', '-metadata:s:a:0', 'language=eng'],
     );
     const steps = await stepsOf((await ready(languages)).info.hls_url.url);
@@ -184,22 +175,12 @@ describe.skipIf(!ffmpeg)('a video', () => {
   it('of a broadcast lasts as long as it lasts, whatever its clock says', async () => {
     const broadcast = await makeMedia(
       'broadcast.ts',
-      ...[
-        ...videoInput('320x240', 6),
-        ...audioInput(6),
-        '-c:v',
-        'libx264',
-        '-pix_fmt',
-        'yuv420p',
-        '-c:a',
-        'aac',
-      ],
+      ...[...videoInput('320x240', 6), ...audioInput(6), '-c:v', 'libx264', '-pix_fmt', 'yuv420p', '-c:a', 'aac'],
       ...['-output_ts_offset', '5000'],
     );
     const { asset, info } = await ready(broadcast);
     expect(asset.duration).toBeCloseTo(6, 0);
-    for (const { found } of await stepsOf(info.hls_url.url))
-      expect(found.seconds).toBeCloseTo(6, 0);
+    for (const { found } of await stepsOf(info.hls_url.url)) expect(found.seconds).toBeCloseTo(6, 0);
   });
 
   it.each([
@@ -235,9 +216,7 @@ describe.skipIf(!ffmpeg)('audio', () => {
     expect(Math.min(...peaks.slice(0, 190))).toBeGreaterThan(0.5);
     expect(Math.max(...peaks.slice(210))).toBe(0);
     const silence = ['-f', 'lavfi', '-i', 'anullsrc=duration=1'];
-    expect(new Set(await waveformOf(await makeMedia('silence.wav', ...silence)))).toEqual(
-      new Set([0]),
-    );
+    expect(new Set(await waveformOf(await makeMedia('silence.wav', ...silence)))).toEqual(new Set([0]));
   });
 
   it('louder than full scale is full scale; high notes are not lost', async () => {
@@ -285,10 +264,7 @@ describe.skipIf(!ffmpeg)('an image', () => {
   it('that is transparent somewhere stays so: PNG; a PNG that is not becomes JPEG', async () => {
     const corner = 'format=rgba,geq=r=200:g=0:b=0:a=if(lt(X+Y\\,40)\\,0\\,255)';
     const logo = await makeMedia('logo.png', ...still('400x400'), '-vf', corner);
-    expect((await variantsOf(logo)).sizes.map(({ name }) => name)).toEqual([
-      'source',
-      'variant-320.png',
-    ]);
+    expect((await variantsOf(logo)).sizes.map(({ name }) => name)).toEqual(['source', 'variant-320.png']);
     const opaque = await makeMedia('opaque.png', ...still('400x400'), '-pix_fmt', 'rgba');
     expect((await variantsOf(opaque)).sizes[1]?.name).toBe('variant-320.jpg');
   });
@@ -296,10 +272,7 @@ describe.skipIf(!ffmpeg)('an image', () => {
   it('that lies on its side is as high as it is shown, and so are its variants', async () => {
     const bytes = readFileSync(await makeMedia('flat.jpg', ...still('800x400')));
     // Big-endian EXIF with one tag: 0x0112 (orientation), a short, 6.
-    const orientation6 = Buffer.from(
-      'ffe100224578696600004d4d002a00000008000101120003000000010006000000000000',
-      'hex',
-    );
+    const orientation6 = Buffer.from('ffe100224578696600004d4d002a00000008000101120003000000010006000000000000', 'hex');
     const path = join(temporaryFolder(), 'turned.jpg');
     writeFileSync(path, Buffer.concat([bytes.subarray(0, 2), orientation6, bytes.subarray(2)]));
     expect((await variantsOf(path)).sizes).toEqual([

@@ -40,9 +40,7 @@ describe('--seed', () => {
     const twoYearsAgo = new Date(startedAt - 732 * 86_400_000).toISOString().slice(0, 10);
     expect((await page(`created_after=${twoYearsAgo}`)).count).toBe(count);
     const tree = await (await call('GET', `/workspaces/${sandbox.workspace}/folders/`)).json();
-    const inside = await Promise.all(
-      tree.map(async ({ uid }: { uid: string }) => (await page(`parent=${uid}`)).count),
-    );
+    const inside = await Promise.all(tree.map(async ({ uid }: { uid: string }) => (await page(`parent=${uid}`)).count));
     expect(Math.min(...inside)).toBeGreaterThan(0);
   });
 
@@ -126,11 +124,7 @@ describe('a long list', () => {
     const [first] = (await page('limit=1')).items;
     const { asset_uid } = await (await create(5)).json();
     const after = await page('limit=2');
-    expect([after.items[0].uid, after.items[1].uid, after.count]).toEqual([
-      asset_uid,
-      first.uid,
-      count + 1,
-    ]);
+    expect([after.items[0].uid, after.items[1].uid, after.count]).toEqual([asset_uid, first.uid, count + 1]);
     await call('DELETE', `/assets/${asset_uid}/`);
     expect(await page('limit=1')).toMatchObject({ items: [{ uid: first.uid }], count });
     const database = new Database(`${sandbox.dataDir}/sandbox.db`);

@@ -1,12 +1,4 @@
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -62,10 +54,7 @@ describe('a store that another program has locked', () => {
     expect((await call('GET', '/assets/')).status).toBe(200);
     release();
     const { status, headers } = await last;
-    expect([status, headers.get('X-Checksum-Blake3')]).toEqual([
-      204,
-      expect.stringMatching(/^[0-9a-f]{64}$/),
-    ]);
+    expect([status, headers.get('X-Checksum-Blake3')]).toEqual([204, expect.stringMatching(/^[0-9a-f]{64}$/)]);
     expect((await processed(asset_uid)).status).toBe('ready');
   });
 });
@@ -122,8 +111,7 @@ describe('a folder whose store is not the one it was', () => {
 
   it('a stop leaves everything in sandbox.db itself', async () => {
     const { dataDir, path, key } = await folder();
-    for (const name of ['sandbox.db-wal', 'sandbox.db-shm'])
-      rmSync(join(dataDir, name), { force: true });
+    for (const name of ['sandbox.db-wal', 'sandbox.db-shm']) rmSync(join(dataDir, name), { force: true });
     const { sandbox } = await started({ dataDir });
     expect([sandbox.hasKey(key), sandbox.notes, existsSync(path)]).toEqual([true, [], true]);
   });

@@ -14,9 +14,7 @@ afterAll(() => sandbox.end());
 
 const keysOf = async (path: string) => Object.keys(await (await call('GET', path)).json());
 
-const named = [
-  ...['uid', 'name', 'description', 'status', 'created_at', 'duration', 'thumbnail_url', 'tags'],
-].sort();
+const named = [...['uid', 'name', 'description', 'status', 'created_at', 'duration', 'thumbnail_url', 'tags']].sort();
 
 it('§2 a page is `items`, a record its named fields', async () => {
   const page = await (await call('GET', '/videos/')).json();
@@ -37,9 +35,7 @@ it('§2 a workspace is known by its uid, a folder by uid, name and children', as
   const top = await (await make({ name: 'Top' })).json();
   const below = await (await make({ name: 'Below', parent_uid: top.uid })).json();
   expect(below).toEqual({ uid: below.uid, name: 'Below', children: [] });
-  expect(await (await call('GET', path)).json()).toEqual([
-    { uid: top.uid, name: 'Top', children: [below] },
-  ]);
+  expect(await (await call('GET', path)).json()).toEqual([{ uid: top.uid, name: 'Top', children: [below] }]);
 });
 
 it('§7 an error is an `error` object with a message, or text', async () => {

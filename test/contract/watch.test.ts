@@ -18,10 +18,8 @@ const tokenOf = async (asset: string): Promise<string> =>
 const headersOfJson = { 'content-type': 'application/json' };
 const send = (method: string, url: string, body: unknown, headers: Record<string, string> = {}) =>
   call(method, url, { headers: { ...headersOfJson, ...headers }, body: JSON.stringify(body) });
-const restrict = (enabled: boolean) =>
-  send('PATCH', `/workspaces/${sandbox.workspace}/embed-settings/`, { enabled });
-const allow = (domain: string) =>
-  send('POST', `/workspaces/${sandbox.workspace}/embed-domains/`, { domain });
+const restrict = (enabled: boolean) => send('PATCH', `/workspaces/${sandbox.workspace}/embed-settings/`, { enabled });
+const allow = (domain: string) => send('POST', `/workspaces/${sandbox.workspace}/embed-domains/`, { domain });
 afterEach(() => restrict(false));
 
 const watch = async (headers: Record<string, string> = {}, asset = uid) =>
@@ -57,9 +55,7 @@ describe('GET /watch/{uid}', () => {
     await restrict(true);
     expect(await policy()).toMatch(/; frame-ancestors 'self'$/);
     await allow('news.example');
-    expect(await policy()).toMatch(
-      /; frame-ancestors 'self' http:\/\/news\.example:\* https:\/\/news\.example:\*$/,
-    );
+    expect(await policy()).toMatch(/; frame-ancestors 'self' http:\/\/news\.example:\* https:\/\/news\.example:\*$/);
   });
 
   it('refuses a page that embeds it from a host that is not listed', async () => {
@@ -105,8 +101,7 @@ describe('POST /watch/{uid}/position', () => {
     expect((await position(1, { token: Promise.resolve('rubbish') })).status).toBe(401);
     expect((await position(1, { token: tokenOf(still) })).status).toBe(403);
     expect((await position(1, { asset: still })).status).toBe(422);
-    for (const wrong of [-1, '4', null, undefined, [1]])
-      expect((await position(wrong)).status).toBe(422);
+    for (const wrong of [-1, '4', null, undefined, [1]]) expect((await position(wrong)).status).toBe(422);
     expect((await position('x'.repeat(5000))).status).toBe(413);
     expect(await resumes()).toBeNull();
   });
@@ -115,8 +110,7 @@ describe('POST /watch/{uid}/position', () => {
 describe('browsers of other sites', () => {
   it('POST /playback/info/ of a page is `blocked` where its host is not listed', async () => {
     await allow('news.example');
-    const blocked = async (headers: Record<string, string>) =>
-      (await (await info(headers)).json()).blocked;
+    const blocked = async (headers: Record<string, string>) => (await (await info(headers)).json()).blocked;
     expect(await blocked({ origin: 'https://other.example' })).toBe(false);
     await restrict(true);
     expect(await (await info({ origin: 'https://other.example' })).json()).toEqual({
@@ -159,10 +153,7 @@ describe('browsers of other sites', () => {
       asset_id: uid,
       playback_token: 'rubbish',
     });
-    expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([
-      401,
-      '*',
-    ]);
+    expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([401, '*']);
     const forged = await fetch(source_url.url.replace(/.$/, '*'));
     expect([forged.status, forged.headers.get('access-control-allow-origin')]).toEqual([403, '*']);
   });

@@ -81,9 +81,7 @@ describe.skipIf(!chromiumPath || isStrict)('an attack', () => {
     expect([...new Set(others)]).toEqual([
       'Failed to load resource: the server responded with a status of 404 (Not Found)',
     ]);
-    expect(
-      service.requests.filter(({ method }) => method !== 'GET').map(({ path }) => path),
-    ).toEqual(
+    expect(service.requests.filter(({ method }) => method !== 'GET').map(({ path }) => path)).toEqual(
       service.requests.flatMap(({ path }) => (path.endsWith('/playback/info/') ? [path] : [])),
     );
   });
@@ -94,9 +92,7 @@ describe.skipIf(!chromiumPath || isStrict)('an attack', () => {
     const { page } = await visit(browsing);
     const { href } = new URL(page.url());
     // The page's own requests: its list and the folder tree.
-    await expect
-      .poll(() => service.requests.some(({ path }) => path.includes('/folders/')))
-      .toBe(true);
+    await expect.poll(() => service.requests.some(({ path }) => path.includes('/folders/'))).toBe(true);
     const asked = service.requests.length;
     const evil = await serveHtml(`<!doctype html><title>evil</title>
       <iframe id="framed" src="${href}"></iframe>
@@ -201,8 +197,7 @@ describe.skipIf(!chromiumPath || isStrict)('other services', () => {
     await page.clock.pauseAt(Date.now() + 60_000);
     await page.route(/assets\?.*offset=[1-9]/, () => {}); // never responds
     const first = async () => Number(await page.locator('a.thing').first().getAttribute('data-at'));
-    const scroll = (top: number) =>
-      page.evaluate(`document.querySelector('.shelf').scrollTop = ${top}`);
+    const scroll = (top: number) => page.evaluate(`document.querySelector('.shelf').scrollTop = ${top}`);
     await scroll(40_000);
     await pollUntil(first).toBeGreaterThan(500);
     const before = await first();
@@ -292,9 +287,8 @@ describe.skipIf(!chromiumPath || isStrict)('other services', () => {
     });
     const { page } = await visit(browsing);
     const reads = (path: string) =>
-      service.requests.filter(
-        (asked) => asked.method === 'GET' && asked.path.endsWith(path) && !asked.query.search,
-      ).length;
+      service.requests.filter((asked) => asked.method === 'GET' && asked.path.endsWith(path) && !asked.query.search)
+        .length;
     const home = join(temporaryFolder(), 'Rushes');
     mkdirSync(home);
     const [good, refused] = [join(home, 'good.bin'), join(home, 'refused.bin')];

@@ -5,13 +5,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, it, onTestFinished } from 'vitest';
 import { environmentOf, signIn, startBrowse } from '../support/browse.ts';
-import {
-  assetUid,
-  createLibrary,
-  folderUid,
-  testKey,
-  workspaceUid,
-} from '../support/fake-library.ts';
+import { assetUid, createLibrary, folderUid, testKey, workspaceUid } from '../support/fake-library.ts';
 import { respond, startServer } from '../support/http-server.ts';
 import { hasPty, Pty } from '../support/pty.ts';
 import { rawHttp } from '../support/raw-http.ts';
@@ -28,10 +22,7 @@ const v1 = '/api/external/v1';
 async function page(answers: Responder = () => undefined, args: string[] = []) {
   const usual = createLibrary();
   const service = await startRecordingServer((asked) => answers(asked) ?? usual(asked));
-  const browsing = await startBrowse(
-    { url: service.url, key: testKey, workspace: workspaceUid },
-    args,
-  );
+  const browsing = await startBrowse({ url: service.url, key: testKey, workspace: workspaceUid }, args);
   return { ...browsing, requests: service.requests };
 }
 
@@ -115,14 +106,7 @@ it('the cookie stays on its path, out of reach of scripts and of other sites', a
 
 it('no answer carries the key, and every answer its policy', async () => {
   const { fetchPage } = await entered();
-  for (const path of [
-    '',
-    'assets',
-    `assets/${assetUid}`,
-    `assets/${assetUid}/watch`,
-    'folders',
-    'no',
-  ]) {
+  for (const path of ['', 'assets', `assets/${assetUid}`, `assets/${assetUid}/watch`, 'folders', 'no']) {
     const response = await fetchPage(path);
     const { headers } = response;
     expect(await response.text(), path).not.toMatch(testKey);
@@ -211,9 +195,7 @@ it('a picture is fetched without the key, and is one by its first bytes alone', 
     for (const [name, [, status]] of Object.entries(pictures)) {
       const uid = randomUUID();
       const { fetchPage } = await entered(({ path }) =>
-        path.endsWith(`/${uid}/`)
-          ? { body: { uid, thumbnail_url: `http://127.0.0.1:${port}/${name}` } }
-          : undefined,
+        path.endsWith(`/${uid}/`) ? { body: { uid, thumbnail_url: `http://127.0.0.1:${port}/${name}` } } : undefined,
       );
       const response = await fetchPage(`assets/${uid}/thumbnail`);
       expect(response.status, name).toBe(status);
@@ -237,16 +219,13 @@ it('frames and their sheets come from no private address of another host', async
   const elsewhere = `http://localhost:${port}`;
   for (const cues of [`${elsewhere}/cues.vtt`, '/moved.vtt']) {
     const { fetchPage } = await entered(({ path }) => {
-      if (path === '/moved.vtt')
-        return { status: 302, headers: { location: `${elsewhere}/cues.vtt` } };
+      if (path === '/moved.vtt') return { status: 302, headers: { location: `${elsewhere}/cues.vtt` } };
       return path.endsWith('/playback/info/')
         ? { body: { type: 'video', preview_sprites_url: { url: cues } } }
         : undefined;
     });
     const refused = await fetchPage(`assets/${assetUid}/frames`);
-    expect([refused.ok, (await refused.json()).error?.problem]).toEqual([
-      ...[false, 'localhost is a private address'],
-    ]);
+    expect([refused.ok, (await refused.json()).error?.problem]).toEqual([...[false, 'localhost is a private address']]);
   }
   expect(asked).toEqual([]);
 });
@@ -264,29 +243,8 @@ it('a thumbnail that is no address of the web is fetched from nowhere', async ()
 });
 
 it('a service that lies in every type still makes a page of its records', async () => {
-  const lies: unknown[] = [
-    null,
-    true,
-    -1,
-    [],
-    {},
-    [[]],
-    '<b>',
-    1e300,
-    { toString: 1 },
-    '\u0000',
-    ['a', {}],
-  ];
-  const fields = [
-    'name',
-    'description',
-    'type',
-    'status',
-    'duration',
-    'size',
-    'tags',
-    'created_at',
-  ];
+  const lies: unknown[] = [null, true, -1, [], {}, [[]], '<b>', 1e300, { toString: 1 }, '\u0000', ['a', {}]];
+  const fields = ['name', 'description', 'type', 'status', 'duration', 'size', 'tags', 'created_at'];
   const items = lies.flatMap((lie) =>
     [...fields, 'thumbnail_url', 'parent', 'failure_reason'].map((field) => ({
       uid: randomUUID(),
@@ -304,9 +262,7 @@ it('a service that lies in every type still makes a page of its records', async 
       expect(card[field]).toBeTypeOf('string');
     for (const field of ['duration', 'size'])
       expect(card[field] === null || card[field] >= 0, JSON.stringify(card)).toBe(true);
-    expect(card.tags === null || card.tags.every((tag: unknown) => typeof tag === 'string')).toBe(
-      true,
-    );
+    expect(card.tags === null || card.tags.every((tag: unknown) => typeof tag === 'string')).toBe(true);
   }
 });
 
@@ -336,8 +292,7 @@ it('writes what was changed and nothing else; a change that is ignored is said',
       ? { body: { uid: assetUid, name: 'Other', parent: null } }
       : undefined,
   );
-  const change = (body: unknown) =>
-    fetchPage(`assets/${assetUid}`, { method: 'PATCH', body: JSON.stringify(body) });
+  const change = (body: unknown) => fetchPage(`assets/${assetUid}`, { method: 'PATCH', body: JSON.stringify(body) });
   expect((await change({ name: 'Other', status: 'ready', uid: 'x' })).status).toBe(200);
   expect(requests.findLast(({ method }) => method === 'PATCH')?.body).toEqual({ name: 'Other' });
   const ignored = await change({ name: 'Third' });
@@ -360,9 +315,7 @@ it('the port that somebody asks for, or an error', async () => {
   const { origin } = await page();
   const { port } = new URL(origin);
   for (const taken of [port, '99999'])
-    await expect(page(undefined, ['--port', taken])).rejects.toThrow(
-      `port ${taken} is not to be had`,
-    );
+    await expect(page(undefined, ['--port', taken])).rejects.toThrow(`port ${taken} is not to be had`);
 });
 
 it('ends by a signal with exit 0, and leaves no file', async () => {
@@ -377,58 +330,49 @@ it('begins with the view of its options', async () => {
   expect(html).toMatch(/url=\/b\/[\w-]{16}\/\?search=quay&amp;status=ready&amp;ordering=name"/);
 });
 
-it.skipIf(!hasPty)(
-  'opens the browser by a file of 0600; Enter prints an address for another',
-  async () => {
-    const service = await startRecordingServer(createLibrary());
-    const home = temporaryFolder();
-    const opener = join(home, 'xdg-open');
-    const note = join(home, 'opened');
-    writeFileSync(
-      opener,
-      `#!/bin/sh\nfile="\${1#file://}"\n(echo "$1"; stat -c %a "$file"; cat "$file") > ${note}.part\nmv ${note}.part ${note}\n`,
-      { mode: 0o755 },
-    );
-    const terminal = new Pty([process.execPath, mediactlPath, 'browse'], {
-      ...environmentOf({ url: service.url, key: testKey, workspace: workspaceUid }, home),
-      PATH: `${home}:${process.env.PATH}`,
-      HOME: home,
-    });
-    onTestFinished(terminal.kill);
-    const addresses = () =>
-      terminal.output.match(/http:\/\/127\.0\.0\.1:\d+\/\?token=[\w-]{43}/g) ?? [];
-    await expect.poll(() => existsSync(note)).toBe(true);
-    const [argument = '', mode, ...lines] = readFileSync(note, 'utf8').split('\n');
-    expect(argument).toMatch(/^file:\/\/.*\.html$/);
-    expect(mode).toBe('600');
-    const entry = /url=([^"]+)"/.exec(lines.join('\n'))?.[1] ?? '';
-    const path = argument.slice('file://'.length);
-    expect((await fetch(entry)).status).toBe(200);
-    await expect.poll(() => existsSync(path)).toBe(false);
-    expect(addresses()).toHaveLength(1);
-    terminal.type('\n');
-    await expect.poll(() => addresses().length).toBe(2);
-    for (const address of addresses()) await signIn(address);
-    terminal.type('\u0003');
-    await terminal.exited;
-  },
-);
+it.skipIf(!hasPty)('opens the browser by a file of 0600; Enter prints an address for another', async () => {
+  const service = await startRecordingServer(createLibrary());
+  const home = temporaryFolder();
+  const opener = join(home, 'xdg-open');
+  const note = join(home, 'opened');
+  writeFileSync(
+    opener,
+    `#!/bin/sh\nfile="\${1#file://}"\n(echo "$1"; stat -c %a "$file"; cat "$file") > ${note}.part\nmv ${note}.part ${note}\n`,
+    { mode: 0o755 },
+  );
+  const terminal = new Pty([process.execPath, mediactlPath, 'browse'], {
+    ...environmentOf({ url: service.url, key: testKey, workspace: workspaceUid }, home),
+    PATH: `${home}:${process.env.PATH}`,
+    HOME: home,
+  });
+  onTestFinished(terminal.kill);
+  const addresses = () => terminal.output.match(/http:\/\/127\.0\.0\.1:\d+\/\?token=[\w-]{43}/g) ?? [];
+  await expect.poll(() => existsSync(note)).toBe(true);
+  const [argument = '', mode, ...lines] = readFileSync(note, 'utf8').split('\n');
+  expect(argument).toMatch(/^file:\/\/.*\.html$/);
+  expect(mode).toBe('600');
+  const entry = /url=([^"]+)"/.exec(lines.join('\n'))?.[1] ?? '';
+  const path = argument.slice('file://'.length);
+  expect((await fetch(entry)).status).toBe(200);
+  await expect.poll(() => existsSync(path)).toBe(false);
+  expect(addresses()).toHaveLength(1);
+  terminal.type('\n');
+  await expect.poll(() => addresses().length).toBe(2);
+  for (const address of addresses()) await signIn(address);
+  terminal.type('\u0003');
+  await terminal.exited;
+});
 
 it('Ctrl-C while a file is sent leaves it to be resumed, and says so', async () => {
   const service = await startSandbox();
   try {
-    const { address, child, finished, environment } = await startBrowse(service, [
-      ...['--limit-rate', '100KiB'],
-    ]);
+    const { address, child, finished, environment } = await startBrowse(service, [...['--limit-rate', '100KiB']]);
     const { fetchPage } = await signIn(address);
     const body = new Uint8Array(4 * 1024 * 1024).fill(7);
     const query = `id=1&name=long.bin&below=&folder=&size=${body.length}`;
-    const events = (await fetchPage('events')).body
-      ?.pipeThrough(new TextDecoderStream())
-      .getReader();
+    const events = (await fetchPage('events')).body?.pipeThrough(new TextDecoderStream()).getReader();
     const sending = fetchPage(`uploads?${query}`, { method: 'POST', body }).catch(() => undefined);
-    for (let told = ''; !told.includes('"state":"sending"'); )
-      told += (await events?.read())?.value ?? '';
+    for (let told = ''; !told.includes('"state":"sending"'); ) told += (await events?.read())?.value ?? '';
     child.kill('SIGINT');
     const { code, stderr } = await finished;
     expect([code, stderr]).toEqual([130, expect.stringContaining('mediactl uploads resume --all')]);
@@ -444,9 +388,7 @@ it('a file that does not come whole is none', async () => {
   const service = await startSandbox();
   try {
     const { fetchPage, base, cookie } = await signIn((await startBrowse(service)).address);
-    const events = (await fetchPage('events')).body
-      ?.pipeThrough(new TextDecoderStream())
-      .getReader();
+    const events = (await fetchPage('events')).body?.pipeThrough(new TextDecoderStream()).getReader();
     const told = async (state: string, id: number) => {
       for (let text = ''; ; ) {
         text += (await events?.read())?.value ?? '';
@@ -476,18 +418,14 @@ it('a file that does not come whole is none', async () => {
     left.on('error', () => {}).write('abc');
     await told('taking', 4);
     left.destroy();
-    expect((await told('failed', 4)).problem).toBe(
-      'the page was left before the file had arrived; drop it again',
-    );
+    expect((await told('failed', 4)).problem).toBe('the page was left before the file had arrived; drop it again');
     await send(2, 0);
     expect((await told('failed', 2)).problem).toBe('there is nothing in the file');
     // File names cannot traverse directories.
     await send(3, 3, encodeURIComponent('../../etc/x'));
     await told('uploaded', 3);
     const listed = await rawHttp(() => service).call('GET', '/assets/');
-    expect((await listed.json()).items.map(({ name }: { name: string }) => name)).toEqual([
-      '.. .. etc x',
-    ]);
+    expect((await listed.json()).items.map(({ name }: { name: string }) => name)).toEqual(['.. .. etc x']);
   } finally {
     await service.end();
   }
@@ -505,21 +443,16 @@ it('files of one dropped folder read the folders together, not each', async () =
   }
   const sent = requests.filter(({ path, method }) => path === `${v1}/upload/` && method === 'POST');
   expect(sent).toHaveLength(3);
-  const trees = requests.filter(
-    ({ path, method }) => path.endsWith('/folders/') && method === 'GET',
-  );
+  const trees = requests.filter(({ path, method }) => path.endsWith('/folders/') && method === 'GET');
   // One request for all files, and one to check the folder that was created.
   expect(trees).toHaveLength(2);
 });
 
 it('shows the view of an address that was sent, and nothing else of it', async () => {
-  const sent =
-    'http://127.0.0.1:4999/b/AAAAAAAAAAAAAAAA/?search=quay+wall&asset=x1&token=stolen&evil=1';
+  const sent = 'http://127.0.0.1:4999/b/AAAAAAAAAAAAAAAA/?search=quay+wall&asset=x1&token=stolen&evil=1';
   const { address } = await page(undefined, [sent]);
   expect(new URL(address).searchParams.get('token')).toMatch(/^[\w-]{43}$/);
-  expect(await (await fetch(address)).text()).toMatch(
-    /url=\/b\/[\w-]{16}\/\?search=quay\+wall&amp;asset=x1"/,
-  );
+  expect(await (await fetch(address)).text()).toMatch(/url=\/b\/[\w-]{16}\/\?search=quay\+wall&amp;asset=x1"/);
 });
 
 it('what was blocked, or ends, is asked for anew', async () => {
@@ -563,8 +496,7 @@ it('a thumbnail that cannot be had costs no request of the key, however often it
     return path === '/gone.jpg' ? { status: 404 } : undefined;
   });
   await fetchPage('assets');
-  for (let n = 0; n < 3; n++)
-    expect((await fetchPage(`assets/${assetUid}/thumbnail`)).status).toBe(404);
+  for (let n = 0; n < 3; n++) expect((await fetchPage(`assets/${assetUid}/thumbnail`)).status).toBe(404);
   const keyed = requests.filter(({ headers }) => headers.authorization);
   expect(keyed.map(({ path }) => path)).toEqual([`${v1}/assets/`]);
 });
@@ -580,9 +512,7 @@ it('one file that is dropped twice at once is sent once, and holds no connection
         method: 'POST',
         body,
       });
-    const events = (await fetchPage('events')).body
-      ?.pipeThrough(new TextDecoderStream())
-      .getReader();
+    const events = (await fetchPage('events')).body?.pipeThrough(new TextDecoderStream()).getReader();
     expect((await send(1)).status).toBe(200);
     let told = '';
     const until = async (words: string) => {

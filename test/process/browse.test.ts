@@ -66,9 +66,7 @@ describe.skipIf(!chromiumPath || isStrict)('browse', () => {
     await pollUntil(async () => Number.parseInt(await statusText(page), 10)).toBeLessThan(1000);
     await page.getByLabel('Type').selectOption('audio');
     await page.getByLabel('Order').selectOption('name');
-    await pollUntil(async () => new URL(page.url()).search).toBe(
-      '?search=harbour&type=audio&ordering=name',
-    );
+    await pollUntil(async () => new URL(page.url()).search).toBe('?search=harbour&type=audio&ordering=name');
     const first = await page.locator('a.thing .name').first().innerText();
     expect(first).toMatch(/^Harbour/);
     const before = await statusText(page);
@@ -319,8 +317,7 @@ describe.skipIf(!chromiumPath || isStrict)('files that are dropped', () => {
     const bytes = writeSome(path, 8 * 1024 * 1024, path);
     await dropFiles(page, [path]);
     await page.getByText('sending').waitFor();
-    const list = async () =>
-      JSON.parse((await mediactl(['uploads', 'ls', '--json'], environment).finished).stdout);
+    const list = async () => JSON.parse((await mediactl(['uploads', 'ls', '--json'], environment).finished).stdout);
     await pollUntil(async () => (await list()).length).toBe(1);
     browsing.child.kill('SIGKILL');
     await browsing.finished;

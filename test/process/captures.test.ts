@@ -89,9 +89,7 @@ const scenes: Record<string, Scene> = {
       command: uploading(40),
       until: /continuing in/,
       environment: await faulty(({ method, nth }) =>
-        method === 'PATCH' && nth === 2
-          ? respondWith(429, { error: {} }, { 'retry-after': '1799' })
-          : undefined,
+        method === 'PATCH' && nth === 2 ? respondWith(429, { error: {} }, { 'retry-after': '1799' }) : undefined,
       ),
     }),
   },
@@ -149,10 +147,7 @@ describe.skipIf(!hasPty)('captures', () => {
         screen.kill();
         if (process.env.MEDIACTL_TEST_PICTURES && pictures[name] === columns) {
           mkdirSync('docs/images', { recursive: true });
-          writeFileSync(
-            `docs/images/${name}.svg`,
-            renderSvg(`mediactl in a terminal: ${name}`, cells),
-          );
+          writeFileSync(`docs/images/${name}.svg`, renderSvg(`mediactl in a terminal: ${name}`, cells));
         }
         for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
         const text = lines

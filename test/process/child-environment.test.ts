@@ -37,8 +37,7 @@ async function environmentsOf(programs: string[], ...runs: string[][]) {
     }).finished;
     expect([code, stderr]).toEqual([0, expect.anything()]);
   }
-  const written = (name: string) =>
-    existsSync(kept(name)) ? readFileSync(kept(name), 'utf8') : '';
+  const written = (name: string) => (existsSync(kept(name)) ? readFileSync(kept(name), 'utf8') : '');
   // mediactl does not wait for the desktop's opener.
   for (const name of programs) await expect.poll(() => written(name)).toContain('OTHER=');
   return programs.map(written);

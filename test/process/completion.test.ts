@@ -187,9 +187,7 @@ it('mediactl completion prints what is in completions/', async () => {
 /* PowerShell is not available here: its script is parsed, not run. */
 it('what PowerShell is given can be read', async () => {
   await Parser.init();
-  const file = createRequire(import.meta.url).resolve(
-    'tree-sitter-powershell/tree-sitter-powershell.wasm',
-  );
+  const file = createRequire(import.meta.url).resolve('tree-sitter-powershell/tree-sitter-powershell.wasm');
   const parser = new Parser().setLanguage(await Language.load(file));
   const text = readFileSync(join(root, 'completions/mediactl.ps1'), 'utf8');
   const isRead = (script: string) => parser.parse(script)?.rootNode.hasError === false;

@@ -7,8 +7,7 @@ import { Cli } from '../support/cli.ts';
 import { makeJpeg } from '../support/pictures.ts';
 import { numberedUid, sendBytes, startThumbnailService } from '../support/thumbnail-service.ts';
 
-const hostile =
-  '"><img src=x onerror=alert(1)><script>alert(2)</script></title></style>\u202egpj.exe';
+const hostile = '"><img src=x onerror=alert(1)><script>alert(2)</script></title></style>\u202egpj.exe';
 
 const assets = [
   {
@@ -68,19 +67,13 @@ describe.skipIf(!chromiumPath)('a contact sheet in a browser', () => {
     expect(complaints).toEqual([]);
     expect(await page.title()).toContain('<script>alert(2)</script></title>');
     const texts = await Promise.all((await cards(page)).map((card) => card.innerText()));
-    expect(texts[0]?.split(/\n+/)).toEqual([
-      ...['Quay', 'video, 1:15, 8.0 MiB', 'sea', 'press', numberedUid(0)],
-    ]);
+    expect(texts[0]?.split(/\n+/)).toEqual([...['Quay', 'video, 1:15, 8.0 MiB', 'sea', 'press', numberedUid(0)]]);
     expect(texts[1]?.split(hostile).length).toBe(5);
     expect(texts[2]).toContain(numberedUid(2));
-    expect(texts[3]?.split(/\n+/)).toEqual([
-      ...['audio', 'Interview', 'audio', 'processing', numberedUid(3)],
-    ]);
+    expect(texts[3]?.split(/\n+/)).toEqual([...['audio', 'Interview', 'audio', 'processing', numberedUid(3)]]);
     const widths = await page
       .locator('img')
-      .evaluateAll((images) =>
-        images.map((image) => (image as unknown as { naturalWidth: number }).naturalWidth),
-      );
+      .evaluateAll((images) => images.map((image) => (image as unknown as { naturalWidth: number }).naturalWidth));
     expect(widths).toEqual([320, 320, 320]);
   });
 
@@ -95,16 +88,13 @@ describe.skipIf(!chromiumPath)('a contact sheet in a browser', () => {
 
   it.each([320, 1280])('nothing sticks out of a screen %i wide', async (width) => {
     const { page } = await opened({ viewport: { width, height: 700 } });
-    const wide = await page
-      .locator('html')
-      .evaluate(({ scrollWidth }: { scrollWidth: number }) => scrollWidth);
+    const wide = await page.locator('html').evaluate(({ scrollWidth }: { scrollWidth: number }) => scrollWidth);
     expect(wide).toBeLessThanOrEqual(width);
   });
 
   it('is dark for who likes it dark, and light on paper', async () => {
     const { page } = await opened({ colorScheme: 'dark' });
-    const ground = () =>
-      page.locator('body').evaluate('getComputedStyle(document.body).backgroundColor');
+    const ground = () => page.locator('body').evaluate('getComputedStyle(document.body).backgroundColor');
     expect(await ground()).toBe('rgb(19, 20, 23)');
     await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
     expect(await ground()).toBe('rgb(246, 246, 244)');

@@ -8,8 +8,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 it('the commands that the demo prints work as they are typed', () => {
   const root = fileURLToPath(new URL('../..', import.meta.url));
   const env = { ...inherited, MEDIACTL_DEMO_DIR: join(temporaryFolder(), 'demo') };
-  const run = (command: string, ...args: string[]) =>
-    spawnSync(command, args, { cwd: root, env, encoding: 'utf8' });
+  const run = (command: string, ...args: string[]) => spawnSync(command, args, { cwd: root, env, encoding: 'utf8' });
   const demo = () => run(process.execPath, 'scripts/demo.mjs');
   try {
     const { status, stdout, stderr } = demo();

@@ -1,11 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  chromiumPath,
-  currentTime,
-  pollUntil,
-  setUpBrowser,
-  siteNames,
-} from '../support/browser.ts';
+import { chromiumPath, currentTime, pollUntil, setUpBrowser, siteNames } from '../support/browser.ts';
 import { serveHtml } from '../support/http-server.ts';
 
 const { call, clip, open, player, watchUrl, world } = setUpBrowser();
@@ -69,10 +63,7 @@ describe.skipIf(!chromiumPath)('embedded in a page of another site', () => {
           const { blocked, hls_url } = (await answer.json()) as Playback;
           return { blocked, media: hls_url && (await (await fetch(hls_url.url)).text()) };
         },
-        [
-          `${world.sandbox.url}/api/external/v1/playback/info/`,
-          JSON.stringify({ asset_id, playback_token }),
-        ],
+        [`${world.sandbox.url}/api/external/v1/playback/info/`, JSON.stringify({ asset_id, playback_token })],
       );
     };
     expect(await ask(listed)).toEqual({ blocked: false, media: expect.stringMatching('#EXTM3U') });

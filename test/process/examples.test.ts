@@ -20,9 +20,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
  */
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const examples = leaves(describeTree(await buildCommandTree('0.0.0'))).flatMap(
-  (command) => command.examples,
-);
+const examples = leaves(describeTree(await buildCommandTree('0.0.0'))).flatMap((command) => command.examples);
 
 /** Examples that are not run here, and where they are tested. */
 const elsewhere: Record<string, string> = {
@@ -114,15 +112,9 @@ async function arrangeHome(): Promise<{
   writeFileSync(join(home, 'domains.txt'), 'news.example.com\n');
   const { playback_token: token } = await (await call('GET', `/assets/${clip}/player/`)).json();
   writeFileSync(join(home, 'token.txt'), token);
-  writeFileSync(
-    join(home, 'state/last-upload'),
-    JSON.stringify({ uid: clip, base_url: sandbox.url }),
-  );
+  writeFileSync(join(home, 'state/last-upload'), JSON.stringify({ uid: clip, base_url: sandbox.url }));
   // Stand-ins for the player and the converter: only their invocation is tested.
-  writeFileSync(
-    join(home, 'bin/mpv'),
-    '#!/bin/sh\ncase "$1" in http*) exit 0 ;; *) exit 1 ;; esac\n',
-  );
+  writeFileSync(join(home, 'bin/mpv'), '#!/bin/sh\ncase "$1" in http*) exit 0 ;; *) exit 1 ;; esac\n');
   writeFileSync(join(home, 'bin/ffmpeg'), '#!/bin/sh\ncat in.mov\n');
   writeFileSync(join(home, 'bin/ssh'), '#!/bin/sh\nshift; exec "$@"\n');
   for (const program of ['mpv', 'ffmpeg', 'ssh']) chmodSync(join(home, 'bin', program), 0o755);
@@ -130,11 +122,7 @@ async function arrangeHome(): Promise<{
     ...{ baseUrl: sandbox.url, key: sandbox.key, keyStore: 'file', workspace: sandbox.workspace },
   };
   const profiles = { default: profile, staging: profile };
-  writeFileSync(
-    join(home, 'config/config.json'),
-    JSON.stringify({ current: 'default', profiles }),
-    { mode: 0o600 },
-  );
+  writeFileSync(join(home, 'config/config.json'), JSON.stringify({ current: 'default', profiles }), { mode: 0o600 });
   const env = {
     ...inherited,
     PATH: `${join(home, 'bin')}:${process.env.PATH}`,
@@ -151,8 +139,7 @@ async function arrangeHome(): Promise<{
 const endless = { 'mediactl browse': 'http://', 'mediactl worker': 'it reads below' };
 
 it('those that are not run, or fail, are examples still', () => {
-  for (const line of [...Object.keys(elsewhere), ...Object.keys(codes)])
-    expect(examples).toContain(line);
+  for (const line of [...Object.keys(elsewhere), ...Object.keys(codes)]) expect(examples).toContain(line);
 });
 
 describe('examples', () => {
@@ -179,10 +166,7 @@ describe('examples', () => {
       .replace('/mnt/media', home)
       .replace('/Volumes/media', home)
       // an upload with --wait needs a worker
-      .replace(
-        /^mediactl upload .*--queue.*--wait$/,
-        'mediactl worker & $&; e=$?; kill %1; exit $e',
-      );
+      .replace(/^mediactl upload .*--queue.*--wait$/, 'mediactl worker & $&; e=$?; kill %1; exit $e');
     const ready = Object.entries(endless).find(([start]) => line.startsWith(start))?.[1];
     const script = ready ? `exec ${typed}` : `set -o pipefail; ${typed}`;
     const run = promisify(execFile)('bash', ['-c', script], {

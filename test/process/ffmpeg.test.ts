@@ -19,8 +19,7 @@ const sandbox = (args: string[], environment: Record<string, string> = {}) =>
     ...environment,
   }).finished;
 
-const start = (environment: Record<string, string>) =>
-  sandbox(['start', '--port', '0'], environment);
+const start = (environment: Record<string, string>) => sandbox(['start', '--port', '0'], environment);
 
 /** Creates a program with this name in its own folder. */
 function program(name: string, ...lines: string[]) {

@@ -16,13 +16,10 @@ describeStoreConnection(postgres, (overLine) => {
     let looks = 0;
     const { fleet } = await overLine(async (sent): Promise<'pass'> => {
       if (sent.includes('to_regclass')) looks++;
-      if (sent.includes('create schema'))
-        for (let waits = 0; looks < many && waits < 200; waits++) await pause(20);
+      if (sent.includes('create schema')) for (let waits = 0; looks < many && waits < 200; waits++) await pause(20);
       return 'pass';
     });
-    const all = Array.from({ length: many }, () =>
-      fleet.run(['uploads', 'ls', '--queue', '--json']),
-    );
+    const all = Array.from({ length: many }, () => fleet.run(['uploads', 'ls', '--queue', '--json']));
     const ended = await Promise.all(all.map(({ finished }) => finished));
     expect(ended.map(({ code, stdout, stderr }) => [code, stdout, stderr])).toEqual(
       Array(many).fill([0, '[]\n', expect.not.stringContaining('error')]),
@@ -51,14 +48,10 @@ describeStoreConnection(postgres, (overLine) => {
   it('a server that begins is asked now and then, not all the time', async () => {
     let isBeginning = false;
     const { store, proxy, folder, fleet } = await overLine((sent) =>
-      isBeginning && sent.includes('user\0')
-        ? postgresError('57P03', 'the database system is starting up')
-        : 'pass',
+      isBeginning && sent.includes('user\0') ? postgresError('57P03', 'the database system is starting up') : 'pass',
     );
     const worker = fleet.worker();
-    const said = ['cannot be reached; waiting for it', 'is there again'].map((words) =>
-      waitForStderr(worker, words),
-    );
+    const said = ['cannot be reached; waiting for it', 'is there again'].map((words) => waitForStderr(worker, words));
     writeSome(join(folder, 'before.bin'), 1000, 'before');
     expect((await fleet.upload([folder], ['--wait']).finished).code).toBe(0);
     isBeginning = true;

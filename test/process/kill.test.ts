@@ -51,10 +51,7 @@ const environment = () => ({
 });
 
 const upload = async (...args: string[]) => {
-  const started = mediactl(
-    ['upload', path, '--json', '--progress', 'none', ...args],
-    environment(),
-  );
+  const started = mediactl(['upload', path, '--json', '--progress', 'none', ...args], environment());
   child = started.child;
   const finished = await started.finished;
   return { ...finished, record: finished.stdout ? JSON.parse(finished.stdout)[0] : undefined };
@@ -80,9 +77,7 @@ describe('kill -9, then the same command', () => {
     [
       'after the last chunk, its answer not seen',
       ({ method, nth }) =>
-        method === 'PATCH' && nth === 3
-          ? { beforeResponse: () => void kill(), dropResponse: true }
-          : undefined,
+        method === 'PATCH' && nth === 3 ? { beforeResponse: () => void kill(), dropResponse: true } : undefined,
     ],
   ];
 
@@ -111,8 +106,7 @@ describe('kill -9, then the same command', () => {
 async function settled(): Promise<void> {
   const { path: session = '' } = line.requests.find(({ method }) => method === 'PATCH') ?? {};
   const { offsetOf, patch } = rawHttp(() => sandbox);
-  for (let status = 0; status !== 204; )
-    ({ status } = await patch(session, await offsetOf(session), new Uint8Array()));
+  for (let status = 0; status !== 204; ) ({ status } = await patch(session, await offsetOf(session), new Uint8Array()));
 }
 
 it('260 MiB, killed twice and run three times: one session, verified, a chunk sent twice a kill at most', async () => {

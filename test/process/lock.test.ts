@@ -153,6 +153,5 @@ it('a lock that others sweep meanwhile is free for whoever takes it', async () =
   const all = ['sweep', 'sweep', 'take'].map(
     (what) => startProcess(process.execPath, [script, folder, what], environment).finished,
   );
-  for (const { stdout, stderr } of await Promise.all(all))
-    expect([stdout, stderr]).toEqual(['0', '']);
+  for (const { stdout, stderr } of await Promise.all(all)) expect([stdout, stderr]).toEqual(['0', '']);
 });

@@ -36,9 +36,7 @@ class Studio {
   expectEachOnce(said = ''): void {
     const whole = this.service.completeAssets.map(({ name, blake3 }) => [name, blake3]);
     expect(whole.sort()).toEqual([...this.digests].sort());
-    const left = [...this.service.assets.values()].filter(
-      ({ completedAt }) => completedAt === undefined,
-    );
+    const left = [...this.service.assets.values()].filter(({ completedAt }) => completedAt === undefined);
     expect(left.filter(({ uid }) => !said.includes(uid))).toEqual([]);
   }
 }
@@ -115,8 +113,7 @@ describe('two runs over the same files', () => {
     const service = await BusyService.start({ latencyMs: 5 });
     const studio = new Studio(service, many);
     const first = studio.start();
-    while (service.completeAssets.length < many / 3)
-      await new Promise((resolve) => setTimeout(resolve, 10));
+    while (service.completeAssets.length < many / 3) await new Promise((resolve) => setTimeout(resolve, 10));
     const second = await studio.start().finished;
     const ended = await first.finished;
     expect([ended.code, second.code]).toEqual([0, 0]);

@@ -24,8 +24,7 @@ const words: Record<string, string> = {
   AAC: '-c:a aac',
 };
 
-const args = (text: string): string[] =>
-  text.split(' ').flatMap((word) => (words[word] ?? word).split(' '));
+const args = (text: string): string[] => text.split(' ').flatMap((word) => (words[word] ?? word).split(' '));
 
 /** Expected behavior of an asset's watch page, or the reason why the file is refused. */
 type Does = 'plays' | 'sounds' | 'shows' | 'links' | 'tells' | RegExp;
@@ -37,12 +36,7 @@ const rows: Row[] = [
   // H.264 and AAC as phones, screen recorders, cameras and editors write them.
   ['noisy.mp4', undefined, 'plays', 'NOISE -t 7 H264 AAC'],
   ['b-frames.mp4', 'plays', 'plays', 'PICTURE SOUND -c:v libx264 -pix_fmt yuv420p AAC'],
-  [
-    'fragmented.mp4',
-    'plays',
-    undefined,
-    'PICTURE SOUND H264 AAC -movflags frag_keyframe+empty_moov',
-  ],
+  ['fragmented.mp4', 'plays', undefined, 'PICTURE SOUND H264 AAC -movflags frag_keyframe+empty_moov'],
   ['uneven.mkv', 'plays', undefined, 'PICTURE SOUND -vf select=mod(n\\,7) H264 AAC'],
   ['rotated.mp4', 'plays', undefined, 'PICTURE SOUND H264 AAC'],
   ['ten-bits.mp4', 'plays', undefined, 'PICTURE SOUND H264 -pix_fmt yuv422p10le AAC'],
@@ -51,12 +45,7 @@ const rows: Row[] = [
   // Other codecs.
   ['phone.mp4', 'plays', 'tells', 'PICTURE SOUND HEVC -tag:v hvc1 AAC'],
   ['vp8.webm', 'plays', 'plays', 'PICTURE SOUND -c:v libvpx -c:a libvorbis'],
-  [
-    'vp9.webm',
-    'plays',
-    undefined,
-    'PICTURE SOUND -c:v libvpx-vp9 -deadline realtime -cpu-used 8 -c:a libopus',
-  ],
+  ['vp9.webm', 'plays', undefined, 'PICTURE SOUND -c:v libvpx-vp9 -deadline realtime -cpu-used 8 -c:a libopus'],
   ['av1.mkv', 'plays', 'plays', 'PICTURE SOUND -c:v libsvtav1 -preset 12 -c:a libopus'],
   ['prores.mov', 'plays', 'tells', 'PICTURE SOUND -c:v prores_ks -c:a pcm_s16le'],
   ['mjpeg.mov', 'plays', undefined, 'PICTURE SOUND -c:v mjpeg -pix_fmt yuvj420p -c:a pcm_s16le'],
@@ -64,12 +53,7 @@ const rows: Row[] = [
   // Other containers.
   ['broadcast.ts', 'plays', 'plays', 'PICTURE SOUND H264 AAC'],
   ['mpeg2.ts', 'plays', 'tells', 'PICTURE SOUND -c:v mpeg2video -c:a mp2'],
-  [
-    'camcorder.mts',
-    'plays',
-    undefined,
-    'PICTURE SOUND H264 -flags +ildct+ilme -c:a ac3 -mpegts_m2ts_mode 1 -f mpegts',
-  ],
+  ['camcorder.mts', 'plays', undefined, 'PICTURE SOUND H264 -flags +ildct+ilme -c:a ac3 -mpegts_m2ts_mode 1 -f mpegts'],
   ['divx.avi', 'plays', 'tells', 'PICTURE SOUND -c:v mpeg4 -c:a libmp3lame'],
   ['old.flv', 'plays', undefined, 'PICTURE SOUND -c:v flv -c:a libmp3lame'],
   ['office.wmv', 'plays', undefined, 'PICTURE SOUND -c:v wmv2 -c:a wmav2'],
@@ -88,12 +72,7 @@ const rows: Row[] = [
   ['a.gif', 'shows', undefined, '-f lavfi -i testsrc2=size=320x180:rate=5:duration=1'],
   ['a.avif', 'shows', undefined, 'STILL -c:v libaom-av1 -cpu-used 8 -still-picture 1'],
   ['a.tiff', 'shows', 'tells', 'STILL'],
-  [
-    'a.svg',
-    'shows',
-    'shows',
-    () => '<svg xmlns="http://www.w3.org/2000/svg" width="64" height="48"/>',
-  ],
+  ['a.svg', 'shows', 'shows', () => '<svg xmlns="http://www.w3.org/2000/svg" width="64" height="48"/>'],
   // Documents and other files.
   ['a.pdf', 'links', undefined, () => pdfOf('One')],
   ['a.txt', 'links', undefined, () => 'Tide tables\n'],
@@ -101,12 +80,7 @@ const rows: Row[] = [
   ['a.zip', 'links', 'links', () => Buffer.from(`504b0506${'00'.repeat(18)}`, 'hex')],
   // Broken files.
   ['noise.mp4', /no media/, /no media/, () => Buffer.alloc(20_000, 'noise')],
-  [
-    'truncated.mp4',
-    /truncated/,
-    /truncated/,
-    () => readFileSync(fixturePath('clip.mp4')).subarray(0, 300_000),
-  ],
+  ['truncated.mp4', /truncated/, /truncated/, () => readFileSync(fixturePath('clip.mp4')).subarray(0, 300_000)],
   ['headless.avi', /ffmpeg: /, undefined, () => 'RIFF\u0000\u0010\u0000\u0000AVI LIST'],
 ];
 
@@ -231,9 +205,7 @@ async function watched(page: Page, does: Does, duration: number, expect: ExpectS
   } else if (does === 'shows') {
     const image = page.locator('img.picture');
     await image.waitFor();
-    await expect
-      .poll(() => image.evaluate((shown: Image) => shown.naturalWidth))
-      .toBeGreaterThan(0);
+    await expect.poll(() => image.evaluate((shown: Image) => shown.naturalWidth)).toBeGreaterThan(0);
   } else {
     const element = page.locator(does === 'plays' ? 'video' : 'audio');
     const end = await element.evaluate(

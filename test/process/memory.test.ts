@@ -226,14 +226,7 @@ describe.skipIf(!ffmpeg || process.platform !== 'linux')('large metadata', () =>
   const both = [...videoInput('320x180', 1), ...audioInput(1), ...h264];
   const assets = new Map<string, string>();
   beforeAll(async () => {
-    const mp3 = await makeMedia(
-      'a.mp3',
-      ...audioInput(1),
-      '-write_xing',
-      '0',
-      '-id3v2_version',
-      '0',
-    );
+    const mp3 = await makeMedia('a.mp3', ...audioInput(1), '-write_xing', '0', '-id3v2_version', '0');
     const table: [string, Parts][] = [
       ['cover.mp4', coverInMp4(await makeMedia('a.mp4', ...both), GiB)],
       ['cover.mkv', attachmentInMatroska(await makeMedia('a.mkv', ...both, '-live', '1'), GiB)],

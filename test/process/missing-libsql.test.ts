@@ -9,8 +9,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 
 it('without libsql: an upload says so in plain words, and other commands work', async () => {
   const home = temporaryFolder();
-  for (const each of ['bin', 'dist', 'package.json'])
-    cpSync(join(root, each), join(home, each), { recursive: true });
+  for (const each of ['bin', 'dist', 'package.json']) cpSync(join(root, each), join(home, each), { recursive: true });
   mkdirSync(join(home, 'node_modules'));
   symlinkSync(join(root, 'node_modules/@napi-rs'), join(home, 'node_modules/@napi-rs'));
   const run = (...args: string[]) =>
@@ -23,11 +22,7 @@ it('without libsql: an upload says so in plain words, and other commands work', 
     }).finished;
   const { code, stderr } = await run('upload', join(home, 'package.json'), '--json');
   const { error } = JSON.parse(stderr);
-  expect([code, error.code, error.message]).toEqual([
-    1,
-    'not_installed',
-    'a part of mediactl is missing: libsql',
-  ]);
+  expect([code, error.code, error.message]).toEqual([1, 'not_installed', 'a part of mediactl is missing: libsql']);
   expect(error.cause).toBe("Cannot find module 'libsql'");
   expect(error.hint).toBe('install mediactl again, with its optional dependencies');
   expect((await run('uploads', 'ls')).code).toBe(0);

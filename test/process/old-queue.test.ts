@@ -5,14 +5,7 @@ import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Interposer } from '../support/interposer.ts';
 import { Machines, parseJsonLines } from '../support/machines.ts';
-import {
-  oldBytes,
-  oldFiles,
-  oldQueue,
-  oldText,
-  startOldService,
-  writeOldMedia,
-} from '../support/old-state.ts';
+import { oldBytes, oldFiles, oldQueue, oldText, startOldService, writeOldMedia } from '../support/old-state.ts';
 import { isStrict, type TestSandbox } from '../support/sandbox.ts';
 import { postgres, redis, type StoreServer, type TestStore } from '../support/stores.ts';
 
@@ -33,8 +26,7 @@ async function restoreRedis(store: StoreServer, places: Places): Promise<void> {
       if (type === 'string') await client.set(key, value);
       else if (type === 'list') await client.rpush(key, ...value);
       else if (type === 'hash') await client.hset(key, value);
-      else if (type === 'stream')
-        for (const [id, fields] of value) await client.xadd(key, id, ...fields);
+      else if (type === 'stream') for (const [id, fields] of value) await client.xadd(key, id, ...fields);
       else
         for (let at = 0; at < value.length; at += 2)
           await client.zadd(key, value[at + 1] as string, value[at] as string);
@@ -45,11 +37,7 @@ async function restoreRedis(store: StoreServer, places: Places): Promise<void> {
 }
 
 /** @param makeTables of the engine, which are not ours: today's program makes them */
-async function restorePostgres(
-  store: StoreServer,
-  places: Places,
-  makeTables: () => Promise<unknown>,
-): Promise<void> {
+async function restorePostgres(store: StoreServer, places: Places, makeTables: () => Promise<unknown>): Promise<void> {
   const client = new Client(store.address);
   await client.connect();
   try {
@@ -95,16 +83,12 @@ function describeOldQueue({ kind, isInstalled, start }: TestStore): void {
     }
 
     type Listed = { id: string; path: string; state: string; asset_uid: string | null };
-    const ls = async (...more: string[]): Promise<Listed[]> =>
-      machines.json(['uploads', 'ls', '--queue', ...more]);
-    const statesOf = (listed: Listed[]) =>
-      Object.fromEntries(listed.map(({ path, state }) => [path, state]));
+    const ls = async (...more: string[]): Promise<Listed[]> => machines.json(['uploads', 'ls', '--queue', ...more]);
+    const statesOf = (listed: Listed[]) => Object.fromEntries(listed.map(({ path, state }) => [path, state]));
     const named = (name: string) => `media:${kind}/${name}.bin`;
     const assetsNamed = async (name: string): Promise<string[]> => {
       const all = await machines.json(['assets', 'ls', '--search', name, '--all']);
-      return all
-        .filter((each: { name: string }) => each.name === name)
-        .map((each: { uid: string }) => each.uid);
+      return all.filter((each: { name: string }) => each.name === name).map((each: { uid: string }) => each.uid);
     };
 
     it('runs to the end with a worker of today: what was part sent is continued, what failed can be retried', async () => {
@@ -130,11 +114,7 @@ function describeOldQueue({ kind, isInstalled, start }: TestStore): void {
       expect(code, stderr).toBe(0);
 
       const names = ['missing', 'part', 'delayed', 'waiting-1', 'waiting-2', 'waiting-3'];
-      const outcomes = parseJsonLines(stdout).map(({ path, outcome, verified }) => [
-        path,
-        outcome,
-        verified,
-      ]);
+      const outcomes = parseJsonLines(stdout).map(({ path, outcome, verified }) => [path, outcome, verified]);
       expect(outcomes.sort()).toEqual(names.map((name) => [named(name), 'uploaded', true]).sort());
       const all = new Map((await ls('--done')).map((each) => [each.path, each]));
       expect([...all.keys()].sort()).toEqual([...names, 'done'].map(named).sort());

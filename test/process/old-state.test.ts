@@ -1,24 +1,10 @@
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { Interposer } from '../support/interposer.ts';
-import {
-  oldBytes,
-  oldFiles,
-  oldStdin,
-  startOldService,
-  writeOldMedia,
-  writeOldState,
-} from '../support/old-state.ts';
+import { oldBytes, oldFiles, oldStdin, startOldService, writeOldMedia, writeOldState } from '../support/old-state.ts';
 import { isStrict, type TestSandbox } from '../support/sandbox.ts';
 
 const acknowledged = 2 * 64 * 1024;
@@ -64,17 +50,12 @@ describe.skipIf(isStrict)('the state folder of 5fb2bef', () => {
   const isWrite = (method: string) => method === 'POST' || method === 'PATCH';
   const writes = () => line.methods.filter(isWrite);
   const offsets = () =>
-    line.requests
-      .filter(({ method }) => method === 'PATCH')
-      .map(({ headers }) => Number(headers['upload-offset']));
+    line.requests.filter(({ method }) => method === 'PATCH').map(({ headers }) => Number(headers['upload-offset']));
   const stored = (uid: string) => readFileSync(join(sandbox.dataDir, 'media', uid, 'source'));
   const page = (name: string): { assetUid?: string; path: string } | undefined => {
-    for (const each of readdirSync(join(state, 'uploads')).filter((file) =>
-      file.endsWith('.json'),
-    )) {
+    for (const each of readdirSync(join(state, 'uploads')).filter((file) => file.endsWith('.json'))) {
       const entry = JSON.parse(readFileSync(join(state, 'uploads', each), 'utf8'));
-      if (entry.realPath === join(media, name))
-        return { path: each, assetUid: entry.session?.assetUid };
+      if (entry.realPath === join(media, name)) return { path: each, assetUid: entry.session?.assetUid };
     }
     return undefined;
   };
@@ -87,13 +68,10 @@ describe.skipIf(isStrict)('the state folder of 5fb2bef', () => {
       database.close();
     }
   };
-  const receipt = (name: string) =>
-    rows('SELECT asset, verified FROM receipts WHERE path = ?', join(media, name))[0];
+  const receipt = (name: string) => rows('SELECT asset, verified FROM receipts WHERE path = ?', join(media, name))[0];
   const assetsNamed = async (name: string): Promise<string[]> => {
     const { records } = await run(['assets', 'ls', '--all']);
-    return records
-      .filter((asset: { name: string }) => asset.name === name)
-      .map(({ uid }: { uid: string }) => uid);
+    return records.filter((asset: { name: string }) => asset.name === name).map(({ uid }: { uid: string }) => uid);
   };
 
   it('is listed: each upload with its state, each receipt', async () => {
@@ -167,12 +145,8 @@ describe.skipIf(isStrict)('the state folder of 5fb2bef', () => {
     expect(await assetsNamed('lost.bin')).toEqual([made]);
     const agreed = await upload('lost.bin', '--yes');
     expect(agreed.code, agreed.stderr).toBe(0);
-    expect(new Set(await assetsNamed('lost.bin'))).toEqual(
-      new Set([made, agreed.record.asset_uid]),
-    );
-    expect(rows('SELECT asset FROM orphans WHERE guessed = 1').map(({ asset }) => asset)).toEqual([
-      made,
-    ]);
+    expect(new Set(await assetsNamed('lost.bin'))).toEqual(new Set([made, agreed.record.asset_uid]));
+    expect(rows('SELECT asset FROM orphans WHERE guessed = 1').map(({ asset }) => asset)).toEqual([made]);
   });
 
   it('an open upload is continued at the acknowledged offset, and nothing before it is sent', async () => {
@@ -193,9 +167,7 @@ describe.skipIf(isStrict)('the state folder of 5fb2bef', () => {
   });
 
   it('one that a killed process had claimed is continued at the byte that the service holds', async () => {
-    expect(rows('SELECT id FROM claims').map(({ id }) => id)).toEqual([
-      ids.get('baf01ff57b8d1b0a'),
-    ]);
+    expect(rows('SELECT id FROM claims').map(({ id }) => id)).toEqual([ids.get('baf01ff57b8d1b0a')]);
     const held = acknowledged + 20_000; // not all of a chunk was acknowledged
     const { code, record, stderr } = await upload('ahead.bin');
     expect(code, stderr).toBe(0);
@@ -255,10 +227,7 @@ describe.skipIf(isStrict)('the state folder of 5fb2bef', () => {
   it('files that are done are skipped without a request', async () => {
     const names = ['done.bin', 'renewed.bin', 'failed.bin', 'again.bin', 'tree'];
     const before = rows('SELECT path, asset FROM receipts');
-    const { code, records, stderr } = await run([
-      ...['upload', '-r'],
-      ...names.map((name) => join(media, name)),
-    ]);
+    const { code, records, stderr } = await run([...['upload', '-r'], ...names.map((name) => join(media, name))]);
     expect(code, stderr).toBe(0);
     expect(line.requests).toEqual([]);
     const reported = records.map((each: { path: string; outcome: string; asset_uid: string }) => [
@@ -272,9 +241,7 @@ describe.skipIf(isStrict)('the state folder of 5fb2bef', () => {
     const [orphan] = rows('SELECT asset FROM orphans');
     const { records, stderr } = await run(['uploads', 'gc', '--dry-run']);
     expect(JSON.stringify(records), stderr).toContain(orphan.asset);
-    expect(rows('SELECT path FROM replaced').map(({ path }) => path)).toEqual([
-      join(media, 'renewed.bin'),
-    ]);
+    expect(rows('SELECT path FROM replaced').map(({ path }) => path)).toEqual([join(media, 'renewed.bin')]);
     const whole = page('whole.bin')?.assetUid as string;
     expect((await run(['assets', 'get', '@last'])).records.uid).toBe(whole);
     expect((await run(['assets', 'get', whole.slice(0, 8)])).records.uid).toBe(whole);

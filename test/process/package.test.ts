@@ -46,7 +46,5 @@ it('the package holds the files that it held at 5fb2bef', () => {
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   const [{ files }] = JSON.parse(stdout);
-  expect(files.map(({ path }: { path: string }) => path).sort()).toEqual(
-    expected('pack.txt', changes.inPackage),
-  );
+  expect(files.map(({ path }: { path: string }) => path).sort()).toEqual(expected('pack.txt', changes.inPackage));
 });

@@ -74,17 +74,14 @@ describe.skipIf(!hasPty)('a choice in place of a refusal', () => {
   });
 });
 
-it.skipIf(!hasPty)(
-  'a question ends with the program: exit 143, and the cursor is there',
-  async () => {
-    const pid = join(home, 'pid');
-    const screen = new Screen(`echo $$ > ${pid}; exec ${shellQuote(words('get'))}`, account(), 100);
-    await screen.waitForText(/Which asset\?/);
-    process.kill(Number(readFileSync(pid, 'utf8')), 'SIGTERM');
-    expect(await screen.exited).toBe(143);
-    expect(screen.lines.join('\n')).toContain('terminated');
-  },
-);
+it.skipIf(!hasPty)('a question ends with the program: exit 143, and the cursor is there', async () => {
+  const pid = join(home, 'pid');
+  const screen = new Screen(`echo $$ > ${pid}; exec ${shellQuote(words('get'))}`, account(), 100);
+  await screen.waitForText(/Which asset\?/);
+  process.kill(Number(readFileSync(pid, 'utf8')), 'SIGTERM');
+  expect(await screen.exited).toBe(143);
+  expect(screen.lines.join('\n')).toContain('terminated');
+});
 
 describe.skipIf(!hasPty)('login', () => {
   const login = (...args: string[]) =>
@@ -92,9 +89,7 @@ describe.skipIf(!hasPty)('login', () => {
 
   it('says where keys come from, shows dots, lets one try again, and says who one is', async () => {
     const screen = login();
-    await screen.waitForText(
-      /Keys are made at 127\.0\.0\.1:\d+: organization’s settings, API keys/,
-    );
+    await screen.waitForText(/Keys are made at 127\.0\.0\.1:\d+: organization’s settings, API keys/);
     await screen.waitForText(/API key:/);
     screen.type('wrong-key');
     await screen.waitForText(/API key: •{9}/);
@@ -125,32 +120,27 @@ describe.skipIf(!hasPty)('login', () => {
   });
 });
 
-it.skipIf(!hasPty)(
-  'auth status tells scopes by what was answered: a 403, and what went well',
-  async () => {
-    const key = sandbox.createKey('reader', ['Read Assets']);
-    const config = join(home, 'config');
-    const run = (...args: string[]) => mediactl(args, environment()).finished;
-    const piped = new Promise<void>((resolve) => {
-      const screen = new Screen(
-        `printf %s ${key} | ${shellQuote(words('login', '--with-key', '--base-url', sandbox.url))}`,
-        environment(),
-        100,
-      );
-      screen.exited.then(() => resolve());
-    });
-    await piped;
-    expect(statSync(join(config, 'config.json')).mode & 0o777).toBe(0o600);
-    const before = JSON.parse((await run('status', '--json')).stdout).scopes;
-    expect(before).toMatchObject({ 'Read Assets': { allowed: true }, 'Write Assets': null });
-    expect((await run('upload', fixturePath('still.jpg'))).code).toBe(5);
-    const after = JSON.parse((await run('status', '--json')).stdout).scopes;
-    expect(after['Write Assets']).toMatchObject({ allowed: false });
-    expect((await run('status')).stdout).toMatch(
-      /Write Assets: no, refused just now; Delete Assets: not tried yet/,
+it.skipIf(!hasPty)('auth status tells scopes by what was answered: a 403, and what went well', async () => {
+  const key = sandbox.createKey('reader', ['Read Assets']);
+  const config = join(home, 'config');
+  const run = (...args: string[]) => mediactl(args, environment()).finished;
+  const piped = new Promise<void>((resolve) => {
+    const screen = new Screen(
+      `printf %s ${key} | ${shellQuote(words('login', '--with-key', '--base-url', sandbox.url))}`,
+      environment(),
+      100,
     );
-  },
-);
+    screen.exited.then(() => resolve());
+  });
+  await piped;
+  expect(statSync(join(config, 'config.json')).mode & 0o777).toBe(0o600);
+  const before = JSON.parse((await run('status', '--json')).stdout).scopes;
+  expect(before).toMatchObject({ 'Read Assets': { allowed: true }, 'Write Assets': null });
+  expect((await run('upload', fixturePath('still.jpg'))).code).toBe(5);
+  const after = JSON.parse((await run('status', '--json')).stdout).scopes;
+  expect(after['Write Assets']).toMatchObject({ allowed: false });
+  expect((await run('status')).stdout).toMatch(/Write Assets: no, refused just now; Delete Assets: not tried yet/);
+});
 
 describe.skipIf(!hasPty)('the pager', () => {
   const paged = (args: string[], more = {}) =>
@@ -249,24 +239,21 @@ describe.skipIf(!hasPty)('waiting on a terminal', () => {
   });
 });
 
-it.skipIf(!hasPty)(
-  'a workspace that none is primary of is chosen; in a pipe it must be named',
-  async () => {
-    const uid = (n: number) => `${n}0000000-0000-4000-8000-000000000000`;
-    const service = await startRecordingServer(({ path }) =>
-      path.endsWith('/folders/')
-        ? { body: [] }
-        : { body: { items: [1, 2].map((n) => ({ uid: uid(n), name: `Studio ${n}` })), count: 2 } },
-    );
-    const poor = account({ MEDIACTL_BASE_URL: service.url, MEDIACTL_WORKSPACE: undefined });
-    const screen = new Screen(words('folders', 'ls'), poor, 80);
-    await screen.waitForText(/Which workspace\?\s+❯ Studio 1/);
-    screen.type('\u001b[B\r');
-    expect(await screen.exited).toBe(0);
-    expect(service.requests.at(-1)?.path).toContain(uid(2));
-    expect((await mediactl(['folders', 'ls'], poor).finished).code).toBe(2);
-  },
-);
+it.skipIf(!hasPty)('a workspace that none is primary of is chosen; in a pipe it must be named', async () => {
+  const uid = (n: number) => `${n}0000000-0000-4000-8000-000000000000`;
+  const service = await startRecordingServer(({ path }) =>
+    path.endsWith('/folders/')
+      ? { body: [] }
+      : { body: { items: [1, 2].map((n) => ({ uid: uid(n), name: `Studio ${n}` })), count: 2 } },
+  );
+  const poor = account({ MEDIACTL_BASE_URL: service.url, MEDIACTL_WORKSPACE: undefined });
+  const screen = new Screen(words('folders', 'ls'), poor, 80);
+  await screen.waitForText(/Which workspace\?\s+❯ Studio 1/);
+  screen.type('\u001b[B\r');
+  expect(await screen.exited).toBe(0);
+  expect(service.requests.at(-1)?.path).toContain(uid(2));
+  expect((await mediactl(['folders', 'ls'], poor).finished).code).toBe(2);
+});
 
 it('where nothing opens an address, it is printed', async () => {
   const service = await startRecordingServer(createLibrary());

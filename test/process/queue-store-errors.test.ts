@@ -52,8 +52,7 @@ const work = (queue: string, more: { cli?: Cli; environment?: CliOptions['enviro
   working.push(worker);
   return worker;
 };
-const run = (queue: string, ...args: string[]) =>
-  world.cli.run(args, { environment: { MEDIACTL_QUEUE: queue } });
+const run = (queue: string, ...args: string[]) => world.cli.run(args, { environment: { MEDIACTL_QUEUE: queue } });
 const json = async (queue: string, ...args: string[]) => {
   const { code, stdout, stderr } = await run(queue, ...args, '--json');
   expect(code, stderr).toBe(0);
@@ -136,9 +135,7 @@ describe.skipIf(!redis.isInstalled)('on Redis', () => {
   it('doctor says that a queue is paused, and why', async () => {
     const queue = named(store.address);
     const line = await Interposer.start(world.sandbox.url, ({ method }) =>
-      method === 'POST'
-        ? respondWith(507, { error: { code: 'storage', message: 'storage is used up' } })
-        : undefined,
+      method === 'POST' ? respondWith(507, { error: { code: 'storage', message: 'storage is used up' } }) : undefined,
     );
     const environment = { MEDIACTL_BASE_URL: line.url, MEDIACTL_QUEUE: queue };
     await world.cli.json(['upload', ...files(3, 'paused'), '--queue'], { environment });
@@ -167,9 +164,9 @@ describe.skipIf(!redis.isInstalled)('on Redis', () => {
     const { stdout } = await run(queue, 'doctor');
     expect(stdout).toContain('ECONNREFUSED');
     await late.start();
-    expect(
-      (await json(queue, 'upload', ...files(1, 'early'), '--queue', '--wait'))[0],
-    ).toMatchObject({ outcome: 'uploaded' });
+    expect((await json(queue, 'upload', ...files(1, 'early'), '--queue', '--wait'))[0]).toMatchObject({
+      outcome: 'uploaded',
+    });
     working.find(({ stop }) => stop === worker.stop)?.stop.abort();
     await worker.ended;
     await late.end();
@@ -256,9 +253,7 @@ describe.skipIf(!redis.isInstalled)('on Redis', () => {
     await raw.close();
     expect(await json(queue, 'upload', path, '--queue')).toMatchObject([{ queue_id: old }]);
     work(queue);
-    await waitUntil(
-      async () => (await json(queue, 'uploads', 'ls', '--queue', '--done')).length === 1,
-    );
+    await waitUntil(async () => (await json(queue, 'uploads', 'ls', '--queue', '--done')).length === 1);
     const again = await new Cli(account()).json(['upload', path, '--queue'], {
       environment: { MEDIACTL_QUEUE: queue },
     });
@@ -292,17 +287,7 @@ describe.skipIf(!redis.isInstalled)('on Redis', () => {
       const folder = temporaryFolder();
       const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
       const subject = ['-nodes', '-days', '2', '-subj', '/CN=127.0.0.1'];
-      const args = [
-        'req',
-        '-x509',
-        '-newkey',
-        'rsa:2048',
-        '-keyout',
-        key,
-        '-out',
-        cert,
-        ...subject,
-      ];
+      const args = ['req', '-x509', '-newkey', 'rsa:2048', '-keyout', key, '-out', cert, ...subject];
       execFileSync('openssl', args, { stdio: 'ignore' });
       const server = createTlsServer({ key: readFileSync(key), cert: readFileSync(cert) });
       server.on('tlsClientError', () => {}); // the client does not trust this server's certificate
@@ -387,14 +372,11 @@ describe.skipIf(!postgres.isInstalled)('on PostgreSQL', () => {
   );
 });
 
-it.skipIf(spawnSync('systemd-analyze', ['--version']).status !== 0)(
-  'the systemd unit of the docs is one',
-  () => {
-    const docs = readFileSync(new URL('../../docs/workers.md', import.meta.url), 'utf8');
-    const [, unit = ''] = /```ini\n([^`]+)```/.exec(docs) ?? [];
-    const path = join(temporaryFolder(), 'mediactl-worker.service');
-    writeFileSync(path, unit);
-    const { status, stderr } = spawnSync('systemd-analyze', ['verify', path]);
-    expect([status, stderr.toString()]).toEqual([0, '']);
-  },
-);
+it.skipIf(spawnSync('systemd-analyze', ['--version']).status !== 0)('the systemd unit of the docs is one', () => {
+  const docs = readFileSync(new URL('../../docs/workers.md', import.meta.url), 'utf8');
+  const [, unit = ''] = /```ini\n([^`]+)```/.exec(docs) ?? [];
+  const path = join(temporaryFolder(), 'mediactl-worker.service');
+  writeFileSync(path, unit);
+  const { status, stderr } = spawnSync('systemd-analyze', ['verify', path]);
+  expect([status, stderr.toString()]).toEqual([0, '']);
+});

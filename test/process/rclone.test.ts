@@ -1,13 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildSync } from 'esbuild';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -65,11 +57,7 @@ function put(name: string, bytes: Buffer): Buffer {
   return bytes;
 }
 
-async function open(
-  address: string,
-  recursive = false,
-  signal?: AbortSignal,
-): Promise<RcloneFiles> {
+async function open(address: string, recursive = false, signal?: AbortSignal): Promise<RcloneFiles> {
   const transport = new Transport({
     ...{ baseUrl: new URL('http://127.0.0.1:9'), clock: systemClock, userAgent: 'test' },
     ...{ requestTimeoutMs: 10_000, maxWaitMs: 60_000 },
@@ -107,10 +95,7 @@ describe.skipIf(!rclone)('files of a remote', () => {
   it('are found at every depth, and read', async () => {
     const names = ['a.mp4', 'day 1/ü #?%20 ]&+.mov', 'day 1/cam a/empty.bin'];
     const contents = new Map(
-      names.map((name) => [
-        name,
-        put(name, someBytes(name.includes('empty') ? 0 : 3_000_000, name)),
-      ]),
+      names.map((name) => [name, put(name, someBytes(name.includes('empty') ? 0 : 3_000_000, name))]),
     );
     const remote = await open('rclone:far:', true);
     expect(remote.files.map(({ path }) => path).sort()).toEqual(names.sort());
@@ -163,16 +148,13 @@ describe.skipIf(!rclone)('files of a remote', () => {
   it.each<[string, string, () => void]>([
     ['written to', 'file_changed', () => put('clip.mp4', someBytes(10, 'other'))],
     ['deleted', 'file_gone', () => rmSync(join(folder, 'clip.mp4'))],
-  ])(
-    'that are %s meanwhile are found out, whatever rclone’s server remembers',
-    async (_what, code, change) => {
-      put('clip.mp4', someBytes(10));
-      const source = await firstOf(await open('rclone:far:clip.mp4'));
-      change();
-      expect(await failureOf(readAll(source))).toMatchObject({ code });
-      expect(await failureOf(source.assertUnchanged())).toMatchObject({ code });
-    },
-  );
+  ])('that are %s meanwhile are found out, whatever rclone’s server remembers', async (_what, code, change) => {
+    put('clip.mp4', someBytes(10));
+    const source = await firstOf(await open('rclone:far:clip.mp4'));
+    change();
+    expect(await failureOf(readAll(source))).toMatchObject({ code });
+    expect(await failureOf(source.assertUnchanged())).toMatchObject({ code });
+  });
 });
 
 describe.skipIf(!rclone)('what cannot be read', () => {
@@ -191,9 +173,7 @@ describe.skipIf(!rclone)('what cannot be read', () => {
   });
 
   it('is told in rclone’s own last words, safe to show', async () => {
-    inPlaceOfRclone(
-      `printf '2026/01/01 10:00:00 NOTICE: a\\n2026/01/01 10:00:01 ERROR : no\\033[31m\\n' >&2; exit 1`,
-    );
+    inPlaceOfRclone(`printf '2026/01/01 10:00:00 NOTICE: a\\n2026/01/01 10:00:01 ERROR : no\\033[31m\\n' >&2; exit 1`);
     expect(await failureOf(open('rclone:far:'))).toMatchObject({
       code: 'rclone_failed',
       exit_code: 10,
@@ -201,19 +181,14 @@ describe.skipIf(!rclone)('what cannot be read', () => {
     });
   });
 
-  it.each(['[]', 'what is no JSON', '{"Path":7}'])(
-    'is told where rclone prints %s',
-    async (text) => {
-      inPlaceOfRclone(`echo '${text}'`);
-      expect(await failureOf(open('rclone:far:'))).toMatchObject({ code: 'rclone_failed' });
-    },
-  );
+  it.each(['[]', 'what is no JSON', '{"Path":7}'])('is told where rclone prints %s', async (text) => {
+    inPlaceOfRclone(`echo '${text}'`);
+    expect(await failureOf(open('rclone:far:'))).toMatchObject({ code: 'rclone_failed' });
+  });
 
   it('is told at the first such line of a listing, however long that goes on', async () => {
     const root = '{"Path":"","Size":-1,"ModTime":"","IsDir":true}';
-    inPlaceOfRclone(
-      `case "$*" in *--stat*) echo '${root}' ;; *) echo '{"Path":7}'; exec yes ;; esac`,
-    );
+    inPlaceOfRclone(`case "$*" in *--stat*) echo '${root}' ;; *) echo '{"Path":7}'; exec yes ;; esac`);
     expect(await failureOf(open('rclone:far:', true))).toMatchObject({ code: 'rclone_failed' });
     expect(isThere(called('lsjson').pid)).toBe(false);
   });
@@ -298,9 +273,7 @@ describe.skipIf(!rclone)('the server of a remote', () => {
       env: environment,
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    const url = await new Promise<string>((resolve) =>
-      us.stdout.once('data', (text) => resolve(`${text}`.trim())),
-    );
+    const url = await new Promise<string>((resolve) => us.stdout.once('data', (text) => resolve(`${text}`.trim())));
     expect((await fetch(url)).status).toBe(401);
     us.kill('SIGKILL');
     await until(() => !isThere(called('serve').pid));

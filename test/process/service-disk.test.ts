@@ -175,17 +175,13 @@ describe.skipIf(!canMount)('a disk that is full', () => {
     const disk = await onSmallDisk(16);
     const { ask, session, patch, offset, ended, isAlive } = disk;
     const still = readFileSync(fixturePath('still.jpg'));
-    const sessions = await Promise.all(
-      Array.from({ length: 6 }, () => session(still.length, 'still.jpg')),
-    );
+    const sessions = await Promise.all(Array.from({ length: 6 }, () => session(still.length, 'still.jpg')));
     const filled = await session(1);
-    for (const { location } of sessions)
-      expect((await patch(location, 0, still.subarray(0, -1))).status).toBe(204);
+    for (const { location } of sessions) expect((await patch(location, 0, still.subarray(0, -1))).status).toBe(204);
     disk.fill();
     const json = { 'content-type': 'application/json' };
     const text = Buffer.from(JSON.stringify({ description: 'x'.repeat(9_000) }));
-    for (let times = 0; times < 10; times++)
-      await ask('PATCH', `${api}/assets/${filled.asset_uid}/`, json, text);
+    for (let times = 0; times < 10; times++) await ask('PATCH', `${api}/assets/${filled.asset_uid}/`, json, text);
     // A byte still fits into an allocated disk block; rows of the store do not.
     const statuses: number[] = [];
     for (const { location } of sessions) {
@@ -222,19 +218,8 @@ describe.skipIf(!canMount)('a disk that is full', () => {
     const fill = `dd if=/dev/zero of=${mount}/filler bs=64k 2>/dev/null`;
     const script = `mount -t tmpfs -o size=1m none ${mount} && { ${fill}; exec "$@"; }`;
     const args = [program, '--data', join(mount, 'data'), '--port', '0'];
-    const ended = spawnSync('unshare', [
-      '-rm',
-      'sh',
-      '-c',
-      script,
-      'sh',
-      process.execPath,
-      ...args,
-    ]);
-    expect([ended.status, ended.stderr.toString()]).toEqual([
-      1,
-      `no space is left for the sandbox in ${mount}/data\n`,
-    ]);
+    const ended = spawnSync('unshare', ['-rm', 'sh', '-c', script, 'sh', process.execPath, ...args]);
+    expect([ended.status, ended.stderr.toString()]).toEqual([1, `no space is left for the sandbox in ${mount}/data\n`]);
   });
 });
 

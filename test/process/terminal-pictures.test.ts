@@ -16,10 +16,7 @@ const begins = {
 it.skipIf(!hasPty).each(Object.entries(begins))(
   'the built program shows a picture on a real terminal: %s',
   async (protocol, beginning) => {
-    const { url } = await startThumbnailService(
-      [{ uid: numberedUid(1) }],
-      sendBytes(makeJpeg(320, 180), 'image/jpeg'),
-    );
+    const { url } = await startThumbnailService([{ uid: numberedUid(1) }], sendBytes(makeJpeg(320, 180), 'image/jpeg'));
     const command = [process.execPath, mediactlPath, 'assets', 'thumb', numberedUid(1), '--show'];
     const home = temporaryFolder();
     const pty = new Pty(command, {

@@ -73,8 +73,7 @@ describe.skipIf(!hasPty)('on a real terminal', () => {
     'at %i columns, long lines above a standing block leave nothing of it among them',
     async (columns) => {
       const directory = temporaryFolder();
-      for (let n = 0; n < 9; n++)
-        writeFileSync(join(directory, `shot_${n}.txt`), Buffer.alloc(120_000, n));
+      for (let n = 0; n < 9; n++) writeFileSync(join(directory, `shot_${n}.txt`), Buffer.alloc(120_000, n));
       const screen = new Screen(
         shellQuote([
           ...[process.execPath, mediactlPath, 'upload', '-r', directory, '--debug=http'],
@@ -120,15 +119,10 @@ describe('through a pipe', () => {
     });
     const list = shellQuote([process.execPath, mediactlPath, 'assets', 'ls', '--all', '--jsonl']);
     const env = environment(home, { MEDIACTL_BASE_URL: service });
-    const piped = await startProcess(
-      'bash',
-      ['-c', `${list} | head -1; echo "\${PIPESTATUS[0]}" >&2`],
-      env,
-    ).finished;
+    const piped = await startProcess('bash', ['-c', `${list} | head -1; echo "\${PIPESTATUS[0]}" >&2`], env).finished;
     expect(piped.stdout.split('\n')).toHaveLength(2);
     expect(piped.stderr).toBe('0\n');
-    const counted = await startProcess('bash', ['-c', `${list} | (sleep 0.5; wc -c)`], env)
-      .finished;
+    const counted = await startProcess('bash', ['-c', `${list} | (sleep 0.5; wc -c)`], env).finished;
     const whole = await mediactl(['assets', 'ls', '--all', '--jsonl'], env).finished;
     expect(whole.stdout.length).toBeGreaterThan(1_500_000);
     expect(Number(counted.stdout)).toBe(whole.stdout.length);

@@ -33,9 +33,7 @@ describe('our uploader against @tus/server with @tus/file-store', () => {
       if (request.method !== 'POST') return server.handle(request, response);
       created++;
       const id = `session${created}`;
-      await datastore.create(
-        new Upload({ id, offset: 0, size: Number(request.headers['upload-length']) }),
-      );
+      await datastore.create(new Upload({ id, offset: 0, size: Number(request.headers['upload-length']) }));
       respond(response, 201, {
         uid: id,
         location: `${path}/${id}`,
@@ -122,8 +120,7 @@ describe('independent clients against the sandbox', () => {
           ...(uploadUrl && { uploadUrl }),
           onChunkComplete: (_size, accepted) => {
             patches.push(accepted);
-            if (accepted === 1_000_000 && !uploadUrl)
-              void upload.abort().then(() => upload.start()); // the user pauses
+            if (accepted === 1_000_000 && !uploadUrl) void upload.abort().then(() => upload.start()); // the user pauses
             if (accepted === 2_000_000 && !uploadUrl) void upload.abort().then(() => resolve()); // the user closes the page
           },
           onSuccess: () => resolve(),
@@ -171,10 +168,7 @@ second = tus.uploader(path, chunk_size=1000000, url=first.url)
 assert second.offset == 1500000, second.offset
 second.upload()
 `;
-    const child = spawn(python as string, [
-      ...['-c', script],
-      ...[sandbox.url, sandbox.key, sandbox.workspace, path],
-    ]);
+    const child = spawn(python as string, [...['-c', script], ...[sandbox.url, sandbox.key, sandbox.workspace, path]]);
     let output = '';
     child.stderr.on('data', (chunk) => {
       output += chunk;

@@ -4,14 +4,7 @@ import type { Page } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { PlaybackInfo } from '../../src/contract/types.ts';
 import { renderWatchPage } from '../../src/web/watch/server/page.ts';
-import {
-  chromiumPath,
-  currentTime,
-  mediaState,
-  openPage,
-  pollUntil,
-  setUpBrowser,
-} from '../support/browser.ts';
+import { chromiumPath, currentTime, mediaState, openPage, pollUntil, setUpBrowser } from '../support/browser.ts';
 import { audioInput, ffmpeg, makeMedia } from '../support/ffmpeg.ts';
 import { respond, serveHtml, startServer } from '../support/http-server.ts';
 import { rawHttp } from '../support/raw-http.ts';
@@ -129,9 +122,7 @@ describe.skipIf(!chromiumPath)('the timeline', () => {
   });
 
   it('is not there while nobody knows how long it is', async () => {
-    const { page } = await open(
-      await siteThatPlays({ type: 'audio', source: 'http://127.0.0.1:1/' }),
-    );
+    const { page } = await open(await siteThatPlays({ type: 'audio', source: 'http://127.0.0.1:1/' }));
     await page.getByRole('alert').waitFor();
     expect(await page.locator('#timeline').count()).toBe(1);
     expect(await page.locator('#timeline').isVisible()).toBe(false);
@@ -152,10 +143,7 @@ describe.skipIf(!chromiumPath)('the waveform of a sound', () => {
     const { x, y } = await placeAt(page, 0.75);
     await page.mouse.click(x, y);
     await pollUntil(() => currentTime(page, 'audio')).toBeCloseTo(6, 0);
-    await pollUntil(async () => (await drawn(page)).colours).toEqual([
-      '125,184,255',
-      '162,166,174',
-    ]);
+    await pollUntil(async () => (await drawn(page)).colours).toEqual(['125,184,255', '162,166,174']);
     expect(await page.locator('.bar').isVisible()).toBe(false);
     expect(await page.locator('img').count()).toBe(0); // no thumbnail, since that is the waveform too
     expect(complaints).toEqual([]);
@@ -198,9 +186,7 @@ describe.skipIf(!chromiumPath)('the waveform of a sound', () => {
       });
       await pollUntil(() => page.locator('#timeline.pictured').count()).toBe(1);
       const shown = page.locator('#timeline');
-      const image = await shown.evaluate(
-        (each: { style: { backgroundImage: string } }) => each.style.backgroundImage,
-      );
+      const image = await shown.evaluate((each: { style: { backgroundImage: string } }) => each.style.backgroundImage);
       const isReadable = headers === withCors;
       expect(image).toMatch(isReadable ? /^url\("blob:/ : `url("${at}/waveform")`);
       expect(complaints.filter((each) => !/CORS|ERR_FAILED/.test(each))).toEqual([]);
@@ -289,14 +275,11 @@ describe.skipIf(!chromiumPath)('the frames of a video', () => {
     });
     const here = await startServer(({ url }, response) => {
       asked.push(url as string);
-      if (url === '/sprites.vtt')
-        return respond(response, 200, cues(other), { 'access-control-allow-origin': '*' });
+      if (url === '/sprites.vtt') return respond(response, 200, cues(other), { 'access-control-allow-origin': '*' });
       return respond(response, 404);
     });
     const info = await playbackInfo(await clip());
-    const opened = await open(
-      await siteThatPlays({ ...info, preview_sprites_url: `${here}/sprites.vtt` }),
-    );
+    const opened = await open(await siteThatPlays({ ...info, preview_sprites_url: `${here}/sprites.vtt` }));
     await pointAt(opened.page, 0.5);
     return { ...opened, asked, here };
   }
@@ -331,9 +314,7 @@ describe.skipIf(!chromiumPath)('the frames of a video', () => {
   });
 
   it('are not shown where there is more to read than frames are worth', async () => {
-    const { page, asked } = await videoWith(
-      () => `${' \n'.repeat(600_000)}${cue('a.jpg#xywh=0,0,9,9')}`,
-    );
+    const { page, asked } = await videoWith(() => `${' \n'.repeat(600_000)}${cue('a.jpg#xywh=0,0,9,9')}`);
     await pollUntil(async () => asked).toEqual(['/sprites.vtt']);
     await pointAt(page, 0.6);
     await page.waitForTimeout(100); // time for a request that must not happen
@@ -342,9 +323,7 @@ describe.skipIf(!chromiumPath)('the frames of a video', () => {
   });
 
   it('are not shown where the sheet is gone; the bubble is', async () => {
-    const { page, complaints, asked, here } = await videoWith(() =>
-      cue('gone.jpg?a=1#xywh=0,0,9,9'),
-    );
+    const { page, complaints, asked, here } = await videoWith(() => cue('gone.jpg?a=1#xywh=0,0,9,9'));
     await pollUntil(async () => complaints).toContain(`${here}/gone.jpg?a=1: 404`);
     await pointAt(page, 0.7);
     expect(await sprite(page).isVisible()).toBe(false);

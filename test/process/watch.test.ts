@@ -20,8 +20,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const { clip, create, open, playbackInfo, send, upload, watchUrl, world } = setUpBrowser();
 
-const pageOf = (input: Omit<WatchPageInput, 'script'>) =>
-  renderWatchPage({ ...input, script: playerScript }).html;
+const pageOf = (input: Omit<WatchPageInput, 'script'>) => renderWatchPage({ ...input, script: playerScript }).html;
 
 describe.skipIf(!chromiumPath)('the watch page of a video', () => {
   it('plays through hls.js from the keyboard, without a complaint or a request elsewhere', async () => {
@@ -72,8 +71,7 @@ describe.skipIf(!chromiumPath)('the watch page of a video', () => {
       const light = await open(`${other.url}/watch/${uid}?token=${data.playback_token}`);
       await pollUntil(() => currentTime(light.page)).toBeGreaterThan(0.5);
       expect(light.complaints).toEqual([]);
-      const ground = (page: Page) =>
-        page.evaluate('getComputedStyle(document.body).backgroundColor');
+      const ground = (page: Page) => page.evaluate('getComputedStyle(document.body).backgroundColor');
       expect(await ground(light.page)).toBe('rgb(246, 246, 244)');
       expect(await ground(dark.page)).toBe('rgb(19, 20, 23)');
       expect((await mediaState(dark.page)).paused).toBe(true);
@@ -99,9 +97,7 @@ describe.skipIf(!chromiumPath)('the watch page of a video', () => {
   it('falls back to the source where HLS fails', async () => {
     const { hls_url, ...info } = await playbackInfo(await clip());
     const broken = { ...hls_url, url: hls_url.url.replace(/.$/, '*') };
-    const { page } = await open(
-      await serveHtml(pageOf({ title: 'x', info: { ...info, hls_url: broken } })),
-    );
+    const { page } = await open(await serveHtml(pageOf({ title: 'x', info: { ...info, hls_url: broken } })));
     await page.getByRole('button', { name: 'Departure' }).click();
     await pollUntil(() => currentTime(page)).toBeGreaterThan(7);
     expect((await mediaState(page)).currentSrc).toBe(info.source_url.url);
@@ -131,9 +127,7 @@ describe.skipIf(!chromiumPath)('the watch page of a video', () => {
 
   it('says so where it knows nothing of what there is', async () => {
     const hls_url = { url: `${await strange()}/master.m3u8` };
-    const { page } = await open(
-      await serveHtml(pageOf({ title: 'x', info: { type: 'video', hls_url } })),
-    );
+    const { page } = await open(await serveHtml(pageOf({ title: 'x', info: { type: 'video', hls_url } })));
     await page.getByRole('alert').waitFor();
     expect(await page.getByRole('alert').innerText()).toMatch('this browser may lack the codec');
   });
@@ -141,9 +135,7 @@ describe.skipIf(!chromiumPath)('the watch page of a video', () => {
   it('says so where it plays the sound alone', async () => {
     const { uid } = await upload(fixturePath('tone.mp3'));
     const { source } = await playbackInfo(uid); // an audio file has no picture, like a video whose codec is not supported
-    const { page } = await open(
-      await serveHtml(pageOf({ title: 'x', info: { type: 'video', source_url: source } })),
-    );
+    const { page } = await open(await serveHtml(pageOf({ title: 'x', info: { type: 'video', source_url: source } })));
     await page.getByRole('alert').waitFor();
     expect(await page.getByRole('alert').innerText()).toMatch('Only the sound plays');
   });
@@ -152,48 +144,41 @@ describe.skipIf(!chromiumPath)('the watch page of a video', () => {
     [8, '/good.m3u8'],
     [1, '/poor.m3u8'],
     [undefined, '/poor.m3u8'], // hls.js measures bandwidth with it
-  ])(
-    'on a line of %s Mbit/s it begins with %s, and asks for no more than it shows',
-    async (...each) => {
-      const [downlink, first] = each;
-      const { hls_url } = await playbackInfo(await clip());
-      const served = async (url: string) => (await fetch(url)).arrayBuffer();
-      const textAt = async (url: string) => Buffer.from(await served(url)).toString();
-      const [variant] = /^(?!#)\S.*$/m.exec(await textAt(hls_url.url)) ?? [];
-      const playlistUrl = new URL(variant as string, hls_url.url).href;
-      const qualities = ['poor 200000 320x180', 'good 2000000 1280x720', 'best 3000000 3840x2160'];
-      const master = qualities.map((each) => {
-        const [name, bandwidth, size] = each.split(' ');
-        return `#EXT-X-STREAM-INF:BANDWIDTH=${bandwidth},RESOLUTION=${size}\n${name}.m3u8\n`;
-      });
-      const asked: string[] = [];
-      const site = await startServer(async ({ url = '' }, response) => {
-        const isPlaylist = url.endsWith('.m3u8');
-        if (isPlaylist) asked.push(url);
-        const [type, from] = isPlaylist
-          ? ['application/vnd.apple.mpegurl', playlistUrl]
-          : ['video/mp4', new URL(url.slice(1), playlistUrl).href];
-        response.writeHead(200, { 'content-type': type, 'access-control-allow-origin': '*' });
-        response.end(
-          url === '/master.m3u8'
-            ? `#EXTM3U\n${master.join('')}`
-            : Buffer.from(await served(from as string)),
-        );
-      });
-      const info = { type: 'video', hls_url: `${site}/master.m3u8` };
-      const { page, complaints } = await open('about:blank');
-      await page.addInitScript(
-        `Object.defineProperty(Navigator.prototype, 'connection', { value: { downlink: ${downlink} } })`,
-      );
-      await page.goto(await serveHtml(pageOf({ title: 'x', info })));
-      await page.locator('video').focus();
-      await page.keyboard.press('Space');
-      await pollUntil(() => currentTime(page)).toBeGreaterThan(1);
-      expect(asked.slice(0, 2)).toEqual(['/master.m3u8', first]);
-      expect(asked).not.toContain('/best.m3u8');
-      expect(complaints).toEqual([]);
-    },
-  );
+  ])('on a line of %s Mbit/s it begins with %s, and asks for no more than it shows', async (...each) => {
+    const [downlink, first] = each;
+    const { hls_url } = await playbackInfo(await clip());
+    const served = async (url: string) => (await fetch(url)).arrayBuffer();
+    const textAt = async (url: string) => Buffer.from(await served(url)).toString();
+    const [variant] = /^(?!#)\S.*$/m.exec(await textAt(hls_url.url)) ?? [];
+    const playlistUrl = new URL(variant as string, hls_url.url).href;
+    const qualities = ['poor 200000 320x180', 'good 2000000 1280x720', 'best 3000000 3840x2160'];
+    const master = qualities.map((each) => {
+      const [name, bandwidth, size] = each.split(' ');
+      return `#EXT-X-STREAM-INF:BANDWIDTH=${bandwidth},RESOLUTION=${size}\n${name}.m3u8\n`;
+    });
+    const asked: string[] = [];
+    const site = await startServer(async ({ url = '' }, response) => {
+      const isPlaylist = url.endsWith('.m3u8');
+      if (isPlaylist) asked.push(url);
+      const [type, from] = isPlaylist
+        ? ['application/vnd.apple.mpegurl', playlistUrl]
+        : ['video/mp4', new URL(url.slice(1), playlistUrl).href];
+      response.writeHead(200, { 'content-type': type, 'access-control-allow-origin': '*' });
+      response.end(url === '/master.m3u8' ? `#EXTM3U\n${master.join('')}` : Buffer.from(await served(from as string)));
+    });
+    const info = { type: 'video', hls_url: `${site}/master.m3u8` };
+    const { page, complaints } = await open('about:blank');
+    await page.addInitScript(
+      `Object.defineProperty(Navigator.prototype, 'connection', { value: { downlink: ${downlink} } })`,
+    );
+    await page.goto(await serveHtml(pageOf({ title: 'x', info })));
+    await page.locator('video').focus();
+    await page.keyboard.press('Space');
+    await pollUntil(() => currentTime(page)).toBeGreaterThan(1);
+    expect(asked.slice(0, 2)).toEqual(['/master.m3u8', first]);
+    expect(asked).not.toContain('/best.m3u8');
+    expect(complaints).toEqual([]);
+  });
 
   it('offers subtitles, and says which it cannot have', async () => {
     const texts = await startServer((request, response) =>
@@ -208,9 +193,7 @@ describe.skipIf(!chromiumPath)('the watch page of a video', () => {
       { label: 'English', language: 'en', url: `${texts}/en.vtt` },
       { label: 'Deutsch', language: 'de', url: `${texts}/gone.vtt` },
     ];
-    const { page } = await open(
-      await serveHtml(pageOf({ title: 'x', info: { ...info, subtitle_tracks } })),
-    );
+    const { page } = await open(await serveHtml(pageOf({ title: 'x', info: { ...info, subtitle_tracks } })));
     const told = page.getByRole('status');
     await pollUntil(() => told.innerText()).toBe('The subtitles "Deutsch" cannot be loaded.');
     const cues = `(() => {
@@ -229,9 +212,7 @@ describe.skipIf(!chromiumPath)('the watch page of a video', () => {
     const refusedUrl = info.hls_url.url.replace(/.$/, '*');
     const problem = async (expires_at: string) => {
       const hls_url = { url: refusedUrl, expires_at };
-      const { page } = await open(
-        await serveHtml(pageOf({ title: 'x', info: { type: 'video', hls_url } })),
-      );
+      const { page } = await open(await serveHtml(pageOf({ title: 'x', info: { type: 'video', hls_url } })));
       return page.getByRole('alert').innerText();
     };
     expect(await problem('2020-01-01T00:00:00Z')).toMatch('has expired');
@@ -275,13 +256,11 @@ describe.skipIf(!chromiumPath)('other pages', () => {
     const { page, complaints } = await open(await serveHtml(pageOf({ title: 'x', info })));
     const captions = page.locator('#captions');
     expect(await captions.innerText()).toBe('');
-    await page
-      .locator('audio')
-      .evaluate((audio: { muted: boolean; loop: boolean; play(): void }) => {
-        audio.muted = true;
-        audio.loop = true; // the sound lasts three seconds
-        audio.play();
-      });
+    await page.locator('audio').evaluate((audio: { muted: boolean; loop: boolean; play(): void }) => {
+      audio.muted = true;
+      audio.loop = true; // the sound lasts three seconds
+      audio.play();
+    });
     await page.getByRole('button', { name: 'en' }).click();
     await pollUntil(() => captions.innerText()).toBe('Said in /en');
     await page.getByRole('button', { name: 'de' }).click();
@@ -352,9 +331,7 @@ describe.skipIf(!chromiumPath)('other pages', () => {
   it('a third party shows in a frame that cannot take the page away', async () => {
     const provider = await serveHtml('<p>Their player</p><a href="/away" target="_top">Leave</a>');
     const { page, complaints } = await open(
-      await serveHtml(
-        pageOf({ title: 'Theirs', info: { type: 'third_party', embed_url: provider } }),
-      ),
+      await serveHtml(pageOf({ title: 'Theirs', info: { type: 'third_party', embed_url: provider } })),
     );
     const frame = page.frameLocator('iframe');
     expect(await frame.locator('p').innerText()).toBe('Their player');
@@ -369,10 +346,7 @@ describe.skipIf(!chromiumPath)('other pages', () => {
       const { call: ask } = rawHttp(() => seeded);
       const [{ uid }] = (await (await ask('GET', '/assets/?type=third_party')).json()).items;
       const { playback_token } = await (await ask('GET', `/assets/${uid}/player/`)).json();
-      const { page, complaints } = await openPage(
-        world.browser,
-        `${seeded.url}/watch/${uid}?token=${playback_token}`,
-      );
+      const { page, complaints } = await openPage(world.browser, `${seeded.url}/watch/${uid}?token=${playback_token}`);
       const frame = page.frameLocator('iframe');
       expect(await frame.locator('p').innerText()).toMatch('the video of a third party');
       expect(complaints.filter((each) => !each.startsWith('left: http://localhost'))).toEqual([]);

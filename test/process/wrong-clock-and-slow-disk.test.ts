@@ -3,12 +3,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { writeSome } from '../support/files.ts';
-import {
-  type Fault,
-  type InterposedRequest,
-  Interposer,
-  respondWith,
-} from '../support/interposer.ts';
+import { type Fault, type InterposedRequest, Interposer, respondWith } from '../support/interposer.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { mediactlPath, startProcess } from '../support/spawn.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -39,16 +34,7 @@ beforeEach(async () => {
 
 /** Runs the upload under a program that simulates another machine. */
 async function upload(program: string, ...args: string[]) {
-  const command = [
-    ...args,
-    process.execPath,
-    mediactlPath,
-    'upload',
-    path,
-    '--json',
-    '--chunk-size',
-    '64KiB',
-  ];
+  const command = [...args, process.execPath, mediactlPath, 'upload', path, '--json', '--chunk-size', '64KiB'];
   const finished = await startProcess(program, command, {
     MEDIACTL_CONFIG_DIR: join(home, 'config'),
     MEDIACTL_STATE_DIR: join(home, 'state'),
@@ -68,8 +54,7 @@ describe.skipIf(!has('faketime'))('a clock that is wrong', () => {
     ['+0h', '-25h'],
     ['-25h', '+25h'],
   ])('by %s, then by %s: the service says what there is', async (before, after) => {
-    fault = ({ method, nth }) =>
-      method === 'PATCH' && nth === 3 ? respondWith(402, { error: {} }) : undefined;
+    fault = ({ method, nth }) => (method === 'PATCH' && nth === 3 ? respondWith(402, { error: {} }) : undefined);
     const first = await upload('faketime', '-f', before);
     expect(first.code).toBe(7);
     fault = () => undefined;

@@ -66,8 +66,7 @@ export async function signIn(address: string): Promise<BrowseClient> {
   return {
     base,
     cookie,
-    fetchPage: (below, init = {}) =>
-      fetch(base + below, { ...init, headers: { cookie, origin, ...init.headers } }),
+    fetchPage: (below, init = {}) => fetch(base + below, { ...init, headers: { cookie, origin, ...init.headers } }),
   };
 }
 
@@ -84,8 +83,7 @@ export async function openLibrary(
 
 /** Filters out requests that a reload or a closing dialog aborted. */
 export const isUnexpected = (complaint: string) => !complaint.endsWith('net::ERR_ABORTED');
-export const card = (page: Page, name: string) =>
-  page.locator('a.thing', { hasText: name }).first();
+export const card = (page: Page, name: string) => page.locator('a.thing', { hasText: name }).first();
 export const statusText = (page: Page) => page.locator('footer [role=status]').first().innerText();
 export const dialog = (page: Page) => page.getByRole('dialog');
 export const player = (page: Page) => page.frameLocator('dialog iframe');

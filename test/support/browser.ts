@@ -1,20 +1,12 @@
 import { existsSync } from 'node:fs';
-import {
-  type Browser,
-  type BrowserContextOptions,
-  chromium,
-  type FrameLocator,
-  type Page,
-} from 'playwright-core';
+import { type Browser, type BrowserContextOptions, chromium, type FrameLocator, type Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { hangMs } from './hang.ts';
 import { rawHttp } from './raw-http.ts';
 import { fixturePath, startSandbox, type TestSandbox } from './sandbox.ts';
 
 /** Path of Debian's chromium, preferably the headless shell; undefined if neither is installed. */
-export const chromiumPath = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find((path) =>
-  existsSync(path),
-);
+export const chromiumPath = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find((path) => existsSync(path));
 
 /** Host names that only this browser resolves, all to the loopback address. */
 export const siteNames = ['news.example', 'other.example'] as const;
@@ -22,10 +14,7 @@ export const siteNames = ['news.example', 'other.example'] as const;
 export const launchBrowser = (): Promise<Browser> =>
   chromium.launch({
     executablePath: chromiumPath as string,
-    args: [
-      '--no-sandbox',
-      `--host-resolver-rules=${siteNames.map((name) => `MAP ${name} 127.0.0.1`).join(',')}`,
-    ],
+    args: ['--no-sandbox', `--host-resolver-rules=${siteNames.map((name) => `MAP ${name} 127.0.0.1`).join(',')}`],
   });
 
 export type OpenedPage = {
@@ -54,9 +43,7 @@ export async function openPage(
     const isLocal = hostname === '127.0.0.1' || siteNames.some((name) => name === hostname);
     if (protocol.startsWith('http') && !isLocal) complaints.push(`left: ${request.url()}`);
   });
-  page.on('requestfailed', (request) =>
-    complaints.push(`${request.url()}: ${request.failure()?.errorText}`),
-  );
+  page.on('requestfailed', (request) => complaints.push(`${request.url()}: ${request.failure()?.errorText}`));
   page.on('response', (response) => {
     if (response.status() >= 400) complaints.push(`${response.url()}: ${response.status()}`);
   });
@@ -74,11 +61,9 @@ export type MediaElement = {
 };
 
 export const mediaState = (page: Page | FrameLocator, element = 'video') =>
-  page
-    .locator(element)
-    .evaluate(({ currentTime, readyState, paused, currentSrc }: MediaElement) => ({
-      ...{ currentTime, readyState, paused, currentSrc },
-    }));
+  page.locator(element).evaluate(({ currentTime, readyState, paused, currentSrc }: MediaElement) => ({
+    ...{ currentTime, readyState, paused, currentSrc },
+  }));
 export const currentTime = async (page: Page | FrameLocator, element?: string) =>
   (await mediaState(page, element)).currentTime;
 export const pollUntil = (probe: () => Promise<unknown>) => expect.poll(probe);

@@ -88,9 +88,7 @@ export class BusyService {
 
   /** Assets that are complete and not in the trash. */
   get completeAssets(): BusyAsset[] {
-    return [...this.assets.values()].filter(
-      ({ completedAt, isTrashed }) => completedAt && !isTrashed,
-    );
+    return [...this.assets.values()].filter(({ completedAt, isTrashed }) => completedAt && !isTrashed);
   }
 
   /** Sorted paths of complete assets, such as `/Rushes/day 1/a.bin`. */
@@ -136,12 +134,10 @@ export class BusyService {
     const endpoint = `${method} ${path.replace(/[0-9a-f-]{36}/g, ':uid').replace(/\?.*/, '')}`;
     const nth = (this.counts[endpoint] ?? 0) + 1;
     this.counts[endpoint] = nth;
-    if (this.#options.latencyMs)
-      await new Promise((resolve) => setTimeout(resolve, this.#options.latencyMs));
+    if (this.#options.latencyMs) await new Promise((resolve) => setTimeout(resolve, this.#options.latencyMs));
     const isRateLimited = this.#rateLimit(response);
     const fault = this.fault({ method, path, nth: this.requests });
-    if (isRateLimited)
-      return this.#rejectAfterBody(request, response, 429, { error: { code: 'rate_limited' } });
+    if (isRateLimited) return this.#rejectAfterBody(request, response, 429, { error: { code: 'rate_limited' } });
     if (fault === 'cut before') return void request.socket.destroy();
     if (typeof fault === 'object')
       return this.#rejectAfterBody(request, response, fault.status, {
@@ -152,12 +148,7 @@ export class BusyService {
     respond(response, status, body, headers);
   }
 
-  async #rejectAfterBody(
-    request: IncomingMessage,
-    response: ServerResponse,
-    status: number,
-    body: unknown,
-  ) {
+  async #rejectAfterBody(request: IncomingMessage, response: ServerResponse, status: number, body: unknown) {
     for await (const _part of request); // a client reads the response only after it has sent its body
     respond(response, status, body);
   }
@@ -174,11 +165,7 @@ export class BusyService {
     }
     const resetAt = this.#windowStart + limit.windowMs;
     const isTooMany = this.#requestsInWindow >= limit.requests;
-    if (isTooMany)
-      this.refusedByWindow.set(
-        this.#windowStart,
-        (this.refusedByWindow.get(this.#windowStart) ?? 0) + 1,
-      );
+    if (isTooMany) this.refusedByWindow.set(this.#windowStart, (this.refusedByWindow.get(this.#windowStart) ?? 0) + 1);
     else {
       this.#requestsInWindow++;
       this.grantedByWindow.set(this.#windowStart, this.#requestsInWindow);
@@ -249,16 +236,13 @@ export class BusyService {
       received += part.length;
       hasher.update(part);
     }
-    if (Number(request.headers['upload-offset']) !== asset.storedBytes)
-      return { status: 409, headers: offset() };
+    if (Number(request.headers['upload-offset']) !== asset.storedBytes) return { status: 409, headers: offset() };
     asset.storedBytes += received;
     if (asset.storedBytes < asset.size) return { status: 204, headers: offset() };
     // Only for files of one chunk; no test reads the digest of larger ones.
     asset.blake3 = received === asset.size ? hasher.digest('hex') : '';
     asset.completedAt = Date.now();
-    const checksumHeader: Record<string, string> = asset.blake3
-      ? { 'x-checksum-blake3': asset.blake3 }
-      : {};
+    const checksumHeader: Record<string, string> = asset.blake3 ? { 'x-checksum-blake3': asset.blake3 } : {};
     return { status: 204, headers: { ...offset(), ...checksumHeader } };
   }
 

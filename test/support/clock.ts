@@ -1,9 +1,7 @@
 import { type Clock, systemClock } from '../../src/client/clock.ts';
 
 /** Creates a clock that runs `factor` times faster; its `random` always returns 0.999: maximum jitter. */
-export function fastClock(
-  factor = 100,
-): Clock & { sleptMs: number[]; advance: (byMs: number) => void } {
+export function fastClock(factor = 100): Clock & { sleptMs: number[]; advance: (byMs: number) => void } {
   const startedAt = Date.now();
   let ahead = 0;
   const sleptMs: number[] = [];

@@ -49,12 +49,10 @@ export function createLibrary(): Responder {
         body: { uid: 's1', location: `${v1}/upload/s1/`, asset_uid: assetUid, total_size: 4 },
       };
     if (path === `${v1}/upload/s1/`) return { status: 204, headers: { 'upload-offset': '4' } };
-    if (path === `${v1}/workspaces/`)
-      return { body: { items: [{ uid: workspaceUid, name: 'Main' }] } };
+    if (path === `${v1}/workspaces/`) return { body: { items: [{ uid: workspaceUid, name: 'Main' }] } };
     if (path.includes('/embed-domains/')) {
       const { domain = '' } = json;
-      domains =
-        method === 'POST' ? [...domains, domain] : domains.filter((each) => each !== domain);
+      domains = method === 'POST' ? [...domains, domain] : domains.filter((each) => each !== domain);
       return { status: method === 'POST' ? 201 : 200, body: { enabled, domains } };
     }
     if (path.includes('/embed-settings/')) {
@@ -63,13 +61,9 @@ export function createLibrary(): Responder {
     }
     if (path.includes('/folders/')) {
       if (method === 'DELETE') return { status: 204 };
-      if (method === 'POST')
-        folders.push({ uid: newFolderUid, parent_uid: null, name: '', ...json });
-      if (method === 'PATCH')
-        folders = folders.map((each) => (path.includes(each.uid) ? { ...each, ...json } : each));
-      const folderRecord = folders.find(({ uid }) =>
-        method === 'POST' ? uid === newFolderUid : path.includes(uid),
-      );
+      if (method === 'POST') folders.push({ uid: newFolderUid, parent_uid: null, name: '', ...json });
+      if (method === 'PATCH') folders = folders.map((each) => (path.includes(each.uid) ? { ...each, ...json } : each));
+      const folderRecord = folders.find(({ uid }) => (method === 'POST' ? uid === newFolderUid : path.includes(uid)));
       const nested = (parent: string | null): unknown[] =>
         folders
           .filter(({ parent_uid }) => parent_uid === parent)

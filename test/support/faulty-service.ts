@@ -52,12 +52,7 @@ const faults: Record<string, Record<string, Fault>> = {
     'key refused': respondStatus(401),
     'header alone': ({ request, response }, service) => {
       const { uid, session } = service.create(request);
-      respond(
-        response,
-        201,
-        { asset_uid: session.assetUid },
-        { location: service.locationOf(uid) },
-      );
+      respond(response, 201, { asset_uid: session.assetUid }, { location: service.locationOf(uid) });
     },
     'no location': ({ request, response }, service) => {
       respond(response, 201, { asset_uid: service.create(request).session.assetUid });
@@ -65,12 +60,7 @@ const faults: Record<string, Record<string, Fault>> = {
     'forgotten at once': ({ request, response }, service) => {
       const { uid, session } = service.create(request);
       session.exists = false;
-      respond(
-        response,
-        201,
-        { asset_uid: session.assetUid },
-        { location: service.locationOf(uid) },
-      );
+      respond(response, 201, { asset_uid: session.assetUid }, { location: service.locationOf(uid) });
     },
   },
   look: {
@@ -79,8 +69,7 @@ const faults: Record<string, Record<string, Fault>> = {
     'a defect': respondStatus(500),
     'rate limit': respondStatus(429),
     'no offset': ({ response }) => respond(response, 200),
-    'offset that is none': ({ response }) =>
-      respond(response, 200, '', { 'upload-offset': '0x10' }),
+    'offset that is none': ({ response }) => respond(response, 200, '', { 'upload-offset': '0x10' }),
     'offset twice': ({ response, session }) => {
       const { length } = session.stored;
       respond(response, 200, '', { 'upload-offset': `${length}, ${length}` });
@@ -240,10 +229,7 @@ export class FaultyService {
       sent[0] ^= 1;
       session.isCorrupted = true;
     }
-    session.stored = Buffer.concat([
-      session.stored,
-      sent.subarray(0, Math.ceil(sent.length * share)),
-    ]);
+    session.stored = Buffer.concat([session.stored, sent.subarray(0, Math.ceil(sent.length * share))]);
   }
 
   acknowledge({ request, response, session }: Exchange): void {

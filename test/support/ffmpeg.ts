@@ -48,9 +48,7 @@ type FfprobeOutput = { streams: any[]; format: any };
 /** Runs ffprobe on a path or URL, counting every packet. */
 export async function runFfprobe(at: string): Promise<FfprobeOutput> {
   const shown = ['-show_streams', '-show_format', '-count_packets'];
-  const { stdout, stderr } = await promisify(execFile)('ffprobe', [
-    ...['-v', 'error', '-of', 'json', ...shown, at],
-  ]);
+  const { stdout, stderr } = await promisify(execFile)('ffprobe', [...['-v', 'error', '-of', 'json', ...shown, at]]);
   if (stderr) throw new Error(stderr);
   return JSON.parse(stdout);
 }

@@ -60,9 +60,7 @@ export class FileServer {
     const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(headers.range ?? '') ?? [];
     const [first, last] = [Number(from), Math.min(Number(to), bytes.length - 1)];
     if (first >= bytes.length)
-      return void response
-        .writeHead(416, { ...head, 'content-range': `bytes */${bytes.length}` })
-        .end();
+      return void response.writeHead(416, { ...head, 'content-range': `bytes */${bytes.length}` }).end();
     const body = bytes.subarray(first, last + 1);
     const responseHeaders: Record<string, string | undefined> = {
       ...head,

@@ -19,5 +19,4 @@ export function writeSome(path: string, size: number, seed?: string): Buffer {
 /** True if b3sum(1) is installed, the BLAKE3 oracle; tests that need it skip otherwise. */
 export const hasB3sum = spawnSync('b3sum', ['--version']).status === 0;
 
-export const b3sum = (path: string): string =>
-  execFileSync('b3sum', ['--no-names', path]).toString().trim();
+export const b3sum = (path: string): string => execFileSync('b3sum', ['--no-names', path]).toString().trim();

@@ -43,10 +43,7 @@ export function describeQueueUploads({ kind, isInstalled, start }: TestStore): v
     const queue = () => `${store.address}#${Math.random().toString(36).slice(2)}`;
 
     /** Creates machines that reach the sandbox through an interposer, which injects faults. */
-    async function throughInterposer(
-      plan: (seen: InterposedRequest) => Fault | undefined,
-      folder = temporaryFolder(),
-    ) {
+    async function throughInterposer(plan: (seen: InterposedRequest) => Fault | undefined, folder = temporaryFolder()) {
       const line = await Interposer.start(sandbox.url, plan);
       const machines = new Machines(environmentOf(sandbox, line.url), queue(), folder);
       return { line, folder, machines };
@@ -100,9 +97,7 @@ export function describeQueueUploads({ kind, isInstalled, start }: TestStore): v
       expect(kills).toBeGreaterThan(3);
       const whole = service.completeAssets.map(({ name, blake3 }) => [name, blake3]);
       expect(whole.sort()).toEqual([...digests].sort());
-      const left = [...service.assets.values()].filter(
-        (each) => !each.completedAt && !each.isTrashed,
-      );
+      const left = [...service.assets.values()].filter((each) => !each.completedAt && !each.isTrashed);
       expect(left).toEqual([]);
       // The stranger uses up the reserve: each worker then needs one 429 to learn that the window is empty.
       for (const [since, refused] of service.refusedByWindow)
@@ -302,8 +297,7 @@ export function describeQueueUploads({ kind, isInstalled, start }: TestStore): v
       const folderOf = (name: string) => join(base, name);
       const folder = folderOf('shots');
       const digests = writeManyFiles(folder, 30);
-      for (const name of digests.keys())
-        utimesSync(join(folder, name), 1_700_000_000, 1_700_000_000);
+      for (const name of digests.keys()) utimesSync(join(folder, name), 1_700_000_000, 1_700_000_000);
       writeManyFiles(folderOf('stale'), 30, 3_000);
       mkdirSync(folderOf('unmounted'));
       writeFileSync(join(folderOf('unmounted'), '.DS_Store'), '');
@@ -335,9 +329,7 @@ export function describeQueueUploads({ kind, isInstalled, start }: TestStore): v
       const ended = await Promise.all(all.map(({ finished }) => finished));
       expect(ended.map((each) => each.code)).toEqual(all.map(() => 0));
       const ahead = ended.flatMap((each) => /is ([\d.]+) s ahead/.exec(each.stderr)?.[1] ?? []);
-      expect(ahead.map((seconds) => Math.round(Number(seconds) / 60))).toEqual(
-        mistimed.length > 0 ? [1, 10] : [],
-      );
+      expect(ahead.map((seconds) => Math.round(Number(seconds) / 60))).toEqual(mistimed.length > 0 ? [1, 10] : []);
       expect(ended[1]?.stderr).toContain('this worker continues');
       // Workers that stayed misconfigured uploaded nothing. On Redis a wrong clock does no harm: leases use Redis's clock.
       const wrong = [ended[0], ...(isRefused ? ended.slice(2, 2 + mistimed.length) : [])];
@@ -361,8 +353,7 @@ export function describeQueueUploads({ kind, isInstalled, start }: TestStore): v
           ...['--queue', '--root', `media=${folder}`, ...args],
         ]);
       for (const name of ['first', 'second']) writeSome(named(name), 1_000, name);
-      const worker = (root: string) =>
-        fleet.run(['worker', '--root', `media=${root}`, '--concurrency', '1']);
+      const worker = (root: string) => fleet.run(['worker', '--root', `media=${root}`, '--concurrency', '1']);
       const busy = handOver(['first'], ['--wait']);
       worker(folder);
       await waitUntil(() => held.length > 0);
@@ -370,8 +361,7 @@ export function describeQueueUploads({ kind, isInstalled, start }: TestStore): v
       worker(wrong);
       const left = async () =>
         (await fleet.json(['uploads', 'ls', '--queue'])).some(
-          ({ attempts, state }: { attempts: number; state: string }) =>
-            attempts > 3 || state === 'failed', // a third miss would fail the job
+          ({ attempts, state }: { attempts: number; state: string }) => attempts > 3 || state === 'failed', // a third miss would fail the job
         );
       await waitUntil(left);
       isHeld = false;

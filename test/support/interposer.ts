@@ -35,11 +35,7 @@ export type Fault = {
 };
 
 /** Creates a fault that reads the whole request and responds instead of the service. */
-export const respondWith = (
-  status: number,
-  body?: unknown,
-  headers: Record<string, string> = {},
-): Fault => ({
+export const respondWith = (status: number, body?: unknown, headers: Record<string, string> = {}): Fault => ({
   respond: (response, request) => {
     request.resume();
     request.on('end', () => respond(response, status, body, headers));
@@ -63,9 +59,7 @@ export class Interposer {
     plan: (seen: InterposedRequest) => Fault | undefined = () => undefined,
   ): Promise<Interposer> {
     const interposer = new Interposer(target, plan);
-    interposer.url = await startServer((request, response) =>
-      interposer.#forward(request, response),
-    );
+    interposer.url = await startServer((request, response) => interposer.#forward(request, response));
     return interposer;
   }
 
@@ -109,11 +103,7 @@ export class Interposer {
       fault.onBytes?.(forwarded);
       if (forwarded < (fault.cutAfterBytes ?? Number.POSITIVE_INFINITY)) continue;
       if (method === 'PATCH')
-        await this.#waitUntilStored(
-          upstream,
-          request.headers,
-          forwarded - chunk.length + remaining,
-        );
+        await this.#waitUntilStored(upstream, request.headers, forwarded - chunk.length + remaining);
       upstream.destroy();
       request.socket.destroy();
       return;
@@ -122,11 +112,7 @@ export class Interposer {
   }
 
   /** Polls HEAD until the service has this many bytes of a PATCH, or closes the request itself. */
-  async #waitUntilStored(
-    patch: ClientRequest,
-    sent: IncomingHttpHeaders,
-    bytes: number,
-  ): Promise<void> {
+  async #waitUntilStored(patch: ClientRequest, sent: IncomingHttpHeaders, bytes: number): Promise<void> {
     const { authorization = '', 'upload-offset': start } = sent;
     const headers = { authorization, 'tus-resumable': '1.0.0' };
     for (const deadline = Date.now() + hangMs; !patch.closed && Date.now() < deadline; ) {
@@ -135,8 +121,7 @@ export class Interposer {
         headers,
       });
       // Without a usable HEAD response the offset cannot be determined.
-      if (status !== 200 || Number(responseHeaders.get('upload-offset')) >= Number(start) + bytes)
-        return;
+      if (status !== 200 || Number(responseHeaders.get('upload-offset')) >= Number(start) + bytes) return;
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
   }

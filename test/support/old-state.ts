@@ -1,12 +1,5 @@
 import { createHash } from 'node:crypto';
-import {
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, realpathSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'libsql';
 import { someBytes } from './files.ts';
@@ -61,12 +54,9 @@ export async function startOldService(): Promise<TestSandbox> {
   const dataDir = temporaryFolder();
   const database = new Database(join(dataDir, 'sandbox.db'));
   database.exec(oldText('service.sql'));
-  database
-    .prepare('UPDATE upload_sessions SET expires_at = ? WHERE completed_at IS NULL')
-    .run(Date.now() + dayMs);
+  database.prepare('UPDATE upload_sessions SET expires_at = ? WHERE completed_at IS NULL').run(Date.now() + dayMs);
   database.close();
-  for (const [path, content] of Object.entries(oldFiles.service))
-    write(join(dataDir, path), bytesOf(content));
+  for (const [path, content] of Object.entries(oldFiles.service)) write(join(dataDir, path), bytesOf(content));
   return startSandbox({ dataDir, rateLimit: { limit: 100_000, windowSeconds: 3600 } });
 }
 
@@ -94,11 +84,7 @@ const relocated = (text: string, places: { origin: string; media: string; state?
  *
  * @returns today's ids by those of the fixture
  */
-export function writeOldState(
-  origin: string,
-  media: string,
-  stateDir: string,
-): Map<string, string> {
+export function writeOldState(origin: string, media: string, stateDir: string): Map<string, string> {
   mkdirSync(stateDir, { recursive: true, mode: 0o700 });
   const state = realpathSync(stateDir);
   const places = { origin, media, state };
@@ -147,12 +133,10 @@ function taskIdOf(task: Task): string {
 /** Returns the id and the data of each job: of Redis, from JSON; of PostgreSQL, from SQL. */
 function jobsIn(text: string): [id: string, data: string][] {
   if (text.startsWith('{'))
-    return Object.entries<{ value: { data?: string } }>(JSON.parse(text)).flatMap(
-      ([key, { value }]) =>
-        value.data === undefined ? [] : [[key.slice('bull:fixture:'.length), value.data]],
+    return Object.entries<{ value: { data?: string } }>(JSON.parse(text)).flatMap(([key, { value }]) =>
+      value.data === undefined ? [] : [[key.slice('bull:fixture:'.length), value.data]],
     );
-  const row =
-    /INTO bullmq\.job \([^)]*\) VALUES \('fixture', '(\w+)', \d+, '[^']*', '\w+', '([^']*)'/g;
+  const row = /INTO bullmq\.job \([^)]*\) VALUES \('fixture', '(\w+)', \d+, '[^']*', '\w+', '([^']*)'/g;
   return [...text.matchAll(row)].map(([, id = '', data = '']) => [id, data]);
 }
 

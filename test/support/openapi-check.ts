@@ -14,11 +14,7 @@ type OpenApiDocument = {
 const documentsByOrigin = new Map<string, Promise<OpenApiDocument>>();
 
 /** Throws unless a response conforms to the sandbox's own OpenAPI document. */
-export async function assertConformsToOpenApi(
-  method: string,
-  url: URL,
-  response: Response,
-): Promise<void> {
+export async function assertConformsToOpenApi(method: string, url: URL, response: Response): Promise<void> {
   // CORS preflights are not operations of the API.
   if (!url.pathname.startsWith(`${prefix}/`) || method === 'OPTIONS') return;
   const description = await fetchDocument(url.origin);
@@ -51,9 +47,7 @@ export async function assertConformsToOpenApi(
 function fetchDocument(origin: string): Promise<OpenApiDocument> {
   let cached = documentsByOrigin.get(origin);
   if (!cached) {
-    cached = fetch(`${origin}${prefix}/openapi.json`).then(
-      (response) => response.json() as Promise<OpenApiDocument>,
-    );
+    cached = fetch(`${origin}${prefix}/openapi.json`).then((response) => response.json() as Promise<OpenApiDocument>);
     documentsByOrigin.set(origin, cached);
   }
   return cached;

@@ -21,13 +21,9 @@ export class Pty {
     columns = 100,
     onText?: (text: string) => void,
   ) {
-    const child = spawn(
-      'script',
-      ['-qefc', `stty cols ${columns}; ${shellQuote(command)}`, '/dev/null'],
-      {
-        env: { ...inherited, ...environment },
-      },
-    );
+    const child = spawn('script', ['-qefc', `stty cols ${columns}; ${shellQuote(command)}`, '/dev/null'], {
+      env: { ...inherited, ...environment },
+    });
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       this.output += text;
       onText?.(text);

@@ -52,12 +52,7 @@ export function rawHttp(sandbox: () => TestSandbox) {
       },
     });
 
-  const patch = (
-    location: string,
-    offset: number,
-    bytes: Uint8Array,
-    headers: Record<string, string> = {},
-  ) =>
+  const patch = (location: string, offset: number, bytes: Uint8Array, headers: Record<string, string> = {}) =>
     call('PATCH', sandbox().url + location, {
       headers: {
         'Tus-Resumable': '1.0.0',
@@ -68,12 +63,10 @@ export function rawHttp(sandbox: () => TestSandbox) {
       body: bytes,
     });
 
-  const head = (location: string) =>
-    call('HEAD', sandbox().url + location, { headers: { 'Tus-Resumable': '1.0.0' } });
+  const head = (location: string) => call('HEAD', sandbox().url + location, { headers: { 'Tus-Resumable': '1.0.0' } });
 
   /** Returns the upload offset that HEAD reports. */
-  const offsetOf = async (location: string) =>
-    Number((await head(location)).headers.get('Upload-Offset'));
+  const offsetOf = async (location: string) => Number((await head(location)).headers.get('Upload-Offset'));
 
   /** Uploads a whole file and waits until it is processed. */
   const upload = async (path: string, metadata: Record<string, string> = {}) => {
@@ -108,8 +101,7 @@ export function rawHttp(sandbox: () => TestSandbox) {
     return response.json();
   };
 
-  const watchUrl = async (uid: string) =>
-    `${sandbox().url}/watch/${uid}?token=${(await player(uid)).playback_token}`;
+  const watchUrl = async (uid: string) => `${sandbox().url}/watch/${uid}?token=${(await player(uid)).playback_token}`;
 
   return {
     call,

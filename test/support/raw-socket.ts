@@ -24,11 +24,7 @@ export async function rawSocket(url: string): Promise<RawSocket> {
 }
 
 /** Formats a request line and headers, with the Host header that the sandbox requires. */
-export const requestHead = (
-  url: string,
-  requestLine: string,
-  headers: Record<string, string | number> = {},
-) =>
+export const requestHead = (url: string, requestLine: string, headers: Record<string, string | number> = {}) =>
   [
     `${requestLine} HTTP/1.1`,
     `Host: ${new URL(url).host}`,

@@ -8,9 +8,7 @@ import type { Responder } from './recording-server.ts';
  * the home directory.
  */
 export const readCommands: string[][] = [
-  ...['ls', 'ls --json', 'ls --count', 'ls --csv', 'ls --all --jsonl'].map((each) =>
-    `assets ${each}`.split(' '),
-  ),
+  ...['ls', 'ls --json', 'ls --count', 'ls --csv', 'ls --all --jsonl'].map((each) => `assets ${each}`.split(' ')),
   ['assets', 'ls', '--folder', '/Campaigns'],
   ['assets', 'get', assetUid],
   ['assets', 'get', 'Quay'],

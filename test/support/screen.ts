@@ -37,9 +37,7 @@ export class Screen {
     this.#terminal = new xterm.Terminal({ cols: columns, rows, allowProposedApi: true });
     const script = join(temporaryFolder(), 'script');
     writeFileSync(script, `tty > ${shellQuote([this.#device])}\nstty rows ${rows}\n${line}\n`);
-    this.#pty = new Pty(['bash', script], environment, columns, (text) =>
-      this.#terminal.write(text),
-    );
+    this.#pty = new Pty(['bash', script], environment, columns, (text) => this.#terminal.write(text));
     // The emulator parses asynchronously: wait until it has parsed the last output.
     this.exited = this.#pty.exited.then(
       (code) => new Promise((resolve) => this.#terminal.write('', () => resolve(code))),
@@ -69,8 +67,7 @@ export class Screen {
   async waitForText(pattern: RegExp): Promise<void> {
     const deadline = Date.now() + hangMs;
     while (!pattern.test(this.lines.join('\n'))) {
-      if (Date.now() > deadline)
-        throw new Error(`${pattern} is not shown:\n${this.lines.join('\n')}`);
+      if (Date.now() > deadline) throw new Error(`${pattern} is not shown:\n${this.lines.join('\n')}`);
       await sleep(20);
     }
   }

@@ -38,7 +38,5 @@ export function startProcess(
   return { child, finished };
 }
 
-export const mediactl = (
-  args: readonly string[],
-  environment: Record<string, string | undefined>,
-): StartedProcess => startProcess(process.execPath, [mediactlPath, ...args], environment);
+export const mediactl = (args: readonly string[], environment: Record<string, string | undefined>): StartedProcess =>
+  startProcess(process.execPath, [mediactlPath, ...args], environment);

@@ -1,13 +1,5 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  chownSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -64,8 +56,7 @@ async function untilReady(command: string, args: readonly string[]): Promise<voi
 export async function startRedis(options: readonly string[] = []): Promise<StoreServer> {
   const folder = mkdtempSync(join(tmpdir(), 'mediactl-redis-'));
   const port = await freePort();
-  const redisCli = (...words: string[]) =>
-    execFileSync('redis-cli', ['-p', String(port), ...words], { env });
+  const redisCli = (...words: string[]) => execFileSync('redis-cli', ['-p', String(port), ...words], { env });
   let child: ChildProcess;
   const start = async () => {
     child = spawn(
@@ -114,11 +105,12 @@ async function startPostgres(): Promise<StoreServer> {
   });
   let child: ChildProcess;
   const start = async () => {
-    child = spawn(
-      join(postgresBin, 'postgres'),
-      ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', folder],
-      { ...as, env, cwd: folder, stdio: 'ignore' },
-    );
+    child = spawn(join(postgresBin, 'postgres'), ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', folder], {
+      ...as,
+      env,
+      cwd: folder,
+      stdio: 'ignore',
+    });
     await untilReady(join(postgresBin, 'pg_isready'), ['-h', '127.0.0.1', '-p', String(port)]);
   };
   const kill = async () => {
@@ -129,11 +121,10 @@ async function startPostgres(): Promise<StoreServer> {
   return {
     ...{ kind: 'postgres', address: `postgres://tester@127.0.0.1:${port}/postgres`, start, kill },
     dump: () =>
-      execFileSync(
-        join(postgresBin, 'pg_dumpall'),
-        ['-h', '127.0.0.1', '-p', String(port), '-U', 'tester'],
-        { env, maxBuffer: 1024 ** 3 },
-      ).toString('latin1'),
+      execFileSync(join(postgresBin, 'pg_dumpall'), ['-h', '127.0.0.1', '-p', String(port), '-U', 'tester'], {
+        env,
+        maxBuffer: 1024 ** 3,
+      }).toString('latin1'),
     end: async () => {
       await kill();
       rmSync(folder, { recursive: true, force: true });

@@ -11,8 +11,6 @@ export default class SummaryReporter implements Reporter {
       if (module.state() === 'failed' && counts.failed === failedBefore) counts.failed++;
     }
     const { passed, failed, skipped, pending } = counts;
-    process.stdout.write(
-      `\nTests: ${passed} passed, ${failed + pending} failed, ${skipped} skipped\n`,
-    );
+    process.stdout.write(`\nTests: ${passed} passed, ${failed + pending} failed, ${skipped} skipped\n`);
   }
 }

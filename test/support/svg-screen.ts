@@ -13,10 +13,7 @@ const escapeXml = (text: string) =>
 /** Renders a terminal screen as SVG text, which is sharp at any size. */
 export function renderSvg(title: string, screen: readonly (readonly ScreenCell[])[]): string {
   const columns = Math.max(...screen.map((row) => row.length));
-  const [width, height] = [
-    Math.ceil(columns * cellWidth + 2 * margin),
-    screen.length * lineHeight + 2 * margin,
-  ];
+  const [width, height] = [Math.ceil(columns * cellWidth + 2 * margin), screen.length * lineHeight + 2 * margin];
   const rows = screen.map((row, y) => {
     const baseline = margin + (y + 0.75) * lineHeight;
     return runsOf(row)
@@ -47,8 +44,7 @@ function runsOf(row: readonly ScreenCell[]) {
   const end = row.findLastIndex(({ text }) => text.trim() !== '') + 1;
   for (const [x, cell] of row.slice(0, end).entries()) {
     const last = runs.at(-1);
-    const hasSameStyle =
-      last && (['color', 'bold', 'dim'] as const).every((each) => last.cell[each] === cell[each]);
+    const hasSameStyle = last && (['color', 'bold', 'dim'] as const).every((each) => last.cell[each] === cell[each]);
     if (hasSameStyle) {
       last.text += cell.text;
       last.cells++;

@@ -1,8 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { respond, startServer } from './http-server.ts';
 
-export const numberedUid = (at: number) =>
-  `00000000-0000-4000-8000-${at.toString(16).padStart(12, '0')}`;
+export const numberedUid = (at: number) => `00000000-0000-4000-8000-${at.toString(16).padStart(12, '0')}`;
 
 type AssetRecord = { uid: string; [field: string]: unknown };
 
@@ -28,11 +27,7 @@ export async function startThumbnailService(
       ...{ thumbnail_url: `${url}/media/${at}`, ...asset },
     }));
     const single = records.find(({ uid }) => pathname.includes(uid));
-    respond(
-      response,
-      200,
-      single ?? { items: records.slice(offset, offset + limit), count: records.length },
-    );
+    respond(response, 200, single ?? { items: records.slice(offset, offset + limit), count: records.length });
   });
   return { url, requestedPaths };
 }

@@ -75,10 +75,9 @@ class UploadFixture {
   async findAssets(name = basename(this.path)): Promise<{ uid: string; status: string }[]> {
     const found = [];
     for (let offset = 0; ; offset += 100) {
-      const response = await fetch(
-        `${this.sandbox.url}/api/external/v1/assets/?limit=100&offset=${offset}`,
-        { headers: { authorization: `Bearer ${this.sandbox.key}` } },
-      );
+      const response = await fetch(`${this.sandbox.url}/api/external/v1/assets/?limit=100&offset=${offset}`, {
+        headers: { authorization: `Bearer ${this.sandbox.key}` },
+      });
       const { items } = (await response.json()) as {
         items: { uid: string; name: string; status: string }[];
       };
@@ -119,8 +118,7 @@ class UploadFixture {
   /** Interrupts an upload after two chunks. @returns the path of its journal entry */
   async interruptAfterTwoChunks(): Promise<string> {
     let patches = 0;
-    this.fault = ({ method }) =>
-      method === 'PATCH' && ++patches === 3 ? respondWith(402, { error: {} }) : undefined;
+    this.fault = ({ method }) => (method === 'PATCH' && ++patches === 3 ? respondWith(402, { error: {} }) : undefined);
     const { code } = await this.upload();
     expect(code).toBe(7);
     this.fault = () => undefined;

@@ -10,10 +10,7 @@ export const fileSize = 300_000;
 export const firstVersion = someBytes(fileSize, 'the first version');
 
 /** Starts a service with one video; `media` handles the requests for its source file. */
-export async function serveVideo(
-  media: (response: ServerResponse) => void,
-  sizeBytes = fileSize,
-): Promise<string> {
+export async function serveVideo(media: (response: ServerResponse) => void, sizeBytes = fileSize): Promise<string> {
   const service: string = await startServer((request, response) => {
     if (request.url?.startsWith('/media')) return media(response);
     respond(response, 200, {
@@ -50,10 +47,7 @@ export function sendReply(
     response.useChunkedEncodingByDefault = false;
     response.shouldKeepAlive = false;
   }
-  response.writeHead(
-    status,
-    Object.fromEntries([...sentHeaders, ['date', 'Sat, 21 Nov 2026 00:00:00 GMT']]),
-  );
+  response.writeHead(status, Object.fromEntries([...sentHeaders, ['date', 'Sat, 21 Nov 2026 00:00:00 GMT']]));
   if (dropsConnection) response.write(body ?? '', () => setTimeout(() => response.destroy(), 10));
   else response.end(body);
 }

@@ -16,9 +16,14 @@ it('an override replaces the guesses', () => {
 });
 
 it('A11: what a status means', () => {
-  expect(
-    ['ready', 'failed', 'errored', 'rejected', 'transcoding', undefined].map(classifyStatus),
-  ).toEqual(['ready', 'failed', 'failed', 'failed', 'in progress', 'in progress']);
+  expect(['ready', 'failed', 'errored', 'rejected', 'transcoding', undefined].map(classifyStatus)).toEqual([
+    'ready',
+    'failed',
+    'failed',
+    'failed',
+    'in progress',
+    'in progress',
+  ]);
 });
 
 it('A01: the total under any of its names, or none', () => {
@@ -55,8 +60,7 @@ async function walk(
     ];
     return page;
   };
-  for await (const page of fetchPages(fetchPage, { limit }, {}))
-    found.push(...page.map(({ uid }) => uid));
+  for await (const page of fetchPages(fetchPage, { limit }, {})) found.push(...page.map(({ uid }) => uid));
   return { asked, found };
 }
 

@@ -1,11 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import {
-  openChecksum,
-  openWasmChecksum,
-  parseDigest,
-} from '../../src/client/upload/sources/checksum.ts';
+import { openChecksum, openWasmChecksum, parseDigest } from '../../src/client/upload/sources/checksum.ts';
 import { b3sum, hasB3sum, someBytes } from '../support/files.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 

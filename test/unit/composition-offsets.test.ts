@@ -1,10 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { boxAt, boxesIn } from '../../src/sandbox/media/hls/boxes.ts';
-import {
-  addDelay,
-  maxNegativeOffset,
-  withEditLists,
-} from '../../src/sandbox/media/hls/composition.ts';
+import { addDelay, maxNegativeOffset, withEditLists } from '../../src/sandbox/media/hls/composition.ts';
 
 const u32 = (...values: number[]) => {
   const bytes = Buffer.alloc(4 * values.length);
@@ -38,11 +34,7 @@ describe('composition offsets', () => {
 
   it('that are negative are made positive, each by as much', () => {
     const bytes = fragment(0, 3, -1, -2);
-    expect([
-      maxNegativeOffset(bytes, 1),
-      maxNegativeOffset(bytes, 2),
-      maxNegativeOffset(bytes, 3),
-    ]).toEqual([2, 0, 0]);
+    expect([maxNegativeOffset(bytes, 1), maxNegativeOffset(bytes, 2), maxNegativeOffset(bytes, 3)]).toEqual([2, 0, 0]);
     addDelay(bytes, 1, 2);
     expect(bytes.equals(fragment(2, 5, 1, 0))).toBe(true);
   });
@@ -55,12 +47,8 @@ describe('composition offsets', () => {
 });
 
 describe('edit lists', () => {
-  const track = (id: number) =>
-    box('trak', box('tkhd', u32(7, 0, 0, id, 0)), box('mdia', u32(1, 2, 3)));
-  const header = Buffer.concat([
-    box('ftyp', u32(1)),
-    box('moov', box('mvhd', u32(0)), track(1), track(2)),
-  ]);
+  const track = (id: number) => box('trak', box('tkhd', u32(7, 0, 0, id, 0)), box('mdia', u32(1, 2, 3)));
+  const header = Buffer.concat([box('ftyp', u32(1)), box('moov', box('mvhd', u32(0)), track(1), track(2))]);
 
   it('stand where a track begins to be presented later than its media', () => {
     const edited = withEditLists(

@@ -17,10 +17,7 @@ it('files beside each other have names of their own, whatever assets are called'
 });
 
 it('long ones are cut to what a file system takes, their uid and the end of a part with it', () => {
-  const long = uniqueFileNames([
-    named('1', `${'漢'.repeat(66)}.m`),
-    named('2', `${'漢'.repeat(66)}.m`),
-  ]);
+  const long = uniqueFileNames([named('1', `${'漢'.repeat(66)}.m`), named('2', `${'漢'.repeat(66)}.m`)]);
   expect(new Set(long).size).toBe(2);
   for (const name of long) expect(Buffer.byteLength(name)).toBeLessThan(255 - 22);
 });

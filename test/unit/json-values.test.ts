@@ -67,6 +67,5 @@ it('a uid is one in either case, with or without dashes', () => {
     expect(isUid(other)).toBe(true);
     expect(isSameUid(uid, other)).toBe(true);
   }
-  for (const none of ['', uid.slice(1), uid.replace('-', ''), `${uid}0`, 'Quay'])
-    expect(isUid(none)).toBe(false);
+  for (const none of ['', uid.slice(1), uid.replace('-', ''), `${uid}0`, 'Quay']) expect(isUid(none)).toBe(false);
 });

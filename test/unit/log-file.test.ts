@@ -16,9 +16,7 @@ it('a full log becomes the old one; there is one of those, and no line is split 
   }
   const kept = readFileSync(`${path}.1`, 'utf8') + readFileSync(path, 'utf8');
   const numbers = [...kept.matchAll(/^\S+Z line (\d+)$/gm)].map(([, n]) => Number(n));
-  expect(numbers).toEqual(
-    Array.from({ length: numbers.length }, (_, at) => 100 - numbers.length + at),
-  );
+  expect(numbers).toEqual(Array.from({ length: numbers.length }, (_, at) => 100 - numbers.length + at));
   expect(kept.split('\n')).toHaveLength(numbers.length + 1);
 });
 

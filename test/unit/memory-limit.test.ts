@@ -1,14 +1,10 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import {
-  reservedForCodeMiB,
-  withMemoryLimit,
-} from '../../src/sandbox/media/recognize/memory-limit.ts';
+import { reservedForCodeMiB, withMemoryLimit } from '../../src/sandbox/media/recognize/memory-limit.ts';
 
 describe.skipIf(process.platform !== 'linux')('a command with a limit of its memory', () => {
-  const node = (...args: string[]) =>
-    withMemoryLimit(300 + reservedForCodeMiB(), process.execPath, args);
+  const node = (...args: string[]) => withMemoryLimit(300 + reservedForCodeMiB(), process.execPath, args);
   /** Runs a process that allocates this many MiB outside its heap. @returns its stdout */
   const filled = async (mebibytes: number) => {
     const code = `Buffer.alloc(${mebibytes * 1024 * 1024}, 1)`;

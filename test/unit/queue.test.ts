@@ -28,21 +28,9 @@ const task = (more: Partial<UploadTask> = {}): UploadTask => ({
 describe('the address of a queue', () => {
   it.each([
     ['redis://queue.lan', 'redis', 'mediactl', 'redis://queue.lan', false],
-    [
-      'rediss://u:secret@queue.lan:6380/2#days',
-      'redis',
-      'days',
-      'rediss://queue.lan:6380/2#days',
-      true,
-    ],
+    ['rediss://u:secret@queue.lan:6380/2#days', 'redis', 'days', 'rediss://queue.lan:6380/2#days', true],
     ['postgres://me@db/media', 'postgres', 'mediactl', 'postgres://db/media', false],
-    [
-      'postgresql://db/media?password=secret',
-      'postgres',
-      'mediactl',
-      'postgresql://db/media',
-      true,
-    ],
+    ['postgresql://db/media?password=secret', 'postgres', 'mediactl', 'postgresql://db/media', true],
   ])('%s', (text, store, name, label, hasPassword) => {
     expect(parseQueueAddress('--queue', text)).toMatchObject({ store, name, label, hasPassword });
   });
@@ -156,8 +144,7 @@ describe('roots', () => {
     throw new Error('asked');
   };
   beforeAll(() => {
-    for (const each of ['media/day 1', 'secret', 'empty'])
-      mkdirSync(join(folder, each), { recursive: true });
+    for (const each of ['media/day 1', 'secret', 'empty']) mkdirSync(join(folder, each), { recursive: true });
     for (const each of ['media/day 1/a.mov', 'secret/key']) writeFileSync(join(folder, each), each);
     symlinkSync(join(folder, 'secret/key'), join(folder, 'media/link.mov'));
     symlinkSync(join(folder, 'media/day 1'), join(folder, 'media/today'));
@@ -191,10 +178,7 @@ describe('roots', () => {
     [{ path: 'https://files.example.com.evil.test/public/a.mov' }],
     [{ path: 'https://user@other.test/public/a.mov' }],
   ])('nothing outside is opened: %o', async (source) => {
-    const roots = await Roots.open(
-      [`${folder}/media`, 'm=media', 'https://files.example.com/public'],
-      folder,
-    );
+    const roots = await Roots.open([`${folder}/media`, 'm=media', 'https://files.example.com/public'], folder);
     const typed = { ...source, path: source.path.replace('FOLDER', folder) };
     expect(await roots.open(typed, nobody).catch(codeOf)).toBe('outside_roots');
   });
@@ -209,8 +193,7 @@ describe('roots', () => {
 
   it('a file that is not there is no file; where nothing is, the disk is not there', async () => {
     const roots = await Roots.open([`${folder}/media`, `${folder}/empty`], folder);
-    const missing = (path: string) =>
-      roots.open({ path: `${folder}/${path}` }, nobody).catch(codeOf);
+    const missing = (path: string) => roots.open({ path: `${folder}/${path}` }, nobody).catch(codeOf);
     expect(await missing('media/b.mov')).toBe('no_such_file');
     expect(await missing('empty/b.mov')).toBe('root_gone');
   });
@@ -281,12 +264,8 @@ describe.each([redis, postgres])('the store on $kind', ({ isInstalled, start }) 
       expect(await store.finish('a', first.fence, 'late')).toBe(false);
       expect(await store.listEntries()).toEqual(['of the first']);
       expect(await store.finish('a', second.fence, 'done')).toBe(true);
-      expect([await store.listEntries(), await store.findReceipts(['b', 'a'])]).toEqual([
-        [],
-        [undefined, 'done'],
-      ]);
-      for (const late of [first, second])
-        expect(await store.writeEntry('a', late.fence, 'after the end')).toBe(false);
+      expect([await store.listEntries(), await store.findReceipts(['b', 'a'])]).toEqual([[], [undefined, 'done']]);
+      for (const late of [first, second]) expect(await store.writeEntry('a', late.fence, 'after the end')).toBe(false);
     });
 
     it('a receipt of a file is written again where it lacks, and ends what was under way', async () => {
@@ -313,9 +292,7 @@ describe.each([redis, postgres])('the store on $kind', ({ isInstalled, start }) 
 
     it('many that open it for the first time at once all come in', async () => {
       const opened = await Promise.all(
-        [1, 2, 3, 4].map(() =>
-          openQueueClient(parseQueueAddress('', `${server.address}#many`), tools),
-        ),
+        [1, 2, 3, 4].map(() => openQueueClient(parseQueueAddress('', `${server.address}#many`), tools)),
       );
       const claims = await Promise.all(opened.map(({ store }) => store.claim('a')));
       expect(new Set(claims.map(({ fence }) => fence)).size).toBe(4);

@@ -25,20 +25,14 @@ function transportFor(baseUrl: string, requestTimeoutMs = 5_000): Transport {
   return transport;
 }
 
-const open = (url: string, options?: RangeOptions) =>
-  RangeSource.open(url, transportFor(url), options);
+const open = (url: string, options?: RangeOptions) => RangeSource.open(url, transportFor(url), options);
 
 async function servedAndOpened(bytes = someBytes(size)) {
   const server = await FileServer.start(bytes);
   return { server, source: await open(server.url) };
 }
 
-async function readAll(
-  source: RangeSource,
-  start = 0,
-  end = source.sizeBytes,
-  reading?: ReadOptions,
-) {
+async function readAll(source: RangeSource, start = 0, end = source.sizeBytes, reading?: ReadOptions) {
   const parts: Buffer[] = [];
   try {
     for await (const bytes of source.read(start, end, reading)) parts.push(bytes);
@@ -55,14 +49,9 @@ const failureOf = (opened: Promise<unknown>) =>
   );
 
 /** Injects the fault from the second request on; the first one opens the source. */
-const later = (misdeed: FileServerFault) => (asked: FileRequest) =>
-  asked.nth > 1 ? misdeed : undefined;
+const later = (misdeed: FileServerFault) => (asked: FileRequest) => (asked.nth > 1 ? misdeed : undefined);
 
-const answering = (
-  status: number,
-  body = '',
-  headers: Record<string, string> = {},
-): FileServerFault => ({
+const answering = (status: number, body = '', headers: Record<string, string> = {}): FileServerFault => ({
   respond: (response) => respond(response, status, body, headers),
 });
 
@@ -144,9 +133,7 @@ describe('a line that breaks', () => {
   it('is taken up at the byte where it broke, by broken connections and failing servers', async () => {
     const { server, source } = await servedAndOpened();
     server.fault = ({ nth }) =>
-      [{}, { cutAfterBytes: 100_000 }, answering(503), { cutAfterBytes: 1 }, answering(502)][
-        nth - 1
-      ];
+      [{}, { cutAfterBytes: 100_000 }, answering(503), { cutAfterBytes: 1 }, answering(502)][nth - 1];
     const { bytes, error } = await readAll(source);
     expect(error).toBeUndefined();
     expect(bytes.equals(server.bytes)).toBe(true);
@@ -207,10 +194,7 @@ describe('a line that breaks', () => {
     const source = await open(server.url, { signal: stop.signal });
     server.fault = later({ respond: (response) => response.writeHead(206).flushHeaders() });
     const reading = readAll(source);
-    setTimeout(
-      () => stop.abort(new MediactlError('enough', { code: 'interrupted', exitCode: 130 })),
-      50,
-    );
+    setTimeout(() => stop.abort(new MediactlError('enough', { code: 'interrupted', exitCode: 130 })), 50);
     expect((await reading).error).toMatchObject({ code: 'interrupted' });
   });
 
@@ -329,14 +313,11 @@ describe('a file that becomes another', () => {
   it.each([
     [404, { code: 'file_gone', exit_code: 1, status: null }],
     [403, { code: 'source_refused', exit_code: 2, status: null }],
-  ])(
-    'and is answered %d is told as what it is, not as an upload session that is gone',
-    async (status, expected) => {
-      const { server, source } = await servedAndOpened();
-      server.fault = later(answering(status));
-      expect((await readAll(source)).error).toMatchObject(expected);
-    },
-  );
+  ])('and is answered %d is told as what it is, not as an upload session that is gone', async (status, expected) => {
+    const { server, source } = await servedAndOpened();
+    server.fault = later(answering(status));
+    expect((await readAll(source)).error).toMatchObject(expected);
+  });
 });
 
 describe('a server that cannot be read from', () => {

@@ -1,9 +1,5 @@
 import { expect, it } from 'vitest';
-import {
-  ClientRateLimiter,
-  type Lane,
-  type RequestWait,
-} from '../../src/client/http/rate-limiter.ts';
+import { ClientRateLimiter, type Lane, type RequestWait } from '../../src/client/http/rate-limiter.ts';
 import { fastClock } from '../support/clock.ts';
 
 const minuteMs = 60_000;

@@ -1,19 +1,12 @@
 import { Command } from '@commander-js/extra-typings';
 import { expect, it } from 'vitest';
-import {
-  addServiceOptions,
-  serviceArguments,
-} from '../../src/cli/commands/sandbox/service-options.ts';
+import { addServiceOptions, serviceArguments } from '../../src/cli/commands/sandbox/service-options.ts';
 import { parseArguments } from '../../src/sandbox/arguments.ts';
 
 /** Parses options as typed by the user into the options that the service process reads. */
 const told = (...typed: string[]) => {
   const command = addServiceOptions(new Command());
-  return parseArguments([
-    '--data',
-    '/d',
-    ...serviceArguments(command.parse(typed, { from: 'user' }).opts()),
-  ]);
+  return parseArguments(['--data', '/d', ...serviceArguments(command.parse(typed, { from: 'user' }).opts())]);
 };
 
 it('what a person types arrives in bytes and seconds', () => {

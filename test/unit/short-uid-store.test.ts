@@ -10,10 +10,7 @@ const open = () => join(temporaryFolder(), 'shown', 'uids');
 describe('uids shown short', () => {
   it('have eight digits, more where two begin alike, and no dash at the end', async () => {
     const shown = new ShortUidStore(open());
-    const [one, other] = [
-      '11111111-1000-4000-8000-000000000000',
-      '11111111-1200-4000-8000-000000000000',
-    ];
+    const [one, other] = ['11111111-1000-4000-8000-000000000000', '11111111-1200-4000-8000-000000000000'];
     expect((await shown.shorten('asset', [uid('a')]))(uid('a'))).toBe('a0000000');
     const short = await shown.shorten('asset', [one, other]);
     expect([short(one), short(other)]).toEqual(['11111111-10', '11111111-12']);
@@ -44,9 +41,7 @@ describe('uids shown short', () => {
   });
 
   it('what is no UUID stays whole', async () => {
-    expect((await new ShortUidStore(open()).shorten('asset', ['asset-7']))('asset-7')).toBe(
-      'asset-7',
-    );
+    expect((await new ShortUidStore(open()).shorten('asset', ['asset-7']))('asset-7')).toBe('asset-7');
   });
 
   it('the file is of this user alone, and keeps the newest', async () => {

@@ -1,9 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  fileNameOf,
-  parseDispositionName,
-  parseSourceUrl,
-} from '../../src/client/upload/sources/source-url.ts';
+import { fileNameOf, parseDispositionName, parseSourceUrl } from '../../src/client/upload/sources/source-url.ts';
 
 const at = (query: string) => parseSourceUrl(`https://media.example/a/b.mp4${query}`).realPath;
 
@@ -35,12 +31,9 @@ describe('an address', () => {
     expect(new Set(all).size).toBe(4);
   });
 
-  it.each(['ftp://media.example/a', 'media.example/a', 'file:///etc/passwd'])(
-    'is not %s',
-    (text) => {
-      expect(() => parseSourceUrl(text)).toThrow('not an http or https address');
-    },
-  );
+  it.each(['ftp://media.example/a', 'media.example/a', 'file:///etc/passwd'])('is not %s', (text) => {
+    expect(() => parseSourceUrl(text)).toThrow('not an http or https address');
+  });
 });
 
 it.each([
@@ -53,9 +46,7 @@ it.each([
   ['/a/x%0a.mp4', 'media.example'],
   ['/', 'media.example'],
 ])('a file at %s is called %s', (path, name) => {
-  expect(fileNameOf(new URL(`https://media.example:8443${path}`))).toBe(
-    name.replace(/^media.*/, 'media.example'),
-  );
+  expect(fileNameOf(new URL(`https://media.example:8443${path}`))).toBe(name.replace(/^media.*/, 'media.example'));
 });
 
 it.each([

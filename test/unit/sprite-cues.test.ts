@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parseSprites } from '../../src/web/shared/sprites.ts';
 
 const at = 'http://127.0.0.1:4520/media/a/sprites.vtt?signature=s';
-const cue = (payload: string, times = '00:00:01.000 --> 00:00:02.500') =>
-  `WEBVTT\n\n${times}\n${payload}\n`;
+const cue = (payload: string, times = '00:00:01.000 --> 00:00:02.500') => `WEBVTT\n\n${times}\n${payload}\n`;
 const urls = (payload: string, base = at) => parseSprites(cue(payload), base).map(({ url }) => url);
 
 describe('the cues of sprites', () => {

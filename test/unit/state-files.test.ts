@@ -9,8 +9,7 @@ it('makes it and those above it, for this user alone; again is fine', async () =
   const path = join(root, 'a/b/c');
   await makeFolder(path);
   await makeFolder(path);
-  for (const each of ['a', 'a/b', 'a/b/c'])
-    expect(statSync(join(root, each)).mode & 0o777).toBe(0o700);
+  for (const each of ['a', 'a/b', 'a/b/c']) expect(statSync(join(root, each)).mode & 0o777).toBe(0o700);
 });
 
 it('several at once make one', async () => {

@@ -3,8 +3,7 @@ import { classifyStorageFailure, isLocked } from '../../src/sandbox/storage-fail
 
 const errno = (code: string) => Object.assign(new Error(code), { code });
 /** Creates an error as libsql throws it, with a result code that libsql has no name for. */
-const sqlite = (rawCode: number) =>
-  Object.assign(new Error('…'), { code: `UNKNOWN_SQLITE_ERROR_${rawCode}`, rawCode });
+const sqlite = (rawCode: number) => Object.assign(new Error('…'), { code: `UNKNOWN_SQLITE_ERROR_${rawCode}`, rawCode });
 
 it.each([
   ['no space', errno('ENOSPC'), 'full'],
@@ -27,8 +26,6 @@ it.each([
 
 it('a lock is one in any of its forms, and nothing else is', () => {
   const codes = [5, 517, 261, 6, 262, 13, 10, 8];
-  expect(codes.map((code) => isLocked(sqlite(code)))).toEqual([
-    ...[true, true, true, true, true, false, false, false],
-  ]);
+  expect(codes.map((code) => isLocked(sqlite(code)))).toEqual([...[true, true, true, true, true, false, false, false]]);
   expect(isLocked(errno('EBUSY'))).toBe(false);
 });

@@ -26,11 +26,8 @@ function pipe(bytes = whole, pieceBytes = 65_536) {
   return { taken, input: pieces() };
 }
 
-const sourceOf = (
-  input: AsyncIterable<Buffer | string>,
-  sizeBytes = whole.length,
-  signal?: AbortSignal,
-) => new StreamSource(input, { sizeBytes, chunkBytes, realPath: 'a-name-of-the-caller', signal });
+const sourceOf = (input: AsyncIterable<Buffer | string>, sizeBytes = whole.length, signal?: AbortSignal) =>
+  new StreamSource(input, { sizeBytes, chunkBytes, realPath: 'a-name-of-the-caller', signal });
 
 async function readAll(source: StreamSource, start: number, end: number, reading?: ReadOptions) {
   const parts: Buffer[] = [];
@@ -43,25 +40,22 @@ async function readAll(source: StreamSource, start: number, end: number, reading
 }
 
 describe('stdin of a known length', () => {
-  it.each([1, 1000, 65_536, 5_000_000])(
-    'in pieces of %d bytes comes chunk by chunk',
-    async (pieceBytes) => {
-      const bytes = pieceBytes === 1 ? whole.subarray(0, 100_000) : whole;
-      const source = sourceOf(pipe(bytes, pieceBytes).input, bytes.length);
-      expect(source.identity).toEqual({ sizeBytes: bytes.length, mtimeNs: '0' });
-      expect([source.path, source.realPath]).toEqual(['-', 'a-name-of-the-caller']);
-      for (let at = 0; at < bytes.length; at += chunkBytes) {
-        const end = Math.min(bytes.length, at + chunkBytes);
-        const told: number[] = [];
-        const onRead = (place: number, part: Buffer) => told.push(place, part.length);
-        const read = await readAll(source, at, end, { onRead });
-        expect(read.error).toBeUndefined();
-        expect(read.bytes.equals(bytes.subarray(at, end))).toBe(true);
-        expect(told.at(0)).toBe(at);
-        expect((told.at(-2) as number) + (told.at(-1) as number)).toBe(end);
-      }
-    },
-  );
+  it.each([1, 1000, 65_536, 5_000_000])('in pieces of %d bytes comes chunk by chunk', async (pieceBytes) => {
+    const bytes = pieceBytes === 1 ? whole.subarray(0, 100_000) : whole;
+    const source = sourceOf(pipe(bytes, pieceBytes).input, bytes.length);
+    expect(source.identity).toEqual({ sizeBytes: bytes.length, mtimeNs: '0' });
+    expect([source.path, source.realPath]).toEqual(['-', 'a-name-of-the-caller']);
+    for (let at = 0; at < bytes.length; at += chunkBytes) {
+      const end = Math.min(bytes.length, at + chunkBytes);
+      const told: number[] = [];
+      const onRead = (place: number, part: Buffer) => told.push(place, part.length);
+      const read = await readAll(source, at, end, { onRead });
+      expect(read.error).toBeUndefined();
+      expect(read.bytes.equals(bytes.subarray(at, end))).toBe(true);
+      expect(told.at(0)).toBe(at);
+      expect((told.at(-2) as number) + (told.at(-1) as number)).toBe(end);
+    }
+  });
 
   it('gives a chunk again, from its start and from anywhere within', async () => {
     const source = sourceOf(pipe().input);
@@ -113,9 +107,9 @@ describe('stdin of a known length', () => {
     all.update(whole);
     expect(digest.current()).toEqual({ offset: whole.length, blake3: all.digest() });
     const other = sourceOf(pipe(someBytes(whole.length, 'other')).input);
-    await expect(
-      new PrefixDigest(other, await openChecksum(), expected).catchUp(offset),
-    ).rejects.toThrow('changed since its upload began');
+    await expect(new PrefixDigest(other, await openChecksum(), expected).catchUp(offset)).rejects.toThrow(
+      'changed since its upload began',
+    );
   });
 
   it('is taken no further than it is read, and held no longer than for a chunk', async () => {

@@ -3,21 +3,10 @@ import { decode as decodeSixel } from 'sixel';
 import { describe, expect, it } from 'vitest';
 import { type PictureOptions, renderPicture } from '../../src/cli/output/picture.lazy.ts';
 import { detectProtocol } from '../../src/cli/output/pictures/protocol.ts';
-import {
-  blue,
-  escapeSequences,
-  makeJpeg,
-  makePng,
-  makePngBomb,
-  red,
-  scriptedSvg,
-} from '../support/pictures.ts';
+import { blue, escapeSequences, makeJpeg, makePng, makePngBomb, red, scriptedSvg } from '../support/pictures.ts';
 import { Random } from '../support/random.ts';
 
-const room = (
-  protocol: PictureOptions['protocol'],
-  more: Partial<PictureOptions> = {},
-): PictureOptions => ({
+const room = (protocol: PictureOptions['protocol'], more: Partial<PictureOptions> = {}): PictureOptions => ({
   ...{ protocol, columns: 80, rows: 24, hasTrueColor: true },
   ...more,
 });
@@ -36,13 +25,10 @@ const problemOf = (bytes: Buffer) => {
 /** Returns the pixels at one third and two thirds of the width. */
 function ends({ width, height, data }: { width: number; height: number; data: ArrayLike<number> }) {
   const at = (x: number) => (Math.floor(height / 2) * width + Math.floor(x)) * 4;
-  return [at(width / 3), at((2 * width) / 3)].map((from) =>
-    [0, 1, 2].map((part) => data[from + part] as number),
-  );
+  return [at(width / 3), at((2 * width) / 3)].map((from) => [0, 1, 2].map((part) => data[from + part] as number));
 }
 
-const near = ([r, g, b]: readonly [number, number, number]) =>
-  [r, g, b].map((part) => expect.closeTo(part, -1.2));
+const near = ([r, g, b]: readonly [number, number, number]) => [r, g, b].map((part) => expect.closeTo(part, -1.2));
 
 describe('the pixels of a JPEG or PNG, and nothing else of it', () => {
   it('kitty: chunks of 4,096 at most that are one PNG, so many columns and rows', () => {
@@ -140,8 +126,7 @@ describe('what is no such picture', () => {
     const random = new Random(1);
     for (let day = 0; day < 200; day++) {
       const bytes = Buffer.from(day % 2 ? makeJpeg(40, 30) : makePng(40, 30));
-      for (let count = 0; count < 1 + day / 20; count++)
-        bytes[random.below(bytes.length)] = random.below(256);
+      for (let count = 0; count < 1 + day / 20; count++) bytes[random.below(bytes.length)] = random.below(256);
       const picture = renderPicture(bytes, room('blocks', { columns: 8 }));
       if ('text' in picture)
         // biome-ignore lint/suspicious/noControlCharactersInRegex: escape codes are what is read

@@ -22,9 +22,7 @@ describe('the line of a transfer', () => {
   it('gains share, bytes and rate with the width, and a bar of what is held and what is sent', () => {
     const at = (columns: number) => renderTransferLine(half, columns, plain);
     expect(at(40)).toBe('  ████▒▒▒▒░░░░░░░░░   50%  12:07:55 left');
-    expect(at(80)).toBe(
-      '  █████▒▒▒▒▒▒░░░░░░░░░░░   50%  512.0 MiB of 1.0 GiB  112.4 MiB/s  12:07:55 left',
-    );
+    expect(at(80)).toBe('  █████▒▒▒▒▒▒░░░░░░░░░░░   50%  512.0 MiB of 1.0 GiB  112.4 MiB/s  12:07:55 left');
     expect(at(120)).toContain(`${'█'.repeat(10)}${'▒'.repeat(10)}${'░'.repeat(20)}`);
   });
 

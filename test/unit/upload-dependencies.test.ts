@@ -67,8 +67,7 @@ function sourceOf(path: string, sizeBytes: number): UploadSource {
 async function counting() {
   let stored = 0;
   return startServer(async (request, response) => {
-    if (request.method === 'POST')
-      return respond(response, 201, { uid, asset_uid: uid, location }, { location });
+    if (request.method === 'POST') return respond(response, 201, { uid, asset_uid: uid, location }, { location });
     if (request.method === 'PATCH') for await (const part of request) stored += part.length;
     const limit = {
       'x-ratelimit-limit': '1000',
@@ -109,8 +108,7 @@ async function upload(journal: UploadJournal, sizeBytes: number, more: Partial<B
   );
   const resumable = { id: 'given-by-others', workspace: uid, filename: 'mov' };
   const outcomes: FileOutcome[] = [];
-  for await (const some of run.outcomes([{ path: 'far/away.mov', relativeDir: '', resumable }]))
-    outcomes.push(...some);
+  for await (const some of run.outcomes([{ path: 'far/away.mov', relativeDir: '', resumable }])) outcomes.push(...some);
   await transport.close();
   return { outcomes };
 }

@@ -17,12 +17,7 @@ import { UploadLocks } from '../../src/client/upload/store/upload-locks.ts';
 import { fastClock } from '../support/clock.ts';
 import { FileServer } from '../support/file-server.ts';
 import { someBytes } from '../support/files.ts';
-import {
-  type Fault,
-  type InterposedRequest,
-  Interposer,
-  respondWith,
-} from '../support/interposer.ts';
+import { type Fault, type InterposedRequest, Interposer, respondWith } from '../support/interposer.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -49,9 +44,7 @@ beforeEach(async () => {
 });
 
 /** Uploads one source as one run of the program. */
-async function upload(
-  openSource: (transport: Transport) => Promise<UploadSource>,
-): Promise<Uploaded> {
+async function upload(openSource: (transport: Transport) => Promise<UploadSource>): Promise<Uploaded> {
   const options = {
     ...{ clock: fastClock(), userAgent: 'test', requestTimeoutMs: 10_000, maxWaitMs: 600_000 },
     baseUrl: new URL(line.url),
@@ -84,8 +77,7 @@ async function upload(
   }
 }
 
-const stored = ({ assetUid }: Uploaded) =>
-  readFileSync(join(sandbox.dataDir, 'media', assetUid, 'source'));
+const stored = ({ assetUid }: Uploaded) => readFileSync(join(sandbox.dataDir, 'media', assetUid, 'source'));
 
 /** Fails the third chunk, which ends the run as Ctrl-C or a crash would. */
 const endAtThirdChunk = ({ method, nth }: InterposedRequest) =>
@@ -94,8 +86,7 @@ const endAtThirdChunk = ({ method, nth }: InterposedRequest) =>
 it('a file of a server is uploaded whole over lines that break on either side', async () => {
   const server = await FileServer.start(bytes);
   server.fault = ({ nth }) => (nth % 3 === 2 ? { cutAfterBytes: 50_000 } : undefined);
-  fault = ({ method, nth }) =>
-    method === 'PATCH' && nth % 2 === 1 ? { cutAfterBytes: 100_000 } : undefined;
+  fault = ({ method, nth }) => (method === 'PATCH' && nth % 2 === 1 ? { cutAfterBytes: 100_000 } : undefined);
   const uploaded = await upload((transport) => RangeSource.open(server.url, transport));
   expect(uploaded).toMatchObject({ verified: true, sizeBytes: bytes.length });
   expect(stored(uploaded).equals(bytes)).toBe(true);
@@ -139,8 +130,7 @@ it('a file that becomes another while it is uploaded makes no whole asset', asyn
 
 it('a source that is gone is not taken for an upload session that is gone', async () => {
   const server = await FileServer.start(bytes);
-  server.fault = ({ nth }) =>
-    nth > 5 ? { respond: (response) => response.writeHead(404).end() } : undefined;
+  server.fault = ({ nth }) => (nth > 5 ? { respond: (response) => response.writeHead(404).end() } : undefined);
   const uploading = upload((transport) => RangeSource.open(server.url, transport));
   await expect(uploading).rejects.toMatchObject({ explanation: { code: 'file_gone' } });
   expect(line.methods.filter((method) => method === 'POST')).toEqual(['POST']);
@@ -155,8 +145,7 @@ const streamed = (sent: Buffer) => async () => {
 };
 
 it('stdin is uploaded whole over a line that breaks', async () => {
-  fault = ({ method, nth }) =>
-    method === 'PATCH' && nth % 2 === 1 ? { cutAfterBytes: 100_000 } : undefined;
+  fault = ({ method, nth }) => (method === 'PATCH' && nth % 2 === 1 ? { cutAfterBytes: 100_000 } : undefined);
   const uploaded = await upload(streamed(bytes));
   expect(uploaded).toMatchObject({ verified: true, resumedFrom: null });
   expect(stored(uploaded).equals(bytes)).toBe(true);
@@ -187,9 +176,7 @@ it('stdin that comes again whole is not uploaded twice; other bytes are not take
 
 it('a file of a server differs on another day by its tag, and by its time where there is none', () => {
   const day = { sizeBytes: 1, mtimeNs: '1', validator: '"a"' };
-  expect(describeChange(day, { ...day, validator: '"b"' })).toBe(
-    'the server has another version of it',
-  );
+  expect(describeChange(day, { ...day, validator: '"b"' })).toBe('the server has another version of it');
   expect(describeChange(day, { ...day, mtimeNs: '2' })).toBeUndefined();
   expect(describeChange({ sizeBytes: 1, mtimeNs: '1' }, { ...day, mtimeNs: '2' })).toBeDefined();
 });

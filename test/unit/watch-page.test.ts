@@ -2,11 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { PlaybackInfo } from '../../src/contract/types.ts';
 import { computeResumePosition } from '../../src/sandbox/media/resume-position.ts';
-import {
-  renderNoticePage,
-  renderWatchPage,
-  type WatchPageInput,
-} from '../../src/web/watch/server/page.ts';
+import { renderNoticePage, renderWatchPage, type WatchPageInput } from '../../src/web/watch/server/page.ts';
 
 const pageOf = (info: PlaybackInfo, input: Partial<WatchPageInput> = {}) =>
   renderWatchPage({ title: 'A title', script: 'play()', info, ...input });
@@ -24,8 +20,7 @@ describe('what a page says is text', () => {
       },
       { title: hostile, config: { theme: `"><script>` } },
     );
-    const escaped =
-      '&lt;/title&gt;&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;&lt;!-- &quot; &#39; &amp; ';
+    const escaped = '&lt;/title&gt;&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;&lt;!-- &quot; &#39; &amp; ';
     expect(html).toContain(`<title>${escaped}</title>`);
     expect(html).toContain(`<time>1:02:03</time> <span>${escaped}</span>`);
     expect(html).not.toContain('<script>alert');
@@ -64,8 +59,7 @@ describe('what a page says is text', () => {
 });
 
 describe('the Content-Security-Policy', () => {
-  const directives = (policy: string) =>
-    Object.fromEntries(policy.split('; ').map((each) => each.split(/ (.*)/s)));
+  const directives = (policy: string) => Object.fromEntries(policy.split('; ').map((each) => each.split(/ (.*)/s)));
 
   it('lets in the page’s own script and style by hash, and the media of the asset', () => {
     const { html, contentSecurityPolicy } = pageOf(
@@ -155,11 +149,7 @@ describe('below the player', () => {
 
   it.each<[string, PlaybackInfo, string | undefined]>([
     ['audio', { type: 'audio', source: http('s') }, http('s')],
-    [
-      'image',
-      { type: 'image', variants: [{ url: http('s') }, { url: http('l'), width: 9 }] },
-      http('l'),
-    ],
+    ['image', { type: 'image', variants: [{ url: http('s') }, { url: http('l'), width: 9 }] }, http('l')],
     ['document', { type: 'document', url: http('d') }, http('d')],
     ['HLS alone', { type: 'video', hls_url: http('h') }, undefined],
     ['third party', { type: 'third_party', embed_url: http('e') }, undefined],
@@ -171,10 +161,7 @@ describe('below the player', () => {
   it.each([null, undefined, 7n, {}, [], { description: 'x' }, ' \n'])(
     'nothing where there is nothing: %s',
     (description) => {
-      const { html } = pageOf(
-        { type: 'video', hls_url: http('h') },
-        { description, tags: description },
-      );
+      const { html } = pageOf({ type: 'video', hls_url: http('h') }, { description, tags: description });
       expect(html).not.toMatch(/class="(description|tags)"|download/);
     },
   );
@@ -205,9 +192,7 @@ it.each<[unknown, unknown, string]>([
 
 it('what plays is played, whatever its status is; what names no URL is told by it', () => {
   const progress = { status: 'failed', reason: 'no codec' };
-  expect(pageOf({ type: 'video', blocked: 'false', hls_url: http('h') }, progress).html).toContain(
-    '<video',
-  );
+  expect(pageOf({ type: 'video', blocked: 'false', hls_url: http('h') }, progress).html).toContain('<video');
   expect(pageOf({ type: 'video' }, progress).html).toContain('Processing failed: no codec');
 });
 

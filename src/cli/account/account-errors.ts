@@ -11,9 +11,7 @@ export const noProfile = (names: readonly string[]) =>
     code: 'no_profile',
     exitCode: exitCodes.unauthenticated,
     reason:
-      names.length > 0
-        ? `there are ${names.join(', ')}`
-        : 'there is no service to call and no key to call it with',
+      names.length > 0 ? `there are ${names.join(', ')}` : 'there is no service to call and no key to call it with',
     hint:
       names.length > 0
         ? 'mediactl auth switch NAME, or --profile NAME'

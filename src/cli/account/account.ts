@@ -53,11 +53,7 @@ export function baseUrlOf(settings: Settings, { profile, names }: ProfileInUse):
  *
  * @throws MediactlError `no_profile`, `no_key`, `foreign_base_url` … (exit 4)
  */
-export async function resolveAccount(
-  settings: Settings,
-  inUse: ProfileInUse,
-  configDir: string,
-): Promise<Account> {
+export async function resolveAccount(settings: Settings, inUse: ProfileInUse, configDir: string): Promise<Account> {
   const baseUrl = baseUrlOf(settings, inUse);
   const { name = 'environment', profile } = inUse;
   return {
@@ -70,11 +66,7 @@ export async function resolveAccount(
 }
 
 /** Returns a profile's key, but only for the profile's own service, so that keys never leak to other hosts. */
-async function readProfileKey(
-  { name, profile, names }: ProfileInUse,
-  baseUrl: URL,
-  configDir: string,
-) {
+async function readProfileKey({ name, profile, names }: ProfileInUse, baseUrl: URL, configDir: string) {
   if (name === undefined || !profile) throw noProfile(names);
   const profileUrl = parseBaseUrl(profile.baseUrl);
   if (profileUrl.origin !== baseUrl.origin)

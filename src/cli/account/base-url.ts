@@ -12,11 +12,9 @@ export function parseBaseUrl(text: string): URL {
   }
   if (!['http:', 'https:'].includes(url.protocol))
     throw usageError(`not a base URL: ${text}`, hint, 'only http and https are supported');
-  if (url.username || url.password)
-    throw usageError('a base URL cannot have a user name or password in it', hint);
+  if (url.username || url.password) throw usageError('a base URL cannot have a user name or password in it', hint);
   const path = url.pathname.replace(/\/+$/, '');
-  if (path !== '' && path !== apiPrefix)
-    throw usageError(`not a base URL: ${text}`, hint, `it has a path, ${path}`);
+  if (path !== '' && path !== apiPrefix) throw usageError(`not a base URL: ${text}`, hint, `it has a path, ${path}`);
   return new URL(url.origin);
 }
 

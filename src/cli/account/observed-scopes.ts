@@ -25,9 +25,7 @@ export class ObservedScopes {
     return Object.fromEntries(
       scopes.flatMap((scope) => {
         const { allowed, at } = asObject(stored[scope]);
-        return typeof allowed === 'boolean' && typeof at === 'string'
-          ? [[scope, { allowed, at }]]
-          : [];
+        return typeof allowed === 'boolean' && typeof at === 'string' ? [[scope, { allowed, at }]] : [];
       }),
     );
   }

@@ -52,8 +52,7 @@ export class ProfileFile {
     try {
       text = readTextFile(this.path);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT')
-        return { profiles: Object.create(null) };
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { profiles: Object.create(null) };
       throw this.#configError((error as Error).message, error);
     }
     let config: unknown;
@@ -116,10 +115,7 @@ export class ProfileFile {
  */
 export function assertProfileName(name: string): void {
   if (!/^[A-Za-z0-9][\w.@-]*$/.test(name))
-    throw usageError(
-      `not a name for a profile: ${name}`,
-      'letters, digits and . _ - @, a letter or digit first',
-    );
+    throw usageError(`not a name for a profile: ${name}`, 'letters, digits and . _ - @, a letter or digit first');
 }
 
 function isProfileConfig(value: unknown): value is ProfileConfig {
@@ -130,8 +126,6 @@ function isProfileConfig(value: unknown): value is ProfileConfig {
     typeof profiles === 'object' &&
     profiles !== null &&
     !Array.isArray(profiles) &&
-    Object.values(profiles).every(
-      (profile) => typeof profile === 'object' && typeof profile?.baseUrl === 'string',
-    )
+    Object.values(profiles).every((profile) => typeof profile === 'object' && typeof profile?.baseUrl === 'string')
   );
 }

@@ -43,19 +43,12 @@ export function parsePair(flag: string, text: string, separator = '='): [string,
  * @param stringFlag flag for plain strings, which the hint suggests
  * @throws MediactlError `usage` (exit 2) if the value is not JSON
  */
-export async function parseJsonPair(
-  flag: string,
-  stringFlag: string,
-  text: string,
-): Promise<[string, unknown]> {
+export async function parseJsonPair(flag: string, stringFlag: string, text: string): Promise<[string, unknown]> {
   const [key, json] = parsePair(flag, text);
   try {
     return [key, await parseExact(json)];
   } catch {
-    throw usageError(
-      `${flag} ${key}: not JSON: ${json}`,
-      `${stringFlag} ${text} sends it as a string`,
-    );
+    throw usageError(`${flag} ${key}: not JSON: ${json}`, `${stringFlag} ${text} sends it as a string`);
   }
 }
 
@@ -74,13 +67,7 @@ const suggestions = new WeakMap<object, Suggestion>();
 export type Suggestion = readonly string[] | CompletionSource;
 
 /** Source of completions: `mediactl __complete`, or the shell itself for `files`. */
-export type CompletionSource =
-  | 'profiles'
-  | 'workspaces'
-  | 'folders'
-  | 'assets'
-  | 'uploads'
-  | 'files';
+export type CompletionSource = 'profiles' | 'workspaces' | 'folders' | 'assets' | 'uploads' | 'files';
 
 /** Registers shell completions for an option or argument. */
 export function withSuggestions<T extends object>(subject: T, suggestion: Suggestion): T {
@@ -95,8 +82,7 @@ export const globalOptions = (): Option[] =>
   settingFlags().map(({ name, flag }) => {
     const option = new Option(flag.flags, flag.help).helpGroup(globalsHeading);
     const { kind, suggests }: Setting = settingTable[name];
-    const suggestion =
-      suggests ?? (option.required && !flag.isShadowable ? kind.choices : undefined);
+    const suggestion = suggests ?? (option.required && !flag.isShadowable ? kind.choices : undefined);
     return suggestion ? withSuggestions(option, suggestion) : option;
   });
 

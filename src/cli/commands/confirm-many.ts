@@ -54,8 +54,7 @@ export const findLimitError = ({
   limit,
   doubt,
 }: Pick<BulkConfirmation, 'count' | 'noun' | 'limit' | 'doubt'>): MediactlError | undefined =>
-  (limit.isTyped ? undefined : doubt) ??
-  (count > limit.count ? limitExceeded(noun, limit, count) : undefined);
+  (limit.isTyped ? undefined : doubt) ?? (count > limit.count ? limitExceeded(noun, limit, count) : undefined);
 
 /**
  * Asks for confirmation of a bulk change. Above the limit, or if the selection might be wrong, the user must type
@@ -64,10 +63,7 @@ export const findLimitError = ({
  * @throws MediactlError `declined` (exit 130) if the user declines
  * @throws MediactlError `usage` (exit 2) if the number is wrong, or if there is no terminal to ask on
  */
-export async function confirmMany(
-  { terminal, settings }: Context,
-  question: BulkConfirmation,
-): Promise<void> {
+export async function confirmMany({ terminal, settings }: Context, question: BulkConfirmation): Promise<void> {
   const { count, what, lines } = question;
   if (count === 0) return;
   const canPrompt = terminal.isInteractive && !settings.yes;

@@ -5,10 +5,7 @@ import type { Context } from '../context.ts';
 import { listBy, type Result } from '../output/result.ts';
 
 /** Returns a list of the requests that the command would send without --dry-run. */
-export async function dryRunPlan(
-  context: Context,
-  requests: readonly ApiRequest[],
-): Promise<Result> {
+export async function dryRunPlan(context: Context, requests: readonly ApiRequest[]): Promise<Result> {
   const { baseUrl } = await context.account();
   context.terminal.info(`dry run: would send ${pluralize(requests.length, 'request')}`);
   return listBy(

@@ -39,9 +39,7 @@ export function withFilters<Args extends unknown[], Options extends OptionValues
   };
   const filtered = command
     .addOption(filter('--search <text>', 'words in name and description'))
-    .addOption(
-      withSuggestions(filter('--status <status>', assetStatuses.join(', ')), assetStatuses),
-    )
+    .addOption(withSuggestions(filter('--status <status>', assetStatuses.join(', ')), assetStatuses))
     .addOption(filter('--tag <slug>', 'tag'))
     .addOption(filter('--created-after <date>', 'created on or after'))
     .addOption(filter('--created-before <date>', 'created on or before'));
@@ -50,9 +48,7 @@ export function withFilters<Args extends unknown[], Options extends OptionValues
     filtered
       .addOption(withSuggestions(filter('--type <type>', assetTypes.join(', ')), assetTypes))
       .addOption(filter('--folder <folder>', 'folder, by uid or path; / for the top level'));
-  return collection === 'assets'
-    ? withAssetFilters()
-    : (filtered as unknown as ReturnType<typeof withAssetFilters>);
+  return collection === 'assets' ? withAssetFilters() : (filtered as unknown as ReturnType<typeof withAssetFilters>);
 }
 
 const sortFields = ['created_at', 'name', 'duration'];
@@ -86,20 +82,14 @@ export function rejectWorkspaceFlag({ settings }: Context, command: string): voi
 }
 
 /** Converts options to API filters, with dates as days and the folder as its uid. */
-export async function parseFilters(
-  context: Context,
-  options: FilterOptions,
-): Promise<AssetFilters> {
+export async function parseFilters(context: Context, options: FilterOptions): Promise<AssetFilters> {
   const now = context.clock.now();
   const { createdAfter, createdBefore, folder, sort } = options;
   // An unset variable in a script must not select everything.
   for (const [name, value] of Object.entries(filterFlags(options)))
     if (value?.trim() === '') throw usageError(`${name} is empty`, 'leave it out, or say which');
   if (sort !== undefined && !sortFields.includes(sort.replace(/^-/, '')))
-    throw usageError(
-      `--sort does not accept '${sort}'`,
-      `${sortFields.join(', ')}, or one with - before it`,
-    );
+    throw usageError(`--sort does not accept '${sort}'`, `${sortFields.join(', ')}, or one with - before it`);
   return {
     search: options.search,
     status: options.status,

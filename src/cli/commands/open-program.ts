@@ -47,10 +47,7 @@ export async function openWithPlayer(
 const openerTimeoutMs = 1_000;
 
 /** Opens a URL with the desktop's default program. Returns false if the program failed to start. */
-export async function openWithDefault(
-  { clock, signal, terminal }: Context,
-  target: URL,
-): Promise<boolean> {
+export async function openWithDefault({ clock, signal, terminal }: Context, target: URL): Promise<boolean> {
   const { default: open } = await import('open');
   const child = await open(target.href);
   const timeout = new AbortController();

@@ -11,12 +11,7 @@ import { choose } from '../terminal/prompt.ts';
  * @returns undefined if no recently displayed uid begins with the prefix
  * @throws MediactlError `usage` (exit 2) if the prefix is ambiguous
  */
-export function expandUidPrefix(
-  context: Context,
-  { origin }: URL,
-  kind: UidKind,
-  typed: string,
-): string | undefined {
+export function expandUidPrefix(context: Context, { origin }: URL, kind: UidKind, typed: string): string | undefined {
   const uids = isUidPrefix(typed) ? context.shortUidsFor(origin).find(kind, typed) : [];
   if (uids.length < 2) return uids[0];
   throw usageError(`${uids.length} ${kind}s begin with ${typed}`, 'type more of the uid').with({
@@ -62,8 +57,7 @@ export async function selectOne<T extends AmbiguousRecord>(
   if (first && others.length === 0) return first;
   if (first && newest) return findNewest(matches);
   const problem = `${matches.length} ${noun}s ${description}`;
-  if (terminal.isInteractive)
-    return choose(terminal, `${problem}. Which one?`, matches, await rows(matches, true));
+  if (terminal.isInteractive) return choose(terminal, `${problem}. Which one?`, matches, await rows(matches, true));
   const listed = matches.slice(0, maxListed);
   const lines = (await rows(listed, false)).map((cells) => cells.filter(Boolean).join('  '));
   if (matches.length > maxListed) lines.push(`and ${matches.length - maxListed} more`);

@@ -11,11 +11,7 @@ import type { Context } from '../context.ts';
  *
  * @throws MediactlError `no_total` if the service reports no total
  */
-export async function countAssets(
-  context: Context,
-  collection: Collection,
-  filters: AssetFilters,
-): Promise<number> {
+export async function countAssets(context: Context, collection: Collection, filters: AssetFilters): Promise<number> {
   const { [collection]: assets } = await context.api();
   const first = await assets.page(filters, 1, 0);
   const { names } = await context.account();

@@ -37,12 +37,8 @@ export const newestOption = ['--newest', 'of several of that name, the one creat
  *
  * @throws MediactlError `usage` (exit 2) if it cannot prompt; `not_found` (exit 3) if no asset matches
  */
-export const resolveAssetUid = (
-  context: Context,
-  collection: Collection,
-  id: string | undefined,
-  choice: IdOptions,
-) => resolveAssetUidIn(context, () => accountScope(context), collection, id, choice);
+export const resolveAssetUid = (context: Context, collection: Collection, id: string | undefined, choice: IdOptions) =>
+  resolveAssetUidIn(context, () => accountScope(context), collection, id, choice);
 
 const accountScope = async (context: Context): Promise<AssetScope> => ({
   api: await context.api(),
@@ -83,8 +79,7 @@ async function promptForAsset(
   if (!context.terminal.isInteractive)
     throw usageError('which asset?', `give an id: ${idHelp}`, 'there is nobody to ask here');
   const { items } = await (await open()).api[collection].page({}, maxChoices, 0);
-  if (items.length === 0)
-    throw usageError('there is no asset to choose', 'mediactl upload PATH sends one');
+  if (items.length === 0) throw usageError('there is no asset to choose', 'mediactl upload PATH sends one');
   const rows = await candidateRows(context, items, true);
   const { uid } = await choose(
     context.terminal,
@@ -96,11 +91,7 @@ async function promptForAsset(
 }
 
 /** Returns table rows that help to distinguish assets with the same name. */
-async function candidateRows(
-  context: Context,
-  assets: readonly Asset[],
-  isTerminal: boolean,
-): Promise<string[][]> {
+async function candidateRows(context: Context, assets: readonly Asset[], isTerminal: boolean): Promise<string[][]> {
   const locationNames = new LocationNames(context);
   const parents = assets.map(parentOf);
   await locationNames.load(
@@ -181,9 +172,7 @@ export async function resolveAssetUids(
     // On stdin, `@last` and uid prefixes are taken as names, since an asset can be named like that.
     else
       for (const each of parseIds(await readInputText(context.terminal, '-')))
-        uids.push(
-          await resolveUidOrName(context, () => accountScope(context), collection, each, choice),
-        );
+        uids.push(await resolveUidOrName(context, () => accountScope(context), collection, each, choice));
   }
   if (uids.length === 0) throw usageError('no ids on stdin', 'one uid a line, or JSON lines');
   return [...new Set(uids)];
@@ -233,10 +222,7 @@ export async function saveLastUpload(context: Context, uid: string): Promise<voi
   await writeFile(lastUploadPath(context.stateDir), JSON.stringify(last), { mode: 0o600 });
 }
 
-async function readLastUpload(
-  { stateDir }: Context,
-  { api, profile }: AssetScope,
-): Promise<string> {
+async function readLastUpload({ stateDir }: Context, { api, profile }: AssetScope): Promise<string> {
   const last = parseRecord(readTextFileOrEmpty(lastUploadPath(stateDir)) || '{}');
   if (typeof last.uid !== 'string' || !isUid(last.uid))
     throw usageError('@last: nothing was uploaded from here yet', 'mediactl upload PATH');

@@ -23,27 +23,20 @@ export function parseFolderPath(path: string): string[] {
  *
  * @throws the same errors as `findMissingFolders`
  */
-export const createFolderPath = (
-  context: Context,
-  names: readonly string[],
-  withParents: boolean,
-) =>
-  context.withLock(
-    'folders',
-    async (): Promise<{ node: FolderNode; tree: WorkspaceFolderTree }> => {
-      const { folders } = await context.api();
-      let { tree, workspace } = await fetchFolderTree(context);
-      const { missing, above } = findMissingFolders(tree, names, withParents);
-      let at = above;
-      for (const name of missing) {
-        const parent = at?.folder.uid ?? null;
-        // The tree after this write shows which field names to use for the next write.
-        ({ node: at, tree } = await folders.create(workspace, tree, { name, parent }));
-      }
-      if (missing.length > 0) await cachedFolders(context).invalidate();
-      return { node: at as FolderNode, tree };
-    },
-  );
+export const createFolderPath = (context: Context, names: readonly string[], withParents: boolean) =>
+  context.withLock('folders', async (): Promise<{ node: FolderNode; tree: WorkspaceFolderTree }> => {
+    const { folders } = await context.api();
+    let { tree, workspace } = await fetchFolderTree(context);
+    const { missing, above } = findMissingFolders(tree, names, withParents);
+    let at = above;
+    for (const name of missing) {
+      const parent = at?.folder.uid ?? null;
+      // The tree after this write shows which field names to use for the next write.
+      ({ node: at, tree } = await folders.create(workspace, tree, { name, parent }));
+    }
+    if (missing.length > 0) await cachedFolders(context).invalidate();
+    return { node: at as FolderNode, tree };
+  });
 
 /**
  * Returns the deepest existing folder of a path and the missing names below it. Without `withParents`, the parent
@@ -52,11 +45,7 @@ export const createFolderPath = (
  * @throws MediactlError `not_found` (exit 3) if the parent is missing, `exists` (exit 6) if the folder exists,
  *   `usage` (exit 2) if two folders have the same path
  */
-export function findMissingFolders(
-  tree: WorkspaceFolderTree,
-  names: readonly string[],
-  withParents: boolean,
-) {
+export function findMissingFolders(tree: WorkspaceFolderTree, names: readonly string[], withParents: boolean) {
   const { missing, above } = walkPath(tree, names);
   if (!withParents) {
     if (missing.length === 0) throw alreadyExistsError(names, above as FolderNode);
@@ -71,9 +60,7 @@ function walkPath(tree: WorkspaceFolderTree, names: readonly string[]) {
     const level = above ? above.children : tree.roots;
     const exact = level.filter((placed) => placed.name === name);
     const named =
-      exact.length > 0
-        ? exact
-        : level.filter((placed) => normalizeName(placed.name) === normalizeName(name));
+      exact.length > 0 ? exact : level.filter((placed) => normalizeName(placed.name) === normalizeName(name));
     if (named.length > 1)
       throw usageError(
         `${named.length} folders are at /${names.slice(0, n + 1).join('/')}`,
@@ -185,9 +172,7 @@ export async function createFolderPathResolver(
   let lastCreation: Promise<unknown> = Promise.resolve();
   const createInTurn = async (names: readonly string[]): Promise<string> => {
     const parent = names.length > 1 ? await findOrCreate(names.slice(0, -1)) : null;
-    const mine = lastCreation.then(() =>
-      retryCreation(() => context.withLock('folders', () => create(names, parent))),
-    );
+    const mine = lastCreation.then(() => retryCreation(() => context.withLock('folders', () => create(names, parent))));
     // After a misplaced folder, all further creations fail with the same error.
     lastCreation = mine.catch((error) => {
       if (asMediactlError(error).explanation.endsRun) throw error;

@@ -54,13 +54,10 @@ export const descendantsOf = ({ children }: FolderNode): FolderNode[] =>
   children.flatMap((child) => [child, ...descendantsOf(child)]);
 
 function throwNotFound(tree: WorkspaceFolderTree, uidOrPath: string): never {
-  if (isRootPath(uidOrPath))
-    throw usageError('the top level is not a folder', 'name one: mediactl folders tree');
+  if (isRootPath(uidOrPath)) throw usageError('the top level is not a folder', 'name one: mediactl folders tree');
   const parts = uidOrPath.split('/').filter(Boolean);
   if (parts.length === 0) throw usageError('a folder is empty', folderHelp);
-  const known = parts.findIndex(
-    (_, n) => tree.findByPath(parts.slice(0, n + 1).join('/')).length === 0,
-  );
+  const known = parts.findIndex((_, n) => tree.findByPath(parts.slice(0, n + 1).join('/')).length === 0);
   const above = parts.slice(0, known).join('/');
   throw new MediactlError(`no folder ${uidOrPath}`, {
     code: 'not_found',
@@ -68,18 +65,14 @@ function throwNotFound(tree: WorkspaceFolderTree, uidOrPath: string): never {
     reason: isUid(uidOrPath)
       ? 'no folder of this workspace has that uid'
       : `there is no ${parts[known]} in ${above ? `/${above}` : 'the top level'}`,
-    hint:
-      uidOrPath === 'root'
-        ? 'the top level is /'
-        : 'mediactl folders tree; upper and lower case matter',
+    hint: uidOrPath === 'root' ? 'the top level is /' : 'mediactl folders tree; upper and lower case matter',
   });
 }
 
 /** Resolves a folder uid or path to a uid. A uid needs no request. */
 export async function resolveFolderUid(context: Context, uidOrPath: string): Promise<string> {
   if (isUid(uidOrPath)) return uidOrPath.toLowerCase();
-  return (await resolveFolder(context, (await fetchFolderTree(context)).tree, uidOrPath)).folder
-    .uid;
+  return (await resolveFolder(context, (await fetchFolderTree(context)).tree, uidOrPath)).folder.uid;
 }
 
 /**

@@ -1,13 +1,6 @@
 import { exitCodes, MediactlError, usageError } from '../../client/errors.ts';
 import { parseHttpUrl } from '../../contract/http-url.ts';
-import {
-  asArray,
-  asNumber,
-  asObject,
-  asText,
-  isJsonObject,
-  type JsonObject,
-} from '../../contract/json-values.ts';
+import { asArray, asNumber, asObject, asText, isJsonObject, type JsonObject } from '../../contract/json-values.ts';
 import type { PlaybackInfo } from '../../contract/types.ts';
 
 /** A URL that plays or shows an asset. */
@@ -43,11 +36,7 @@ export type Playables = {
  */
 export function parsePlayables(info: PlaybackInfo, baseUrl: URL): Playables {
   const unusable: string[] = [];
-  const parsePlayable = (
-    kind: Playable['kind'],
-    value: unknown,
-    extent?: ImageExtent,
-  ): Playable[] => {
+  const parsePlayable = (kind: Playable['kind'], value: unknown, extent?: ImageExtent): Playable[] => {
     const reference = isJsonObject(value) ? value.url : value; // assumptions A14 and A15
     if (reference === undefined || reference === null || reference === '') return [];
     const url = parseHttpUrl(reference, baseUrl);
@@ -72,13 +61,9 @@ export function parsePlayables(info: PlaybackInfo, baseUrl: URL): Playables {
 }
 
 /** Returns the smallest image that covers the given size, otherwise the largest; empty if there are no images. */
-export function findNearestImage(
-  images: readonly Playable[],
-  { width, height }: PixelSize,
-): Playable[] {
+export function findNearestImage(images: readonly Playable[], { width, height }: PixelSize): Playable[] {
   const covering = images.filter(
-    ({ extent }) =>
-      isPixelSize(extent) && extent.width >= width && (extent.height || height) >= height,
+    ({ extent }) => isPixelSize(extent) && extent.width >= width && (extent.height || height) >= height,
   );
   const [best = images[0]] = covering.sort((a, b) => compareExtents(a.extent, b.extent));
   return best ? [best] : [];

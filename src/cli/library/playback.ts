@@ -35,11 +35,7 @@ export async function fetchPlaybackByToken(
  *
  * @throws MediactlError `blocked` (exit 12), or the asset's processing error if processing failed
  */
-export async function assertNotBlocked(
-  context: Context,
-  uid: string,
-  playback: ResolvedPlayback,
-): Promise<void> {
+export async function assertNotBlocked(context: Context, uid: string, playback: ResolvedPlayback): Promise<void> {
   const { blocked } = playback.info;
   // Any other truthy value also counts as blocked.
   if (!blocked || blocked === 'false') return;
@@ -64,12 +60,7 @@ export async function explainUnplayable(
   return asset && classifyStatus(asset.status) === 'failed' ? processingFailed(asset) : error;
 }
 
-export const nothingToPlayError = (
-  uid: string,
-  { type }: PlaybackInfo,
-  unusable: readonly string[],
-  source?: string,
-) =>
+export const nothingToPlayError = (uid: string, { type }: PlaybackInfo, unusable: readonly string[], source?: string) =>
   new MediactlError(`asset ${uid} has no ${source ?? 'URL'} to play`, {
     code: 'nothing_to_play',
     exitCode: exitCodes.unplayable,

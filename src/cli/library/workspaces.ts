@@ -12,11 +12,7 @@ import { expandUidPrefix, selectOne } from './ambiguity.ts';
  * Resolves a workspace by uid, uid prefix or exact name. Prompts if several workspaces match. Fetches all
  * workspaces, since there is no endpoint for a single workspace (§4).
  */
-export async function resolveWorkspace(
-  context: Context,
-  api: Api,
-  uidOrName: string,
-): Promise<Workspace> {
+export async function resolveWorkspace(context: Context, api: Api, uidOrName: string): Promise<Workspace> {
   const all = await listAll(api);
   const exact = all.find(({ uid }) => isUid(uidOrName) && isSameUid(uid, uidOrName));
   if (exact) return exact;
@@ -68,8 +64,7 @@ export const toProfileFields = ({ uid, name }: Workspace) => ({
 
 /** Returns the primary workspace (assumption A10), otherwise the only one; undefined if there are several. */
 export const findPrimary = (workspaces: readonly Workspace[]): Workspace | undefined =>
-  workspaces.find(({ is_primary }) => is_primary === true) ??
-  (workspaces.length === 1 ? workspaces[0] : undefined);
+  workspaces.find(({ is_primary }) => is_primary === true) ?? (workspaces.length === 1 ? workspaces[0] : undefined);
 
 /**
  * Returns the uid of the workspace in use. A configured uid needs no request. If no workspace is configured,

@@ -1,8 +1,7 @@
 import { asText, toJson } from '../../contract/json-values.ts';
 
 /** Formats a value as one cell. Text stays unchanged; lists and objects become JSON. */
-const cellOf = (value: unknown) =>
-  value === null || value === undefined ? '' : (asText(value) ?? toJson(value));
+const cellOf = (value: unknown) => (value === null || value === undefined ? '' : (asText(value) ?? toJson(value)));
 
 type Rows = readonly (readonly unknown[])[];
 

@@ -5,9 +5,6 @@ import type { DetailRow, RenderContext } from './result.ts';
 export function renderDetail(rows: readonly DetailRow[], render: RenderContext): string {
   const width = Math.max(...rows.map(([label]) => stringWidth(label)));
   return rows
-    .map(
-      ([label, value]) =>
-        `${render.colors.dim(label)}${' '.repeat(width - stringWidth(label))}  ${value}\n`,
-    )
+    .map(([label, value]) => `${render.colors.dim(label)}${' '.repeat(width - stringWidth(label))}  ${value}\n`)
     .join('');
 }

@@ -14,8 +14,7 @@ function valueAt(record: Json, path: string): Json {
 
 function propertyOrMap(value: Json, name: string): Json {
   if (typeof value !== 'object' || value === null) return undefined;
-  if (Array.isArray(value) && !/^\d+$/.test(name))
-    return value.map((each) => propertyOrMap(each, name));
+  if (Array.isArray(value) && !/^\d+$/.test(name)) return value.map((each) => propertyOrMap(each, name));
   return Object.hasOwn(value, name) ? (value as Record<string, Json>)[name] : undefined;
 }
 
@@ -34,8 +33,7 @@ class FieldTracker {
 
   track(record: Json): void {
     this.#records++;
-    for (const path of this.#missing)
-      if (valueAt(record, path) !== undefined) this.#missing.delete(path);
+    for (const path of this.#missing) if (valueAt(record, path) !== undefined) this.#missing.delete(path);
   }
 
   /** Paths that occurred in no record; empty if there were no records at all. */
@@ -45,11 +43,7 @@ class FieldTracker {
 }
 
 /** Applies --fields by reducing records, rows and columns to the requested fields. */
-export function selectFields(
-  result: PrintableResult,
-  fields: readonly string[],
-  terminal: Terminal,
-): PrintableResult {
+export function selectFields(result: PrintableResult, fields: readonly string[], terminal: Terminal): PrintableResult {
   const seen = new FieldTracker(fields);
   const warn = () => {
     for (const field of seen.missing)
@@ -77,8 +71,7 @@ export function selectFields(
   if (result.kind !== 'list') return result;
   const { pages, id } = result;
   async function* pickedPages() {
-    for await (const page of pages)
-      yield page.map((item) => ({ ...pick(item), [idSymbol]: id(item) }));
+    for await (const page of pages) yield page.map((item) => ({ ...pick(item), [idSymbol]: id(item) }));
     warn();
   }
   return {

@@ -70,13 +70,10 @@ export async function writeFiltered(
       );
     const { text } = outcome;
     if (text !== '')
-      await terminal.write(
-        `${terminal.stdout.isTTY ? escapeControlsInLines(text) : text}`.replace(/\n?$/, '\n'),
-      );
+      await terminal.write(`${terminal.stdout.isTTY ? escapeControlsInLines(text) : text}`.replace(/\n?$/, '\n'));
   };
   if (result.kind === 'raw') return write(result.text);
-  if (format !== 'jsonl' || result.kind !== 'list')
-    return write(toJson(await collectValue(result)));
+  if (format !== 'jsonl' || result.kind !== 'list') return write(toJson(await collectValue(result)));
   for await (const page of result.pages) for (const item of page) await write(toJson(item));
 }
 

@@ -3,13 +3,7 @@ import { displayText, escapeControls, escapeControlsInLines } from '../../contra
 import type { OutputOptions } from '../settings/output-options.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { selectFields } from './fields.ts';
-import {
-  formatJson,
-  formatJsonLine,
-  writeArray,
-  writeFiltered,
-  writeRows,
-} from './machine-output.ts';
+import { formatJson, formatJsonLine, writeArray, writeFiltered, writeRows } from './machine-output.ts';
 import type {
   DetailRow,
   ListResult,
@@ -33,8 +27,7 @@ export async function present(
   now: number,
   uids: () => Promise<ShortUids | undefined>,
 ): Promise<void> {
-  if (result.kind === 'list' && result.isLive)
-    return printResult(terminal, options, result, now, uids);
+  if (result.kind === 'list' && result.isLive) return printResult(terminal, options, result, now, uids);
   await terminal.withPager(() => printResult(terminal, options, result, now, uids));
   if (result.kind !== 'list') return;
   const footer = result.footer?.();
@@ -58,20 +51,15 @@ async function printResult(
   const parsed = result.kind === 'raw' && isTabular(options) ? recordsIn(result) : result;
   if (parsed.kind === 'raw' && options.jq === undefined)
     return terminal.write(
-      `${render.isTerminal ? escapeControlsInLines(parsed.text) : parsed.text}`.replace(
-        /\n?$/,
-        '\n',
-      ),
+      `${render.isTerminal ? escapeControlsInLines(parsed.text) : parsed.text}`.replace(/\n?$/, '\n'),
     );
   const selected = options.fields ? selectFields(parsed, options.fields, terminal) : parsed;
-  if (options.jq !== undefined)
-    return writeFiltered(terminal, options.jq, options.format, selected);
+  if (options.jq !== undefined) return writeFiltered(terminal, options.jq, options.format, selected);
   if (selected.kind === 'raw' || selected.kind === 'text') {
     const machine = options.format === 'json' || options.format === 'jsonl';
     return terminal.write(`${machine ? toJson(selected.text) : selected.text}\n`);
   }
-  if (options.format === 'csv' || options.format === 'tsv')
-    return writeRows(terminal, options, selected, render);
+  if (options.format === 'csv' || options.format === 'tsv') return writeRows(terminal, options, selected, render);
   return selected.kind === 'record'
     ? writeRecord(terminal, options, selected, render, uids)
     : writeList(terminal, options, selected, render, uids);
@@ -131,8 +119,7 @@ async function writeList(
   render: RenderContext,
   uids: () => Promise<ShortUids | undefined>,
 ): Promise<void> {
-  if (format === 'json' || (format === 'human' && result.alwaysJson))
-    return writeArray(terminal, result.pages, render);
+  if (format === 'json' || (format === 'human' && result.alwaysJson)) return writeArray(terminal, result.pages, render);
   if (format === 'human' && render.isTerminal) return writeTable(terminal, result, render, uids);
   // Scripts count columns, so their order in a pipe is fixed.
   const columns = result.columns.filter(({ terminalOnly }) => !terminalOnly);
@@ -171,10 +158,7 @@ async function writeTable(
   render: RenderContext,
   uids: () => Promise<ShortUids | undefined>,
 ): Promise<void> {
-  const columns = [
-    ...own.filter(({ isFirst }) => isFirst),
-    ...own.filter(({ isFirst }) => !isFirst),
-  ];
+  const columns = [...own.filter(({ isFirst }) => isFirst), ...own.filter(({ isFirst }) => !isFirst)];
   const rows: string[][] = [];
   for await (const page of pages)
     for (const item of page) rows.push(columns.map((column) => column.value(item, render)));

@@ -1,10 +1,4 @@
-import {
-  type Cells,
-  encodeIterm,
-  encodeKitty,
-  encodeSixel,
-  renderHalfBlocks,
-} from './pictures/encoders.ts';
+import { type Cells, encodeIterm, encodeKitty, encodeSixel, renderHalfBlocks } from './pictures/encoders.ts';
 import { decodeImage, type Pixels, scaleDown } from './pictures/pixels.ts';
 import type { GraphicsProtocol } from './pictures/protocol.ts';
 
@@ -20,10 +14,7 @@ const highDensityFactor = 2;
  * Returns the escape sequences that show a JPEG or PNG, or the reason why it cannot be shown. The image is decoded,
  * scaled down and encoded again, so that no byte of an untrusted file reaches the terminal.
  */
-export function renderPicture(
-  bytes: Buffer,
-  options: PictureOptions,
-): { text: string } | { problem: string } {
+export function renderPicture(bytes: Buffer, options: PictureOptions): { text: string } | { problem: string } {
   try {
     return { text: `${encodePicture(decodeImage(bytes), options)}\n` };
   } catch (error) {
@@ -31,17 +22,13 @@ export function renderPicture(
   }
 }
 
-function encodePicture(
-  pixels: Pixels,
-  { protocol, hasTrueColor, ...maxCells }: PictureOptions,
-): string {
+function encodePicture(pixels: Pixels, { protocol, hasTrueColor, ...maxCells }: PictureOptions): string {
   const cells = fitCells(pixels, maxCells);
   const fitting = (perColumn: number, perRow: number) => {
     const [width, height] = [cells.columns * perColumn, cells.rows * perRow];
     return scaleDown(pixels, Math.min(width, pixels.width), Math.min(height, pixels.height));
   };
-  if (protocol === 'blocks')
-    return renderHalfBlocks(scaleDown(pixels, cells.columns, 2 * cells.rows), hasTrueColor);
+  if (protocol === 'blocks') return renderHalfBlocks(scaleDown(pixels, cells.columns, 2 * cells.rows), hasTrueColor);
   if (protocol === 'sixel') return encodeSixel(fitting(cellWidth, cellHeight));
   const fine = fitting(highDensityFactor * cellWidth, highDensityFactor * cellHeight);
   return protocol === 'kitty' ? encodeKitty(fine, cells) : encodeIterm(fine, cells);

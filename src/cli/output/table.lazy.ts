@@ -58,17 +58,10 @@ export function renderTable(
   }
   const findWidestTruncatable = () =>
     visible
-      .filter(
-        ({ column, width }) =>
-          !isNeverTruncated(column) && width > (column.minWidth ?? minColumnWidth),
-      )
+      .filter(({ column, width }) => !isNeverTruncated(column) && width > (column.minWidth ?? minColumnWidth))
       .sort((a, b) => b.width - a.width)[0];
   const width = ({ width: own }: VisibleColumn) => own;
-  for (
-    let widest = findWidestTruncatable();
-    widest && excess(width) > 0;
-    widest = findWidestTruncatable()
-  )
+  for (let widest = findWidestTruncatable(); widest && excess(width) > 0; widest = findWidestTruncatable())
     widest.width--;
   while (excess(width) > 0) {
     const last = visible.findLastIndex(({ column }) => !isNeverTruncated(column));

@@ -61,10 +61,8 @@ export class LiveDisplay {
     const { redactor, stderr } = this.#terminal;
     const colors = this.#terminal.colors(stderr);
     const lines = renderStatusLines(this.#lines(), this.#width, colors, this.#spinnerFrame);
-    while (this.#bars.length < lines.length)
-      this.#bars.push(this.#multi.create(1, 0, { line: '' }));
-    for (const [at, bar] of this.#bars.entries())
-      bar.update(0, { line: redactor.redact(lines[at] ?? '') });
+    while (this.#bars.length < lines.length) this.#bars.push(this.#multi.create(1, 0, { line: '' }));
+    for (const [at, bar] of this.#bars.entries()) bar.update(0, { line: redactor.redact(lines[at] ?? '') });
   }
 
   /** Clears the old lines after a resize, which might have rewrapped them. */

@@ -40,10 +40,7 @@ export function formatEvent(event: FileEvent): string | undefined {
 }
 
 /** Returns the reason why an upload waits, which is the rate limit or a failure before a retry. */
-export const waitReason = ({
-  why,
-  reason,
-}: Pick<FileEvent & { event: 'waiting' }, 'why' | 'reason'>) =>
+export const waitReason = ({ why, reason }: Pick<FileEvent & { event: 'waiting' }, 'why' | 'reason'>) =>
   why === 'rate-limited' ? 'rate limit reached' : escapeControls(reason);
 
 /** Formats a wait, as in `rate limit reached; waiting 50:00, until 14:07`. */

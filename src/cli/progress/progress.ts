@@ -2,12 +2,7 @@ import type { Clock } from '../../client/clock.ts';
 import type { RateLimitBudget } from '../../client/http/rate-limiter.ts';
 import type { UploadEvent } from '../../client/upload/session/events.ts';
 import type { Terminal } from '../terminal/terminal.ts';
-import {
-  createWaitWarner,
-  type FileProgress,
-  PlainProgress,
-  warnUnverified,
-} from './plain-progress.ts';
+import { createWaitWarner, type FileProgress, PlainProgress, warnUnverified } from './plain-progress.ts';
 import type { ProgressMode } from './progress-modes.ts';
 
 /** Shows transfer progress on stderr. `close` removes the live display. */
@@ -35,8 +30,7 @@ export async function createProgress(
     show: (event) => {
       if (event.event === 'overall') return;
       if (event.event !== 'planned') {
-        if (chosen === 'none' || (chosen === 'plain' && current === runProgress))
-          warnOfWaits(event);
+        if (chosen === 'none' || (chosen === 'plain' && current === runProgress)) warnOfWaits(event);
         return current.show(event);
       }
       if (event.files + event.there < 2) return;
@@ -53,10 +47,8 @@ async function createFileProgress(
   terminal: Terminal,
   clock: Clock,
 ): Promise<FileProgress> {
-  if (chosen === 'json')
-    return { show: (event) => terminal.emit(JSON.stringify(event)), close: () => {} };
-  if (chosen === 'none')
-    return { show: (event) => warnUnverified(event, terminal), close: () => {} };
+  if (chosen === 'json') return { show: (event) => terminal.emit(JSON.stringify(event)), close: () => {} };
+  if (chosen === 'none') return { show: (event) => warnUnverified(event, terminal), close: () => {} };
   if (chosen === 'plain') return new PlainProgress(terminal, clock);
   const [{ LiveDisplay }, { LiveFileProgress }] = await Promise.all([
     import('./live-display.lazy.ts'),

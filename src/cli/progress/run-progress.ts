@@ -41,9 +41,7 @@ export async function createRunProgress(
     );
   }
   const printTotals =
-    mode === 'json'
-      ? () => terminal.emit(JSON.stringify(stats.overall()))
-      : () => terminal.emit(stats.summaryLine());
+    mode === 'json' ? () => terminal.emit(JSON.stringify(stats.overall())) : () => terminal.emit(stats.summaryLine());
   const intervalMs = mode === 'json' ? jsonIntervalMs : plainIntervalMs;
   let lastPrintedAt = clock.now();
   return {
@@ -66,11 +64,7 @@ export async function createRunProgress(
 }
 
 /** Creates a live display of the totals and the files in flight. Notices scroll above it. */
-function createLiveRunProgress(
-  terminal: Terminal,
-  stats: RunStats,
-  open: () => { close(): void },
-): RunProgress {
+function createLiveRunProgress(terminal: Terminal, stats: RunStats, open: () => { close(): void }): RunProgress {
   let display: ReturnType<typeof open> | undefined;
   return {
     begin: (planned) => {

@@ -1,12 +1,7 @@
 import type { Clock } from '../../client/clock.ts';
 import type { RateLimitBudget } from '../../client/http/rate-limiter.ts';
 import type { FileEvent, RunEvent } from '../../client/upload/session/events.ts';
-import {
-  formatBytes,
-  formatCount,
-  formatDuration,
-  formatTimeOfDay,
-} from '../../contract/figures.ts';
+import { formatBytes, formatCount, formatDuration, formatTimeOfDay } from '../../contract/figures.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
 import { waitReason } from './plain-progress.ts';
 import type { StatusLine } from './status-lines.ts';
@@ -168,8 +163,7 @@ export class RunStats {
     const now = this.#clock.now();
     const rate = this.#rate.bytesPerSecond(now);
     const isWaiting = this.#waitUntil > now;
-    if (isWaiting || rate === undefined || this.#bytes === 0 || this.#done >= this.#files)
-      return undefined;
+    if (isWaiting || rate === undefined || this.#bytes === 0 || this.#done >= this.#files) return undefined;
     return Math.max(1, (this.#bytes - this.#bytesSoFar()) / rate);
   }
 }

@@ -35,9 +35,7 @@ export function renderStatusLines(
         return [renderTransferLine(line.transfer, columns, colors)];
       case 'working': {
         const time = line.seconds < 1 ? '' : `  ${colors.dim(formatDuration(line.seconds))}`;
-        return [
-          `${colors.cyan(spinnerFrame())} ${truncateEnd(line.text, columns - 2 - stringWidth(time))}${time}`,
-        ];
+        return [`${colors.cyan(spinnerFrame())} ${truncateEnd(line.text, columns - 2 - stringWidth(time))}${time}`];
       }
       case 'waiting': {
         const left = `: continuing in ${formatDuration(Math.max(1, Math.ceil(line.seconds)))}`;

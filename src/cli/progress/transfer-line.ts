@@ -27,8 +27,7 @@ export function renderTransferLine(
   colors: ChalkInstance,
 ): string {
   const amount = size > 0 ? `${formatBytes(sent)} of ${formatBytes(size)}` : formatBytes(sent);
-  const share =
-    size > 0 ? `${Math.min(acknowledged < size ? 99 : 100, Math.floor((100 * sent) / size))}%` : '';
+  const share = size > 0 ? `${Math.min(acknowledged < size ? 99 : 100, Math.floor((100 * sent) / size))}%` : '';
   // The most important part first, each padded to its maximum width; `at` is its position on the line.
   const parts = [
     { at: 4, text: left.padStart(left === '' ? 0 : 10) },
@@ -37,8 +36,7 @@ export function renderTransferLine(
     { at: 3, text: rate.padStart(rate === '' ? 0 : 11) },
   ].filter(({ text }) => text.trim() !== '');
   const fittingParts: typeof parts = [];
-  const widthOf = (all: typeof parts) =>
-    all.reduce((sum, { text }) => sum + gap.length + text.length, 0);
+  const widthOf = (all: typeof parts) => all.reduce((sum, { text }) => sum + gap.length + text.length, 0);
   for (const part of parts)
     if (fittingParts.length === 0 || widthOf([...fittingParts, part]) + 2 + minBarWidth <= columns)
       fittingParts.push(part);

@@ -22,8 +22,7 @@ export class TransferRate {
     // Throttled, so that a sample within 250 ms replaces the previous sample.
     if (last && before && last.at - before.at < sampleIntervalMs) this.#samples.pop();
     this.#samples.push({ at: now, count });
-    while (this.#samples.length > 2 && now - (this.#samples[1]?.at ?? now) > windowMs)
-      this.#samples.shift();
+    while (this.#samples.length > 2 && now - (this.#samples[1]?.at ?? now) > windowMs) this.#samples.shift();
   }
 
   /** Resets the rate after a wait, since earlier samples no longer predict it. */

@@ -85,8 +85,7 @@ export class WaitDisplay {
 
   #text(): string {
     const [only] = this.#statuses;
-    if (this.#count === 1)
-      return only ? `${escapeControls(only[0])}: ${escapeControls(only[1])}` : 'waiting for it';
+    if (this.#count === 1) return only ? `${escapeControls(only[0])}: ${escapeControls(only[1])}` : 'waiting for it';
     const failed = this.#failed > 0 ? `, ${this.#failed} failed` : '';
     return `${this.#ready} of ${this.#count} ready${failed}`;
   }

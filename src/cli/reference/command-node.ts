@@ -43,10 +43,7 @@ export const leaves = (node: CommandNode): CommandNode[] =>
   node.children.length === 0 ? [node] : node.children.flatMap(leaves);
 
 /** Returns a command and all its descendants. */
-export const allNodes = (node: CommandNode): CommandNode[] => [
-  node,
-  ...node.children.flatMap(allNodes),
-];
+export const allNodes = (node: CommandNode): CommandNode[] => [node, ...node.children.flatMap(allNodes)];
 
 /** Returns the global options, which are the root node's options except --version. */
 export const globalOptionsOf = (tree: CommandNode): readonly OptionNode[] =>

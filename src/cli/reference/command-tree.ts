@@ -55,8 +55,7 @@ function describeOption(option: Option): OptionNode {
     choices: option.argChoices ?? (Array.isArray(suggestion) ? suggestion : []),
     values: takesValue ? namesOf(suggestion, name) : null,
     description: option.description,
-    defaultValue:
-      typeof option.defaultValue === 'string' && !option.negate ? option.defaultValue : null,
+    defaultValue: typeof option.defaultValue === 'string' && !option.negate ? option.defaultValue : null,
   };
 }
 

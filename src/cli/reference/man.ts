@@ -16,9 +16,7 @@ function command(node: CommandNode): string {
   const usage = [node.path, ...node.arguments.map(({ term }) => term)].join(' ');
   return [
     `.SS ${escapeRoff(usage)}\n${escapeRoff(node.description)}\n`,
-    ...node.arguments.map(
-      ({ term, description }) => `.TP\n.I ${escapeRoff(term)}\n${escapeRoff(description)}\n`,
-    ),
+    ...node.arguments.map(({ term, description }) => `.TP\n.I ${escapeRoff(term)}\n${escapeRoff(description)}\n`),
     ...node.options.map(option),
     `.PP\n.nf\n${node.examples.map((line) => escapeRoff(`  ${line}`)).join('\n')}\n.fi\n`,
   ].join('');
@@ -37,11 +35,7 @@ export const manPage = (tree: CommandNode) =>
     '.SH OPTIONS OF EVERY COMMAND\n',
     ...globalOptionsOf(tree).map(option),
     '.SH ENVIRONMENT\n',
-    ...environmentRows().map(
-      ([name, what]) => `.TP\n.B ${escapeRoff(name)}\n${escapeRoff(what)}\n`,
-    ),
+    ...environmentRows().map(([name, what]) => `.TP\n.B ${escapeRoff(name)}\n${escapeRoff(what)}\n`),
     '.SH EXIT STATUS\n',
-    ...Object.entries(exitCodeMeanings).map(
-      ([code, meaning]) => `.TP\n.B ${code}\n${escapeRoff(meaning)}\n`,
-    ),
+    ...Object.entries(exitCodeMeanings).map(([code, meaning]) => `.TP\n.B ${code}\n${escapeRoff(meaning)}\n`),
   ].join('');

@@ -17,10 +17,7 @@ export function commandsPage(tree: CommandNode): string {
     `${generatedNote}# Commands\n`,
     markdownTable(
       ['command', 'what it does'],
-      commands.map(({ path, summary }) => [
-        `[\`${path}\`](#${path.replaceAll(' ', '-')})`,
-        summary,
-      ]),
+      commands.map(({ path, summary }) => [`[\`${path}\`](#${path.replaceAll(' ', '-')})`, summary]),
     ),
     ...commands.map(section),
     '## Options of every command\n',
@@ -41,9 +38,7 @@ function section(command: CommandNode): string {
     `## ${command.path}\n`,
     `${command.description}\n`,
     `\`\`\`\n${usage}${command.options.length > 0 ? ' [options]' : ''}\n\`\`\`\n`,
-    ...(spellings.length > 0
-      ? [`Also: ${spellings.map((each) => `\`${each}\``).join(', ')}.\n`]
-      : []),
+    ...(spellings.length > 0 ? [`Also: ${spellings.map((each) => `\`${each}\``).join(', ')}.\n`] : []),
     ...(command.arguments.length > 0
       ? [
           markdownTable(
@@ -62,9 +57,7 @@ const optionTable = (options: readonly OptionNode[]) =>
     ['option', ''],
     options.map(({ flags, description, defaultValue }) => [
       `\`${flags}\``,
-      defaultValue === null || defaultValue === ''
-        ? description
-        : `${description} (default: \`${defaultValue}\`)`,
+      defaultValue === null || defaultValue === '' ? description : `${description} (default: \`${defaultValue}\`)`,
     ]),
   );
 

@@ -4,17 +4,7 @@ const uid = { type: 'string', format: 'uuid' };
 /** Schema for an error, which is printed to stderr with --json and attached to each failed item. */
 const errorRecord = {
   type: 'object',
-  required: [
-    'code',
-    'message',
-    'cause',
-    'hint',
-    'status',
-    'exit_code',
-    'retryable',
-    'retry_after',
-    'details',
-  ],
+  required: ['code', 'message', 'cause', 'hint', 'status', 'exit_code', 'retryable', 'retry_after', 'details'],
   additionalProperties: false,
   properties: {
     code: { type: 'string', pattern: '^[a-z_0-9]+$', description: 'stable, for scripts' },

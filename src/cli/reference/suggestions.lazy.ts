@@ -9,8 +9,7 @@ const commandEquivalents: Record<string, string> = {
   'get ID, or open ID': 'view',
   'download ID -o -, or get ID': 'cat',
   'help rm (assets by id or filter)': 'delete, del, remove, deletefile',
-  'help scripting (the API cannot list or restore what is in the trash)':
-    'trash, restore, undelete, untrash',
+  'help scripting (the API cannot list or restore what is in the trash)': 'trash, restore, undelete, untrash',
   'help folders rm': 'purge, rmdirs, rb, rmdir',
   'upload PATH':
     'ingest, add, put, push, send, assets upload, assets add, assets create, assets new, videos upload, videos add, videos create, uploads create',
@@ -22,8 +21,7 @@ const commandEquivalents: Record<string, string> = {
   'ls -q': 'lsf',
   'ls --json': 'lsjson',
   'folders create PATH': 'mb, mkdir, folders new, folders mkdir, folders add',
-  'play ID --url (for a few hours; the API makes no lasting links)':
-    'link, share, publish, presign, sign',
+  'play ID --url (for a few hours; the API makes no lasting links)': 'link, share, publish, presign, sign',
   'play ID --url': 'url, stream',
   'play ID --player mpv': 'mpv',
   'assets thumb ID --show, or play ID --web': 'preview',
@@ -138,11 +136,7 @@ const destructive = /^(rm|delete|forget|reset|logout|--prune|--trash|--yes|--aga
  *
  * @param path parent commands, without the leading `mediactl`
  */
-export function findSuggestion(
-  path: string,
-  unknown: string,
-  known: readonly string[],
-): string | undefined {
+export function findSuggestion(path: string, unknown: string, known: readonly string[]): string | undefined {
   const guessed = equivalentsAt(path, unknown.startsWith('-') ? known : undefined).get(unknown);
   if (guessed !== undefined) return guessed;
   const similar = closestSpellings(
@@ -157,25 +151,19 @@ export function findSuggestion(
  *
  * @param commandOptions the command's options, if an option is unknown; undefined for an unknown command
  */
-function equivalentsAt(
-  path: string,
-  commandOptions: readonly string[] | undefined,
-): Map<string, string> {
+function equivalentsAt(path: string, commandOptions: readonly string[] | undefined): Map<string, string> {
   const begin = path === '' ? '' : `${path} `;
   const isThere = (meant: string) => {
     const [flag] = /^--[\w-]+/.exec(meant) ?? [];
     return flag === undefined || commandOptions?.includes(flag);
   };
   return new Map(
-    Object.entries(commandOptions ? optionEquivalents : commandEquivalents).flatMap(
-      ([meant, listed]) =>
-        listed.split(', ').flatMap((word): [string, string][] => {
-          if (commandOptions && !word.includes(' ')) return isThere(meant) ? [[word, meant]] : [];
-          const own = word.startsWith(begin) ? word.slice(begin.length) : ' ';
-          return own.includes(' ')
-            ? []
-            : [[own, commandOptions ? meant : prefixAlternatives(meant)]];
-        }),
+    Object.entries(commandOptions ? optionEquivalents : commandEquivalents).flatMap(([meant, listed]) =>
+      listed.split(', ').flatMap((word): [string, string][] => {
+        if (commandOptions && !word.includes(' ')) return isThere(meant) ? [[word, meant]] : [];
+        const own = word.startsWith(begin) ? word.slice(begin.length) : ' ';
+        return own.includes(' ') ? [] : [[own, commandOptions ? meant : prefixAlternatives(meant)]];
+      }),
     ),
   );
 }
@@ -193,13 +181,10 @@ const maxDistance = (length: number) => (length <= 5 ? 1 : length <= 9 ? 2 : 3);
 /** Returns the known words with the smallest edit distance, if it is small enough. */
 function closestSpellings(unknown: string, known: readonly string[]): string[] {
   const word = unknown.replace(/^-+/, '');
-  if (word.length === 1)
-    return known.filter((each) => each.toLowerCase() === unknown.toLowerCase());
+  if (word.length === 1) return known.filter((each) => each.toLowerCase() === unknown.toLowerCase());
   const apart = known.map((each) => ({ each, by: editDistance(word, each.replace(/^-+/, '')) }));
   const least = Math.min(...apart.map(({ by }) => by));
-  return least <= maxDistance(word.length)
-    ? apart.filter(({ by }) => by === least).map(({ each }) => each)
-    : [];
+  return least <= maxDistance(word.length) ? apart.filter(({ by }) => by === least).map(({ each }) => each) : [];
 }
 
 /** Returns the edit distance, counting a swap of adjacent letters as one edit (optimal string alignment). */

@@ -14,10 +14,7 @@ const otherVariables: [string, string][] = [
   ['MEDIACTL_CONFIG_DIR', 'folder of the config file'],
   ['MEDIACTL_STATE_DIR', 'folder of uploads under way, and of the sandbox'],
   ['MEDIACTL_KEY_STORE', 'file or keychain: where auth login keeps keys'],
-  [
-    'MEDIACTL_FFMPEG',
-    'the ffmpeg that the sandbox uses; the one on PATH by default; none for none',
-  ],
+  ['MEDIACTL_FFMPEG', 'the ffmpeg that the sandbox uses; the one on PATH by default; none for none'],
   ['CI', 'set by CI services: no questions, no moving display'],
   ['NO_COLOR, FORCE_COLOR', 'no colours, or colours even in a pipe'],
   ['HTTP_PROXY, HTTPS_PROXY, NO_PROXY', 'proxies on the way to the service'],
@@ -65,8 +62,7 @@ const assumptionText = ({ id, section, topic, assumed, tolerated, names = {} }: 
 export const topics: Record<string, { summary: string; text(): string }> = {
   options: {
     summary: 'the options of every command',
-    text: () =>
-      alignRows(settingFlags().map(({ flag }): [string, string] => [flag.flags, flag.help])),
+    text: () => alignRows(settingFlags().map(({ flag }): [string, string] => [flag.flags, flag.help])),
   },
   agents: {
     summary: 'for programs that drive mediactl',

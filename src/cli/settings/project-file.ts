@@ -48,8 +48,7 @@ function parseProjectFile(path: string, text: string): ProjectFile {
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
     throw projectFileError(path, 'it is not an object');
   for (const [key, value] of Object.entries(parsed)) {
-    if (!projectSettings.some((name) => name === key))
-      throw projectFileError(path, `it may not set ${key}`);
+    if (!projectSettings.some((name) => name === key)) throw projectFileError(path, `it may not set ${key}`);
     if (typeof value !== 'string') throw projectFileError(path, `${key} is not a string`);
   }
   return { path, settings: parsed };

@@ -1,12 +1,5 @@
 import type { ProjectFile } from './project-file.ts';
-import {
-  flagsOf,
-  longOf,
-  type RawSettings,
-  type Setting,
-  type SettingName,
-  settingTable,
-} from './setting-table.ts';
+import { flagsOf, longOf, type RawSettings, type Setting, type SettingName, settingTable } from './setting-table.ts';
 
 /** Environment variables of the process. */
 export type Environment = Record<string, string | undefined>;
@@ -42,8 +35,7 @@ export class SettingResolver {
   resolve(name: SettingName): ResolvedSetting {
     const setting: Setting = settingTable[name];
     const flag = this.#flags[name];
-    if (flag !== undefined)
-      return { value: flag, origin: flagsOf(name).map(longOf).join(', '), rank: precedence.flag };
+    if (flag !== undefined) return { value: flag, origin: flagsOf(name).map(longOf).join(', '), rank: precedence.flag };
     const variable = this.#environment[setting.variable];
     if (variable) return { value: variable, origin: setting.variable, rank: precedence.variable };
     const project = setting.project && this.#project?.settings[name];

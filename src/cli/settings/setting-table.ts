@@ -167,9 +167,7 @@ export const settingTable = {
   },
   pager: {
     kind: text,
-    flags: [
-      { flags: '--no-pager', help: 'do not show long results page by page', impliedValue: 'cat' },
-    ],
+    flags: [{ flags: '--no-pager', help: 'do not show long results page by page', impliedValue: 'cat' }],
     variable: 'MEDIACTL_PAGER',
     profile: true,
     what: 'program that shows long results on a terminal; PAGER where it is not set, cat for none',

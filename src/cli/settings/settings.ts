@@ -61,9 +61,7 @@ export function resolveSettings(
   const resolver = new SettingResolver(flags, environment, findProjectFile(cwd));
   const { value: requested, rank } = resolver.resolve('profile');
   // Key and base URL make a complete account, so a profile named by the project file need not exist.
-  const isCompleteAccount = Boolean(
-    resolver.resolve('api_key').value && resolver.resolve('base_url').value,
-  );
+  const isCompleteAccount = Boolean(resolver.resolve('api_key').value && resolver.resolve('base_url').value);
   const profile = isCompleteAccount && rank === precedence.project ? undefined : requested;
   const profileInUse = profile ?? (isCompleteAccount ? undefined : current);
   const storedProfile = profileInUse === undefined ? undefined : profiles[profileInUse];
@@ -137,8 +135,7 @@ function resolveOutputOptions(resolver: SettingResolver): OutputOptions {
   let jq = filter.value;
   // jq needs JSON. Conflicting flags are an error; otherwise, the source with the higher precedence wins.
   if (jq !== undefined && format !== 'human' && !format.startsWith('json')) {
-    if (output.rank === filter.rank && output.rank === precedence.flag)
-      throw conflictError('--jq', `--${format}`);
+    if (output.rank === filter.rank && output.rank === precedence.flag) throw conflictError('--jq', `--${format}`);
     if (filter.rank >= output.rank) format = 'json';
     else jq = undefined;
   }

@@ -8,10 +8,7 @@ export function parseDuration(name: string, text: string): number {
   const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)];
   if (parts.length === 0 || parts.map(([part]) => part).join('') !== text)
     throw usageError(`${name} does not accept '${text}'`, 'a duration such as 90s, 30m or 1h30m');
-  return parts.reduce(
-    (sum, [, amount, unit]) => sum + Number(amount) * durationMs[unit as keyof typeof durationMs],
-    0,
-  );
+  return parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * durationMs[unit as keyof typeof durationMs], 0);
 }
 
 const powers: Record<string, number> = { '': 0, k: 1, m: 2, g: 3, t: 4 };
@@ -47,8 +44,7 @@ export function parseDay(name: string, text: string, now: number): string {
   const named = ['today', 'yesterday'].indexOf(text);
   const age = /^(\d{1,5}) ?([hdw]|(?:hour|day|week)s? ago)$/.exec(text);
   const unitMs = { h: dayMs / 24, d: dayMs, w: 7 * dayMs }[age?.[2]?.[0] ?? 'd'] ?? dayMs;
-  if (named < 0 && !age)
-    throw usageError(`${name} does not accept '${text}'`, hint, 'the API knows days only');
+  if (named < 0 && !age) throw usageError(`${name} does not accept '${text}'`, hint, 'the API knows days only');
   const agoMs = named >= 0 ? named * dayMs : Number(age?.[1]) * unitMs;
   return new Date(now - agoMs).toISOString().slice(0, 10);
 }
@@ -72,7 +68,6 @@ export function parseMoment(name: string, text: string, now: number): number {
     if (moment <= now) throw usageError(`${name}: ${text} is past`, hint);
     return moment;
   }
-  if (!/^\d+(?:\.\d+)?(?:ms|s|m|h|d)/.test(text))
-    throw usageError(`${name} does not accept '${text}'`, hint);
+  if (!/^\d+(?:\.\d+)?(?:ms|s|m|h|d)/.test(text)) throw usageError(`${name} does not accept '${text}'`, hint);
   return now + parseDuration(name, text);
 }

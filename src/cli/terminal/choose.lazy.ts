@@ -17,11 +17,8 @@ export async function selectIndex(
   question: string,
   rows: readonly (readonly string[])[],
 ): Promise<number | undefined> {
-  const widths = (rows[0] ?? []).map((_, at) =>
-    Math.max(...rows.map((row) => stringWidth(row[at] ?? ''))),
-  );
-  const padded = (cell: string, at: number) =>
-    cell + ' '.repeat((widths[at] ?? 0) - stringWidth(cell));
+  const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => stringWidth(row[at] ?? ''))));
+  const padded = (cell: string, at: number) => cell + ' '.repeat((widths[at] ?? 0) - stringWidth(cell));
   const choices = rows.map((row, at) => ({
     name: truncateEnd(row.map(padded).join('  ').trimEnd(), terminal.columns - 3),
     short: row[0] ?? '',

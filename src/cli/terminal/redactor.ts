@@ -13,10 +13,7 @@ const patterns: [RegExp, string][] = [
     `$1${mask}`,
   ],
   // Secret headers in a request trace
-  [
-    /^([ \t]*(?:[a-z-]*cookie|[a-z-]*api-?key|x-[a-z-]*(?:token|secret|signature)[a-z-]*):[ \t]*).+$/gim,
-    `$1${mask}`,
-  ],
+  [/^([ \t]*(?:[a-z-]*cookie|[a-z-]*api-?key|x-[a-z-]*(?:token|secret|signature)[a-z-]*):[ \t]*).+$/gim, `$1${mask}`],
 ];
 
 /** Masks secrets in all errors, traces and hints before they are printed or stored. */
@@ -39,12 +36,9 @@ export class Redactor {
 
   /** Redacts every string in a record, which might contain text from outside, such as error messages. */
   redactRecord<T>(value: T): T {
-    return JSON.parse(
-      JSON.stringify(value, (_key, each) => (typeof each === 'string' ? this.redact(each) : each)),
-    );
+    return JSON.parse(JSON.stringify(value, (_key, each) => (typeof each === 'string' ? this.redact(each) : each)));
   }
 }
 
 /** Shortens a secret to `abcd…wxyz`, which is enough to recognize it but not to use it. */
-export const maskSecret = (secret: string) =>
-  secret.length < 16 ? mask : `${secret.slice(0, 4)}…${secret.slice(-4)}`;
+export const maskSecret = (secret: string) => (secret.length < 16 ? mask : `${secret.slice(0, 4)}…${secret.slice(-4)}`);

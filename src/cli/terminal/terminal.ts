@@ -75,9 +75,7 @@ export class Terminal {
 
   /** True if the user can be prompted: on a terminal, not in CI, and without --no-input. */
   get isInteractive(): boolean {
-    return Boolean(
-      this.stdin.isTTY && this.stderr.isTTY && !this.isCi && !this.#noInput && !this.#isDumb,
-    );
+    return Boolean(this.stdin.isTTY && this.stderr.isTTY && !this.isCi && !this.#noInput && !this.#isDumb);
   }
 
   get isCi(): boolean {
@@ -108,11 +106,7 @@ export class Terminal {
    */
   colors(stream: OutputStream): ChalkInstance {
     const { NO_COLOR, FORCE_COLOR } = this.#environment;
-    const auto = NO_COLOR
-      ? false
-      : FORCE_COLOR
-        ? FORCE_COLOR !== '0'
-        : Boolean(stream.isTTY) && !this.#isDumb;
+    const auto = NO_COLOR ? false : FORCE_COLOR ? FORCE_COLOR !== '0' : Boolean(stream.isTTY) && !this.#isDumb;
     const on = this.#color === 'auto' ? auto : this.#color === 'always';
     return new Chalk({ level: on ? 1 : 0 });
   }
@@ -207,9 +201,7 @@ export class Terminal {
   /** Prints a warning to stderr, unless --quiet is set. */
   warn(text: string): void {
     if (!this.#isQuiet)
-      this.emitStyled(
-        `${this.colors(this.stderr).yellow('warning:')} ${escapeControlsInLines(text)}`,
-      );
+      this.emitStyled(`${this.colors(this.stderr).yellow('warning:')} ${escapeControlsInLines(text)}`);
   }
 
   /** Prints to stderr even with --quiet, for errors, traces and lists that a prompt refers to. */

@@ -21,9 +21,7 @@ export class ManifestWriter {
     if (this.#path === undefined || this.#failure) return;
     try {
       this.#handle ??= await open(this.#path, 'w', 0o600);
-      await this.#handle.appendFile(
-        records.map((record) => `${JSON.stringify(record)}\n`).join(''),
-      );
+      await this.#handle.appendFile(records.map((record) => `${JSON.stringify(record)}\n`).join(''));
     } catch (error) {
       this.#failure = manifestOutError(this.#path, error as Error);
     }

@@ -62,8 +62,7 @@ export function toPendingUpload(entry: JournalEntry | CorruptEntry, now: number)
 }
 
 function stateOf(entry: JournalEntry, now: number): PendingUpload['state'] {
-  if (entry.state === 'open')
-    return Date.parse(entry.session.expiresAt) <= now ? 'expired' : 'resumable';
+  if (entry.state === 'open') return Date.parse(entry.session.expiresAt) <= now ? 'expired' : 'resumable';
   const words = {
     planned: 'not begun',
     intended: 'creation unknown',
@@ -76,9 +75,7 @@ function stateOf(entry: JournalEntry, now: number): PendingUpload['state'] {
 const minSpoolAgeMs = 60_000;
 
 /** Returns this machine's unfinished uploads, and the spool files (copies of stdin) without an entry. */
-export async function listPendingUploads(
-  context: Context,
-): Promise<(JournalEntry | CorruptEntry)[]> {
+export async function listPendingUploads(context: Context): Promise<(JournalEntry | CorruptEntry)[]> {
   const entries = await (await context.journal()).list();
   const spooled = await new Spool(context.stateDir).list();
   const orphans = spooled
@@ -98,9 +95,7 @@ export function formatProgress(
   { isTerminal }: { isTerminal: boolean },
 ): string {
   if (size_bytes === null || offset_bytes === null) return '';
-  return isTerminal
-    ? `${formatBytes(offset_bytes)} of ${formatBytes(size_bytes)}`
-    : `${offset_bytes}/${size_bytes}`;
+  return isTerminal ? `${formatBytes(offset_bytes)} of ${formatBytes(size_bytes)}` : `${offset_bytes}/${size_bytes}`;
 }
 
 export const pendingColumns: Column<PendingUpload>[] = [
@@ -124,15 +119,10 @@ export const pendingColumns: Column<PendingUpload>[] = [
  *
  * @throws MediactlError `usage` (exit 2) if ambiguous, `not_found` (exit 3) if there is none
  */
-export async function findUpload(
-  context: Context,
-  id: string,
-): Promise<JournalEntry | CorruptEntry> {
+export async function findUpload(context: Context, id: string): Promise<JournalEntry | CorruptEntry> {
   const all = await listPendingUploads(context);
   const names = (entry: JournalEntry | CorruptEntry) =>
-    isCorrupt(entry) || !('session' in entry)
-      ? [entry.id]
-      : [entry.id, entry.session.uid, entry.session.assetUid];
+    isCorrupt(entry) || !('session' in entry) ? [entry.id] : [entry.id, entry.session.uid, entry.session.assetUid];
   const exact = all.find((entry) => names(entry).some((name) => isSameUid(name, id)));
   if (exact) return exact;
   const prefix = id.toLowerCase();
@@ -156,15 +146,9 @@ export async function findUpload(
  *
  * @throws MediactlError `usage` (exit 2) if there is no terminal or no upload to choose from
  */
-export async function chooseUploadId(
-  context: Context,
-  id: string | undefined,
-  hint: string,
-): Promise<string> {
+export async function chooseUploadId(context: Context, id: string | undefined, hint: string): Promise<string> {
   if (id !== undefined) return id;
-  const entries = context.terminal.isInteractive
-    ? sortByStart(await listPendingUploads(context))
-    : [];
+  const entries = context.terminal.isInteractive ? sortByStart(await listPendingUploads(context)) : [];
   if (entries.length === 0) throw usageError('which upload?', hint);
   const now = context.clock.now();
   const rows = entries.map((entry) => {

@@ -34,17 +34,11 @@ export type PlanRecord = {
  * Estimates the cost of a plan. Assumes the specification's window: "1000 requests per hour per key by default"
  * (§8).
  */
-export const estimateCost = (
-  { requests }: Plan,
-  rateLimit: RateLimit | undefined,
-  now: number,
-): PlanCost => ({
+export const estimateCost = ({ requests }: Plan, rateLimit: RateLimit | undefined, now: number): PlanCost => ({
   requests,
   // A window that ends within minutes might be shorter than the specification's hour.
   hours:
-    rateLimit && rateLimit.resetAt - now > minHourWindowMs
-      ? Math.round((requests / rateLimit.limit) * 10) / 10
-      : null,
+    rateLimit && rateLimit.resetAt - now > minHourWindowMs ? Math.round((requests / rateLimit.limit) * 10) / 10 : null,
   limit: rateLimit?.limit ?? null,
 });
 
@@ -75,9 +69,7 @@ export function formatPlan(
     [isExact ? changed.files : 0, 'changed'],
     [sameSize.files + (isExact ? 0 : changed.files), 'to be compared'],
   ] as const;
-  const parts = counts
-    .filter(([count]) => count > 0)
-    .map(([count, what]) => `${formatCount(count)} ${what}`);
+  const parts = counts.filter(([count]) => count > 0).map(([count, what]) => `${formatCount(count)} ${what}`);
   const time =
     hours !== null && limit !== null && hours >= 0.1
       ? `, ${formatCount(hours)} h at ${formatCount(limit)} an hour`

@@ -13,10 +13,7 @@ const isStateError = ({ exitCode }: MediactlError) => exitCode === exitCodes.sta
  *
  * @throws MediactlError `state_…` (exit 14) if the receipts cannot be used
  */
-export async function openReceipts(
-  context: Context,
-  again: boolean,
-): Promise<Receipts | undefined> {
+export async function openReceipts(context: Context, again: boolean): Promise<Receipts | undefined> {
   try {
     const receipts = await context.receipts(again ? 'recreate' : 'write');
     const { directory } = await context.journal();
@@ -27,23 +24,18 @@ export async function openReceipts(
   } catch (thrown) {
     const error = asMediactlError(thrown);
     if (!again || !isStateError(error)) throw thrown;
-    context.terminal.warn(
-      `${error.message} (${error.explanation.reason}): another run would send it again`,
-    );
+    context.terminal.warn(`${error.message} (${error.explanation.reason}): another run would send it again`);
     return undefined;
   }
 }
 
 /** Returns a function that deletes the receipts for a deleted asset. Warns once if that fails. */
-export async function createReceiptRemover(
-  context: Context,
-): Promise<(assetUid: string) => Promise<void>> {
+export async function createReceiptRemover(context: Context): Promise<(assetUid: string) => Promise<void>> {
   let isReported = false;
   const failed = (thrown: unknown) => {
     const error = asMediactlError(thrown);
     if (!isStateError(error)) throw thrown;
-    if (!isReported)
-      context.terminal.warn(`${error.message} (${error.explanation.reason}): it still lists them`);
+    if (!isReported) context.terminal.warn(`${error.message} (${error.explanation.reason}): it still lists them`);
     isReported = true;
     return undefined;
   };
@@ -55,11 +47,7 @@ export async function createReceiptRemover(
  * Returns a record of the folders that this machine creates from now on, because a folder tree that was fetched
  * earlier does not contain them.
  */
-export function createdFoldersOf(
-  receipts: Receipts,
-  service: string,
-  workspace: string,
-): CreatedFolders {
+export function createdFoldersOf(receipts: Receipts, service: string, workspace: string): CreatedFolders {
   const mark = receipts.folderMark();
   return {
     find: (path) => receipts.findCreatedFolder(service, workspace, path, mark),

@@ -2,11 +2,7 @@ import { usageError } from '../../client/errors.ts';
 import type { Transport } from '../../client/http/transport.ts';
 import { versionOf } from '../../client/upload/session/receipt-lookup.ts';
 import { RangeSource } from '../../client/upload/sources/range-source.ts';
-import {
-  openRclone,
-  type RcloneFile,
-  type RcloneFiles,
-} from '../../client/upload/sources/rclone.ts';
+import { openRclone, type RcloneFile, type RcloneFiles } from '../../client/upload/sources/rclone.ts';
 import type { UploadSource } from '../../client/upload/sources/source.ts';
 import { isHttpUrl, parseSourceUrl } from '../../client/upload/sources/source-url.ts';
 import { StreamSource } from '../../client/upload/sources/stream-source.ts';
@@ -52,9 +48,7 @@ export class RemoteSources {
       await Promise.all(
         addresses
           .slice(at, at + maxConcurrentChecks)
-          .map((address) =>
-            isRclone(address) ? this.#addRemote(address, recursive) : this.#addUrl(address),
-          ),
+          .map((address) => (isRclone(address) ? this.#addRemote(address, recursive) : this.#addUrl(address))),
       );
   }
 

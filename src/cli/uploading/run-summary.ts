@@ -1,11 +1,7 @@
 import { exitCodes, MediactlError, partialFailure } from '../../client/errors.ts';
 import type { RunResult } from '../../client/upload/batch/batch-uploader.ts';
 import type { UploadOutcome } from '../../client/upload/session/events.ts';
-import {
-  type FileOutcome,
-  isInterruption,
-  outcomeOf,
-} from '../../client/upload/session/file-outcome.ts';
+import { type FileOutcome, isInterruption, outcomeOf } from '../../client/upload/session/file-outcome.ts';
 import { labelOf } from '../../client/upload/session/upload-job.ts';
 import { formatBytes, formatCount, formatDuration } from '../../contract/figures.ts';
 
@@ -85,24 +81,17 @@ export class RunSummary {
     const counts = [
       [uploaded, isWaited ? 'uploaded and ready' : 'uploaded'],
       [there, 'there already'],
-      [
-        same,
-        'skipped: that folder has the same content already (-v lists it, --same upload sends it)',
-      ],
+      [same, 'skipped: that folder has the same content already (-v lists it, --same upload sends it)'],
       [elsewhere, 'being uploaded by another run'],
       [queued, 'queued'],
       [failed, 'failed'],
       [left + stopped, 'not finished'],
     ] as const;
-    const parts = counts
-      .filter(([count]) => count > 0)
-      .map(([count, what]) => `${formatCount(count)} ${what}`);
+    const parts = counts.filter(([count]) => count > 0).map(([count, what]) => `${formatCount(count)} ${what}`);
     if (parts.length === 0) return nothing;
-    const uncertainty =
-      this.#unverified > 0 ? ` (${formatCount(this.#unverified)} of them unverified)` : '';
+    const uncertainty = this.#unverified > 0 ? ` (${formatCount(this.#unverified)} of them unverified)` : '';
     const seconds = (now - this.#startedAt) / 1000;
-    const sent =
-      queued > 0 ? '' : `; ${formatBytes(this.#bytesSent)} sent in ${formatDuration(seconds)}`;
+    const sent = queued > 0 ? '' : `; ${formatBytes(this.#bytesSent)} sent in ${formatDuration(seconds)}`;
     return `${parts.join(', ')}${uncertainty}${sent}`;
   }
 
@@ -122,23 +111,20 @@ export class RunSummary {
     const files = this.#files + remaining;
     const uploaded = `${formatCount(files - unfinished)} of ${formatCount(files)} files are uploaded`;
     if (stopReason)
-      return new MediactlError(
-        isState ? `${stopReason.message}; ${uploaded}` : stopReason.message,
-        {
-          ...stopReason.explanation,
-          hint: [
-            stopReason.explanation.hint,
-            unfinished > 0 &&
-              `${formatCount(unfinished)} ${unfinished === 1 ? 'file is' : 'files are'} left${isState ? '' : ': the same command continues'}`,
-          ]
-            .filter(Boolean)
-            .join('; '),
-          details: {
-            files_left: unfinished,
-            failures: failures.map((failure) => failure.toJSON()),
-          },
+      return new MediactlError(isState ? `${stopReason.message}; ${uploaded}` : stopReason.message, {
+        ...stopReason.explanation,
+        hint: [
+          stopReason.explanation.hint,
+          unfinished > 0 &&
+            `${formatCount(unfinished)} ${unfinished === 1 ? 'file is' : 'files are'} left${isState ? '' : ': the same command continues'}`,
+        ]
+          .filter(Boolean)
+          .join('; '),
+        details: {
+          files_left: unfinished,
+          failures: failures.map((failure) => failure.toJSON()),
         },
-      );
+      });
     if (!first) return undefined;
     return partialFailure(
       this.#problem(),

@@ -72,12 +72,7 @@ export async function runUploads(context: Context, request: RunRequest) {
   const { terminal, clock } = context;
   const api = await context.api();
   api.transport.setReserve(request.reserve);
-  const progress = await createProgress(
-    request.progress,
-    terminal,
-    clock,
-    () => api.transport.budget,
-  );
+  const progress = await createProgress(request.progress, terminal, clock, () => api.transport.budget);
   const finished = new AbortController();
   const runId = runIdOf(api.transport.baseUrl, request);
   const startMark = (await request.receipts?.startRun(runId)) ?? 0;
@@ -93,8 +88,7 @@ export async function runUploads(context: Context, request: RunRequest) {
       return request.sources.failures.map(toFailedOutcome(workspace));
     },
     waitsForReady: timeoutMs !== undefined,
-    nextStep: (isOne) =>
-      timeoutMs === undefined ? (request.nextStep ?? defaultNextStep)(isOne) : undefined,
+    nextStep: (isOne) => (timeoutMs === undefined ? (request.nextStep ?? defaultNextStep)(isOne) : undefined),
     close: async () => {
       finished.abort();
       await request.sources.close();
@@ -102,8 +96,7 @@ export async function runUploads(context: Context, request: RunRequest) {
     },
     onEnd: async (isWhole, isIncomplete) => {
       if (isWhole && !isIncomplete) await request.onComplete?.(startMark);
-      else if (request.onComplete)
-        terminal.warn('nothing was moved to the trash: not every file is uploaded yet');
+      else if (request.onComplete) terminal.warn('nothing was moved to the trash: not every file is uploaded yet');
       // Not reached if the prune was refused, so that a repeated run keeps its start mark, and the
       // files that this run uploaded still do not count as existing.
       if (isWhole) await request.receipts?.finishRun(runId);
@@ -133,9 +126,7 @@ async function createBatchDeps(
   const api = await context.api();
   const { receipts, rateLimit, until } = request;
   const { default: mime } = await import('mime/lite');
-  const signal = until
-    ? AbortSignal.any([context.signal, untilSignal(context, until, finished)])
-    : context.signal;
+  const signal = until ? AbortSignal.any([context.signal, untilSignal(context, until, finished)]) : context.signal;
   setMaxListeners(0, signal); // each concurrent upload slot listens
   let last: { uid: string; isKept: boolean } | undefined;
   let savedAt = Number.NEGATIVE_INFINITY;
@@ -169,8 +160,7 @@ async function createBatchDeps(
       last = { uid, isKept: false };
       if (clock.now() - savedAt >= lastUploadIntervalMs) await keepLast();
     },
-    saveLast: () =>
-      keepLast().catch((error) => terminal.warn(`@last is not kept: ${error.message}`)),
+    saveLast: () => keepLast().catch((error) => terminal.warn(`@last is not kept: ${error.message}`)),
     // Not used here: the run finds the orphans of several files together.
     findOrphans: () => Promise.reject(new Error('the run looks them up')),
     confirmNewAsset: async (refusal, assetUids) => {
@@ -210,8 +200,7 @@ async function printPlan(
   const { terminal } = context;
   assertHasFiles(plan, sources, singleFileOption);
   for (const kind of sources.skipped()) terminal.warn(`left out: ${kind}`);
-  if (sources.otherShardFiles)
-    terminal.info(`${pluralize(sources.otherShardFiles, 'file')} left to other shards`);
+  if (sources.otherShardFiles) terminal.info(`${pluralize(sources.otherShardFiles, 'file')} left to other shards`);
   const { transport } = await context.api();
   const { files, bytes } = totalToSend(plan);
   if (plan.nested > 0 && isFlat)
@@ -240,8 +229,7 @@ export function assertHasFiles(
   same = 0,
 ): void {
   const total = countFiles(plan) + same;
-  if (singleFileOption && total > 1)
-    throw usageError(`${singleFileOption} is for one file, and there are ${total}`);
+  if (singleFileOption && total > 1) throw usageError(`${singleFileOption} is for one file, and there are ${total}`);
   if (total === 0 && failures.length === 0 && otherShardFiles === 0)
     throw usageError('no files found', 'check the paths', skipped().join(', ') || undefined);
 }

@@ -54,16 +54,14 @@ export function presentRun(context: Context, run: BatchRun, view: RunView) {
   const isHuman = settings.outputOptions.format === 'human';
   let isSingleFile = false;
   let endError: MediactlError | undefined;
-  const isSummarized = () =>
-    !terminal.stdout.isTTY || view.verbose || countFiles(run.result.plan) > maxListedFiles;
+  const isSummarized = () => !terminal.stdout.isTTY || view.verbose || countFiles(run.result.plan) > maxListedFiles;
   const listed: UploadRecord[] = [];
   /**
    * Selects records for the terminal. Collects up to `maxListedFiles` files in `listed`; beyond that number, only
    * failures are shown. A single file's failure is printed as the error only.
    */
   const selectForTerminal = (records: UploadRecord[]) => {
-    if (!terminal.stdout.isTTY || view.verbose)
-      return records.filter(({ error }) => !(isSingleFile && error));
+    if (!terminal.stdout.isTTY || view.verbose) return records.filter(({ error }) => !(isSingleFile && error));
     const succeeded = records.filter(({ error }) => !error);
     if (listed.length <= maxListedFiles) listed.push(...succeeded.slice(0, maxListedFiles + 1));
     const isFailed = ({ error, outcome }: UploadRecord) => error !== null && outcome !== 'left';
@@ -96,22 +94,14 @@ export function presentRun(context: Context, run: BatchRun, view: RunView) {
     const { stopReason, remaining } = run.result;
     const summaryLine = isSingleFile
       ? summary.skippedReason
-      : summary.format(
-          clock.now(),
-          remaining,
-          view.waitsForReady,
-          stopReason ? '' : view.emptyText,
-        );
+      : summary.format(clock.now(), remaining, view.waitsForReady, stopReason ? '' : view.emptyText);
     if (summaryLine && !view.isQuiet) terminal.info(summaryLine);
-    const nextStep =
-      summary.hasUploaded || summary.hasQueued ? view.nextStep?.(isSingleFile) : undefined;
+    const nextStep = summary.hasUploaded || summary.hasQueued ? view.nextStep?.(isSingleFile) : undefined;
     if (nextStep && !view.isQuiet) terminal.info(nextStep);
     const isFinished = !stopReason && remaining === 0 && !context.signal.aborted;
-    await view
-      .onEnd?.(isFinished, summary.hasFailures || summary.isSharedWithOtherRun)
-      .catch((error) => {
-        endError = asMediactlError(error);
-      });
+    await view.onEnd?.(isFinished, summary.hasFailures || summary.isSharedWithOtherRun).catch((error) => {
+      endError = asMediactlError(error);
+    });
   };
   const result: ListResult = {
     kind: 'list',

@@ -4,10 +4,7 @@ import { FileWalker, type WalkOptions } from '../../client/upload/sources/file-w
 import { parseManifest } from '../../client/upload/sources/manifest.ts';
 import { isInShard, type Shard } from '../../client/upload/sources/shard.ts';
 import { FileSource, realPathOf, type UploadSource } from '../../client/upload/sources/source.ts';
-import type {
-  UploadCandidate,
-  UserMetadata,
-} from '../../client/upload/sources/upload-candidate.ts';
+import type { UploadCandidate, UserMetadata } from '../../client/upload/sources/upload-candidate.ts';
 import type { Context } from '../context.ts';
 import { parseSize } from '../settings/units.ts';
 import { readInputText } from '../terminal/input.ts';
@@ -58,12 +55,8 @@ export async function openSources(
   if (inputs.length === 0) throw usageError('nothing to upload', 'mediactl upload PATH');
   const size = flags.size === undefined ? undefined : parseSize('--size', flags.size);
   if (size !== undefined && (size < 1 || inputs.join() !== '-'))
-    throw usageError(
-      '--size is for stdin alone, of one byte at least',
-      'mediactl upload - --size N',
-    );
-  if (flags.shard && inputs.includes('-'))
-    throw usageError('--shard is for files that have paths, and stdin has none');
+    throw usageError('--size is for stdin alone, of one byte at least', 'mediactl upload - --size N');
+  if (flags.shard && inputs.includes('-')) throw usageError('--shard is for files that have paths, and stdin has none');
   const excludedPath = await manifestOutPath(flags, inputs);
   let otherShardFiles = 0;
   const isInOwnShard = (file: UploadCandidate) => {
@@ -112,17 +105,13 @@ export async function openSources(
     },
     skipped: () => walk.skipped,
     failures: walk.failures,
-    open: (path, sourceId) =>
-      remotes.findOpener(sourceId ?? path)?.() ?? FileSource.open(path, sourceId),
+    open: (path, sourceId) => remotes.findOpener(sourceId ?? path)?.() ?? FileSource.open(path, sourceId),
     close: () => remotes.close(),
   };
 }
 
 /** Reads the --manifest file, and maps paths to the metadata for their files. */
-async function readManifest(
-  context: Context,
-  manifest: string | undefined,
-): Promise<Map<string, UserMetadata>> {
+async function readManifest(context: Context, manifest: string | undefined): Promise<Map<string, UserMetadata>> {
   const about = new Map<string, UserMetadata>();
   if (manifest === undefined) return about;
   for (const entry of await parseManifest(await readInputText(context.terminal, manifest))) {
@@ -144,8 +133,7 @@ async function manifestOutPath(
   if (manifestOut === undefined) return undefined;
   const locate = (path: string) => realPathOf(path).catch(() => undefined); // reported when it is opened
   const out = await locate(manifestOut);
-  const overwrites = () =>
-    usageError('--manifest-out would write over what is read', 'give it another file');
+  const overwrites = () => usageError('--manifest-out would write over what is read', 'give it another file');
   // Another hard link to the file might be among the inputs.
   const links = await stat(manifestOut).then(
     ({ nlink }) => nlink,

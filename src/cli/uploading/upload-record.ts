@@ -29,10 +29,7 @@ export type UploadRecord = {
   error: ErrorRecord | null;
 };
 
-type UploadFacts = Omit<
-  UploadRecord,
-  'outcome' | 'queue_id' | 'requests' | 'duration_ms' | 'status' | 'error'
->;
+type UploadFacts = Omit<UploadRecord, 'outcome' | 'queue_id' | 'requests' | 'duration_ms' | 'status' | 'error'>;
 
 /**
  * Converts an outcome to an output record. Redacts the error, because the service's text might contain secrets, but
@@ -40,9 +37,7 @@ type UploadFacts = Omit<
  */
 export function toUploadRecord({ terminal }: Context, outcome: FileOutcome): UploadRecord {
   const { job, uploaded, error, status, requests, durationMs } = outcome;
-  const { path, ...facts } = uploaded
-    ? uploadedRecord(job.path, uploaded)
-    : notUploadedRecord(job.path, error);
+  const { path, ...facts } = uploaded ? uploadedRecord(job.path, uploaded) : notUploadedRecord(job.path, error);
   return {
     path,
     outcome: outcomeOf(outcome),
@@ -92,9 +87,7 @@ const formatResult = ({ outcome, error, verified, status, queue_id, name }: Uplo
   if (error) return `${outcome === 'left' ? 'left' : 'failed'}: ${escapeControls(error.message)}`;
   const check = outcome === 'elsewhere' ? undefined : verified ? 'verified' : 'unverified';
   const skipped = `skipped: the same content is there as ${displayText(name)}`;
-  return [outcome === 'same' ? skipped : outcomeTexts[outcome], status, check]
-    .filter(Boolean)
-    .join(', ');
+  return [outcome === 'same' ? skipped : outcomeTexts[outcome], status, check].filter(Boolean).join(', ');
 };
 
 export const uploadColumns: Column<UploadRecord>[] = [

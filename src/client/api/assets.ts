@@ -97,14 +97,11 @@ export class AssetsApi {
    */
   async update(uid: string, fields: JsonObject): Promise<{ asset: Asset; unverifiable: string[] }> {
     const asset = parseRecord<Asset>(await this.#transport.json(this.updateRequest(uid, fields)));
-    const hasField = (record: Asset) => (field: string) =>
-      this.#fieldNameIn(field, record) in record;
+    const hasField = (record: Asset) => (field: string) => this.#fieldNameIn(field, record) in record;
     const all = Object.keys(fields);
     const now = all.every(hasField(asset)) ? asset : await this.get(uid);
     // A field name given by the user or learned from the service is trusted.
-    const unverifiable = all.filter(
-      (field) => !hasField(now)(field) && !this.#isAssumedName(field),
-    );
+    const unverifiable = all.filter((field) => !hasField(now)(field) && !this.#isAssumedName(field));
     const verifiable = Object.entries(fields).filter(([field]) => !unverifiable.includes(field));
     const currentValues = all.map((field) => [field, now[this.#fieldNameIn(field, now)]] as const);
     assertApplied(

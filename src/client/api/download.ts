@@ -154,16 +154,13 @@ class ResumableDownload {
   /** Rejects a web page or text in place of media, because it is an error message of the service or of a proxy. */
   #assertMediaType(type: string): void {
     const { mayBeHtml = false, mayBeText = false } = this.#expected;
-    if (/^text\/html\b|xhtml/i.test(type) && !mayBeHtml)
-      throw changed(this.#url, 'it sent a web page');
-    if (isTextType(type) && !mayBeText && !mayBeHtml)
-      throw changed(this.#url, `it sent text: ${type}`);
+    if (/^text\/html\b|xhtml/i.test(type) && !mayBeHtml) throw changed(this.#url, 'it sent a web page');
+    if (isTextType(type) && !mayBeText && !mayBeHtml) throw changed(this.#url, `it sent text: ${type}`);
   }
 
   /** Asserts that a partial response starts at the requested offset and belongs to the same file. */
   #assertContinues(headers: ResponseHeaders): void {
-    const [, start, total] =
-      /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(headers['content-range'] ?? '') ?? [];
+    const [, start, total] = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(headers['content-range'] ?? '') ?? [];
     if (start === undefined || Number(start) !== this.received)
       throw changed(this.#url, 'it sent another part than the one that was asked for');
     const validator = validatorOf(this.#first ?? {});
@@ -252,12 +249,10 @@ const isSameType = (one: string | undefined, other: string | undefined) => {
 };
 
 /** Returns true for octet-stream, the generic media type of binary data. */
-export const isGenericType = (type: string) =>
-  /^(?:application|binary)\/octet-stream\b/i.test(type);
+export const isGenericType = (type: string) => /^(?:application|binary)\/octet-stream\b/i.test(type);
 
 /** Returns true for media types of text, JSON and XML. */
-export const isTextType = (type: string) =>
-  /^(?:text\/|application\/(?:[\w.-]+\+)?(?:json|xml)\b)/i.test(type);
+export const isTextType = (type: string) => /^(?:text\/|application\/(?:[\w.-]+\+)?(?:json|xml)\b)/i.test(type);
 
 const changed = (url: URL, reason: string) =>
   new MediactlError(`${url.host} sends another file than the one requested`, {

@@ -17,11 +17,8 @@ const restrictionWords =
 function isRestrictionName(field: string): boolean {
   const name = field.replace(/([a-z])([A-Z])/g, '$1_$2').toLowerCase();
   const words = name.replace(/(allow|white)[_-]list/g, '$1list').split(/[_-]+/);
-  const ofDomains =
-    name.includes('domain') && /enable|limit|protect|check|lock|enforce|only/.test(name);
-  return (
-    words.every((word) => restrictionWords.test(word)) && (ofDomains || /restrict|list/.test(name))
-  );
+  const ofDomains = name.includes('domain') && /enable|limit|protect|check|lock|enforce|only/.test(name);
+  return words.every((word) => restrictionWords.test(word)) && (ofDomains || /restrict|list/.test(name));
 }
 
 /** Returns the name of the restriction flag (assumption A05) among boolean fields, or undefined if it is ambiguous. */
@@ -128,15 +125,11 @@ export class WorkspaceEmbedSettings {
    * entries look like domains.
    */
   get #listField(): string | undefined {
-    const known = fieldNamesFor('embed_domains', this.#names).find((name) =>
-      this.#lists.includes(name),
-    );
+    const known = fieldNamesFor('embed_domains', this.#names).find((name) => this.#lists.includes(name));
     const [only = ''] = this.#lists;
     if (known !== undefined || this.#lists.length !== 1 || this.#names.embed_domains) return known;
     const isDomain = (entry: unknown) => domainLike.test(this.#domainOf(entry) ?? '');
-    return allowListName.test(only) && asArray(this.record[only]).every(isDomain)
-      ? only
-      : undefined;
+    return allowListName.test(only) && asArray(this.record[only]).every(isDomain) ? only : undefined;
   }
 
   get #booleans(): string[] {

@@ -42,28 +42,14 @@ export class EmbedsApi {
   /** Turns the restriction on or off. @throws MediactlError `write_ignored` (exit 6) if the setting did not change */
   async restrict(workspace: string, before: WorkspaceEmbedSettings, enabled: boolean) {
     const request = this.restrictRequest(workspace, before, enabled);
-    await withNameHint(
-      this.#transport.send(request),
-      request.json as JsonObject,
-      () => 'embed_enabled',
-    );
+    await withNameHint(this.#transport.send(request), request.json as JsonObject, () => 'embed_enabled');
     const after = await this.settings(workspace);
-    assertApplied(
-      { enabled },
-      { enabled: after.enabled },
-      settings,
-      otherNameHint('embed_enabled'),
-    );
+    assertApplied({ enabled }, { enabled: after.enabled }, settings, otherNameHint('embed_enabled'));
     return after;
   }
 
   /** Builds the request that adds or removes a domain. Both methods send the domain in the body. */
-  domainRequest(
-    method: DomainMethod,
-    workspace: string,
-    before: WorkspaceEmbedSettings,
-    domain: string,
-  ): ApiRequest {
+  domainRequest(method: DomainMethod, workspace: string, before: WorkspaceEmbedSettings, domain: string): ApiRequest {
     return {
       method,
       url: paths.embedDomains(workspace),
@@ -80,11 +66,7 @@ export class EmbedsApi {
     domain: string,
   ): Promise<void> {
     const request = this.domainRequest(method, workspace, before, domain);
-    await withNameHint(
-      this.#transport.send(request),
-      request.json as JsonObject,
-      () => 'embed_domain',
-    );
+    await withNameHint(this.#transport.send(request), request.json as JsonObject, () => 'embed_domain');
   }
 
   /**

@@ -59,9 +59,7 @@ export class WorkspaceFolderTree {
       const path = `${parent?.path ?? ''}/${name}`;
       const node: FolderNode = { folder, name, path, parent, children: [] };
       all.push(node);
-      node.children.push(
-        ...this.#childrenOf(folder).map((child) => addNode(child, node, depth + 1)),
-      );
+      node.children.push(...this.#childrenOf(folder).map((child) => addNode(child, node, depth + 1)));
       return node;
     };
     this.roots = folders.map((folder) => addNode(folder, undefined));
@@ -96,8 +94,7 @@ export class WorkspaceFolderTree {
     // Other fields might reference folders too, for example the topmost or the previous folder.
     const inferred = fields.filter((field) => fields.length === 1 || /parent/i.test(field));
     const isInferred = inferred.length === 1 && this.#names.folder_parent === undefined;
-    const known =
-      names.find((name) => fields.includes(name)) ?? (isInferred ? inferred[0] : undefined);
+    const known = names.find((name) => fields.includes(name)) ?? (isInferred ? inferred[0] : undefined);
     const records = [...nested, ...this.all].map(({ folder }) => folder);
     return known ?? this.#fieldInUse('folder_parent', records);
   }

@@ -18,8 +18,7 @@ export type FolderChange = { name?: string | undefined; parent?: string | null |
 export type FolderWriteResult = { node: FolderNode; tree: WorkspaceFolderTree };
 
 /** Returns the config key that overrides the name of a field in the body of a folder request. */
-const nameKeyOf = (field: string): NameKey =>
-  /parent/i.test(field) ? 'folder_parent' : 'folder_name';
+const nameKeyOf = (field: string): NameKey => (/parent/i.test(field) ? 'folder_parent' : 'folder_name');
 
 /** Client of the folder endpoints (§4). Writes use the field names found in the folder tree (assumption A02). */
 export class FoldersApi {
@@ -69,29 +68,20 @@ export class FoldersApi {
   ): Promise<Partial<FolderWriteResult> & { uid: string; tree: WorkspaceFolderTree }> {
     const request = this.createRequest(workspace, tree, { name, parent });
     const creation = this.#transport.json(request);
-    const made = parseRecord<ApiFolder>(
-      await withNameHint(creation, request.json as JsonObject, nameKeyOf),
-    );
+    const made = parseRecord<ApiFolder>(await withNameHint(creation, request.json as JsonObject, nameKeyOf));
     const { uid } = made;
     const shownName = asText(made[tree.nameField]) ?? name;
     const hasOtherParent = Object.keys(made)
       .filter((field) => field === tree.parentField || /parent/i.test(field))
       .map((field) => parseParentUid(made[field]))
       .some(
-        (actualParent) =>
-          actualParent !== undefined &&
-          normalizeUid(actualParent ?? '') !== normalizeUid(parent ?? ''),
+        (actualParent) => actualParent !== undefined && normalizeUid(actualParent ?? '') !== normalizeUid(parent ?? ''),
       );
     if (trustsResponse && shownName === name && !hasOtherParent) return { uid, tree };
     return { uid, ...(await this.#verify(workspace, uid, { name, parent }, true)) };
   }
 
-  changeRequest(
-    workspace: string,
-    uid: string,
-    tree: WorkspaceFolderTree,
-    change: FolderChange,
-  ): ApiRequest {
+  changeRequest(workspace: string, uid: string, tree: WorkspaceFolderTree, change: FolderChange): ApiRequest {
     return {
       method: 'PATCH',
       url: paths.folder(workspace, parseIdentifier(uid)),
@@ -133,12 +123,7 @@ export class FoldersApi {
   }
 
   /** Verifies a write in the folder tree, because the record of a folder does not always name its parent. */
-  async #verify(
-    workspace: string,
-    uid: string,
-    requested: FolderChange,
-    isNew = false,
-  ): Promise<FolderWriteResult> {
+  async #verify(workspace: string, uid: string, requested: FolderChange, isNew = false): Promise<FolderWriteResult> {
     const tree = await this.tree(workspace);
     const node = tree.find(uid);
     if (!node) throw notListed(uid);
@@ -150,9 +135,7 @@ export class FoldersApi {
       isNew ? `the folder, and made ${node.path} (${uid})` : 'the folder',
       [
         ...(name !== undefined && name !== actual.name ? [otherNameHint('folder_name')] : []),
-        ...(parent !== undefined && parent !== actual.parent
-          ? [otherNameHint('folder_parent')]
-          : []),
+        ...(parent !== undefined && parent !== actual.parent ? [otherNameHint('folder_parent')] : []),
       ].join('; '),
     );
     return { node, tree };

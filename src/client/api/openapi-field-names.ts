@@ -36,9 +36,7 @@ export function inferFieldNames(document: unknown): { names: NameOverrides; ambi
     embed_domain: field('embed_domain', newDomain, 'string'),
     asset_tags: field('asset_tags', editable, 'array', /tag/),
   };
-  const names = Object.fromEntries(
-    Object.entries(found).filter(([, name]) => name !== undefined),
-  ) as NameOverrides;
+  const names = Object.fromEntries(Object.entries(found).filter(([, name]) => name !== undefined)) as NameOverrides;
   return { names, ambiguous: found.embed_enabled === undefined ? switches : [] };
 }
 
@@ -79,9 +77,7 @@ class OpenApiDocument {
   /** Finds an operation by method and path, ignoring the API prefix and the names of path parameters. */
   #operation(method: string, path: string): SchemaNode {
     const paths = this.#resolveRef(this.#document.paths);
-    const same = Object.keys(paths).find(
-      (each) => each.replace(apiPrefix, '').replace(/\{[^}]*\}/g, '{}') === path,
-    );
+    const same = Object.keys(paths).find((each) => each.replace(apiPrefix, '').replace(/\{[^}]*\}/g, '{}') === path);
     return this.#resolveRef(this.#resolveRef(paths[same ?? ''])[method]);
   }
 
@@ -102,9 +98,7 @@ class OpenApiDocument {
   #isOfType(value: unknown, type: string): boolean {
     const schema = this.#resolveRef(value);
     const alternatives = [schema.anyOf, schema.oneOf, schema.allOf].filter(Array.isArray).flat();
-    return (
-      [schema.type].flat().includes(type) || alternatives.some((each) => this.#isOfType(each, type))
-    );
+    return [schema.type].flat().includes(type) || alternatives.some((each) => this.#isOfType(each, type));
   }
 
   /** Resolves the `$ref` of a value within the document. Returns an empty object if the result is not an object. */

@@ -86,10 +86,7 @@ export async function* fetchPages<T extends JsonObject>(
   let consecutiveStale = 0;
   let usesNext = false;
 
-  const fetchOnce = async (
-    count: number,
-    at: number,
-  ): Promise<FetchedPage<T> & { whole: boolean }> => {
+  const fetchOnce = async (count: number, at: number): Promise<FetchedPage<T> & { whole: boolean }> => {
     const page = await fetchPage(count, at);
     total = totalOf(page, names) ?? total;
     const { next } = asObject(page);
@@ -102,11 +99,7 @@ export async function* fetchPages<T extends JsonObject>(
   const fetchSpan = async (at: number, count: number): Promise<FetchedPage<T>> => {
     const all = await fetchOnce(count, at);
     let more = all;
-    while (
-      more.items.length > 0 &&
-      all.items.length < count &&
-      at + all.items.length < (total ?? 0)
-    ) {
+    while (more.items.length > 0 && all.items.length < count && at + all.items.length < (total ?? 0)) {
       more = await fetchOnce(count - all.items.length, at + all.items.length);
       all.items.push(...more.items);
     }
@@ -121,12 +114,7 @@ export async function* fetchPages<T extends JsonObject>(
     consecutiveStale = fresh.length > 0 ? 0 : consecutiveStale + 1;
     // If a page has fewer items than requested and the next page repeats them, the service sent the whole list at once.
     const isWhole = total === undefined ? !commonPageSizes.includes(stride) : mayBeUnpaged;
-    if (
-      consecutiveStale > 0 &&
-      isWhole &&
-      (total ?? seenKeys.size) === seenKeys.size &&
-      stride < asked
-    )
+    if (consecutiveStale > 0 && isWhole && (total ?? seenKeys.size) === seenKeys.size && stride < asked)
       return undefined;
     // With a total, items might repeat because new items were added at the head, unless that happens too often.
     if (consecutiveStale >= (total === undefined ? 1 : maxStalePages)) throw offsetIgnoredError();
@@ -157,11 +145,7 @@ export async function* fetchPages<T extends JsonObject>(
       prefetched.push(more);
       at += count;
     }
-    if (
-      prefetched.length > 0 ||
-      !mayHaveMore(last, { stride, total, usesNext, mayBeWhole: mayBeUnpaged })
-    )
-      continue;
+    if (prefetched.length > 0 || !mayHaveMore(last, { stride, total, usesNext, mayBeWhole: mayBeUnpaged })) continue;
     // Fetch sequentially beyond the reported total, or if there is no total.
     const more = fetchOnce(Math.min(maxPageSize, end - at), at).then(
       (one) => {

@@ -4,12 +4,7 @@ import type { PlaybackInfo } from '../../contract/types.ts';
 import type { ApiResponse, Purpose } from '../http/api-request.ts';
 import type { Transport } from '../http/transport.ts';
 import { unexpectedResponse } from '../http/unexpected-response.ts';
-import {
-  type DownloadOutcome,
-  type DownloadSink,
-  download,
-  type ExpectedFile,
-} from './download.ts';
+import { type DownloadOutcome, type DownloadSink, download, type ExpectedFile } from './download.ts';
 import { fetchSmallMedia, type SmallMediaLimits } from './small-media.ts';
 
 const playbackPurpose: Purpose = {

@@ -47,11 +47,7 @@ export class UploadSessionsApi {
    * @throws MediactlError for an error status, `foreign_origin` (exit 13) if the session URL is on another origin,
    *   or `size_differs` (exit 13) if the session is for another number of bytes
    */
-  async create(
-    lengthBytes: number,
-    metadata: UploadMetadata,
-    signal?: AbortSignal,
-  ): Promise<CreatedSession> {
+  async create(lengthBytes: number, metadata: UploadMetadata, signal?: AbortSignal): Promise<CreatedSession> {
     const response = await this.#transport.send({
       method: 'POST',
       url: paths.upload(),
@@ -105,10 +101,7 @@ export class UploadSessionsApi {
   }
 
   /** Fetches the headers of a session ("HEAD … returns the current Upload-Offset", §4), or undefined if refused. */
-  async fetchHeaders(
-    sessionUrl: string,
-    signal?: AbortSignal,
-  ): Promise<ResponseHeaders | undefined> {
+  async fetchHeaders(sessionUrl: string, signal?: AbortSignal): Promise<ResponseHeaders | undefined> {
     const { status, headers } = await this.#transport.exchange({
       method: 'HEAD',
       url: sessionUrl,

@@ -89,15 +89,7 @@ export async function waitForAssets(
 export async function waitForIncoming(
   assets: AssetsApi,
   growth: IncomingAssets,
-  {
-    clock,
-    timeoutMs,
-    status = 'ready',
-    signal,
-    rateLimiterState = () => 'open',
-    onStatus,
-    onResult,
-  }: WaitOptions,
+  { clock, timeoutMs, status = 'ready', signal, rateLimiterState = () => 'open', onStatus, onResult }: WaitOptions,
 ): Promise<void> {
   const pending = new Set<string>();
   const statuses = new Map<string, string>();
@@ -121,12 +113,7 @@ export async function waitForIncoming(
     const polled = [...pending];
     let requests = 0;
     try {
-      const poll = await pollUntilDeadline(
-        clock,
-        deadline,
-        rateLimiterState,
-        pollAssets(assets, polled, pagesNeeded),
-      );
+      const poll = await pollUntilDeadline(clock, deadline, rateLimiterState, pollAssets(assets, polled, pagesNeeded));
       if (!poll && rateLimiterState() === 'unreachable') throw unreachableError();
       requests = poll?.requests ?? 0;
       pagesNeeded = poll?.pages ?? pagesNeeded;
@@ -147,20 +134,13 @@ export async function waitForIncoming(
     const leftMs = deadline - clock.now();
     if (leftMs <= 0 && outage) throw outage; // the state of the assets is unknown
     if (leftMs <= 0)
-      for (const uid of polled)
-        if (pending.has(uid)) settle(uid, stillProcessing(uid, statuses.get(uid), timeoutMs));
+      for (const uid of polled) if (pending.has(uid)) settle(uid, stillProcessing(uid, statuses.get(uid), timeoutMs));
     if (pending.size === 0 && isInputDone) return;
     const jitteredMs = pauseMs * (0.8 + 0.4 * clock.random());
     const costMs = requests > 1 ? requests * pausePerRequestMs : 0;
-    await sleepUntilDone(
-      clock,
-      Math.min(Math.max(jitteredMs, costMs), Math.max(0, leftMs)),
-      signal,
-      over,
-    );
+    await sleepUntilDone(clock, Math.min(Math.max(jitteredMs, costMs), Math.max(0, leftMs)), signal, over);
     // Restart with short pauses once the last asset is added.
-    pauseMs =
-      isInputDone === over.signal.aborted ? Math.min(maxPauseMs, pauseMs * 1.5) : minPauseMs;
+    pauseMs = isInputDone === over.signal.aborted ? Math.min(maxPauseMs, pauseMs * 1.5) : minPauseMs;
   }
 }
 
@@ -230,15 +210,9 @@ type PollResult = { found: AssetOutcomes; requests: number; pages?: number };
  *
  * @param pagesNeeded number of pages searched in the last lookup
  */
-async function pollAssets(
-  assets: AssetsApi,
-  uids: readonly string[],
-  pagesNeeded: number,
-): Promise<PollResult> {
+async function pollAssets(assets: AssetsApi, uids: readonly string[], pagesNeeded: number): Promise<PollResult> {
   const byPages = uids.length > 1 && uids.length >= pagesNeeded;
-  const pollResult: PollResult = byPages
-    ? await pollNewestPages(assets, uids)
-    : { found: new Map(), requests: 0 };
+  const pollResult: PollResult = byPages ? await pollNewestPages(assets, uids) : { found: new Map(), requests: 0 };
   for (const uid of uids.filter((each) => !pollResult.found.has(each))) {
     pollResult.found.set(uid, await assets.get(uid).catch(notFound));
     pollResult.requests++;
@@ -307,9 +281,7 @@ const statusOf = ({ status }: Asset) =>
   classifyStatus(status) === 'ready' ? 'ready' : (asText(status) ?? 'in progress');
 
 /** Fields in which services explain why processing failed, as a string or as an object with a `message`. */
-const reasonFields = [
-  ...['failure_reason', 'error', 'processing_error', 'error_message', 'status_message', 'reason'],
-];
+const reasonFields = [...['failure_reason', 'error', 'processing_error', 'error_message', 'status_message', 'reason']];
 
 export const failureReason = (asset: Asset) =>
   reasonFields

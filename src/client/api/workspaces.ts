@@ -15,11 +15,7 @@ export class WorkspacesApi {
   }
 
   list(): AsyncGenerator<Workspace[]> {
-    return fetchPages<Workspace>(
-      (limit, offset) => this.#page(limit, offset),
-      { mayBeUnpaged: true },
-      this.#names,
-    );
+    return fetchPages<Workspace>((limit, offset) => this.#page(limit, offset), { mayBeUnpaged: true }, this.#names);
   }
 
   async #page(limit: number, offset: number): Promise<PageEnvelope<Workspace>> {

@@ -20,9 +20,7 @@ export function assertApplied(
   unorderedFields: readonly string[] = [],
 ): void {
   const ignored = Object.keys(requested).filter((field) =>
-    unorderedFields.includes(field) &&
-    Array.isArray(requested[field]) &&
-    Array.isArray(actual[field])
+    unorderedFields.includes(field) && Array.isArray(requested[field]) && Array.isArray(actual[field])
       ? !areSameSet(requested[field], actual[field])
       : !isApplied(requested[field], actual[field]),
   );
@@ -43,8 +41,7 @@ export function assertApplied(
 }
 
 /** Returns the hint for a write that the service ignored because it might use another name for the field. */
-export const otherNameHint = (key: NameKey) =>
-  `if this service has another name for it: ${nameHint(key, 'NAME')}`;
+export const otherNameHint = (key: NameKey) => `if this service has another name for it: ${nameHint(key, 'NAME')}`;
 
 /** Returns the hint that shows how to configure a field name. For `embed_enabled`, it also shows how to invert the flag. */
 export const nameHint = (key: NameKey, name: string, choice = '') =>
@@ -58,14 +55,10 @@ const areSameSet = (requested: readonly unknown[], actual: readonly unknown[]) =
 function isApplied(requested: unknown, actual: unknown): boolean {
   if (requested === null || requested === '') return actual === null || actual === '';
   if (Array.isArray(requested) && Array.isArray(actual))
-    return (
-      requested.length === actual.length &&
-      requested.every((each, at) => isApplied(each, actual[at]))
-    );
+    return requested.length === actual.length && requested.every((each, at) => isApplied(each, actual[at]));
   if (typeof requested === 'string' && typeof actual === 'object' && actual !== null)
     return Object.values(actual).some((value) => value === requested); // a tag or parent as an object
-  if (typeof requested === 'string' && typeof actual === 'string')
-    return requested.trim() === actual.trim();
+  if (typeof requested === 'string' && typeof actual === 'string') return requested.trim() === actual.trim();
   return isDeepStrictEqual(requested, actual);
 }
 
@@ -90,8 +83,6 @@ export async function withNameHint<T>(
   } catch (error) {
     if (!(error instanceof MediactlError) || error.explanation.status !== 422) throw error;
     const missingField = error.explanation.fields?.find((field) => !(field in sent));
-    throw missingField === undefined
-      ? error
-      : error.with({ hint: nameHint(keyOf(missingField), missingField) });
+    throw missingField === undefined ? error : error.with({ hint: nameHint(keyOf(missingField), missingField) });
   }
 }

@@ -38,8 +38,7 @@ async function withBaselineWasm<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } finally {
-    for (const flag of ['--no-liftoff-only', '--wasm-tier-up', '--wasm-dynamic-tiering'])
-      setFlagsFromString(flag);
+    for (const flag of ['--no-liftoff-only', '--wasm-tier-up', '--wasm-dynamic-tiering']) setFlagsFromString(flag);
   }
 }
 

@@ -1,10 +1,4 @@
-import {
-  asArray,
-  asObject,
-  asText,
-  isJsonObject,
-  type JsonObject,
-} from '../../contract/json-values.ts';
+import { asArray, asObject, asText, isJsonObject, type JsonObject } from '../../contract/json-values.ts';
 import type { ApiResponse } from './api-request.ts';
 
 /** Description of an error, as sent by the service. */
@@ -35,15 +29,7 @@ export function extractReason(response: ApiResponse): ErrorReason {
 }
 
 /** Names of fields that can contain an error message, most specific first. */
-const messageKeys = [
-  'message',
-  'detail',
-  'title',
-  'msg',
-  'description',
-  'error_description',
-  'reason',
-];
+const messageKeys = ['message', 'detail', 'title', 'msg', 'description', 'error_description', 'reason'];
 /** Names of fields that can contain a list of errors, one for each invalid field. */
 const fieldErrorKeys = ['errors', 'details', 'fields', 'invalid_params', 'violations', 'issues'];
 
@@ -56,8 +42,7 @@ function extractJsonReason(body: unknown, text: string): ErrorReason {
   return {
     message: words.join('; ') || (text === '{}' ? undefined : truncate(text)),
     code: asText(error.code) ?? asText(asObject(body).code),
-    details:
-      error.details ?? asObject(body).details ?? (Array.isArray(detail) ? detail : undefined),
+    details: error.details ?? asObject(body).details ?? (Array.isArray(detail) ? detail : undefined),
     fields: [...new Set(found.fields)],
   };
 }
@@ -65,11 +50,7 @@ function extractJsonReason(body: unknown, text: string): ErrorReason {
 /** Maximum nesting depth that is searched for messages. */
 const maxReasonDepth = 6;
 
-function collectMessages(
-  value: unknown,
-  found: { words: string[]; fields: string[] },
-  depth: number,
-): void {
+function collectMessages(value: unknown, found: { words: string[]; fields: string[] }, depth: number): void {
   if (depth > maxReasonDepth) return;
   if (typeof value === 'string') found.words.push(value);
   else if (Array.isArray(value)) for (const entry of value) collectEntry(entry, found, depth);
@@ -86,19 +67,13 @@ function collectMessages(
  * Adds the message and field name of one list entry to `found`. The entry is `{loc, msg, ctx}` (Pydantic), `{field,
  * message}` or a string.
  */
-function collectEntry(
-  entry: unknown,
-  found: { words: string[]; fields: string[] },
-  depth: number,
-): void {
+function collectEntry(entry: unknown, found: { words: string[]; fields: string[] }, depth: number): void {
   if (!isJsonObject(entry)) {
     collectMessages(entry, found, depth + 1);
     return;
   }
   const { loc, field, name, param, msg, message, ctx } = entry;
-  const path = (Array.isArray(loc) ? loc : [loc ?? field ?? param ?? name]).flatMap(
-    (step) => asText(step) ?? [],
-  );
+  const path = (Array.isArray(loc) ? loc : [loc ?? field ?? param ?? name]).flatMap((step) => asText(step) ?? []);
   const text = asText(msg) ?? asText(message);
   if (text === undefined) {
     collectMessages(entry, found, depth + 1);
@@ -135,5 +110,4 @@ const truncate = (text: string) => {
 };
 
 export const isHtml = (response: ApiResponse) =>
-  /html/i.test(response.headers['content-type'] ?? '') ||
-  /^\s*<(!doctype|html)/i.test(response.text);
+  /html/i.test(response.headers['content-type'] ?? '') || /^\s*<(!doctype|html)/i.test(response.text);

@@ -151,20 +151,16 @@ export function errorFrom(response: ApiResponse, purpose: Purpose): MediactlErro
   const forbidden = status === 403;
   const problem = forbidden && purpose.scope ? `this key may not ${purpose.action}` : row.problem;
   const isNamed = purpose.scope !== undefined && serviceReason.message?.includes(purpose.scope);
-  const scope =
-    forbidden && purpose.scope && !isNamed ? `it lacks the "${purpose.scope}" scope` : undefined;
+  const scope = forbidden && purpose.scope && !isNamed ? `it lacks the "${purpose.scope}" scope` : undefined;
   return new MediactlError(`${problem} (${status})`, {
     code: row.code,
     exitCode: row.exitCode,
     status,
     reason: [scope, serviceReason.message].filter(Boolean).join('; ') || undefined,
-    hint: isHtml(response)
-      ? 'check the base URL and any proxy on the way: mediactl auth status'
-      : row.hint,
+    hint: isHtml(response) ? 'check the base URL and any proxy on the way: mediactl auth status' : row.hint,
     retryable: row.retryable ?? false,
     retryAfterSeconds: retryAfterSeconds(response),
-    details:
-      serviceReason.details ?? (serviceReason.code ? { code: serviceReason.code } : undefined),
+    details: serviceReason.details ?? (serviceReason.code ? { code: serviceReason.code } : undefined),
     fields: serviceReason.fields,
     isPlainText: isPlainText(response),
   });

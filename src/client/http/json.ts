@@ -22,12 +22,8 @@ export async function parseJsonResponse(response: ApiResponse): Promise<object> 
       underlying,
     });
   if (isHtml(response))
-    throw unreadable(
-      undefined,
-      `${url.host} sent a web page: "${text.replace(/\s+/g, ' ').slice(0, 120)}"`,
-    );
-  if (exceedsDepth(text, maxJsonDepth))
-    throw unreadable(undefined, `it is nested past ${maxJsonDepth} levels`);
+    throw unreadable(undefined, `${url.host} sent a web page: "${text.replace(/\s+/g, ' ').slice(0, 120)}"`);
+  if (exceedsDepth(text, maxJsonDepth)) throw unreadable(undefined, `it is nested past ${maxJsonDepth} levels`);
   try {
     const value: unknown = await parseExact(text);
     if (typeof value === 'object' && value !== null) return value;
@@ -69,8 +65,8 @@ function exceedsDepth(text: string, levels: number): boolean {
   return false;
 }
 
-const [quote, backslash, openBrace, openBracket, closeBrace, closeBracket] = [...'"\\{[}]'].map(
-  (character) => character.charCodeAt(0),
+const [quote, backslash, openBrace, openBracket, closeBrace, closeBracket] = [...'"\\{[}]'].map((character) =>
+  character.charCodeAt(0),
 );
 
 /** Returns true if the character at index `at` is preceded by an odd number of backslashes. */

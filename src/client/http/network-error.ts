@@ -12,13 +12,7 @@ export const foreignOrigin = (what: string, target: URL) =>
 /** Error codes which mean that the service is not running or that its host name does not exist. */
 const refusedCodes = new Set(['ECONNREFUSED', 'ENOTFOUND']);
 /** Error codes of a network outage, such as lost Wi-Fi or unresponsive DNS. */
-const networkDownCodes = new Set([
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENETDOWN',
-  'EHOSTDOWN',
-]);
+const networkDownCodes = new Set(['EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN', 'EHOSTDOWN']);
 export const tlsFailure = /CERT|SSL|TLS|SELF_SIGNED|ISSUER|ALTNAME|EPROTO/;
 
 /**
@@ -28,12 +22,10 @@ export const tlsFailure = /CERT|SSL|TLS|SELF_SIGNED|ISSUER|ALTNAME|EPROTO/;
 export function networkError(error: unknown, url: URL, idleTimeoutMs: number): unknown {
   if (error instanceof MediactlError) return error;
   const { name, message } = error as Error;
-  const code =
-    name === 'HTTPParserError' ? 'no HTTP' : ((error as NodeJS.ErrnoException).code ?? '');
+  const code = name === 'HTTPParserError' ? 'no HTTP' : ((error as NodeJS.ErrnoException).code ?? '');
   // undici reports the refusal of a proxy as an abort with this message.
   const refusal = /^Proxy response \((\d+)\)/.exec(message)?.[1];
-  if (!refusal && (name === 'AbortError' || code === 'UND_ERR_ABORTED' || code === ''))
-    return error;
+  if (!refusal && (name === 'AbortError' || code === 'UND_ERR_ABORTED' || code === '')) return error;
   const failure = (problem: string, kind: string, reason: string, hint: string, retryable = true) =>
     new MediactlError(problem, {
       code: kind,
@@ -52,12 +44,7 @@ export function networkError(error: unknown, url: URL, idleTimeoutMs: number): u
       false,
     );
   if (networkDownCodes.has(code))
-    return failure(
-      `cannot reach ${url.origin}`,
-      'unreachable',
-      message,
-      'check the network, then run it again',
-    );
+    return failure(`cannot reach ${url.origin}`, 'unreachable', message, 'check the network, then run it again');
   if (refusedCodes.has(code))
     return failure(
       `cannot reach ${url.origin}`,
@@ -92,12 +79,7 @@ export function networkError(error: unknown, url: URL, idleTimeoutMs: number): u
       'check the address, the clock of this machine and NODE_EXTRA_CA_CERTS',
       false,
     );
-  return failure(
-    `the connection to ${url.origin} broke`,
-    'connection_lost',
-    `${message} (${code})`,
-    'run it again',
-  );
+  return failure(`the connection to ${url.origin} broke`, 'connection_lost', `${message} (${code})`, 'run it again');
 }
 
 /** Returns true if the request was certainly not sent, because no connection was established. */
@@ -108,11 +90,7 @@ export function wasNotSent(error: unknown): boolean {
 
 /** Returns true if the DNS lookup, the connection or the TLS handshake failed. */
 function isBeforeSending(cause: unknown): boolean {
-  const {
-    syscall = '',
-    code = '',
-    errors = [],
-  } = (cause ?? {}) as NodeJS.ErrnoException & { errors?: unknown[] };
+  const { syscall = '', code = '', errors = [] } = (cause ?? {}) as NodeJS.ErrnoException & { errors?: unknown[] };
   return (
     ['connect', 'getaddrinfo'].includes(syscall) ||
     /CONNECT_TIMEOUT|CERT|SELF_SIGNED|ISSUER|ALTNAME|VERIFY/.test(code) ||

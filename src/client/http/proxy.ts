@@ -10,11 +10,8 @@ export type ProxySettings = { httpProxy?: string; httpsProxy?: string; noProxy?:
  *
  * @throws MediactlError `usage` (exit 2) if the address of a proxy is invalid
  */
-export function readProxySettings(
-  environment: Readonly<Record<string, string | undefined>>,
-): ProxySettings {
-  const read = (name: string) =>
-    [name.toLowerCase(), name].find((each) => environment[each]) ?? undefined;
+export function readProxySettings(environment: Readonly<Record<string, string | undefined>>): ProxySettings {
+  const read = (name: string) => [name.toLowerCase(), name].find((each) => environment[each]) ?? undefined;
   const [httpName, httpsName, noName] = [read('HTTP_PROXY'), read('HTTPS_PROXY'), read('NO_PROXY')];
   return {
     ...(httpName && { httpProxy: proxyUrl(httpName, environment[httpName]) }),
@@ -25,10 +22,6 @@ export function readProxySettings(
 
 function proxyUrl(name: string, value = ''): string {
   const url = parseHttpUrl(value.includes('://') ? value : `http://${value}`);
-  if (!url)
-    throw usageError(
-      `${name} is not the address of an http or https proxy`,
-      `${name}=http://HOST:PORT`,
-    );
+  if (!url) throw usageError(`${name} is not the address of an http or https proxy`, `${name}=http://HOST:PORT`);
   return url.href;
 }

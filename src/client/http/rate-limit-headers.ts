@@ -17,10 +17,7 @@ const minClockSkewMs = 5_000;
  * @param receivedAt time of the response in milliseconds since the epoch, compared with its `Date` header to
  *   correct for clock skew
  */
-export function readRateLimit(
-  headers: ResponseHeaders,
-  receivedAt?: number,
-): RateLimit | undefined {
+export function readRateLimit(headers: ResponseHeaders, receivedAt?: number): RateLimit | undefined {
   const number = (name: string) => Number(headers[name] ?? Number.NaN);
   const limit = number('x-ratelimit-limit');
   const remaining = number('x-ratelimit-remaining');
@@ -28,8 +25,7 @@ export function readRateLimit(
   // §8 defines the reset time as a "Unix timestamp". A value this large can only be in milliseconds.
   const reset = resetHeader > 1e11 && resetHeader < 1e14 ? resetHeader / 1000 : resetHeader;
   const maxResetSeconds = 8.64e12; // the largest date that JavaScript can represent
-  if (![limit, remaining, reset].every(Number.isFinite) || reset > maxResetSeconds)
-    return undefined;
+  if (![limit, remaining, reset].every(Number.isFinite) || reset > maxResetSeconds) return undefined;
   const skewMs = receivedAt === undefined ? 0 : Date.parse(headers.date ?? '') - receivedAt;
   const isSkewed = Math.abs(skewMs) > minClockSkewMs;
   return { limit, remaining, resetAt: reset * 1000 - (isSkewed ? skewMs : 0) };

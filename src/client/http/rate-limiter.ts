@@ -83,11 +83,7 @@ export class ClientRateLimiter {
    * @throws the signal's reason if the signal aborts, or MediactlError `reserve` (exit 2) if the reserve leaves no
    *   requests
    */
-  async acquire(
-    lane: Lane,
-    signal: AbortSignal,
-    onWait: (wait?: RequestWait) => void,
-  ): Promise<void> {
+  async acquire(lane: Lane, signal: AbortSignal, onWait: (wait?: RequestWait) => void): Promise<void> {
     let reportedUntilMs = 0;
     for (;;) {
       signal.throwIfAborted();
@@ -96,11 +92,7 @@ export class ClientRateLimiter {
       if (untilMs === undefined) break;
       // Waiting for the first response, which reports the limit, is not a rate limit wait.
       const isKnown = this.#outage !== undefined || this.#currentWindow() !== undefined;
-      if (
-        isKnown &&
-        untilMs > reportedUntilMs &&
-        untilMs - this.#clock.now() >= minReportedWaitMs
-      ) {
+      if (isKnown && untilMs > reportedUntilMs && untilMs - this.#clock.now() >= minReportedWaitMs) {
         reportedUntilMs = untilMs;
         onWait({ untilMs, reason: this.#outage ? 'outage' : 'rate limit' });
       }
@@ -162,8 +154,7 @@ export class ClientRateLimiter {
     const maxPause = Math.min(maxPauseMs, minPauseMs * 2 ** tries);
     const until = now + maxPause * (0.5 + this.#clock.random() / 2);
     // All concurrent requests fail together, so count them as one attempt.
-    if (!this.#outage || now >= this.#outage.until)
-      this.#outage = { since, tries: tries + 1, until };
+    if (!this.#outage || now >= this.#outage.until) this.#outage = { since, tries: tries + 1, until };
     this.#wake();
     return until - since <= this.#maxOutageMs;
   }
@@ -188,26 +179,21 @@ export class ClientRateLimiter {
       return isProbing ? this.#probedAt + probeTimeoutMs : undefined;
     }
     const window = this.#currentWindow();
-    if (!window)
-      return this.#hasRateLimitHeaders && isProbing ? this.#probedAt + probeTimeoutMs : undefined;
+    if (!window) return this.#hasRateLimitHeaders && isProbing ? this.#probedAt + probeTimeoutMs : undefined;
     const end = window.resetAt + resetSlackMs;
-    if (
-      lane === 'background' &&
-      window.backgroundRequests >= Math.max(1, window.limit * backgroundShare)
-    )
-      return end;
+    if (lane === 'background' && window.backgroundRequests >= Math.max(1, window.limit * backgroundShare)) return end;
     return this.#inFlight < window.remaining - this.#reserveOf(window) ? undefined : end;
   }
 
   /** Asserts that the reserve leaves requests for bulk work. @throws MediactlError `reserve` (exit 2) if not */
   #assertReserve(lane: Lane): void {
     const { reserve } = this;
-    if (lane === 'interactive' || reserve === undefined || !this.#limit || reserve < this.#limit)
-      return;
-    throw new MediactlError(
-      `--reserve ${reserve} leaves nothing of the ${this.#limit} requests of a window`,
-      { code: 'reserve', exitCode: exitCodes.usage, hint: 'a smaller --reserve' },
-    );
+    if (lane === 'interactive' || reserve === undefined || !this.#limit || reserve < this.#limit) return;
+    throw new MediactlError(`--reserve ${reserve} leaves nothing of the ${this.#limit} requests of a window`, {
+      code: 'reserve',
+      exitCode: exitCodes.usage,
+      hint: 'a smaller --reserve',
+    });
   }
 
   #reserveOf({ limit }: RateLimit): number {

@@ -18,10 +18,7 @@ export async function readBody(body: AsyncIterable<Buffer>, maxBytes: number | u
 }
 
 /** Streams a response body into a sink without buffering the body. Returns an empty buffer. */
-export async function streamInto(
-  body: AsyncIterable<Buffer>,
-  sink: (part: Buffer) => Promise<void>,
-) {
+export async function streamInto(body: AsyncIterable<Buffer>, sink: (part: Buffer) => Promise<void>) {
   for await (const part of body) await sink(part);
   return Buffer.alloc(0);
 }
@@ -32,9 +29,7 @@ const tooLarge = () =>
   });
 
 /** Converts header names to lower case and joins the values of repeated headers. */
-export const normalizeHeaders = (
-  headers: Record<string, string | string[] | undefined>,
-): ResponseHeaders =>
+export const normalizeHeaders = (headers: Record<string, string | string[] | undefined>): ResponseHeaders =>
   Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [
       name.toLowerCase(),

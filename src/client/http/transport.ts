@@ -12,12 +12,7 @@ import { errorFrom } from './error-response.ts';
 import { parseJsonResponse } from './json.ts';
 import { foreignOrigin, networkError, wasNotSent } from './network-error.ts';
 import type { ProxySettings } from './proxy.ts';
-import {
-  type RateLimit,
-  type ResponseHeaders,
-  readRateLimit,
-  retryAfterMs,
-} from './rate-limit-headers.ts';
+import { type RateLimit, type ResponseHeaders, readRateLimit, retryAfterMs } from './rate-limit-headers.ts';
 import type { Lane, RateLimitBudget, RateLimiterState, RequestWait } from './rate-limiter.ts';
 import { normalizeHeaders, readBody, streamInto } from './response-body.ts';
 import { ResponseDeadline } from './response-deadline.ts';
@@ -64,19 +59,14 @@ export class Transport {
   readonly #options: TransportOptions;
   readonly #connection: ConnectionState;
 
-  constructor(
-    options: TransportOptions,
-    connection = new ConnectionState(options.clock, options.maxWaitMs),
-  ) {
+  constructor(options: TransportOptions, connection = new ConnectionState(options.clock, options.maxWaitMs)) {
     this.#options = options;
     this.baseUrl = options.baseUrl;
     this.#connection = connection;
   }
 
   /** Returns a transport that shares the connection state but has another observer, signal or priority. */
-  withObserver(
-    observer: Pick<TransportOptions, 'onNotice' | 'onRequest' | 'lane' | 'signal'>,
-  ): Transport {
+  withObserver(observer: Pick<TransportOptions, 'onNotice' | 'onRequest' | 'lane' | 'signal'>): Transport {
     return new Transport({ ...this.#options, ...observer }, this.#connection);
   }
 
@@ -137,8 +127,7 @@ export class Transport {
           attempt--; // a 429 does not count as an attempt
           continue;
         }
-        if (outageStatuses.has(response.status) && this.#isBulk)
-          this.#connection.rateLimiter.onFailure();
+        if (outageStatuses.has(response.status) && this.#isBulk) this.#connection.rateLimiter.onFailure();
         this.#recordScope(call, response);
         if (isLastAttempt || !transientStatuses.has(response.status)) return response;
         await this.waitBeforeRetry(attempt, errorFrom(response, call.purpose), call.signal);
@@ -205,10 +194,7 @@ export class Transport {
   async #wait(delayMs: number, signal: AbortSignal | undefined, notice: TransportNotice) {
     this.#options.onNotice?.(notice);
     const interruption = signal ?? this.#options.signal ?? this.#connection.closeController.signal;
-    await this.clock.sleep(
-      delayMs,
-      AbortSignal.any([interruption, this.#connection.closeController.signal]),
-    );
+    await this.clock.sleep(delayMs, AbortSignal.any([interruption, this.#connection.closeController.signal]));
     this.#options.onNotice?.({ kind: 'resumed' });
   }
 
@@ -222,15 +208,13 @@ export class Transport {
       const location = response.headers.location;
       // Never follow the redirect of a write. Follow the redirect of an authenticated read only within its origin,
       // because the API key belongs to one service (§5).
-      if (response.status < 300 || response.status >= 400 || !location || !isRead(call.method))
-        return response;
+      if (response.status < 300 || response.status >= 400 || !location || !isRead(call.method)) return response;
       if (!URL.canParse(location, url.href)) return response;
       const target = new URL(location, url);
       if (!/^https?:$/.test(target.protocol)) return response;
       if (call.mayFollowRedirect?.(target) === false) return response;
       // Without an API key nothing can leak, so signed media can redirect to a CDN.
-      if (target.origin !== url.origin && call.authenticate !== false)
-        throw foreignOrigin(`a redirect`, target);
+      if (target.origin !== url.origin && call.authenticate !== false) throw foreignOrigin(`a redirect`, target);
       if (hops >= maxRedirects) return response;
       // Do not send the credentials for one host to another host.
       if (target.origin !== url.origin) call = withoutAuthorization(call);
@@ -243,8 +227,7 @@ export class Transport {
     const headers: Record<string, string> = { 'user-agent': userAgent, ...call.headers };
     // "POST /playback/info/ — no API key" (§4), for every caller.
     const isKeyless = call.authenticate === false || url.pathname === paths.playbackInfo();
-    if (apiKey && !isKeyless && url.origin === this.baseUrl.origin)
-      headers.authorization = `Bearer ${apiKey}`;
+    if (apiKey && !isKeyless && url.origin === this.baseUrl.origin) headers.authorization = `Bearer ${apiKey}`;
     const interruption = call.signal ?? this.#options.signal;
     if (headers.authorization) {
       await this.#connection.rateLimiter.acquire(
@@ -367,8 +350,7 @@ export class Transport {
 }
 
 const isSameHost = (url: URL, service: URL) =>
-  url.hostname === service.hostname ||
-  (service.hostname === 'localhost' && url.hostname === '127.0.0.1');
+  url.hostname === service.hostname || (service.hostname === 'localhost' && url.hostname === '127.0.0.1');
 
 /** Yields the chunks of a request body, then calls `then` because undici has passed all of them to the socket. */
 async function* notifyWhenSent(body: AsyncIterable<Uint8Array>, then: () => void) {

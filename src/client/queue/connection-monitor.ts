@@ -10,8 +10,7 @@ const outageCode = /^(?:ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_AGAIN|ENO
 const outageMessage =
   /^(?:Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Connection is closed|it did not answer within)/;
 /** SQLSTATEs and Redis error prefixes of a server that is full, loading or temporarily a replica. A script error can contain the prefix. */
-export const rejectedWrite =
-  /^(?:53100|53200|25006) |\b(?:OOM|READONLY|MISCONF|LOADING|MASTERDOWN|NOREPLICAS) /;
+export const rejectedWrite = /^(?:53100|53200|25006) |\b(?:OOM|READONLY|MISCONF|LOADING|MASTERDOWN|NOREPLICAS) /;
 
 export const errorText = (error: unknown) => {
   const { code = '', message = '' } = error as { code?: string; message?: string };
@@ -145,11 +144,7 @@ export async function restartUntilAborted(
 }
 
 /** Awaits `work`, for at most `delayMs`. */
-export async function waitAtMost(
-  delayMs: number,
-  clock: Clock,
-  work: Promise<unknown>,
-): Promise<void> {
+export async function waitAtMost(delayMs: number, clock: Clock, work: Promise<unknown>): Promise<void> {
   const done = new AbortController();
   const timeout = clock.sleep(delayMs, done.signal).catch(() => {});
   await Promise.race([work.finally(() => done.abort()), timeout]);

@@ -23,11 +23,7 @@ export type FailureClass =
   | 'retryElsewhere'
   | 'permanent';
 
-const transientExitCodes: number[] = [
-  exitCodes.unreachable,
-  exitCodes.rateLimited,
-  exitCodes.unclassified,
-];
+const transientExitCodes: number[] = [exitCodes.unreachable, exitCodes.rateLimited, exitCodes.unclassified];
 
 /** Codes of errors whose cause might be this machine's disk, roots or account. */
 const machineSpecificCodes = [

@@ -109,12 +109,8 @@ export class JobTracker {
       this.#onStarted(jobId);
     });
     events.on('progress', ({ jobId, data }) => this.#onProgress(jobId, data));
-    events.on('completed', ({ jobId, returnvalue }) =>
-      this.#onCompleted(jobId, parseTaskResult(returnvalue)),
-    );
-    events.on('failed', ({ jobId, failedReason }) =>
-      this.#onFailed(jobId, parseFailure(failedReason)),
-    );
+    events.on('completed', ({ jobId, returnvalue }) => this.#onCompleted(jobId, parseTaskResult(returnvalue)));
+    events.on('failed', ({ jobId, failedReason }) => this.#onFailed(jobId, parseFailure(failedReason)));
     events.on('stalled', ({ jobId }) => {
       const message = 'its worker was not heard of for longer than its --lease; left to the next';
       const file = this.#tracked.get(jobId);
@@ -168,9 +164,7 @@ export class JobTracker {
 
   #finish(
     id: string,
-    toOutcome: (
-      file: TrackedFile,
-    ) => Pick<FileOutcome, 'requests' | 'durationMs' | 'uploaded' | 'error'>,
+    toOutcome: (file: TrackedFile) => Pick<FileOutcome, 'requests' | 'durationMs' | 'uploaded' | 'error'>,
   ): void {
     const file = this.#tracked.get(id);
     if (!file) return;

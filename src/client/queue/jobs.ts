@@ -6,10 +6,7 @@ export type JobState = 'failed' | 'active' | 'delayed' | 'prioritized' | 'waitin
 const pageSize = 200;
 
 /** Yields the jobs in a state in batches, oldest first. Jobs that change their state meanwhile might be missed. */
-export async function* listJobs(
-  { queue, withRetry }: QueueClient,
-  state: JobState,
-): AsyncGenerator<QueueJob[]> {
+export async function* listJobs({ queue, withRetry }: QueueClient, state: JobState): AsyncGenerator<QueueJob[]> {
   for (let offset = 0; ; offset += pageSize) {
     const jobs = await withRetry(() => queue.getJobs([state], offset, offset + pageSize - 1, true));
     yield jobs.filter((job) => job) as QueueJob[];

@@ -42,10 +42,7 @@ export class Lease {
   get isHeld(): boolean {
     const now = this.#now();
     // The wall clock shows that the machine was suspended; the monotonic clock is immune to clock changes.
-    const elapsedMs = Math.max(
-      now.wall - this.#renewedAt.wall,
-      now.steady - this.#renewedAt.steady,
-    );
+    const elapsedMs = Math.max(now.wall - this.#renewedAt.wall, now.steady - this.#renewedAt.steady);
     return !this.#aborter.signal.aborted && elapsedMs < this.#leaseMs;
   }
 

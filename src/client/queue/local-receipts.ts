@@ -9,10 +9,7 @@ import type { UploadTask } from './task.ts';
 
 export type LocalReceipts = Pick<Receipts, 'find' | 'save'>;
 
-const localReceiptKeyOf = (
-  { service, workspace, folder = '' }: UploadTask,
-  { realPath }: UploadSource,
-) => ({
+const localReceiptKeyOf = ({ service, workspace, folder = '' }: UploadTask, { realPath }: UploadSource) => ({
   ...{ service, workspace, folder, path: realPath },
 });
 

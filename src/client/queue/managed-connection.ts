@@ -17,10 +17,7 @@ export type ManagedConnection = {
 };
 
 /** Closes all connections within a timeout, so that a store that is down does not keep the process alive. */
-export async function closeAll(
-  connections: ReadonlySet<ManagedConnection>,
-  clock: Clock,
-): Promise<void> {
+export async function closeAll(connections: ReadonlySet<ManagedConnection>, clock: Clock): Promise<void> {
   const closed = Promise.all([...connections].map((each) => each.close().catch(() => {})));
   await waitAtMost(closeTimeoutMs, clock, closed);
   for (const each of connections) each.disconnect().catch(() => {}); // the connection is dead already

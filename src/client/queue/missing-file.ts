@@ -6,9 +6,7 @@ const maxStandbyMs = 1_000;
 
 /** Returns the names of the workers that have not found a job's file since the job was queued or retried. */
 export const workersMissingFile = ({ progress, attemptsMade }: QueueJob): string[] =>
-  attemptsMade === 0
-    ? []
-    : asArray(asObject(progress).missedBy).filter((name) => typeof name === 'string');
+  attemptsMade === 0 ? [] : asArray(asObject(progress).missedBy).filter((name) => typeof name === 'string');
 
 type YieldingWorker = { name: string; leaseMs: number; clock: Clock; signal: AbortSignal };
 

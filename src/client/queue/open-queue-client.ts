@@ -12,10 +12,7 @@ import { classifyOpenError } from './store-errors.ts';
  *   or missing permissions; `queue_evicts` (exit 2) if the Redis server is configured to evict keys;
  *   `queue_unusable` (exit 2) for a Redis Cluster and some connection poolers
  */
-export const openQueueClient = (
-  address: QueueAddress,
-  deps: QueueClientDeps,
-): Promise<QueueClient> =>
+export const openQueueClient = (address: QueueAddress, deps: QueueClientDeps): Promise<QueueClient> =>
   address.store === 'redis' ? openRedisClient(address, deps) : openPostgresClient(address, deps);
 
 const retryDelayMs = 1_000;
@@ -26,10 +23,7 @@ const maxSilenceMs = 1_800;
  *
  * @throws the other errors of `openQueueClient`; the abort reason of the signal
  */
-export async function openQueueClientWithRetry(
-  address: QueueAddress,
-  deps: QueueClientDeps,
-): Promise<QueueClient> {
+export async function openQueueClientWithRetry(address: QueueAddress, deps: QueueClientDeps): Promise<QueueClient> {
   const { clock, signal, onConnectionChange } = deps;
   for (;;) {
     const settling = new AbortController();

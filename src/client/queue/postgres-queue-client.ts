@@ -1,13 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Queue, QueueEvents, Worker } from 'bullmq';
 import type { Pool, PoolClient } from 'pg';
-import {
-  ConnectionMonitor,
-  createRetryingStore,
-  isOutage,
-  raceAbort,
-  waitAtMost,
-} from './connection-monitor.ts';
+import { ConnectionMonitor, createRetryingStore, isOutage, raceAbort, waitAtMost } from './connection-monitor.ts';
 import {
   closeAll,
   closeTimeoutMs,
@@ -28,10 +22,7 @@ const maxConnections = 6;
 /** Statement that selects BullMQ's schema, since BullMQ's queries do not name it. */
 const setSearchPathSql = 'set search_path to bullmq';
 
-export async function openPostgresClient(
-  address: QueueAddress,
-  deps: QueueClientDeps,
-): Promise<QueueClient> {
+export async function openPostgresClient(address: QueueAddress, deps: QueueClientDeps): Promise<QueueClient> {
   const { clock } = deps;
   const engine = await import('./engine.lazy.ts');
   const { name, href } = address;
@@ -59,9 +50,7 @@ export async function openPostgresClient(
     },
   });
   const guard = new StoreGuard(address, monitor, deps);
-  const retry = guard.withErrorClassification((ask) =>
-    raceAbort(monitor.retryUntilUp(ask), { clock, signal }),
-  );
+  const retry = guard.withErrorClassification((ask) => raceAbort(monitor.retryUntilUp(ask), { clock, signal }));
   setMaxListeners(0, signal); // one listener per request
   pool.setMaxListeners(0); // one listener per BullMQ object
   // An idle connection was dropped. A query starts the retries.
@@ -76,8 +65,7 @@ export async function openPostgresClient(
       const { role, path, pid } = rows[0];
       [guard.role, server] = [role, rows[0].server];
       if (!/^"?bullmq"?(?:,|$)/.test(path)) {
-        if ((client as { processID?: number }).processID !== pid)
-          await assertSessionPersists(client, pool);
+        if ((client as { processID?: number }).processID !== pid) await assertSessionPersists(client, pool);
         await client.query(setSearchPathSql);
         needsSearchPath = true;
       }
@@ -93,12 +81,9 @@ export async function openPostgresClient(
     const backend = engine.createPostgresBackend;
     const connection = pool as never;
     const parts = new Set<ManagedConnection>();
-    const start = <T extends ManagedConnection>(make: () => T) =>
-      startManaged(make, parts, retry, guard.onError);
+    const start = <T extends ManagedConnection>(make: () => T) => startManaged(make, parts, retry, guard.onError);
     guard.notifyReconnected(serverStartTime(pool));
-    const queue = await start(
-      () => new engine.Queue<UploadTask, TaskResult>(name, { connection }, backend as never),
-    );
+    const queue = await start(() => new engine.Queue<UploadTask, TaskResult>(name, { connection }, backend as never));
     return {
       address,
       storeInfo: { server: `postgresql ${server}`, durabilityWarning: undefined },
@@ -124,11 +109,7 @@ export async function openPostgresClient(
       events: () =>
         start(
           () =>
-            new engine.QueueEvents(
-              name,
-              { connection, autorun: false },
-              backend as never,
-            ) as unknown as QueueEvents,
+            new engine.QueueEvents(name, { connection, autorun: false }, backend as never) as unknown as QueueEvents,
         ),
       requeueSignal: () => new engine.WaitingError(),
       permanentFailure: (message) => new engine.UnrecoverableError(message),
@@ -149,10 +130,7 @@ export async function openPostgresClient(
  * existing tables need not own them. The lock is a session lock, because a transaction would still see its snapshot
  * from before the lock and create the tables twice.
  */
-async function createTables(
-  client: PoolClient,
-  engine: typeof import('./engine.lazy.ts'),
-): Promise<void> {
+async function createTables(client: PoolClient, engine: typeof import('./engine.lazy.ts')): Promise<void> {
   const findSchemas = async () => ({
     hasEngine: await engine.assertSchemaCompatibility(client, 'bullmq').then(
       (version) => version >= engine.LATEST_SCHEMA_VERSION,
@@ -161,9 +139,7 @@ async function createTables(
         throw error;
       },
     ),
-    hasUploads:
-      (await client.query("select to_regclass('mediactl.uploads') as uploads")).rows[0].uploads !==
-      null,
+    hasUploads: (await client.query("select to_regclass('mediactl.uploads') as uploads")).rows[0].uploads !== null,
   });
   const first = await findSchemas();
   if (first.hasEngine && first.hasUploads) return;

@@ -23,8 +23,7 @@ const defaultQueueName = 'mediactl';
 export function parseQueueAddress(option: string, text: string): QueueAddress {
   const [, store] = /^(redis|postgres)(?:(?<=redis)s|(?<=postgres)ql)?:\/\//i.exec(text) ?? [];
   const url = URL.canParse(text) && isDecodable(text) ? new URL(text) : undefined;
-  const isValid =
-    url && (store === 'postgres' || (/^\/?\d{0,3}$/.test(url.pathname) && !url.search));
+  const isValid = url && (store === 'postgres' || (/^\/?\d{0,3}$/.test(url.pathname) && !url.search));
   if (!url || !store || !isValid)
     throw usageError(
       `${option} does not accept that address`,

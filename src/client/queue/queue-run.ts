@@ -14,11 +14,7 @@ import { ReadyWatch } from '../upload/batch/ready-watch.ts';
 import type { FileOutcome } from '../upload/session/file-outcome.ts';
 import type { Uploaded } from '../upload/session/upload-job.ts';
 import { isHttpUrl } from '../upload/sources/source-url.ts';
-import {
-  receiptKeyOf,
-  type UploadCandidate,
-  userMetadataOf,
-} from '../upload/sources/upload-candidate.ts';
+import { receiptKeyOf, type UploadCandidate, userMetadataOf } from '../upload/sources/upload-candidate.ts';
 import type { ReceiptKey } from '../upload/store/receipts.ts';
 import { JobTracker } from './job-tracker.ts';
 import { retryFailed } from './jobs.ts';
@@ -34,12 +30,7 @@ const maxAttempts = 10;
 const initialBackoffMs = 2_000;
 
 /** States of jobs that no worker is processing. */
-const inactiveStates: ReadonlySet<string> = new Set([
-  'failed',
-  'waiting',
-  'delayed',
-  'prioritized',
-]);
+const inactiveStates: ReadonlySet<string> = new Set(['failed', 'waiting', 'delayed', 'prioritized']);
 
 /** @property path path or URL shown to the user @property key key of this machine's receipt, if there is one */
 type QueuedTask = { id: string; task: UploadTask; path: string; key: ReceiptKey | undefined };
@@ -81,15 +72,11 @@ export class QueueRun implements BatchRun {
     return { plan: this.#plan, stopReason: this.#stopReason, remaining: this.#remaining };
   }
 
-  outcomes(
-    candidates: AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>,
-  ): AsyncGenerator<FileOutcome[]> {
+  outcomes(candidates: AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>): AsyncGenerator<FileOutcome[]> {
     return this.#outcomes.streamWhile(() => this.#run(candidates));
   }
 
-  async #run(
-    candidates: AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>,
-  ): Promise<void> {
+  async #run(candidates: AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>): Promise<void> {
     const done = (outcome: FileOutcome) => this.#reportOrWatch(outcome);
     const files = await filesToUpload(candidates, this.#plan, this.#options, this.#deps, done);
     await this.#deps.onPlan(this.#plan);
@@ -179,8 +166,7 @@ export class QueueRun implements BatchRun {
       Promise.all(ids.map((id) => withRetry(() => queue.getJobState(id)))),
     ]);
     for (const [index, id] of ids.entries())
-      if (receipts[index] !== undefined || states[index] !== 'unknown')
-        (queued[index] as QueuedTask).id = id;
+      if (receipts[index] !== undefined || states[index] !== 'unknown') (queued[index] as QueuedTask).id = id;
   }
 
   /** Replaces the data of an inactive job, since its URL might have a new signature. Retries the job if it has failed. */
@@ -194,14 +180,7 @@ export class QueueRun implements BatchRun {
 
   async #createTask(file: UploadCandidate): Promise<QueuedTask> {
     const { folders, api, contentType } = this.#deps;
-    const {
-      workspace,
-      about: defaults,
-      chunkBytes,
-      onExpired,
-      requireChecksum,
-      again,
-    } = this.#options;
+    const { workspace, about: defaults, chunkBytes, onExpired, requireChecksum, again } = this.#options;
     const { path, sizeBytes = 0, mtimeNs = '0', typedPath, sourceId = path } = file;
     const stableSource = isHttpUrl(path) ? { path: sourceId } : this.#roots.toTaskSource(sourceId);
     const folder = await folders.findOrCreate(file);
@@ -267,8 +246,7 @@ const outcomeOf = ({ id: queueId, task: { workspace }, path }: QueuedTask): File
 });
 
 /** Formats a location as workers display it. */
-const formatLocation = ({ root, path }: TaskSource) =>
-  root === undefined ? path : `${root}:${path}`;
+const formatLocation = ({ root, path }: TaskSource) => (root === undefined ? path : `${root}:${path}`);
 
 const omitUndefined = <T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {

@@ -1,19 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import type { Queue } from 'bullmq';
 import { exitCodes, MediactlError } from '../errors.ts';
-import {
-  ConnectionMonitor,
-  createRetryingStore,
-  isOutage,
-  raceAbort,
-  withTimeout,
-} from './connection-monitor.ts';
-import {
-  closeAll,
-  connectTimeoutMs,
-  type ManagedConnection,
-  startManaged,
-} from './managed-connection.ts';
+import { ConnectionMonitor, createRetryingStore, isOutage, raceAbort, withTimeout } from './connection-monitor.ts';
+import { closeAll, connectTimeoutMs, type ManagedConnection, startManaged } from './managed-connection.ts';
 import type { QueueAddress } from './queue-address.ts';
 import type { QueueClient, QueueClientDeps, StoreInfo } from './queue-client.ts';
 import { classifyOpenError } from './store-errors.ts';
@@ -38,10 +27,7 @@ const writeAccessScript = `
   end`;
 
 /** Connects to a queue on Redis or a compatible server, such as Valkey. */
-export async function openRedisClient(
-  address: QueueAddress,
-  deps: QueueClientDeps,
-): Promise<QueueClient> {
+export async function openRedisClient(address: QueueAddress, deps: QueueClientDeps): Promise<QueueClient> {
   const { clock, onConnectionChange } = deps;
   const engine = await import('./engine.lazy.ts');
   const closing = new AbortController();
@@ -62,8 +48,7 @@ export async function openRedisClient(
     lastError = error; // reported if the connection cannot be opened, or is down
   });
   const keys = [`bull:${name}:trial`, `mediactl:${name}:trial`];
-  const checkWriteAccess = async () =>
-    void (await redis.eval(writeAccessScript, keys.length, ...keys));
+  const checkWriteAccess = async () => void (await redis.eval(writeAccessScript, keys.length, ...keys));
   // ioredis itself waits until the server is up again.
   const abortable = <T>(ask: () => Promise<T>) => raceAbort(ask(), { clock, signal });
   const monitor = new ConnectionMonitor(() => abortable(checkWriteAccess), { ...deps, signal });
@@ -82,10 +67,7 @@ export async function openRedisClient(
         if (!isOutage(error)) throw error; // an outage: retried later
       });
     isOpen = true;
-    redis.on(
-      'close',
-      () => isOpen && onConnectionChange(lastError ?? new Error('the connection broke')),
-    );
+    redis.on('close', () => isOpen && onConnectionChange(lastError ?? new Error('the connection broke')));
     redis.on('ready', () => {
       lastError = undefined;
       if (!monitor.isDown) onConnectionChange();
@@ -94,8 +76,7 @@ export async function openRedisClient(
     guard.notifyReconnected(Promise.resolve(parseRunId(info)));
     const connection = redis;
     const parts = new Set<ManagedConnection>();
-    const start = <T extends ManagedConnection>(make: () => T) =>
-      startManaged(make, parts, retry, guard.onError);
+    const start = <T extends ManagedConnection>(make: () => T) => startManaged(make, parts, retry, guard.onError);
     const queue = await start(() => new engine.Queue<UploadTask, TaskResult>(name, { connection }));
     return {
       ...{ address, storeInfo },

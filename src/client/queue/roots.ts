@@ -10,10 +10,7 @@ type DirectoryRoot = { name?: string; path: string };
 /** URL prefix under which files can be read, such as `https://bucket.example.com/rushes/`. */
 type UrlRoot = { origin: string; path: string };
 
-export type OpenUrl = (
-  address: string,
-  mayFollow: (target: URL) => boolean,
-) => Promise<UploadSource>;
+export type OpenUrl = (address: string, mayFollow: (target: URL) => boolean) => Promise<UploadSource>;
 
 /** Minimum number of files by which to judge a root, since a few files might simply have been deleted. */
 const minSample = 3;
@@ -31,11 +28,7 @@ export class Roots {
   readonly #urls: readonly UrlRoot[];
   readonly #owner: string;
 
-  private constructor(
-    directories: readonly DirectoryRoot[],
-    addresses: readonly UrlRoot[],
-    owner: string,
-  ) {
+  private constructor(directories: readonly DirectoryRoot[], addresses: readonly UrlRoot[], owner: string) {
     this.#directories = directories;
     this.#urls = addresses;
     this.#owner = owner;
@@ -128,8 +121,7 @@ export class Roots {
       throw new MediactlError(`${root.path} has ${found} of ${looks.length} queued files`, {
         code: 'root_mismatch',
         exitCode: exitCodes.usage,
-        reason:
-          'by path and size: its disk may not be mounted, or it is another directory or a copy',
+        reason: 'by path and size: its disk may not be mounted, or it is another directory or a copy',
         hint: 'mount the disk, or start the worker with another --root; files that were deleted: mediactl uploads forget ID --queue',
       });
     }
@@ -143,10 +135,7 @@ export class Roots {
   /** Returns true if a URL is below an allowed prefix. Rejects escaped separators, which servers might decode (path traversal). */
   #isAllowed(url: URL): boolean {
     return this.#urls.some(
-      (each) =>
-        each.origin === url.origin &&
-        url.pathname.startsWith(each.path) &&
-        !/%2f|%5c/i.test(url.pathname),
+      (each) => each.origin === url.origin && url.pathname.startsWith(each.path) && !/%2f|%5c/i.test(url.pathname),
     );
   }
 
@@ -181,10 +170,7 @@ export class Roots {
 function isInsideDirectory(directory: string, path: string): boolean {
   const relativePath = relative(directory, path);
   return (
-    relativePath !== '' &&
-    relativePath !== '..' &&
-    !relativePath.startsWith(`..${sep}`) &&
-    !isAbsolute(relativePath)
+    relativePath !== '' && relativePath !== '..' && !relativePath.startsWith(`..${sep}`) && !isAbsolute(relativePath)
   );
 }
 

@@ -16,10 +16,7 @@ type SelfCheckDeps = { roots: Roots; clock: Clock; leaseMs: number; warn(text: s
  *
  * @throws MediactlError `clock_differs` or `newer_task` (exit 2); as `Roots.assertFilesExist`; errors of the store
  */
-export async function runSelfCheck(
-  fleet: QueueClient,
-  { roots, ...deps }: SelfCheckDeps,
-): Promise<void> {
+export async function runSelfCheck(fleet: QueueClient, { roots, ...deps }: SelfCheckDeps): Promise<void> {
   await assertClock(fleet, deps);
   await fleet.store.claim(probeId);
   await fleet.store.remove([probeId]);

@@ -10,15 +10,9 @@ const exitCodesByCode = {
   queue_full: exitCodes.unreachable,
   queue_unreachable: exitCodes.unreachable,
 };
-const freeSpaceHint =
-  'give the server more memory or disk, or make room: mediactl uploads forget --done --queue';
+const freeSpaceHint = 'give the server more memory or disk, or make room: mediactl uploads forget --done --queue';
 
-type StoreErrorPattern = [
-  failure: RegExp,
-  code: keyof typeof exitCodesByCode,
-  problem: string,
-  hint: string,
-];
+type StoreErrorPattern = [failure: RegExp, code: keyof typeof exitCodesByCode, problem: string, hint: string];
 
 /** Patterns of known errors, matched against the error code or SQLSTATE followed by the message. */
 const knownErrors: readonly StoreErrorPattern[] = [
@@ -70,12 +64,7 @@ const openErrors: readonly StoreErrorPattern[] = [
     'the queue LABEL cannot be used',
     'check the address, its database above all',
   ],
-  [
-    /^/,
-    'queue_unreachable',
-    'the queue LABEL cannot be reached',
-    'check the address, and that the server runs',
-  ],
+  [/^/, 'queue_unreachable', 'the queue LABEL cannot be reached', 'check the address, and that the server runs'],
 ];
 
 const createClassifier =
@@ -96,14 +85,8 @@ export const classifyStoreError = createClassifier(knownErrors);
 
 /** Converts any error that occurs when a store is opened to a MediactlError. */
 const classifyAnyError = createClassifier([...knownErrors, ...openErrors]);
-export const classifyOpenError = (
-  address: QueueAddress,
-  error: unknown,
-  role?: string,
-): MediactlError =>
-  error instanceof MediactlError
-    ? error
-    : (classifyAnyError(address, error, role) as MediactlError);
+export const classifyOpenError = (address: QueueAddress, error: unknown, role?: string): MediactlError =>
+  error instanceof MediactlError ? error : (classifyAnyError(address, error, role) as MediactlError);
 
 /** Formats the message that the store is down or rejects writes, with the cause. */
 export function formatOutage({ label }: QueueAddress, cause: unknown): string {

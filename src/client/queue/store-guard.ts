@@ -51,8 +51,7 @@ export class StoreGuard {
       });
   }
 
-  readonly onReconnect = (listener: ReconnectListener): void =>
-    void this.#reconnectListeners.push(listener);
+  readonly onReconnect = (listener: ReconnectListener): void => void this.#reconnectListeners.push(listener);
 
   /** Notifies listeners that the store is connected, perhaps to another server. @param identity id of the server process */
   notifyReconnected(identity: Promise<string | undefined>): void {

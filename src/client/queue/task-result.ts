@@ -1,10 +1,4 @@
-import {
-  asArray,
-  asNumber,
-  asObject,
-  asText,
-  parseJsonOrUndefined,
-} from '../../contract/json-values.ts';
+import { asArray, asNumber, asObject, asText, parseJsonOrUndefined } from '../../contract/json-values.ts';
 import { type ErrorRecord, exitCodes, MediactlError } from '../errors.ts';
 import type { Uploaded } from '../upload/session/upload-job.ts';
 import type { QueueJob } from './queue-client.ts';
@@ -74,9 +68,7 @@ export function parseFailure(reason: string): MediactlError {
   return new MediactlError(isStalled ? 'given up' : 'it failed', {
     code: isStalled ? 'given_up' : 'unclassified',
     exitCode: exitCodes.unclassified,
-    reason: isStalled
-      ? 'each worker that had it in hand died, or lost the queue for too long'
-      : reason || undefined,
+    reason: isStalled ? 'each worker that had it in hand died, or lost the queue for too long' : reason || undefined,
     hint: 'mediactl uploads retry ID --queue, once it is known why',
   });
 }
@@ -84,9 +76,7 @@ export function parseFailure(reason: string): MediactlError {
 function parseErrorRecord(reason: string): ErrorRecord | undefined {
   try {
     const record = JSON.parse(reason) as ErrorRecord | null;
-    return typeof record?.message === 'string' && typeof record.code === 'string'
-      ? record
-      : undefined;
+    return typeof record?.message === 'string' && typeof record.code === 'string' ? record : undefined;
   } catch {
     return undefined; // message from BullMQ
   }

@@ -91,9 +91,7 @@ export function parseTask(data: unknown): UploadTask {
     task.version === 1 &&
     [task.service, task.path, task.fileVersion, task.workspace, task.filename].every(isString) &&
     isString(task.source?.path) &&
-    [task.source.root, task.folder, task.name, task.description, task.contentType].every(
-      isOptionalString,
-    ) &&
+    [task.source.root, task.folder, task.name, task.description, task.contentType].every(isOptionalString) &&
     isCount(task.sizeBytes) &&
     isCount(task.chunkBytes) &&
     task.chunkBytes > 0 &&

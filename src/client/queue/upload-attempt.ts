@@ -94,10 +94,7 @@ export async function attemptUpload(
       },
       findOrphans: async (lost) => {
         const marked = await deleteOrphans();
-        return (
-          marked ??
-          ((await findOrphans(api, journal, () => false, [lost])).get(lost) as OrphanCandidates)
-        );
+        return marked ?? ((await findOrphans(api, journal, () => false, [lost])).get(lost) as OrphanCandidates);
       },
       // A match by name might be another worker's asset, so create a new asset.
       confirmNewAsset: async (refusal) => {
@@ -108,16 +105,15 @@ export async function attemptUpload(
   try {
     const { receipts } = deps;
     const hasNoEntry = claim.journalEntry === undefined;
-    const existing =
-      file && receipts && hasNoEntry && (await findLocalUpload(task, file, receipts, api));
+    const existing = file && receipts && hasNoEntry && (await findLocalUpload(task, file, receipts, api));
     if (existing) return { uploaded: existing, requests, removed };
     // The store might have lost its newest writes, and with them the journal entry of an earlier attempt.
     if (options.isRetry && hasNoEntry) assertNoOrphans(task, await deleteOrphans());
     const { uploaded, persisted } = await upload.run();
     await persisted;
     if (file && receipts)
-      await saveLocalReceipt(task, file, uploaded, receipts, api.transport.clock.now()).catch(
-        ({ message }: Error) => onEvent({ path: task.path, ...receiptNotice(message) }),
+      await saveLocalReceipt(task, file, uploaded, receipts, api.transport.clock.now()).catch(({ message }: Error) =>
+        onEvent({ path: task.path, ...receiptNotice(message) }),
       );
     return { uploaded, requests, removed };
   } finally {
@@ -125,8 +121,7 @@ export async function attemptUpload(
   }
 }
 
-const receiptNotice = (why: string) =>
-  ({ event: 'notice', message: `the receipt cannot be kept: ${why}` }) as const;
+const receiptNotice = (why: string) => ({ event: 'notice', message: `the receipt cannot be kept: ${why}` }) as const;
 
 const toUploadJob = (id: string, task: UploadTask, marker: string | undefined): UploadJob => {
   const { description, path, workspace, folder, filename, name, contentType, tags } = task;
@@ -149,12 +144,8 @@ function assertService({ service }: UploadTask, { transport }: Api): void {
 }
 
 /** Describes how a file has changed since it was queued. Returns undefined if it is unchanged. */
-function describeQueueChange(
-  { sizeBytes, fileVersion }: UploadTask,
-  { identity }: UploadSource,
-): string | undefined {
-  if (sizeBytes !== identity.sizeBytes)
-    return `its size went from ${sizeBytes} to ${identity.sizeBytes} bytes`;
+function describeQueueChange({ sizeBytes, fileVersion }: UploadTask, { identity }: UploadSource): string | undefined {
+  if (sizeBytes !== identity.sizeBytes) return `its size went from ${sizeBytes} to ${identity.sizeBytes} bytes`;
   const isSame = isSameFileVersion(fileVersion, versionOf(identity));
   return isSame ? undefined : 'it was written to';
 }
@@ -191,10 +182,7 @@ const leaseGuarded = (source: UploadSource, lease: Lease): UploadSource => ({
 });
 
 /** @throws MediactlError `creation_unknown` (exit 2) if an earlier attempt has created an asset */
-function assertNoOrphans(
-  { path }: UploadTask,
-  found: { assets: { uid: string }[] } | undefined,
-): void {
+function assertNoOrphans({ path }: UploadTask, found: { assets: { uid: string }[] } | undefined): void {
   const [first] = found?.assets ?? [];
   if (first)
     throw new MediactlError(`an earlier attempt at ${path} made asset ${first.uid}`, {

@@ -12,8 +12,7 @@ const maxMarkedAssets = 200;
  *
  * @param queuedAt time when the job was queued, in milliseconds since the epoch
  */
-export const uploadMarkerOf = (id: string, queuedAt: number) =>
-  `[mediactl ${id}-${queuedAt.toString(36)}]`;
+export const uploadMarkerOf = (id: string, queuedAt: number) => `[mediactl ${id}-${queuedAt.toString(36)}]`;
 
 /**
  * Moves the orphans of one upload to the trash. An orphan is an asset that has the upload's marker but no content,

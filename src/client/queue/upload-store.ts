@@ -80,12 +80,9 @@ export function createRedisStore(redis: Redis, queue: string): UploadStore {
     restoreReceipt: async (id, receipt) => void (await run('restore', id, receipt)),
     listEntries: () => redis.hvals(pages),
     findReceipts: async (ids) =>
-      ids.length === 0
-        ? []
-        : (await redis.hmget(receipts, ...ids)).map((each) => each ?? undefined),
+      ids.length === 0 ? [] : (await redis.hmget(receipts, ...ids)).map((each) => each ?? undefined),
     remove: async (ids) => {
-      for (const key of [fences, pages, receipts])
-        if (ids.length > 0) await redis.hdel(key, ...ids);
+      for (const key of [fences, pages, receipts]) if (ids.length > 0) await redis.hdel(key, ...ids);
     },
   };
 }
@@ -100,10 +97,12 @@ create table mediactl.uploads (
 export function createPostgresStore(pool: Pool, queue: string): UploadStore {
   const update = async (set: string, id: string, fence: string, text: string | null) =>
     (
-      await pool.query(
-        `update mediactl.uploads set ${set} where queue = $1 and id = $2 and fence = $3`,
-        [queue, id, fence, text],
-      )
+      await pool.query(`update mediactl.uploads set ${set} where queue = $1 and id = $2 and fence = $3`, [
+        queue,
+        id,
+        fence,
+        text,
+      ])
     ).rowCount === 1;
   return {
     now: async () => {
@@ -121,8 +120,7 @@ export function createPostgresStore(pool: Pool, queue: string): UploadStore {
       return { fence, journalEntry: page ?? undefined, receipt: receipt ?? undefined };
     },
     writeEntry: (id, fence, page) => update('page = $4', id, fence, page ?? null),
-    finish: (id, fence, receipt) =>
-      update('receipt = $4, page = null, fence = null', id, fence, receipt),
+    finish: (id, fence, receipt) => update('receipt = $4, page = null, fence = null', id, fence, receipt),
     restoreReceipt: async (id, receipt) =>
       void (await pool.query(
         `insert into mediactl.uploads as kept (queue, id, receipt) values ($1, $2, $3)
@@ -131,10 +129,9 @@ export function createPostgresStore(pool: Pool, queue: string): UploadStore {
         [queue, id, receipt],
       )),
     listEntries: async () => {
-      const { rows } = await pool.query(
-        'select page from mediactl.uploads where queue = $1 and page is not null',
-        [queue],
-      );
+      const { rows } = await pool.query('select page from mediactl.uploads where queue = $1 and page is not null', [
+        queue,
+      ]);
       return rows.map(({ page }) => page);
     },
     findReceipts: async (ids) => {
@@ -146,9 +143,6 @@ export function createPostgresStore(pool: Pool, queue: string): UploadStore {
       return ids.map((id) => found.get(id));
     },
     remove: async (ids) =>
-      void (await pool.query('delete from mediactl.uploads where queue = $1 and id = any($2)', [
-        queue,
-        ids,
-      ])),
+      void (await pool.query('delete from mediactl.uploads where queue = $1 and id = any($2)', [queue, ids])),
   };
 }

@@ -70,10 +70,7 @@ export class WorkerHealth {
 
   /** Runs the self-check. @returns its error, or undefined if it succeeds */
   #check(warn: (text: string) => void = () => {}): Promise<MediactlError | undefined> {
-    return runSelfCheck(this.#client, { ...this.#deps, warn }).then(
-      () => undefined,
-      asMediactlError,
-    );
+    return runSelfCheck(this.#client, { ...this.#deps, warn }).then(() => undefined, asMediactlError);
   }
 
   /** Runs the self-check at intervals until the signal aborts, and pauses the worker if the check fails. */

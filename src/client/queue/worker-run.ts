@@ -265,42 +265,28 @@ export class WorkerRun {
     const recordJson = JSON.stringify(record);
     let failureClass = classifyFailure(error);
     if (failureClass === 'leaseLost') {
-      this.#notice(
-        outcome,
-        'this worker was not heard of for longer than --lease: left to the next',
-      );
+      this.#notice(outcome, 'this worker was not heard of for longer than --lease: left to the next');
       return new Error(recordJson);
     }
     const { name: worker } = this.#options;
     const { queue, withRetry } = this.#client;
     const missing = workersMissingFile(job);
     if (failureClass === 'retryElsewhere') missing.push(worker);
-    if (failureClass === 'retryElsewhere' || failureClass === 'retry')
-      this.#health.onFailure(error);
+    if (failureClass === 'retryElsewhere' || failureClass === 'retry') this.#health.onFailure(error);
     if (failureClass === 'retryElsewhere')
-      failureClass =
-        missing.length < maxMisses || error.explanation.retryable ? 'retry' : 'permanent';
+      failureClass = missing.length < maxMisses || error.explanation.retryable ? 'retry' : 'permanent';
     const progress: TaskProgress = { worker, offset: 0, error: record, missedBy: missing };
     if (failureClass !== 'requeue') await withRetry(() => job.updateProgress(progress));
     if (failureClass === 'workerFault') this.#stopWith(error);
     if (failureClass === 'pauseWorker') this.#health.pause(error);
     // Count an attempt that stops this worker, since otherwise one file could stop all workers in turn.
-    if (
-      failureClass === 'retry' ||
-      failureClass === 'permanent' ||
-      failureClass === 'workerFault'
-    ) {
+    if (failureClass === 'retry' || failureClass === 'permanent' || failureClass === 'workerFault') {
       this.#failedOutcomes.set(job.id as string, { ...outcome, error });
-      return failureClass === 'permanent'
-        ? this.#client.permanentFailure(recordJson)
-        : new Error(recordJson);
+      return failureClass === 'permanent' ? this.#client.permanentFailure(recordJson) : new Error(recordJson);
     }
     if (failureClass === 'pauseQueue') {
       await withRetry(() => queue.pause());
-      this.#notice(
-        outcome,
-        `${error.message}: the queue is paused until mediactl uploads retry --all`,
-      );
+      this.#notice(outcome, `${error.message}: the queue is paused until mediactl uploads retry --all`);
     }
     const requeued = await this.#requeue(job, token);
     this.requeuedFiles++;

@@ -50,9 +50,7 @@ export class Faults {
         fault.name === name &&
         (this.#remaining.get(fault) ?? 0) > 0 &&
         (fault.method === undefined || fault.method === method) &&
-        (fault.path === undefined ||
-          path.startsWith(fault.path) ||
-          path.startsWith(apiPrefix + fault.path)),
+        (fault.path === undefined || path.startsWith(fault.path) || path.startsWith(apiPrefix + fault.path)),
     );
   }
 
@@ -69,10 +67,7 @@ export class Faults {
   }
 
   /** Finds a fault, fires it, and returns it; undefined if no fault can fire. */
-  findAndFire<Name extends FaultName>(
-    name: Name,
-    target: RequestTarget,
-  ): FaultOf<Name> | undefined {
+  findAndFire<Name extends FaultName>(name: Name, target: RequestTarget): FaultOf<Name> | undefined {
     const fault = this.find(name, target);
     return fault && this.fire(fault, target) ? fault : undefined;
   }
@@ -124,5 +119,4 @@ export class Faults {
   }
 }
 
-const bodyOf = (incoming: IncomingMessage): AsyncIterable<Buffer> =>
-  incoming.iterator({ destroyOnReturn: false });
+const bodyOf = (incoming: IncomingMessage): AsyncIterable<Buffer> => incoming.iterator({ destroyOnReturn: false });

@@ -67,9 +67,7 @@ const faultKinds: Record<FaultName, FaultKind> = {
     parse(value) {
       const [, limit, window = ''] = /^(\d{1,9})\/(\S+)$/.exec(value) ?? [];
       const windowMs = parseMilliseconds(window);
-      return windowMs
-        ? { name: 'rate-limit', limit: Number(limit), windowSeconds: windowMs / 1000 }
-        : undefined;
+      return windowMs ? { name: 'rate-limit', limit: Number(limit), windowSeconds: windowMs / 1000 } : undefined;
     },
   },
   status: {
@@ -99,9 +97,7 @@ const faultKinds: Record<FaultName, FaultKind> = {
     usage: 'no-head-length[=on|off]',
     filters: [],
     parse: (value) =>
-      ['', 'on', 'off'].includes(value)
-        ? { name: 'no-head-length', isOn: value !== 'off' }
-        : undefined,
+      ['', 'on', 'off'].includes(value) ? { name: 'no-head-length', isOn: value !== 'off' } : undefined,
   },
   'lost-answer': { usage: 'lost-answer', filters: anyRequest, parse: bare('lost-answer') },
 };

@@ -35,11 +35,7 @@ export async function processAudio(
 }
 
 /** Measures the transcoded audio if the container of the source does not state the duration or the sample rate. */
-async function measure(
-  job: ProcessingJob,
-  { duration, sampleRate }: InspectedSource,
-  audio: string,
-) {
+async function measure(job: ProcessingJob, { duration, sampleRate }: InspectedSource, audio: string) {
   if (duration !== null && sampleRate !== null) return {};
   const task = { sourcePath: join(job.derivedFilesDir, audio), hlsDir: job.hlsDir, firstId: 1 };
   const report = await withTimeout(job, 'length', 60, () => job.inspect(task));
@@ -48,15 +44,9 @@ async function measure(
   return { duration: found.duration, sampleRate: found.sampleRate };
 }
 
-async function waveformOf(
-  job: ProcessingJob,
-  { duration, sampleRate, demuxer }: InspectedSource,
-  audio?: string,
-) {
+async function waveformOf(job: ProcessingJob, { duration, sampleRate, demuxer }: InspectedSource, audio?: string) {
   if (!duration || !sampleRate || demuxer === null) return undefined;
-  const source = audio
-    ? { path: join(job.derivedFilesDir, audio), demuxer: 'mov' }
-    : { path: job.sourcePath, demuxer };
+  const source = audio ? { path: join(job.derivedFilesDir, audio), demuxer: 'mov' } : { path: job.sourcePath, demuxer };
   const sound = { duration, sampleRate: audio ? 48_000 : sampleRate };
   return job.attempt('waveform', 300, source, (context) => makeWaveform(context, sound));
 }

@@ -2,19 +2,11 @@ import { readStreams } from './ffmpeg/streams.ts';
 import { ToolRejectedError } from './ffmpeg/tool.ts';
 import { makeStill } from './make/still.ts';
 import { makeVariants } from './make/variants.ts';
-import {
-  failedOutcome,
-  type ProcessingJob,
-  type ProcessingOutcome,
-  readyOutcome,
-} from './processing-job.ts';
+import { failedOutcome, type ProcessingJob, type ProcessingOutcome, readyOutcome } from './processing-job.ts';
 import { animatedImageTypes, browserImageTypes } from './recognize/image-types.ts';
 import type { InspectedSource } from './recognize/inspection-messages.ts';
 
-export async function processImage(
-  job: ProcessingJob,
-  found: InspectedSource,
-): Promise<ProcessingOutcome> {
+export async function processImage(job: ProcessingJob, found: InspectedSource): Promise<ProcessingOutcome> {
   const { contentType, demuxer, unread } = found;
   if (demuxer === null) return readyOutcome(found);
   const source = { path: job.sourcePath, demuxer };
@@ -28,9 +20,7 @@ export async function processImage(
     return readyOutcome(measured, { thumbnail: still ?? null });
   }
   const isShown = browserImageTypes.has(contentType);
-  const variants = await job.attempt('variants', 60, source, (ffmpeg) =>
-    makeVariants(ffmpeg, size, isShown),
-  );
+  const variants = await job.attempt('variants', 60, source, (ffmpeg) => makeVariants(ffmpeg, size, isShown));
   return readyOutcome(measured, { variants: variants ?? [] });
 }
 

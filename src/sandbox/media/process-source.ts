@@ -44,9 +44,7 @@ async function pagesOf(job: ProcessingJob, { contentType }: InspectedSource): Pr
   const { sourcePath: path, derivedFilesDir: folder, tools } = job;
   const { pdftoppm } = tools;
   if (contentType !== 'application/pdf' || !pdftoppm) return [];
-  const pages = await withTimeout(job, 'pages', 60, (signal) =>
-    makePages(pdftoppm, { path, folder, signal }),
-  );
+  const pages = await withTimeout(job, 'pages', 60, (signal) => makePages(pdftoppm, { path, folder, signal }));
   return pages ?? [];
 }
 
@@ -87,9 +85,7 @@ async function processMedia(
 }
 
 const isTruncated = (duration: number | null, reading: MediaReading | undefined) =>
-  duration !== null &&
-  typeof reading?.seconds === 'number' &&
-  reading.seconds < duration - toleratedLossSeconds;
+  duration !== null && typeof reading?.seconds === 'number' && reading.seconds < duration - toleratedLossSeconds;
 
 /**
  * Lists the streams with ffmpeg. Returns ToolRejectedError if ffmpeg rejects the file, and undefined if ffmpeg is
@@ -101,24 +97,17 @@ async function streamsOf(
 ): Promise<Streams | ToolRejectedError | undefined> {
   if (demuxer === null) return undefined;
   const source = { path: job.sourcePath, demuxer };
-  return job.attemptTemporary<Streams | ToolRejectedError>(
-    'list of streams',
-    60,
-    source,
-    (context) =>
-      readStreams(context).catch((error) => {
-        if (!(error instanceof ToolRejectedError)) throw error;
-        job.log(`no list of streams: ${error.message}`);
-        return error;
-      }),
+  return job.attemptTemporary<Streams | ToolRejectedError>('list of streams', 60, source, (context) =>
+    readStreams(context).catch((error) => {
+      if (!(error instanceof ToolRejectedError)) throw error;
+      job.log(`no list of streams: ${error.message}`);
+      return error;
+    }),
   );
 }
 
 /** Returns `video` if ffmpeg or mediabunny found a video track; the detected type if ffmpeg listed no streams. */
-function typeOf(
-  { type, codecs }: InspectedSource,
-  streams: Streams | undefined,
-): 'video' | 'audio' {
+function typeOf({ type, codecs }: InspectedSource, streams: Streams | undefined): 'video' | 'audio' {
   if (streams) return streams.pictures.length > 0 || codecs?.picture ? 'video' : 'audio';
   return type === 'video' ? 'video' : 'audio';
 }

@@ -27,12 +27,8 @@ export async function processVideo(
   const source = { path: job.sourcePath, demuxer };
   const video = await videoOf(job, found, streams);
   const { width, height, duration } = { ...found, ...video };
-  const thumbnail =
-    video &&
-    (await job.attempt('thumbnail', 60, source, (context) => makeThumbnail(context, video)));
-  const sprites =
-    video &&
-    (await job.attempt('preview sprites', 300, source, (ffmpeg) => makeSprites(ffmpeg, video)));
+  const thumbnail = video && (await job.attempt('thumbnail', 60, source, (context) => makeThumbnail(context, video)));
+  const sprites = video && (await job.attempt('preview sprites', 300, source, (ffmpeg) => makeSprites(ffmpeg, video)));
   const subtitles = await subtitlesOf(job, source, streams);
   const sized = top && video ? withSize(top, video) : top;
   const hasHls = await makeHls(job, source, video, sized);
@@ -64,15 +60,11 @@ async function videoOf(
   if (!size) return undefined;
   // mediabunny cannot measure a video track that it does not recognize.
   const source = { path: job.sourcePath, demuxer: demuxer as string };
-  const measured = codecs?.picture
-    ? undefined
-    : await job.attemptTemporary('length', 600, source, measureDuration);
+  const measured = codecs?.picture ? undefined : await job.attemptTemporary('length', 600, source, measureDuration);
   const seconds = measured ?? duration;
   const hasAudio = (streams?.sounds ?? codecs?.sounds ?? []).length > 0;
   const isLate = pictureLateSeconds > lateThresholdSeconds;
-  return seconds
-    ? { ...size, duration: Math.round(seconds * 1000) / 1000, hasAudio, isLate }
-    : undefined;
+  return seconds ? { ...size, duration: Math.round(seconds * 1000) / 1000, hasAudio, isLate } : undefined;
 }
 
 /** Returns true if two lengths in pixels are equal apart from rounding. */
@@ -83,10 +75,7 @@ const isClose = (a: number, b: number) => Math.abs(a - b) <= 2;
  * rotation, so its size is used if both match or differ only in orientation. Otherwise, the size from ffmpeg is
  * used, since mediabunny halves the height of interlaced H.264.
  */
-function combineSizes(
-  stated: Dimensions | undefined,
-  seen: Dimensions | undefined,
-): Dimensions | undefined {
+function combineSizes(stated: Dimensions | undefined, seen: Dimensions | undefined): Dimensions | undefined {
   if (!stated || !seen) return stated ?? (seen && { width: seen.width, height: seen.height });
   const isSame = isClose(stated.width, seen.width) && isClose(stated.height, seen.height);
   const isTurned = isClose(stated.width, seen.height) && isClose(stated.height, seen.width);

@@ -4,11 +4,7 @@ import { type DerivedFiles, noDerivedFiles } from '../store/derived-files.ts';
 import { createFfmpegAttempt, type FfmpegAttempt } from './ffmpeg/ffmpeg-attempt.ts';
 import type { Tool } from './ffmpeg/tool.ts';
 import type { InspectedSource, InspectionTask } from './recognize/inspection-messages.ts';
-import {
-  type InspectionReport,
-  inspectInWorker,
-  type MediaWorkerPaths,
-} from './recognize/inspection-process.ts';
+import { type InspectionReport, inspectInWorker, type MediaWorkerPaths } from './recognize/inspection-process.ts';
 
 /** Optional programs, each undefined if it is missing. */
 export type MediaTools = { ffmpeg: Tool | undefined; pdftoppm: Tool | undefined };
@@ -43,14 +39,10 @@ export type ProcessingJob = ProcessingJobOptions & {
    *
    * @throws Error if the worker ends without a result, or the abort reason
    */
-  inspect(
-    task: Pick<InspectionTask, 'sourcePath' | 'hlsDir' | 'firstId' | 'cuts'>,
-  ): Promise<InspectionReport>;
+  inspect(task: Pick<InspectionTask, 'sourcePath' | 'hlsDir' | 'firstId' | 'cuts'>): Promise<InspectionReport>;
 };
 
-export type ProcessingOutcome =
-  | { outcome: 'failed'; reason: string }
-  | ({ outcome: 'ready' } & ProcessingResult);
+export type ProcessingOutcome = { outcome: 'failed'; reason: string } | ({ outcome: 'ready' } & ProcessingResult);
 
 export function createJob(options: ProcessingJobOptions): ProcessingJob {
   const { workDir, inspector, tools, filename, declaredType, signal } = options;
@@ -62,11 +54,7 @@ export function createJob(options: ProcessingJobOptions): ProcessingJob {
     attempt: createFfmpegAttempt(derivedFilesDir, tools.ffmpeg, options),
     attemptTemporary: createFfmpegAttempt(join(workDir, 'aside'), tools.ffmpeg, options),
     inspect: (task) =>
-      inspectInWorker(
-        inspector,
-        { ...task, filename, declaredType, extrasDir: derivedFilesDir },
-        signal,
-      ),
+      inspectInWorker(inspector, { ...task, filename, declaredType, extrasDir: derivedFilesDir }, signal),
   };
 }
 

@@ -78,15 +78,12 @@ export class Processor {
       return assets.find(uid);
     });
     if (!asset) return; // in the trash
-    const outcome = await this.#retryOnStorageError(uid, () => this.#runJob(asset)).catch(
-      (error: Error) => {
-        if (error instanceof DiskFullError) return failedOutcome(error.message);
-        throw error;
-      },
-    );
+    const outcome = await this.#retryOnStorageError(uid, () => this.#runJob(asset)).catch((error: Error) => {
+      if (error instanceof DiskFullError) return failedOutcome(error.message);
+      throw error;
+    });
     await this.#retryOnStorageError(uid, () => {
-      if (outcome.outcome === 'failed')
-        assets.setStatus(uid, 'failed', this.#now(), outcome.reason);
+      if (outcome.outcome === 'failed') assets.setStatus(uid, 'failed', this.#now(), outcome.reason);
       else assets.setProcessed(uid, outcome, this.#now());
     });
     log(`asset ${uid} ${outcome.outcome}`);
@@ -109,9 +106,7 @@ export class Processor {
       } catch (error) {
         signal.throwIfAborted();
         if (!isStorageError(error as Error)) throw error;
-        const hasRoom =
-          error instanceof DiskFullError &&
-          (await this.#options.files.freeBytes()) > ampleFreeBytes;
+        const hasRoom = error instanceof DiskFullError && (await this.#options.files.freeBytes()) > ampleFreeBytes;
         if (hasRoom && fullDiskReports++ >= maxFullDiskRetries) throw error;
         const { message } = error as Error;
         this.#options.log(`asset ${uid} waits ${pauseMs / 1000} s for storage: ${message}`);

@@ -19,8 +19,7 @@ async function withRetry<T>(onWait: () => void, work: () => Promise<T>): Promise
     try {
       return await work();
     } catch (error) {
-      const { status = 503, retryAfterSeconds = 0 } =
-        error instanceof RequestRefusedError ? error : {};
+      const { status = 503, retryAfterSeconds = 0 } = error instanceof RequestRefusedError ? error : {};
       const isLimited = status === 429;
       if (!isLimited && (status < 500 || attempt >= maxAttempts)) throw error;
       if (isLimited) attempt--;
@@ -33,10 +32,7 @@ type PageUploadSession = { asset_uid: string; location: string };
 export type ListedFolder = { uid: string; name: string; children: ListedFolder[] };
 
 /** Returns a function that uploads a file from the page in chunks (§4, TUS). */
-export function createUploader(
-  client: ServiceClient,
-  workspace: string,
-): BrowseBackend['uploadFile'] {
+export function createUploader(client: ServiceClient, workspace: string): BrowseBackend['uploadFile'] {
   const folderFor = createFolderFinder(client, workspace);
   return async (file, bytes, onProgress) => {
     const folder = await folderFor(file);
@@ -110,8 +106,7 @@ function createFolderFinder(client: ServiceClient, workspace: string) {
         const level = parentUid === null ? tree : (findFolder(tree, parentUid)?.children ?? []);
         const existing = level.find((each) => each.name === name);
         const json = { name, parent_uid: parentUid };
-        parentUid = (existing ?? (await client.json<ListedFolder>(path, { method: 'POST', json })))
-          .uid;
+        parentUid = (existing ?? (await client.json<ListedFolder>(path, { method: 'POST', json }))).uid;
       }
       return parentUid;
     });
@@ -121,9 +116,7 @@ function createFolderFinder(client: ServiceClient, workspace: string) {
 }
 
 const findFolder = (tree: readonly ListedFolder[], uid: string): ListedFolder | undefined =>
-  tree.flatMap((folder) =>
-    folder.uid === uid ? folder : (findFolder(folder.children, uid) ?? []),
-  )[0];
+  tree.flatMap((folder) => (folder.uid === uid ? folder : (findFolder(folder.children, uid) ?? [])))[0];
 
 /** Regroups buffers of any size into chunks of `chunkBytes`; the last chunk can be shorter. */
 async function* splitIntoChunks(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {

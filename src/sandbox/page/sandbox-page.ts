@@ -22,8 +22,7 @@ export function createSandboxPage(
     origin: service.publicUrl,
     now: service.now,
     scripts,
-    accessHint:
-      'In a terminal, mediactl browse opens a new one, and mediactl sandbox status shows one.',
+    accessHint: 'In a terminal, mediactl browse opens a new one, and mediactl sandbox status shows one.',
     onTokenRedeemed,
   });
 }
@@ -35,9 +34,7 @@ function createLibrary({ keys, publicUrl, workspaces }: Service): BrowseBackend 
     baseUrl: new URL(publicUrl()),
     listAssets: async (query, limit, offset) => {
       const search = new URLSearchParams({ ...query, limit: `${limit}`, offset: `${offset}` });
-      const { items, count } = await client.json<{ items: Asset[]; count?: number }>(
-        `/assets/?${search}`,
-      );
+      const { items, count } = await client.json<{ items: Asset[]; count?: number }>(`/assets/?${search}`);
       return { items, total: count };
     },
     get: (uid) => client.json<Asset>(`/assets/${uid}/`),
@@ -55,9 +52,7 @@ function createLibrary({ keys, publicUrl, workspaces }: Service): BrowseBackend 
       await client.request(`/assets/${uid}/`, { method: 'DELETE' });
     },
     fetchFolders: async () =>
-      (await client.json<ListedFolder[]>(`/workspaces/${workspace}/folders/`)).map((folder) =>
-        viewOf(folder),
-      ),
+      (await client.json<ListedFolder[]>(`/workspaces/${workspace}/folders/`)).map((folder) => viewOf(folder)),
     fetchPlayback: async (uid) => {
       const player = await client.json<PlayerData>(`/assets/${uid}/player/`);
       const json = { asset_id: uid, playback_token: player.playback_token };
@@ -66,8 +61,7 @@ function createLibrary({ keys, publicUrl, workspaces }: Service): BrowseBackend 
     },
     fetchMedia: async (url, maxBytes) => {
       // All media URLs of the sandbox are on its own origin.
-      if (url.origin !== publicUrl())
-        throw new RequestRefusedError(502, 'no media of this service');
+      if (url.origin !== publicUrl()) throw new RequestRefusedError(502, 'no media of this service');
       const response = await fetch(url, { redirect: 'error' });
       const bytes = new Uint8Array(await response.arrayBuffer());
       if (response.ok && bytes.length <= maxBytes) return bytes;

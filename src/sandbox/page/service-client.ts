@@ -37,10 +37,7 @@ export class ServiceClient {
    * @param path path relative to the API prefix
    * @throws RequestRefusedError if the status is not 2xx
    */
-  async request(
-    path: string,
-    { method = 'GET', json, body, headers }: ClientRequest = {},
-  ): Promise<Response> {
+  async request(path: string, { method = 'GET', json, body, headers }: ClientRequest = {}): Promise<Response> {
     const response = await fetch(new URL(`${apiPrefix}${path}`, this.#origin()), {
       method,
       headers: {

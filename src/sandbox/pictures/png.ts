@@ -15,8 +15,7 @@ export function encodeIndexedPng(
   colorAt: (x: number, y: number) => number,
 ): Buffer {
   const rows = Buffer.alloc((width + 1) * height); // each row starts with its filter type: 0, none
-  for (let y = 0; y < height; y++)
-    for (let x = 0; x < width; x++) rows[y * (width + 1) + 1 + x] = colorAt(x, y);
+  for (let y = 0; y < height; y++) for (let x = 0; x < width; x++) rows[y * (width + 1) + 1 + x] = colorAt(x, y);
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);

@@ -8,14 +8,7 @@ import { posterUrl } from './media-urls.ts';
 import { playerConfig } from './playback.ts';
 import { toDetail, toListItem } from './records.ts';
 import type { ResponseSchemas } from './response-schemas.ts';
-import {
-  assetQuery,
-  editorialFields,
-  jsonContent,
-  player,
-  uidParameter,
-  videoQuery,
-} from './schemas.ts';
+import { assetQuery, editorialFields, jsonContent, player, uidParameter, videoQuery } from './schemas.ts';
 
 /** Registers the routes for videos and assets (§4): list, detail, update, soft delete, player data. */
 export function assetRoutes(app: App, service: Service): void {
@@ -41,8 +34,7 @@ export function assetRoutes(app: App, service: Service): void {
         const query = c.req.valid('query');
         const type = videosOnly ? 'video' : query.type;
         const search = query.search?.trim() || undefined;
-        const inFolder =
-          query.parent === undefined ? undefined : parseParentFilter(service, query.parent);
+        const inFolder = query.parent === undefined ? undefined : parseParentFilter(service, query.parent);
         const { items, count } = service.assets.page({ ...query, type, search, inFolder });
         const list = items.map((asset) => toListItem(service, asset));
         return c.json(serialize(page, { items: list, count }), 200);
@@ -82,10 +74,7 @@ export function assetRoutes(app: App, service: Service): void {
         const place = parent && findParentFolder(service, workspace_uid, parent).uid;
         const changes = { ...fields, ...(parent !== undefined && { parent_uid: place ?? null }) };
         service.assets.edit(uid, changes, service.timestamp());
-        return c.json(
-          serialize(detail, toDetail(service, findAsset(service, uid, videosOnly))),
-          200,
-        );
+        return c.json(serialize(detail, toDetail(service, findAsset(service, uid, videosOnly))), 200);
       },
     );
 
@@ -121,10 +110,7 @@ export function assetRoutes(app: App, service: Service): void {
         return c.json(
           {
             uid,
-            playback_token: service.signer.createToken(
-              uid,
-              service.now() + service.playbackLifetimeMs,
-            ),
+            playback_token: service.signer.createToken(uid, service.now() + service.playbackLifetimeMs),
             player_config: playerConfig(service),
             items: [{ asset: { uid, thumbnail_url: posterUrl(service, asset) } }],
           },
@@ -136,10 +122,7 @@ export function assetRoutes(app: App, service: Service): void {
 }
 
 /** Returns the response schemas of a collection. The casts let both collections share the same routes. */
-const schemasOf = (
-  answers: ResponseSchemas,
-  videosOnly: boolean,
-): Pick<ResponseSchemas, 'listItem' | 'detail'> =>
+const schemasOf = (answers: ResponseSchemas, videosOnly: boolean): Pick<ResponseSchemas, 'listItem' | 'detail'> =>
   videosOnly
     ? {
         listItem: answers.videoListItem as unknown as ResponseSchemas['listItem'],

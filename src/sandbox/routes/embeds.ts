@@ -77,8 +77,7 @@ export function embedRoutes(app: App, service: Service): void {
     (c) => {
       const { uid } = findWorkspace(service, c.req.valid('param').uid);
       const { domain } = c.req.valid('json');
-      if (!embeds.removeDomain(uid, domain))
-        throw new ServiceError(404, `${domain} is not on the list`);
+      if (!embeds.removeDomain(uid, domain)) throw new ServiceError(404, `${domain} is not on the list`);
       return c.json(embeds.get(uid), 200);
     },
   );

@@ -109,8 +109,7 @@ function findFolder(service: Service, { uid, folder_uid }: z.infer<typeof folder
 
 const maxFolderDepth = 100;
 
-const heightOf = ({ children }: FolderRowTree): number =>
-  1 + Math.max(0, ...children.map(heightOf));
+const heightOf = ({ children }: FolderRowTree): number => 1 + Math.max(0, ...children.map(heightOf));
 
 /** Checks that a folder tree is not nested too deeply for a response. @throws ServiceError 422 */
 function assertDepth({ folders }: Service, parent: FolderRow, levels: number): void {

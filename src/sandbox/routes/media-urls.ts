@@ -27,10 +27,7 @@ export function thumbnailUrl(service: Service, asset: AssetRow): string | null {
 }
 
 const isOwnThumbnail = ({ type, status, is_made_up, content_type }: AssetRow) =>
-  type === 'image' &&
-  status === 'ready' &&
-  is_made_up === 0 &&
-  browserImageTypes.has(content_type ?? '');
+  type === 'image' && status === 'ready' && is_made_up === 0 && browserImageTypes.has(content_type ?? '');
 
 /** Returns the thumbnail URL for a player, or that of a placeholder for the asset type if there is no picture. */
 export const posterUrl = (service: Service, asset: AssetRow): string =>

@@ -23,24 +23,17 @@ export function mediaRoutes(app: App, service: Service): void {
       origin: '*',
       allowMethods: ['GET', 'HEAD'],
       allowHeaders: ['Range', 'If-Range', 'If-None-Match', 'If-Modified-Since'],
-      exposeHeaders: [
-        ...['Accept-Ranges', 'Content-Length', 'Content-Range', 'ETag', 'Last-Modified'],
-      ],
+      exposeHeaders: [...['Accept-Ranges', 'Content-Length', 'Content-Range', 'ETag', 'Last-Modified']],
     }),
   );
   app.use('/media/*', async (c, next) => {
     await next();
     const type = c.res.headers.get('content-type');
-    if (type && !scriptlessTypePattern.test(type))
-      c.header('Content-Security-Policy', scriptBlockingPolicy);
+    if (type && !scriptlessTypePattern.test(type)) c.header('Content-Security-Policy', scriptBlockingPolicy);
   });
   app.get('/media/:uid/source', (c) => {
     const asset = findReadyAsset(c, service);
-    return sendFile(
-      c,
-      service.files.source(asset.uid),
-      asset.content_type ?? 'application/octet-stream',
-    );
+    return sendFile(c, service.files.source(asset.uid), asset.content_type ?? 'application/octet-stream');
   });
   // Only file names that the media worker writes match, so nothing else reaches the file system.
   app.get('/media/:uid/hls/:file{[a-z]+(?:-[0-9]+){0,2}\\.(?:m3u8|m4s)}', async (c) => {
@@ -66,10 +59,7 @@ export function mediaRoutes(app: App, service: Service): void {
   // Files derived from the source.
   app.get('/media/:uid/extras/sprites.vtt', async (c) => {
     const asset = findReadyAsset(c, service);
-    const cues = await readUnlessCached(
-      c,
-      join(service.files.derivedFolder(asset.uid), 'sprites.vtt'),
-    );
+    const cues = await readUnlessCached(c, join(service.files.derivedFolder(asset.uid), 'sprites.vtt'));
     if (cues === undefined) return c.body(null, 304);
     const sign = signerOf(c, service);
     c.header('Content-Type', 'text/vtt; charset=utf-8');
@@ -87,8 +77,7 @@ export function mediaRoutes(app: App, service: Service): void {
 const scriptlessTypePattern = /^(?!.*(?:svg|xml))(?:video\/|audio\/|image\/|application\/pdf\b)/i;
 
 /** Content-Security-Policy for other files, such as SVG or XHTML, which could run scripts if opened directly. */
-const scriptBlockingPolicy =
-  "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; sandbox";
+const scriptBlockingPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; sandbox";
 
 function findReadyAsset(c: Context, service: Service): AssetRow {
   const asset = findSignedAsset(c, service);
@@ -162,10 +151,7 @@ async function sendFile(c: Context, path: string, contentType: string): Promise<
 
 type ByteRange = { start: number; end: number };
 
-function parseRange(
-  header: string | undefined,
-  size: number,
-): ByteRange | 'unsatisfiable' | undefined {
+function parseRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | undefined {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? '');
   if (!match || (match[1] === '' && match[2] === '')) return undefined;
   const [, first = '', last = ''] = match;

@@ -20,10 +20,7 @@ export function playbackRoutes(app: App, service: Service): void {
       middleware: requireJson,
       request: {
         body: {
-          ...jsonContent(
-            z.object({ asset_id: z.string(), playback_token: z.string() }),
-            'both are sent',
-          ),
+          ...jsonContent(z.object({ asset_id: z.string(), playback_token: z.string() }), 'both are sent'),
           required: true,
         },
       },
@@ -49,8 +46,7 @@ export const playerConfig = ({ player }: Service) => ({
 export function playableAsset(service: Service, assetUid: string, token: string): AssetRow {
   const uid = service.signer.verifyToken(token, service.now());
   if (!uid) throw new ServiceError(401, 'this playback token is not valid, or expired');
-  if (uid !== assetUid.toLowerCase())
-    throw new ServiceError(403, 'this playback token is for another asset');
+  if (uid !== assetUid.toLowerCase()) throw new ServiceError(403, 'this playback token is for another asset');
   const asset = service.assets.find(uid);
   if (!asset) throw new ServiceError(404, `no asset ${uid}`);
   return asset;
@@ -65,8 +61,7 @@ export function playbackInfoOf(asset: AssetRow, service: Service): PlaybackInfoB
   const type = playbackType(asset.type);
   // "the asset may be played … only when status is ready" (§3)
   const isReady = asset.status === 'ready';
-  if (isReady && type === 'third_party')
-    return { type, blocked: false, embed_url: embedUrl(service, asset) };
+  if (isReady && type === 'third_party') return { type, blocked: false, embed_url: embedUrl(service, asset) };
   // Seeded assets of the other types have no media.
   const blocked = !isReady || asset.is_made_up === 1;
   return blocked ? { type, blocked } : mediaInfoOf(asset, service);

@@ -52,9 +52,7 @@ export const listItem = z
   ])
   .openapi('AssetListItem');
 
-export const videoDetail = z
-  .object({ ...common, ...typeFields.video, ...detailed })
-  .openapi('VideoDetail');
+export const videoDetail = z.object({ ...common, ...typeFields.video, ...detailed }).openapi('VideoDetail');
 
 /** Schema of an asset: "The asset detail returns the detail shape of the asset's type" (§2). */
 export const detail = z

@@ -1,12 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import {
-  detail,
-  listItem,
-  strictDetail,
-  strictListItem,
-  videoDetail,
-  videoListItem,
-} from './record-schemas.ts';
+import { detail, listItem, strictDetail, strictListItem, videoDetail, videoListItem } from './record-schemas.ts';
 import { errorAnswer, folder, pageOf, workspace } from './schemas.ts';
 
 /** Response schemas with more fields than the specification shows. Other responses do not depend on `--strict`. */
@@ -53,9 +46,7 @@ const strictSchemas = {
 type SchemaSet = typeof fullSchemas;
 
 /** Complete response body before serialization. */
-export type ResponseBody<Name extends Exclude<keyof SchemaSet, 'pageOf'>> = z.infer<
-  SchemaSet[Name]
->;
+export type ResponseBody<Name extends Exclude<keyof SchemaSet, 'pageOf'>> = z.infer<SchemaSet[Name]>;
 
 export type ResponseSchemas = SchemaSet & {
   /** Returns the value to send. With `--strict`, omits fields that the schema does not name. */

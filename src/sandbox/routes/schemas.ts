@@ -30,9 +30,7 @@ const filters = z.object({
   tag: z.string().min(1).optional(),
   created_after: day.optional(),
   created_before: day.optional(),
-  ordering: z
-    .enum(['created_at', '-created_at', 'name', '-name', 'duration', '-duration'])
-    .default('-created_at'),
+  ordering: z.enum(['created_at', '-created_at', 'name', '-name', 'duration', '-duration']).default('-created_at'),
 });
 
 /** Query parameters for both lists: pagination, filters and ordering (§4). */
@@ -106,9 +104,7 @@ export const folderChange = newFolder.partial().openapi('FolderChange');
 export const folderParameter = uidParameter.extend({ folder_uid: z.guid().toLowerCase() });
 
 /** Embed settings schema (§2). The specification shows no fields. */
-export const embedSettings = z
-  .object({ enabled: z.boolean(), domains: z.array(z.string()) })
-  .openapi('EmbedSettings');
+export const embedSettings = z.object({ enabled: z.boolean(), domains: z.array(z.string()) }).openapi('EmbedSettings');
 
 export const embedChange = z.strictObject({ enabled: z.boolean() }).openapi('EmbedChange');
 
@@ -127,8 +123,7 @@ export const embedDomain = z
   .openapi('EmbedDomain');
 
 /** Builds the schema of a page of results (§2 Page envelope). */
-export const pageOf = <T extends z.ZodType>(item: T) =>
-  z.object({ items: z.array(item), count: z.number().int() });
+export const pageOf = <T extends z.ZodType>(item: T) => z.object({ items: z.array(item), count: z.number().int() });
 
 /** Upload session schema (§2). */
 export const uploadSession = z
@@ -179,16 +174,10 @@ const variant = z.object({
  * Builds the playback info schema for one type. All other fields are optional, because they are omitted if
  * `blocked` is true and "the client does not play" (§4).
  */
-const playbackInfoSchema = <
-  Type extends (typeof playbackTypes)[number],
-  Fields extends z.ZodRawShape,
->(
+const playbackInfoSchema = <Type extends (typeof playbackTypes)[number], Fields extends z.ZodRawShape>(
   type: Type,
   fields: Fields,
-) =>
-  z
-    .object({ type: z.literal(type), blocked: z.boolean() })
-    .extend(z.object(fields).partial().shape);
+) => z.object({ type: z.literal(type), blocked: z.boolean() }).extend(z.object(fields).partial().shape);
 
 /** Playback info schema (§2), in which clients "branch on `type`". */
 export const playbackInfo = z

@@ -12,10 +12,7 @@ const bytes = z.number().int().min(0);
 const offset = z.object({ 'Upload-Offset': bytes });
 
 /** Describes the upload routes (§4, TUS) for OpenAPI. Written by hand, since they use headers and raw bytes. */
-export function describeUploads(
-  { openAPIRegistry: registry }: App,
-  { responseSchemas }: Service,
-): void {
+export function describeUploads({ openAPIRegistry: registry }: App, { responseSchemas }: Service): void {
   const refusal = (description: string) => jsonContent(responseSchemas.errorAnswer, description);
   registry.registerPath({
     operationId: 'createUpload',

@@ -49,9 +49,7 @@ export function uploadRoutes(app: App, service: Service): void {
     if (received.checksum && !faults.findAndFire('no-checksum', faultTargetOf(c)))
       c.header(
         'X-Checksum-Blake3',
-        faults.findAndFire('bad-checksum', faultTargetOf(c))
-          ? corruptChecksum(received.checksum)
-          : received.checksum,
+        faults.findAndFire('bad-checksum', faultTargetOf(c)) ? corruptChecksum(received.checksum) : received.checksum,
       );
     return c.body(null, 204);
   });
@@ -67,10 +65,8 @@ async function create(c: Context<Env>, service: Service): Promise<Response> {
   if (!filename) throw new ServiceError(400, 'Upload-Metadata lacks filename');
   if (!workspaceUid) throw new ServiceError(400, 'Upload-Metadata lacks workspace_uid');
   const name = (metadata.get('asset_name') || filename).trim();
-  if (name === '' || name.length > 500)
-    throw new ServiceError(400, 'the name of an asset has 1 to 500 characters');
-  if (!service.workspaces.find(workspaceUid))
-    throw new ServiceError(404, `workspace ${workspaceUid} not found`);
+  if (name === '' || name.length > 500) throw new ServiceError(400, 'the name of an asset has 1 to 500 characters');
+  if (!service.workspaces.find(workspaceUid)) throw new ServiceError(404, `workspace ${workspaceUid} not found`);
   const parent = metadata.get('parent_folder_uid');
   const folder = parent ? findParentFolder(service, workspaceUid, parent).uid : null;
   if (size > service.maxUploadBytes)
@@ -106,8 +102,7 @@ async function create(c: Context<Env>, service: Service): Promise<Response> {
     service.credits.drawStorage(size); // a 402 rolls back the transaction
   });
   service.sessionSweeper.schedule();
-  if (size === 0)
-    service.assets.setStatus(session.asset_uid, 'failed', service.timestamp(), 'the file is empty');
+  if (size === 0) service.assets.setStatus(session.asset_uid, 'failed', service.timestamp(), 'the file is empty');
   const location = `${uploadPath}${session.uid}/`;
   c.header('Location', location);
   return c.json(

@@ -31,11 +31,7 @@ export function isNotModified(c: Context, { etag, lastModifiedSeconds }: Validat
  * §13.1.5). A weak ETag never matches, nor does a date if the file was modified less than a second ago, because it
  * might change again within that second.
  */
-export function isRangeCurrent(
-  c: Context,
-  { etag, lastModifiedSeconds }: Validators,
-  now: number,
-): boolean {
+export function isRangeCurrent(c: Context, { etag, lastModifiedSeconds }: Validators, now: number): boolean {
   const ifRange = c.req.header('if-range')?.trim();
   if (ifRange === undefined) return true;
   if (ifRange.endsWith('"')) return ifRange === etag;

@@ -21,11 +21,7 @@ export function watchRoutes(app: App, service: Service): void {
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       // The user sees this error page, possibly in a frame, so any site is allowed to embed it.
-      const notice = renderNoticePage(
-        'Nothing to watch here',
-        describeError(error),
-        service.player.theme,
-      );
+      const notice = renderNoticePage('Nothing to watch here', describeError(error), service.player.theme);
       return sendPage(c, notice, { status: error.status });
     }
   });
@@ -48,10 +44,7 @@ export function watchRoutes(app: App, service: Service): void {
       const asset = playableAsset(service, c.req.valid('param').uid, playback_token);
       if (asset.type !== 'video' && asset.type !== 'audio')
         throw new ServiceError(422, `this asset has no position: it is of type ${asset.type}`);
-      service.assets.setResumePosition(
-        asset.uid,
-        computeResumePosition(position_seconds, asset.duration),
-      );
+      service.assets.setResumePosition(asset.uid, computeResumePosition(position_seconds, asset.duration));
       return c.body(null, 204);
     },
   );
@@ -73,8 +66,7 @@ function createWatchPage(c: Context, service: Service): Response {
   if (!token) throw new ServiceError(401, 'the address of this page lacks its playback token');
   const asset = playableAsset(service, c.req.param('uid') as string, token);
   const settings = service.embeds.get(asset.workspace_uid);
-  if (!mayEmbed(c, settings))
-    throw new ServiceError(403, 'this player may not be embedded on that site');
+  if (!mayEmbed(c, settings)) throw new ServiceError(403, 'this player may not be embedded on that site');
   const page = renderWatchPage({
     title: asset.name,
     info: playbackInfoOf(asset, service),
@@ -92,19 +84,14 @@ function createWatchPage(c: Context, service: Service): Response {
 }
 
 /** Returns true if the thumbnail is the waveform, which the timeline shows already. */
-const isWaveformThumbnail = ({ extras }: AssetRow) =>
-  parseDerivedFiles(extras).thumbnail === waveformPictureFile;
+const isWaveformThumbnail = ({ extras }: AssetRow) => parseDerivedFiles(extras).thumbnail === waveformPictureFile;
 
 type PageResponseOptions = {
   status?: ServiceError['status'] | 200;
   ancestors?: string | undefined;
 };
 
-function sendPage(
-  c: Context,
-  page: HtmlPage,
-  { status = 200, ancestors }: PageResponseOptions,
-): Response {
+function sendPage(c: Context, page: HtmlPage, { status = 200, ancestors }: PageResponseOptions): Response {
   const policies = [page.contentSecurityPolicy, ancestors].filter(Boolean);
   c.header('Content-Security-Policy', policies.join('; '));
   c.header('Cache-Control', 'no-store');

@@ -155,9 +155,7 @@ export class Assets {
    * not sample assets, which have no files.
    */
   storedBytes(): number {
-    const stored = this.#store.get<{ n: number | null }>(
-      'SELECT sum(size) AS n FROM assets WHERE is_made_up = 0',
-    );
+    const stored = this.#store.get<{ n: number | null }>('SELECT sum(size) AS n FROM assets WHERE is_made_up = 0');
     return stored?.n ?? 0;
   }
 
@@ -218,23 +216,15 @@ function conditions(query: AssetQuery): { where: string; values: ColumnValue[] }
   const parts: [string, ColumnValue?][] = [['deleted_at IS NULL']];
   // "full-text match on name and description" (§4)
   if (query.search !== undefined)
-    parts.push([
-      'id IN (SELECT rowid FROM assets_text WHERE assets_text MATCH ?)',
-      toFtsQuery(query.search),
-    ]);
+    parts.push(['id IN (SELECT rowid FROM assets_text WHERE assets_text MATCH ?)', toFtsQuery(query.search)]);
   if (query.status) parts.push(['status = ?', query.status]);
   if (query.type) parts.push(['type = ?', query.type]);
-  if (query.tag)
-    parts.push(['EXISTS (SELECT 1 FROM json_each(assets.tags) WHERE value = ?)', query.tag]);
+  if (query.tag) parts.push(['EXISTS (SELECT 1 FROM json_each(assets.tags) WHERE value = ?)', query.tag]);
   // "created on or after the date" and "on or before the date" include the whole day
   if (query.created_after) parts.push(['created_at >= ?', `${query.created_after}T00:00:00.000Z`]);
-  if (query.created_before)
-    parts.push(['created_at <= ?', `${query.created_before}T23:59:59.999Z`]);
+  if (query.created_before) parts.push(['created_at <= ?', `${query.created_before}T23:59:59.999Z`]);
   if (query.inFolder)
-    parts.push(
-      ['workspace_uid = ?', query.inFolder.workspace],
-      ['parent_uid IS ?', query.inFolder.parent],
-    );
+    parts.push(['workspace_uid = ?', query.inFolder.workspace], ['parent_uid IS ?', query.inFolder.parent]);
   return {
     where: parts.map(([condition]) => condition).join(' AND '),
     values: parts.flatMap(([, value]) => (value === undefined ? [] : [value])),

@@ -32,11 +32,7 @@ export class WorkspaceFolders {
   }
 
   find(workspace: string, uid: string): FolderRow | undefined {
-    return this.#store.get(
-      'SELECT * FROM folders WHERE workspace_uid = ? AND uid = ?',
-      workspace,
-      uid,
-    );
+    return this.#store.get('SELECT * FROM folders WHERE workspace_uid = ? AND uid = ?', workspace, uid);
   }
 
   /** Renames a folder, moves it, or both. */
@@ -74,12 +70,9 @@ export class WorkspaceFolders {
       'SELECT * FROM folders WHERE workspace_uid = ? ORDER BY name, id',
       workspace,
     );
-    const nodes = new Map(
-      rows.map((row) => [row.uid, { ...row, children: [] as FolderRowTree[] }]),
-    );
+    const nodes = new Map(rows.map((row) => [row.uid, { ...row, children: [] as FolderRowTree[] }]));
     const roots: FolderRowTree[] = [];
-    for (const node of nodes.values())
-      (nodes.get(node.parent_uid ?? '')?.children ?? roots).push(node);
+    for (const node of nodes.values()) (nodes.get(node.parent_uid ?? '')?.children ?? roots).push(node);
     return roots;
   }
 

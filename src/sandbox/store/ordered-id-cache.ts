@@ -33,10 +33,7 @@ export class OrderedIdCache {
 
   /** Reads the ids as one JSON text, since a row per id would allocate an object per id. */
   #read(sql: string, values: ColumnValue[]): Float64Array {
-    const list = this.#store.get<{ ids: string }>(
-      `SELECT json_group_array(id) AS ids FROM (${sql})`,
-      ...values,
-    );
+    const list = this.#store.get<{ ids: string }>(`SELECT json_group_array(id) AS ids FROM (${sql})`, ...values);
     return Float64Array.from(JSON.parse(list?.ids ?? '[]'));
   }
 }

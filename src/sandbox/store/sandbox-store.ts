@@ -90,16 +90,13 @@ export class SandboxStore {
       throw new Error(
         `${path} was made by a newer mediactl: it is of version ${done}, and ${migrations.length} is the newest known`,
       );
-    if (names.length > 0 && !names.includes('assets'))
-      throw new Error(`${path} is a database of another program`);
+    if (names.length > 0 && !names.includes('assets')) throw new Error(`${path} is a database of another program`);
     return done;
   }
 
   #tableNames(path: string): string[] {
     try {
-      const tables = this.all<{ name: string }>(
-        "SELECT name FROM sqlite_master WHERE type = 'table'",
-      );
+      const tables = this.all<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'");
       return tables.map(({ name }) => name);
     } catch (error) {
       if (!isDamaged(error)) throw error;
@@ -109,9 +106,7 @@ export class SandboxStore {
 
   #migrate(done: number): void {
     migrations.slice(done).forEach((step, at) => {
-      this.transaction(() =>
-        this.#database.exec(`${step} PRAGMA user_version = ${done + at + 1};`),
-      );
+      this.transaction(() => this.#database.exec(`${step} PRAGMA user_version = ${done + at + 1};`));
     });
   }
 

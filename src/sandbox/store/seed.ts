@@ -12,10 +12,9 @@ const treatments =
   'at dawn|interview|B-roll|teaser|full recording|highlights|behind the scenes|drone pass|final cut|rough cut|for social|with captions|master|walkthrough|Q and A|time-lapse'.split(
     '|',
   );
-const places =
-  'Aarhus|Bilbao|Ghent|Gdańsk|Kyoto|Lima|Lyon|Mombasa|Montréal|Oslo|Porto|Tartu|Valparaíso|Zürich'.split(
-    '|',
-  );
+const places = 'Aarhus|Bilbao|Ghent|Gdańsk|Kyoto|Lima|Lyon|Mombasa|Montréal|Oslo|Porto|Tartu|Valparaíso|Zürich'.split(
+  '|',
+);
 const descriptions = [
   'Recorded in %, colour corrected, cleared for the web.',
   'Raw material from %. Sound on the second track only.',
@@ -23,9 +22,7 @@ const descriptions = [
   'Shot in % over two days.',
   '',
 ];
-const tagSlugs = 'press|internal|campaign|archive|social|training|event|product|4k|draft'.split(
-  '|',
-);
+const tagSlugs = 'press|internal|campaign|archive|social|training|event|product|4k|draft'.split('|');
 const folderNames = ['Campaigns', 'Events', 'Training', 'Press', 'Archive footage', 'Podcasts'];
 
 /** Asset types with their share of the sample assets, file extension and content type. */
@@ -67,20 +64,14 @@ export function seed(store: SandboxStore, workspace: string, count: number, now:
       return uid;
     });
     withoutIndexes(store, () => {
-      for (let at = 0; at < count; at++)
-        insert(store, createRecord(random, workspace, folders, now));
+      for (let at = 0; at < count; at++) insert(store, createRecord(random, workspace, folders, now));
     });
   });
 }
 
 type SeedRecord = Record<string, ColumnValue>;
 
-function createRecord(
-  random: SeededRandom,
-  workspace: string,
-  folders: string[],
-  now: number,
-): SeedRecord {
+function createRecord(random: SeededRandom, workspace: string, folders: string[], now: number): SeedRecord {
   const kind = random.pickWeighted(assetKinds);
   const place = random.pick(places);
   const name = `${random.pick(subjects)} ${random.pick(treatments)}, ${place}`;
@@ -122,11 +113,7 @@ function createRecord(
   };
 }
 
-function sizeOf(
-  { type, timed }: (typeof assetKinds)[number],
-  seconds: number,
-  random: SeededRandom,
-): number {
+function sizeOf({ type, timed }: (typeof assetKinds)[number], seconds: number, random: SeededRandom): number {
   if (type === 'third_party') return 0;
   return timed ? seconds * 350_000 : 50_000 + Math.floor(random.next() * 9_000_000);
 }

@@ -51,10 +51,7 @@ export class UploadSessions {
 
   /** Returns all expired incomplete sessions, even if the asset is in the trash. */
   findExpired(now: number): SessionRow[] {
-    return this.#store.all(
-      'SELECT * FROM upload_sessions WHERE completed_at IS NULL AND expires_at <= ?',
-      now,
-    );
+    return this.#store.all('SELECT * FROM upload_sessions WHERE completed_at IS NULL AND expires_at <= ?', now);
   }
 
   /**

@@ -37,11 +37,7 @@ export class Workspaces {
   }
 
   page(limit: number, offset: number): WorkspaceRow[] {
-    return this.#store.all(
-      'SELECT * FROM workspaces ORDER BY is_primary DESC, name LIMIT ? OFFSET ?',
-      limit,
-      offset,
-    );
+    return this.#store.all('SELECT * FROM workspaces ORDER BY is_primary DESC, name LIMIT ? OFFSET ?', limit, offset);
   }
 
   find(uid: string): WorkspaceRow | undefined {

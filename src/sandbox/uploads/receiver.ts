@@ -87,8 +87,7 @@ export class Receiver {
   ): Promise<Received> {
     // "409 means the sent Upload-Offset differs from the server's" (§4)
     if (offset !== (await this.getOffset(session))) throw await this.#createConflict(session);
-    if (offset === session.total_size && !lengthBytes && !this.#pending.has(session.uid))
-      return { offset };
+    if (offset === session.total_size && !lengthBytes && !this.#pending.has(session.uid)) return { offset };
     if (lengthBytes !== undefined && lengthBytes > maxChunkBytes)
       throw new ServiceError(413, 'a PATCH body holds at most 50 MiB');
     if (offset + (lengthBytes ?? 0) > session.total_size)
@@ -114,11 +113,7 @@ export class Receiver {
    * @throws ServiceError 409 if the other connection has written more bytes
    */
   async #waitForWriter(session: SessionRow, offset: number): Promise<void> {
-    for (
-      let rival = this.#writers.get(session.uid);
-      rival;
-      rival = this.#writers.get(session.uid)
-    ) {
+    for (let rival = this.#writers.get(session.uid); rival; rival = this.#writers.get(session.uid)) {
       if (Date.now() - rival.lastDataAt > stallMs) rival.incoming.destroy();
       await Promise.race([rival.done, sleep(50)]);
       if (offset !== (await this.getOffset(session))) throw await this.#createConflict(session);
@@ -262,8 +257,7 @@ async function appendBody(
   let offset = digest.offset;
   for await (const bytes of writer.body) {
     const end = offset + bytes.length;
-    if (end - start > maxChunkBytes)
-      throw new ServiceError(413, 'a PATCH body holds at most 50 MiB');
+    if (end - start > maxChunkBytes) throw new ServiceError(413, 'a PATCH body holds at most 50 MiB');
     if (end > totalSize) throw new ServiceError(413, `the upload is of ${totalSize} bytes`);
     const written = handle.appendFile(bytes); // writes all or throws, so no short write is acknowledged
     digest.blake3.update(bytes); // while the write is in progress

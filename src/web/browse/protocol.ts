@@ -73,8 +73,7 @@ export type UploadState = {
   problem?: string;
 };
 
-export const isEnded = ({ state }: Pick<UploadState, 'state'>) =>
-  ['uploaded', 'there', 'failed'].includes(state);
+export const isEnded = ({ state }: Pick<UploadState, 'state'>) => ['uploaded', 'there', 'failed'].includes(state);
 
 /**
  * Frame of a video preview, with its time range in seconds and its rectangle in pixels. `sheet` is the index of its

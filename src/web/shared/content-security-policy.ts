@@ -38,11 +38,7 @@ export function buildPolicy(resources: PageResources): string {
     ['style-src', [policyHash(resources.style)]],
     [
       'img-src',
-      [
-        'data:',
-        ...policySources([...images, ...waveforms, ...sprites]),
-        ...(waveforms.length > 0 ? ['blob:'] : []),
-      ],
+      ['data:', ...policySources([...images, ...waveforms, ...sprites]), ...(waveforms.length > 0 ? ['blob:'] : [])],
     ],
     ['media-src', [...policySources([...media, ...streams]), ...(hasBlobs ? ['blob:'] : [])]],
     ['connect-src', [...policySources(fetched), ...(resources.reportsPosition ? ["'self'"] : [])]],
@@ -50,9 +46,7 @@ export function buildPolicy(resources: PageResources): string {
     ['base-uri', []],
     ['form-action', []],
   ];
-  return directives
-    .map(([name, values]) => `${name} ${values.length > 0 ? values.join(' ') : "'none'"}`)
-    .join('; ');
+  return directives.map(([name, values]) => `${name} ${values.length > 0 ? values.join(' ') : "'none'"}`).join('; ');
 }
 
 /**
@@ -70,5 +64,4 @@ const policySources = (urls: readonly MediaUrl[]) => [
 ];
 
 /** Returns the Content-Security-Policy hash source that allows exactly this script or style. */
-export const policyHash = ({ markup }: Html) =>
-  `'sha256-${createHash('sha256').update(markup).digest('base64')}'`;
+export const policyHash = ({ markup }: Html) => `'sha256-${createHash('sha256').update(markup).digest('base64')}'`;

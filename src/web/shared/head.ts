@@ -9,12 +9,7 @@ type HeadOptions = {
 };
 
 /** Renders the `<head>` element of a page. */
-export const renderHead = ({
-  title,
-  contentSecurityPolicy,
-  style,
-  referrer,
-}: HeadOptions): Html => html`<head>
+export const renderHead = ({ title, contentSecurityPolicy, style, referrer }: HeadOptions): Html => html`<head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${contentSecurityPolicy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">

@@ -18,9 +18,7 @@ type TemplateValue = string | number | Html | readonly Html[] | undefined;
 
 /** Template tag that escapes every value except HTML. Renders undefined as an empty string. */
 export const html = (parts: TemplateStringsArray, ...values: TemplateValue[]): Html =>
-  new Markup(
-    parts.map((part, at) => part + (at < values.length ? toMarkup(values[at]) : '')).join(''),
-  );
+  new Markup(parts.map((part, at) => part + (at < values.length ? toMarkup(values[at]) : '')).join(''));
 
 function toMarkup(value: unknown): string {
   if (value === undefined || value === null) return '';
@@ -35,8 +33,7 @@ const escapeHtml = (text: string) =>
   text.replace(/[&<>"']/g, (character) => entities[character as keyof typeof entities]);
 
 /** Serializes a value for a `<script type="application/json">`. Escapes `<`, so that it cannot close the element. */
-export const inlineJson = (value: unknown): Html =>
-  new Markup(JSON.stringify(value).replace(/</g, '\\u003c'));
+export const inlineJson = (value: unknown): Html => new Markup(JSON.stringify(value).replace(/</g, '\\u003c'));
 
 /** Escapes code for a script or style element. Compute Content-Security-Policy hashes from the result. */
 export const inlineCode = (code: string): Html =>

@@ -32,8 +32,7 @@ export function parseSprites(text: string, baseUrl: string): Sprite[] {
     if (!times || !reference || !url) continue;
     const [start, end] = [seconds(times.slice(1, 4)), seconds(times.slice(4, 7))];
     const [x = 0, y = 0, width = 0, height = 0] = reference.slice(2).map(Number);
-    if (end > start && width > 0 && height > 0)
-      sprites.push({ start, end, url, x, y, width, height });
+    if (end > start && width > 0 && height > 0) sprites.push({ start, end, url, x, y, width, height });
   }
   return sprites.sort((a, b) => a.start - b.start);
 }
@@ -49,8 +48,6 @@ function sheetUrl(reference: string, baseUrl: string): string | undefined {
   if (!URL.canParse(reference, baseUrl)) return undefined;
   const [url, base] = [new URL(reference, baseUrl), new URL(baseUrl)];
   const isAllowed =
-    base.protocol === 'https:'
-      ? url.protocol === 'https:'
-      : base.protocol === 'http:' && url.origin === base.origin;
+    base.protocol === 'https:' ? url.protocol === 'https:' : base.protocol === 'http:' && url.origin === base.origin;
   return isAllowed ? url.href : undefined;
 }

@@ -7,13 +7,7 @@ import type { PageEnvelope } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import { parseCount } from '../../settings/units.ts';
 import { readInput } from '../../terminal/input.ts';
-import {
-  addExamples,
-  type CommandDefinition,
-  collect,
-  parseJsonPair,
-  parsePair,
-} from '../command.ts';
+import { addExamples, type CommandDefinition, collect, parseJsonPair, parsePair } from '../command.ts';
 import { dryRunPlan } from '../dry-run.ts';
 
 export const api: CommandDefinition = (command, run) => {
@@ -38,10 +32,8 @@ export const api: CommandDefinition = (command, run) => {
     .action(
       run(async (context, path, options) => {
         const fields = await bodyFields(options.rawField, options.field);
-        if (fields && options.input !== undefined)
-          throw usageError('--input and fields cannot be used together');
-        const method =
-          options.method?.toUpperCase() ?? (fields || options.input !== undefined ? 'POST' : 'GET');
+        if (fields && options.input !== undefined) throw usageError('--input and fields cannot be used together');
+        const method = options.method?.toUpperCase() ?? (fields || options.input !== undefined ? 'POST' : 'GET');
         const call: ApiRequest = {
           method,
           url: apiPath(path, (await context.account()).baseUrl),
@@ -50,16 +42,12 @@ export const api: CommandDefinition = (command, run) => {
           ...(fields && { json: fields }),
           ...(options.input !== undefined && { body: await inputBody(context, options.input) }),
         };
-        if (
-          options.include &&
-          (options.paginate || context.settings.outputOptions.jq !== undefined)
-        )
+        if (options.include && (options.paginate || context.settings.outputOptions.jq !== undefined))
           throw usageError(
             `--include and ${options.paginate ? '--paginate' : '--jq'} cannot be used together`,
             'headers are not JSON',
           );
-        if (context.settings.dryRun && method !== 'GET' && method !== 'HEAD')
-          return dryRunPlan(context, [call]);
+        if (context.settings.dryRun && method !== 'GET' && method !== 'HEAD') return dryRunPlan(context, [call]);
         if (options.paginate) return paginate(context, call);
         const { transport } = await context.api();
         const response = await transport.send(call).catch((error) => {

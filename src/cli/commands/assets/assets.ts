@@ -4,12 +4,7 @@ import { asArray, asObject, asText } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { displayText } from '../../../contract/sanitize.ts';
 import type { Asset, PlayerData } from '../../../contract/types.ts';
-import {
-  idHelp,
-  newestOption,
-  resolveAssetUid,
-  resolveAssetUids,
-} from '../../library/asset-ids.ts';
+import { idHelp, newestOption, resolveAssetUid, resolveAssetUids } from '../../library/asset-ids.ts';
 import { type DetailRow, record } from '../../output/result.ts';
 import { maskSecret } from '../../terminal/redactor.ts';
 import { type ActionWrapper, addExamples, type CommandDefinition } from '../command.ts';
@@ -40,11 +35,7 @@ export const assets = defineCollection('assets');
 export const videos = defineCollection('videos');
 
 function get(command: Command, run: ActionWrapper, collection: Collection): void {
-  addExamples(
-    command,
-    `mediactl ${collection} get @last`,
-    `mediactl ${collection} get @last --json`,
-  );
+  addExamples(command, `mediactl ${collection} get @last`, `mediactl ${collection} get @last --json`);
   command
     .alias('show')
     .summary('show one or more')
@@ -80,11 +71,7 @@ const isNotFound = (error: unknown): error is MediactlError =>
   error instanceof MediactlError && error.exitCode === exitCodes.notFound;
 
 function player(command: Command, run: ActionWrapper, collection: Collection): void {
-  addExamples(
-    command,
-    `mediactl ${collection} player @last`,
-    `mediactl ${collection} player @last --reveal --json`,
-  );
+  addExamples(command, `mediactl ${collection} player @last`, `mediactl ${collection} player @last --reveal --json`);
   command
     .summary('show what a player page needs')
     .description(
@@ -97,22 +84,15 @@ function player(command: Command, run: ActionWrapper, collection: Collection): v
       run(async (context, id, { reveal, ...choice }) => {
         const uid = await resolveAssetUid(context, collection, id, choice);
         const found = await (await context.api())[collection].player(uid);
-        const shown = reveal
-          ? found
-          : { ...found, playback_token: maskSecret(found.playback_token) };
+        const shown = reveal ? found : { ...found, playback_token: maskSecret(found.playback_token) };
         return record(shown, found.uid, playerRows);
       }),
     );
 }
 
 const playerRows = ({ player_config, items, ...rest }: PlayerData): DetailRow[] => [
-  ...Object.entries(rest).map(
-    ([field, value]): DetailRow => [field.replaceAll('_', ' '), displayText(value)],
-  ),
+  ...Object.entries(rest).map(([field, value]): DetailRow => [field.replaceAll('_', ' '), displayText(value)]),
   ['auto play', displayText(asObject(player_config).auto_play)],
   ['theme', displayText(asObject(player_config).theme)],
-  [
-    'items',
-    displayText(asArray(items).map((item) => asText(asObject(asObject(item).asset).uid) ?? '?')),
-  ],
+  ['items', displayText(asArray(items).map((item) => asText(asObject(asObject(item).asset).uid) ?? '?'))],
 ];

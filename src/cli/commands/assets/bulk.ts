@@ -62,12 +62,7 @@ type WriteRecord = {
 };
 
 /** Returns a result with one row per target, and an error that lists the failed targets, if any. */
-export function bulkResult(
-  context: Context,
-  outcomes: readonly WriteOutcome[],
-  done: string,
-  noun: string,
-) {
+export function bulkResult(context: Context, outcomes: readonly WriteOutcome[], done: string, noun: string) {
   const records = outcomes.map(({ uid, name, error }) => ({
     ...{ uid, name, done: error === undefined },
     error: error?.toJSON() ?? null,
@@ -80,12 +75,7 @@ export function bulkResult(
       value: ({ error }) => (error ? `failed: ${displayText(error.message)}` : done),
     },
   ];
-  const result = listBy(
-    ({ uid, done: isDone }) => (isDone ? uid : ''),
-    records,
-    columns,
-    `no ${noun}`,
-  );
+  const result = listBy(({ uid, done: isDone }) => (isDone ? uid : ''), records, columns, `no ${noun}`);
   return { result, failure: failureOf(context, outcomes, noun) };
 }
 

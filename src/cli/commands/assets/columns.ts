@@ -2,12 +2,7 @@ import { parentFields, parentOf } from '../../../contract/asset.ts';
 import { classifyStatus } from '../../../contract/assumptions.ts';
 import { formatBytes, formatDuration } from '../../../contract/figures.ts';
 import { asNumber } from '../../../contract/json-values.ts';
-import {
-  displayText,
-  escapeControls,
-  relativeTime,
-  shortenUrl,
-} from '../../../contract/sanitize.ts';
+import { displayText, escapeControls, relativeTime, shortenUrl } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import { LocationNames, workspaceOf } from '../../library/location-names.ts';
@@ -90,8 +85,7 @@ export function assetList(
   pages: AsyncIterable<Asset[]> | Iterable<Asset[]>,
   empty: string,
 ): ListResult {
-  if (!isHumanOutput || terminal.columns < minColumnsForFolder)
-    return list(pages, assetColumns, empty) as ListResult;
+  if (!isHumanOutput || terminal.columns < minColumnsForFolder) return list(pages, assetColumns, empty) as ListResult;
   async function* withFolderPaths() {
     for await (const page of pages) {
       await locationNames.load(
@@ -121,23 +115,13 @@ const workspaceFields = ['workspace', 'workspace_uid'];
 const assetRows =
   (places: LocationNames) =>
   (asset: Asset, render: RenderContext): DetailRow[] => {
-    const {
-      uid,
-      name,
-      type,
-      status: _,
-      duration: __,
-      size: ___,
-      created_at: ____,
-      ...rest
-    } = asset;
+    const { uid, name, type, status: _, duration: __, size: ___, created_at: ____, ...rest } = asset;
     const { isTerminal } = render;
     const folder = folderText(asset, places);
     const other = ([field, value]: [string, unknown]): DetailRow => {
       const label = field.replaceAll('_', ' ');
       if (isTerminal && parentFields.includes(field)) return ['folder', folder];
-      if (isTerminal && workspaceFields.includes(field))
-        return ['workspace', places.displayName(workspaceOf(asset))];
+      if (isTerminal && workspaceFields.includes(field)) return ['workspace', places.displayName(workspaceOf(asset))];
       if (isTerminal && field.endsWith('_at')) return [label, relativeTime(value, render.now)];
       return [label, isTerminal ? shortenUrl(displayText(value)) : displayText(value)];
     };
@@ -170,7 +154,6 @@ export async function recordOrList(
   requestedCount: number,
 ): Promise<Result> {
   const [only] = assets;
-  if (requestedCount !== 1)
-    return assetList(context, new LocationNames(context), [[...assets]], '');
+  if (requestedCount !== 1) return assetList(context, new LocationNames(context), [[...assets]], '');
   return only ? assetRecord(context, only) : noResult;
 }

@@ -44,8 +44,7 @@ export async function downloadMany(
   targets: readonly BulkTarget[],
   { directory, lanes, progress: requestedProgress, resolveDownload }: DownloadManyOptions,
 ) {
-  if (context.isDryRun(`download ${pluralize(targets.length, 'file')} to ${directory || '.'}`))
-    return noResult;
+  if (context.isDryRun(`download ${pluralize(targets.length, 'file')} to ${directory || '.'}`)) return noResult;
   const { [collection]: assets } = await context.api();
   const assetsByUid = new Map<string, Asset>();
   const lookups = await runConcurrently(
@@ -69,12 +68,10 @@ export async function downloadMany(
       const file = files.get(uid) as DownloadTarget;
       const reportFinished = (outcome: DownloadRecord['outcome']) =>
         progress.show({ path: file.path, event: 'finished', asset_uid: uid, outcome });
-      const result = await downloadUnlessPresent(context, file, progress, resolveDownload).catch(
-        (error) => {
-          reportFinished('failed');
-          throw error;
-        },
-      );
+      const result = await downloadUnlessPresent(context, file, progress, resolveDownload).catch((error) => {
+        reportFinished('failed');
+        throw error;
+      });
       resultsByUid.set(uid, result);
       reportFinished(result.outcome);
       return file.asset;
@@ -82,9 +79,7 @@ export async function downloadMany(
     lanes,
   ).finally(() => progress.close());
   const errors = new Map([...lookups, ...downloads].map(({ uid, error }) => [uid, error]));
-  const records = targets.map(({ uid }) =>
-    recordOf(uid, files.get(uid), resultsByUid.get(uid), errors.get(uid)),
-  );
+  const records = targets.map(({ uid }) => recordOf(uid, files.get(uid), resultsByUid.get(uid), errors.get(uid)));
   if (records.length > 0) context.terminal.info(summaryOf(records));
   const outcomes = targets.map(({ uid, name }) => ({ uid, name, error: errors.get(uid) }));
   const result = listBy(({ path }) => path ?? '', records, columns, `no ${collection}`);
@@ -95,17 +90,9 @@ type DownloadTarget = { asset: Asset; path: string };
 type DownloadResult = Pick<DownloadRecord, 'size_bytes'> & { outcome: 'downloaded' | 'there' };
 
 /** Maps each asset's uid to the asset and to a unique path in the directory. */
-function assignPaths(
-  assets: ReadonlyMap<string, Asset>,
-  directory: string,
-): Map<string, DownloadTarget> {
+function assignPaths(assets: ReadonlyMap<string, Asset>, directory: string): Map<string, DownloadTarget> {
   const names = uniqueFileNames([...assets.values()]);
-  return new Map(
-    [...assets].map(([uid, asset], at) => [
-      uid,
-      { asset, path: join(directory, names[at] ?? uid) },
-    ]),
-  );
+  return new Map([...assets].map(([uid, asset], at) => [uid, { asset, path: join(directory, names[at] ?? uid) }]));
 }
 
 /** Returns the sum of all sizes in bytes, or 0 if any size is unknown. */
@@ -124,8 +111,7 @@ async function downloadUnlessPresent(
   const createdAt = parseTimestamp(asset.created_at);
   if (existing && isUnchangedDownload(existing, { assetUid: asset.uid, createdAt }))
     return { outcome: 'there', size_bytes: existing.size };
-  if (existing)
-    throw usageError(`${path} is there already, and may be another file`, '--yes replaces it');
+  if (existing) throw usageError(`${path} is there already, and may be another file`, '--yes replaces it');
   const saved = await save(context, await mediaOf(context, asset), path, progress);
   return { outcome: 'downloaded', size_bytes: saved?.size_bytes ?? null };
 }
@@ -144,12 +130,8 @@ const recordOf = (
 });
 
 function summaryOf(records: readonly DownloadRecord[]): string {
-  const withOutcome = (expected: DownloadRecord['outcome']) =>
-    records.filter(({ outcome }) => outcome === expected);
-  const size = withOutcome('downloaded').reduce(
-    (sum, { size_bytes }) => sum + (size_bytes ?? 0),
-    0,
-  );
+  const withOutcome = (expected: DownloadRecord['outcome']) => records.filter(({ outcome }) => outcome === expected);
+  const size = withOutcome('downloaded').reduce((sum, { size_bytes }) => sum + (size_bytes ?? 0), 0);
   const skippedCount = withOutcome('there').length;
   const summary = `${pluralize(withOutcome('downloaded').length, 'file')} downloaded, ${formatBytes(size)}`;
   return skippedCount > 0 ? `${summary}; ${skippedCount} already there` : summary;

@@ -9,12 +9,7 @@ import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import { idHelp, newestOption } from '../../library/asset-ids.ts';
 import { type Playable, parsePlayables, sizesUnknownError } from '../../library/playables.ts';
-import {
-  assertNotBlocked,
-  explainUnplayable,
-  nothingToPlayError,
-  resolvePlayback,
-} from '../../library/playback.ts';
+import { assertNotBlocked, explainUnplayable, nothingToPlayError, resolvePlayback } from '../../library/playback.ts';
 import { noResult } from '../../output/result.ts';
 import { progressModes } from '../../progress/progress-modes.ts';
 import { parseCount } from '../../settings/units.ts';
@@ -30,11 +25,7 @@ import { resolveTargets } from './targets.ts';
  * Returns the expected size and type of the file. For audio, images, and documents, the service might send a
  * rendition instead of the original file.
  */
-function expectedOf(
-  { size, content_type }: Asset,
-  { kind }: Playable,
-  playbackType: unknown,
-): ExpectedFile {
+function expectedOf({ size, content_type }: Asset, { kind }: Playable, playbackType: unknown): ExpectedFile {
   const recorded = asText(content_type);
   const type = recorded && isGenericType(recorded) ? undefined : recorded;
   return {
@@ -67,11 +58,7 @@ export function download(command: Command, run: ActionWrapper, collection: Colle
     .option('--parallel <number>', 'files at once', '4');
   withFilters(described, collection)
     .option(...newestOption)
-    .addOption(
-      new Option('--progress <form>', 'what to show')
-        .choices(progressModes)
-        .default('auto' as const),
-    )
+    .addOption(new Option('--progress <form>', 'what to show').choices(progressModes).default('auto' as const))
     .action(
       run(async (context, ids, options) => {
         const { output, directory = '', parallel, progress: progressMode } = options;
@@ -81,20 +68,16 @@ export function download(command: Command, run: ActionWrapper, collection: Colle
         if (output !== undefined && options.directory !== undefined)
           throw usageError('--output and --directory cannot be used together');
         const choice = { ...options, verb: 'download' } as const;
-        const { targets, byFilter } = await resolveTargets(
-          ...[context, collection, ids, filters, noLimit, choice],
-        );
+        const { targets, byFilter } = await resolveTargets(...[context, collection, ids, filters, noLimit, choice]);
         if (output !== undefined && (byFilter || targets.length > 1))
           throw usageError('--output is for one asset that is named', '-d DIRECTORY, for many');
-        if (directory !== '' && !context.settings.dryRun)
-          await makeFolder(directory, '-d DIRECTORY');
+        if (directory !== '' && !context.settings.dryRun) await makeFolder(directory, '-d DIRECTORY');
         const [only] = targets;
         if (only && targets.length === 1 && !byFilter) {
           const asset = await (await context.api())[collection].get(only.uid);
           const media = await resolveDownload(context, asset);
           const path = output ?? join(directory, assetFileName(asset));
-          if (context.isDryRun(`save ${media.url.origin}${media.url.pathname} as ${path}`))
-            return noResult;
+          if (context.isDryRun(`save ${media.url.origin}${media.url.pathname} as ${path}`)) return noResult;
           const progress = await openDownloadProgress(context, progressMode);
           try {
             const saved = await save(context, media, path, progress);

@@ -9,8 +9,7 @@ export function uniqueFileNames(assets: readonly Asset[]): string[] {
   // A name with a uid can equal another asset's own name, which then also gets its uid appended.
   for (let rounds = 0; rounds < 3; rounds++) {
     const count = new Map<string, number>();
-    for (const name of names)
-      count.set(comparisonKey(name), (count.get(comparisonKey(name)) ?? 0) + 1);
+    for (const name of names) count.set(comparisonKey(name), (count.get(comparisonKey(name)) ?? 0) + 1);
     for (const [at, asset] of assets.entries())
       if ((count.get(comparisonKey(names[at] as string)) ?? 0) > 1)
         names[at] = withUid(assetFileName(asset), asset.uid);

@@ -69,9 +69,7 @@ const checks: Record<Exclude<keyof AssetFilters, 'ordering'>, FilterCheck> = {
 
 /** Returns the texts in each tag. A tag is a string or an object, and one text is its slug. */
 const slugsIn = (tags: unknown): string[][] =>
-  asArray(tags).map((each) =>
-    [each, ...Object.values(asObject(each))].flatMap((value) => asText(value) ?? []),
-  );
+  asArray(tags).map((each) => [each, ...Object.values(asObject(each))].flatMap((value) => asText(value) ?? []));
 
 /**
  * Verifies, before a bulk change, that the service applied the filters, because a service that ignores a filter
@@ -94,11 +92,7 @@ export async function assertFiltersApplied(
     if (value === undefined || found.every((asset) => matches(asset, value))) continue;
     const unlikely = unmatchable();
     if (await hasMatches(assets, { [name]: unlikely }))
-      throw filterIgnored(
-        name,
-        verb,
-        `it lists assets by ${name}=${unlikely} too, which none can match`,
-      );
+      throw filterIgnored(name, verb, `it lists assets by ${name}=${unlikely} too, which none can match`);
   }
 }
 

@@ -11,13 +11,7 @@ import { countAssets } from '../../library/asset-count.ts';
 import { LocationNames } from '../../library/location-names.ts';
 import { parseCount } from '../../settings/units.ts';
 import { type ActionWrapper, addExamples } from '../command.ts';
-import {
-  dateHelp,
-  parseFilters,
-  rejectWorkspaceFlag,
-  sortOption,
-  withFilters,
-} from '../filters.ts';
+import { dateHelp, parseFilters, rejectWorkspaceFlag, sortOption, withFilters } from '../filters.ts';
 import { assetList } from './columns.ts';
 import { findIgnoredFilter } from './filter-checks.ts';
 import { collectFolderUids, listAssetsInFolders } from './recursive-listing.ts';
@@ -45,9 +39,7 @@ export function list(command: Command, run: ActionWrapper, collection: Collectio
     .option('--html <file>', 'write a page with their thumbnails, to send to somebody');
   const withRecursive = () => filtered.option('-r, --recursive', 'with --folder, all below it too');
   const withAllOptions =
-    collection === 'assets'
-      ? withRecursive()
-      : (filtered as unknown as ReturnType<typeof withRecursive>);
+    collection === 'assets' ? withRecursive() : (filtered as unknown as ReturnType<typeof withRecursive>);
   withAllOptions.action(
     run(async (context, words, options) => {
       rejectWorkspaceFlag(context, `${collection} ls`);
@@ -79,19 +71,13 @@ export function list(command: Command, run: ActionWrapper, collection: Collectio
         if (folders) {
           const maxAssets = limit === undefined ? undefined : limit + offset;
           // Fetches one extra asset to find out whether there are more.
-          const found = await listAssetsInFolders(
-            assets,
-            filters,
-            folders,
-            maxAssets && maxAssets + 1,
-          );
+          const found = await listAssetsInFolders(assets, filters, folders, maxAssets && maxAssets + 1);
           const items = found.slice(offset, maxAssets);
           const hasMore = isFirstPage && offset + items.length < found.length;
           const footer = hasMore ? `${items.length} shown; --all for all` : undefined;
           return { pages: [items], footer };
         }
-        if (!isFirstPage)
-          return { pages: assets.list(filters, { limit, offset }), footer: undefined };
+        if (!isFirstPage) return { pages: assets.list(filters, { limit, offset }), footer: undefined };
         const { items, footer } = await fetchFirstPage(context, collection, filters, offset);
         return { pages: [items], footer, isEmpty: items.length === 0 };
       };
@@ -101,11 +87,7 @@ export function list(command: Command, run: ActionWrapper, collection: Collectio
       };
       if (html !== undefined) {
         const { titleOf, writeSheet } = await import('./sheet.ts');
-        const title = titleOf(
-          filters,
-          options.folder,
-          collection === 'assets' ? 'Assets' : 'Videos',
-        );
+        const title = titleOf(filters, options.folder, collection === 'assets' ? 'Assets' : 'Videos');
         return writeSheet(context, { path: html, title, find });
       }
       const { pages, footer, isEmpty } = await find();
@@ -147,8 +129,7 @@ async function* withIgnoredFilterWarning(
 function emptyResultHint(words: readonly string[], format: string): string {
   const [word = ''] = words;
   if (words.length !== 1) return '';
-  if (word.includes('/'))
-    return ` with that in their name; in a folder: mediactl ls --folder ${word}`;
+  if (word.includes('/')) return ` with that in their name; in a folder: mediactl ls --folder ${word}`;
   const areFields = format.startsWith('json') && /^[a-z_]+(,[a-z_]+)*$/.test(word);
   return areFields ? ` with that in their name; for fields: --fields ${word}` : '';
 }
@@ -169,8 +150,6 @@ async function fetchFirstPage(
   const items = itemsOf<Asset>(page).slice(0, defaultLimit);
   const total = totalOf(page, (await context.account()).names);
   const hasMore = total !== undefined && total > offset + items.length;
-  const footer = hasMore
-    ? `${items.length} of ${formatCount(total)}; --all for all, --limit for more`
-    : undefined;
+  const footer = hasMore ? `${items.length} of ${formatCount(total)}; --all for all, --limit for more` : undefined;
   return { items, footer };
 }

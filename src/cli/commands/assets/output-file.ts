@@ -1,15 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import {
-  type FileHandle,
-  link,
-  lstat,
-  open,
-  readdir,
-  realpath,
-  rename,
-  rm,
-  stat,
-} from 'node:fs/promises';
+import { type FileHandle, link, lstat, open, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
@@ -45,10 +35,7 @@ export async function writeOutput<T>(
     : writeAtomically(context, output, await pathExists(output.path), write);
 }
 
-async function writeThrough<T>(
-  place: OutputFile,
-  write: (file: OutputHandle) => Promise<T>,
-): Promise<T> {
+async function writeThrough<T>(place: OutputFile, write: (file: OutputHandle) => Promise<T>): Promise<T> {
   const handle = await open(place.path, 'w').catch((error) => {
     throw cannotOpen(place, error);
   });
@@ -105,11 +92,7 @@ async function writeAtomically<T>(
   }
 }
 
-async function renameWithoutReplacing(
-  part: string,
-  target: string,
-  output: OutputFile,
-): Promise<void> {
+async function renameWithoutReplacing(part: string, target: string, output: OutputFile): Promise<void> {
   try {
     await link(part, target);
   } catch (error) {
@@ -140,15 +123,9 @@ async function resolveTarget({ path, option }: OutputFile): Promise<string> {
  *
  * @throws MediactlError `already_downloading` (exit 6) if another process is writing the target
  */
-async function lockTarget(
-  context: Context,
-  target: string,
-  output: OutputFile,
-): Promise<() => Promise<void>> {
+async function lockTarget(context: Context, target: string, output: OutputFile): Promise<() => Promise<void>> {
   const name = createHash('sha256').update(target).digest('hex').slice(0, 16);
-  const locks = new NamedLocks(join(context.stateDir, 'downloads'), (message) =>
-    context.terminal.warn(message),
-  );
+  const locks = new NamedLocks(join(context.stateDir, 'downloads'), (message) => context.terminal.warn(message));
   let release: (() => Promise<void>) | undefined;
   try {
     await locks.removeStale();
@@ -178,8 +155,7 @@ const writerTo = (handle: FileHandle, place: OutputFile) => (chunk: Uint8Array) 
 /** Asks before it replaces an existing file. Returns the file's stats, or undefined if missing. */
 async function confirmOverwrite({ terminal, settings }: Context, { path, option }: OutputFile) {
   const existing = await stat(path).catch(() => undefined);
-  if (existing?.isDirectory())
-    throw usageError(`${path} is a directory`, `name a file with ${option}`);
+  if (existing?.isDirectory()) throw usageError(`${path} is a directory`, `name a file with ${option}`);
   if (existing?.isFile())
     await confirm(terminal, `${path} is there already. Replace it?`, {
       yes: settings.yes,

@@ -2,11 +2,7 @@ import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts'
 import { parseHttpUrl } from '../../../contract/http-url.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
-import {
-  detectProtocol,
-  type GraphicsProtocol,
-  hasTrueColor,
-} from '../../output/pictures/protocol.ts';
+import { detectProtocol, type GraphicsProtocol, hasTrueColor } from '../../output/pictures/protocol.ts';
 
 const maxBytes = 5 * 1024 * 1024;
 const maxRows = 24;
@@ -69,10 +65,7 @@ export const renderThumbnail = (context: Context, url: URL, protocol: GraphicsPr
   });
 
 const canShowPictures = ({ isHumanOutput, settings: { outputOptions }, host }: Context) =>
-  isHumanOutput &&
-  !outputOptions.fields &&
-  outputOptions.jq === undefined &&
-  host.environment.TERM !== 'dumb';
+  isHumanOutput && !outputOptions.fields && outputOptions.jq === undefined && host.environment.TERM !== 'dumb';
 
 /** Returns the protocol that the `pictures` setting names; undefined for `auto` and `never`. */
 const configuredProtocol = ({ settings: { pictures } }: Context): GraphicsProtocol | undefined =>

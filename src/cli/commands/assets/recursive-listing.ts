@@ -4,12 +4,7 @@ import { pluralize } from '../../../contract/figures.ts';
 import { asNumber, asText, parseTimestamp } from '../../../contract/json-values.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
-import {
-  descendantsOf,
-  fetchFolderTree,
-  isRootPath,
-  resolveFolder,
-} from '../../library/folders.ts';
+import { descendantsOf, fetchFolderTree, isRootPath, resolveFolder } from '../../library/folders.ts';
 
 /** Maximum number of folders to list without a notice. Each folder costs a request. */
 const maxFoldersWithoutNotice = 20;
@@ -19,12 +14,8 @@ const maxFoldersWithoutNotice = 20;
  *
  * @throws MediactlError `usage` (exit 2) if no folder is given, `not_found` (exit 3) if it does not exist
  */
-export async function collectFolderUids(
-  context: Context,
-  folder: string | undefined,
-): Promise<string[]> {
-  if (folder === undefined)
-    throw usageError('--recursive is for a folder', '--folder /PATH --recursive');
+export async function collectFolderUids(context: Context, folder: string | undefined): Promise<string[]> {
+  if (folder === undefined) throw usageError('--recursive is for a folder', '--folder /PATH --recursive');
   const { tree } = await fetchFolderTree(context);
   const top = isRootPath(folder) ? undefined : await resolveFolder(context, tree, folder);
   const inside = top ? [top, ...descendantsOf(top)] : tree.all;
@@ -47,8 +38,7 @@ export async function listAssetsInFolders(
 ): Promise<Asset[]> {
   const found: Asset[] = [];
   for (const parent of folders)
-    for await (const page of assets.list({ ...filters, parent }, { limit: maxPerFolder }))
-      found.push(...page);
+    for await (const page of assets.list({ ...filters, parent }, { limit: maxPerFolder })) found.push(...page);
   return found.sort(comparatorFor(filters.ordering ?? '-created_at'));
 }
 
@@ -59,6 +49,5 @@ function comparatorFor(ordering: string): (one: Asset, other: Asset) => number {
   const numberOf = (asset: Asset) =>
     (field === 'duration' ? asNumber(asset.duration) : parseTimestamp(asset.created_at)) ?? 0;
   if (field !== 'name') return (one, other) => sign * (numberOf(one) - numberOf(other));
-  return ({ name: one }, { name: other }) =>
-    sign * (asText(one) ?? '').localeCompare(asText(other) ?? '');
+  return ({ name: one }, { name: other }) => sign * (asText(one) ?? '').localeCompare(asText(other) ?? '');
 }

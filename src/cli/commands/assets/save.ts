@@ -35,16 +35,12 @@ export type MediaDownload = {
  */
 function mtimeFor({ assetUid, createdAt }: Pick<MediaDownload, 'assetUid' | 'createdAt'>) {
   if (createdAt === undefined) return undefined;
-  const mark =
-    createHash('sha256').update(normalizeUid(assetUid)).digest().readUInt32BE() % 1_000_000;
+  const mark = createHash('sha256').update(normalizeUid(assetUid)).digest().readUInt32BE() % 1_000_000;
   return Math.floor(createdAt / 1000) + mark / 1_000_000;
 }
 
 /** Returns true if the file's modification time shows that it is an unmodified earlier download. */
-export function isUnchangedDownload(
-  file: Stats,
-  media: Pick<MediaDownload, 'assetUid' | 'createdAt'>,
-): boolean {
+export function isUnchangedDownload(file: Stats, media: Pick<MediaDownload, 'assetUid' | 'createdAt'>): boolean {
   const seconds = mtimeFor(media);
   return file.isFile() && seconds !== undefined && Math.abs(file.mtimeMs - seconds * 1000) < 0.01;
 }
@@ -81,23 +77,15 @@ type DownloadParams = {
   progress: ProgressDisplay;
 };
 
-const savedRows = (
-  { path, size_bytes, content_type }: SavedFile,
-  { isTerminal }: RenderContext,
-): DetailRow[] => [
+const savedRows = ({ path, size_bytes, content_type }: SavedFile, { isTerminal }: RenderContext): DetailRow[] => [
   ['saved', escapeControls(path)],
   ['size', isTerminal ? formatBytes(size_bytes) : String(size_bytes)],
   ['type', escapeControls(content_type ?? '')],
 ];
 
-async function toStdout(
-  context: Context,
-  media: MediaDownload,
-  progress: ProgressDisplay,
-): Promise<undefined> {
+async function toStdout(context: Context, media: MediaDownload, progress: ProgressDisplay): Promise<undefined> {
   const { terminal } = context;
-  if (terminal.stdout.isTTY)
-    throw usageError('media is not written to a terminal', 'give a file with -o, or a pipe');
+  if (terminal.stdout.isTTY) throw usageError('media is not written to a terminal', 'give a file with -o, or a pipe');
   const saving = { context, media, path: '-', progress };
   await downloadTo(saving, { write: (chunk) => terminal.write(chunk) });
 }
@@ -128,8 +116,6 @@ async function downloadTo(
 
 function renditionNote(saved: DownloadOutcome, recorded: ExpectedFile): string {
   const describe = (size: number | undefined, type: string | undefined) =>
-    [size !== undefined && formatBytes(size), type && escapeControls(type)]
-      .filter(Boolean)
-      .join(', ');
+    [size !== undefined && formatBytes(size), type && escapeControls(type)].filter(Boolean).join(', ');
   return `this is a rendition, not the original file: ${describe(saved.bytes, saved.contentType)}; the record says ${describe(recorded.sizeBytes, recorded.contentType)}`;
 }

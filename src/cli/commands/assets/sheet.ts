@@ -8,13 +8,7 @@ import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
 import { type ContactSheetCard, renderContactSheet } from '../../../web/contact-sheet.ts';
 import type { Context } from '../../context.ts';
-import {
-  type DetailRow,
-  noResult,
-  type RenderContext,
-  type Result,
-  record,
-} from '../../output/result.ts';
+import { type DetailRow, noResult, type RenderContext, type Result, record } from '../../output/result.ts';
 import { writeOutput } from './output-file.ts';
 import { fetchThumbnails } from './thumbnails.ts';
 
@@ -37,10 +31,7 @@ type SheetRequest = {
 type SheetRecord = { path: string; assets: number; missing_thumbnails: number; size_bytes: number };
 
 /** Writes a contact sheet, which is an HTML page with the thumbnails of all listed assets. */
-export async function writeSheet(
-  context: Context,
-  { path, title, find }: SheetRequest,
-): Promise<Result> {
+export async function writeSheet(context: Context, { path, title, find }: SheetRequest): Promise<Result> {
   const { terminal, clock } = context;
   if (path === '' || path === '-')
     throw usageError(`--html does not accept '${path}'`, 'name a file: --html sheet.html');
@@ -87,15 +78,7 @@ export async function writeSheet(
 /** Number of assets above which a notice is printed, because fetching thumbnails takes a while. */
 const maxAssetsWithoutNotice = 50;
 
-function cardOf({
-  uid,
-  name,
-  type,
-  duration: length,
-  size,
-  status,
-  tags,
-}: Asset): ContactSheetCard {
+function cardOf({ uid, name, type, duration: length, size, status, tags }: Asset): ContactSheetCard {
   const [seconds, count] = [asNumber(length), asNumber(size)];
   return {
     uid: asText(uid) ?? '',

@@ -21,26 +21,17 @@ type TagOptions = {
  *
  * @throws MediactlError `usage` (exit 2) if options conflict or a tag is not a slug
  */
-export function parseTagChange({
-  addTag,
-  removeTag,
-  setTags,
-  tags,
-}: TagOptions): TagChange | undefined {
+export function parseTagChange({ addTag, removeTag, setTags, tags }: TagOptions): TagChange | undefined {
   const modes = [
     ...(addTag.length + removeTag.length > 0 ? ['--add-tag and --remove-tag'] : []),
     ...(setTags !== undefined ? ['--set-tags'] : []),
     ...(tags ? [] : ['--no-tags']),
   ];
-  if (modes.length > 1)
-    throw usageError(`${modes.join(', ')} cannot be used together`, 'give one of them');
+  if (modes.length > 1) throw usageError(`${modes.join(', ')} cannot be used together`, 'give one of them');
   if (setTags !== undefined) {
     const set = setTags.split(',').map((slug) => slug.trim());
     if (set.includes(''))
-      throw usageError(
-        `--set-tags does not accept '${setTags}'`,
-        'sea,night; --no-tags takes all off',
-      );
+      throw usageError(`--set-tags does not accept '${setTags}'`, 'sea,night; --no-tags takes all off');
     for (const slug of set) assertSlug('--set-tags', slug);
     return { set: [...new Set(set)] };
   }
@@ -65,13 +56,9 @@ function assertSlug(option: string, tag: string): void {
  * Fetches the API record of each target that lacks it, one request each, because a tag change depends on the
  * current tags.
  */
-export async function withRecords(
-  assets: AssetsApi,
-  targets: readonly BulkTarget[],
-): Promise<BulkTarget[]> {
+export async function withRecords(assets: AssetsApi, targets: readonly BulkTarget[]): Promise<BulkTarget[]> {
   const known: BulkTarget[] = [];
-  for (const target of targets)
-    known.push(target.asset ? target : { ...target, asset: await assets.get(target.uid) });
+  for (const target of targets) known.push(target.asset ? target : { ...target, asset: await assets.get(target.uid) });
   return known;
 }
 
@@ -80,11 +67,7 @@ export async function withRecords(
  *
  * @throws MediactlError if the change depends on current tags that the service does not show
  */
-export const tagFields = (
-  assets: AssetsApi,
-  change: TagChange,
-  { uid, asset = { uid } }: BulkTarget,
-): JsonObject =>
+export const tagFields = (assets: AssetsApi, change: TagChange, { uid, asset = { uid } }: BulkTarget): JsonObject =>
   'set' in change ? assets.tagFields(change.set) : assets.tagEditFields(asset, change);
 
 /** Returns a line for each asset that would lose tags, with the tags before and after the change. */

@@ -39,13 +39,7 @@ export async function resolveTargets(
   const isLimitEnforced = limit.isTyped || !context.terminal.isInteractive;
   const targets = byFilter
     ? // One asset more than the limit proves that it is exceeded, so the rest is not fetched.
-      await fetchMatching(
-        context,
-        collection,
-        filters,
-        verb,
-        isLimitEnforced ? limit.count + 1 : undefined,
-      )
+      await fetchMatching(context, collection, filters, verb, isLimitEnforced ? limit.count + 1 : undefined)
     : (await resolveAssetUids(context, collection, ids, choice)).map((uid) => ({
         uid,
         name: null,

@@ -11,11 +11,7 @@ import { renderThumbnail, requireProtocol } from './picture.ts';
 import { save, savedRecord } from './save.ts';
 
 export function thumb(command: Command, run: ActionWrapper, collection: Collection): void {
-  addExamples(
-    command,
-    `mediactl ${collection} thumb @last -o poster.jpg`,
-    `mediactl ${collection} thumb @last --show`,
-  );
+  addExamples(command, `mediactl ${collection} thumb @last -o poster.jpg`, `mediactl ${collection} thumb @last --show`);
   command
     .summary('save the thumbnail of an asset, or show it')
     .description(

@@ -24,8 +24,7 @@ export async function* fetchThumbnails(
   let consecutiveFailures = 0;
   const fetchThumbnail = async (text: unknown): Promise<Thumbnail | undefined> => {
     const url = parseHttpUrl(text, baseUrl);
-    if (!url || consecutiveFailures >= maxConsecutiveFailures || context.signal.aborted)
-      return undefined;
+    if (!url || consecutiveFailures >= maxConsecutiveFailures || context.signal.aborted) return undefined;
     try {
       const bytes = await playback.fetchSmall(url, bounds);
       consecutiveFailures = 0;
@@ -47,5 +46,4 @@ export async function* fetchThumbnails(
   context.signal.throwIfAborted();
 }
 
-const isUnreachable = (error: unknown) =>
-  error instanceof MediactlError && error.exitCode === exitCodes.unreachable;
+const isUnreachable = (error: unknown) => error instanceof MediactlError && error.exitCode === exitCodes.unreachable;

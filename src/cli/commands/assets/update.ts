@@ -13,13 +13,7 @@ import { dryRunPlan } from '../dry-run.ts';
 import { parseFilters, withFilters } from '../filters.ts';
 import { bulkResult, runConcurrently } from './bulk.ts';
 import { assetRecord } from './columns.ts';
-import {
-  describeLostTags,
-  parseTagChange,
-  type TagChange,
-  tagFields,
-  withRecords,
-} from './tags.ts';
+import { describeLostTags, parseTagChange, type TagChange, tagFields, withRecords } from './tags.ts';
 import { type BulkTarget, confirmBulk, resolveTargets } from './targets.ts';
 
 export function update(command: Command, run: ActionWrapper, collection: Collection): void {
@@ -48,8 +42,7 @@ export function update(command: Command, run: ActionWrapper, collection: Collect
     .action(
       run(async (context, ids, options) => {
         const limit = parseWriteLimit('--max-update', options.maxUpdate);
-        if (options.body === '-' && ids.includes('-'))
-          throw usageError('ids and body cannot both come from stdin');
+        if (options.body === '-' && ids.includes('-')) throw usageError('ids and body cannot both come from stdin');
         if (options.tag !== undefined && ids.length > 0)
           throw usageError(
             '--tag is a filter, and ids are given too',
@@ -130,9 +123,7 @@ async function parseChange(context: Context, options: FieldOptions): Promise<Ass
   const { name, description } = options;
   const tags = parseTagChange(options);
   const texts = options.set.map((each) => parsePair('--set', each));
-  const typed = await Promise.all(
-    options.setJson.map((each) => parseJsonPair('--set-json', '--set', each)),
-  );
+  const typed = await Promise.all(options.setJson.map((each) => parseJsonPair('--set-json', '--set', each)));
   const fields: JsonObject = {
     ...(name !== undefined && { name }),
     ...(description !== undefined && { description }),

@@ -20,12 +20,7 @@ export function wait(command: Command, run: ActionWrapper, collection: Collectio
       'Waits until an asset is ready. Exit code 12: its processing failed; 8: it took longer than --timeout.',
     )
     .argument('[id...]', `${idHelp}; - for stdin`)
-    .addOption(
-      withSuggestions(
-        new Option('--for <status>', 'status to wait for').default('ready'),
-        assetStatuses,
-      ),
-    )
+    .addOption(withSuggestions(new Option('--for <status>', 'status to wait for').default('ready'), assetStatuses))
     .option('--timeout <duration>', 'how long at most', '30m')
     .option(...newestOption)
     .action(
@@ -56,9 +51,7 @@ export function wait(command: Command, run: ActionWrapper, collection: Collectio
 function waitResult(settled: Map<string, Asset | MediactlError>, status: string) {
   const outcomes = [...settled.values()];
   const failures = outcomes.filter((outcome) => outcome instanceof MediactlError);
-  const result = outcomes.filter(
-    (outcome): outcome is Asset => !(outcome instanceof MediactlError),
-  );
+  const result = outcomes.filter((outcome): outcome is Asset => !(outcome instanceof MediactlError));
   const problem = `${failures.length} of ${outcomes.length} assets did not become ${status}`;
   return { result, failure: combineFailures(outcomes.length, problem, failures) };
 }

@@ -9,12 +9,7 @@ import type { Context } from '../../context.ts';
 import { listBy, noResult, text } from '../../output/result.ts';
 import { choose, confirm } from '../../terminal/prompt.ts';
 import { maskSecret } from '../../terminal/redactor.ts';
-import {
-  type ActionWrapper,
-  addExamples,
-  type CommandDefinition,
-  withSuggestions,
-} from '../command.ts';
+import { type ActionWrapper, addExamples, type CommandDefinition, withSuggestions } from '../command.ts';
 import { profileColumns, profileRecords, profileResult } from './columns.ts';
 import { login } from './login.ts';
 import { status } from './status.ts';
@@ -52,9 +47,7 @@ function switchProfile(command: Command, run: ActionWrapper): void {
   command
     .summary('make another profile current')
     .description('Makes another profile the current one.')
-    .addArgument(
-      withSuggestions(new Argument('[name]', 'profile to act as from now on'), 'profiles'),
-    )
+    .addArgument(withSuggestions(new Argument('[name]', 'profile to act as from now on'), 'profiles'))
     .action(
       run(async (context, given) => {
         const config = await context.profiles.read();
@@ -100,18 +93,14 @@ function rename(command: Command, run: ActionWrapper): void {
         const before = await profiles.read();
         const profile = before.profiles[from];
         if (!profile) throw noSuchProfile(from, before.profiles);
-        if (before.profiles[to])
-          throw usageError(`there is a profile ${to} already`, 'mediactl auth ls');
+        if (before.profiles[to]) throw usageError(`there is a profile ${to} already`, 'mediactl auth ls');
         if (context.isDryRun(`rename profile ${from} to ${to}`)) return noResult;
         const inKeychain = profile.keyStore === 'keychain';
         const key = await readApiKey(profile, { configDir: profiles.directory, profile: from });
-        const moved =
-          inKeychain &&
-          (await storeInKeychain({ configDir: profiles.directory, profile: to }, key));
+        const moved = inKeychain && (await storeInKeychain({ configDir: profiles.directory, profile: to }, key));
         const config = await profiles.update((current) => {
           delete current.profiles[from];
-          current.profiles[to] =
-            moved || !inKeychain ? profile : { ...profile, keyStore: 'file', key };
+          current.profiles[to] = moved || !inKeychain ? profile : { ...profile, keyStore: 'file', key };
           if (current.current === from) current.current = to;
         });
         if (inKeychain) await deleteFromKeychain({ configDir: profiles.directory, profile: from });
@@ -132,9 +121,7 @@ function logout(command: Command, run: ActionWrapper): void {
     .description(
       'Forgets a profile and its key on this machine. The key itself stays valid: revoke it in the organization’s settings.',
     )
-    .addArgument(
-      withSuggestions(new Argument('[name]', 'profile; the current one if left out'), 'profiles'),
-    )
+    .addArgument(withSuggestions(new Argument('[name]', 'profile; the current one if left out'), 'profiles'))
     .option('--all', 'forget every profile')
     .action(
       run(async (context, name, { all }) => {
@@ -148,8 +135,7 @@ function logout(command: Command, run: ActionWrapper): void {
             exitCode: exitCodes.unauthenticated,
             hint: 'mediactl auth ls',
           });
-        for (const each of namesToForget)
-          if (!before.profiles[each]) throw noSuchProfile(each, before.profiles);
+        for (const each of namesToForget) if (!before.profiles[each]) throw noSuchProfile(each, before.profiles);
         if (context.isDryRun(`forget ${namesToForget.join(', ')}`)) return noResult;
         if (all)
           await confirm(terminal, `Forget ${namesToForget.length} profiles and their keys?`, {
@@ -159,8 +145,7 @@ function logout(command: Command, run: ActionWrapper): void {
         for (const each of namesToForget)
           if (before.profiles[each]?.keyStore === 'keychain')
             await deleteFromKeychain({ configDir: profiles.directory, profile: each });
-        for (const each of namesToForget)
-          await forgetScopes(context, each, before.profiles[each] as Profile);
+        for (const each of namesToForget) await forgetScopes(context, each, before.profiles[each] as Profile);
         const config = await profiles.update((current) => {
           for (const each of namesToForget) delete current.profiles[each];
           if (current.current && !current.profiles[current.current]) delete current.current;
@@ -168,12 +153,7 @@ function logout(command: Command, run: ActionWrapper): void {
         const isUnused = config.current === undefined && Object.keys(config.profiles).length > 0;
         const next = isUnused ? '; none is in use now: mediactl auth switch NAME' : '';
         terminal.info(`forgotten: ${namesToForget.join(', ')}${next}`);
-        return listBy(
-          ({ name: id }) => id,
-          profileRecords(config),
-          profileColumns,
-          'no profiles left',
-        );
+        return listBy(({ name: id }) => id, profileRecords(config), profileColumns, 'no profiles left');
       }),
     );
 }

@@ -1,12 +1,6 @@
 import { escapeControls } from '../../../contract/sanitize.ts';
 import type { ProfileConfig } from '../../account/profile-file.ts';
-import {
-  type Column,
-  type DetailRow,
-  type RenderContext,
-  type Result,
-  record,
-} from '../../output/result.ts';
+import { type Column, type DetailRow, type RenderContext, type Result, record } from '../../output/result.ts';
 
 /** Profile as `auth ls` prints it, without its key. */
 export type ProfileRecord = {

@@ -31,9 +31,7 @@ export function login(command: Command, run: ActionWrapper): void {
     )
     .option('--with-key', 'read the key from stdin')
     .option('--no-check', 'do not try the key with one read')
-    .addOption(
-      new Option('--store <where>', 'keychain or file').choices(['keychain', 'file'] as const),
-    )
+    .addOption(new Option('--store <where>', 'keychain or file').choices(['keychain', 'file'] as const))
     .action(
       run(async (context, options) => {
         const { settings, terminal } = context;
@@ -42,8 +40,7 @@ export function login(command: Command, run: ActionWrapper): void {
         const config = await context.profiles.read();
         const known = config.profiles[name];
         const baseUrl = await baseUrlOf(context, settings.baseUrl ?? known?.baseUrl);
-        if (isRemotePlaintext(baseUrl))
-          terminal.warn(`${baseUrl.origin} is not https: the key can be read on the way`);
+        if (isRemotePlaintext(baseUrl)) terminal.warn(`${baseUrl.origin} is not https: the key can be read on the way`);
         if (known) await confirmReplacement(context, name, known, baseUrl);
         // The workspace and the learned names belong to one service, so another must not get them.
         const sameService = known && isForService(known, baseUrl) ? known : undefined;
@@ -62,8 +59,7 @@ export function login(command: Command, run: ActionWrapper): void {
             : workspaceName
               ? toProfileFields(await resolveWorkspace(context, api, workspaceName))
               : defaultWorkspace(sameService, workspaces);
-          if (!chosen.workspace)
-            terminal.info('no workspace is chosen yet: mediactl workspaces use NAME');
+          if (!chosen.workspace) terminal.info('no workspace is chosen yet: mediactl workspaces use NAME');
           if (context.isDryRun(`keep the key under profile ${name}`)) return noResult;
           await context.scopesOf(name, baseUrl).clear();
           await context.storeScopes({ profile: name, baseUrl }, api);
@@ -105,11 +101,9 @@ async function confirmReplacement(
   known: Profile,
   baseUrl: URL,
 ): Promise<void> {
-  if (isForService(known, baseUrl))
-    return terminal.info(`profile ${name} is there already: it gets another key`);
+  if (isForService(known, baseUrl)) return terminal.info(`profile ${name} is there already: it gets another key`);
   const question = `Profile ${name} is for ${known.baseUrl}. Make it one for ${baseUrl.origin}?`;
-  if (terminal.isInteractive)
-    return confirm(terminal, question, { yes: settings.yes, instead: '' });
+  if (terminal.isInteractive) return confirm(terminal, question, { yes: settings.yes, instead: '' });
   terminal.info(`profile ${name} was for ${known.baseUrl}, and is for ${baseUrl.origin} now`);
 }
 
@@ -131,17 +125,14 @@ async function readVerifiedKey(
       return { key, api, workspaces: isChecked ? await verifyKey(api) : [] };
     } catch (error) {
       await api?.transport.close();
-      const isKeyRejected =
-        error instanceof MediactlError && error.exitCode === exitCodes.unauthenticated;
-      if (!isKeyRejected || withKey || !terminal.isInteractive || attempt >= maxAttempts)
-        throw error;
+      const isKeyRejected = error instanceof MediactlError && error.exitCode === exitCodes.unauthenticated;
+      if (!isKeyRejected || withKey || !terminal.isInteractive || attempt >= maxAttempts) throw error;
       terminal.info(`${error.message}; try again, or leave with Ctrl-C`);
     }
   }
 }
 
-const isForService = ({ baseUrl }: Profile, url: URL) =>
-  parseBaseUrl(baseUrl).origin === url.origin;
+const isForService = ({ baseUrl }: Profile, url: URL) => parseBaseUrl(baseUrl).origin === url.origin;
 
 /**
  * Returns the workspace from a flag or environment variable. Ignores the workspace in the profile, which might
@@ -179,9 +170,7 @@ async function verifyKey(api: Api): Promise<Workspace[]> {
 async function baseUrlOf({ terminal }: Context, text: string | undefined): Promise<URL> {
   if (text) return parseBaseUrl(text);
   if (terminal.isInteractive)
-    return parseBaseUrl(
-      await askLine(terminal, 'Base URL of the service, such as https://media.example.com'),
-    );
+    return parseBaseUrl(await askLine(terminal, 'Base URL of the service, such as https://media.example.com'));
   throw usageError(
     'no base URL',
     'mediactl auth login --base-url https://media.example.com',
@@ -196,9 +185,7 @@ async function readKey({ terminal }: Context, fromStdin: boolean): Promise<strin
       'mediactl auth login --with-key < key.txt',
       'stdin is not a terminal, or input is off',
     );
-  const typed = fromStdin
-    ? (await readStdin(terminal)).toString('utf8')
-    : await askSecret(terminal, 'API key');
+  const typed = fromStdin ? (await readStdin(terminal)).toString('utf8') : await askSecret(terminal, 'API key');
   const key = typed.trim();
   assertKey(key);
   return key;
@@ -211,11 +198,9 @@ async function saveProfile(
   key: string,
   profile: Omit<Profile, 'key' | 'keyStore'>,
 ) {
-  const requestedStore =
-    store ?? (host.environment.MEDIACTL_KEY_STORE === 'file' ? 'file' : undefined);
+  const requestedStore = store ?? (host.environment.MEDIACTL_KEY_STORE === 'file' ? 'file' : undefined);
   const inKeychain =
-    requestedStore !== 'file' &&
-    (await storeInKeychain({ configDir: profiles.directory, profile: name }, key));
+    requestedStore !== 'file' && (await storeInKeychain({ configDir: profiles.directory, profile: name }, key));
   if (store === 'keychain' && !inKeychain)
     throw new MediactlError('this machine has no keychain that answers', {
       code: 'keychain',

@@ -13,13 +13,7 @@ import { readApiKey } from '../../account/keychain.ts';
 import type { ObservedScope } from '../../account/observed-scopes.ts';
 import type { Profile } from '../../account/profile-file.ts';
 import type { Context } from '../../context.ts';
-import {
-  type Column,
-  type DetailRow,
-  listBy,
-  type RenderContext,
-  record,
-} from '../../output/result.ts';
+import { type Column, type DetailRow, listBy, type RenderContext, record } from '../../output/result.ts';
 import { type ActionWrapper, addExamples } from '../command.ts';
 import { workspaceText } from './columns.ts';
 
@@ -68,8 +62,7 @@ async function checkProfile(context: Context, name: string, profile: Profile): P
       profile: name,
     });
     context.terminal.redactor.add(apiKey);
-    return (await checkAccount(context, { profile: name, baseUrl, apiKey, workspace, names }))
-      .status;
+    return (await checkAccount(context, { profile: name, baseUrl, apiKey, workspace, names })).status;
   } catch (error) {
     const failure = asMediactlError(error);
     return toStatus(context, { profile: name, baseUrl, workspace }, { failure });

@@ -75,8 +75,7 @@ export async function openAccountLibrary(
         timeoutMs: mediaTimeoutMs,
         interruption: context.signal,
       }),
-    uploadFile: async (file, bytes, onProgress) =>
-      (await getDropUploader()).send(file, bytes, onProgress),
+    uploadFile: async (file, bytes, onProgress) => (await getDropUploader()).send(file, bytes, onProgress),
     budget: () => transport.budget,
     toProblem: (error) => toProblem(context, error),
     publishTo: (target) => {
@@ -127,8 +126,7 @@ function toProblem({ terminal }: Context, thrown: unknown): Problem {
   const { status, reason } = explanation;
   const command = /^mediactl [^;]*/.exec(explanation.hint ?? '')?.[0];
   const redacted = (text: string) => terminal.redactor.redact(text);
-  const defaultStatus =
-    exitCode === exitCodes.usage ? 400 : exitCode === exitCodes.notFound ? 404 : 502;
+  const defaultStatus = exitCode === exitCodes.usage ? 400 : exitCode === exitCodes.notFound ? 404 : 502;
   return {
     status: status !== undefined && status >= 400 ? status : defaultStatus,
     problem: redacted(message),

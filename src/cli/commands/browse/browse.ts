@@ -6,10 +6,7 @@ import type { MediactlError } from '../../../client/errors.ts';
 import { writeStateFile } from '../../../client/state-files.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { queryFields } from '../../../web/browse/protocol.ts';
-import {
-  type BrowseApp,
-  createBrowseApp as browsePages,
-} from '../../../web/browse/server/browse.ts';
+import { type BrowseApp, createBrowseApp as browsePages } from '../../../web/browse/server/browse.ts';
 import { renderEntryPage } from '../../../web/browse/server/gallery-page.ts';
 import type { Context } from '../../context.ts';
 import { noResult } from '../../output/result.ts';
@@ -32,10 +29,7 @@ export const browse: CommandDefinition = (command, run) => {
     .description(
       'Shows the library in a browser, until it is interrupted: look, play, edit, move, drop files and folders to upload. The page is served on this machine alone; the API key never reaches it. The address it prints lets in one browser, once; Enter prints another one.',
     )
-    .argument(
-      '[words...]',
-      'words in name and description, or an address of the page that was sent',
-    )
+    .argument('[words...]', 'words in name and description, or an address of the page that was sent')
     .option('--port <number>', 'port to listen on (any free one)')
     .option('--no-open', 'print the address alone')
     .option('--limit-rate <size>', 'bytes a second that uploads take in all, such as 5MiB');
@@ -44,8 +38,7 @@ export const browse: CommandDefinition = (command, run) => {
     .action(
       run(async (context, words, { port, open, limitRate, ...filters }) => {
         const search = words.length > 0 ? words.join(' ') : filters.search;
-        const view =
-          queryOfAddress(words) ?? encodeQuery(await parseFilters(context, { ...filters, search }));
+        const view = queryOfAddress(words) ?? encodeQuery(await parseFilters(context, { ...filters, search }));
         const listenAt = port === undefined ? 0 : parseCount('--port', port);
         const bytesPerSecond = parseLimitRate(limitRate);
         if (context.isDryRun('serve the library on this machine')) return noResult;
@@ -81,9 +74,7 @@ export const browse: CommandDefinition = (command, run) => {
           await rm(entry, { force: true });
         }
         if (unfinishedCount === 0) return noResult;
-        context.terminal.info(
-          `${pluralize(unfinishedCount, 'upload')} not finished: mediactl uploads resume --all`,
-        );
+        context.terminal.info(`${pluralize(unfinishedCount, 'upload')} not finished: mediactl uploads resume --all`);
         throw context.signal.reason as MediactlError;
       }),
     );
@@ -110,9 +101,7 @@ const encodeQuery = (filters: AssetFilters): string =>
   ).toString();
 
 const printAddress = ({ terminal, settings }: Context, url: string) =>
-  terminal.write(
-    settings.outputOptions.format.startsWith('json') ? `${JSON.stringify({ url })}\n` : `${url}\n`,
-  );
+  terminal.write(settings.outputOptions.format.startsWith('json') ? `${JSON.stringify({ url })}\n` : `${url}\n`);
 
 /**
  * Opens the web page through a redirect file with mode 0600, because other users can read a URL and its token in
@@ -128,12 +117,7 @@ async function openPage(context: Context, pages: BrowseApp, view: string, entry:
 }
 
 /** Waits for Ctrl-C. Each time the user presses Enter, prints an address for another browser. */
-async function waitForInterrupt(
-  context: Context,
-  pages: BrowseApp,
-  view: string,
-  reads: boolean,
-): Promise<void> {
+async function waitForInterrupt(context: Context, pages: BrowseApp, view: string, reads: boolean): Promise<void> {
   const { signal, terminal } = context;
   const another = () => void printAddress(context, pages.createEntryUrl(view));
   // A shell stops a background job that reads from the terminal.
@@ -143,9 +127,7 @@ async function waitForInterrupt(
     terminal.stdin.on('data', another);
   }
   if (!signal.aborted)
-    await new Promise<void>((resolve) =>
-      signal.addEventListener('abort', () => resolve(), { once: true }),
-    );
+    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
   if (readsEnter) {
     terminal.stdin.off('data', another);
     terminal.stdin.pause();

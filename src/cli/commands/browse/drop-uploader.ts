@@ -11,17 +11,10 @@ import { FileSource } from '../../../client/upload/sources/source.ts';
 import { Spool } from '../../../client/upload/sources/spool.ts';
 import type { FolderResolver } from '../../../client/upload/sources/upload-candidate.ts';
 import type { DroppedFileInfo } from '../../../web/browse/protocol.ts';
-import type {
-  BrowseBackend,
-  TransferProgress,
-  UploadResult,
-} from '../../../web/browse/server/backend.ts';
+import type { BrowseBackend, TransferProgress, UploadResult } from '../../../web/browse/server/backend.ts';
 import type { Context } from '../../context.ts';
 import { saveLastUpload } from '../../library/asset-ids.ts';
-import {
-  createFolderPathResolver,
-  type FolderPathResolver,
-} from '../../library/folder-creation.ts';
+import { createFolderPathResolver, type FolderPathResolver } from '../../library/folder-creation.ts';
 import { resolveWorkspaceUid } from '../../library/workspaces.ts';
 import { createdFoldersOf, openReceipts } from '../../uploading/receipts.ts';
 import { parseUploadOptions } from '../../uploading/upload-options.ts';
@@ -73,10 +66,7 @@ export async function openDropUploader(
 
   /** Mutex per file, to dedupe. If a file is dropped twice, the second upload finds the receipt of the first. */
   const mutexes = new Map<string, Promise<unknown>>();
-  const serialize = <T>(
-    { folder, relativeDir, name, sizeBytes }: DroppedFileInfo,
-    work: () => Promise<T>,
-  ) => {
+  const serialize = <T>({ folder, relativeDir, name, sizeBytes }: DroppedFileInfo, work: () => Promise<T>) => {
     const key = JSON.stringify([folder, relativeDir, name, sizeBytes]);
     const mine = (mutexes.get(key) ?? Promise.resolve()).then(work);
     const released = mine
@@ -117,8 +107,7 @@ export async function openDropUploader(
     const outcomes: FileOutcome[] = [];
     for await (const batch of uploader.outcomes([candidate])) outcomes.push(...batch);
     const [outcome] = outcomes;
-    if (outcome?.uploaded && !outcome.error)
-      return { assetUid: outcome.uploaded.assetUid, how: outcome.uploaded.how };
+    if (outcome?.uploaded && !outcome.error) return { assetUid: outcome.uploaded.assetUid, how: outcome.uploaded.how };
     if (outcome?.id !== undefined) unfinishedCount++;
     throw outcome?.error ?? uploader.result.stopReason ?? signal.reason;
   };
@@ -143,8 +132,7 @@ function toProgress(onProgress: (sending: TransferProgress) => void) {
   return (event: FileEvent | RunEvent) => {
     if (event.event === 'progress') ({ sent_bytes: sentBytes } = event);
     if (event.event === 'waiting') onProgress({ state: 'waiting', sentBytes });
-    else if (['started', 'progress', 'going_on'].includes(event.event))
-      onProgress({ state: 'sending', sentBytes });
+    else if (['started', 'progress', 'going_on'].includes(event.event)) onProgress({ state: 'sending', sentBytes });
   };
 }
 
@@ -169,8 +157,7 @@ function createDropFolderResolver(
     return mine.byPath;
   };
   return async ({ folder, relativeDir }: DroppedFileInfo): Promise<FolderResolver> => {
-    if (relativeDir === '')
-      return { find: () => folder ?? undefined, findOrCreate: async () => folder ?? undefined };
+    if (relativeDir === '') return { find: () => folder ?? undefined, findOrCreate: async () => folder ?? undefined };
     const pathIn = (byPath: FolderPathResolver) => (folder ? byPath.pathOf(folder) : '');
     let byPath = await folders();
     // The folder is newer than the cached tree, so the tree is fetched again.

@@ -11,10 +11,9 @@ const maxHeaderBytes = 16 * 1024;
 export async function serve(pages: BrowseApp, port: number): Promise<LoopbackServer> {
   const { getRequestListener } = await import('@hono/node-server');
   const nothingHere = () => new Response(null, { status: 404 });
-  const listener = getRequestListener(
-    async (request) => (await pages.handle(request)) ?? nothingHere(),
-    { overrideGlobalObjects: false },
-  );
+  const listener = getRequestListener(async (request) => (await pages.handle(request)) ?? nothingHere(), {
+    overrideGlobalObjects: false,
+  });
   // No timeout, because a large upload can take hours.
   const server = createServer({ requestTimeout: 0, maxHeaderSize: maxHeaderBytes }, listener);
   await new Promise<void>((resolve, reject) => {

@@ -64,14 +64,12 @@ export const check: CommandDefinition = (command, run) => {
           files++;
           const found = await compareFile(file, library, receipts, scope);
           if (found?.difference === 'missing' && found.asset_uid !== null)
-            if (await isDeleted(api.assets, found.asset_uid))
-              await receipts?.forgetAsset(found.asset_uid);
+            if (await isDeleted(api.assets, found.asset_uid)) await receipts?.forgetAsset(found.asset_uid);
             else found.difference = 'moved';
           if (found) differences.push(found);
         }
         for (const kind of walk.skipped) context.terminal.warn(`left out: ${kind}`);
-        for (const { path, error } of walk.failures)
-          context.terminal.warn(`${escapeControls(path)}: ${error.message}`);
+        for (const { path, error } of walk.failures) context.terminal.warn(`${escapeControls(path)}: ${error.message}`);
         for (const [path, assets] of library.byFolder)
           for (const asset of assets.values()) {
             const name = asText(asset.name) ?? asset.uid;
@@ -79,15 +77,10 @@ export const check: CommandDefinition = (command, run) => {
             differences.push({ path: where, difference: 'extra', asset_uid: asset.uid });
           }
         const same = files - differences.filter(({ difference }) => difference !== 'extra').length;
-        context.terminal.info(
-          `${same} of ${files} files are there; ${pluralize(differences.length, 'difference')}`,
-        );
+        context.terminal.info(`${same} of ${files} files are there; ${pluralize(differences.length, 'difference')}`);
         return {
           result: listBy(({ asset_uid }) => asset_uid ?? '', differences, columns, ''),
-          failure:
-            differences.length + walk.failures.length > 0
-              ? differencesError(differences.length)
-              : undefined,
+          failure: differences.length + walk.failures.length > 0 ? differencesError(differences.length) : undefined,
         };
       }),
     );
@@ -137,15 +130,12 @@ async function compareFile(
   const assets = byFolder.get(relativeDir);
   const folder = uids.get(relativeDir);
   const receipt =
-    sourceId === undefined || folder === undefined
-      ? undefined
-      : receipts?.find({ ...scope, folder, path: sourceId });
+    sourceId === undefined || folder === undefined ? undefined : receipts?.find({ ...scope, folder, path: sourceId });
   const asset = receipt && assets?.get(normalizeUid(receipt.assetUid));
   if (receipt && asset) {
     assets?.delete(normalizeUid(receipt.assetUid));
     const uid = receipt.assetUid;
-    if (!(await hasSameContent(file, receipt)))
-      return { path, difference: 'changed', asset_uid: uid };
+    if (!(await hasSameContent(file, receipt))) return { path, difference: 'changed', asset_uid: uid };
     const isFailed = classifyStatus(asset.status) === 'failed';
     return isFailed ? { path, difference: 'failed', asset_uid: uid } : undefined;
   }
@@ -157,10 +147,7 @@ async function compareFile(
 }
 
 /** Returns the first asset with the file's name, and its uid, or undefined if there is none. */
-function findByName(
-  held: ReadonlyMap<string, Asset> | undefined,
-  fileName: string,
-): [string, Asset] | undefined {
+function findByName(held: ReadonlyMap<string, Asset> | undefined, fileName: string): [string, Asset] | undefined {
   for (const entry of held ?? []) if (hasFileName(entry[1], fileName)) return entry;
   return undefined;
 }

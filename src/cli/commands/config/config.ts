@@ -11,13 +11,7 @@ import { profileSettings, type SettingName, settingTable } from '../../settings/
 import { readInputText } from '../../terminal/input.ts';
 import { type ActionWrapper, addExamples, type CommandDefinition } from '../command.ts';
 import { assertNoPassword } from '../queue/queue.ts';
-import {
-  assumedOrigin,
-  type ConfigRow,
-  findSetting,
-  listSettings,
-  withoutSecrets,
-} from './setting-rows.ts';
+import { assumedOrigin, type ConfigRow, findSetting, listSettings, withoutSecrets } from './setting-rows.ts';
 
 export const config: CommandDefinition = (noun, run) => {
   list(noun.command('ls'), run);
@@ -43,13 +37,9 @@ function list(command: Command, run: ActionWrapper): void {
           { header: 'KEY', value: ({ key }) => key },
           { header: 'VALUE', value: ({ value }) => displayText(value) },
         ];
-        if (showOrigin)
-          columns.push({ header: 'ORIGIN', value: ({ origin }) => displayText(origin) });
+        if (showOrigin) columns.push({ header: 'ORIGIN', value: ({ origin }) => displayText(origin) });
         const every = await listSettings(context);
-        const shown =
-          all || !context.isHumanOutput
-            ? every
-            : every.filter(({ origin }) => origin !== assumedOrigin);
+        const shown = all || !context.isHumanOutput ? every : every.filter(({ origin }) => origin !== assumedOrigin);
         return listBy(({ key }) => key, shown, columns, 'no settings');
       }),
     );
@@ -90,8 +80,7 @@ function set(command: Command, run: ActionWrapper): void {
       run(async (context, key, given) => {
         const isRead = given === '-';
         const value = isRead ? (await readInputText(context.terminal, '-')).trim() : given;
-        if (!isRead && key === 'queue')
-          assertNoPassword('config set', queueAddress.parse(key, value));
+        if (!isRead && key === 'queue') assertNoPassword('config set', queueAddress.parse(key, value));
         const change = await parseChange(context, key, value);
         const setting = profileSettings.find((each) => each === key);
         const shown = escapeControls(setting ? withoutSecrets(setting, value) : value);
@@ -157,10 +146,7 @@ function parseNameKey(key: string): NameKey | undefined {
   if (!key.startsWith('names.')) return undefined;
   const name = nameKeys.find((each) => key === `names.${each}`);
   if (name) return name;
-  throw usageError(
-    `no setting is called ${key}`,
-    nameKeys.map((each) => `names.${each}`).join(', '),
-  );
+  throw usageError(`no setting is called ${key}`, nameKeys.map((each) => `names.${each}`).join(', '));
 }
 
 function parseProfileSetting(key: string): SettingName {
@@ -172,21 +158,14 @@ function parseProfileSetting(key: string): SettingName {
       'mediactl auth login --profile NAME --base-url URL',
       'a key goes to the service that it was given for, and nowhere else',
     );
-  throw usageError(
-    `no setting of a profile is called ${key}`,
-    [...profileSettings, 'names.KEY'].join(', '),
-  );
+  throw usageError(`no setting of a profile is called ${key}`, [...profileSettings, 'names.KEY'].join(', '));
 }
 
 async function updateProfile(context: Context, change: ProfileChange): Promise<void> {
   const { name } = await context.profileInUse();
   await context.profiles.update(({ profiles }) => {
     const profile = name === undefined ? undefined : profiles[name];
-    if (!profile)
-      throw usageError(
-        'there is no profile to keep it in',
-        'mediactl auth login, or set a variable',
-      );
+    if (!profile) throw usageError('there is no profile to keep it in', 'mediactl auth login, or set a variable');
     change(profile);
   });
 }

@@ -22,9 +22,7 @@ const maxSkewMs = 5 * 60_000;
 /** Writes a test file of 4 KiB (the size of a journal entry) to the state folder and deletes it. */
 async function assertWritable({ stateDir, host }: Context): Promise<void> {
   const path = join(stateDir, `doctor-${host.processes.pid}`);
-  await writeFile(path, Buffer.alloc(4096), { mode: 0o600 }).finally(() =>
-    rm(path, { force: true }),
-  );
+  await writeFile(path, Buffer.alloc(4096), { mode: 0o600 }).finally(() => rm(path, { force: true }));
 }
 
 const failure = (problem: string, code: string, hint: string, reason?: string) =>
@@ -60,12 +58,7 @@ export const checks: Record<string, Check> = {
     const { stateDir } = context;
     await makeStateFolder(stateDir);
     await assertWritable(context).catch(({ message }: Error) => {
-      throw failure(
-        'the state folder cannot be written',
-        'state_folder',
-        'set MEDIACTL_STATE_DIR',
-        message,
-      );
+      throw failure('the state folder cannot be written', 'state_folder', 'set MEDIACTL_STATE_DIR', message);
     });
     return stateDir;
   },
@@ -142,11 +135,8 @@ export const checks: Record<string, Check> = {
   uploads: async (context) => {
     const entries = await (await context.journal()).list();
     const corrupt = entries.filter(isCorrupt).length;
-    if (corrupt > 0)
-      throw failure(`${corrupt} uploads cannot be read`, 'journal_corrupt', 'mediactl uploads ls');
-    return entries.length === 0
-      ? 'none unfinished'
-      : `${entries.length} unfinished: mediactl uploads ls`;
+    if (corrupt > 0) throw failure(`${corrupt} uploads cannot be read`, 'journal_corrupt', 'mediactl uploads ls');
+    return entries.length === 0 ? 'none unfinished' : `${entries.length} unfinished: mediactl uploads ls`;
   },
 };
 

@@ -1,12 +1,6 @@
 import { inferFieldNames } from '../../../client/api/openapi-field-names.ts';
 import { nameHint } from '../../../client/api/write-check.ts';
-import {
-  type ErrorRecord,
-  exitCodes,
-  MediactlError,
-  partialFailure,
-  usageError,
-} from '../../../client/errors.ts';
+import { type ErrorRecord, exitCodes, MediactlError, partialFailure, usageError } from '../../../client/errors.ts';
 import { fieldNamesFor, type NameKey, nameKeys } from '../../../contract/assumptions.ts';
 import { paths } from '../../../contract/paths.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
@@ -69,10 +63,7 @@ async function runChecks(context: Context) {
   const [only, ...more] = errors;
   return {
     result: listBy(({ check }) => check, findings, columns, ''),
-    failure:
-      more.length > 0
-        ? partialFailure(`${errors.length} checks found something wrong`, errors)
-        : only,
+    failure: more.length > 0 ? partialFailure(`${errors.length} checks found something wrong`, errors) : only,
   };
 }
 
@@ -117,8 +108,7 @@ async function learn(context: Context) {
   if (changes.length > 0 && !context.isDryRun(`keep ${changes.length} names in the profile`))
     await context.profiles.update(({ profiles }) => {
       const profile = profiles[inUse];
-      if (!profile)
-        throw usageError('there is no profile to keep the names in', 'mediactl auth login');
+      if (!profile) throw usageError('there is no profile to keep the names in', 'mediactl auth login');
       profile.names = {
         ...profile.names,
         ...Object.fromEntries(changes.map(({ key, name }) => [key, name])),

@@ -24,9 +24,7 @@ export function parseDomain(text: string, known?: WorkspaceEmbedSettings): strin
   const domain = toAscii(host);
   if (!domain) throw wrong('it has a character that host names cannot have');
   if (/^\d+(\.\d+){3}$/.test(domain)) throw wrong('it is an address');
-  if (
-    !/^(\*\.)?[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/.test(domain)
-  )
+  if (!/^(\*\.)?[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/.test(domain))
     throw wrong('it is not a host name');
   if (domain.length > 253) throw wrong('it is longer than 253 characters');
   return domain;

@@ -41,9 +41,7 @@ export function add(command: Command, run: ActionWrapper): void {
   addExamples(command, 'mediactl embed domains add news.example.com www.example.com');
   command
     .summary('allow domains to embed')
-    .description(
-      'Adds domains to the allow-list of the workspace. One that is already there is not an error.',
-    )
+    .description('Adds domains to the allow-list of the workspace. One that is already there is not an error.')
     .argument('<domain...>', 'host names')
     .action(
       run(async (context, domains) => {
@@ -66,9 +64,7 @@ export function remove(command: Command, run: ActionWrapper): void {
     .action(
       run(async (context, domains) => {
         const read = await readSettings(context);
-        const domainsToRemove = [
-          ...new Set(domains.map((text) => parseDomain(text, read.settings))),
-        ];
+        const domainsToRemove = [...new Set(domains.map((text) => parseDomain(text, read.settings)))];
         return changeDomains(context, read, { add: [], remove: domainsToRemove });
       }),
     );
@@ -162,16 +158,12 @@ async function changeDomains(
       return undefined;
     }, asMediactlError);
   if (domainsWith('added').length > 0 && settings.isOff)
-    context.terminal.info(
-      'the restriction is off, and every site may embed: mediactl embed enable',
-    );
+    context.terminal.info('the restriction is off, and every site may embed: mediactl embed enable');
   const result = domainResult(records, 'nothing to change');
   if (steps.length <= 1) return { result, failure: failures[0] ?? verificationError };
   const all = verificationError ? [...failures, verificationError] : failures;
   const problem =
-    failures.length > 0
-      ? `${failures.length} of ${steps.length} changes failed`
-      : 'the changes could not be confirmed';
+    failures.length > 0 ? `${failures.length} of ${steps.length} changes failed` : 'the changes could not be confirmed';
   return { result, failure: all.length > 0 ? partialFailure(problem, all) : undefined };
 }
 
@@ -196,8 +188,7 @@ const columns: Column<DomainRecord>[] = [
   { header: 'DOMAIN', value: ({ domain }) => escapeControls(domain), noTruncate: true },
   {
     header: 'RESULT',
-    value: ({ change, error }) =>
-      error ? `failed: ${escapeControls(error.message)}` : (change ?? ''),
+    value: ({ change, error }) => (error ? `failed: ${escapeControls(error.message)}` : (change ?? '')),
   },
 ];
 

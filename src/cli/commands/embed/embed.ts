@@ -47,8 +47,7 @@ function restrict(command: Command, run: ActionWrapper, enabled: boolean): void 
     .action(
       run(async (context) => {
         const { workspace, embeds, settings } = await readSettings(context);
-        if (context.settings.dryRun)
-          return dryRunPlan(context, [embeds.restrictRequest(workspace, settings, enabled)]);
+        if (context.settings.dryRun) return dryRunPlan(context, [embeds.restrictRequest(workspace, settings, enabled)]);
         const after = await embeds.restrict(workspace, settings, enabled);
         if (enabled && after.hasList && after.domains.length === 0)
           context.terminal.warn('the allow-list is empty: no site may embed');

@@ -18,10 +18,7 @@ export const settingsRecord = (workspace: string, settings: WorkspaceEmbedSettin
     const domains = settings.hasList ? settings.spellings : [unknown];
     return [
       ['workspace', escapeControls(workspace)],
-      [
-        'restriction',
-        settings.enabled ? 'on: only the domains below may embed' : 'off: every domain may embed',
-      ],
+      ['restriction', settings.enabled ? 'on: only the domains below may embed' : 'off: every domain may embed'],
       ...(domains.length === 0 ? ['none'] : domains).map(
         (domain, at): DetailRow => [at === 0 ? 'domains' : ' ', displayText(domain)],
       ),

@@ -5,18 +5,8 @@ import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts'
 import { pluralize } from '../../../contract/figures.ts';
 import type { Context } from '../../context.ts';
 import { countAssets } from '../../library/asset-count.ts';
-import {
-  createFolderPath,
-  findMissingFolders,
-  parseFolderPath,
-} from '../../library/folder-creation.ts';
-import {
-  descendantsOf,
-  fetchFolderTree,
-  folderHelp,
-  isRootPath,
-  resolveFolder,
-} from '../../library/folders.ts';
+import { createFolderPath, findMissingFolders, parseFolderPath } from '../../library/folder-creation.ts';
+import { descendantsOf, fetchFolderTree, folderHelp, isRootPath, resolveFolder } from '../../library/folders.ts';
 import { cachedFolders } from '../../library/name-cache.ts';
 import { type Result, record } from '../../output/result.ts';
 import { confirm } from '../../terminal/prompt.ts';
@@ -25,11 +15,7 @@ import { dryRunPlan } from '../dry-run.ts';
 import { folderRecord, folderRows } from './columns.ts';
 
 export function create(command: Command, run: ActionWrapper): void {
-  addExamples(
-    command,
-    'mediactl folders create /Campaigns',
-    'mediactl folders create -p /Campaigns/2026/Spring',
-  );
+  addExamples(command, 'mediactl folders create /Campaigns', 'mediactl folders create -p /Campaigns/2026/Spring');
   command
     .summary('create a folder')
     .description(
@@ -71,19 +57,14 @@ export function rename(command: Command, run: ActionWrapper): void {
     .argument('<name>', 'new name')
     .action(
       run(async (context, folder, name) => {
-        if (name.includes('/'))
-          throw usageError('a folder name has no slash', 'mediactl folders mv moves it');
+        if (name.includes('/')) throw usageError('a folder name has no slash', 'mediactl folders mv moves it');
         return applyChange(context, folder, async () => ({ name }));
       }),
     );
 }
 
 export function move(command: Command, run: ActionWrapper): void {
-  addExamples(
-    command,
-    'mediactl folders mv /Campaigns/2026 /Archive',
-    'mediactl folders mv /Archive/2026 /',
-  );
+  addExamples(command, 'mediactl folders mv /Campaigns/2026 /Archive', 'mediactl folders mv /Archive/2026 /');
   command
     .summary('move a folder into another one')
     .description('Moves a folder, with all that is in it, into another one; / is the top level.')
@@ -122,8 +103,7 @@ export function remove(command: Command, run: ActionWrapper): void {
         const { tree, workspace } = await fetchFolderTree(context);
         const placed = await resolveFolder(context, tree, folder);
         const { uid } = placed.folder;
-        if (context.settings.dryRun)
-          return dryRunPlan(context, [folders.deleteRequest(workspace, uid)]);
+        if (context.settings.dryRun) return dryRunPlan(context, [folders.deleteRequest(workspace, uid)]);
         const canPrompt = context.terminal.isInteractive && !context.settings.yes;
         const holding = canPrompt ? await describeContents(context, placed) : '';
         await confirm(context.terminal, `Delete ${placed.path}${holding}?`, {
@@ -154,14 +134,11 @@ async function describeContents(context: Context, placed: FolderNode): Promise<s
   const counts = await Promise.all(
     folders
       .slice(0, maxFoldersCounted)
-      .map(({ folder: { uid } }) =>
-        countAssets(context, 'assets', { parent: uid }).catch(() => undefined),
-      ),
+      .map(({ folder: { uid } }) => countAssets(context, 'assets', { parent: uid }).catch(() => undefined)),
   );
   const assets = counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
   const isComplete = folders.length <= maxFoldersCounted && !counts.includes(undefined);
-  const atLeast =
-    assets > 0 ? `at least ${pluralize(assets, 'asset')}` : 'an unknown number of assets';
+  const atLeast = assets > 0 ? `at least ${pluralize(assets, 'asset')}` : 'an unknown number of assets';
   const has = [
     ...(!isComplete ? [atLeast] : assets > 0 ? [pluralize(assets, 'asset')] : []),
     ...(folders.length > 1 ? [pluralize(folders.length - 1, 'folder')] : []),
@@ -180,8 +157,7 @@ async function applyChange(
   const placed = await resolveFolder(context, tree, uidOrPath);
   const { uid } = placed.folder;
   const change = await changeOf(tree, placed);
-  if (context.settings.dryRun)
-    return dryRunPlan(context, [folders.changeRequest(workspace, uid, tree, change)]);
+  if (context.settings.dryRun) return dryRunPlan(context, [folders.changeRequest(workspace, uid, tree, change)]);
   const { node: after } = await folders.change(workspace, uid, tree, change);
   await cachedFolders(context).invalidate();
   return record(folderRecord(after), uid, folderRows, { uid: 'folder' });

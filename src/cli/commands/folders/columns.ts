@@ -20,15 +20,11 @@ export const folderColumns: Column<FolderRecord>[] = [
   { header: 'PATH', value: ({ path }) => escapeControls(path), isFirst: true },
 ];
 
-export const folderRows = (
-  { path, ...folder }: FolderRecord,
-  { isTerminal, now }: RenderContext,
-): DetailRow[] => [
+export const folderRows = ({ path, ...folder }: FolderRecord, { isTerminal, now }: RenderContext): DetailRow[] => [
   ['path', escapeControls(path)],
   ...Object.entries(folder).flatMap(([field, value]): DetailRow[] => {
     if (isTerminal && field.startsWith('parent')) return []; // redundant: the path shows the parent
-    const shown =
-      isTerminal && field.endsWith('_at') ? relativeTime(value, now) : displayText(value);
+    const shown = isTerminal && field.endsWith('_at') ? relativeTime(value, now) : displayText(value);
     return [[field.replaceAll('_', ' '), shown]];
   }),
 ];

@@ -22,10 +22,7 @@ export type CheckReport = { kind: Playable['kind']; plays: boolean; links: Playb
 const sampleBytes = 64 * 1024;
 
 /** Checks the chain link by link, until it reaches media bytes or a broken link. */
-export async function checkPlayback(
-  playback: PlaybackApi,
-  { kind, url }: Playable,
-): Promise<CheckReport> {
+export async function checkPlayback(playback: PlaybackApi, { kind, url }: Playable): Promise<CheckReport> {
   const links: PlaybackLink[] = [];
   const follow = async (link: PlaybackLink['link'], at: URL, firstBytes?: number) => {
     const { checked, text } = await fetchLink(playback, link, at, firstBytes);
@@ -37,11 +34,7 @@ export async function checkPlayback(
   return { kind, plays: links.every(({ ok }) => ok), links };
 }
 
-type FollowLink = (
-  link: PlaybackLink['link'],
-  at: URL,
-  firstBytes?: number,
-) => Promise<string | undefined>;
+type FollowLink = (link: PlaybackLink['link'], at: URL, firstBytes?: number) => Promise<string | undefined>;
 
 async function followHls(url: URL, links: PlaybackLink[], follow: FollowLink): Promise<void> {
   let at = url;
@@ -51,8 +44,7 @@ async function followHls(url: URL, links: PlaybackLink[], follow: FollowLink): P
   if (/^#EXT-X-STREAM-INF/m.test(playlist)) {
     if (!variant) return markBroken(links, 'the master playlist lists no media playlist');
     const media = resolveUri(variant, at);
-    if (!media)
-      return markBroken(links, `the master playlist names ${variant}, which is not a URL`);
+    if (!media) return markBroken(links, `the master playlist names ${variant}, which is not a URL`);
     at = media;
     playlist = await follow('media playlist', at);
     if (playlist === undefined) return;
@@ -124,7 +116,6 @@ async function fetchLink(
 function problemOf(response: ApiResponse, link: PlaybackLink['link']): string | null {
   if (response.status >= 300) return `HTTP ${response.status}`;
   if (response.bytes.length === 0) return 'it is empty';
-  if (link.endsWith('playlist') && !response.text.trimStart().startsWith('#EXTM3U'))
-    return 'it is not an HLS playlist';
+  if (link.endsWith('playlist') && !response.text.trimStart().startsWith('#EXTM3U')) return 'it is not an HLS playlist';
   return null;
 }

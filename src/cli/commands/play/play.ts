@@ -49,9 +49,7 @@ export const play: CommandDefinition = (command, run) => {
     .option('--open', 'open the URL with the program for it')
     .option('--player <command>', 'play it with mpv, vlc, iina, ffplay or another')
     .option('--web', 'open a page that plays it, in the browser')
-    .addOption(
-      new Option('--source <kind>', 'which rendition of a video').choices(['hls', 'file'] as const),
-    )
+    .addOption(new Option('--source <kind>', 'which rendition of a video').choices(['hls', 'file'] as const))
     .option('--size <pixels>', 'the image nearest to this size, such as 640x360')
     .option(...newestOption)
     .option('--asset <uid>', 'play with a playback token, without an API key')
@@ -71,9 +69,7 @@ export const play: CommandDefinition = (command, run) => {
         await assertNotBlocked(context, uid, playback);
         const { baseUrl } = (await context.mediaApi()).transport;
         const offered = parsePlayables(info, baseUrl);
-        const found = offered.urls.filter(
-          ({ kind }) => options.source === undefined || kind === options.source,
-        );
+        const found = offered.urls.filter(({ kind }) => options.source === undefined || kind === options.source);
         if (size && !offered.isSorted) throw sizesUnknownError(uid);
         const chosen = size
           ? findNearestImage(
@@ -88,13 +84,10 @@ export const play: CommandDefinition = (command, run) => {
           throw await explainUnplayable(context, uid, playback, error);
         }
         if (mode !== undefined && best.kind === 'image' && !offered.isSorted)
-          context.terminal.warn(
-            'it is not known which image is the largest: this is the first one',
-          );
+          context.terminal.warn('it is not known which image is the largest: this is the first one');
         if (mode === 'url') return text(best.url.href);
         if (mode === 'check') return checkResult(context, uid, best);
-        if (mode === undefined)
-          return record(info, uid, (shown, render) => playbackRows(shown, chosen, render));
+        if (mode === undefined) return record(info, uid, (shown, render) => playbackRows(shown, chosen, render));
         if (context.isDryRun(`open ${best.url.origin}${best.url.pathname}`)) return noResult;
         const resumeSeconds = asNumber(info.resume_position_seconds) ?? 0;
         if (mode === 'web') return text(await openAsPage(context, uid, playback));
@@ -114,12 +107,10 @@ async function resolveSource(
   id: string | undefined,
   { asset, tokenFile, ...choice }: PlaybackSource,
 ): Promise<ResolvedPlayback & { uid: string }> {
-  if ((asset === undefined) !== (tokenFile === undefined))
-    throw usageError('--asset and --token-file go together');
+  if ((asset === undefined) !== (tokenFile === undefined)) throw usageError('--asset and --token-file go together');
   if (asset !== undefined && id !== undefined)
     throw usageError('which asset?', 'mediactl play ID, or --asset UID --token-file FILE');
-  if (asset !== undefined && tokenFile !== undefined)
-    return tokenPlayback(context, asset, tokenFile);
+  if (asset !== undefined && tokenFile !== undefined) return tokenPlayback(context, asset, tokenFile);
   const uid = await resolveAssetUid(context, 'assets', id, choice);
   return { uid, ...(await resolvePlayback(context, uid)) };
 }

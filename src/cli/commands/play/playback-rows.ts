@@ -1,18 +1,6 @@
 import { formatBytes, formatDuration } from '../../../contract/figures.ts';
-import {
-  asArray,
-  asNumber,
-  asObject,
-  asText,
-  isJsonObject,
-  type JsonObject,
-} from '../../../contract/json-values.ts';
-import {
-  displayText,
-  escapeControls,
-  relativeTime,
-  shortenUrl,
-} from '../../../contract/sanitize.ts';
+import { asArray, asNumber, asObject, asText, isJsonObject, type JsonObject } from '../../../contract/json-values.ts';
+import { displayText, escapeControls, relativeTime, shortenUrl } from '../../../contract/sanitize.ts';
 import type { PlaybackInfo } from '../../../contract/types.ts';
 import { isPixelSize, type Playable } from '../../library/playables.ts';
 import type { DetailRow, RenderContext } from '../../output/result.ts';
@@ -49,9 +37,7 @@ function chapters(info: PlaybackInfo): DetailRow[] {
   return [
     ...asArray(info.chapters).map((entry, at): DetailRow => {
       const chapter = asObject(entry);
-      const text = isJsonObject(entry)
-        ? `${startOf(chapter)} ${displayText(chapter.title)}`
-        : displayText(entry);
+      const text = isJsonObject(entry) ? `${startOf(chapter)} ${displayText(chapter.title)}` : displayText(entry);
       return [at === 0 ? 'chapters' : ' ', text.trim()];
     }),
     ['resume at', resume ? formatDuration(resume) : ''],
@@ -75,10 +61,7 @@ const urlOf = (value: unknown, render: RenderContext) =>
 
 /** Maps each playback type to its rows (§2, "Playback info": "branch on `type`"). */
 const views: Record<string, (info: PlaybackInfo, render: RenderContext) => DetailRow[]> = {
-  video: (info, render) => [
-    ['sprites', urlOf(info.preview_sprites_url, render)],
-    ...chapters(info),
-  ],
+  video: (info, render) => [['sprites', urlOf(info.preview_sprites_url, render)], ...chapters(info)],
   audio: (info, render) => [
     ['waveform', urlOf(info.waveform_url, render)],
     ...entries('subtitles', info.subtitle_tracks, render),
@@ -88,11 +71,7 @@ const views: Record<string, (info: PlaybackInfo, render: RenderContext) => Detai
   third_party: () => [['note', 'a page of its provider, no stream']],
 };
 
-export function playbackRows(
-  info: PlaybackInfo,
-  found: readonly Playable[],
-  render: RenderContext,
-): DetailRow[] {
+export function playbackRows(info: PlaybackInfo, found: readonly Playable[], render: RenderContext): DetailRow[] {
   const type = asText(info.type) ?? '';
   const view = Object.hasOwn(views, type) ? views[type] : undefined;
   const rows = found.map(urlRow(render));
@@ -101,19 +80,12 @@ export function playbackRows(
   return [['type', displayText(info.type)], ...rows, ...(view?.(info, render) ?? []), ...end];
 }
 
-export const checkRows = (
-  { plays, kind, links }: CheckReport,
-  render: RenderContext,
-): DetailRow[] => [
+export const checkRows = ({ plays, kind, links }: CheckReport, render: RenderContext): DetailRow[] => [
   ...links.map((link): DetailRow => [link.link, linkText(link, render)]),
   ['plays', plays ? render.colors.green(`yes, ${kind}`) : render.colors.red('no')],
 ];
 
-function linkText(
-  { ok, content_type, bytes: count, problem, url }: PlaybackLink,
-  { colors }: RenderContext,
-): string {
-  if (!ok)
-    return `${colors.red('broken:')} ${escapeControls(problem ?? '')} at ${escapeControls(url)}`;
+function linkText({ ok, content_type, bytes: count, problem, url }: PlaybackLink, { colors }: RenderContext): string {
+  if (!ok) return `${colors.red('broken:')} ${escapeControls(problem ?? '')} at ${escapeControls(url)}`;
   return `${colors.green('ok')}  ${escapeControls(content_type ?? '')}, ${formatBytes(count ?? 0)}`;
 }

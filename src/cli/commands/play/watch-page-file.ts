@@ -16,11 +16,7 @@ const pageRetentionMs = 24 * 60 * 60 * 1000;
  * Writes a web page that plays the asset, and opens it in the browser. The file's mode is 0600, because it contains
  * signed URLs. The page works until they expire.
  */
-export async function openAsPage(
-  context: Context,
-  uid: string,
-  { info, player }: ResolvedPlayback,
-): Promise<string> {
+export async function openAsPage(context: Context, uid: string, { info, player }: ResolvedPlayback): Promise<string> {
   // Without a player response there is only a playback token, which cannot read the asset.
   const asset: Asset = player ? await (await context.api()).assets.get(uid) : { uid };
   const { html } = renderWatchPage({

@@ -2,11 +2,7 @@ import { usageError } from '../../../client/errors.ts';
 import type { QueueAddress } from '../../../client/queue/queue-address.ts';
 import { QueueRun } from '../../../client/queue/queue-run.ts';
 import { Roots } from '../../../client/queue/roots.ts';
-import {
-  hasCredentials,
-  isHttpUrl,
-  parseSourceUrl,
-} from '../../../client/upload/sources/source-url.ts';
+import { hasCredentials, isHttpUrl, parseSourceUrl } from '../../../client/upload/sources/source-url.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { confirm } from '../../terminal/prompt.ts';
@@ -35,9 +31,7 @@ export function assertQueueable(named: readonly string[], flags: QueueFlags): vo
     if (value !== undefined)
       throw usageError(
         `with --queue, ${option} is each worker’s own`,
-        option === '--parallel'
-          ? 'mediactl worker --concurrency N'
-          : `mediactl worker ${option} ${value}`,
+        option === '--parallel' ? 'mediactl worker --concurrency N' : `mediactl worker ${option} ${value}`,
       );
   if (flags.prune || (flags.until !== undefined && !flags.wait))
     throw usageError(
@@ -55,19 +49,12 @@ export function assertQueueable(named: readonly string[], flags: QueueFlags): vo
 }
 
 /** Queues files for the workers (`--queue`). With `--wait`, reports each file's outcome. */
-export async function enqueue(
-  context: Context,
-  address: QueueAddress,
-  roots: readonly string[],
-  request: RunRequest,
-) {
+export async function enqueue(context: Context, address: QueueAddress, roots: readonly string[], request: RunRequest) {
   const { sources } = request;
-  const createRun = await createRunFactory(context, address, roots, request).catch(
-    async (error) => {
-      await sources.close();
-      throw error;
-    },
-  );
+  const createRun = await createRunFactory(context, address, roots, request).catch(async (error) => {
+    await sources.close();
+    throw error;
+  });
   return runUploads(context, {
     ...request,
     createRun,
@@ -98,10 +85,7 @@ async function createRunFactory(
  *
  * @throws MediactlError if the user declines
  */
-async function confirmSecrets(
-  { terminal, settings }: Context,
-  named: readonly string[],
-): Promise<void> {
+async function confirmSecrets({ terminal, settings }: Context, named: readonly string[]): Promise<void> {
   const secret = named.filter((path) => isHttpUrl(path) && hasCredentials(path));
   const [first] = secret;
   if (first === undefined) return;

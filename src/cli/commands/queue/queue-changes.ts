@@ -1,11 +1,5 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
-import {
-  asMediactlError,
-  combineFailures,
-  exitCodes,
-  MediactlError,
-  usageError,
-} from '../../../client/errors.ts';
+import { asMediactlError, combineFailures, exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
 import { type JobState, listJobs, retryFailed } from '../../../client/queue/jobs.ts';
 import type { QueueClient, QueueJob } from '../../../client/queue/queue-client.ts';
 import { displayPathOf } from '../../../client/queue/task-result.ts';
@@ -30,9 +24,7 @@ export function retry(command: Command, run: ActionWrapper): void {
     .description(
       'Puts failed uploads back into the queue, and ends the pause of one whose credits or storage were used up.',
     )
-    .addArgument(
-      withSuggestions(new Argument('[id...]', 'its id, the beginning of it, or its path'), []),
-    )
+    .addArgument(withSuggestions(new Argument('[id...]', 'its id, the beginning of it, or its path'), []))
     .option(queueFlag, 'queue that they are in; else MEDIACTL_QUEUE')
     .option('--all', 'every failed upload')
     .action(
@@ -40,9 +32,7 @@ export function retry(command: Command, run: ActionWrapper): void {
         const { address, given: ids } = resolveQueue(context, queue, typed);
         assertSelection(ids, all);
         const client = await context.openQueue(address, 'write');
-        const chosen = all
-          ? await listJobIds(client, ['failed'])
-          : await findJobIds(client, ids, ['failed']);
+        const chosen = all ? await listJobIds(client, ['failed']) : await findJobIds(client, ids, ['failed']);
         if (context.isDryRun(`retry ${pluralize(chosen.length, 'upload')}`))
           return listBy(() => '', [], queuedColumns, '');
         return applyToEach(
@@ -74,11 +64,7 @@ export async function forgetQueued(
   context: Context,
   typed: string | boolean,
   given: readonly string[],
-  {
-    all,
-    expired,
-    done,
-  }: { all?: boolean | undefined; expired?: boolean | undefined; done?: boolean | undefined },
+  { all, expired, done }: { all?: boolean | undefined; expired?: boolean | undefined; done?: boolean | undefined },
 ) {
   const { address, given: ids } = resolveQueue(context, typed, given);
   if (expired) throw usageError('--expired is of the uploads of this machine');
@@ -90,8 +76,7 @@ export async function forgetQueued(
     : all
       ? await listJobIds(client, unfinishedStates)
       : await findJobIds(client, ids, [...unfinishedStates, 'completed']);
-  if (context.isDryRun(`forget ${pluralize(chosen.length, 'upload')}`))
-    return listBy(() => '', [], queuedColumns, '');
+  if (context.isDryRun(`forget ${pluralize(chosen.length, 'upload')}`)) return listBy(() => '', [], queuedColumns, '');
   if (chosen.length > 0)
     await confirm(
       context.terminal,
@@ -131,8 +116,7 @@ function assertSelection(ids: readonly string[], all: boolean | undefined): void
 async function listJobIds(client: QueueClient, states: readonly JobState[]): Promise<string[]> {
   const ids: string[] = [];
   for (const state of states)
-    for await (const jobs of listJobs(client, state))
-      ids.push(...jobs.map(({ id }) => id as string));
+    for await (const jobs of listJobs(client, state)) ids.push(...jobs.map(({ id }) => id as string));
   return ids;
 }
 
@@ -188,10 +172,6 @@ async function applyToEach(
   if (rows.length > 0) terminal.info(`${pluralize(rows.length, 'upload')} ${verb}`);
   return {
     result: listBy(({ id }: QueuedUpload) => id, rows, queuedColumns, `nothing ${verb}`),
-    failure: combineFailures(
-      ids.length,
-      `${failures.length} of ${ids.length} uploads were not ${verb}`,
-      failures,
-    ),
+    failure: combineFailures(ids.length, `${failures.length} of ${ids.length} uploads were not ${verb}`, failures),
   };
 }

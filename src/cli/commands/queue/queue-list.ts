@@ -26,8 +26,7 @@ export async function listQueuedUploads(
   const states: readonly JobState[] = done ? ['completed'] : unfinishedStates;
   const pages = async function* (): AsyncGenerator<QueuedUpload[]> {
     for (const state of states)
-      for await (const jobs of listJobs(client, state))
-        yield jobs.map((job) => toQueuedUpload(job, state));
+      for await (const jobs of listJobs(client, state)) yield jobs.map((job) => toQueuedUpload(job, state));
   };
   return {
     ...{ kind: 'list', pages: pages(), columns: queuedColumns },
@@ -40,11 +39,7 @@ const openQueue = (context: Context, typed: string | boolean | undefined): Promi
   context.openQueue(resolveQueue(context, typed).address, 'read');
 
 /** Warns if a queue is paused or has no worker. @param hasNewFiles true before files are queued */
-export async function warnOfQueueState(
-  { terminal }: Context,
-  client: QueueClient,
-  hasNewFiles = false,
-): Promise<void> {
+export async function warnOfQueueState({ terminal }: Context, client: QueueClient, hasNewFiles = false): Promise<void> {
   if (await client.withRetry(() => client.queue.isPaused()))
     terminal.warn('the queue is paused: mediactl uploads retry --all ends that');
   const { unfinished, workers } = await client.withRetry(() => countJobs(client));
@@ -61,11 +56,7 @@ export function watch(command: Command, run: ActionWrapper): void {
     )
     .option(queueFlag, 'queue to watch; else MEDIACTL_QUEUE')
     .option('-v, --verbose', 'show what became of every file, not only of those that failed')
-    .addOption(
-      new Option('--progress <form>', 'what to show')
-        .choices(progressModes)
-        .default('auto' as const),
-    )
+    .addOption(new Option('--progress <form>', 'what to show').choices(progressModes).default('auto' as const))
     .action(
       run(async (context, { queue, verbose = false, progress: asked }) => {
         const { terminal, clock, signal } = context;

@@ -41,8 +41,5 @@ export function resolveQueue(
     return { address, given: all };
   }
   if (settings.queue) return { address: settings.queue, given: all };
-  throw usageError(
-    'which queue?',
-    'export MEDIACTL_QUEUE=redis://HOST, or mediactl config set queue redis://HOST',
-  );
+  throw usageError('which queue?', 'export MEDIACTL_QUEUE=redis://HOST, or mediactl config set queue redis://HOST');
 }

@@ -63,11 +63,7 @@ export async function waitUntilRunning(
   throw notStarted(isUp() ? 'it does not answer' : stderrText(), child.exitCode, location);
 }
 
-function notStarted(
-  reason: string,
-  childExit: number | null,
-  location: SandboxLocation,
-): MediactlError {
+function notStarted(reason: string, childExit: number | null, location: SandboxLocation): MediactlError {
   const [, hint = 'mediactl sandbox start --foreground shows what it does'] =
     nextSteps(location).find(([words]) => words.test(reason)) ?? [];
   return new MediactlError('the sandbox did not start', {
@@ -87,10 +83,7 @@ const nextSteps = (location: SandboxLocation): [RegExp, string][] => [
   [/EADDRINUSE/, 'mediactl sandbox start --port 0, for any port that is free'],
   [/^--seed fills/, seedHint(location)],
   [/^no space is left/, 'make room there, or name another folder: --data DIR'],
-  [
-    /is not a database|another program|newer mediactl/,
-    'move that file away, or name another folder: --data DIR',
-  ],
+  [/is not a database|another program|newer mediactl/, 'move that file away, or name another folder: --data DIR'],
   [/holds other files|is gone/, 'mediactl sandbox start --data DIR'],
   [/^--/, 'mediactl sandbox start --help'],
 ];

@@ -19,10 +19,7 @@ export const dataOption = ['--data <dir>', 'its folder (that of the profile in u
  *
  * @throws MediactlError `usage` (exit 2) if --profile names a profile that is not for a sandbox
  */
-export async function findSandbox(
-  context: Context,
-  data: string | undefined,
-): Promise<SandboxLocation> {
+export async function findSandbox(context: Context, data: string | undefined): Promise<SandboxLocation> {
   const { profiles } = await context.profiles.read();
   const location = await locateSandbox(context, data);
   const { value: requested, rank } = context.settings.resolver.resolve('profile');
@@ -37,10 +34,7 @@ export async function findSandbox(
 }
 
 /** Returns the location of a sandbox that might not exist yet. --profile can name a new profile. */
-export async function locateSandbox(
-  context: Context,
-  data: string | undefined,
-): Promise<SandboxLocation> {
+export async function locateSandbox(context: Context, data: string | undefined): Promise<SandboxLocation> {
   const { profiles } = await context.profiles.read();
   const { settings, host, sandboxDir } = context;
   const { value: requested, rank } = settings.resolver.resolve('profile');
@@ -55,8 +49,7 @@ export async function locateSandbox(
   if (key === undefined || key === keys?.all) return { dataDir, profile: found };
   // A scoped profile (NAME-read, NAME-write) must never get the full key, so use its main profile.
   const main = found.replace(/-(read|write)$/, '');
-  if (main !== found || (key !== keys?.read && key !== keys?.write))
-    return { dataDir, profile: main };
+  if (main !== found || (key !== keys?.read && key !== keys?.write)) return { dataDir, profile: main };
   const owner = known.find((name) => profiles[name]?.key === keys.all);
   return { dataDir, profile: owner ?? defaultProfile };
 }

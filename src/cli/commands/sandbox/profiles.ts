@@ -10,16 +10,12 @@ export const profileNames = ({ profile }: SandboxLocation, withScoped: boolean) 
   withScoped ? [profile, `${profile}-read`, `${profile}-write`] : [profile];
 
 /** Checks the profiles before a start. @throws MediactlError if one is for a remote service */
-export async function assertNotRemote(
-  { profiles }: Context,
-  names: readonly string[],
-): Promise<void> {
+export async function assertNotRemote({ profiles }: Context, names: readonly string[]): Promise<void> {
   const { profiles: stored } = await profiles.read();
   for (const name of names) {
     assertProfileName(name);
     const existing = stored[name];
-    if (existing && !isLoopback(parseBaseUrl(existing.baseUrl)))
-      throw profileTaken(name, existing.baseUrl);
+    if (existing && !isLoopback(parseBaseUrl(existing.baseUrl))) throw profileTaken(name, existing.baseUrl);
   }
 }
 
@@ -42,9 +38,7 @@ export async function saveProfiles(
       context.terminal.redactor.add(key);
       const existing = current.profiles[name];
       if (existing && isForOtherSandbox(existing, dataDir, key))
-        replaced.push(
-          `profile ${name} is for this sandbox now; it was for the one at ${existing.baseUrl}`,
-        );
+        replaced.push(`profile ${name} is for this sandbox now; it was for the one at ${existing.baseUrl}`);
       // The same key means the same sandbox, so the workspace that the user chose is kept.
       const keepsWorkspace = existing?.key === key && existing.workspace !== undefined;
       const workspace = keepsWorkspace ? existing.workspace : running.workspace;
@@ -57,8 +51,7 @@ export async function saveProfiles(
       };
     }
     // The port might have changed, so the URL of the sandbox's other profiles is updated.
-    for (const other of Object.values(current.profiles))
-      if (other.sandbox === dataDir) other.baseUrl = running.url;
+    for (const other of Object.values(current.profiles)) if (other.sandbox === dataDir) other.baseUrl = running.url;
     current.current ??= names[0] as string;
   });
   for (const warning of replaced) context.terminal.warn(warning);
@@ -73,17 +66,13 @@ const isForOtherSandbox = (known: Profile, dataDir: string, key: string) =>
 export async function findProfiles(context: Context, dataDir: string): Promise<string[]> {
   const storedKeys = await readKeys(dataDir).catch(() => undefined); // missing or unreadable
   const keys: unknown[] = Object.values(storedKeys ?? {});
-  const isOurs = ({ sandbox, key }: Profile) =>
-    sandbox === dataDir || (sandbox === undefined && keys.includes(key));
+  const isOurs = ({ sandbox, key }: Profile) => sandbox === dataDir || (sandbox === undefined && keys.includes(key));
   const { profiles } = await context.profiles.read();
   return Object.keys(profiles).filter((name) => isOurs(profiles[name] as Profile));
 }
 
 /** Deletes profiles from the config, and unsets the current profile if it is one of them. */
-export async function forgetProfiles(
-  { profiles }: Context,
-  names: readonly string[],
-): Promise<void> {
+export async function forgetProfiles({ profiles }: Context, names: readonly string[]): Promise<void> {
   if (names.length > 0)
     await profiles.update((current) => {
       for (const name of names) delete current.profiles[name];

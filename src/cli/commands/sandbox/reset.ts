@@ -24,8 +24,7 @@ export function reset(command: Command, run: ActionWrapper): void {
           terminal.info(`there is no sandbox in ${dataDir}; nothing was deleted`);
           return noResult;
         }
-        if (context.isDryRun(`stop the sandbox and delete what it keeps in ${dataDir}`))
-          return noResult;
+        if (context.isDryRun(`stop the sandbox and delete what it keeps in ${dataDir}`)) return noResult;
         const profiles = await findProfiles(context, dataDir);
         const named = profiles.map((name) => `, profile ${name}`).join('');
         await confirm(terminal, `Delete everything in ${dataDir}${named}?`, {
@@ -53,15 +52,7 @@ const pathExists = (path: string) =>
 /** Deletes only the sandbox's own files, because the --data folder might contain other files. */
 async function deleteSandbox(dataDir: string): Promise<void> {
   for (const name of [
-    ...[
-      'sandbox.db',
-      'sandbox.db-wal',
-      'sandbox.db-shm',
-      'lock',
-      'lock-journal',
-      'secret',
-      'credentials.json',
-    ],
+    ...['sandbox.db', 'sandbox.db-wal', 'sandbox.db-shm', 'lock', 'lock-journal', 'secret', 'credentials.json'],
     ...['server.json', 'sandbox.log', 'sandbox.log.1', 'uploads', 'media'],
   ])
     await rm(`${dataDir}/${name}`, { recursive: true, force: true });

@@ -162,13 +162,7 @@ function watch(command: Command, run: ActionWrapper): void {
         context.terminal.redactor.add(all);
         const api = context.apiFor({ baseUrl: new URL(running.url), apiKey: all, names: {} });
         try {
-          const uid = await resolveAssetUidIn(
-            context,
-            async () => ({ api, profile }),
-            'assets',
-            id,
-            choice,
-          );
+          const uid = await resolveAssetUidIn(context, async () => ({ api, profile }), 'assets', id, choice);
           const { playback_token } = await api.assets.player(uid);
           const url = new URL(`/watch/${uid}`, running.url);
           url.searchParams.set('token', playback_token);

@@ -56,8 +56,7 @@ async function readServerFile(dataDir: string): Promise<RunningSandbox | undefin
 /** Checks that no server process still uses the data folder. @throws MediactlError if one does */
 export async function assertNotRunning(context: Context, dataDir: string): Promise<void> {
   const running = await readServerFile(dataDir);
-  if (running && (await isRunning(context.host.processes, running.pid)))
-    throw doesNotStop(running.pid);
+  if (running && (await isRunning(context.host.processes, running.pid))) throw doesNotStop(running.pid);
 }
 
 /** Fetches /health. Returns undefined if no sandbox responds at that URL. */

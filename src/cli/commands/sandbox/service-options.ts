@@ -32,9 +32,7 @@ export const addServiceOptions = <Args extends unknown[], Options extends Option
     .option('--max-upload-size <size>', 'the largest upload (unlimited)')
     .option('--storage <size>', 'space for all assets (the disk)')
     .option('--auto-play', 'players begin by themselves')
-    .addOption(
-      new Option('--theme <theme>', 'how players look (dark)').choices(['light', 'dark'] as const),
-    );
+    .addOption(new Option('--theme <theme>', 'how players look (dark)').choices(['light', 'dark'] as const));
 
 /**
  * Converts the options to arguments for the sandbox program. Faults are not checked here, because the service
@@ -59,11 +57,8 @@ export function serviceArguments(options: ServiceOptions): string[] {
   ];
 }
 
-const toArgument = (
-  name: string,
-  text: string | undefined,
-  read: (name: string, text: string) => number | string,
-) => (text === undefined ? [] : [`${name}=${read(name, text)}`]);
+const toArgument = (name: string, text: string | undefined, read: (name: string, text: string) => number | string) =>
+  text === undefined ? [] : [`${name}=${read(name, text)}`];
 
 /** Converts `5/10s` to `5/10`, that is, requests per number of seconds. */
 function parseRateLimit(name: string, text: string): string {

@@ -47,14 +47,11 @@ export function start(command: Command, run: ActionWrapper): void {
       else if (requested.some(isSeed) && (await hasUploads(dataDir))) throw notEmpty(location);
       if (existing && !foreground) {
         const { profiles: stored } = await context.profiles.read();
-        const isNew =
-          !stored[profile] && Object.values(stored).some(({ sandbox }) => sandbox === dataDir);
+        const isNew = !stored[profile] && Object.values(stored).some(({ sandbox }) => sandbox === dataDir);
         await saveProfiles(context, location, existing, profiles);
         context.terminal.info(`the sandbox runs already, pid ${existing.pid}`);
         if (isNew)
-          context.terminal.info(
-            `profile ${profile} is for it too; a second one: --data DIR --profile NAME --port 0`,
-          );
+          context.terminal.info(`profile ${profile} is for it too; a second one: --data DIR --profile NAME --port 0`);
         return sandboxRecord(existing, location);
       }
       const launched = await launch(context, { dataDir, port, options: requested }, foreground);
@@ -63,8 +60,7 @@ export function start(command: Command, run: ActionWrapper): void {
         child.kill(); // leave no left-over process
         throw error;
       });
-      if (running.pid !== child.pid)
-        context.terminal.info(`another start was first: it runs, pid ${running.pid}`);
+      if (running.pid !== child.pid) context.terminal.info(`another start was first: it runs, pid ${running.pid}`);
       for (const note of running.notes) context.terminal.warn(escapeControls(note));
       const isCurrent = await saveProfiles(context, location, running, profiles);
       const use = isCurrent ? '' : ` --profile ${profile}`;

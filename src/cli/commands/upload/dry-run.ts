@@ -1,20 +1,11 @@
 import { filesToUpload } from '../../../client/upload/batch/batch-uploader.ts';
-import {
-  addToPlan,
-  type Classification,
-  classify,
-  emptyPlan,
-  totalToSend,
-} from '../../../client/upload/batch/plan.ts';
+import { addToPlan, type Classification, classify, emptyPlan, totalToSend } from '../../../client/upload/batch/plan.ts';
 import {
   digestAndClose,
   matchReceiptByContent,
   mayHaveReceipt,
 } from '../../../client/upload/session/receipt-lookup.ts';
-import {
-  receiptKeyOf,
-  type UploadCandidate,
-} from '../../../client/upload/sources/upload-candidate.ts';
+import { receiptKeyOf, type UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
 import type { Receipt, ReceiptKey, Receipts } from '../../../client/upload/store/receipts.ts';
 import { formatBytes, pluralize } from '../../../contract/figures.ts';
 import { paths } from '../../../contract/paths.ts';
@@ -57,17 +48,8 @@ type PlannedFile = {
 };
 
 /** Prints the totals of the files that would be sent, and the estimated cost (`--plan`). */
-export async function printPlanTotals(
-  context: Context,
-  request: RunRequest,
-  pruning?: PruneOptions,
-) {
-  const { plan, same, outliving, prunable } = await compareFiles(
-    context,
-    request,
-    pruning,
-    () => {},
-  );
+export async function printPlanTotals(context: Context, request: RunRequest, pruning?: PruneOptions) {
+  const { plan, same, outliving, prunable } = await compareFiles(context, request, pruning, () => {});
   const gone = await listPrunable(context, pruning, prunable);
   const { transport, assets } = await context.api();
   if (!transport.rateLimit) await assets.page({}, 1, 0).catch(() => {}); // the key may have no read permission
@@ -83,9 +65,7 @@ export async function printPlanTotals(
     },
     gone: gone.length,
   };
-  context.terminal.info(
-    formatPlan(plan, transport.rateLimit, context.clock.now(), same.files, true),
-  );
+  context.terminal.info(formatPlan(plan, transport.rateLimit, context.clock.now(), same.files, true));
   if (context.settings.outputOptions.format !== 'human')
     return { kind: 'record' as const, record, id: '', view: () => '' };
   return listBy(({ kind }) => kind, toPlanRows(record), planColumns, 'nothing to upload');
@@ -127,20 +107,11 @@ export async function printDryRun(context: Context, request: RunRequest, pruning
   const uids = rows.map(({ folder }) => folder ?? undefined);
   if (context.isHumanOutput) await places.load('folders', uids);
   const visibleRows = isHuman ? rows.filter(({ outcome }) => outcome !== 'there') : rows;
-  return listBy(
-    ({ path }: PlannedFile) => path,
-    visibleRows,
-    fileColumns(places),
-    'nothing to upload',
-  );
+  return listBy(({ path }: PlannedFile) => path, visibleRows, fileColumns(places), 'nothing to upload');
 }
 
 /** Returns the assets that the run would move to the trash. Warns if the run would refuse to. */
-async function listPrunable(
-  context: Context,
-  pruning?: PruneOptions,
-  prunable?: PrunePlan,
-): Promise<PrunableAsset[]> {
+async function listPrunable(context: Context, pruning?: PruneOptions, prunable?: PrunePlan): Promise<PrunableAsset[]> {
   if (!pruning || !prunable) return [];
   const refusal = pruneRefusal(pruning, prunable);
   if (!refusal) return (await splitByLocation(context, prunable)).inside;
@@ -198,8 +169,7 @@ async function compareFiles(
   }
   assertHasFiles(plan, sources, singleFileOption, same.files);
   for (const kind of sources.skipped()) context.terminal.warn(`left out: ${kind}`);
-  for (const { path, error } of sources.failures)
-    context.terminal.warn(`${escapeControls(path)}: ${error.message}`);
+  for (const { path, error } of sources.failures) context.terminal.warn(`${escapeControls(path)}: ${error.message}`);
   const prunable = pruning && all && (await planPrune(context, pruning, all, mark, moved));
   return { plan, same, outliving, prunable };
 }

@@ -2,10 +2,7 @@ import { realpath } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import type { FindMoved } from '../../../client/upload/batch/batch-uploader.ts';
 import { digestAndClose } from '../../../client/upload/session/receipt-lookup.ts';
-import type {
-  FolderResolver,
-  UploadCandidate,
-} from '../../../client/upload/sources/upload-candidate.ts';
+import type { FolderResolver, UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
 import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
 import { formatBytes, pluralize } from '../../../contract/figures.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
@@ -30,20 +27,16 @@ type MissingFileReceipt = Receipt & { syncedDir: string | undefined };
  * target folder is the same, the file counts as uploaded, and its receipt gets the new path. Otherwise, a warning
  * explains that it will be uploaded again. Reads only files that have the name and size of a missing file.
  */
-export function createMovedFileFinder(
-  context: Context,
-  sync: MovedFileOptions,
-  receipts: Receipts,
-): FindMoved {
+export function createMovedFileFinder(context: Context, sync: MovedFileOptions, receipts: Receipts): FindMoved {
   const { terminal, signal } = context;
   const top = join('/', sync.top);
   return async (files) => {
     const missing = await findMissing(context, sync, receipts, files);
     const candidates = files.flatMap((file) => {
       const to = sync.folders.find(file);
-      const matches = (
-        missing.get(nameAndSizeKey(basename(file.path), file.sizeBytes)) ?? []
-      ).filter(({ folder, syncedDir }) => (folder || undefined) === to || syncedDir !== undefined);
+      const matches = (missing.get(nameAndSizeKey(basename(file.path), file.sizeBytes)) ?? []).filter(
+        ({ folder, syncedDir }) => (folder || undefined) === to || syncedDir !== undefined,
+      );
       return matches.length > 0 ? [{ file, to, fits: matches }] : [];
     });
     const size = candidates.reduce((sum, { file: { sizeBytes = 0 } }) => sum + sizeBytes, 0);
@@ -56,17 +49,14 @@ export function createMovedFileFinder(
     for (const { file, to, fits } of candidates) {
       signal.throwIfAborted();
       // An unreadable file fails later, when it is uploaded.
-      const blake3 = await digestAndClose(sync.open(file.path, file.sourceId)).catch(
-        () => undefined,
-      );
+      const blake3 = await digestAndClose(sync.open(file.path, file.sourceId)).catch(() => undefined);
       const same = fits.filter((receipt) => receipt.blake3 === blake3);
       const here = same.find(({ folder }) => (folder || undefined) === to);
       if (here) moved.set(file, here);
       else if (same[0]) {
         for (const { assetUid } of same) sync.movedUids.add(assetUid);
         let [was, is] = [join(top, same[0].syncedDir ?? ''), join(top, file.relativeDir)];
-        while (was !== top && is !== top && basename(was) === basename(is))
-          [was, is] = [dirname(was), dirname(is)];
+        while (was !== top && is !== top && basename(was) === basename(is)) [was, is] = [dirname(was), dirname(is)];
         renamed.set(`${was}\0${is}`, (renamed.get(`${was}\0${is}`) ?? 0) + 1);
       }
     }
@@ -93,9 +83,7 @@ async function findMissing(
 ): Promise<Map<string, MissingFileReceipt[]>> {
   const service = (await context.account()).baseUrl.origin;
   const real = await realpath(directory);
-  const kinds = new Set(
-    files.map(({ path, sizeBytes }) => nameAndSizeKey(basename(path), sizeBytes)),
-  );
+  const kinds = new Set(files.map(({ path, sizeBytes }) => nameAndSizeKey(basename(path), sizeBytes)));
   const gone = new Map<string, MissingFileReceipt[]>();
   for (const receipt of receipts.listBelow(service, workspace, '')) {
     const { name, sizeBytes, path, folder, state } = receipt;
@@ -103,13 +91,8 @@ async function findMissing(
     const isCandidate = sizeBytes > 0 && state !== 'failed' && kinds.has(kind);
     if (!isCandidate || (await pathExists(path))) continue;
     const relativeDir = relative(real, dirname(path));
-    const isOurs =
-      !relativeDir.startsWith('..') &&
-      folders.find({ path, relativeDir }) === (folder || undefined);
-    gone.set(kind, [
-      ...(gone.get(kind) ?? []),
-      { ...receipt, syncedDir: isOurs ? relativeDir : undefined },
-    ]);
+    const isOurs = !relativeDir.startsWith('..') && folders.find({ path, relativeDir }) === (folder || undefined);
+    gone.set(kind, [...(gone.get(kind) ?? []), { ...receipt, syncedDir: isOurs ? relativeDir : undefined }]);
   }
   return gone;
 }

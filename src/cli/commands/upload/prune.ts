@@ -16,20 +16,9 @@ import { pluralize } from '../../../contract/figures.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { isUid, normalizeUid } from '../../../contract/uid.ts';
 import type { Context } from '../../context.ts';
-import {
-  descendantsOf,
-  fetchFolderTree,
-  isRootPath,
-  resolveFolder,
-} from '../../library/folders.ts';
+import { descendantsOf, fetchFolderTree, isRootPath, resolveFolder } from '../../library/folders.ts';
 import { LocationNames } from '../../library/location-names.ts';
-import {
-  confirmMany,
-  findLimitError,
-  parseWriteLimit,
-  truncateLines,
-  type WriteLimit,
-} from '../confirm-many.ts';
+import { confirmMany, findLimitError, parseWriteLimit, truncateLines, type WriteLimit } from '../confirm-many.ts';
 
 /** Checks the options given with --sync and --prune. @throws MediactlError `usage` (exit 2) */
 export function assertSyncOptions(
@@ -47,19 +36,14 @@ export function assertSyncOptions(
   if (flags.prune && !flags.sync) throw usageError('--prune goes with --sync');
   if (flags.prune && flags.folder === undefined)
     throw usageError('--prune wants --folder', 'it trashes what is in that folder, and below');
-  if (flags.maxDelete !== undefined && !flags.prune)
-    throw usageError('--max-delete goes with --prune');
+  if (flags.maxDelete !== undefined && !flags.prune) throw usageError('--max-delete goes with --prune');
   if (!flags.sync) return;
   if (given.length !== 1 || flags.fromList !== undefined || flags.manifest !== undefined)
-    throw usageError(
-      '--sync takes one directory',
-      'mediactl upload --sync ./rushes --folder /Rushes',
-    );
+    throw usageError('--sync takes one directory', 'mediactl upload --sync ./rushes --folder /Rushes');
   if (flags.again) throw usageError('--sync and --again cannot be used together');
 }
 
-export const parsePruneLimit = (typed: string | undefined): WriteLimit =>
-  parseWriteLimit('--max-delete', typed);
+export const parsePruneLimit = (typed: string | undefined): WriteLimit => parseWriteLimit('--max-delete', typed);
 
 export type PruneOptions = {
   directory: string;
@@ -272,8 +256,7 @@ export async function pruneMissing(
   }
   if (moved > 0) terminal.info(`moved ${pluralize(moved, 'asset')} to the trash`);
   if (stop) throw stop;
-  if (failures.length > 0)
-    throw partialFailure(`${failures.length} of ${count} assets were not moved`, failures);
+  if (failures.length > 0) throw partialFailure(`${failures.length} of ${count} assets were not moved`, failures);
 }
 
 /**
@@ -298,9 +281,7 @@ async function listSubfolderUids(context: Context, top: string): Promise<Set<str
     if (error instanceof MediactlError && error.exitCode === exitCodes.notFound) return undefined;
     throw error;
   });
-  return new Set(
-    (node ? [node, ...descendantsOf(node)] : []).map(({ folder }) => normalizeUid(folder.uid)),
-  );
+  return new Set((node ? [node, ...descendantsOf(node)] : []).map(({ folder }) => normalizeUid(folder.uid)));
 }
 
 /** Returns true if a file, directory, or link exists at a path, or if that cannot be determined. */

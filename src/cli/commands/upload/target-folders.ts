@@ -1,8 +1,5 @@
 import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
-import type {
-  FolderResolver,
-  UploadCandidate,
-} from '../../../client/upload/sources/upload-candidate.ts';
+import type { FolderResolver, UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
 import type { Receipts } from '../../../client/upload/store/receipts.ts';
 import { isUid } from '../../../contract/uid.ts';
 import type { Context } from '../../context.ts';
@@ -38,13 +35,10 @@ export async function resolveTargetFolders(
   receipts: Receipts | undefined,
 ): Promise<FolderResolver> {
   if (!create && !hasManifestFolders) {
-    const uid = isRootPath(top)
-      ? undefined
-      : await resolveFolderUid(context, top).catch(addCreateHint);
+    const uid = isRootPath(top) ? undefined : await resolveFolderUid(context, top).catch(addCreateHint);
     return { find: () => uid, findOrCreate: async () => uid };
   }
-  if (create && isUid(top))
-    throw usageError('--create-folders takes a path', '--folder /Campaigns/2026');
+  if (create && isUid(top)) throw usageError('--create-folders takes a path', '--folder /Campaigns/2026');
   const { origin } = (await context.account()).baseUrl;
   const byPath = await createFolderPathResolver(
     context,

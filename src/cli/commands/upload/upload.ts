@@ -41,10 +41,7 @@ export const upload: CommandDefinition = (command, run) => {
     )
     .addArgument(
       withSuggestions(
-        new Argument(
-          '[path...]',
-          'files, globs, directories with -r; https://…; rclone:REMOTE:PATH; - for stdin',
-        ),
+        new Argument('[path...]', 'files, globs, directories with -r; https://…; rclone:REMOTE:PATH; - for stdin'),
         'files',
       ),
     )
@@ -54,23 +51,10 @@ export const upload: CommandDefinition = (command, run) => {
     .option('--description <text>', 'description of the asset')
     .option('--content-type <type>', 'media type; guessed from the file name otherwise')
     .option('-r, --recursive', 'take the files in directories')
-    .option(
-      '--include <glob>',
-      'with -r, only files like this; may be repeated',
-      collect,
-      [] as string[],
-    )
-    .option(
-      '--exclude <glob>',
-      'with -r, no files like this; may be repeated',
-      collect,
-      [] as string[],
-    )
+    .option('--include <glob>', 'with -r, only files like this; may be repeated', collect, [] as string[])
+    .option('--exclude <glob>', 'with -r, no files like this; may be repeated', collect, [] as string[])
     .option('--from-list <file>', 'the paths in a file, one a line; - for stdin')
-    .option(
-      '--manifest <file>',
-      'the files in CSV or JSON lines: path, name, description, folder, tags, content_type',
-    )
+    .option('--manifest <file>', 'the files in CSV or JSON lines: path, name, description, folder, tags, content_type')
     .option('--manifest-out <file>', 'write what becomes of each file there too, as JSON lines')
     .option('--plan', 'print what would be sent and what it takes, and send nothing')
     .option('--sync', 'make the folder like the directory: -r, --create-folders, every file')
@@ -79,10 +63,7 @@ export const upload: CommandDefinition = (command, run) => {
     .option('--again', 'send it even if it was sent before, as a new asset')
     .addOption(new Option('--no-resume', 'the same').hideHelp())
     .addOption(
-      new Option(
-        '--same <action>',
-        'what to do with content that the same folder already has under another name',
-      )
+      new Option('--same <action>', 'what to do with content that the same folder already has under another name')
         .choices(['skip', 'upload'] as const)
         .default('skip' as const),
     )
@@ -91,10 +72,7 @@ export const upload: CommandDefinition = (command, run) => {
     .option('--timeout <duration>', 'how long to wait at most, after the last upload', '30m')
     .option('--parallel <number>', `files sent at once (${defaultParallel})`)
     .option('--shard <part>', 'send one part of the files, such as 3/10; other machines the others')
-    .option(
-      queueFlag,
-      'hand the files to the workers of a queue (redis://HOST; else MEDIACTL_QUEUE)',
-    )
+    .option(queueFlag, 'hand the files to the workers of a queue (redis://HOST; else MEDIACTL_QUEUE)')
     .option(
       '--root <name=path>',
       'with --queue, a directory that workers know by a name; may be repeated',
@@ -112,16 +90,11 @@ export const upload: CommandDefinition = (command, run) => {
     )
     .option('--require-checksum', 'fail if the service gives no checksum')
     .option('-v, --verbose', 'show what became of every file, not only of those that failed')
-    .addOption(
-      new Option('--progress <form>', 'what to show')
-        .choices(progressModes)
-        .default('auto' as const),
-    )
+    .addOption(new Option('--progress <form>', 'what to show').choices(progressModes).default('auto' as const))
     .action(
       run(async (context, typed, flags) => {
         const sync = flags.sync ?? false;
-        const queue =
-          flags.queue === undefined ? undefined : resolveQueue(context, flags.queue, typed);
+        const queue = flags.queue === undefined ? undefined : resolveQueue(context, flags.queue, typed);
         const given = [...(queue?.given ?? typed)];
         if (!queue && flags.root.length > 0) throw usageError('--root is of --queue');
         assertSyncOptions(given, flags);

@@ -79,16 +79,14 @@ const doneColumns: Column<FinishedUpload>[] = [
   { header: 'PATH', value: ({ path }) => escapeControls(path), minWidth: 18, isFirst: true },
   {
     header: 'SIZE',
-    value: ({ size_bytes: size }, { isTerminal }) =>
-      isTerminal ? formatBytes(size) : String(size),
+    value: ({ size_bytes: size }, { isTerminal }) => (isTerminal ? formatBytes(size) : String(size)),
     minWidth: 9,
     dropPriority: 2,
   },
   {
     header: 'STATE',
     // Only `uploads wait` and --wait update the state of an asset.
-    value: ({ state }, { isTerminal }) =>
-      isTerminal && state === 'pending' ? 'not checked' : state,
+    value: ({ state }, { isTerminal }) => (isTerminal && state === 'pending' ? 'not checked' : state),
     noTruncate: true,
   },
   {
@@ -113,9 +111,7 @@ export function importDone(command: Command, run: ActionWrapper): void {
     .action(
       run(async (context, file) => {
         const lines = (await readInputText(context.terminal, file)).split('\n');
-        const found = lines.flatMap((line, at) =>
-          line.trim() === '' ? [] : [parseImportedReceipt(line, at + 1)],
-        );
+        const found = lines.flatMap((line, at) => (line.trim() === '' ? [] : [parseImportedReceipt(line, at + 1)]));
         if (context.isDryRun(`take over ${found.length} uploads`)) return noResult;
         const receipts = await context.receipts();
         const imported = await receipts.import(found);
@@ -147,8 +143,7 @@ function parseImportedReceipt(line: string, at: number): Receipt {
     throw importLineError(at, `its ${name} is not what mediactl writes`);
   };
   const { verified = null, folder, size_bytes: size, reason } = done;
-  if (!Number.isSafeInteger(size) || Number(size) < 0)
-    throw importLineError(at, 'its size_bytes is not a size');
+  if (!Number.isSafeInteger(size) || Number(size) < 0) throw importLineError(at, 'its size_bytes is not a size');
   if (verified !== null && typeof verified !== 'boolean')
     throw importLineError(at, 'its verified is neither true, false nor null');
   return {
@@ -163,9 +158,7 @@ function parseImportedReceipt(line: string, at: number): Receipt {
     assetUid: text('asset_uid', isUid),
     sessionUid: text('session_uid'),
     name: text('name'),
-    state: text('state', (state) =>
-      ['pending', 'ready', 'failed'].includes(state),
-    ) as Receipt['state'],
+    state: text('state', (state) => ['pending', 'ready', 'failed'].includes(state)) as Receipt['state'],
     reason: typeof reason === 'string' ? reason : null,
     at: text('at', (time) => !Number.isNaN(Date.parse(time))),
   };

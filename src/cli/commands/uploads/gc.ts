@@ -1,12 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { Api } from '../../../client/api/api.ts';
-import {
-  asMediactlError,
-  endsTheRun,
-  exitCodes,
-  type MediactlError,
-  partialFailure,
-} from '../../../client/errors.ts';
+import { asMediactlError, endsTheRun, exitCodes, type MediactlError, partialFailure } from '../../../client/errors.ts';
 import type { Orphan, Receipts } from '../../../client/upload/store/receipts.ts';
 import { isAwaitingUpload } from '../../../contract/assumptions.ts';
 import { pluralize } from '../../../contract/figures.ts';
@@ -33,12 +27,7 @@ type OrphanRow = {
 };
 
 export function gc(command: Command, run: ActionWrapper): void {
-  addExamples(
-    command,
-    'mediactl uploads gc',
-    'mediactl uploads gc --trash',
-    'mediactl uploads gc --trash --yes',
-  );
+  addExamples(command, 'mediactl uploads gc', 'mediactl uploads gc --trash', 'mediactl uploads gc --trash --yes');
   command
     .summary('find, and trash, what uploads left unfinished')
     .description(
@@ -55,12 +44,7 @@ export function gc(command: Command, run: ActionWrapper): void {
         const left = await findIncompleteOrphans(api, receipts, context.clock.now());
         const isMeant = trash && !context.isDryRun(`move ${left.length} assets to the trash`);
         const failures = isMeant ? await moveToTrash(context, api, receipts, left, limit) : [];
-        const result = listBy<OrphanRow>(
-          ({ asset_uid }) => asset_uid,
-          left,
-          columns,
-          noOrphansText,
-        );
+        const result = listBy<OrphanRow>(({ asset_uid }) => asset_uid, left, columns, noOrphansText);
         const problem = `${failures.length} of ${left.length} assets were not moved`;
         return {
           result,
@@ -71,11 +55,7 @@ export function gc(command: Command, run: ActionWrapper): void {
 }
 
 /** Returns the recorded orphans that still exist and are incomplete, and removes the others. */
-async function findIncompleteOrphans(
-  api: Api,
-  receipts: Receipts,
-  now: number,
-): Promise<OrphanRow[]> {
+async function findIncompleteOrphans(api: Api, receipts: Receipts, now: number): Promise<OrphanRow[]> {
   const left: OrphanRow[] = [];
   for (const orphan of receipts.orphans(api.transport.baseUrl.origin)) {
     const { assetUid, name, path, at, isGuessed } = orphan;
@@ -149,9 +129,7 @@ const columns: Column<OrphanRow>[] = [
     value: ({ trashed: isGone, in_use_until: until }, { isTerminal, now }) => {
       if (isGone) return 'in the trash';
       if (until === null) return 'unfinished';
-      return isTerminal
-        ? `perhaps in use, ask again ${relativeTime(until, now)}`
-        : 'perhaps in use';
+      return isTerminal ? `perhaps in use, ask again ${relativeTime(until, now)}` : 'perhaps in use';
     },
     noTruncate: true,
   },

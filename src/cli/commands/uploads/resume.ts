@@ -2,36 +2,19 @@ import { type Command, Option } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
 import { FileSource } from '../../../client/upload/sources/source.ts';
 import type { UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
-import {
-  type CorruptEntry,
-  isCorrupt,
-  type JournalEntry,
-} from '../../../client/upload/store/journal-entry.ts';
+import { type CorruptEntry, isCorrupt, type JournalEntry } from '../../../client/upload/store/journal-entry.ts';
 import { listBy, noResult } from '../../output/result.ts';
 import { progressModes } from '../../progress/progress-modes.ts';
-import {
-  chooseUploadId,
-  findUpload,
-  listPendingUploads,
-  sortByStart,
-} from '../../uploading/pending-uploads.ts';
+import { chooseUploadId, findUpload, listPendingUploads, sortByStart } from '../../uploading/pending-uploads.ts';
 import { openReceipts } from '../../uploading/receipts.ts';
 import { isRemote } from '../../uploading/remote-sources.ts';
 import { runUploads } from '../../uploading/run-uploads.ts';
-import {
-  defaultParallel,
-  parseUploadOptions,
-  parseWaitTimeout,
-} from '../../uploading/upload-options.ts';
+import { defaultParallel, parseUploadOptions, parseWaitTimeout } from '../../uploading/upload-options.ts';
 import { type ActionWrapper, addExamples } from '../command.ts';
 import { resolveProgressMode } from '../progress.ts';
 
 export function resume(command: Command, run: ActionWrapper): void {
-  addExamples(
-    command,
-    'mediactl uploads resume --all',
-    'mediactl uploads resume 3f2a9c1d5e6b7a80 --wait',
-  );
+  addExamples(command, 'mediactl uploads resume --all', 'mediactl uploads resume 3f2a9c1d5e6b7a80 --wait');
   command
     .summary('finish uploads')
     .description('Finishes uploads that were begun on this machine with the account in use.')
@@ -51,9 +34,7 @@ export function resume(command: Command, run: ActionWrapper): void {
         if (given && all) throw usageError('which upload?', which);
         const id = all ? undefined : await chooseUploadId(context, given, which);
         const { baseUrl, profile } = await context.account();
-        const entries = id
-          ? [await findUpload(context, id)]
-          : sortByStart(await listPendingUploads(context));
+        const entries = id ? [await findUpload(context, id)] : sortByStart(await listPendingUploads(context));
         const readable = entries.filter((entry): entry is JournalEntry => !isCorrupt(entry));
         // Match by profile, as the key might have been rotated. The service checks permissions.
         const ownEntries = readable.filter(
@@ -77,13 +58,8 @@ export function resume(command: Command, run: ActionWrapper): void {
             context.terminal.warn(`${path}: give the command again that began it`);
         if (all)
           for (const entry of entries.filter(isCorrupt))
-            context.terminal.warn(
-              `${notResumableError(entry).message}: ${notResumableError(entry).explanation.hint}`,
-            );
-        if (
-          context.isDryRun(`finish ${ownEntries.map(({ path }) => path).join(', ') || 'nothing'}`)
-        )
-          return noResult;
+            context.terminal.warn(`${notResumableError(entry).message}: ${notResumableError(entry).explanation.hint}`);
+        if (context.isDryRun(`finish ${ownEntries.map(({ path }) => path).join(', ') || 'nothing'}`)) return noResult;
         const options = parseUploadOptions(context, { again });
         const files = ownEntries.filter((entry) => id || isHere(entry)).map(toUploadCandidate);
         const [first] = ownEntries;
@@ -135,13 +111,7 @@ function reopenFile(path: string) {
   return FileSource.open(path);
 }
 
-const toUploadCandidate = ({
-  id,
-  realPath,
-  path,
-  identity,
-  metadata,
-}: JournalEntry): UploadCandidate => ({
+const toUploadCandidate = ({ id, realPath, path, identity, metadata }: JournalEntry): UploadCandidate => ({
   path: realPath,
   relativeDir: '',
   about: {

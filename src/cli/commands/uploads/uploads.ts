@@ -1,10 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import {
-  asMediactlError,
-  combineFailures,
-  MediactlError,
-  usageError,
-} from '../../../client/errors.ts';
+import { asMediactlError, combineFailures, MediactlError, usageError } from '../../../client/errors.ts';
 import { Spool } from '../../../client/upload/sources/spool.ts';
 import type { UploadJournal } from '../../../client/upload/store/journal.ts';
 import type { CorruptEntry, JournalEntry } from '../../../client/upload/store/journal-entry.ts';
@@ -61,9 +56,7 @@ function list(command: Command, run: ActionWrapper): void {
         if (done) return listFinishedUploads(context);
         return listBy(
           ({ id }) => id,
-          sortByStart(await listPendingUploads(context)).map((entry) =>
-            toPendingUpload(entry, context.clock.now()),
-          ),
+          sortByStart(await listPendingUploads(context)).map((entry) => toPendingUpload(entry, context.clock.now())),
           pendingColumns,
           'no uploads under way',
         );
@@ -76,11 +69,7 @@ function list(command: Command, run: ActionWrapper): void {
  *
  * @param isSpooled true if a spool file has a copy of stdin
  */
-const losesData = (
-  entry: JournalEntry | CorruptEntry,
-  { state }: PendingUpload,
-  isSpooled: boolean,
-) =>
+const losesData = (entry: JournalEntry | CorruptEntry, { state }: PendingUpload, isSpooled: boolean) =>
   ['not begun', 'creation unknown', 'resumable', 'expired'].includes(state) ||
   (isSpooled && !('verified' in entry && entry.verified === true));
 
@@ -104,12 +93,10 @@ function forget(command: Command, run: ActionWrapper): void {
     .option('--done', 'with --queue, those that are done: their files may be queued again')
     .action(
       run(async (context, given, { expired, all, queue, done }) => {
-        if (queue !== undefined)
-          return forgetQueued(context, queue, given ? [given] : [], { all, expired, done });
+        if (queue !== undefined) return forgetQueued(context, queue, given ? [given] : [], { all, expired, done });
         if (done) throw usageError('--done is of --queue');
         const which = 'give its id from mediactl uploads ls, or --expired, or --all';
-        if ([given, expired, all].filter(Boolean).length > 1)
-          throw usageError('which upload?', which);
+        if ([given, expired, all].filter(Boolean).length > 1) throw usageError('which upload?', which);
         const id = expired || all ? undefined : await chooseUploadId(context, given, which);
         const { clock, settings, terminal } = context;
         const journal = await context.journal();
@@ -121,9 +108,7 @@ function forget(command: Command, run: ActionWrapper): void {
         if (context.isDryRun(`forget ${names || 'nothing'}`)) return noResult;
         const spool = new Spool(context.stateDir);
         const spooled = new Set((await spool.list()).map(({ name }) => name));
-        const resumable = selected.filter(({ entry, shown }) =>
-          losesData(entry, shown, spooled.has(entry.id)),
-        );
+        const resumable = selected.filter(({ entry, shown }) => losesData(entry, shown, spooled.has(entry.id)));
         if (resumable.length > 0)
           await confirm(
             terminal,
@@ -141,15 +126,9 @@ function forget(command: Command, run: ActionWrapper): void {
             await journal.remove(entry.id);
             await spool.forget(entry.id);
             forgotten.push(shown);
-            if (shown.asset_uid)
-              terminal.info(`forgotten; asset ${shown.asset_uid} stays as it is`);
+            if (shown.asset_uid) terminal.info(`forgotten; asset ${shown.asset_uid} stays as it is`);
           }).catch((error) => failures.push(asMediactlError(error).withSubject(shown.path)));
-        const result = listBy(
-          ({ id: each }) => each,
-          forgotten,
-          pendingColumns,
-          'nothing to forget',
-        );
+        const result = listBy(({ id: each }) => each, forgotten, pendingColumns, 'nothing to forget');
         const problem = `${failures.length} of ${selected.length} uploads are not forgotten`;
         return { result, failure: combineFailures(selected.length, problem, failures) };
       }),
@@ -167,11 +146,7 @@ const toOrphan = ({ asset_uid, path, begun_at }: PendingUpload): Orphan => ({
  * Runs `work` while holding the upload's lock, because another process that is uploading the file would write the
  * journal entry again.
  */
-async function withUploadLock(
-  journal: UploadJournal,
-  id: string,
-  work: () => Promise<void>,
-): Promise<void> {
+async function withUploadLock(journal: UploadJournal, id: string, work: () => Promise<void>): Promise<void> {
   const release = await journal.lock(id).catch((error) => {
     throw error instanceof MediactlError
       ? error.with({ hint: 'wait for it to finish, or stop it, then forget it' })

@@ -11,17 +11,8 @@ import { type ListResult, noResult } from '../../output/result.ts';
 import { createRunProgress } from '../../progress/run-progress.ts';
 import { parseCount, parseDuration } from '../../settings/units.ts';
 import { RunSummary } from '../../uploading/run-summary.ts';
-import {
-  parseLimitRate,
-  parseOptionalCount,
-  parseUploadOptions,
-} from '../../uploading/upload-options.ts';
-import {
-  formatLine,
-  toUploadRecord,
-  type UploadRecord,
-  uploadColumns,
-} from '../../uploading/upload-record.ts';
+import { parseLimitRate, parseOptionalCount, parseUploadOptions } from '../../uploading/upload-options.ts';
+import { formatLine, toUploadRecord, type UploadRecord, uploadColumns } from '../../uploading/upload-record.ts';
 import { addExamples, type CommandDefinition, collect } from '../command.ts';
 import { queueFlag, resolveQueue } from '../queue/queue.ts';
 
@@ -47,17 +38,10 @@ export const worker: CommandDefinition = (command, run) => {
     )
     .option('--concurrency <number>', 'files at a time', '2')
     .option('--lease <duration>', 'silence after which another worker takes over', '30s')
-    .option(
-      '--max-stalls <number>',
-      'how many workers a file may take along before it is given up',
-      '10',
-    )
+    .option('--max-stalls <number>', 'how many workers a file may take along before it is given up', '10')
     .option('--reserve <requests>', 'requests an hour to leave for other uses (10, or 5 %)')
     .option('--limit-rate <size>', 'bytes a second in all, such as 5MiB')
-    .option(
-      '--mark',
-      'mark assets in their description, and delete by that what a lost answer left empty',
-    )
+    .option('--mark', 'mark assets in their description, and delete by that what a lost answer left empty')
     .option('--name <name>', 'what others call this worker (host and process)')
     .action(
       run(async (context, flags) => {
@@ -76,8 +60,7 @@ export const worker: CommandDefinition = (command, run) => {
         const typedRoots = flags.root.length > 0 ? flags.root : ['.'];
         const roots = await Roots.open(typedRoots, host.cwd, options.name);
         const { baseUrl, profile } = await context.account();
-        if (context.isDryRun(`upload what is queued in ${address.label} to ${baseUrl.origin}`))
-          return noResult;
+        if (context.isDryRun(`upload what is queued in ${address.label} to ${baseUrl.origin}`)) return noResult;
         const api = await context.api();
         await assertKeyAccepted(api);
         api.transport.setReserve(reserve);

@@ -4,13 +4,7 @@ import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import type { Workspace } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import { promptForWorkspace, resolveWorkspace, toProfileFields } from '../../library/workspaces.ts';
-import {
-  type Column,
-  type DetailRow,
-  list as listPages,
-  noResult,
-  record,
-} from '../../output/result.ts';
+import { type Column, type DetailRow, list as listPages, noResult, record } from '../../output/result.ts';
 import { type ActionWrapper, addExamples, type CommandDefinition } from '../command.ts';
 
 export const workspaces: CommandDefinition = (noun, run) => {
@@ -74,9 +68,7 @@ function use(command: Command, run: ActionWrapper): void {
             );
           Object.assign(mine, toProfileFields(workspace));
         });
-        context.terminal.info(
-          `profile ${profile} now works in ${displayText(workspace.name ?? workspace.uid)}`,
-        );
+        context.terminal.info(`profile ${profile} now works in ${displayText(workspace.name ?? workspace.uid)}`);
         return record(workspace, workspace.uid, workspaceRows, { uid: 'workspace' });
       }),
     );
@@ -89,7 +81,4 @@ const workspaceColumns: Column<Workspace>[] = [
 ];
 
 const workspaceRows = (workspace: Workspace): DetailRow[] =>
-  Object.entries(workspace).map(([field, value]) => [
-    field.replaceAll('_', ' '),
-    displayText(value),
-  ]);
+  Object.entries(workspace).map(([field, value]) => [field.replaceAll('_', ' '), displayText(value)]);

@@ -34,8 +34,7 @@ export function encodeIterm(pixels: Pixels, { columns, rows }: Cells): string {
 }
 
 /** Encodes as sixel. The pixels are copied, since the encoder modifies its input. */
-export const encodeSixel = ({ width, height, data }: Pixels) =>
-  image2sixel(data.slice(), width, height);
+export const encodeSixel = ({ width, height, data }: Pixels) => image2sixel(data.slice(), width, height);
 
 /**
  * Renders with half-block characters. Each character shows two pixels, with the upper pixel as the foreground color

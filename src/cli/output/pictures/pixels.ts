@@ -31,9 +31,7 @@ const isJpeg = (bytes: Buffer) => bytes.subarray(0, 3).toString('hex') === 'ffd8
 function decodePngImage(bytes: Buffer): Pixels {
   // The header must be the first chunk; the decoder reads the size from the same bytes.
   const header = bytes.subarray(0, 24);
-  const [width, height] = withSafeErrors(
-    () => [header.readUInt32BE(16), header.readUInt32BE(20)] as const,
-  );
+  const [width, height] = withSafeErrors(() => [header.readUInt32BE(16), header.readUInt32BE(20)] as const);
   if (width * height > maxMegapixels * 1e6) throw new Error(tooLarge);
   return withSafeErrors(() => {
     assertInflatedSize(bytes, 8 * width * height + 16 * height);
@@ -47,9 +45,7 @@ function decodeJpegImage(bytes: Buffer): Pixels {
     if (++scans > maxScans) throw new Error('it has too many scans');
   // The decoder checks these limits against the header before it allocates memory.
   const bounds = { maxResolutionInMP: maxMegapixels, maxMemoryUsageInMB: 1024 };
-  const { width, height, data } = withSafeErrors(() =>
-    decodeJpeg(bytes, { useTArray: true, ...bounds }),
-  );
+  const { width, height, data } = withSafeErrors(() => decodeJpeg(bytes, { useTArray: true, ...bounds }));
   return { width, height, data };
 }
 
@@ -75,8 +71,7 @@ function assertInflatedSize(bytes: Buffer, maxBytes: number): void {
   const parts: Buffer[] = [];
   for (let at = 8; at + 8 <= bytes.length; ) {
     const length = bytes.readUInt32BE(at);
-    if (bytes.toString('latin1', at + 4, at + 8) === 'IDAT')
-      parts.push(bytes.subarray(at + 8, at + 8 + length));
+    if (bytes.toString('latin1', at + 4, at + 8) === 'IDAT') parts.push(bytes.subarray(at + 8, at + 8 + length));
     at += length + 12;
   }
   inflateSync(Buffer.concat(parts), { maxOutputLength: Math.max(1, maxBytes) });
@@ -87,19 +82,14 @@ function blendWithWhite({ width, height, data }: Pixels): Pixels {
   const flat = new Uint8Array(data.length);
   for (let at = 0; at < data.length; at += 4) {
     const alpha = data[at + 3] as number;
-    for (let part = 0; part < 3; part++)
-      flat[at + part] = 255 + (((data[at + part] as number) - 255) * alpha) / 255;
+    for (let part = 0; part < 3; part++) flat[at + part] = 255 + (((data[at + part] as number) - 255) * alpha) / 255;
     flat[at + 3] = 255;
   }
   return { width, height, data: flat };
 }
 
 /** Scales an image down. Each target pixel is the mean of the source pixels that it covers. */
-export function scaleDown(
-  { width, height, data }: Pixels,
-  toWidth: number,
-  toHeight: number,
-): Pixels {
+export function scaleDown({ width, height, data }: Pixels, toWidth: number, toHeight: number): Pixels {
   const small = new Uint8Array(toWidth * toHeight * 4);
   for (let y = 0; y < toHeight; y++) {
     const [top, bottom] = sourceRange(y, toHeight, height);
@@ -108,11 +98,9 @@ export function scaleDown(
       const sum = [0, 0, 0, 0];
       for (let row = top; row < bottom; row++)
         for (let at = (row * width + left) * 4; at < (row * width + right) * 4; at += 4)
-          for (let part = 0; part < 4; part++)
-            sum[part] = (sum[part] as number) + (data[at + part] as number);
+          for (let part = 0; part < 4; part++) sum[part] = (sum[part] as number) + (data[at + part] as number);
       const count = (bottom - top) * (right - left);
-      for (let part = 0; part < 4; part++)
-        small[(y * toWidth + x) * 4 + part] = (sum[part] as number) / count;
+      for (let part = 0; part < 4; part++) small[(y * toWidth + x) * 4 + part] = (sum[part] as number) / count;
     }
   }
   return { width: toWidth, height: toHeight, data: small };

@@ -17,8 +17,7 @@ export function detectProtocol(environment: Environment): GraphicsProtocol | und
   if (TERM_PROGRAM) return undefined;
   if (LC_TERMINAL === 'iTerm2') return 'iterm';
   if (environment.KITTY_WINDOW_ID) return 'kitty';
-  if (Number(environment.KONSOLE_VERSION) >= minKonsoleVersion || environment.WT_SESSION)
-    return 'sixel';
+  if (Number(environment.KONSOLE_VERSION) >= minKonsoleVersion || environment.WT_SESSION) return 'sixel';
   return undefined;
 }
 

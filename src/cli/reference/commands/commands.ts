@@ -7,10 +7,7 @@ import { describeCommand } from '../command-tree.ts';
 const removeEmpty = (tree: CommandNode): unknown =>
   JSON.parse(
     JSON.stringify(tree, (_key, value) =>
-      value === null ||
-      value === false ||
-      value === '' ||
-      (Array.isArray(value) && value.length === 0)
+      value === null || value === false || value === '' || (Array.isArray(value) && value.length === 0)
         ? undefined
         : value,
     ),
@@ -19,9 +16,7 @@ const removeEmpty = (tree: CommandNode): unknown =>
 export const commands: CommandDefinition = (command, run) => {
   addExamples(command, 'mediactl commands', 'mediactl commands --json');
   command
-    .description(
-      'Lists every command in a line. With --json, the whole tree: arguments, options, examples.',
-    )
+    .description('Lists every command in a line. With --json, the whole tree: arguments, options, examples.')
     .action(
       run(async (context) => {
         const tree = describeCommand(await context.commandTree());

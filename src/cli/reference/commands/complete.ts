@@ -4,12 +4,7 @@ import { isUid } from '../../../contract/uid.ts';
 import type { CompletionSource } from '../../commands/command.ts';
 import { addExamples, type CommandDefinition } from '../../commands/command.ts';
 import type { Context } from '../../context.ts';
-import {
-  type CachedName,
-  cachedFolders,
-  cachedWorkspaces,
-  NameCache,
-} from '../../library/name-cache.ts';
+import { type CachedName, cachedFolders, cachedWorkspaces, NameCache } from '../../library/name-cache.ts';
 import { parseDuration } from '../../settings/units.ts';
 
 const cacheTtlMs = 60_000;
@@ -29,17 +24,13 @@ export const complete: CommandDefinition = (command, run) => {
       run(async (context, values) => {
         const timeout = context.host.environment.MEDIACTL_COMPLETION_TIMEOUT || defaultTimeout;
         const timeoutMs = parseDuration('MEDIACTL_COMPLETION_TIMEOUT', timeout);
-        const timedOut = new Promise<CachedName[]>((resolve) =>
-          setTimeout(resolve, timeoutMs, []).unref(),
-        );
+        const timedOut = new Promise<CachedName[]>((resolve) => setTimeout(resolve, timeoutMs, []).unref());
         const lookup = namesOf(context, values as CompletionSource).catch((): CachedName[] => []);
         const names = await Promise.race([lookup, timedOut]);
         const lines = names
           .filter(([value]) => isTypeable(value))
           .map(([value, description]) => `${value}\t${description.replace(/\p{Cc}/gu, ' ')}`);
-        return lines.length > 0
-          ? ({ kind: 'raw', text: lines.join('\n') } as const)
-          : { kind: 'nothing' };
+        return lines.length > 0 ? ({ kind: 'raw', text: lines.join('\n') } as const) : { kind: 'nothing' };
       }),
     );
 };

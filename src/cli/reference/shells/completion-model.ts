@@ -47,9 +47,7 @@ export const completionContextsOf = (tree: CommandNode): CompletionContext[] =>
   });
 
 const shortVerbs = (tree: CommandNode): CompletionWord[] =>
-  allNodes(tree).flatMap(({ short, summary }) =>
-    short.map((word) => ({ word, description: summary })),
-  );
+  allNodes(tree).flatMap(({ short, summary }) => short.map((word) => ({ word, description: summary })));
 
 /** Returns a command's options, and also the global options if the command is executable. */
 function optionsOf(node: CommandNode, tree: CommandNode): readonly OptionNode[] {
@@ -63,9 +61,7 @@ export function valuedOptions(tree: CommandNode): OptionNode[] {
   const options = allNodes(tree)
     .flatMap((node) => node.options)
     .filter(({ takesValue }) => takesValue);
-  return options.filter(
-    (option, at) => options.findIndex(({ flags }) => flags === option.flags) === at,
-  );
+  return options.filter((option, at) => options.findIndex(({ flags }) => flags === option.flags) === at);
 }
 
 /** Returns the options whose values can be completed from fixed choices or from names. */
@@ -79,5 +75,4 @@ export const typedCommands = (tree: CommandNode) =>
     .map(({ path, aliases }) => ({ path, typed: [path, ...aliases] }));
 
 /** Returns an option's short and long forms, without those that it lacks. */
-export const spellings = ({ short, long }: OptionNode) =>
-  [short, long].filter((flag) => flag !== null);
+export const spellings = ({ short, long }: OptionNode) => [short, long].filter((flag) => flag !== null);

@@ -73,8 +73,7 @@ ${typedCommands(tree)
 ${completedOptions(tree)
   .map((option) => {
     const { choices, values } = option;
-    const complete =
-      choices.length > 0 ? `printf '%s\\n' ${choices.join(' ')}` : `__mediactl_names ${values}`;
+    const complete = choices.length > 0 ? `printf '%s\\n' ${choices.join(' ')}` : `__mediactl_names ${values}`;
     return `        case ${spellings(option).join(' ')}\n            ${complete}\n            return\n`;
   })
   .join('')}        case '*'

@@ -22,10 +22,7 @@ export const parseTypedWords = (tree: CommandNode, typed: string) => `\
       *)
         case "$place\${place:+ }$word" in
 ${typedCommands(tree)
-  .map(
-    ({ path, typed: spelt }) =>
-      `          ${spelt.map((each) => `'${each}'`).join('|')}) place='${path}' ;;\n`,
-  )
+  .map(({ path, typed: spelt }) => `          ${spelt.map((each) => `'${each}'`).join('|')}) place='${path}' ;;\n`)
   .join('')}          *) at=$((at + 1)) ;;
         esac ;;
     esac

@@ -32,10 +32,7 @@ Register-ArgumentCompleter -Native -CommandName mediactl -ScriptBlock {
         if ($word.StartsWith('-')) { continue }
         switch -CaseSensitive ("$place $word".Trim()) {
 ${typedCommands(tree)
-  .map(
-    ({ path, typed }) =>
-      `            { ${list(typed)} -ccontains $_ } { $place = ${quoted(path)}; break }\n`,
-  )
+  .map(({ path, typed }) => `            { ${list(typed)} -ccontains $_ } { $place = ${quoted(path)}; break }\n`)
   .join('')}            default { $at++ }
         }
     }

@@ -1,19 +1,12 @@
 import type { CommandNode } from '../command-node.ts';
-import {
-  type CompletionContext,
-  type CompletionWord,
-  completionContextsOf,
-  header,
-} from './completion-model.ts';
+import { type CompletionContext, type CompletionWord, completionContextsOf, header } from './completion-model.ts';
 import { optionValues, parseTypedWords, values } from './posix.ts';
 
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
 /** Formats words as `word:description`, the format that zsh's _describe requires. */
 const described = (words: readonly CompletionWord[]) =>
-  words
-    .map(({ word, description }) => quoted(`${word}:${description.replaceAll(':', '\\:')}`))
-    .join(' ');
+  words.map(({ word, description }) => quoted(`${word}:${description.replaceAll(':', '\\:')}`)).join(' ');
 
 const formatContext = (place: CompletionContext) =>
   `    '${place.path}') verbs=(${described(place.verbs)}) flags=(${described(place.flags)}) ${values(place)} ;;\n`;

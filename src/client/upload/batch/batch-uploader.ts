@@ -45,16 +45,12 @@ export type BatchDeps = RunDeps & {
 };
 
 /** Finds receipts of files already uploaded from another path, so that `--sync` recognizes a renamed directory. */
-export type FindMoved = (
-  files: readonly UploadCandidate[],
-) => Promise<ReadonlyMap<UploadCandidate, Receipt>>;
+export type FindMoved = (files: readonly UploadCandidate[]) => Promise<ReadonlyMap<UploadCandidate, Receipt>>;
 
 /** An upload run, carried out by this process or by the workers of a queue. */
 export type BatchRun = {
   /** Uploads the files and yields the outcome of each as it becomes known. */
-  outcomes(
-    candidates: AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>,
-  ): AsyncGenerator<FileOutcome[]>;
+  outcomes(candidates: AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>): AsyncGenerator<FileOutcome[]>;
   /** The result of the run; final once `outcomes` has ended. */
   readonly result: RunResult;
 };
@@ -103,9 +99,7 @@ export class BatchUploader implements BatchRun {
       });
   }
 
-  outcomes(
-    candidates: AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>,
-  ): AsyncGenerator<FileOutcome[]> {
+  outcomes(candidates: AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>): AsyncGenerator<FileOutcome[]> {
     return this.#outcomes.streamWhile(() => this.#run(candidates));
   }
 
@@ -114,9 +108,7 @@ export class BatchUploader implements BatchRun {
     return { plan: this.#plan, stopReason: this.#stopReason, remaining: this.#remaining };
   }
 
-  async #run(
-    candidates: AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>,
-  ): Promise<void> {
+  async #run(candidates: AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>): Promise<void> {
     await removeLeftovers(this.#deps);
     const send = () =>
       this.#planAndUpload(candidates).catch((thrown) => {
@@ -127,15 +119,9 @@ export class BatchUploader implements BatchRun {
     await (this.#watch?.runWhile(send) ?? send());
   }
 
-  async #planAndUpload(
-    candidates: AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>,
-  ): Promise<void> {
-    const files = await filesToUpload(
-      candidates,
-      this.#plan,
-      this.#options,
-      this.#deps,
-      (outcome) => this.#reportOrWatch(outcome),
+  async #planAndUpload(candidates: AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>): Promise<void> {
+    const files = await filesToUpload(candidates, this.#plan, this.#options, this.#deps, (outcome) =>
+      this.#reportOrWatch(outcome),
     );
     const { there } = this.#plan;
     this.#isBatch = files.length + there.files > 1;
@@ -216,20 +202,14 @@ export class BatchUploader implements BatchRun {
     }
     outcome.durationMs = clock.now() - startedAt;
     const { error } = outcome;
-    if (
-      this.#isBatch &&
-      error &&
-      this.#unconfirmed.canRetry(error) &&
-      (await this.#isUnconfirmed(outcome))
-    )
+    if (this.#isBatch && error && this.#unconfirmed.canRetry(error) && (await this.#isUnconfirmed(outcome)))
       return this.#unconfirmed.retryLater(file);
     if (error && this.#isBatch && error.explanation.code === 'already_uploading') {
       delete outcome.error;
       outcome.isElsewhere = true;
     }
     if (error && endsTheRun(error)) this.#stopReason ??= error;
-    if (outcome.error)
-      outcome.error = await withNextStep(outcome, outcome.error, this.#options, this.#deps);
+    if (outcome.error) outcome.error = await withNextStep(outcome, outcome.error, this.#options, this.#deps);
     if (this.#isBatch)
       this.#deps.onEvent({
         path: labelOf(outcome.job),
@@ -254,10 +234,7 @@ export class BatchUploader implements BatchRun {
   }
 
   /** Uploads one file. @returns a promise that resolves once its receipt is on disk or could not be written */
-  async #upload(
-    file: UploadCandidate,
-    outcome: FileOutcome,
-  ): Promise<{ persisted: PersistResult }> {
+  async #upload(file: UploadCandidate, outcome: FileOutcome): Promise<{ persisted: PersistResult }> {
     const { folders, onEvent, onUploaded } = this.#deps;
     const folder = file.resumable ? file.resumable.folder : await folders.findOrCreate(file);
     const job = this.#jobOf(file, folder);
@@ -284,10 +261,7 @@ export class BatchUploader implements BatchRun {
     }
     if (source.identity !== undefined)
       persisted = persisted.then(async (receiptError) => {
-        return (
-          receiptError ??
-          this.#deps.spool.remove(source.path).then(() => undefined, asMediactlError)
-        );
+        return receiptError ?? this.#deps.spool.remove(source.path).then(() => undefined, asMediactlError);
       });
     if (previousReceipt && outcome.uploaded.how === 'uploaded') {
       const message = `uploaded before: asset ${previousReceipt.assetUid}, which stays`;

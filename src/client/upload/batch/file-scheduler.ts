@@ -13,11 +13,7 @@ export class FileScheduler {
   #smallest = 0;
   #largest: number;
 
-  constructor(
-    files: readonly UploadCandidate[],
-    isResumable: (file: UploadCandidate) => boolean,
-    lanes: number,
-  ) {
+  constructor(files: readonly UploadCandidate[], isResumable: (file: UploadCandidate) => boolean, lanes: number) {
     this.#resumed = files.filter(isResumable);
     this.#bySize = files.filter((file) => !isResumable(file));
     this.#largeLanes = lanes > 1 ? Math.ceil(lanes / 4) : 0;

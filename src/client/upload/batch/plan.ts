@@ -33,9 +33,7 @@ export const emptyPlan = (): Plan => ({
 });
 
 /** Upload state of a file according to its receipts, size and modification time, before its content is read. */
-export type Classification =
-  | { kind: 'there'; receipt: Receipt }
-  | { kind: 'changed' | 'sameSize' | 'new' };
+export type Classification = { kind: 'there'; receipt: Receipt } | { kind: 'changed' | 'sameSize' | 'new' };
 
 /** Classifies a file by its receipts, without reading it. */
 export function classify(
@@ -46,18 +44,12 @@ export function classify(
   const { sizeBytes, mtimeNs } = file;
   if (!receipts || !key || sizeBytes === undefined) return { kind: 'new' };
   const receipt = receipts.find(key);
-  if (receipt && isUnchanged(receipt, { sizeBytes, mtimeNs: mtimeNs ?? '' }))
-    return { kind: 'there', receipt };
+  if (receipt && isUnchanged(receipt, { sizeBytes, mtimeNs: mtimeNs ?? '' })) return { kind: 'there', receipt };
   if (receipt) return { kind: 'changed' };
   return { kind: sizeBytes > 0 && receipts.hasSize(key, sizeBytes) ? 'sameSize' : 'new' };
 }
 
-export function addToPlan(
-  plan: Plan,
-  { kind }: Classification,
-  file: UploadCandidate,
-  chunkBytes: number,
-): void {
+export function addToPlan(plan: Plan, { kind }: Classification, file: UploadCandidate, chunkBytes: number): void {
   const sizeBytes = file.sizeBytes ?? 0;
   plan[kind].files++;
   plan[kind].bytes += sizeBytes;
@@ -68,8 +60,7 @@ export function addToPlan(
 }
 
 /** Returns the number of requests for a file: one for the creation and one per chunk. */
-const requestsFor = (sizeBytes: number, chunkBytes: number) =>
-  1 + Math.max(1, Math.ceil(sizeBytes / chunkBytes));
+const requestsFor = (sizeBytes: number, chunkBytes: number) => 1 + Math.max(1, Math.ceil(sizeBytes / chunkBytes));
 
 /** Returns the totals of all files that have to be sent. */
 export const totalToSend = ({ changed, sameSize, new: fresh }: Plan): FileTotals => ({

@@ -94,9 +94,7 @@ export class ReadyWatch {
           onResult: (uid, found) => {
             if (receipts)
               this.#receiptWrites.push(
-                recordProcessingResult(receipts, uid, found).catch((error) =>
-                  this.#onFailed(asMediactlError(error)),
-                ),
+                recordProcessingResult(receipts, uid, found).catch((error) => this.#onFailed(asMediactlError(error))),
               );
             for (const outcome of this.#waiting.get(uid) ?? []) {
               if (found instanceof MediactlError) outcome.error = found;

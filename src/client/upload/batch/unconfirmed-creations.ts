@@ -1,21 +1,14 @@
 import { asObject } from '../../../contract/json-values.ts';
 import { exitCodes, type MediactlError } from '../../errors.ts';
 import { findOrphans } from '../session/find-orphans.ts';
-import {
-  DeferredLookup,
-  type OrphanCandidates,
-  type UnconfirmedCreation,
-} from '../session/unconfirmed-creation.ts';
+import { DeferredLookup, type OrphanCandidates, type UnconfirmedCreation } from '../session/unconfirmed-creation.ts';
 import type { UploadDeps } from '../session/upload-job.ts';
 import type { UploadCandidate } from '../sources/upload-candidate.ts';
 
 /** Maximum rounds of lookups and retries for unconfirmed creations per run. After that, their files fail. */
 const maxLookupRounds = 3;
 
-type UnconfirmedCreationDeps = Pick<
-  UploadDeps,
-  'api' | 'journal' | 'receipts' | 'findOrphans' | 'confirmNewAsset'
->;
+type UnconfirmedCreationDeps = Pick<UploadDeps, 'api' | 'journal' | 'receipts' | 'findOrphans' | 'confirmNewAsset'>;
 
 /**
  * Handles the unconfirmed creations of a run. For a single file, the creation is looked up at once and the user is
@@ -30,9 +23,7 @@ export class UnconfirmedCreations {
   #rounds = 0;
   isBatch = false;
 
-  constructor(
-    deps: Pick<UnconfirmedCreationDeps, 'api' | 'journal' | 'receipts' | 'confirmNewAsset'>,
-  ) {
+  constructor(deps: Pick<UnconfirmedCreationDeps, 'api' | 'journal' | 'receipts' | 'confirmNewAsset'>) {
     this.#deps = deps;
   }
 
@@ -41,8 +32,7 @@ export class UnconfirmedCreations {
     return {
       findOrphans: (lost) => this.#find(lost),
       confirmNewAsset: async (refusal, assetUids) => {
-        if (!this.isBatch || !isNewAssetSafe(refusal))
-          await this.#deps.confirmNewAsset(refusal, assetUids);
+        if (!this.isBatch || !isNewAssetSafe(refusal)) await this.#deps.confirmNewAsset(refusal, assetUids);
       },
     };
   }
@@ -101,5 +91,4 @@ export function isNewAssetSafe({ explanation: { code, details } }: MediactlError
 }
 
 /** Returns a key that identifies a creation within a run. */
-const creationKeyOf = ({ metadata, begunAt }: UnconfirmedCreation) =>
-  JSON.stringify([metadata, begunAt]);
+const creationKeyOf = ({ metadata, begunAt }: UnconfirmedCreation) => JSON.stringify([metadata, begunAt]);

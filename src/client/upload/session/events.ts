@@ -41,14 +41,7 @@ export type FileEvent = { path: string } & (
  * was uploaded before), `elsewhere` (another process is uploading it), `queued` (for workers), `left` (not finished
  * when the run was stopped or its time was up) or `failed`.
  */
-export type UploadOutcome =
-  | 'uploaded'
-  | 'there'
-  | 'same'
-  | 'elsewhere'
-  | 'queued'
-  | 'left'
-  | 'failed';
+export type UploadOutcome = 'uploaded' | 'there' | 'same' | 'elsewhere' | 'queued' | 'left' | 'failed';
 
 /** Event about a run or one of its files. */
 export type UploadEvent = RunEvent | FileEvent;

@@ -25,10 +25,7 @@ const maxScannedAssets = 5_000;
  *   declines
  * @throws DeferredLookup in a batch, which looks up all unconfirmed creations together later
  */
-export async function confirmPossibleDuplicate(
-  run: UploadRun,
-  creation: UnconfirmedCreation,
-): Promise<void> {
+export async function confirmPossibleDuplicate(run: UploadRun, creation: UnconfirmedCreation): Promise<void> {
   const { confirmNewAsset, findOrphans } = run.deps;
   const found = await findOrphans(creation);
   if (found.assets.length === 0 && found.isComplete) return;
@@ -56,8 +53,7 @@ export async function findOrphans(
   const found = new Map(creations.map((lost) => [lost, new Map<string, Asset>()]));
   const byName = new Map<string, UnconfirmedCreation[]>();
   for (const lost of creations) {
-    for (const name of possibleNames(lost.metadata))
-      byName.set(name, [...(byName.get(name) ?? []), lost]);
+    for (const name of possibleNames(lost.metadata)) byName.set(name, [...(byName.get(name) ?? []), lost]);
     const named = lost.assetUid === undefined ? undefined : await findAsset(api, lost.assetUid);
     if (named) found.get(lost)?.set(named.uid, named);
   }
@@ -71,16 +67,12 @@ export async function findOrphans(
         found.get(lost)?.set(asset.uid, asset);
   };
   const isComplete = await scanNewestAssets(api, earliestSendTime(creations), collect);
-  return new Map(
-    [...found].map(([lost, assets]) => [lost, { assets: [...assets.values()], isComplete }]),
-  );
+  return new Map([...found].map(([lost, assets]) => [lost, { assets: [...assets.values()], isComplete }]));
 }
 
 /** Returns the earliest time (ms since the epoch) at which a creation was sent; undefined if one has no time. */
 function earliestSendTime(creations: readonly UnconfirmedCreation[]): number | undefined {
-  const times = creations.map(({ begunAt }) =>
-    begunAt === undefined ? Number.NaN : Date.parse(begunAt),
-  );
+  const times = creations.map(({ begunAt }) => (begunAt === undefined ? Number.NaN : Date.parse(begunAt)));
   const first = Math.min(...times);
   return Number.isNaN(first) ? undefined : first - clockSkewMs;
 }
@@ -91,11 +83,7 @@ function earliestSendTime(creations: readonly UnconfirmedCreation[]): number | u
  * @param since milliseconds since the epoch; undefined to visit a fixed number of assets
  * @returns false if too many assets were created after `since` to visit them all
  */
-async function scanNewestAssets(
-  api: Api,
-  since: number | undefined,
-  visit: (asset: Asset) => void,
-): Promise<boolean> {
+async function scanNewestAssets(api: Api, since: number | undefined, visit: (asset: Asset) => void): Promise<boolean> {
   const maxAssets = since === undefined ? minScannedAssets : maxScannedAssets;
   let count = 0;
   let isNewestFirst = true;
@@ -107,8 +95,7 @@ async function scanNewestAssets(
     isNewestFirst &&= isSortedNewestFirst(page, oldest);
     newest ??= parseTimestamp(page[0]?.created_at);
     oldest = parseTimestamp(page.at(-1)?.created_at) ?? oldest;
-    const isOlder =
-      since !== undefined && !page.some(({ created_at }) => mayBeCreatedSince(created_at, since));
+    const isOlder = since !== undefined && !page.some(({ created_at }) => mayBeCreatedSince(created_at, since));
     // A service that ignores `ordering` might return new assets after a page of old ones, so keep scanning.
     const isOrdered = isNewestFirst && (newest ?? 0) > (oldest ?? 0);
     if (isOlder && isOrdered && count >= minScannedAssets) return true;
@@ -118,8 +105,7 @@ async function scanNewestAssets(
 
 /** Returns the names that the asset might have: its given name, else the file name with or without extension. */
 function possibleNames({ filename, asset_name }: UploadMetadata): Set<string> {
-  const names =
-    asset_name === undefined ? [filename, filename.replace(/\.[^.]+$/, '')] : [asset_name];
+  const names = asset_name === undefined ? [filename, filename.replace(/\.[^.]+$/, '')] : [asset_name];
   return new Set(names.map(normalizeName));
 }
 

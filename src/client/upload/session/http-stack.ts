@@ -70,9 +70,7 @@ export class SessionHttpStack implements HttpStack {
   createRequest(method: string, url: string): HttpRequest {
     const headers: Record<string, string> = {};
     const abort = new AbortController();
-    const signal = this.#state.signal
-      ? AbortSignal.any([abort.signal, this.#state.signal])
-      : abort.signal;
+    const signal = this.#state.signal ? AbortSignal.any([abort.signal, this.#state.signal]) : abort.signal;
     return {
       getMethod: () => method,
       getURL: () => url,
@@ -93,8 +91,7 @@ export class SessionHttpStack implements HttpStack {
   /** Fetches the offset: "HEAD {location} … returns the current Upload-Offset, from which a client resumes." (§4) */
   async #fetchOffset(url: string, headers: Record<string, string>, signal: AbortSignal) {
     const { isFresh, transport, source } = this.#state;
-    if (isFresh)
-      return createResponse(200, { 'upload-offset': '0', 'upload-length': `${source.sizeBytes}` });
+    if (isFresh) return createResponse(200, { 'upload-offset': '0', 'upload-length': `${source.sizeBytes}` });
     const response = await transport.exchange({
       method: 'HEAD',
       url,
@@ -108,12 +105,7 @@ export class SessionHttpStack implements HttpStack {
   }
 
   /** Sends a chunk: "PATCH {location} transfers bytes … at most 50 MiB per request." (§4) */
-  async #sendChunk(
-    url: string,
-    headers: Record<string, string>,
-    chunk: Chunk,
-    signal: AbortSignal,
-  ) {
+  async #sendChunk(url: string, headers: Record<string, string>, chunk: Chunk, signal: AbortSignal) {
     const { transport, digest, idleTimeoutMs } = this.#state;
     await digest.catchUp(chunk.start);
     this.#state.isFresh = false;
@@ -137,8 +129,7 @@ export class SessionHttpStack implements HttpStack {
     if (response.status >= 500 || response.status === 408) this.#maybeReceived = this.#sentThisRun;
     // "409 means the sent Upload-Offset differs from the server's; the response header
     // Upload-Offset holds the correct one." (§4)
-    if (response.status !== 409 && response.status >= 300)
-      throw errorFrom(response, transferPurpose);
+    if (response.status !== 409 && response.status >= 300) throw errorFrom(response, transferPurpose);
     return this.#acknowledge(response, chunk);
   }
 
@@ -163,10 +154,7 @@ export class SessionHttpStack implements HttpStack {
     const { source, digest, onAcknowledged, sentTo: sentBefore } = this.#state;
     const offset = parseUploadOffset(response.headers['upload-offset']);
     if (offset === undefined)
-      throw brokenSession(
-        `the answer to ${chunk ? 'PATCH' : 'HEAD'} names no Upload-Offset`,
-        response,
-      );
+      throw brokenSession(`the answer to ${chunk ? 'PATCH' : 'HEAD'} names no Upload-Offset`, response);
     if (offset > source.sizeBytes)
       throw brokenSession(
         `the service has ${offset} bytes of a file of ${source.sizeBytes}`,

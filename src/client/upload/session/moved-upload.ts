@@ -16,16 +16,11 @@ type MovedUploadDeps = Pick<UploadDeps, 'journal' | 'receipts'>;
  * longer exist, and exactly one upload must match. Similar uploads that are not resumed are reported to the user.
  * The journal is listed once per run and cached.
  */
-export function createMovedUploadFinder({
-  journal,
-  receipts,
-}: MovedUploadDeps): UploadDeps['findResumable'] {
+export function createMovedUploadFinder({ journal, receipts }: MovedUploadDeps): UploadDeps['findResumable'] {
   let unfinished: Promise<[key: string, id: string][]> | undefined;
   return async (file, source, notice) => {
     if (!isFile(file)) return undefined;
-    unfinished ??= journal
-      .list()
-      .then((all) => all.filter(isOpen).map((e) => [matchKeyOf(e), e.id]));
+    unfinished ??= journal.list().then((all) => all.filter(isOpen).map((e) => [matchKeyOf(e), e.id]));
     const ownKey = matchKeyOf(file);
     const similar = (await unfinished).filter(([key]) => key === ownKey);
     if (similar.length === 0) return undefined;
@@ -33,8 +28,7 @@ export function createMovedUploadFinder({
     const isSent = ({ session }: OpenEntry) => receipts?.hasAsset(session.assetUid);
     const entries = similarEntries.filter(isOpen).filter((entry) => !isSent(entry));
     const [found, another] = await findMatching(source, entries);
-    const release =
-      found && !another && (await journal.lock(found.id).catch(ignoreAlreadyUploading));
+    const release = found && !another && (await journal.lock(found.id).catch(ignoreAlreadyUploading));
     try {
       const entry = release && (await journal.read(found.id)); // might have changed before we locked it
       if (entry && isOpen(entry)) {
@@ -58,17 +52,13 @@ export function createMovedUploadFinder({
 }
 
 /** Returns the entries whose path no longer exists and whose acknowledged bytes are a prefix of this file. */
-async function findMatching(
-  source: UploadSource,
-  entries: readonly OpenEntry[],
-): Promise<OpenEntry[]> {
+async function findMatching(source: UploadSource, entries: readonly OpenEntry[]): Promise<OpenEntry[]> {
   const digest = new PrefixDigest(source, await openChecksum());
   const found: OpenEntry[] = [];
   const offsetOf = ({ prefix }: OpenEntry) => prefix?.offset ?? 0;
   // A run killed while it moved an entry leaves two entries for one session. Use the one with the higher offset.
   const bySession = new Map<string, OpenEntry>();
-  for (const entry of [...entries].sort((a, b) => offsetOf(a) - offsetOf(b)))
-    bySession.set(entry.session.uid, entry);
+  for (const entry of [...entries].sort((a, b) => offsetOf(a) - offsetOf(b))) bySession.set(entry.session.uid, entry);
   for (const entry of bySession.values()) {
     const { code } = await lstat(entry.realPath).catch((error) => error);
     if (offsetOf(entry) === 0 || !['ENOENT', 'ENOTDIR'].includes(code)) continue;

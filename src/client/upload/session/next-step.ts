@@ -30,9 +30,7 @@ export async function withNextStep(
     return error.with({ hint: `${confirm} makes a new asset and leaves what there is` });
   }
   if (entry.state === 'intended')
-    return isFromStdin
-      ? error.with({ hint: combineHints(error, `mediactl uploads resume ${id}`) })
-      : error;
+    return isFromStdin ? error.with({ hint: combineHints(error, `mediactl uploads resume ${id}`) }) : error;
   if (entry.state === 'planned') {
     if (error.exitCode !== exitCodes.rejected)
       return error.with({ hint: combineHints(error, `mediactl uploads resume ${id}`) });
@@ -48,13 +46,8 @@ export async function withNextStep(
 }
 
 /** Returns our hint. If the user first has to fix something, such as the key, puts the error's own hint before it. */
-function combineHints(
-  { exitCode, explanation: { hint } }: MediactlError,
-  nextStep: string,
-): string {
-  const first: number[] = [
-    ...[exitCodes.unauthenticated, exitCodes.quota, exitCodes.forbidden, exitCodes.state],
-  ];
+function combineHints({ exitCode, explanation: { hint } }: MediactlError, nextStep: string): string {
+  const first: number[] = [...[exitCodes.unauthenticated, exitCodes.quota, exitCodes.forbidden, exitCodes.state]];
   if (!hint || !first.includes(exitCode)) return nextStep;
   return `${hint.replace(/[,;] then run (?:it|the same command) again$/, '')}; then ${nextStep}`;
 }

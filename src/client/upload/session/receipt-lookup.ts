@@ -13,16 +13,12 @@ export const versionOf = ({ validator, mtimeNs }: FileIdentity) => validator ?? 
 
 /** Returns true if the file still has the size and version in the receipt. */
 export const isUnchanged = (receipt: Pick<Receipt, 'sizeBytes' | 'mtimeNs'>, now: FileIdentity) =>
-  receipt.sizeBytes === now.sizeBytes &&
-  receipt.mtimeNs === versionOf(now) &&
-  receipt.mtimeNs !== unknownVersion;
+  receipt.sizeBytes === now.sizeBytes && receipt.mtimeNs === versionOf(now) && receipt.mtimeNs !== unknownVersion;
 
 /** Returns the finished upload from this path if the file has not changed since. */
 export function findReceiptByPath({ deps, receiptKey, source }: UploadRun): Uploaded | undefined {
   const receipt = deps.receipts?.find(receiptKey);
-  return receipt && isUnchanged(receipt, source.identity)
-    ? toUploaded(receipt, 'there')
-    : undefined;
+  return receipt && isUnchanged(receipt, source.identity) ? toUploaded(receipt, 'there') : undefined;
 }
 
 /**
@@ -32,8 +28,7 @@ export function findReceiptByPath({ deps, receiptKey, source }: UploadRun): Uplo
 export async function findReceiptByContent(run: UploadRun): Promise<Uploaded | undefined> {
   const { deps, receiptKey, source, options, job } = run;
   const { receipts } = deps;
-  if (job.isSingleRead || !receipts || !mayHaveReceipt(receipts, receiptKey, source.sizeBytes))
-    return undefined;
+  if (job.isSingleRead || !receipts || !mayHaveReceipt(receipts, receiptKey, source.sizeBytes)) return undefined;
   const digest = await digestOf(run);
   const mark = options.same === 'skip' ? deps.maxReceiptId : undefined;
   const match = matchReceiptByContent(receipts, receiptKey, source.sizeBytes, digest, mark);

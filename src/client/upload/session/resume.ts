@@ -49,10 +49,7 @@ export async function resumeFrom(
   }
 }
 
-async function reportAbandonedAsset(
-  run: UploadRun,
-  entry: JournalEntry | CorruptEntry,
-): Promise<void> {
+async function reportAbandonedAsset(run: UploadRun, entry: JournalEntry | CorruptEntry): Promise<void> {
   const assetUid = isCorrupt(entry) ? entry.assetUid : assetOf(entry);
   if (assetUid === undefined) return;
   const isComplete = 'state' in entry && entry.state === 'whole';
@@ -73,12 +70,8 @@ function resumeSession(run: UploadRun, entry: OpenEntry): OpenEntry {
 }
 
 /** Reuses a complete upload. Returns undefined if the file has changed or the asset no longer exists. */
-async function reuseComplete(
-  run: UploadRun,
-  entry: CompleteEntry,
-): Promise<OpenEntry | CompleteEntry | undefined> {
-  const isSame =
-    isUntouched(entry.file, run.source.identity) || (await digestOf(run)) === entry.blake3;
+async function reuseComplete(run: UploadRun, entry: CompleteEntry): Promise<OpenEntry | CompleteEntry | undefined> {
+  const isSame = isUntouched(entry.file, run.source.identity) || (await digestOf(run)) === entry.blake3;
   if (!isSame) {
     await reportAbandonedAsset(run, entry);
     return undefined;
@@ -102,20 +95,12 @@ async function reuseComplete(
 }
 
 /** Returns the entry, reopened at the service's offset, if the service lost acknowledged bytes; else undefined. */
-async function reopenIfBytesLost(
-  run: UploadRun,
-  entry: CompleteEntry,
-): Promise<OpenEntry | undefined> {
+async function reopenIfBytesLost(run: UploadRun, entry: CompleteEntry): Promise<OpenEntry | undefined> {
   const { sizeBytes } = run.source;
-  const headers = await run.deps.api.uploadSessions.fetchHeaders(
-    entry.session.url,
-    run.deps.signal,
-  );
+  const headers = await run.deps.api.uploadSessions.fetchHeaders(entry.session.url, run.deps.signal);
   const offset = parseUploadOffset(headers?.['upload-offset']);
   if (offset === undefined || offset >= sizeBytes) return undefined;
-  run.notice(
-    `the service has ${offset} bytes of asset ${entry.session.assetUid}, and had acknowledged ${sizeBytes}`,
-  );
+  run.notice(`the service has ${offset} bytes of asset ${entry.session.assetUid}, and had acknowledged ${sizeBytes}`);
   run.resumedFrom = offset;
   const { blake3: _blake3, verified: _verified, serviceBlake3: _serviceBlake3, ...rest } = entry;
   return { ...rest, state: 'open', file: run.source.identity, offset, sentTo: sizeBytes };

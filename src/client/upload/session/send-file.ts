@@ -106,14 +106,7 @@ export async function sendFile(run: UploadRun, entry: OpenEntry): Promise<Comple
   // A source that was read to its end has already checked that the file is unchanged.
   if (!isReadToEnd) await digest.assertUnchanged();
   await digest.catchUp(sizeBytes);
-  return completeEntry(
-    run,
-    entry,
-    digest.current().blake3,
-    verdict,
-    suspectedChange,
-    lastChunkStart,
-  );
+  return completeEntry(run, entry, digest.current().blake3, verdict, suspectedChange, lastChunkStart);
 }
 
 /**
@@ -123,18 +116,12 @@ export async function sendFile(run: UploadRun, entry: OpenEntry): Promise<Comple
  * @returns undefined if the digest in the journal covers those bytes or the file is unchanged
  * @throws MediactlError `file_changed` (exit 13) if the source is a URL and its ETag has changed
  */
-export function findSuspectedChange(
-  { source }: UploadRun,
-  entry: OpenEntry,
-  offset: number,
-): string | undefined {
+export function findSuspectedChange({ source }: UploadRun, entry: OpenEntry, offset: number): string | undefined {
   if (offset <= (entry.prefix?.offset ?? 0)) return undefined;
   if (offset > entry.sentTo) return `the service has more bytes than this machine sent`;
   const difference = describeChange(entry.file, source.identity);
-  const suspectedChange =
-    difference && `${difference} since asset ${entry.session.assetUid} got bytes of it`;
-  if (suspectedChange && source.identity.validator !== undefined)
-    throw fileChanged(source.path, suspectedChange);
+  const suspectedChange = difference && `${difference} since asset ${entry.session.assetUid} got bytes of it`;
+  if (suspectedChange && source.identity.validator !== undefined) throw fileChanged(source.path, suspectedChange);
   return suspectedChange;
 }
 
@@ -166,21 +153,11 @@ export async function completeEntry(
   const { api, signal } = run.deps;
   let verdict = first;
   if (first.verified === null && run.source.sizeBytes > 0) {
-    const compare = (headers: ResponseHeaders) =>
-      verify(run.source, blake3, lastChunkStart, headers);
-    verdict = await verifyAgain(
-      api,
-      entry.session,
-      { sizeBytes: run.source.sizeBytes, blake3 },
-      compare,
-      signal,
-    );
+    const compare = (headers: ResponseHeaders) => verify(run.source, blake3, lastChunkStart, headers);
+    verdict = await verifyAgain(api, entry.session, { sizeBytes: run.source.sizeBytes, blake3 }, compare, signal);
     const note = verdict.verified === null ? (first.note ?? verdict.note) : undefined;
     if (suspectedChange && verdict.verified === null)
-      throw fileChanged(
-        run.source.path,
-        `${suspectedChange}, and the service gives no checksum of it`,
-      );
+      throw fileChanged(run.source.path, `${suspectedChange}, and the service gives no checksum of it`);
     if (note) run.notice(note);
   }
   const { offset: _offset, sentTo: _sentTo, prefix: _prefix, isRefused: _refused, ...rest } = entry;
@@ -192,7 +169,6 @@ export async function completeEntry(
     verified: verdict.verified,
     ...(verdict.verified === false && { serviceBlake3: verdict.serviceBlake3 }),
   };
-  if (completeEntry.verified === false || !run.deps.receipts || run.job.tags)
-    await run.journal.write(completeEntry);
+  if (completeEntry.verified === false || !run.deps.receipts || run.job.tags) await run.journal.write(completeEntry);
   return completeEntry;
 }

@@ -45,18 +45,14 @@ export async function createUpload(run: UploadRun, previousEntry?: OpenEntry): P
 }
 
 /** Restores the previous journal entry. Without one, removes the entry, unless it names the only copy of stdin. */
-async function restorePrevious(
-  run: UploadRun,
-  previousEntry: OpenEntry | undefined,
-): Promise<void> {
+async function restorePrevious(run: UploadRun, previousEntry: OpenEntry | undefined): Promise<void> {
   if (previousEntry) await run.journal.write(previousEntry);
   else if (run.job.identity !== undefined) await run.journal.write(run.planned());
   else await run.journal.forget();
 }
 
 /** Returns the default expiry time, for a service that sends none: "sessions expire after 24 hours" (§2). */
-const defaultExpiry = ({ transport }: Api) =>
-  new Date(transport.clock.now() + sessionLifetimeMs).toISOString();
+const defaultExpiry = ({ transport }: Api) => new Date(transport.clock.now() + sessionLifetimeMs).toISOString();
 
 /**
  * Sends the creation request. Retries with backoff only after the service's own 503, which proves that nothing was
@@ -79,9 +75,7 @@ async function createSession({ deps, source, metadata }: UploadRun): Promise<Cre
  * unavailable, text/plain" (§4).
  */
 const isStorageUnavailable = (error: unknown): error is MediactlError =>
-  error instanceof MediactlError &&
-  error.explanation.status === 503 &&
-  error.explanation.isPlainText === true;
+  error instanceof MediactlError && error.explanation.status === 503 && error.explanation.isPlainText === true;
 
 /** Status codes with which a service or gateway rejects a request without acting on it. */
 const rejectionStatuses = new Set([
@@ -93,9 +87,5 @@ const rejectionStatuses = new Set([
 function hasCreatedNothing(error: unknown): boolean {
   if (!(error instanceof MediactlError)) return false;
   const { status } = error.explanation;
-  return (
-    wasNotSent(error) ||
-    isStorageUnavailable(error) ||
-    (status !== undefined && rejectionStatuses.has(status))
-  );
+  return wasNotSent(error) || isStorageUnavailable(error) || (status !== undefined && rejectionStatuses.has(status));
 }

@@ -4,8 +4,7 @@ import { exitCodes, MediactlError } from '../../errors.ts';
 import type { OpenEntry } from '../store/journal-entry.ts';
 import type { UploadRun } from './upload-run.ts';
 
-const statusOf = (error: unknown) =>
-  error instanceof MediactlError ? error.explanation.status : undefined;
+const statusOf = (error: unknown) => (error instanceof MediactlError ? error.explanation.status : undefined);
 
 /** Returns true for a 404 or 410 response, which means that the session or asset does not exist. */
 export const isGone = (error: unknown) => statusOf(error) === 404 || statusOf(error) === 410;

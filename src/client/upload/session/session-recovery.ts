@@ -28,8 +28,7 @@ export async function recoverFromGoneSession(
   const isRefused = run.sessionsCreated > 0 && !hasResponded;
   // A session that the service has never known, not even in an earlier run, has received no bytes.
   const mayBeComplete = isAllSent && (hasResponded || !entry.isRefused);
-  const assetContent =
-    isRefused && !mayBeComplete ? 'unfinished' : await checkCompleteness(run, entry, mayBeComplete);
+  const assetContent = isRefused && !mayBeComplete ? 'unfinished' : await checkCompleteness(run, entry, mayBeComplete);
   if (assetContent === 'complete') return completeWithoutSession(run, entry);
   if (isRefused && assetContent !== 'unknown') {
     await run.journal.write({ ...entry, isRefused: true });
@@ -39,8 +38,7 @@ export async function recoverFromGoneSession(
   if (run.sessionsCreated > 1) throw sessionRefused(entry, underlying);
   if (run.options.onExpired === 'fail') throw sessionExpired(entry, underlying);
   const { assetUid } = entry.session;
-  if (assetContent === 'unknown')
-    await confirmNewAsset(sessionUnknown(entry, underlying), [assetUid]);
+  if (assetContent === 'unknown') await confirmNewAsset(sessionUnknown(entry, underlying), [assetUid]);
   else if (entry.isRefused) await confirmNewAsset(sessionRefused(entry, underlying), [assetUid]);
   if (assetContent !== 'gone') await run.recordOrphan(assetUid);
   run.notice(

@@ -12,11 +12,7 @@ const maxTries = 10;
  * @throws SessionGoneError if the service does not know the session
  * @throws MediactlError if retries cannot help or are used up; the session can be resumed later
  */
-export async function transfer(
-  sessionUrl: string,
-  chunkBytes: number,
-  state: SessionState,
-): Promise<void> {
+export async function transfer(sessionUrl: string, chunkBytes: number, state: SessionState): Promise<void> {
   const { transport, signal } = state;
   let acknowledged = -1;
   let failures = 0;
@@ -35,8 +31,7 @@ export async function transfer(
       signal?.throwIfAborted();
       const hasResponded = acknowledged >= 0;
       // Until the session responds in this run, the bytes sent by an earlier run count.
-      const isAllSent =
-        stack.isAllSent || (!hasResponded && state.sentTo >= state.source.sizeBytes);
+      const isAllSent = stack.isAllSent || (!hasResponded && state.sentTo >= state.source.sizeBytes);
       if (isGone(error)) throw new SessionGoneError(error, hasResponded, isAllSent);
       if (!(error instanceof MediactlError) || !error.explanation.retryable) throw error;
       if (++failures >= maxTries) throw error;
@@ -76,8 +71,7 @@ async function runTus(
           }),
         },
         onSuccess: () => settle(resolve),
-        onError: (error) =>
-          settle(() => reject(('causingError' in error && error.causingError) || error)),
+        onError: (error) => settle(() => reject(('causingError' in error && error.causingError) || error)),
       },
     );
     const onAbort = () => {

@@ -27,11 +27,7 @@ export type PersistResult = Promise<MediactlError | undefined>;
 type SendResult = { uploaded: Uploaded; persisted: PersistResult };
 
 /** Opens a file for upload. @throws MediactlError if the file does not exist or cannot be read */
-export async function openUpload(
-  job: UploadJob,
-  options: UploadOptions,
-  deps: UploadDeps,
-): Promise<OpenedUpload> {
+export async function openUpload(job: UploadJob, options: UploadOptions, deps: UploadDeps): Promise<OpenedUpload> {
   const source = await deps.openSource(job.path, job.sourceId);
   const run = new UploadRun(source, job, options, deps);
   return { id: run.id, run: () => uploadLocked(run), close: () => source.close() };
@@ -51,8 +47,7 @@ async function uploadLocked(run: UploadRun): Promise<SendResult> {
 
 async function uploadFile(run: UploadRun): Promise<SendResult> {
   const previous = await findPrevious(run);
-  if ('how' in previous)
-    return { uploaded: requireVerified(run, previous), persisted: Promise.resolve(undefined) };
+  if ('how' in previous) return { uploaded: requireVerified(run, previous), persisted: Promise.resolve(undefined) };
   let entry = previous.entry ?? (await createUpload(run));
   while (entry.state === 'open') entry = await sendOrRecover(run, entry);
   const uploaded = await finish(run, entry);
@@ -65,9 +60,7 @@ async function uploadFile(run: UploadRun): Promise<SendResult> {
 }
 
 /** Returns the finished upload of this file if a receipt proves it, else the journal entry to resume from, if any. */
-async function findPrevious(
-  run: UploadRun,
-): Promise<Uploaded | { entry: OpenEntry | CompleteEntry | undefined }> {
+async function findPrevious(run: UploadRun): Promise<Uploaded | { entry: OpenEntry | CompleteEntry | undefined }> {
   const { again } = run.options;
   // Check the receipts again, since another run might have uploaded the file after this run made its plan.
   // An upload resumed by its id is unfinished, whatever receipts exist for its file.
@@ -78,8 +71,7 @@ async function findPrevious(
   let found = await run.journal.read();
   const duplicate = found || again ? undefined : await findReceiptByContent(run);
   if (duplicate) return duplicate;
-  if (!found && !again)
-    found = await run.deps.findResumable?.(run.planned(), run.source, run.notice.bind(run));
+  if (!found && !again) found = await run.deps.findResumable?.(run.planned(), run.source, run.notice.bind(run));
   // The spool file is the only copy of stdin. Record it now, so that it can be found after any failure.
   if (!found && run.job.identity !== undefined) await run.journal.write(run.planned());
   return { entry: found && (await resumeFrom(run, found)) };
@@ -101,9 +93,7 @@ async function sendOrRecover(run: UploadRun, entry: OpenEntry): Promise<OpenEntr
 
 /** Returns the command that uploads the file from scratch; for stdin, the command that sends the spool file. */
 const resendCommand = ({ id, label, job }: UploadRun) =>
-  job.identity === undefined
-    ? `mediactl upload --again '${label}'`
-    : `mediactl uploads resume ${id} --again`;
+  job.identity === undefined ? `mediactl upload --again '${label}'` : `mediactl uploads resume ${id} --again`;
 
 /** Checks the checksum verdict on a complete upload, sets the asset's tags and returns the result. */
 async function finish(run: UploadRun, entry: CompleteEntry): Promise<Uploaded> {
@@ -111,8 +101,7 @@ async function finish(run: UploadRun, entry: CompleteEntry): Promise<Uploaded> {
   const { api } = run.deps;
   const { tags } = run.job;
   if (verified === false) throw checksumMismatch(run.label, resendCommand(run), entry);
-  if (tags && tags.length > 0)
-    await api.assets.update(session.assetUid, api.assets.tagFields(tags));
+  if (tags && tags.length > 0) await api.assets.update(session.assetUid, api.assets.tagFields(tags));
   run.emit({ event: 'uploaded', asset_uid: session.assetUid, blake3, verified });
   return {
     how: 'uploaded',
@@ -129,11 +118,7 @@ async function finish(run: UploadRun, entry: CompleteEntry): Promise<Uploaded> {
 }
 
 /** Saves the receipt and then removes the journal entry. Without receipts, saves the result in the entry. */
-async function saveReceipt(
-  run: UploadRun,
-  uploaded: Uploaded,
-  entry: CompleteEntry,
-): PersistResult {
+async function saveReceipt(run: UploadRun, uploaded: Uploaded, entry: CompleteEntry): PersistResult {
   const { receipts, api } = run.deps;
   try {
     await receipts?.save({

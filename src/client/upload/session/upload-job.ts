@@ -81,11 +81,7 @@ export type UploadDeps = {
    */
   findOrphans(lost: UnconfirmedCreation): Promise<OrphanCandidates>;
   /** Finds the unfinished upload of a file that was moved since; absent if moved files are not looked for. */
-  findResumable?(
-    file: PlannedEntry,
-    source: UploadSource,
-    notice: Notice,
-  ): Promise<OpenEntry | undefined>;
+  findResumable?(file: PlannedEntry, source: UploadSource, notice: Notice): Promise<OpenEntry | undefined>;
 };
 
 type Notice = (message: string) => void;
@@ -93,15 +89,7 @@ type Notice = (message: string) => void;
 /** The receipt operations that the uploader uses. */
 type UploadReceipts = Pick<
   Receipts,
-  | 'find'
-  | 'hasSize'
-  | 'hasAsset'
-  | 'findByContent'
-  | 'save'
-  | 'updateMtime'
-  | 'setState'
-  | 'saveOrphan'
-  | 'forgetAsset'
+  'find' | 'hasSize' | 'hasAsset' | 'findByContent' | 'save' | 'updateMtime' | 'setState' | 'saveOrphan' | 'forgetAsset'
 >;
 
 /** Outcome of a successful upload: by this run, or before from this path (`there`) or with the same content (`same`). */

@@ -36,9 +36,7 @@ export class UploadRun {
     const identity = job.identity ?? source.realPath;
     this.id = job.id ?? uploadIdOf({ ...job, identity }, deps.api.transport.baseUrl);
     this.receiptKey = receiptKey(job, identity, deps.api.transport.baseUrl);
-    this.journal = new JournalHandle(deps.journal, this.id, !deps.receipts, (message) =>
-      this.notice(message),
-    );
+    this.journal = new JournalHandle(deps.journal, this.id, !deps.receipts, (message) => this.notice(message));
   }
 
   /** Returns the journal entry that this upload has before any request to the service. */

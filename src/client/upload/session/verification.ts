@@ -62,8 +62,7 @@ export async function verifyAgain(
   if (verdict.verified !== null) return verdict;
   const record = await ignoreRefusal(assets.get(assetUid));
   const hasMatchingDigest = Object.entries(record ?? {}).some(
-    ([field, value]) =>
-      /blake3|checksum|digest|hash/i.test(field) && parseDigest(asText(value)) === blake3,
+    ([field, value]) => /blake3|checksum|digest|hash/i.test(field) && parseDigest(asText(value)) === blake3,
   );
   return hasMatchingDigest ? { verified: true } : verdict;
 }

@@ -24,11 +24,7 @@ type Matches = (inside: string) => boolean;
 
 /** Maps each kind of skipped entry to its singular, its plural, and a note for the user. */
 const skipKinds = {
-  system: [
-    'file of a file manager',
-    'files of file managers',
-    ", such as .DS_Store; --include '*' takes all files",
-  ],
+  system: ['file of a file manager', 'files of file managers', ", such as .DS_Store; --include '*' takes all files"],
   link: ['linked directory', 'linked directories', ', which may form a loop'],
   special: ['pipe, socket or device', 'pipes, sockets and devices', ''],
 } as const;
@@ -74,9 +70,7 @@ export class FileWalker {
     const { include, exclude } = this.#options;
     const { default: picomatch } = await import('picomatch');
     const anyOf = (globs: readonly string[]): Matches => {
-      const each = globs.map((glob) =>
-        picomatch(glob, { basename: !glob.includes('/'), dot: true }),
-      );
+      const each = globs.map((glob) => picomatch(glob, { basename: !glob.includes('/'), dot: true }));
       return (inside) => each.some((matches) => matches(inside));
     };
     const isIncluded = anyOf(include);
@@ -99,14 +93,10 @@ export class FileWalker {
         if (isNew(place.file)) yield place.file;
         continue;
       }
-      const relativePathOf = (found: string) =>
-        relative(place.directory, found).split(sep).join('/');
-      const isMatch: Matches =
-        place.glob === undefined ? isPassed : picomatch(place.glob, { dot: false });
+      const relativePathOf = (found: string) => relative(place.directory, found).split(sep).join('/');
+      const isMatch: Matches = place.glob === undefined ? isPassed : picomatch(place.glob, { dot: false });
       const maxDepth =
-        place.glob === undefined || place.glob.includes('**')
-          ? Number.POSITIVE_INFINITY
-          : place.glob.split('/').length;
+        place.glob === undefined || place.glob.includes('**') ? Number.POSITIVE_INFINITY : place.glob.split('/').length;
       for await (const file of this.#walkDirectory(place.directory, maxDepth, (found) => {
         const inside = relativePathOf(found);
         if (isExcluded(inside) || !isMatch(inside)) return false;
@@ -114,8 +104,7 @@ export class FileWalker {
         this.#skip('system');
         return false;
       })) {
-        if (place.glob === undefined)
-          file.relativeDir = relativePathOf(file.path).split('/').slice(0, -1).join('/');
+        if (place.glob === undefined) file.relativeDir = relativePathOf(file.path).split('/').slice(0, -1).join('/');
         file.typedPath = place.named;
         if (isNew(file)) yield file;
       }
@@ -188,9 +177,7 @@ export class FileWalker {
       const some = batch;
       batch = [];
       const files = await Promise.all(
-        some.map((entry) =>
-          this.#fileAt(entry, join(directory, entry.name), join(realHere, entry.name)),
-        ),
+        some.map((entry) => this.#fileAt(entry, join(directory, entry.name), join(realHere, entry.name))),
       );
       return files.filter((file) => file !== undefined);
     };
@@ -242,12 +229,9 @@ export class FileWalker {
       ]);
       // Node decodes a name that is not UTF-8 lossily, so the file cannot be opened by the decoded name.
       const unreadableNames = names.filter((name) => !isUtf8(name)).map(String);
-      for (const name of unreadableNames)
-        this.#failures.push({ path: join(folder, name), error: notUtf8() });
+      for (const name of unreadableNames) this.#failures.push({ path: join(folder, name), error: notUtf8() });
       const readable =
-        unreadableNames.length === 0
-          ? entries
-          : entries.filter(({ name }) => !unreadableNames.includes(name));
+        unreadableNames.length === 0 ? entries : entries.filter(({ name }) => !unreadableNames.includes(name));
       return readable.sort((a, b) => (a.name < b.name ? -1 : 1));
     } catch (error) {
       this.#failures.push({ path: folder, error: unreadableDirectory(folder, error as Error) });
@@ -260,8 +244,7 @@ export class FileWalker {
   }
 
   #dropFailures(isMeant: (failure: WalkFailure) => boolean): void {
-    for (const failure of this.#failures.filter(isMeant))
-      this.#failures.splice(this.#failures.indexOf(failure), 1);
+    for (const failure of this.#failures.filter(isMeant)) this.#failures.splice(this.#failures.indexOf(failure), 1);
   }
 }
 

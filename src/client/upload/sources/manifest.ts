@@ -25,8 +25,7 @@ export async function parseManifest(text: string): Promise<ManifestEntry[]> {
     const text = (name: (typeof columns)[number]) => asText(fields[name]) || undefined;
     const tags = parseTags(fields.tags);
     const wrongTag = tags?.find((tag) => !isSlug(tag));
-    if (wrongTag !== undefined)
-      throw manifestError(line, `'${wrongTag}' is not a tag: tags are slugs`);
+    if (wrongTag !== undefined) throw manifestError(line, `'${wrongTag}' is not a tag: tags are slugs`);
     return {
       path,
       about: {
@@ -45,9 +44,7 @@ type ManifestRow = { line: number; fields: { [name: string]: unknown } };
 const isColumn = (name: string) => (columns as readonly string[]).includes(name);
 
 function parseTags(value: unknown): readonly string[] | undefined {
-  const tags = Array.isArray(value)
-    ? value.flatMap((each) => asText(each) ?? [])
-    : splitTags(value);
+  const tags = Array.isArray(value) ? value.flatMap((each) => asText(each) ?? []) : splitTags(value);
   return tags.length > 0 ? [...new Set(tags)] : undefined;
 }
 
@@ -90,13 +87,11 @@ async function parseCsv(text: string): Promise<ManifestRow[]> {
   }
   const unknown = header.find((name) => !isColumn(name));
   if (unknown !== undefined) throw manifestError(1, `unknown column ${unknown}`);
-  if (records.length > 0 && !header.includes('path'))
-    throw manifestError(1, 'its header has no column path');
+  if (records.length > 0 && !header.includes('path')) throw manifestError(1, 'its header has no column path');
   return records.map(({ record, info }) => ({ line: info.lines, fields: record }));
 }
 
-const manifestHint =
-  'CSV with a header, or JSON lines: path, name, description, folder, tags, content_type';
+const manifestHint = 'CSV with a header, or JSON lines: path, name, description, folder, tags, content_type';
 
 const manifestError = (line: number, reason: string) =>
   usageError(`line ${line} of the manifest cannot be used`, manifestHint, reason);

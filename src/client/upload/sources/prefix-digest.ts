@@ -29,8 +29,7 @@ export class PrefixDigest {
   /** Hashes bytes that are being sent and skips those already hashed. @param start their offset in the file */
   update(start: number, bytes: Buffer): void {
     const alreadyHashed = this.#offset - start;
-    if (alreadyHashed < 0)
-      throw new Error(`digest at ${this.#offset} cannot take bytes at ${start}`);
+    if (alreadyHashed < 0) throw new Error(`digest at ${this.#offset} cannot take bytes at ${start}`);
     if (alreadyHashed >= bytes.length) return;
     this.#checksum.update(alreadyHashed === 0 ? bytes : bytes.subarray(alreadyHashed));
     this.#offset = start + bytes.length;
@@ -47,10 +46,7 @@ export class PrefixDigest {
     if (expected) {
       await this.#readUpTo(expected.offset);
       if (this.#checksum.digest() !== expected.blake3)
-        throw fileChanged(
-          this.#source.path,
-          'the part that was uploaded earlier is no longer the same',
-        );
+        throw fileChanged(this.#source.path, 'the part that was uploaded earlier is no longer the same');
       this.#expected = undefined;
     }
     await this.#readUpTo(offset);
@@ -68,8 +64,7 @@ export class PrefixDigest {
   async #assertSameContent(): Promise<void> {
     const { offset, blake3 } = this.current();
     const rehash = await openChecksum();
-    for await (const bytes of this.#source.read(0, offset, { assertUnchanged: async () => {} }))
-      rehash.update(bytes);
+    for await (const bytes of this.#source.read(0, offset, { assertUnchanged: async () => {} })) rehash.update(bytes);
     if (rehash.digest() !== blake3)
       throw fileChanged(this.#source.path, 'it was written to, and its time of writing put back');
   }

@@ -103,11 +103,7 @@ export function toSourceError(
 
 /** Creates the error for a URL that cannot be uploaded directly. Its hint is to download the file first. */
 export const sourceNotReadable = ({ path }: RemoteFile, reason: string) =>
-  usageError(
-    `${path} cannot be uploaded from where it is`,
-    'curl -L URL | mediactl upload - --name NAME',
-    reason,
-  );
+  usageError(`${path} cannot be uploaded from where it is`, 'curl -L URL | mediactl upload - --name NAME', reason);
 
 /** Creates the error for a response that contains another byte range than requested, or encoded bytes. */
 export const rangeMismatch = ({ url, path }: RemoteFile) =>

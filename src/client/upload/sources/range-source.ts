@@ -20,13 +20,7 @@ import {
   parseVersion,
   type RangeResponse,
 } from './range-response.ts';
-import {
-  type FileIdentity,
-  fileChanged,
-  fileGone,
-  type ReadOptions,
-  type UploadSource,
-} from './source.ts';
+import { type FileIdentity, fileChanged, fileGone, type ReadOptions, type UploadSource } from './source.ts';
 import { fileNameOf, parseDispositionName, parseSourceUrl } from './source-url.ts';
 
 /** Options for `RangeSource.open`. */
@@ -65,12 +59,7 @@ export class RangeSource implements UploadSource {
   readonly #remote: RemoteFile;
   readonly #version: ContentVersion;
 
-  private constructor(
-    remote: RemoteFile,
-    realPath: string,
-    sizeBytes: number,
-    headers: ResponseHeaders,
-  ) {
+  private constructor(remote: RemoteFile, realPath: string, sizeBytes: number, headers: ResponseHeaders) {
     this.#remote = remote;
     this.#version = parseVersion(headers);
     this.path = remote.path;
@@ -174,8 +163,7 @@ export class RangeSource implements UploadSource {
       },
     })
       .then((answer) => {
-        if (answer.status > 299)
-          throw toSourceError(this.#remote, answer, () => this.#changeError(answer));
+        if (answer.status > 299) throw toSourceError(this.#remote, answer, () => this.#changeError(answer));
         this.#assertPart(answer, at, end); // an empty body has not been checked by `sink`
       })
       .finally(() => pipe.end());
@@ -211,18 +199,13 @@ export class RangeSource implements UploadSource {
   /** Checks the version and range of a response, because not every server evaluates conditional headers. */
   #assertPart({ status, headers }: RangeResponse, at: number, end: number): void {
     if (status !== 206) throw this.#changed('the server sent it from its beginning');
-    const [, first, last, total] =
-      /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(headers['content-range'] ?? '') ?? [];
+    const [, first, last, total] = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(headers['content-range'] ?? '') ?? [];
     if (total !== '*' && total !== undefined && Number(total) !== this.sizeBytes)
       throw this.#changed(`its size went from ${this.sizeBytes} to ${total} bytes`);
     const { etag, modified } = parseVersion(headers);
-    const isSame =
-      this.#version.etag === undefined
-        ? modified === this.#version.modified
-        : etag === this.#version.etag;
+    const isSame = this.#version.etag === undefined ? modified === this.#version.modified : etag === this.#version.etag;
     if (!isSame) throw this.#changed('the server has another version of it');
-    if (isEncoded(headers) || Number(first) !== at || !(Number(last) < end))
-      throw rangeMismatch(this.#remote);
+    if (isEncoded(headers) || Number(first) !== at || !(Number(last) < end)) throw rangeMismatch(this.#remote);
   }
 
   /** Returns the error for a status that means a deleted or changed file; undefined for any other status. */

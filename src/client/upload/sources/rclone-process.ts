@@ -111,9 +111,7 @@ class RcloneProcess {
     own: Record<string, string> = {},
   ) {
     signal?.throwIfAborted();
-    const inherited = Object.entries(withoutApiKey(environment)).filter(
-      ([name]) => !removedVariables.test(name),
-    );
+    const inherited = Object.entries(withoutApiKey(environment)).filter(([name]) => !removedVariables.test(name));
     this.child = spawn('rclone', [...command, ...commonFlags, '--', remote], {
       env: { ...Object.fromEntries(inherited), ...own },
       stdio: ['ignore', stdout, 'pipe'],
@@ -159,11 +157,7 @@ class RcloneProcess {
         hint: 'check the path: rclone lsf REMOTE:',
       });
     if (/didn't find section in config file/.test(words))
-      return usageError(
-        `no such remote: rclone:${this.#remote}`,
-        'rclone listremotes lists them',
-        reason,
-      );
+      return usageError(`no such remote: rclone:${this.#remote}`, 'rclone listremotes lists them', reason);
     return new MediactlError(`rclone does not read rclone:${this.#remote}`, {
       code: 'rclone_failed',
       exitCode: exitCodes.unreachable,

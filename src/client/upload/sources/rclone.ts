@@ -100,10 +100,7 @@ async function openSource(
   const initial = isSameVersion(listed, served) ? listed : await statNow();
   const assertSame = (file: RcloneFile) => {
     if (isSameVersion(initial, file)) return;
-    throw fileChanged(
-      label,
-      `on the remote it is of ${file.sizeBytes} bytes and ${file.modTime}`,
-    ).with({
+    throw fileChanged(label, `on the remote it is of ${file.sizeBytes} bytes and ${file.modTime}`).with({
       hint: 'once it no longer changes, the same command with --again, which makes a new asset',
     });
   };
@@ -145,15 +142,13 @@ function isSameVersion(one: RcloneFile, other: RcloneFile): boolean {
     second: Math.floor(Date.parse(modTime) / 1000),
     fraction: (/\.(\d+)/.exec(modTime)?.[1] ?? '').replace(/0+$/, ''),
   })) as [{ second: number; fraction: string }, { second: number; fraction: string }];
-  const isSameTime =
-    a.second === b.second && (!a.fraction || !b.fraction || a.fraction === b.fraction);
+  const isSameTime = a.second === b.second && (!a.fraction || !b.fraction || a.fraction === b.fraction);
   return one.sizeBytes === other.sizeBytes && isSameTime;
 }
 
 async function statRemote(remote: string, deps: RcloneDeps) {
   const lines: string[] = [];
-  for await (const line of rcloneLines(['lsjson', '--stat', '--no-mimetype'], remote, deps))
-    lines.push(line);
+  for await (const line of rcloneLines(['lsjson', '--stat', '--no-mimetype'], remote, deps)) lines.push(line);
   return parseListEntry(lines.join('\n'));
 }
 
@@ -188,10 +183,7 @@ function parseListEntry(text: string): { file: RcloneFile; isDirectory: boolean 
 function parseRemote(address: string): string {
   const remote = address.replace(/^rclone:/, '');
   if (/^(:local|[\p{L}\p{N}_.+@][\p{L}\p{N}_.+@ -]*):/u.test(remote)) return remote;
-  throw usageError(
-    'that is not a remote of rclone',
-    'rclone:REMOTE:PATH; rclone listremotes lists the remotes',
-  );
+  throw usageError('that is not a remote of rclone', 'rclone:REMOTE:PATH; rclone listremotes lists the remotes');
 }
 
 const isDirectory = (address: string) =>

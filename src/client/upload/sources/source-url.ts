@@ -33,8 +33,7 @@ export function parseSourceUrl(text: string): SourceUrl {
   url.username = url.password = url.hash = '';
   const path = url.origin + url.pathname;
   const names = [...url.searchParams.keys()];
-  const isSigning = (name: string) =>
-    signatureParams.test(name) || (names.includes('sig') && azureSasParams.has(name));
+  const isSigning = (name: string) => signatureParams.test(name) || (names.includes('sig') && azureSasParams.has(name));
   const stableParams = [...url.searchParams].filter(([name]) => !isSigning(name));
   return {
     url,
@@ -63,8 +62,7 @@ export function fileNameOf(url: URL): string {
 
 /** Returns the sanitized file name from a Content-Disposition header (RFC 6266), or undefined if there is none. */
 export function parseDispositionName(header = ''): string | undefined {
-  const [, extended] =
-    /;\s*filename\*\s*=\s*utf-8'[\w-]*'([\w!#$&+.^`|~%-]+)\s*(?:;|$)/i.exec(header) ?? [];
+  const [, extended] = /;\s*filename\*\s*=\s*utf-8'[\w-]*'([\w!#$&+.^`|~%-]+)\s*(?:;|$)/i.exec(header) ?? [];
   const [, quoted, token] =
     /;\s*filename\s*=\s*(?:"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\[\x20-\x7e])*)"|([\w!#$&'*+.^`|~%-]+))\s*(?:;|$)/i.exec(
       header,

@@ -21,8 +21,7 @@ export type FileIdentity = {
  * ignored, because a reboot can change them.
  */
 export function describeChange(before: FileIdentity, now: FileIdentity): string | undefined {
-  if (before.sizeBytes !== now.sizeBytes)
-    return `its size went from ${before.sizeBytes} to ${now.sizeBytes} bytes`;
+  if (before.sizeBytes !== now.sizeBytes) return `its size went from ${before.sizeBytes} to ${now.sizeBytes} bytes`;
   if (differ(before.validator, now.validator)) return 'the server has another version of it';
   // An equal ETag guarantees equal bytes, whatever Last-Modified the server sends.
   if (before.validator !== undefined && now.validator !== undefined) return undefined;
@@ -114,12 +113,10 @@ export class FileSource {
     const prefetch = (at: number, turn: number) => {
       buffers[turn % 3] ??= Buffer.allocUnsafeSlow(readBufferBytes);
       const buffer = buffers[turn % 3] as Buffer;
-      const filled = this.#readFully(buffer, at, Math.min(readBufferBytes, end - at)).then(
-        (bytes) => {
-          onRead(at, bytes);
-          return bytes;
-        },
-      );
+      const filled = this.#readFully(buffer, at, Math.min(readBufferBytes, end - at)).then((bytes) => {
+        onRead(at, bytes);
+        return bytes;
+      });
       filled.catch(() => {}); // awaited below, unless the consumer leaves first
       return filled;
     };
@@ -156,10 +153,7 @@ export class FileSource {
     const now = identityOf(fstatSync(this.#handle.fd, { bigint: true }));
     const before = this.#identity;
     if (now.sizeBytes !== before.sizeBytes)
-      throw fileChanged(
-        this.path,
-        `its size went from ${this.sizeBytes} to ${now.sizeBytes} bytes`,
-      );
+      throw fileChanged(this.path, `its size went from ${this.sizeBytes} to ${now.sizeBytes} bytes`);
     if (now.mtimeNs !== before.mtimeNs) throw fileChanged(this.path, 'it was written to');
     const there = statPath(this.path);
     if (String(there.ino) !== before.ino || String(there.dev) !== before.dev)
@@ -193,9 +187,7 @@ function statPath(path: string): BigIntStats {
   try {
     return statSync(path, { bigint: true });
   } catch (error) {
-    throw (error as NodeJS.ErrnoException).code === 'ENOENT'
-      ? fileGone(path)
-      : unreadableFile(path, error);
+    throw (error as NodeJS.ErrnoException).code === 'ENOENT' ? fileGone(path) : unreadableFile(path, error);
   }
 }
 
@@ -210,8 +202,7 @@ function identityOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): FileIden
 }
 
 /** Returns the path with the real path of its directory. A link at the path itself is not followed. */
-export const realPathOf = async (path: string) =>
-  join(await realpath(dirname(path)), basename(path));
+export const realPathOf = async (path: string) => join(await realpath(dirname(path)), basename(path));
 
 /** Checks that a file of size 0 is empty, since /proc and some FUSE file systems report 0 for files with content. */
 async function assertEmpty(path: string, handle: FileHandle): Promise<void> {
@@ -242,9 +233,7 @@ export const notAFile = (path: string, isDirectory: boolean) =>
   new MediactlError(isDirectory ? `${path} is a directory` : `${path} is not a regular file`, {
     code: isDirectory ? 'is_directory' : 'not_a_file',
     exitCode: exitCodes.usage,
-    reason: isDirectory
-      ? 'only files are uploaded'
-      : 'the length must be known before an upload starts',
+    reason: isDirectory ? 'only files are uploaded' : 'the length must be known before an upload starts',
     hint: isDirectory
       ? `mediactl upload -r ${path}, for the files in it`
       : `mediactl upload - --name NAME < ${path}, which spools it first`,

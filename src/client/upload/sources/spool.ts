@@ -41,12 +41,10 @@ export class Spool {
     const release = await this.#locks.acquire(partName);
     try {
       const { sizeBytes, blake3 } = await writeToDisk(part, input, signal);
-      if (sizeBytes === 0)
-        throw usageError('nothing came on stdin', 'check the command before the pipe');
+      if (sizeBytes === 0) throw usageError('nothing came on stdin', 'check the command before the pipe');
       const saveAs = async (name: string) => {
         const path = join(directory, name);
-        if ((await stat(path).catch(() => undefined))?.size === sizeBytes)
-          await rm(part, { force: true });
+        if ((await stat(path).catch(() => undefined))?.size === sizeBytes) await rm(part, { force: true });
         else await rename(part, path);
         await release?.();
         return path;
@@ -89,9 +87,7 @@ export class Spool {
 
   /** Removes partial files left behind by processes that were killed. */
   async sweep(): Promise<void> {
-    await this.#locks.removeStale((name) =>
-      rm(join(this.#directory, `${name}.part`), { force: true }),
-    );
+    await this.#locks.removeStale((name) => rm(join(this.#directory, `${name}.part`), { force: true }));
   }
 }
 

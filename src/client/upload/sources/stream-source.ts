@@ -64,11 +64,7 @@ export class StreamSource implements UploadSource {
    * @throws MediactlError `stream_gone` (exit 1) if `start` is before the buffered bytes; `size_differs` (exit 2)
    *   if the stream is shorter or longer than its size; the signal's reason if it aborts
    */
-  async *read(
-    start: number,
-    end: number,
-    { onRead = () => {} }: ReadOptions = {},
-  ): AsyncGenerator<Buffer> {
+  async *read(start: number, end: number, { onRead = () => {} }: ReadOptions = {}): AsyncGenerator<Buffer> {
     const isChunk = end - start <= this.#chunkBytes;
     for (let at = start; at < end; ) {
       if (at < this.#bufferStart) throw streamGone(at, this.#bufferStart);
@@ -169,10 +165,7 @@ const sizeDiffers = (problem: string, reason: string) =>
   });
 
 const tooShort = (at: number, sizeBytes: number) =>
-  sizeDiffers(
-    `stdin ended at ${at} of ${sizeBytes} bytes`,
-    'the command before the pipe sent less',
-  );
+  sizeDiffers(`stdin ended at ${at} of ${sizeBytes} bytes`, 'the command before the pipe sent less');
 
 const tooLong = (sizeBytes: number) =>
   sizeDiffers(`stdin continues after ${sizeBytes} bytes`, 'the command before the pipe sent more');

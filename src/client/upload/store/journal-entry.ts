@@ -77,8 +77,7 @@ export type CorruptEntry = {
   begunAt?: string | undefined;
 };
 
-export const isCorrupt = (entry: JournalEntry | CorruptEntry): entry is CorruptEntry =>
-  'reason' in entry;
+export const isCorrupt = (entry: JournalEntry | CorruptEntry): entry is CorruptEntry => 'reason' in entry;
 
 /**
  * Identity of an upload: service, source and metadata. It does not include the API key, because a rotated key still
@@ -132,8 +131,7 @@ export function isEntry(value: unknown): value is JournalEntry {
     /^https?:/.test(String(session?.url)) &&
     URL.canParse(String(session?.url));
   if (!isSession) return false;
-  if (entry.state === 'open')
-    return isCount(entry.offset) && isCount(entry.sentTo) && isPrefix(entry.prefix);
+  if (entry.state === 'open') return isCount(entry.offset) && isCount(entry.sentTo) && isPrefix(entry.prefix);
   return entry.state === 'whole' && isText(entry.blake3);
 }
 

@@ -18,12 +18,7 @@ export class JournalHandle {
   #writing: Promise<void> | undefined;
 
   /** @param isOptional true if the upload continues when the entry cannot be written */
-  constructor(
-    journal: UploadJournal,
-    id: string,
-    isOptional: boolean,
-    notice: (message: string) => void,
-  ) {
+  constructor(journal: UploadJournal, id: string, isOptional: boolean, notice: (message: string) => void) {
     this.#journal = journal;
     this.#id = id;
     this.#isOptional = isOptional;

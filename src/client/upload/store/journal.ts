@@ -1,14 +1,4 @@
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  fsync,
-  lstatSync,
-  openSync,
-  rmSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, constants, fstatSync, fsync, lstatSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { type FileHandle, open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -65,9 +55,7 @@ export class Journal {
       if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return [];
       throw stateError(error, this.directory);
     });
-    return names
-      .filter((name) => name.endsWith(extension))
-      .map((name) => name.slice(0, -extension.length));
+    return names.filter((name) => name.endsWith(extension)).map((name) => name.slice(0, -extension.length));
   }
 
   /**
@@ -76,8 +64,7 @@ export class Journal {
    * `intended` entry is still on disk. The start of the last of several chunks is always synced.
    */
   async write(entry: JournalEntry): Promise<void> {
-    const isSyncSkipped =
-      entry.state === 'open' && entry.file.sizeBytes <= maxChunkBytes && !isSendingLastChunk(entry);
+    const isSyncSkipped = entry.state === 'open' && entry.file.sizeBytes <= maxChunkBytes && !isSendingLastChunk(entry);
     const path = this.#path(entry.id);
     if (isSyncSkipped && overwriteInPlace(path, textOf(entry))) return;
     const temporary = `${path}.tmp`;
@@ -153,8 +140,7 @@ export class Journal {
 }
 
 /** Returns true once the last of several chunks is being sent. The service might then have the complete file. */
-const isSendingLastChunk = ({ offset, sentTo, file }: OpenEntry) =>
-  offset > 0 && sentTo === file.sizeBytes;
+const isSendingLastChunk = ({ offset, sentTo, file }: OpenEntry) => offset > 0 && sentTo === file.sizeBytes;
 
 const textOf = (entry: JournalEntry) => `${JSON.stringify(entry, null, 2)}\n`;
 

@@ -32,10 +32,7 @@ const tables = {
 
 const schema = `
 ${Object.entries(tables)
-  .map(
-    ([name, columns]) =>
-      `CREATE TABLE ${name} (${columns})${name === 'claims' ? ' WITHOUT ROWID' : ''};`,
-  )
+  .map(([name, columns]) => `CREATE TABLE ${name} (${columns})${name === 'claims' ? ' WITHOUT ROWID' : ''};`)
   .join('\n')}
 CREATE INDEX receipts_by_content ON receipts (service, workspace, size, blake3);
 CREATE INDEX receipts_by_asset ON receipts (asset);
@@ -60,8 +57,7 @@ const idPathOf = (path: string) => path.replace(/\.db$/, '.id');
 const statIfExists = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false });
 
 /** Returns true if the database exists or existed before. */
-export const hasEverExisted = (path: string) =>
-  [path, idPathOf(path)].some((each) => statIfExists(each));
+export const hasEverExisted = (path: string) => [path, idPathOf(path)].some((each) => statIfExists(each));
 
 /**
  * Creates the database if it never existed. It is created under a temporary name first, so that it appears
@@ -77,11 +73,7 @@ export async function ensureLedgerFile(path: string, Database: typeof Libsql): P
   const { size } = statIfExists(path) ?? {};
   if (size === 0) throw stateFailure('state_emptied', `${path} is empty`);
   if (size !== undefined) return;
-  if (
-    lstatSync(path, { throwIfNoEntry: false }) ||
-    statIfExists(idPath) ||
-    statIfExists(`${path}-wal`)?.size
-  ) {
+  if (lstatSync(path, { throwIfNoEntry: false }) || statIfExists(idPath) || statIfExists(`${path}-wal`)?.size) {
     if (statIfExists(path)?.size) return; // another process has created it meanwhile
     throw stateFailure('state_emptied', `${path} is missing`);
   }
@@ -109,25 +101,17 @@ export async function ensureLedgerFile(path: string, Database: typeof Libsql): P
  * @param hasIntegrityCheck true to run SQLite's integrity check too
  * @throws MediactlError `state_newer`, `state_emptied`, `state_damaged` (exit 14); SQLite and system errors
  */
-export async function assertLedger(
-  path: string,
-  database: Libsql.Database,
-  hasIntegrityCheck: boolean,
-): Promise<void> {
-  const pragma = (name: string) =>
-    (database.prepare(`PRAGMA ${name}`).get() as { [name: string]: unknown })[name];
+export async function assertLedger(path: string, database: Libsql.Database, hasIntegrityCheck: boolean): Promise<void> {
+  const pragma = (name: string) => (database.prepare(`PRAGMA ${name}`).get() as { [name: string]: unknown })[name];
   const foundVersion = Number(pragma('user_version'));
-  if (foundVersion > schemaVersion)
-    throw stateFailure('state_newer', `${path} has version ${foundVersion}`);
+  if (foundVersion > schemaVersion) throw stateFailure('state_newer', `${path} has version ${foundVersion}`);
   const idPath = idPathOf(path);
   // A power failure might have left the id file empty.
-  const id =
-    (statIfExists(idPath) && Number.parseInt(readFileSync(idPath, 'utf8'), 10)) || undefined;
+  const id = (statIfExists(idPath) && Number.parseInt(readFileSync(idPath, 'utf8'), 10)) || undefined;
   if (foundVersion === 0 && !id) throw stateFailure('state_damaged', `${path} has no receipts`);
   if (foundVersion === 0 || (id && id !== pragma('application_id')))
     throw stateFailure('state_emptied', `${path} is not the one that was there`);
-  for (const [name, columns] of Object.entries(tables))
-    database.prepare(`SELECT ${columnNames(columns)} FROM ${name}`);
+  for (const [name, columns] of Object.entries(tables)) database.prepare(`SELECT ${columnNames(columns)} FROM ${name}`);
   const isSmall = (statIfExists(path)?.size ?? 0) <= maxCheckedBytes;
   const fault = hasIntegrityCheck && isSmall ? pragma('quick_check') : 'ok';
   if (fault !== 'ok') throw stateFailure('state_damaged', `${path}: ${fault}`);
@@ -152,8 +136,7 @@ export function setLedgerAside(path: string): string | undefined {
     aside = `${path}.unusable-${number}`;
   }
   for (const suffix of ['', '-wal', '-shm'])
-    if (statIfExists(`${path}${suffix}`))
-      renameSync(`${path}${suffix}`, `${aside ?? `${path}.unusable`}${suffix}`);
+    if (statIfExists(`${path}${suffix}`)) renameSync(`${path}${suffix}`, `${aside ?? `${path}.unusable`}${suffix}`);
   rmSync(path, { force: true }); // a dangling link
   rmSync(idPathOf(path), { force: true });
   return aside;

@@ -7,13 +7,7 @@ import { loadLibsql } from '../../libsql.ts';
 import { NamedLocks, retryUntilAcquired, withLock } from '../../lock.ts';
 import { isBusy, stateError, stateFailure } from '../../state-error.ts';
 import { makeStateFolder } from '../../state-files.ts';
-import {
-  assertLedger,
-  ensureLedgerFile,
-  ledgerPath,
-  setLedgerAside,
-  trialWrite,
-} from './ledger-file.ts';
+import { assertLedger, ensureLedgerFile, ledgerPath, setLedgerAside, trialWrite } from './ledger-file.ts';
 
 /** Value of an SQL parameter. */
 export type SqlValue = string | number | null;
@@ -72,14 +66,9 @@ export class Ledger {
    *
    * @throws MediactlError `state_…` (exit 14)
    */
-  static async open(
-    stateDir: string,
-    options: LedgerOptions = {},
-    use: LedgerUse = 'read',
-  ): Promise<Ledger> {
+  static async open(stateDir: string, options: LedgerOptions = {}, use: LedgerUse = 'read'): Promise<Ledger> {
     const path = ledgerPath(stateDir);
-    const openDatabase = () =>
-      retryWhileBusy(path, options, () => Ledger.#openDatabase(stateDir, options, use));
+    const openDatabase = () => retryWhileBusy(path, options, () => Ledger.#openDatabase(stateDir, options, use));
     try {
       await makeStateFolder(stateDir);
       if (use !== 'recreate') return await openDatabase();
@@ -101,11 +90,7 @@ export class Ledger {
     }
   }
 
-  static async #openDatabase(
-    stateDir: string,
-    options: LedgerOptions,
-    use: LedgerUse,
-  ): Promise<Ledger> {
+  static async #openDatabase(stateDir: string, options: LedgerOptions, use: LedgerUse): Promise<Ledger> {
     const Database = await loadLibsql();
     const path = ledgerPath(stateDir);
     await ensureLedgerFile(path, Database);
@@ -153,9 +138,7 @@ export class Ledger {
   transaction<T>(work: () => T, isSynced = false): Promise<T> {
     const { path } = this;
     this.#hasWritten = true;
-    return retryWhileBusy(path, this.#options, async () =>
-      this.#runTransaction(work, isSynced),
-    ).catch((error) => {
+    return retryWhileBusy(path, this.#options, async () => this.#runTransaction(work, isSynced)).catch((error) => {
       throw stateError(error, path);
     });
   }
@@ -225,10 +208,7 @@ export class Ledger {
     await this.#flush?.catch(() => {}); // its caller reports it
     const release = await this.#release?.catch(() => undefined);
     try {
-      if (release)
-        this.#runTransaction(() =>
-          this.execute('DELETE FROM claims WHERE run = ?', this.processId),
-        );
+      if (release) this.#runTransaction(() => this.execute('DELETE FROM claims WHERE run = ?', this.processId));
       // libsql does not checkpoint on close, so without this the next process has to read the WAL first.
       if (this.#hasWritten) this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     } catch {
@@ -248,11 +228,7 @@ export class Ledger {
 }
 
 /** Retries `work` while another program locks the database. @throws the error of the last attempt */
-async function retryWhileBusy<T>(
-  path: string,
-  options: LedgerOptions,
-  work: () => Promise<T>,
-): Promise<T> {
+async function retryWhileBusy<T>(path: string, options: LedgerOptions, work: () => Promise<T>): Promise<T> {
   let busy: unknown;
   const attempt = () =>
     work().then(
@@ -262,11 +238,7 @@ async function retryWhileBusy<T>(
         if (!isBusy(error)) throw error;
       },
     );
-  const done = await retryUntilAcquired(
-    path,
-    { ...options, onWait: options.warn, waitMs: maxBusyWaitMs },
-    attempt,
-  );
+  const done = await retryUntilAcquired(path, { ...options, onWait: options.warn, waitMs: maxBusyWaitMs }, attempt);
   if (!done) throw busy;
   return done.result;
 }

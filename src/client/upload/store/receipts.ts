@@ -137,16 +137,11 @@ export class Receipts {
   /** Updates the modification time of a file that was touched and has the same content. */
   updateMtime({ service, workspace, folder, path }: ReceiptKey, mtimeNs: string): Promise<void> {
     const sql = `UPDATE receipts SET mtime_ns = ? WHERE ${byKey}`;
-    return this.#ledger.writeDurably(
-      () => void this.#ledger.execute(sql, mtimeNs, service, workspace, folder, path),
-    );
+    return this.#ledger.writeDurably(() => void this.#ledger.execute(sql, mtimeNs, service, workspace, folder, path));
   }
 
   /** Updates the path of a file that was moved. */
-  updatePath(
-    { service, workspace, folder, path }: ReceiptKey,
-    to: { path: string; mtimeNs: string },
-  ) {
+  updatePath({ service, workspace, folder, path }: ReceiptKey, to: { path: string; mtimeNs: string }) {
     const sql = `UPDATE OR IGNORE receipts SET path = ?, mtime_ns = ? WHERE ${byKey}`;
     return this.#ledger.writeDurably(
       () => void this.#ledger.execute(sql, to.path, to.mtimeNs, service, workspace, folder, path),
@@ -154,11 +149,7 @@ export class Receipts {
   }
 
   /** Updates the processing state of an asset. */
-  async setState(
-    assetUid: string,
-    state: ProcessingState,
-    reason: string | null = null,
-  ): Promise<void> {
+  async setState(assetUid: string, state: ProcessingState, reason: string | null = null): Promise<void> {
     const sql = 'UPDATE receipts SET state = ?, reason = ? WHERE asset = ?';
     await this.#ledger.write(sql, state, reason, assetUid);
   }
@@ -179,15 +170,11 @@ export class Receipts {
   }
 
   count(): number {
-    return (
-      this.#ledger.get<{ count: number }>('SELECT count(*) AS count FROM receipts')?.count ?? 0
-    );
+    return this.#ledger.get<{ count: number }>('SELECT count(*) AS count FROM receipts')?.count ?? 0;
   }
 
   *all(): Generator<Receipt> {
-    for (const row of this.#ledger.each<ReceiptRow>(
-      `SELECT ${selectedColumns} FROM receipts ORDER BY id`,
-    ))
+    for (const row of this.#ledger.each<ReceiptRow>(`SELECT ${selectedColumns} FROM receipts ORDER BY id`))
       yield receiptOf(row);
   }
 
@@ -195,11 +182,7 @@ export class Receipts {
    * Yields the receipts of files under a directory that this machine uploaded itself. An empty directory means all
    * local files. Ids increase with time (see `startRun`).
    */
-  *listBelow(
-    service: string,
-    workspace: string,
-    directory: string,
-  ): Generator<Receipt & { id: number }> {
+  *listBelow(service: string, workspace: string, directory: string): Generator<Receipt & { id: number }> {
     const sql = `SELECT id, ${selectedColumns} FROM receipts
       WHERE service = ? AND workspace = ? AND path >= ? AND path < ? AND imported = 0
       ORDER BY path`;
@@ -214,13 +197,7 @@ export class Receipts {
   listReplacedBelow(service: string, workspace: string, directory: string): ReplacedAsset[] {
     const sql = `SELECT folder, path, asset AS assetUid FROM replaced
       WHERE service = ? AND workspace = ? AND path >= ? AND path < ? ORDER BY path`;
-    return this.#ledger.all<ReplacedAsset>(
-      sql,
-      service,
-      workspace,
-      `${directory}/`,
-      `${directory}0`,
-    );
+    return this.#ledger.all<ReplacedAsset>(sql, service, workspace, `${directory}/`, `${directory}0`);
   }
 
   /** Imports receipts of another machine, all or none, and keeps existing ones. @returns number of new receipts */
@@ -228,8 +205,7 @@ export class Receipts {
     const sql = `INSERT OR IGNORE INTO receipts (${columns}, imported)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)`;
     return this.#ledger.transaction(
-      () =>
-        receipts.filter((receipt) => this.#ledger.execute(sql, ...valuesOf(receipt)) > 0).length,
+      () => receipts.filter((receipt) => this.#ledger.execute(sql, ...valuesOf(receipt)) > 0).length,
     );
   }
 
@@ -259,10 +235,7 @@ export class Receipts {
     await this.#ledger.write('DELETE FROM runs WHERE id = ?', id).catch(() => {});
   }
 
-  async saveOrphan(
-    service: string,
-    { assetUid, name, path, at, isGuessed }: Orphan,
-  ): Promise<void> {
+  async saveOrphan(service: string, { assetUid, name, path, at, isGuessed }: Orphan): Promise<void> {
     const sql = 'INSERT OR REPLACE INTO orphans VALUES (?, ?, ?, ?, ?, ?)';
     await this.#ledger.write(sql, service, assetUid, name, path, at, Number(isGuessed));
   }
@@ -280,12 +253,7 @@ export class Receipts {
   }
 
   /** Returns the uid of the folder that this machine created at a path after a mark from `folderMark`. */
-  findCreatedFolder(
-    service: string,
-    workspace: string,
-    path: string,
-    since: number,
-  ): string | undefined {
+  findCreatedFolder(service: string, workspace: string, path: string, since: number): string | undefined {
     const sql = `SELECT uid FROM folders
       WHERE service = ? AND workspace = ? AND path = ? AND id > ? ORDER BY id DESC LIMIT 1`;
     return this.#ledger.get<{ uid: string }>(sql, service, workspace, path, since)?.uid;

@@ -37,6 +37,5 @@ export const hasOutput = (folder: string, file: string): Promise<boolean> =>
  * @throws Error if a file is missing or empty
  */
 export async function assertOutputs(folder: string, files: readonly string[]): Promise<void> {
-  for (const file of files)
-    if (!(await hasOutput(folder, file))) throw new Error(`ffmpeg left ${file} out`);
+  for (const file of files) if (!(await hasOutput(folder, file))) throw new Error(`ffmpeg left ${file} out`);
 }

@@ -31,7 +31,5 @@ export const inputArgs = (source: FfmpegSource, ...options: string[]) => [
  *
  * @throws the same errors as `runTool`
  */
-export const runFfmpeg = (
-  ffmpeg: Tool,
-  { args, cwd, signal }: Omit<ToolRun, 'memoryMiB'>,
-): Promise<Buffer> => runTool(ffmpeg, { args: [...commonArgs, ...args], memoryMiB, cwd, signal });
+export const runFfmpeg = (ffmpeg: Tool, { args, cwd, signal }: Omit<ToolRun, 'memoryMiB'>): Promise<Buffer> =>
+  runTool(ffmpeg, { args: [...commonArgs, ...args], memoryMiB, cwd, signal });

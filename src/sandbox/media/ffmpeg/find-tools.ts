@@ -22,8 +22,7 @@ export async function findFfmpeg(
   if (named) {
     const path = /[/\\]/.test(named) ? resolve(named) : await findOnPath(named, searchPath);
     const problem = path ? await checkTool(path, ffmpegSignature) : 'it is not on PATH';
-    if (problem)
-      throw new ArgumentError(`MEDIACTL_FFMPEG is ${named}, which cannot be used: ${problem}`);
+    if (problem) throw new ArgumentError(`MEDIACTL_FFMPEG is ${named}, which cannot be used: ${problem}`);
     return path;
   }
   return findRunning('ffmpeg', ffmpegSignature, searchPath);
@@ -64,14 +63,10 @@ const yes = () => true;
 const no = () => false;
 
 /** Returns the reason why a program cannot be used; undefined if it is the expected one. */
-async function checkTool(
-  path: string,
-  { name, option, expectedOutput }: ToolSignature,
-): Promise<string | undefined> {
+async function checkTool(path: string, { name, option, expectedOutput }: ToolSignature): Promise<string | undefined> {
   const options = { timeout: versionTimeoutMs, killSignal: 'SIGKILL' } as const;
   return promisify(execFile)(path, [option], options).then(
-    ({ stdout, stderr }) =>
-      expectedOutput.test(stdout || stderr) ? undefined : `it is no ${name}`,
+    ({ stdout, stderr }) => (expectedOutput.test(stdout || stderr) ? undefined : `it is no ${name}`),
     (error) => (error.killed ? 'it does not answer' : error.message.trim().split('\n')[0]),
   );
 }

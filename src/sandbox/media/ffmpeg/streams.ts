@@ -47,8 +47,7 @@ export async function readStreams(context: FfmpegContext): Promise<Streams> {
     })),
     chapters: sections.filter(({ section }) => section === 'CHAPTER').map(chapterOf),
   };
-  if (found.pictures.length + found.sounds.length === 0)
-    throw new Error('there is neither a picture nor a sound');
+  if (found.pictures.length + found.sounds.length === 0) throw new Error('there is neither a picture nor a sound');
   return found;
 }
 

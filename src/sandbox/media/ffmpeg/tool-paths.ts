@@ -17,10 +17,6 @@ export const listMissingFeatures = ({ ffmpeg, pdftoppm }: ToolPaths): string[] =
 /** Returns a log line with the paths of the programs and the features that are missing. */
 export const describeTools = ({ ffmpeg, pdftoppm }: ToolPaths): string =>
   [
-    ffmpeg === undefined
-      ? `no ffmpeg: assets go without ${ffmpegFeatures.join(', ')}`
-      : `ffmpeg: ${ffmpeg}`,
-    pdftoppm === undefined
-      ? `no pdftoppm: assets go without ${pdftoppmFeatures.join(', ')}`
-      : `pdftoppm: ${pdftoppm}`,
+    ffmpeg === undefined ? `no ffmpeg: assets go without ${ffmpegFeatures.join(', ')}` : `ffmpeg: ${ffmpeg}`,
+    pdftoppm === undefined ? `no pdftoppm: assets go without ${pdftoppmFeatures.join(', ')}` : `pdftoppm: ${pdftoppm}`,
   ].join('; ');

@@ -30,10 +30,7 @@ export class ToolRejectedError extends Error {}
  * @throws ToolRejectedError if the tool rejects its input, Error with a one-line message for any other failure, or
  *   the abort reason
  */
-export function runTool(
-  { path, killGroup }: Tool,
-  { args, memoryMiB, cwd, signal }: ToolRun,
-): Promise<Buffer> {
+export function runTool({ path, killGroup }: Tool, { args, memoryMiB, cwd, signal }: ToolRun): Promise<Buffer> {
   return new Promise((fulfil, reject) => {
     signal.throwIfAborted();
     const run = withMemoryLimit(memoryMiB, path, args);

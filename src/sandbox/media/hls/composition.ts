@@ -19,8 +19,7 @@ function* offsetsIn(segment: Buffer, trackId: number): Generator<number> {
   }
 }
 
-const trackOf = (segment: Buffer, traf: Box) =>
-  segment.readUInt32BE((boxAt(segment, 'tfhd', traf)?.content ?? 0) + 4);
+const trackOf = (segment: Buffer, traf: Box) => segment.readUInt32BE((boxAt(segment, 'tfhd', traf)?.content ?? 0) + 4);
 
 /** Yields the byte positions of the offsets in a Track Fragment Run Box (ISO/IEC 14496-12 §8.8.8). */
 function* offsetsOfRun(segment: Buffer, { content, end }: Box): Generator<number> {
@@ -44,8 +43,7 @@ export function maxNegativeOffset(segment: Buffer, trackId: number): number {
 
 /** Adds a delay in timescale units to every composition offset of a track. */
 export function addDelay(segment: Buffer, trackId: number, by: number): void {
-  for (const at of offsetsIn(segment, trackId))
-    segment.writeInt32BE(segment.readInt32BE(at) + by, at);
+  for (const at of offsetsIn(segment, trackId)) segment.writeInt32BE(segment.readInt32BE(at) + by, at);
 }
 
 /** Maps track ids to the time in the media at which presentation starts, in timescale units. */
@@ -62,11 +60,7 @@ export function withEditLists(header: Buffer, starts: PresentationStarts): Buffe
     parts.push(start ? withEditList(bytes, start) : bytes);
   }
   const content = Buffer.concat(parts);
-  return Buffer.concat([
-    header.subarray(0, moov.start),
-    box('moov', content),
-    header.subarray(moov.end),
-  ]);
+  return Buffer.concat([header.subarray(0, moov.start), box('moov', content), header.subarray(moov.end)]);
 }
 
 /**

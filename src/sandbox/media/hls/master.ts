@@ -13,11 +13,7 @@ export function masterPlaylist(top: HlsPackage, lower: readonly HlsPackage[]): s
 
 const highest = (values: readonly number[]) => Math.max(0, ...values);
 
-function formatVariant(
-  main: Rendition,
-  sounds: readonly AudioRendition[],
-  group: string | undefined,
-): string {
+function formatVariant(main: Rendition, sounds: readonly AudioRendition[], group: string | undefined): string {
   const attributes = [
     `BANDWIDTH=${main.peak + highest(sounds.map(({ peak }) => peak))}`,
     `AVERAGE-BANDWIDTH=${main.average + highest(sounds.map(({ average }) => average))}`,

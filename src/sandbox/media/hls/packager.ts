@@ -47,13 +47,10 @@ export async function packageHls(order: PackageOptions): Promise<HlsPackage> {
     firstId,
     [picture, ...muxed].map(({ part }) => part),
   );
-  const ownWriters = alone.map(
-    ({ part }, at) => new SegmentWriter(folder, firstId + 1 + at, [part]),
-  );
+  const ownWriters = alone.map(({ part }, at) => new SegmentWriter(folder, firstId + 1 + at, [part]));
   const write = async ({ videoPackets, audioPackets, seconds }: Segment) => {
     await writer.write([videoPackets, ...(alone.length > 0 ? [] : audioPackets)], seconds);
-    for (const [at, own] of ownWriters.entries())
-      await own.write([audioPackets[at] ?? []], seconds);
+    for (const [at, own] of ownWriters.entries()) await own.write([audioPackets[at] ?? []], seconds);
   };
   const cuts: number[] = [];
   let pending: Segment | undefined;
@@ -97,10 +94,7 @@ type Segment = {
   isLast: boolean;
 };
 
-async function* segmentsOf(
-  picture: VideoReader,
-  sounds: readonly AudioReader[],
-): AsyncGenerator<Segment> {
+async function* segmentsOf(picture: VideoReader, sounds: readonly AudioReader[]): AsyncGenerator<Segment> {
   for (let start = 0, end = 0; picture.nextAt !== undefined; start = end) {
     const videoPackets = await picture.readSegment(start);
     const cut = picture.nextAt;
@@ -123,10 +117,7 @@ const mergeSegments = (held: Segment, tail: Segment): Segment => ({
   ...held,
   seconds: held.seconds + tail.seconds,
   videoPackets: [...held.videoPackets, ...tail.videoPackets],
-  audioPackets: held.audioPackets.map((packets, at) => [
-    ...packets,
-    ...(tail.audioPackets[at] ?? []),
-  ]),
+  audioPackets: held.audioPackets.map((packets, at) => [...packets, ...(tail.audioPackets[at] ?? [])]),
 });
 
 async function renditionOf(

@@ -20,8 +20,7 @@ export function mediaPlaylist(header: string, entries: readonly PlaylistSegment[
 /** Returns the peak and average bit rates in bits per second (RFC 8216 §4.3.4.2). */
 export function bitRatesOf(entries: readonly PlaylistSegment[]): { peak: number; average: number } {
   const rate = (bytes: number, seconds: number) => Math.ceil((8 * bytes) / Math.max(seconds, 1e-3));
-  const sum = (value: (entry: PlaylistSegment) => number) =>
-    entries.reduce((all, one) => all + value(one), 0);
+  const sum = (value: (entry: PlaylistSegment) => number) => entries.reduce((all, one) => all + value(one), 0);
   return {
     peak: Math.max(...entries.map(({ bytes, seconds }) => rate(bytes, seconds))),
     average: rate(

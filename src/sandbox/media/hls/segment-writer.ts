@@ -57,10 +57,7 @@ export class SegmentWriter {
     const output = new Output({
       format: new CmafOutputFormat(),
       target: new FilePathTarget(join(this.#folder, file)),
-      initTarget:
-        this.#entries.length > 0
-          ? new NullTarget()
-          : new FilePathTarget(join(this.#folder, this.#header)),
+      initTarget: this.#entries.length > 0 ? new NullTarget() : new FilePathTarget(join(this.#folder, this.#header)),
     });
     try {
       const adds = this.#parts.map((part) => addTrack(output, part));
@@ -74,8 +71,7 @@ export class SegmentWriter {
     const path = join(this.#folder, file);
     this.#entries.push({ file, seconds, bytes: (await stat(path)).size });
     await editHead(path, (head) => {
-      for (const [at, lag] of this.#delays.entries())
-        this.#delays[at] = Math.max(lag, maxNegativeOffset(head, at + 1));
+      for (const [at, lag] of this.#delays.entries()) this.#delays[at] = Math.max(lag, maxNegativeOffset(head, at + 1));
       return false;
     });
   }

@@ -82,9 +82,7 @@ export class VideoReader {
       if (at - start > maxSegmentSeconds)
         throw new NotPackageableError(`key frames are more than ${maxSegmentSeconds} s apart`);
       if (bytes > maxSegmentBytes)
-        throw new NotPackageableError(
-          `a part between key frames has over ${maxSegmentBytes} bytes`,
-        );
+        throw new NotPackageableError(`a part between key frames has over ${maxSegmentBytes} bytes`);
       packets.push(next.clone({ timestamp: at }));
       latest = Math.max(latest, at);
       this.#endsAt = Math.max(this.#endsAt, at + next.duration);
@@ -97,9 +95,7 @@ export class VideoReader {
   }
 
   #cutAfter(start: number): number {
-    const cut = this.#cuts
-      ? this.#cuts.find((each) => each > start + toleranceSeconds)
-      : start + targetSeconds;
+    const cut = this.#cuts ? this.#cuts.find((each) => each > start + toleranceSeconds) : start + targetSeconds;
     return (cut ?? Number.POSITIVE_INFINITY) - toleranceSeconds;
   }
 }

@@ -20,10 +20,7 @@ const browserContainers = /^audio\/(?!x-matroska)|^video\/(?:mp4|webm)$|^applica
 /** Returns true if browsers can play the audio without transcoding. */
 export function isPlayableByBrowsers({ demuxer, contentType, codecs }: InspectedSource): boolean {
   const [codec] = codecs?.sounds ?? [];
-  return (
-    browserContainers.test(contentType) &&
-    (playableCodecs[demuxer ?? '']?.test(codec ?? '') ?? false)
-  );
+  return browserContainers.test(contentType) && (playableCodecs[demuxer ?? '']?.test(codec ?? '') ?? false);
 }
 
 /** Transcodes the audio to AAC in MP4, which every browser plays; returns the file name. */

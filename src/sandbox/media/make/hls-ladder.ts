@@ -30,11 +30,8 @@ export async function makeHls(
   const playableTop = hasPlayableAudio ? [top] : [];
   const isPlayableEverywhere = playableTop.some(({ main }) => arePlayableEverywhere(main.codecs));
   const upper =
-    video && !isPlayableEverywhere
-      ? await encoded(upperRung(video, countAudioRenditions(playableTop[0])), 1)
-      : [];
-  const steps =
-    playableTop.length + upper.length > 0 ? [...playableTop, ...upper] : top ? [top] : [];
+    video && !isPlayableEverywhere ? await encoded(upperRung(video, countAudioRenditions(playableTop[0])), 1) : [];
+  const steps = playableTop.length + upper.length > 0 ? [...playableTop, ...upper] : top ? [top] : [];
   const [best] = steps;
   if (!best) return false;
   const lower = video ? await encoded(lowerRung(video, best), 2) : [];
@@ -53,9 +50,7 @@ async function encodeAndPackage(
   place: number,
 ): Promise<HlsPackage[]> {
   const seconds = Math.min(3600, Math.ceil(60 + 6 * rung.duration));
-  const path = await job.attemptTemporary(`${rung.name} step`, seconds, source, (context) =>
-    encodeRung(context, rung),
-  );
+  const path = await job.attemptTemporary(`${rung.name} step`, seconds, source, (context) => encodeRung(context, rung));
   if (path === undefined) return [];
   const hlsDir = join(job.workDir, rung.name);
   const { cuts } = rung;

@@ -20,10 +20,7 @@ export function upperRung(video: VideoProperties, ownSounds: number): Rung {
  * Returns the lower rung, with at most half the size and peak bit rate of the rung above it. It has no audio if
  * audio has its own playlists.
  */
-export function lowerRung(
-  video: VideoProperties,
-  { main, sounds, cuts, seconds }: HlsPackage,
-): Rung {
+export function lowerRung(video: VideoProperties, { main, sounds, cuts, seconds }: HlsPackage): Rung {
   const audioRate = sounds.length > 0 ? undefined : 64_000;
   const lower = createRung('lower', video, Math.min(0.5, lowerSide / longerSide(video)), audioRate);
   const maxRate = Math.max(minBitRate, Math.min(lower.maxRate, Math.round(main.peak / 2)));
@@ -32,12 +29,7 @@ export function lowerRung(
 
 const longerSide = ({ width, height }: VideoProperties) => Math.max(width, height);
 
-function createRung(
-  name: string,
-  video: VideoProperties,
-  factor: number,
-  audioRate: number | undefined,
-): Rung {
+function createRung(name: string, video: VideoProperties, factor: number, audioRate: number | undefined): Rung {
   const size = scaledEven(video, factor);
   const maxRate = Math.max(minBitRate, Math.round(maxBitsPerPixel * size.width * size.height));
   const { duration, hasAudio, isLate } = video;
@@ -49,6 +41,4 @@ function createRung(
  * and MP3 in MP4 are not among them.
  */
 export const arePlayableEverywhere = (codecs: readonly string[]) =>
-  codecs.every((codec) =>
-    /^(?:avc1\.(?:42|4d|58|64)|vp09\.00|av01\.0|mp4a\.40\.(?:2|5|29)$|Opus|flac)/i.test(codec),
-  );
+  codecs.every((codec) => /^(?:avc1\.(?:42|4d|58|64)|vp09\.00|av01\.0|mp4a\.40\.(?:2|5|29)$|Opus|flac)/i.test(codec));

@@ -35,10 +35,7 @@ const marginSeconds = 0.005;
  *
  * @returns the path of the file
  */
-export async function encodeRung(
-  { source, folder, run }: FfmpegContext,
-  rung: Rung,
-): Promise<string> {
+export async function encodeRung({ source, folder, run }: FfmpegContext, rung: Rung): Promise<string> {
   const { name, size, maxRate, audioRate, duration, isLate, cuts = [] } = rung;
   const file = `${name}.mkv`;
   const isPlain = cuts.length === 0 || cuts.length > maxCuts;

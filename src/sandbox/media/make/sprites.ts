@@ -1,11 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inputArgs } from '../ffmpeg/ffmpeg.ts';
-import {
-  assertOutputs,
-  type FfmpegContext,
-  type VideoProperties,
-} from '../ffmpeg/ffmpeg-context.ts';
+import { assertOutputs, type FfmpegContext, type VideoProperties } from '../ffmpeg/ffmpeg-context.ts';
 import { fitWithin, scaledEven, scaleTo } from '../recognize/dimensions.ts';
 
 const longerSide = 160;

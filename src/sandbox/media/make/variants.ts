@@ -31,15 +31,11 @@ export async function makeVariants(
     file: `variant-${side}.${isTransparent ? 'png' : 'jpg'}`,
     ...fitWithin(side, size),
   }));
-  const codec = isTransparent
-    ? ['-c:v', 'png', '-pix_fmt', 'rgba']
-    : ['-c:v', 'mjpeg', '-q:v', '4'];
+  const codec = isTransparent ? ['-c:v', 'png', '-pix_fmt', 'rgba'] : ['-c:v', 'mjpeg', '-q:v', '4'];
   const frame = ['-frames:v', '1', '-f', 'image2', '-update', '1'];
   await context.run([
     ...inputArgs(context.source),
-    ...variants.flatMap((variant) => [
-      ...['-map', '0:v:0', '-vf', scaleTo(variant), ...frame, ...codec, variant.file],
-    ]),
+    ...variants.flatMap((variant) => [...['-map', '0:v:0', '-vf', scaleTo(variant), ...frame, ...codec, variant.file]]),
   ]);
   await assertOutputs(
     context.folder,

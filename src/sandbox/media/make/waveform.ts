@@ -26,9 +26,7 @@ export async function makeWaveform(
     ...inputArgs(context.source),
     ...['-map', '0:a:0', '-af', filters, '-f', 'null', '-'],
   ]);
-  const levels = [...printed.toString().matchAll(/Peak_level=(\S+)/g)].map(([, level = '']) =>
-    amplitude(level),
-  );
+  const levels = [...printed.toString().matchAll(/Peak_level=(\S+)/g)].map(([, level = '']) => amplitude(level));
   if (levels.length === 0) throw new Error('there is no sound');
   const count = Math.min(maxPeaks, levels.length);
   const peaks = Array.from({ length: count }, (_, at) => {

@@ -50,8 +50,6 @@ export class BoundedSource {
     if (!this.#isInHeader) return;
     this.#headerBytes += bytes;
     if (inMiB(this.#headerBytes) > maxHeaderMiB)
-      throw new MediaTooLargeError(
-        `its header and tags are more than the ${maxHeaderMiB} MiB that are read`,
-      );
+      throw new MediaTooLargeError(`its header and tags are more than the ${maxHeaderMiB} MiB that are read`);
   }
 }

@@ -1,16 +1,4 @@
-import {
-  ADTS,
-  FLAC,
-  type InputFormat,
-  MATROSKA,
-  MP3,
-  MP4,
-  MPEG_TS,
-  OGG,
-  QTFF,
-  WAVE,
-  WEBM,
-} from 'mediabunny';
+import { ADTS, FLAC, type InputFormat, MATROSKA, MP3, MP4, MPEG_TS, OGG, QTFF, WAVE, WEBM } from 'mediabunny';
 
 /**
  * Maps the containers that mediabunny reads to ffmpeg demuxers. HLS is excluded, since it references other files.

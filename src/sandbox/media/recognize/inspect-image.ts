@@ -8,9 +8,7 @@ import type { BrokenSource, InspectedSource } from './inspection-messages.ts';
 const maxPixels = 2 ** 32;
 
 /** Content types that the `image-size` package reads reliably. If it fails on one, the file is damaged. */
-const measurableTypes = new Set([
-  ...['image/jpeg', 'image/png', 'image/apng', 'image/gif', 'image/webp', 'image/bmp'],
-]);
+const measurableTypes = new Set([...['image/jpeg', 'image/png', 'image/apng', 'image/gif', 'image/webp', 'image/bmp']]);
 
 /** Returns the size of an image, or why it is broken. Sets `unread` if an image of a common type cannot be read. */
 export async function inspectImage(
@@ -25,14 +23,11 @@ export async function inspectImage(
   } catch (error) {
     const reason = `the image cannot be read: ${(error as Error).message}`;
     const unknown = { width: null, height: null }; // rare types, which ffmpeg might still read
-    return measurableTypes.has(contentType)
-      ? { ...unknown, unread: { reason, why: 'broken' } }
-      : unknown;
+    return measurableTypes.has(contentType) ? { ...unknown, unread: { reason, why: 'broken' } } : unknown;
   }
 }
 
-const hasImpossibleSize = ({ width, height }: Dimensions) =>
-  width < 1 || height < 1 || width * height > maxPixels;
+const hasImpossibleSize = ({ width, height }: Dimensions) => width < 1 || height < 1 || width * height > maxPixels;
 
 /** Maximum size of an image file that is loaded into memory to find its dimensions. */
 const maxInMemoryBytes = 64 * 1024 * 1024;

@@ -25,18 +25,14 @@ export type OpenMedia = { input: Input; endHeader(): void };
  */
 export async function inspectMedia(
   { input, endHeader }: OpenMedia,
-  {
-    callsItselfVideo,
-    extrasDir,
-  }: Pick<InspectionTask, 'extrasDir'> & { callsItselfVideo: boolean },
+  { callsItselfVideo, extrasDir }: Pick<InspectionTask, 'extrasDir'> & { callsItselfVideo: boolean },
 ): Promise<InspectedSource> {
   const tracks = await input.getTracks();
   const tags = await input.getMetadataTags();
   endHeader();
   const picture = tracks.find((track) => track.isVideoTrack());
   const sounds = tracks.filter((track) => track.isAudioTrack());
-  if (!picture && sounds.length === 0)
-    throw new Error('the file has neither a video nor an audio track');
+  if (!picture && sounds.length === 0) throw new Error('the file has neither a video nor an audio track');
   const [mimeType = ''] = (await input.getMimeType()).split(';');
   // mediabunny reports Ogg with an unknown video codec as audio.
   const contentType = callsItselfVideo ? mimeType.replace(/^audio/, 'video') : mimeType;
@@ -103,8 +99,7 @@ export async function readMedia(input: Input, task: InspectionTask): Promise<Med
   const problems = picture && other ? [`${other.codec ?? 'an unknown codec'} is not for HLS`] : [];
   // The file is not necessarily broken, since ffmpeg might still read it.
   const failed = (error: Error) => void problems.push(error.stack ?? error.message);
-  const made =
-    picture && !other ? await packageVideo(picture, sounds, task).catch(failed) : undefined;
+  const made = picture && !other ? await packageVideo(picture, sounds, task).catch(failed) : undefined;
   const endsAt = made ? made.beginsAt + made.seconds : await endOf(all).catch(failed);
   const first = Math.max(0, await input.getFirstTimestamp());
   const seconds = endsAt === undefined ? null : endsAt - first;

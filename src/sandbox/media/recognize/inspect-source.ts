@@ -5,12 +5,7 @@ import { containers, demuxerOf, type FfmpegOnlyContainer } from './containers.ts
 import { imageDemuxers } from './image-types.ts';
 import { inspectImage } from './inspect-image.ts';
 import { inspectMedia, type OpenMedia, readMedia } from './inspect-media.ts';
-import type {
-  BrokenSource,
-  InspectedSource,
-  InspectionTask,
-  WorkerMessage,
-} from './inspection-messages.ts';
+import type { BrokenSource, InspectedSource, InspectionTask, WorkerMessage } from './inspection-messages.ts';
 import { detectKind } from './source-kind.ts';
 
 type SendMessage = (message: WorkerMessage) => Promise<void>;
@@ -37,10 +32,8 @@ export async function inspectSource(task: InspectionTask, send: SendMessage): Pr
       const bounded = new BoundedSource(task.sourcePath);
       const input = new Input({ formats: containers, source: bounded.source });
       const endHeader = () => bounded.endHeader();
-      if (await canRead(input))
-        return inspectContainer({ input, endHeader }, contentType, task, send);
-      if (foreign)
-        return found(unreadSource(foreign, 'ffmpeg alone reads what is in it', 'foreign'));
+      if (await canRead(input)) return inspectContainer({ input, endHeader }, contentType, task, send);
+      if (foreign) return found(unreadSource(foreign, 'ffmpeg alone reads what is in it', 'foreign'));
       return found(classifyUnknown(task, contentType));
     }
   }
@@ -60,11 +53,7 @@ const noProperties = {
 
 type UnreadCause = NonNullable<InspectedSource['unread']>['why'];
 
-const unreadSource = (
-  container: FfmpegOnlyContainer,
-  reason: string,
-  why: UnreadCause,
-): InspectedSource => ({
+const unreadSource = (container: FfmpegOnlyContainer, reason: string, why: UnreadCause): InspectedSource => ({
   ...noProperties,
   ...container,
   unread: { reason, why },
@@ -97,8 +86,7 @@ async function inspectContainer(
     found = await inspectMedia(media, { callsItselfVideo, extrasDir });
   } catch (error) {
     // A file that needs too much memory is not necessarily broken.
-    const why =
-      error instanceof MediaTooLargeError || error instanceof RangeError ? 'large' : 'broken';
+    const why = error instanceof MediaTooLargeError || error instanceof RangeError ? 'large' : 'broken';
     const reason = `the file cannot be processed: ${(error as Error).message}`;
     return source(unreadSource(container, reason, why));
   }

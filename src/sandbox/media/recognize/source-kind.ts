@@ -31,8 +31,7 @@ export async function detectKind({ sourcePath, filename }: InspectionTask): Prom
     return { is: 'image', contentType: 'image/svg+xml' };
   if (contentType?.startsWith('image/')) return { is: 'image', contentType };
   if (contentType && documents.has(contentType)) return { is: 'document', contentType };
-  const foreign =
-    detectFfmpegOnly(head) ?? ffmpegOnlyContainers.get(contentType?.split(';')[0] ?? '');
+  const foreign = detectFfmpegOnly(head) ?? ffmpegOnlyContainers.get(contentType?.split(';')[0] ?? '');
   if (foreign && foreign.demuxer !== 'ogg') return { is: 'foreign', foreign };
   const isText = head.length > 0 && !head.includes(0);
   if (isText && (!contentType || contentType === 'application/xml') && textNames.test(filename))

@@ -11,9 +11,7 @@ import {
   type SpriteFrame,
 } from '../protocol.ts';
 
-export const setup = JSON.parse(
-  document.getElementById(gallerySetupId)?.textContent ?? '',
-) as GallerySetup;
+export const setup = JSON.parse(document.getElementById(gallerySetupId)?.textContent ?? '') as GallerySetup;
 
 /** Error of a request to the serving process. */
 export class PageError extends Error {
@@ -32,12 +30,7 @@ export const onBudgetChange = (listener: Listener) => {
   onBudget = listener;
 };
 
-async function callApi<T>(
-  method: string,
-  path: string,
-  body?: unknown,
-  signal?: AbortSignal,
-): Promise<T> {
+async function callApi<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
   const response = await fetch(setup.base + path, {
     method,
     signal,
@@ -62,11 +55,7 @@ export const fetchCardPage = (
   query: Query,
   limit: number,
   offset: number,
-  {
-    isBackground,
-    isFresh,
-    signal,
-  }: { isBackground: boolean; isFresh: boolean; signal: AbortSignal },
+  { isBackground, isFresh, signal }: { isBackground: boolean; isFresh: boolean; signal: AbortSignal },
 ) => {
   const search = new URLSearchParams({ ...query, limit: String(limit), offset: String(offset) });
   if (isBackground) search.set('looking', '1');
@@ -82,12 +71,9 @@ export const updateCard = (
 export const trashCard = (uid: string) => callApi<object>('DELETE', assetPath(uid));
 export const clearEndedUploads = () => callApi<object>('DELETE', 'uploads');
 export const fetchFolderTree = () => callApi<FolderView[]>('GET', 'folders');
-export const fetchFrames = (uid: string) =>
-  callApi<SpriteFrame[]>('GET', `${assetPath(uid)}/frames`);
-export const sheetUrl = (uid: string, sheet: number) =>
-  `${setup.base}${assetPath(uid)}/frames/${sheet}`;
-export const thumbnailUrl = ({ uid, thumbnail }: Card) =>
-  `${setup.base}${assetPath(uid)}/thumbnail?v=${thumbnail}`;
+export const fetchFrames = (uid: string) => callApi<SpriteFrame[]>('GET', `${assetPath(uid)}/frames`);
+export const sheetUrl = (uid: string, sheet: number) => `${setup.base}${assetPath(uid)}/frames/${sheet}`;
+export const thumbnailUrl = ({ uid, thumbnail }: Card) => `${setup.base}${assetPath(uid)}/thumbnail?v=${thumbnail}`;
 export const downloadUrl = (uid: string) => `${setup.base}${assetPath(uid)}/source`;
 export const watchUrl = (uid: string) => `${setup.base}${assetPath(uid)}/watch`;
 

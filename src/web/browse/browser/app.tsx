@@ -39,8 +39,7 @@ export function App() {
     },
   });
 
-  const loadTree = () =>
-    fetchFolderTree().then(setTree, (error: Error) => setNotice(`No folders: ${error.message}`));
+  const loadTree = () => fetchFolderTree().then(setTree, (error: Error) => setNotice(`No folders: ${error.message}`));
   useEffect(() => {
     onBudgetChange(setBudget);
     loadTree();
@@ -120,29 +119,16 @@ export function App() {
         />
         <main>
           <h2 class="hidden">Assets</h2>
-          <Grid
-            list={list}
-            query={query}
-            onOpen={open}
-            focusIndex={asset ? undefined : closedIndex}
-          />
+          <Grid list={list} query={query} onOpen={open} focusIndex={asset ? undefined : closedIndex} />
           {isDraggingOver && (
             <div class="drop">
               Drop to upload
-              {currentFolder
-                ? ` into ${findFolder(tree, currentFolder)?.path ?? ''}`
-                : ', or onto a folder'}
+              {currentFolder ? ` into ${findFolder(tree, currentFolder)?.path ?? ''}` : ', or onto a folder'}
             </div>
           )}
         </main>
       </div>
-      <StatusBar
-        list={list}
-        budget={budget}
-        serviceWait={uploads.serviceWait}
-        isPaused={isPaused}
-        notice={notice}
-      />
+      <StatusBar list={list} budget={budget} serviceWait={uploads.serviceWait} isPaused={isPaused} notice={notice} />
       <UploadTray uploads={uploads} onOpen={open} />
       {asset && (
         <Detail

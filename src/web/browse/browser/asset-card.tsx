@@ -23,16 +23,7 @@ type CardProps = {
 };
 
 /** Renders the card of one asset in the grid. */
-export function AssetCard({
-  card,
-  index,
-  length,
-  bounds,
-  isFocusable,
-  onFocus,
-  onKey,
-  onOpen,
-}: CardProps) {
+export function AssetCard({ card, index, length, bounds, isFocusable, onFocus, onKey, onOpen }: CardProps) {
   const { left, top, width, height } = bounds;
   const style = {
     ...{ left: `${left}px`, top: `${top}px` },
@@ -86,9 +77,7 @@ function CardBody({ card, isPointed }: { card: Card; isPointed: boolean }) {
       <span class="picture">
         <CardThumbnail card={card} />
         {isVideo && isPointed && <Preview uid={uid} />}
-        {duration !== null && duration > 0 && (
-          <span class="badge">{formatClockTime(duration)}</span>
-        )}
+        {duration !== null && duration > 0 && <span class="badge">{formatClockTime(duration)}</span>}
         {means !== 'ready' && status && (
           <span class={`badge state${means === 'failed' ? ' failed' : ''}`}>{status}</span>
         )}

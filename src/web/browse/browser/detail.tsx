@@ -68,9 +68,7 @@ export function Detail(props: DetailProps) {
       setProblem(error.message);
     });
   const handleKey = (event: KeyboardEvent) => {
-    const isInField = (event.target as HTMLElement).matches?.(
-      'input, textarea, select, video, audio, [role=slider]',
-    );
+    const isInField = (event.target as HTMLElement).matches?.('input, textarea, select, video, audio, [role=slider]');
     const isOnButton = (event.target as HTMLElement).matches?.('button, a');
     if (event.key === 'Escape') isConfirmingTrash ? setConfirmingTrash(false) : onClose();
     else if (isInField || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -86,9 +84,7 @@ export function Detail(props: DetailProps) {
       ref={dialog}
       aria-labelledby="asset-name"
       onKeyDown={handleKey}
-      onCancel={
-        (event) => event.preventDefault() /* Escape is handled by onKeyDown, as in the frame */
-      }
+      onCancel={(event) => event.preventDefault() /* Escape is handled by onKeyDown, as in the frame */}
       onClick={(event) => {
         if (event.target === dialog.current) onClose();
       }}
@@ -156,11 +152,7 @@ export function Detail(props: DetailProps) {
                 value={formatTags(card)}
                 onSave={async (text, before) => save({ tags: parseTagEdit(before, text) })}
               />
-              <FolderChoice
-                card={card}
-                tree={tree}
-                onMove={(folder) => onMove(folder).then(reload)}
-              />
+              <FolderChoice card={card} tree={tree} onMove={(folder) => onMove(folder).then(reload)} />
               <Facts card={card} />
               {card.means === 'ready' && (
                 <a href={downloadUrl(uid)} target="_blank" rel="noreferrer" download={card.name}>
@@ -176,11 +168,7 @@ export function Detail(props: DetailProps) {
                     <button type="button" onClick={trash}>
                       Move to the trash
                     </button>
-                    <button
-                      type="button"
-                      ref={focusOnMount}
-                      onClick={() => setConfirmingTrash(false)}
-                    >
+                    <button type="button" ref={focusOnMount} onClick={() => setConfirmingTrash(false)}>
                       Keep it
                     </button>
                   </div>
@@ -214,16 +202,13 @@ function parseTagEdit(textBefore: string, text: string): SlugEdit {
   const typed = splitTags(text);
   const after = typed.map((tag) => (before.includes(tag) ? tag : (toSlug(tag) ?? '')));
   const refused = typed.filter((_, at) => !after[at]);
-  if (refused.length > 0)
-    throw new Error(`${refused.join(', ')}: a tag has letters from a to z, digits and hyphens`);
+  if (refused.length > 0) throw new Error(`${refused.join(', ')}: a tag has letters from a to z, digits and hyphens`);
   const add = after.filter((tag) => !before.includes(tag));
   return { add, remove: before.filter((tag) => !after.includes(tag)) };
 }
 
 const commandFor = ({ uid, type, means }: Card) =>
-  means === 'ready' && ['video', 'audio'].includes(type)
-    ? `mediactl play ${uid}`
-    : `mediactl assets get ${uid}`;
+  means === 'ready' && ['video', 'audio'].includes(type) ? `mediactl play ${uid}` : `mediactl assets get ${uid}`;
 
 function playOrPause(frame: HTMLIFrameElement | null): void {
   const media = frame?.contentDocument?.querySelector<HTMLMediaElement>('video, audio');

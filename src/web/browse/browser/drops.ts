@@ -21,15 +21,10 @@ export async function readDrop(transfer: DataTransfer): Promise<DropContents> {
 const ignoredNames = new Set(['.DS_Store', 'Thumbs.db', 'desktop.ini', '.localized']);
 
 /** Collects the files of an entry in `found`. If an entry cannot be read, adds its name and continues. */
-async function collectFiles(
-  entry: FileSystemEntry,
-  relativeDir: string,
-  found: DropContents,
-): Promise<void> {
+async function collectFiles(entry: FileSystemEntry, relativeDir: string, found: DropContents): Promise<void> {
   if (entry.isFile && (ignoredNames.has(entry.name) || entry.name.startsWith('._'))) return;
   try {
-    if (entry.isFile)
-      found.files.push({ file: await readFile(entry as FileSystemFileEntry), relativeDir });
+    if (entry.isFile) found.files.push({ file: await readFile(entry as FileSystemFileEntry), relativeDir });
     else {
       const childDir = relativeDir ? `${relativeDir}/${entry.name}` : entry.name;
       for await (const each of readEntries(entry as FileSystemDirectoryEntry))
@@ -40,16 +35,13 @@ async function collectFiles(
   }
 }
 
-const readFile = (entry: FileSystemFileEntry) =>
-  new Promise<File>((resolve, reject) => entry.file(resolve, reject));
+const readFile = (entry: FileSystemFileEntry) => new Promise<File>((resolve, reject) => entry.file(resolve, reject));
 
 /** Yields the entries of a directory. Browsers return about 100 entries per read, and an empty batch at the end. */
 async function* readEntries(directory: FileSystemDirectoryEntry): AsyncGenerator<FileSystemEntry> {
   const reader = directory.createReader();
   for (;;) {
-    const some = await new Promise<FileSystemEntry[]>((resolve, reject) =>
-      reader.readEntries(resolve, reject),
-    );
+    const some = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
     if (some.length === 0) return;
     yield* some;
   }
@@ -62,10 +54,7 @@ const hasFiles = ({ dataTransfer }: DragEvent) => dataTransfer?.types.includes('
  * @param setOver called with true while files are dragged over the page, and with false when they leave it or are
  *   dropped
  */
-export function useDrops(
-  setOver: (isOver: boolean) => void,
-  onDrop: (drop: DropContents) => void,
-): void {
+export function useDrops(setOver: (isOver: boolean) => void, onDrop: (drop: DropContents) => void): void {
   const onDropRef = useRef(onDrop);
   onDropRef.current = onDrop;
   useEffect(() => {
@@ -85,11 +74,9 @@ export function useDrops(
         void readDrop(event.dataTransfer).then(onDropRef.current);
       },
     };
-    for (const [name, listen] of Object.entries(listeners))
-      addEventListener(name, listen as EventListener);
+    for (const [name, listen] of Object.entries(listeners)) addEventListener(name, listen as EventListener);
     return () => {
-      for (const [name, listen] of Object.entries(listeners))
-        removeEventListener(name, listen as EventListener);
+      for (const [name, listen] of Object.entries(listeners)) removeEventListener(name, listen as EventListener);
     };
   }, []);
 }

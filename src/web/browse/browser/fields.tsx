@@ -26,8 +26,7 @@ for (const end of ['pointerup', 'pointercancel']) addEventListener(end, () => re
 export function useSaveState(): [SaveState, (work: Promise<unknown>) => Promise<void>, () => void] {
   const [saveState, setSaveState] = useState(initialSaveState);
   const track = async (work: Promise<unknown>) => {
-    const show = (message: string, problem?: string) =>
-      released.then(() => setSaveState({ message, problem }));
+    const show = (message: string, problem?: string) => released.then(() => setSaveState({ message, problem }));
     void show('saving');
     await work.then(
       () => show('saved'),
@@ -37,13 +36,7 @@ export function useSaveState(): [SaveState, (work: Promise<unknown>) => Promise<
   return [saveState, track, () => setSaveState(initialSaveState)];
 }
 
-export const SaveStatus = ({
-  id,
-  saving: { message, problem },
-}: {
-  id: string;
-  saving: SaveState;
-}) => (
+export const SaveStatus = ({ id, saving: { message, problem } }: { id: string; saving: SaveState }) => (
   <>
     <span role="status">{message && `· ${message}`}</span>
     {problem && (

@@ -33,9 +33,7 @@ export function Filters({ query, isOpen, isFolderPanelOpen, onChange, onOpen }: 
     const how = query[field] && textFields.includes(field) ? 'replace' : 'push';
     onChange(withField(query, field, value), how);
   };
-  const count = Object.keys(query).filter(
-    (field) => !['ordering', 'parent'].includes(field),
-  ).length;
+  const count = Object.keys(query).filter((field) => !['ordering', 'parent'].includes(field)).length;
   return (
     <>
       <DebouncedInput
@@ -49,22 +47,12 @@ export function Filters({ query, isOpen, isFolderPanelOpen, onChange, onOpen }: 
       <button type="button" class="opener" aria-expanded={isOpen} onClick={() => onOpen('filters')}>
         Filters{count > 0 ? ` (${count})` : ''}
       </button>
-      <button
-        type="button"
-        class="opener"
-        aria-expanded={isFolderPanelOpen}
-        onClick={() => onOpen('folders')}
-      >
+      <button type="button" class="opener" aria-expanded={isFolderPanelOpen} onClick={() => onOpen('folders')}>
         Folders
       </button>
       <div class={`filters${isOpen ? ' open' : ''}`}>
         <FilterSelect label="Type" value={query.type} choices={assetTypes} onChange={set('type')} />
-        <FilterSelect
-          label="Status"
-          value={query.status}
-          choices={statuses}
-          onChange={set('status')}
-        />
+        <FilterSelect label="Status" value={query.status} choices={statuses} onChange={set('status')} />
         <DebouncedInput
           key={`tag ${cleared}`}
           type="text"
@@ -73,11 +61,7 @@ export function Filters({ query, isOpen, isFolderPanelOpen, onChange, onOpen }: 
           value={query.tag ?? ''}
           onChange={set('tag')}
         />
-        <DateInput
-          label="Created from"
-          value={query.created_after}
-          onChange={set('created_after')}
-        />
+        <DateInput label="Created from" value={query.created_after} onChange={set('created_after')} />
         <DateInput label="to" value={query.created_before} onChange={set('created_before')} />
         <label class="field">
           <span class="hidden">Order</span>
@@ -181,10 +165,6 @@ type DateInputProps = { label: string; value: string | undefined; onChange(value
 const DateInput = ({ label, value = '', onChange }: DateInputProps) => (
   <label class="field">
     {label}
-    <input
-      type="date"
-      value={value}
-      onChange={({ currentTarget }) => onChange(currentTarget.value)}
-    />
+    <input type="date" value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)} />
   </label>
 );

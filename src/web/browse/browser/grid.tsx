@@ -54,9 +54,7 @@ export function Grid({ list, query, onOpen, focusIndex: targetIndex }: GridProps
   useLayoutEffect(() => list.setVisibleRange(from, to), [list, from, to]);
   useLayoutEffect(() => {
     if (pendingFocus.current === undefined) return;
-    const target = container.current?.querySelector<HTMLElement>(
-      `[data-at="${pendingFocus.current}"]`,
-    );
+    const target = container.current?.querySelector<HTMLElement>(`[data-at="${pendingFocus.current}"]`);
     if (!target) return;
     pendingFocus.current = undefined;
     target.focus({ preventScroll: true });
@@ -66,8 +64,7 @@ export function Grid({ list, query, onOpen, focusIndex: targetIndex }: GridProps
     const element = container.current as HTMLDivElement;
     const { top, bottom } = layout.boundsOf(index);
     if (top < element.scrollTop) element.scrollTop = top;
-    else if (bottom > element.scrollTop + element.clientHeight)
-      element.scrollTop = bottom - element.clientHeight;
+    else if (bottom > element.scrollTop + element.clientHeight) element.scrollTop = bottom - element.clientHeight;
     pendingFocus.current = index;
     setCurrent(index);
   };
@@ -92,8 +89,7 @@ export function Grid({ list, query, onOpen, focusIndex: targetIndex }: GridProps
       ref={container}
       onScroll={({ currentTarget }) => {
         setView([currentTarget.scrollTop, viewportHeight(currentTarget)]);
-        if (scrollToRestore.current === undefined)
-          sessionStorage.setItem(scrollKey, String(currentTarget.scrollTop));
+        if (scrollToRestore.current === undefined) sessionStorage.setItem(scrollKey, String(currentTarget.scrollTop));
       }}
     >
       {list.length === 0 && <EmptyResult query={query} />}
@@ -140,15 +136,14 @@ function EmptyResult({ query: { parent, ordering: _, ...filters } }: { query: Qu
   if (Object.keys(filters).length > 0)
     return (
       <p class="empty">
-        Nothing {parent ? 'in this folder itself ' : ''}is like that. Clear the filters to see
-        everything.
+        Nothing {parent ? 'in this folder itself ' : ''}is like that. Clear the filters to see everything.
       </p>
     );
   return (
     <div class="empty">
       <p>
-        {parent ? 'There is nothing in this folder itself.' : 'There is nothing here yet.'} Drop
-        files or folders onto this page, or type <code>mediactl upload FILE</code>.
+        {parent ? 'There is nothing in this folder itself.' : 'There is nothing here yet.'} Drop files or folders onto
+        this page, or type <code>mediactl upload FILE</code>.
       </p>
     </div>
   );

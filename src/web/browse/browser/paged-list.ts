@@ -103,8 +103,7 @@ export class PagedList {
    */
   async refresh(isBackground: boolean): Promise<void> {
     const inView = this.#visiblePages();
-    for (const number of [...this.#pages.keys()])
-      if (!inView.includes(number)) this.#pages.delete(number);
+    for (const number of [...this.#pages.keys()]) if (!inView.includes(number)) this.#pages.delete(number);
     this.#knownLength = undefined;
     this.#isStale = false;
     if (this.#pages.size > 0) this.#loadedTo = 0; // otherwise, the length stays until a page arrives
@@ -120,8 +119,7 @@ export class PagedList {
 
   /** True if the list is stale, or a visible asset is being processed. */
   get expectsChanges(): boolean {
-    const isChanging = (number: number) =>
-      this.#pages.get(number)?.some(({ means }) => means === 'in progress');
+    const isChanging = (number: number) => this.#pages.get(number)?.some(({ means }) => means === 'in progress');
     return this.#isStale || this.#visiblePages().some(isChanging);
   }
 
@@ -201,8 +199,7 @@ export class PagedList {
       void this.#fetchPage(number + 1);
     }
     for (const [cached] of this.#pages)
-      if (this.#pages.size > maxCachedPages && !this.#visiblePages().includes(cached))
-        this.#pages.delete(cached);
+      if (this.#pages.size > maxCachedPages && !this.#visiblePages().includes(cached)) this.#pages.delete(cached);
   }
 
   #recordLoaded(number: number, page: Card[]): void {
@@ -212,8 +209,7 @@ export class PagedList {
   /** Handles a page that is not full. It is the last page if it has items or the previous page is full. */
   #handleShortPage(number: number, length: number): void {
     const before = this.#pages.get(number - 1);
-    if (length > 0 || number === 0 || before?.length === pageSize)
-      this.#knownLength = number * pageSize + length;
+    if (length > 0 || number === 0 || before?.length === pageSize) this.#knownLength = number * pageSize + length;
     // The list became shorter, and its total confirms that.
     else if (this.#total && this.#total <= number * pageSize) this.#knownLength = this.#total;
     else this.#ignoreTotal();

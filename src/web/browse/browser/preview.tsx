@@ -46,12 +46,7 @@ export function Preview({ uid }: { uid: string }) {
 function FrameImage({ uid, frame }: { uid: string; frame: SpriteFrame }) {
   const { x, y, width, height, sheet } = frame;
   return (
-    <svg
-      class="frame"
-      viewBox={`${x} ${y} ${width} ${height}`}
-      preserveAspectRatio="xMidYMid slice"
-      aria-hidden="true"
-    >
+    <svg class="frame" viewBox={`${x} ${y} ${width} ${height}`} preserveAspectRatio="xMidYMid slice" aria-hidden="true">
       <image href={sheetUrl(uid, sheet)} onError={() => frameCache.delete(uid)} />
     </svg>
   );

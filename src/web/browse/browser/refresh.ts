@@ -23,10 +23,7 @@ export function useRefresh(
   useEffect(() => {
     setNow(Date.now());
     if (!isSpent) return;
-    const timer = setTimeout(
-      () => setNow(Date.now()),
-      Math.max(0, budget.resetAt - Date.now()) + 100,
-    );
+    const timer = setTimeout(() => setNow(Date.now()), Math.max(0, budget.resetAt - Date.now()) + 100);
     return () => clearTimeout(timer);
   }, [isSpent, budget?.resetAt]);
   const polls = useRef({ pauseMs: minPollMs, at: 0 });

@@ -36,17 +36,14 @@ export function useUploads(on: { onUploaded(): void; onAllEnded(): void }): Uplo
     redraw();
   };
   const handleEvent = (event: PageEvent) => {
-    if (event.kind !== 'upload')
-      return setServiceWait(event.kind === 'waiting' ? event : undefined);
+    if (event.kind !== 'upload') return setServiceWait(event.kind === 'waiting' ? event : undefined);
     const before = states.get(event.upload.id);
     update(event.upload);
     if (!isEnded(event.upload)) return;
     queue.markEnded(event.upload.id);
-    if (event.upload.state === 'uploaded' && before?.state !== 'uploaded')
-      listener.current.onUploaded();
+    if (event.upload.state === 'uploaded' && before?.state !== 'uploaded') listener.current.onUploaded();
     // Ignores replayed events of uploads that ended before the page was opened.
-    if (before && !isEnded(before) && [...states.values()].every(isEnded))
-      listener.current.onAllEnded();
+    if (before && !isEnded(before) && [...states.values()].every(isEnded)) listener.current.onAllEnded();
   };
   useEffect(() => {
     let events: EventSource | undefined;
@@ -117,8 +114,7 @@ class UploadQueue {
       onState(initialState(id, file));
       this.#queued.push({ file, relativeDir, id, folder: folder ?? '' });
     }
-    while (this.#activeSlots < maxConcurrentUploads && this.#queued.length > 0)
-      void this.#runSlot(onState);
+    while (this.#activeSlots < maxConcurrentUploads && this.#queued.length > 0) void this.#runSlot(onState);
   }
 
   async #runSlot(onState: (state: UploadState) => void): Promise<void> {
@@ -128,8 +124,7 @@ class UploadQueue {
       const ended = new Promise<void>((resolve) => this.#onEnded.set(id, resolve));
       await sendFile(file, { id, below: relativeDir, folder }).then(
         () => ended,
-        (error: Error) =>
-          onState({ ...initialState(id, file), state: 'failed', problem: error.message }),
+        (error: Error) => onState({ ...initialState(id, file), state: 'failed', problem: error.message }),
       );
       this.#onEnded.delete(id);
     }

@@ -57,10 +57,7 @@ export function createBrowseApp(options: BrowseOptions): BrowseApp {
     try {
       return await route.reply({ request, query, params: route.params });
     } catch (error) {
-      return problemResponse(
-        BadRequestError.findIn(error) ?? library.toProblem(error),
-        library.budget(),
-      );
+      return problemResponse(BadRequestError.findIn(error) ?? library.toProblem(error), library.budget());
     }
   };
 

@@ -33,11 +33,7 @@ export class InFlightCache<Value> {
    * @param until returns the time when a value expires, in milliseconds since the Unix epoch; requests in flight do
    *   not expire
    */
-  constructor(
-    maxSize: number,
-    now: () => number,
-    until: (value: Value, askedAt: number) => number,
-  ) {
+  constructor(maxSize: number, now: () => number, until: (value: Value, askedAt: number) => number) {
     this.#entries = new BoundedCache(maxSize);
     this.#now = now;
     this.#until = until;

@@ -22,8 +22,7 @@ export class EventBroadcaster {
 
   /** Drops finished uploads from the replay. */
   clearEnded(): void {
-    for (const upload of [...this.#uploads.values()])
-      if (isEnded(upload)) this.#uploads.delete(upload.id);
+    for (const upload of [...this.#uploads.values()]) if (isEnded(upload)) this.#uploads.delete(upload.id);
   }
 
   /** Returns a stream of server-sent events, which lasts until the client disconnects. */

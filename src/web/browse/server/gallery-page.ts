@@ -8,13 +8,7 @@ import { style } from './style.ts';
 /**
  * Renders the empty document that the gallery script fills. Its Content-Security-Policy allows only its own origin.
  */
-export function renderGalleryPage({
-  script,
-  setup,
-}: {
-  script: string;
-  setup: GallerySetup;
-}): HtmlPage {
+export function renderGalleryPage({ script, setup }: { script: string; setup: GallerySetup }): HtmlPage {
   const code = inlineCode(script);
   const contentSecurityPolicy = [
     "default-src 'none'",

@@ -112,8 +112,6 @@ type AssetPlayback = { info: PlaybackInfo; player: PlayerData };
  */
 function earliestExpiry(info: PlaybackInfo): number {
   if (info.blocked) return 0;
-  const ends = Object.values(info).flatMap(
-    (value) => parseTimestamp(asObject(value).expires_at) ?? [],
-  );
+  const ends = Object.values(info).flatMap((value) => parseTimestamp(asObject(value).expires_at) ?? []);
   return Math.min(Number.POSITIVE_INFINITY, ...ends);
 }

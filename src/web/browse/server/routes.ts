@@ -1,10 +1,4 @@
-import {
-  asArray,
-  asObject,
-  asText,
-  isJsonObject,
-  parseJsonOrUndefined,
-} from '../../../contract/json-values.ts';
+import { asArray, asObject, asText, isJsonObject, parseJsonOrUndefined } from '../../../contract/json-values.ts';
 import type { Asset } from '../../../contract/types.ts';
 import { renderNoticePage, renderWatchPage } from '../../watch/server/page.ts';
 import { sourceUrlOf } from '../../watch/server/views.ts';
@@ -25,11 +19,7 @@ export type BuiltScripts = { browse: string; player: string };
 type RouteRequest = { request: Request; query: URLSearchParams; params: readonly string[] };
 
 /** A route: its HTTP method, the pattern of its path without the path prefix, and its handler. */
-export type Route = [
-  method: string,
-  path: RegExp,
-  answer: (call: RouteRequest) => Promise<Response> | Response,
-];
+export type Route = [method: string, path: RegExp, answer: (call: RouteRequest) => Promise<Response> | Response];
 
 type RouteDeps = {
   library: BrowseBackend;
@@ -55,11 +45,7 @@ export function createRoutes({ library, broadcaster, scripts, base, now }: Route
   const toListCard = (asset: Asset) => toCard(asset, library.baseUrl, maxListDescriptionChars);
   const respond = (value: unknown) => jsonResponse(value, library.budget());
   /** Cache of API records for a short time, because opening an asset reads its record twice. */
-  const recordCache = new InFlightCache<Asset>(
-    maxCachedRecords,
-    now,
-    (_, askedAt) => askedAt + recordTtlMs,
-  );
+  const recordCache = new InFlightCache<Asset>(maxCachedRecords, now, (_, askedAt) => askedAt + recordTtlMs);
   let listCache = new BoundedCache<string, { page: CardPage; until: number }>(maxCachedRecords);
   const clearListCache = () => {
     listCache = new BoundedCache(maxCachedRecords);
@@ -123,8 +109,7 @@ export function createRoutes({ library, broadcaster, scripts, base, now }: Route
   const redirectToSource = async (id: string) => {
     const { info } = await mediaProxy.fetchPlayback(id);
     const url = sourceUrlOf(info, library.baseUrl);
-    if (!url)
-      return problemResponse({ status: 404, problem: 'the service names no file to download' });
+    if (!url) return problemResponse({ status: 404, problem: 'the service names no file to download' });
     return createResponse(null, '', { status: 302, headers: { location: url } });
   };
 
@@ -171,9 +156,7 @@ export function createRoutes({ library, broadcaster, scripts, base, now }: Route
     ],
     assetRoute('/thumbnail', (id) => serveImage(mediaProxy.fetchThumbnail(id))),
     assetRoute('/frames', async (id) => respond(await mediaProxy.fetchFrames(id))),
-    assetRoute('/frames/([0-9]{1,4})', (id, number) =>
-      serveImage(mediaProxy.sheet(id, Number(number))),
-    ),
+    assetRoute('/frames/([0-9]{1,4})', (id, number) => serveImage(mediaProxy.sheet(id, Number(number)))),
     assetRoute('/watch', serveWatchPage),
     assetRoute('/source', redirectToSource),
     [
@@ -202,10 +185,7 @@ export function createRoutes({ library, broadcaster, scripts, base, now }: Route
 const exactPath = (path: string) => new RegExp(`^${path}$`);
 
 /** Creates a GET route for a path below the path of an asset. */
-const assetRoute = (
-  path: string,
-  reply: (id: string, rest: string) => Promise<Response>,
-): Route => [
+const assetRoute = (path: string, reply: (id: string, rest: string) => Promise<Response>): Route => [
   'GET',
   exactPath(`assets/${uid}${path}`),
   ({ params: [id = '', rest = ''] }) => reply(id, rest),

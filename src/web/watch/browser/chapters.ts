@@ -5,10 +5,8 @@ export class Chapters {
 
   constructor(media: HTMLMediaElement, goTo: (seconds: number) => void) {
     this.#media = media;
-    for (const button of this.#buttons)
-      button.addEventListener('click', () => goTo(startOf(button)));
-    for (const event of ['timeupdate', 'seeking'])
-      media.addEventListener(event, () => this.#mark());
+    for (const button of this.#buttons) button.addEventListener('click', () => goTo(startOf(button)));
+    for (const event of ['timeupdate', 'seeking']) media.addEventListener(event, () => this.#mark());
   }
 
   #mark(): void {

@@ -1,11 +1,7 @@
 import type { PlayerSetup } from '../setup.ts';
 
 /** Embeds a document in a frame if the browser can display it. Otherwise, the page shows only a link to it. */
-export function showDocument({
-  url,
-  contentType,
-  title,
-}: NonNullable<PlayerSetup['document']>): void {
+export function showDocument({ url, contentType, title }: NonNullable<PlayerSetup['document']>): void {
   const isPdf = contentType === 'application/pdf';
   const isText = contentType.startsWith('text/');
   if (!(isPdf && navigator.pdfViewerEnabled) && !isText) return;

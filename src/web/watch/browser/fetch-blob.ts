@@ -5,10 +5,7 @@ const fetchTimeoutMs = 30_000;
  * @returns the content, and its URL after redirects
  * @throws Error if the request fails or the content exceeds `maxBytes`
  */
-export async function fetchBlob(
-  url: string,
-  maxBytes: number,
-): Promise<{ content: Blob; url: string }> {
+export async function fetchBlob(url: string, maxBytes: number): Promise<{ content: Blob; url: string }> {
   const response = await fetch(url, { signal: AbortSignal.timeout(fetchTimeoutMs) });
   if (!response.ok || !response.body) throw new Error(`HTTP ${response.status}`);
   const reader = response.body.getReader();

@@ -9,9 +9,7 @@ import { Timeline } from './timeline.ts';
 
 /** Runs the watch page's script, which adds behavior to the rendered markup. */
 function main(): void {
-  const setup = JSON.parse(
-    document.getElementById(playerSetupId)?.textContent ?? '',
-  ) as PlayerSetup;
+  const setup = JSON.parse(document.getElementById(playerSetupId)?.textContent ?? '') as PlayerSetup;
   const media = document.querySelector<HTMLMediaElement>('video, audio');
   if (media) {
     const playback = new PlaybackController(media, setup);

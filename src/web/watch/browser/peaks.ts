@@ -42,11 +42,7 @@ function parseNumbers(list: unknown): number[] | undefined {
  * Converts audiowaveform data, which has the minimum and maximum sample of each segment and channel, to peaks from
  * 0 to 1. Returns undefined if the data is invalid.
  */
-function peaksFromMinMax(
-  samples: readonly number[] | undefined,
-  bits: number,
-  channels: number,
-): number[] | undefined {
+function peaksFromMinMax(samples: readonly number[] | undefined, bits: number, channels: number): number[] | undefined {
   const isKnown = (bits === 8 || bits === 16) && Number.isInteger(channels) && channels > 0;
   if (!samples || !isKnown) return undefined;
   const maxSample = 2 ** (bits - 1);

@@ -1,10 +1,6 @@
 import type { PlayerSetup } from '../setup.ts';
 import { showProblem } from './notices.ts';
-import {
-  type PlaybackFailure,
-  type PlaybackStrategy,
-  strategiesFor,
-} from './playback-strategies.ts';
+import { type PlaybackFailure, type PlaybackStrategy, strategiesFor } from './playback-strategies.ts';
 
 /** Plays an asset with the first playback strategy that works, and resumes at the saved position. */
 export class PlaybackController {
@@ -60,8 +56,7 @@ export class PlaybackController {
       this.#fail({});
       return;
     }
-    if (this.#hasNoPicture)
-      showProblem('Only the sound plays: this browser does not know the codec of the picture.');
+    if (this.#hasNoPicture) showProblem('Only the sound plays: this browser does not know the codec of the picture.');
     if (this.#startAt > 0) this.#media.currentTime = this.#startAt;
     this.#startAt = 0; // metadata loads again after a recovery, which must not seek
     if (this.#autoPlay) this.#play();

@@ -13,11 +13,7 @@ export type PlaybackStrategy = {
    * @param startAt start position in seconds
    * @returns a function that detaches the asset
    */
-  attach(
-    media: HTMLMediaElement,
-    startAt: number,
-    fail: (failure: PlaybackFailure) => void,
-  ): () => void;
+  attach(media: HTMLMediaElement, startAt: number, fail: (failure: PlaybackFailure) => void): () => void;
 };
 
 const hlsType = 'application/vnd.apple.mpegurl';
@@ -27,10 +23,7 @@ const hlsType = 'application/vnd.apple.mpegurl';
  * Chromium claims since version 141 that it might play HLS, but fails on streams that hls.js plays, so there native
  * HLS comes after hls.js.
  */
-export function strategiesFor(
-  media: HTMLMediaElement,
-  { hls, file }: PlayerSetup,
-): PlaybackStrategy[] {
+export function strategiesFor(media: HTMLMediaElement, { hls, file }: PlayerSetup): PlaybackStrategy[] {
   const strategies: PlaybackStrategy[] = [];
   if (hls) {
     if (Hls.isSupported()) strategies.push(hlsJs(hls));

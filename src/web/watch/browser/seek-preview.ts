@@ -9,11 +9,7 @@ export class SeekPreview {
   readonly #frames: SpriteFrames | undefined;
   #time: number | undefined;
 
-  constructor(
-    element: HTMLElement,
-    chapters: readonly PlayerChapter[],
-    frames: SpriteFrames | undefined,
-  ) {
+  constructor(element: HTMLElement, chapters: readonly PlayerChapter[], frames: SpriteFrames | undefined) {
     this.#element = element;
     this.#chapters = chapters.toSorted((a, b) => a.start - b.start);
     this.#frames = frames;

@@ -23,16 +23,10 @@ export class Timeline {
     this.#media = media;
     this.#element = element;
     this.#setup = setup;
-    this.#bubble = new SeekPreview(
-      this.#part('.bubble'),
-      chapters,
-      sprites && new SpriteFrames(sprites.url),
-    );
+    this.#bubble = new SeekPreview(this.#part('.bubble'), chapters, sprites && new SpriteFrames(sprites.url));
     this.#waveform = waveform && new Waveform(element, waveform.url);
-    for (const event of ['durationchange', 'emptied'])
-      media.addEventListener(event, () => this.#updateDuration());
-    for (const event of ['timeupdate', 'seeking', 'seeked'])
-      media.addEventListener(event, () => this.#render());
+    for (const event of ['durationchange', 'emptied']) media.addEventListener(event, () => this.#updateDuration());
+    for (const event of ['timeupdate', 'seeking', 'seeked']) media.addEventListener(event, () => this.#render());
     media.addEventListener('seeked', () => this.#seekToDrag());
     this.#listen();
     this.#updateDuration();
@@ -44,10 +38,8 @@ export class Timeline {
   }
 
   #listen(): void {
-    const on = <K extends keyof HTMLElementEventMap>(
-      type: K,
-      then: (event: HTMLElementEventMap[K]) => void,
-    ) => this.#element.addEventListener(type, then);
+    const on = <K extends keyof HTMLElementEventMap>(type: K, then: (event: HTMLElementEventMap[K]) => void) =>
+      this.#element.addEventListener(type, then);
     on('keydown', (event) => this.#onKey(event));
     on('pointerdown', (event) => {
       if (!event.isPrimary || event.button !== 0) return;
@@ -84,8 +76,7 @@ export class Timeline {
    * the connection.
    */
   #seekToDrag(): void {
-    if (this.#dragTarget !== undefined && this.#dragTarget !== this.#lastSeek)
-      this.#seek(this.#dragTarget);
+    if (this.#dragTarget !== undefined && this.#dragTarget !== this.#lastSeek) this.#seek(this.#dragTarget);
   }
 
   #endDrag(at = this.#dragTarget): void {

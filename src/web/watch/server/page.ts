@@ -82,12 +82,7 @@ type PlayerParts = {
   description: Html | undefined;
 };
 
-function renderDocument(
-  title: string,
-  theme: string | undefined,
-  view: PlayerView,
-  player?: PlayerParts,
-): HtmlPage {
+function renderDocument(title: string, theme: string | undefined, view: PlayerView, player?: PlayerParts): HtmlPage {
   const contentSecurityPolicy = buildPolicy({
     ...view.loads,
     style,

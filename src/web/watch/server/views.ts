@@ -1,10 +1,4 @@
-import {
-  asArray,
-  asNumber,
-  asObject,
-  asText,
-  isJsonObject,
-} from '../../../contract/json-values.ts';
+import { asArray, asNumber, asObject, asText, isJsonObject } from '../../../contract/json-values.ts';
 import type { PlaybackInfo } from '../../../contract/types.ts';
 import type { PageResources } from '../../shared/content-security-policy.ts';
 import { type Html, html } from '../../shared/html.ts';
@@ -38,20 +32,15 @@ export type PlayerViewInput = ProcessingStatus & {
  */
 export function renderView(shown: PlayerViewInput): PlayerView {
   const type = asText(shown.info.type) ?? '';
-  const view = Object.hasOwn(renderers, type)
-    ? renderers[type as keyof typeof renderers]
-    : undefined;
+  const view = Object.hasOwn(renderers, type) ? renderers[type as keyof typeof renderers] : undefined;
   // Some services send `blocked` as a string.
   if (!shown.info.blocked || shown.info.blocked === 'false')
     return (
       view?.(shown) ??
-      renderMessage(
-        unplayableReason(shown) ?? `The service names nothing to play for this asset (${type}).`,
-      )
+      renderMessage(unplayableReason(shown) ?? `The service names nothing to play for this asset (${type}).`)
     );
   return renderMessage(
-    unplayableReason(shown) ??
-      'This is not to be played. It may not be ready yet, or not be allowed here.',
+    unplayableReason(shown) ?? 'This is not to be played. It may not be ready yet, or not be allowed here.',
   );
 }
 
@@ -73,10 +62,7 @@ const renderers: Record<string, (shown: PlayerViewInput) => PlayerView | undefin
 renderers.third_party = thirdParty;
 
 function video({ info, title, poster, baseUrl }: PlayerViewInput): PlayerView | undefined {
-  const [hls, file] = [
-    parseMediaUrl(info.hls_url, baseUrl),
-    parseMediaUrl(info.source_url, baseUrl),
-  ];
+  const [hls, file] = [parseMediaUrl(info.hls_url, baseUrl), parseMediaUrl(info.source_url, baseUrl)];
   if (!hls && !file) return undefined;
   const sprites = parseMediaUrl(info.preview_sprites_url, baseUrl);
   const subtitles = parseSubtitles(info, baseUrl);
@@ -134,10 +120,7 @@ const resumeAt = (info: PlaybackInfo) => asNumber(info.resume_position_seconds) 
 /**
  * Parses the subtitle tracks. Each track is a URL, or an object with a URL, label and language (assumption A16).
  */
-function parseSubtitles(
-  info: PlaybackInfo,
-  baseUrl: URL | undefined,
-): NonNullable<PlayerSetup['subtitles']> {
+function parseSubtitles(info: PlaybackInfo, baseUrl: URL | undefined): NonNullable<PlayerSetup['subtitles']> {
   return asArray(info.subtitle_tracks).flatMap((entry, at) => {
     const { label, language, url, src } = isJsonObject(entry) ? entry : asObject({ url: entry });
     const found = parseMediaUrl(url ?? src, baseUrl);
@@ -175,9 +158,7 @@ function document({ info, title, contentType, baseUrl }: PlayerViewInput): Playe
   const at = parseMediaUrl(info.url, baseUrl);
   if (!at) return undefined;
   // Each thumbnail is a URL, or an object with a URL (assumption A16).
-  const thumbnails = asArray(info.thumbnails).flatMap((each) =>
-    defined(parseMediaUrl(each, baseUrl)),
-  );
+  const thumbnails = asArray(info.thumbnails).flatMap((each) => defined(parseMediaUrl(each, baseUrl)));
   const pages = thumbnails.map(
     ({ url }, page) => html`<li><img src="${url}" alt="Page ${page + 1}" loading="lazy"></li>`,
   );

@@ -3,8 +3,8 @@ import envPaths from 'env-paths';
 import packageJson from '../package.json' with { type: 'json' };
 import { runProgram } from './cli/program.ts';
 import { Terminal } from './cli/terminal/terminal.ts';
-import { systemClock } from './client/clock.ts';
 import { exitCodes, MediactlError } from './client/errors.ts';
+import { systemClock } from './contract/clock.ts';
 
 const exitGraceMs = 3_000;
 

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
 import { Api } from '../client/api/api.ts';
-import type { Clock } from '../client/clock.ts';
 import { readProxySettings } from '../client/http/proxy.ts';
 import { Transport, type TransportNotice } from '../client/http/transport.ts';
 import type { Processes } from '../client/processes.ts';
@@ -10,6 +9,7 @@ import type { QueueClient } from '../client/queue/queue-client.ts';
 import type { Journal } from '../client/upload/store/journal.ts';
 import type { Ledger, LedgerUse } from '../client/upload/store/ledger.ts';
 import type { Receipts } from '../client/upload/store/receipts.ts';
+import type { Clock } from '../contract/clock.ts';
 import { escapeControls } from '../contract/sanitize.ts';
 import { type Account, baseUrlOf, type ProfileInUse, profileInUse, resolveAccount } from './account/account.ts';
 import { isRemotePlaintext } from './account/base-url.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { open, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type Clock, systemClock } from './clock.ts';
+import { type Clock, systemClock } from '../contract/clock.ts';
 import { exitCodes, MediactlError } from './errors.ts';
 import { loadLibsql } from './libsql.ts';
 import { stateError, stateFailure } from './state-error.ts';

@@ -12,7 +12,7 @@ const directions: Record<string, readonly string[]> = {
   web: ['contract'],
   cli: ['contract', 'client', 'web'],
   sandbox: ['contract', 'web'],
-  main: ['cli', 'client'],
+  main: ['contract', 'client', 'cli'],
 };
 
 const files = readdirSync(src, { recursive: true, withFileTypes: true })

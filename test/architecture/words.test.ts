@@ -61,7 +61,7 @@ it('a type name has one meaning: it is declared once', () => {
 it('a search for a standard term finds its mechanism', () => {
   const terms = {
     retry: 'client/http/transport.ts',
-    backoff: 'client/clock.ts',
+    backoff: 'contract/retry.ts',
     cache: 'web/browse/server/caches.ts',
     poll: 'client/api/wait-for-assets.ts',
     debounce: 'web/browse/browser/paged-list.ts',

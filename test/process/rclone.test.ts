@@ -3,11 +3,11 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, utimesSync, wri
 import { join } from 'node:path';
 import { buildSync } from 'esbuild';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { systemClock } from '../../src/client/clock.ts';
 import { MediactlError } from '../../src/client/errors.ts';
 import { Transport } from '../../src/client/http/transport.ts';
 import { openRclone, type RcloneFiles } from '../../src/client/upload/sources/rclone.ts';
 import type { UploadSource } from '../../src/client/upload/sources/source.ts';
+import { systemClock } from '../../src/contract/clock.ts';
 import { inherited } from '../support/environment.ts';
 import { someBytes } from '../support/files.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';

@@ -2,8 +2,8 @@ import { PassThrough, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { runProgram } from '../../src/cli/program.ts';
 import { Terminal } from '../../src/cli/terminal/terminal.ts';
-import { type Clock, systemClock } from '../../src/client/clock.ts';
 import type { ExitCode } from '../../src/client/errors.ts';
+import { type Clock, systemClock } from '../../src/contract/clock.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 class BufferedStream extends Writable {

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../../src/client/clock.ts';
+import { type Clock, systemClock } from '../../src/contract/clock.ts';
 
 /** Creates a clock that runs `factor` times faster; its `random` always returns 0.999: maximum jitter. */
 export function fastClock(factor = 100): Clock & { sleptMs: number[]; advance: (byMs: number) => void } {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { systemClock } from '../../src/client/clock.ts';
+import { systemClock } from '../../src/contract/clock.ts';
 
 it('sleeps for longer than a timer of Node holds, and ends when it is told to', async () => {
   const stop = new AbortController();

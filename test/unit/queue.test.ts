@@ -1,7 +1,6 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/client/clock.ts';
 import { exitCodes, MediactlError } from '../../src/client/errors.ts';
 import { classifyFailure } from '../../src/client/queue/failure-class.ts';
 import { Lease } from '../../src/client/queue/lease.ts';
@@ -12,6 +11,7 @@ import { Roots } from '../../src/client/queue/roots.ts';
 import { parseTask, taskId, type UploadTask } from '../../src/client/queue/task.ts';
 import { parseFailure } from '../../src/client/queue/task-result.ts';
 import type { UploadSource } from '../../src/client/upload/sources/source.ts';
+import { systemClock } from '../../src/contract/clock.ts';
 import { postgres, redis, type StoreServer, startRedis } from '../support/stores.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { PlaybackApi } from '../../src/client/api/playback.ts';
-import { systemClock } from '../../src/client/clock.ts';
 import { MediactlError } from '../../src/client/errors.ts';
 import { Transport } from '../../src/client/http/transport.ts';
+import { systemClock } from '../../src/contract/clock.ts';
 import { startServer } from '../support/http-server.ts';
 
 const never = new AbortController().signal;

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
 import { Api } from '../../src/client/api/api.ts';
-import { systemClock } from '../../src/client/clock.ts';
 import { Transport } from '../../src/client/http/transport.ts';
 import { type BatchDeps, BatchUploader } from '../../src/client/upload/batch/batch-uploader.ts';
 import type { FileEvent } from '../../src/client/upload/session/events.ts';
@@ -9,6 +8,7 @@ import type { UploadSource } from '../../src/client/upload/sources/source.ts';
 import { Spool } from '../../src/client/upload/sources/spool.ts';
 import type { UploadJournal } from '../../src/client/upload/store/journal.ts';
 import type { JournalEntry } from '../../src/client/upload/store/journal-entry.ts';
+import { systemClock } from '../../src/contract/clock.ts';
 import { someBytes } from '../support/files.ts';
 import { respond, startServer } from '../support/http-server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';

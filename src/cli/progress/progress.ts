@@ -1,6 +1,6 @@
-import type { Clock } from '../../client/clock.ts';
 import type { RateLimitBudget } from '../../client/http/rate-limiter.ts';
 import type { UploadEvent } from '../../client/upload/session/events.ts';
+import type { Clock } from '../../contract/clock.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { createWaitWarner, type FileProgress, PlainProgress, warnUnverified } from './plain-progress.ts';
 import type { ProgressMode } from './progress-modes.ts';

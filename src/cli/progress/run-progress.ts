@@ -1,6 +1,6 @@
-import type { Clock } from '../../client/clock.ts';
 import type { RateLimitBudget } from '../../client/http/rate-limiter.ts';
 import type { FileEvent, RunEvent } from '../../client/upload/session/events.ts';
+import type { Clock } from '../../contract/clock.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import type { ProgressMode } from './progress-modes.ts';

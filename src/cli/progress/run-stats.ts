@@ -1,6 +1,6 @@
-import type { Clock } from '../../client/clock.ts';
 import type { RateLimitBudget } from '../../client/http/rate-limiter.ts';
 import type { FileEvent, RunEvent } from '../../client/upload/session/events.ts';
+import type { Clock } from '../../contract/clock.ts';
 import { formatBytes, formatCount, formatDuration, formatTimeOfDay } from '../../contract/figures.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
 import { waitReason } from './plain-progress.ts';

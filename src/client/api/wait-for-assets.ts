@@ -1,8 +1,8 @@
 import { classifyStatus } from '../../contract/assumptions.ts';
+import type { Clock } from '../../contract/clock.ts';
 import { asObject, asText } from '../../contract/json-values.ts';
 import type { Asset } from '../../contract/types.ts';
 import { normalizeUid } from '../../contract/uid.ts';
-import type { Clock } from '../clock.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
 import type { RateLimiterState } from '../http/rate-limiter.ts';
 import type { AssetsApi } from './assets.ts';

@@ -1,5 +1,5 @@
+import type { Clock } from '../../contract/clock.ts';
 import type { Scope } from '../../contract/scopes.ts';
-import type { Clock } from '../clock.ts';
 import type { Connections } from './dispatcher.lazy.ts';
 import type { PublicAddresses } from './public-address.ts';
 import type { RateLimit } from './rate-limit-headers.ts';

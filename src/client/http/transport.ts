@@ -1,9 +1,10 @@
 import type { LookupFunction } from 'node:net';
 import type { Dispatcher } from 'undici';
+import type { Clock } from '../../contract/clock.ts';
 import { toJson } from '../../contract/json-values.ts';
 import { paths } from '../../contract/paths.ts';
+import { backoff } from '../../contract/retry.ts';
 import type { Scope } from '../../contract/scopes.ts';
-import { backoffMs, type Clock } from '../clock.ts';
 import { MediactlError } from '../errors.ts';
 import type { ApiRequest, ApiResponse } from './api-request.ts';
 import { ConnectionState } from './connection-state.ts';
@@ -151,13 +152,13 @@ export class Transport {
   }
 
   /**
-   * Sleeps for the delay that the response requested, or else by exponential backoff with full jitter.
+   * Sleeps for the delay that the response requested, or else by exponential backoff.
    *
    * @throws `failure` if the wait would exceed --max-wait
    */
   async waitBeforeRetry(attempt: number, failure: MediactlError, signal?: AbortSignal) {
     const { retryAfterSeconds } = failure.explanation;
-    const delayMs = retryAfterSeconds ? retryAfterSeconds * 1000 : backoffMs(this.clock, attempt);
+    const delayMs = retryAfterSeconds ? retryAfterSeconds * 1000 : backoff(attempt, {}, this.clock);
     if (!this.#connection.waitBudget.trySpend(delayMs)) throw failure;
     await this.#wait(delayMs, signal, {
       kind: 'retrying',

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../contract/clock.ts';
 
 /** Limits the total time that one command spends waiting. Concurrent waits are counted once. */
 export class WaitBudget {

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../contract/clock.ts';
 import type { UploadStore } from './upload-store.ts';
 
 const initialBackoffMs = 200;

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../contract/clock.ts';
 import { waitAtMost } from './connection-monitor.ts';
 
 /* Opening and closing of BullMQ queues, workers and event listeners, for both stores. */

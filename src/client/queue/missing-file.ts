@@ -1,5 +1,5 @@
+import type { Clock } from '../../contract/clock.ts';
 import { asArray, asObject } from '../../contract/json-values.ts';
-import type { Clock } from '../clock.ts';
 import type { QueueClient, QueueJob } from './queue-client.ts';
 
 const maxStandbyMs = 1_000;

@@ -1,5 +1,5 @@
 import type { Job, Processor, Queue, QueueEvents, Worker, WorkerOptions } from 'bullmq';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../contract/clock.ts';
 import type { QueueAddress } from './queue-address.ts';
 import type { TaskResult, UploadTask } from './task.ts';
 import type { UploadStore } from './upload-store.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../contract/clock.ts';
 import { asMediactlError, exitCodes, MediactlError } from '../errors.ts';
 import { raceAbort } from './connection-monitor.ts';
 import type { QueueClient } from './queue-client.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../../contract/clock.ts';
 
 /** Limits the total bandwidth of all concurrent uploads. */
 export class Throttle {

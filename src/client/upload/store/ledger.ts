@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type Libsql from 'libsql';
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../../contract/clock.ts';
 import { loadLibsql } from '../../libsql.ts';
 import { NamedLocks, retryUntilAcquired, withLock } from '../../lock.ts';
 import { isBusy, stateError, stateFailure } from '../../state-error.ts';

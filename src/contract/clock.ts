@@ -34,9 +34,3 @@ const timer = (delayMs: number, signal: AbortSignal | undefined) =>
     }, delayMs);
     signal?.addEventListener('abort', aborted, { once: true });
   });
-
-/**
- * Returns the delay before a retry by exponential backoff with full jitter: at most 1 s, 2 s, 4 s … 60 s. `attempt`
- * counts from 0.
- */
-export const backoffMs = (clock: Clock, attempt: number) => clock.random() * Math.min(60_000, 1_000 * 2 ** attempt);

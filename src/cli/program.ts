@@ -1,5 +1,6 @@
 import { Command, CommanderError } from '@commander-js/extra-typings';
-import { asMediactlError, type ExitCode, exitCodes, type MediactlError, usageError } from '../client/errors.ts';
+import { type ExitCode, exitCodes } from '../client/error-table.ts';
+import { asMediactlError, type MediactlError, usageError } from '../client/errors.ts';
 import { type ActionWrapper, addExamples, globalOptions, isGlobalOption } from './commands/command.ts';
 import type { Host } from './context.ts';
 import { formatHelpPage } from './help-page.ts';

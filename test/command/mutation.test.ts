@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { exitCodes } from '../../src/client/errors.ts';
+import { exitCodes } from '../../src/client/error-table.ts';
 import { Cli } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
 import { assetUid, folderUid, testKey, workspaceUid } from '../support/fake-library.ts';

@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, it } from 'vitest';
-import { exitCodes, MediactlError } from '../../src/client/errors.ts';
+import { exitCodes } from '../../src/client/error-table.ts';
+import { MediactlError } from '../../src/client/errors.ts';
 import { Cli, type CliResult } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
 import { FaultyService } from '../support/faulty-service.ts';

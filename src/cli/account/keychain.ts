@@ -1,4 +1,4 @@
-import { exitCodes, MediactlError } from '../../client/errors.ts';
+import { MediactlError } from '../../client/errors.ts';
 import type { Profile } from './profile-file.ts';
 
 /** Identifies a key in the OS keychain. Each profile in each config folder has its own entry. */
@@ -32,9 +32,7 @@ export function assertKey(key: string): void {
   if (/^[\x21-\x7e]+$/.test(key)) return;
   throw new MediactlError(key === '' ? 'no key was given' : 'that is not an API key', {
     code: 'bad_key',
-    exitCode: exitCodes.usage,
     reason: key === '' ? 'the input was empty' : 'a key is one word of printable ASCII',
-    hint: 'make one in the organization’s settings, under API keys',
   });
 }
 
@@ -65,7 +63,6 @@ export async function readApiKey(profile: Profile, entry: KeychainEntry): Promis
   if (profile.keyStore !== 'keychain')
     throw new MediactlError(`profile ${entry.profile} has no API key`, {
       code: 'no_key',
-      exitCode: exitCodes.unauthenticated,
       hint: `mediactl auth login --profile ${entry.profile}`,
     });
   try {
@@ -80,7 +77,6 @@ export async function readApiKey(profile: Profile, entry: KeychainEntry): Promis
 const keychainError = (profile: string, underlying: unknown, action: 'get' | 'remove' = 'get') =>
   new MediactlError(`cannot ${action} the key of profile ${profile} from the keychain`, {
     code: 'keychain',
-    exitCode: exitCodes.unauthenticated,
     reason: (underlying as Error).message,
     hint:
       action === 'get'

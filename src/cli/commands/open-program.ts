@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { exitCodes, MediactlError, usageError } from '../../client/errors.ts';
+import { MediactlError, usageError } from '../../client/errors.ts';
 import { withoutApiKey } from '../../client/processes.ts';
 import type { Context } from '../context.ts';
 
@@ -67,7 +67,5 @@ export async function openWithDefault({ clock, signal, terminal }: Context, targ
 const playerFailed = (player: string, reason: string) =>
   new MediactlError(`${player} did not play it`, {
     code: 'player_failed',
-    exitCode: exitCodes.unclassified,
     reason,
-    hint: 'mediactl play ID --check tells whether it can be played',
   });

@@ -1,5 +1,6 @@
 import type { FolderNode, WorkspaceFolderTree } from '../../client/api/folder-tree.ts';
-import { asMediactlError, exitCodes, MediactlError, usageError } from '../../client/errors.ts';
+import { exitCodes } from '../../client/error-table.ts';
+import { asMediactlError, MediactlError, usageError } from '../../client/errors.ts';
 import { normalizeName } from '../../contract/json-values.ts';
 import type { Context } from '../context.ts';
 import { fetchFolderTree } from './folders.ts';
@@ -76,16 +77,13 @@ function walkPath(tree: WorkspaceFolderTree, names: readonly string[]) {
 const noParentError = (names: readonly string[]) =>
   new MediactlError(`no folder /${names.slice(0, -1).join('/')}`, {
     code: 'not_found',
-    exitCode: exitCodes.notFound,
     hint: `mediactl folders create -p /${names.join('/')}`,
   });
 
 const alreadyExistsError = (names: readonly string[], { folder }: FolderNode) =>
   new MediactlError(`/${names.join('/')} is there already`, {
     code: 'exists',
-    exitCode: exitCodes.rejected,
     reason: `its uid is ${folder.uid}`,
-    hint: 'with -p that is no error',
   });
 
 /** Folders that other processes on this machine have created since the tree was read. */

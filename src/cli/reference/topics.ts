@@ -1,4 +1,4 @@
-import { exitCodeMeanings } from '../../client/errors.ts';
+import { exitCodeRows } from '../../client/error-table.ts';
 import { type Assumption, assumptions } from '../../contract/assumptions.ts';
 import {
   flagsOf,
@@ -87,9 +87,11 @@ without an account: mediactl sandbox start.
   'exit-codes': {
     summary: 'what each exit code means',
     text: () =>
-      Object.entries(exitCodeMeanings)
-        .map(([code, meaning]) => `${code.padStart(3)}  ${meaning}\n`)
-        .join(''),
+      `${exitCodeRows()
+        .map(([exit, meaning, codes]) => `${`${exit}`.padStart(3)}  ${meaning}\n${wrapWords(codes, 5)}`)
+        .join('')}
+Below each one: the error codes, \`error.code\` in JSON. docs/errors.md has the next step of each.
+`,
   },
   faults: {
     summary: 'what a sandbox can be told to do wrong',
@@ -179,3 +181,14 @@ which some failed end with exit 11, and each is named.
 `,
   },
 };
+
+/** Fills lines of 80 columns with words, indented. */
+function wrapWords(words: readonly string[], indent: number): string {
+  const lines: string[] = [];
+  for (const word of words) {
+    const last = lines.at(-1);
+    if (last !== undefined && indent + last.length + 1 + word.length <= 80) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines.map((line) => `${' '.repeat(indent)}${line}\n`).join('');
+}

@@ -1,5 +1,5 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
-import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
+import { MediactlError, usageError } from '../../../client/errors.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { noSuchProfile } from '../../account/account-errors.ts';
 import { parseBaseUrl } from '../../account/base-url.ts';
@@ -132,7 +132,6 @@ function logout(command: Command, run: ActionWrapper): void {
         if (namesToForget.length === 0)
           throw new MediactlError('no profile to log out from', {
             code: 'no_profile',
-            exitCode: exitCodes.unauthenticated,
             hint: 'mediactl auth ls',
           });
         for (const each of namesToForget) if (!before.profiles[each]) throw noSuchProfile(each, before.profiles);

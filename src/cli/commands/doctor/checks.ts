@@ -1,6 +1,7 @@
 import { rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { asMediactlError, exitCodes, MediactlError } from '../../../client/errors.ts';
+import type { ErrorCode } from '../../../client/error-table.ts';
+import { asMediactlError, MediactlError } from '../../../client/errors.ts';
 import { countJobs, listJobs } from '../../../client/queue/jobs.ts';
 import type { QueueClient, QueueJob } from '../../../client/queue/queue-client.ts';
 import { parseFailure } from '../../../client/queue/task-result.ts';
@@ -25,8 +26,8 @@ async function assertWritable({ stateDir, host }: Context): Promise<void> {
   await writeFile(path, Buffer.alloc(4096), { mode: 0o600 }).finally(() => rm(path, { force: true }));
 }
 
-const failure = (problem: string, code: string, hint: string, reason?: string) =>
-  new MediactlError(problem, { code, exitCode: exitCodes.unclassified, hint, reason });
+const failure = (problem: string, code: ErrorCode, hint: string, reason?: string) =>
+  new MediactlError(problem, { code, hint, reason });
 
 /** Returns the first waiting job's error message, usually that credits or storage are used up. */
 async function pauseReason(client: QueueClient): Promise<string> {

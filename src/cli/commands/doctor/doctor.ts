@@ -1,6 +1,7 @@
 import { inferFieldNames } from '../../../client/api/openapi-field-names.ts';
 import { nameHint } from '../../../client/api/write-check.ts';
-import { type ErrorRecord, exitCodes, MediactlError, partialFailure, usageError } from '../../../client/errors.ts';
+import { exitCodes } from '../../../client/error-table.ts';
+import { type ErrorRecord, MediactlError, partialFailure, usageError } from '../../../client/errors.ts';
 import { fieldNamesFor, type NameKey, nameKeys } from '../../../contract/assumptions.ts';
 import { paths } from '../../../contract/paths.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';

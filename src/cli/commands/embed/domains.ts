@@ -3,7 +3,6 @@ import type { DomainMethod } from '../../../client/api/embeds.ts';
 import {
   asMediactlError,
   type ErrorRecord,
-  exitCodes,
   MediactlError,
   partialFailure,
   usageError,
@@ -170,7 +169,6 @@ async function changeDomains(
 const notRemoved = () =>
   new MediactlError('not removed', {
     code: 'not_tried',
-    exitCode: exitCodes.partial,
     reason: 'what was to be added before it could not be',
   });
 

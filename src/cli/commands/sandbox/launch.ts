@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { exitCodes, MediactlError } from '../../../client/errors.ts';
+import { exitCodes } from '../../../client/error-table.ts';
+import { MediactlError } from '../../../client/errors.ts';
 import { withoutApiKey } from '../../../client/processes.ts';
 import { makeFolder } from '../../../client/state-files.ts';
 import type { Context } from '../../context.ts';
@@ -64,12 +65,10 @@ export async function waitUntilRunning(
 }
 
 function notStarted(reason: string, childExit: number | null, location: SandboxLocation): MediactlError {
-  const [, hint = 'mediactl sandbox start --foreground shows what it does'] =
-    nextSteps(location).find(([words]) => words.test(reason)) ?? [];
+  const [, hint] = nextSteps(location).find(([words]) => words.test(reason)) ?? [];
   return new MediactlError('the sandbox did not start', {
-    code: 'sandbox_failed',
     // The sandbox exits with 2 for invalid options.
-    exitCode: childExit === exitCodes.usage ? exitCodes.usage : exitCodes.unclassified,
+    code: childExit === exitCodes.usage ? 'sandbox_refused' : 'sandbox_failed',
     reason: reason.split('\n').at(-1),
     hint,
   });

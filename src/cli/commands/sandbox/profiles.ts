@@ -1,4 +1,4 @@
-import { exitCodes, MediactlError } from '../../../client/errors.ts';
+import { MediactlError } from '../../../client/errors.ts';
 import { isLoopback, parseBaseUrl } from '../../account/base-url.ts';
 import { assertProfileName, type Profile } from '../../account/profile-file.ts';
 import type { Context } from '../../context.ts';
@@ -83,7 +83,6 @@ export async function forgetProfiles({ profiles }: Context, names: readonly stri
 const profileTaken = (name: string, baseUrl: string) =>
   new MediactlError(`there is a profile ${name} already, for ${baseUrl}`, {
     code: 'profile_taken',
-    exitCode: exitCodes.usage,
     reason: 'the sandbox would overwrite its key',
     hint: `mediactl auth rename ${name} NAME, then mediactl sandbox start`,
   });

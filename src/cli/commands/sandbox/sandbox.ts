@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import { exitCodes, MediactlError } from '../../../client/errors.ts';
+import { MediactlError } from '../../../client/errors.ts';
 import { escapeControls, escapeControlsInLines } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { idHelp, newestOption, resolveAssetUidIn } from '../../library/asset-ids.ts';
@@ -116,9 +116,7 @@ function logs(command: Command, run: ActionWrapper): void {
         const log = await LogReader.open(logPath(dataDir)).catch((error) => {
           throw new MediactlError('the sandbox has no log', {
             code: 'no_log',
-            exitCode: exitCodes.notFound,
             reason: error.code === 'ENOENT' ? 'it was never started there' : error.message,
-            hint: 'mediactl sandbox start',
           });
         });
         try {
@@ -179,6 +177,4 @@ function watch(command: Command, run: ActionWrapper): void {
 const notRunning = () =>
   new MediactlError('no sandbox is running', {
     code: 'not_running',
-    exitCode: exitCodes.notFound,
-    hint: 'mediactl sandbox start',
   });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
-import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
+import { MediactlError, usageError } from '../../../client/errors.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { type DetailRow, noResult, record } from '../../output/result.ts';
@@ -126,7 +126,6 @@ async function waitForExit({ signal }: Context, child: ChildProcess): Promise<vo
   if (child.exitCode !== 0 && !signal.aborted)
     throw new MediactlError('the sandbox ended', {
       code: 'sandbox_failed',
-      exitCode: exitCodes.unclassified,
       reason: `exit code ${child.exitCode ?? child.signalCode}`,
     });
 }

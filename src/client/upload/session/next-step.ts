@@ -1,4 +1,5 @@
-import { exitCodes, type MediactlError } from '../../errors.ts';
+import { exitCodes } from '../../error-table.ts';
+import type { MediactlError } from '../../errors.ts';
 import { isCorrupt } from '../store/journal-entry.ts';
 import type { FileOutcome, RunDeps } from './file-outcome.ts';
 import { isResolvedByNewAsset } from './session-gone.ts';

@@ -1,6 +1,7 @@
 // Counts the source files in which a named function runs, for a few commands and requests: how many files a
 // reader has to open to follow them. Each file is transpiled alone and run with V8's coverage.
 import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -93,10 +94,12 @@ async function measureRequests(folder) {
     env,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
-  const [results] = await new Promise((resolve, reject) => {
-    child.once('message', (message) => resolve([message]));
-    child.once('exit', (code) => reject(new Error(`the service ended with ${code}`)));
+  let results;
+  child.on('message', (message) => {
+    results = message;
   });
+  const [code] = await once(child, 'exit');
+  if (!results) throw new Error(`the service ended with ${code}`);
   return results;
 }
 
@@ -138,6 +141,6 @@ else {
         `${String(files.length).padStart(4)}  ${trip}\n${isVerbose ? `${files.map((file) => `        ${file}\n`).join('')}` : ''}`,
       );
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   }
 }

@@ -47,6 +47,14 @@ const maxLockWaitMs = 60_000;
 export const openProfileFile = ({ environment, directories }: Host) =>
   new ProfileFile(environment.MEDIACTL_CONFIG_DIR || directories.config);
 
+type ContextDeps = {
+  host: Host;
+  settings: Settings;
+  profiles: ProfileFile;
+  config: ProfileConfig;
+  commandTree: () => Promise<Command>;
+};
+
 /**
  * Dependencies of a command, such as settings, API clients, journal, receipts and queues. Expensive dependencies
  * are created on first use and memoized.
@@ -67,13 +75,7 @@ export class Context {
   readonly #queues: QueueClient[] = [];
   #hasWarnedOfProjectFile = false;
 
-  constructor(
-    host: Host,
-    settings: Settings,
-    profiles: ProfileFile,
-    config: ProfileConfig,
-    commandTree: () => Promise<Command>,
-  ) {
+  constructor({ host, settings, profiles, config, commandTree }: ContextDeps) {
     this.host = host;
     this.settings = settings;
     this.profiles = profiles;

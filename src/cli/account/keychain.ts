@@ -1,4 +1,5 @@
 import { MediactlError } from '../../client/errors.ts';
+import { withTimeout } from '../../contract/retry.ts';
 import type { Profile } from './profile-file.ts';
 
 /** Identifies a key in the OS keychain. Each profile in each config folder has its own entry. */
@@ -16,11 +17,7 @@ async function withKeychain<T>(
   call: (entry: import('@napi-rs/keyring').AsyncEntry, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const { AsyncEntry } = await import('@napi-rs/keyring');
-  const signal = AbortSignal.timeout(keychainTimeoutMs);
-  const timeout = new Promise<never>((_, reject) =>
-    signal.addEventListener('abort', () => reject(new Error('the keychain did not answer'))),
-  );
-  return Promise.race([call(new AsyncEntry(service, account(entry), options), signal), timeout]);
+  return withTimeout(keychainTimeoutMs, (signal) => call(new AsyncEntry(service, account(entry), options), signal));
 }
 
 /**

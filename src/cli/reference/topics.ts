@@ -88,7 +88,7 @@ without an account: mediactl sandbox start.
     summary: 'what each exit code means',
     text: () =>
       `${exitCodeRows()
-        .map(([exit, meaning, codes]) => `${`${exit}`.padStart(3)}  ${meaning}\n${wrapWords(codes, 5)}`)
+        .map(([exit, meaning, codes]) => `${`${exit}`.padStart(3)}  ${meaning}\n${wrapText('     ', codes.join(' '))}`)
         .join('')}
 Below each one: the error codes, \`error.code\` in JSON. docs/errors.md has the next step of each.
 `,
@@ -181,14 +181,3 @@ which some failed end with exit 11, and each is named.
 `,
   },
 };
-
-/** Fills lines of 80 columns with words, indented. */
-function wrapWords(words: readonly string[], indent: number): string {
-  const lines: string[] = [];
-  for (const word of words) {
-    const last = lines.at(-1);
-    if (last !== undefined && indent + last.length + 1 + word.length <= 80) lines[lines.length - 1] = `${last} ${word}`;
-    else lines.push(word);
-  }
-  return lines.map((line) => `${' '.repeat(indent)}${line}\n`).join('');
-}

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../../src/contract/clock.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
 import { errorOf, type SeenError } from '../support/errors.ts';
@@ -252,6 +253,141 @@ describe('assets and folders', () => {
     );
     expect(await failingAt(url, ['assets', 'thumb', assetUid, '-o', join(cli.home, 't.jpg')])).toEqual({
       ...{ code: 'no_thumbnail', exit: 3, hint: `mediactl assets get ${assetUid}` },
+    });
+  });
+});
+
+describe('writes that the service does not do', () => {
+  const library = async (differing: Responder): Promise<string> => {
+    const answers = createLibrary();
+    return (await startRecordingServer((request) => differing(request) ?? answers(request))).url;
+  };
+  const asset = { uid: assetUid, name: 'Quay', description: '', type: 'document', status: 'ready' };
+  const assetPath = `/assets/${assetUid}/`;
+
+  it('write_ignored', async () => {
+    const url = await library(({ method, path }) =>
+      method !== 'GET' || path.endsWith(assetPath) ? { body: { ...asset, tags: [] } } : undefined,
+    );
+    expect(await failingAt(url, ['assets', 'update', assetUid, '--name', 'Other'])).toEqual({
+      code: 'write_ignored',
+      exit: 6,
+      hint: 'mediactl assets get ID shows the fields there are',
+    });
+  });
+
+  it('tags_unknown', async () => {
+    const url = await library(({ path }) => (path.endsWith(assetPath) ? { body: asset } : undefined));
+    expect(await failingAt(url, ['assets', 'update', assetUid, '--add-tag', 'sea'])).toEqual({
+      code: 'tags_unknown',
+      exit: 6,
+      hint: `mediactl assets update ${assetUid} --set-tags SLUGS says all of them`,
+    });
+  });
+
+  it('filter_ignored', async () => {
+    const items = { body: { items: [{ ...asset, status: 'failed' }], count: 1 } };
+    const url = await library(({ path }) => (path.endsWith('/assets/') ? items : undefined));
+    expect(await failingAt(url, ['assets', 'rm', '--status', 'ready', '--yes'])).toEqual({
+      code: 'filter_ignored',
+      exit: 6,
+      hint: 'give ids instead: mediactl assets ls … -q | mediactl assets rm -',
+    });
+  });
+
+  const embedAt = (body: object) => library(({ path }) => (path.includes('/embed-settings/') ? { body } : undefined));
+
+  it('settings_unclear', async () => {
+    const url = await embedAt({ enabled: true, first: [], second: [] });
+    expect(await failingAt(url, ['embed', 'domains', 'ls'])).toEqual({
+      code: 'settings_unclear',
+      exit: 6,
+      hint: 'mediactl config set names.embed_domains NAME, with one of first, second',
+    });
+  });
+
+  it('domain_unclear', async () => {
+    const url = await embedAt({ enabled: true, domains: [{ a: 1 }] });
+    expect(await failingAt(url, ['embed', 'domains', 'ls'])).toEqual({
+      code: 'domain_unclear',
+      exit: 2,
+      hint: 'mediactl config set names.embed_domain NAME',
+    });
+  });
+});
+
+describe('playback', () => {
+  const playing = async (info: object, more: Responder = () => undefined): Promise<string> => {
+    const answers = createLibrary();
+    const respondTo: Responder = (request) =>
+      more(request) ?? (request.path.endsWith('/playback/info/') ? { body: info } : answers(request));
+    return (await startRecordingServer(respondTo)).url;
+  };
+
+  it('blocked', async () => {
+    expect(await failingAt(await playing({ type: 'video', blocked: true }), ['play', assetUid, '--url'])).toEqual({
+      code: 'blocked',
+      exit: 12,
+      hint: `mediactl assets wait ${assetUid}, if it was uploaded just now; mediactl assets get ${assetUid} tells its status`,
+    });
+  });
+
+  it('nothing_to_play', async () => {
+    expect(await failingAt(await playing({ type: 'video', blocked: false }), ['play', assetUid, '--url'])).toEqual({
+      code: 'nothing_to_play',
+      exit: 12,
+      hint: `mediactl play ${assetUid} --info, and mediactl assets wait ${assetUid} if it is not ready`,
+    });
+  });
+
+  it('playback_broken', async () => {
+    const info = { type: 'document', blocked: false, url: 'http://127.0.0.1:9/a.pdf' };
+    expect(await failingAt(await playing(info), ['play', assetUid, '--check'])).toEqual({
+      code: 'playback_broken',
+      exit: 12,
+      hint: `mediactl assets get ${assetUid}, to see its status`,
+    });
+  });
+
+  it('token_expired', async () => {
+    const url = await playing({}, ({ path }) =>
+      path.endsWith('/playback/info/') ? { status: 401, body: {} } : undefined,
+    );
+    expect(await failingAt(url, ['play', assetUid, '--url'])).toEqual({
+      code: 'token_expired',
+      exit: 4,
+      hint: 'mediactl assets player UID --reveal, for a new one',
+    });
+  });
+
+  it('player_failed', async () => {
+    const url = await playing({ type: 'document', blocked: false, url: 'http://127.0.0.1:9/a.pdf' });
+    expect(await failingAt(url, ['play', assetUid, '--player', 'false'])).toEqual({
+      code: 'player_failed',
+      exit: 1,
+      hint: 'mediactl play ID --check tells whether it can be played',
+    });
+  });
+});
+
+describe('the sandbox', () => {
+  it('not_running', async () => {
+    expect(await failing(['sandbox', 'watch', 'x'])).toEqual({
+      code: 'not_running',
+      exit: 3,
+      hint: 'mediactl sandbox start',
+    });
+  });
+
+  it('no_log', async () => {
+    expect(await failing(['sandbox', 'logs'])).toEqual({ code: 'no_log', exit: 3, hint: 'mediactl sandbox start' });
+  });
+
+  it('sandbox_refused', async () => {
+    expect(await failing(['sandbox', 'start', '--fault', 'nonsense'], { clock: systemClock })).toEqual({
+      code: 'sandbox_refused',
+      exit: 2,
+      hint: 'mediactl sandbox start --help',
     });
   });
 });

@@ -1,4 +1,3 @@
-import type { MediactlError } from '../../src/client/errors.ts';
 import type { CliResult } from './cli.ts';
 
 /** What scripts see of an error: its code, the exit code and the next step. */
@@ -10,8 +9,3 @@ export function errorOf({ code: exit, stderr }: CliResult): SeenError {
   if (exit_code !== exit) throw new Error(`exit_code is ${exit_code}, and the exit code ${exit}`);
   return { code, exit, hint };
 }
-
-/** Returns the same of a thrown error. */
-export const seenError = ({ exitCode, explanation: { code, hint } }: MediactlError): SeenError => ({
-  ...{ code, exit: exitCode, hint: hint ?? null },
-});

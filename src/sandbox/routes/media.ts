@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import type { Context } from 'hono';
 import { cors } from 'hono/cors';
 import type { App } from '../http.ts';
-import { drawPlaceholder } from '../pictures/placeholder.ts';
+import { placeholderFor } from '../pictures/placeholder.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { AssetRow } from '../store/assets.ts';
@@ -54,7 +54,7 @@ export function mediaRoutes(app: App, service: Service): void {
   app.get('/media/:uid/placeholder.png', (c) => {
     const { type } = findSignedAsset(c, service);
     c.header('Content-Type', 'image/png');
-    return c.body(new Uint8Array(drawPlaceholder(type)));
+    return c.body(new Uint8Array(placeholderFor(type)));
   });
   // Files derived from the source.
   app.get('/media/:uid/extras/sprites.vtt', async (c) => {

@@ -55,6 +55,9 @@ export function uploadRoutes(app: App, service: Service): void {
   });
 }
 
+/** Asset types that a content type can name. Processing detects the type by content later. */
+const declarableTypes = ['video', 'audio', 'image'] as const;
+
 async function create(c: Context<Env>, service: Service): Promise<Response> {
   requireVersion(c);
   const size = parseWholeNumber(c.req.header('upload-length'));
@@ -90,7 +93,7 @@ async function create(c: Context<Env>, service: Service): Promise<Response> {
         workspace_uid: workspaceUid,
         name,
         description: metadata.get('description') ?? '',
-        type: /^(video|audio|image)\//.exec(contentType ?? '')?.[1] ?? 'generic',
+        type: declarableTypes.find((type) => contentType?.startsWith(`${type}/`)) ?? 'generic',
         filename,
         content_type: contentType,
         size,

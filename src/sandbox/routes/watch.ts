@@ -1,6 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
+import { isTimedType } from '../../contract/asset-values.ts';
 import { type HtmlPage, renderNoticePage, renderWatchPage } from '../../web/watch/server/page.ts';
 import { frameAncestors, mayEmbed } from '../embedding.ts';
 import { type App, requireJson } from '../http.ts';
@@ -42,7 +43,7 @@ export function watchRoutes(app: App, service: Service): void {
     (c) => {
       const { playback_token, position_seconds } = c.req.valid('json');
       const asset = playableAsset(service, c.req.valid('param').uid, playback_token);
-      if (asset.type !== 'video' && asset.type !== 'audio')
+      if (!isTimedType[asset.type])
         throw new ServiceError(422, `this asset has no position: it is of type ${asset.type}`);
       service.assets.setResumePosition(asset.uid, computeResumePosition(position_seconds, asset.duration));
       return c.body(null, 204);

@@ -1,3 +1,4 @@
+import type { AssetStatus, AssetType } from '../../contract/asset-values.ts';
 import type { DerivedFiles } from './derived-files.ts';
 import { OrderedIdCache } from './ordered-id-cache.ts';
 import type { ColumnValue, SandboxStore } from './sandbox-store.ts';
@@ -7,8 +8,8 @@ export type AssetRow = {
   workspace_uid: string;
   name: string;
   description: string;
-  type: string;
-  status: string;
+  type: AssetType;
+  status: AssetStatus;
   failure_reason: string | null;
   filename: string;
   content_type: string | null;
@@ -60,7 +61,7 @@ export type EditableFields = {
 
 /** Processing results that are stored with the asset. */
 export type ProcessingResult = {
-  type: string;
+  type: AssetType;
   content_type: string;
   duration: number | null;
   width: number | null;
@@ -178,7 +179,7 @@ export class Assets {
       .map(({ uid }) => uid);
   }
 
-  setStatus(uid: string, status: string, now: string, failureReason: string | null = null): void {
+  setStatus(uid: string, status: AssetStatus, now: string, failureReason: string | null = null): void {
     this.#store.run(
       'UPDATE assets SET status = ?, failure_reason = ?, updated_at = ? WHERE uid = ?',
       status,

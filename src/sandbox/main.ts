@@ -8,7 +8,7 @@ import { ensureCredentials } from './credentials.ts';
 import { LogFile } from './log-file.ts';
 import { findFfmpeg, findPdftoppm } from './media/ffmpeg/find-tools.ts';
 import { classifyStorageFailure } from './storage-failure.ts';
-import { FolderLockedError } from './store/folder-lock.ts';
+import { FolderLockedError } from './store/data-folder.ts';
 
 /**
  * Runs the sandbox process, started as `node sandbox.cjs --data DIR …` (options: see `arguments.ts`). Writes its

@@ -1,7 +1,7 @@
 import type { ConnectionLimits } from './bounded-server.ts';
 
 /** Appearance and behavior of players, returned as `player_config` (§2 Player data). */
-export type PlayerOptions = { autoPlay: boolean; theme: Theme };
+type PlayerOptions = { autoPlay: boolean; theme: Theme };
 
 export const themes = ['light', 'dark'] as const;
 export type Theme = (typeof themes)[number];

@@ -9,7 +9,7 @@ import type { AssetRow } from '../store/assets.ts';
 import { type DerivedFiles, parseDerivedFiles } from '../store/derived-files.ts';
 import { type SignedUrl, signedUrl } from './media-urls.ts';
 import { embedUrl } from './provider.ts';
-import { jsonContent, type PlaybackType, playbackInfo } from './schemas.ts';
+import { jsonBody, jsonContent, type PlaybackType, playbackInfo } from './schemas.ts';
 
 /** Registers the playback info route (§4), which is "authenticated by the playback token" instead of an API key. */
 export function playbackRoutes(app: App, service: Service): void {
@@ -20,10 +20,7 @@ export function playbackRoutes(app: App, service: Service): void {
       path: playbackPath,
       middleware: requireJson,
       request: {
-        body: {
-          ...jsonContent(z.object({ asset_id: z.string(), playback_token: z.string() }), 'both are sent'),
-          required: true,
-        },
+        body: jsonBody(z.object({ asset_id: z.string(), playback_token: z.string() }), 'both are sent'),
       },
       responses: { 200: jsonContent(playbackInfo, 'what to play') },
     }),
@@ -31,7 +28,7 @@ export function playbackRoutes(app: App, service: Service): void {
       const { asset_id, playback_token } = c.req.valid('json');
       const asset = playableAsset(service, asset_id, playback_token);
       const info = playbackInfoOf(asset, service);
-      const isRefused = !mayCall(c, service.embeds.get(asset.workspace_uid));
+      const isRefused = !mayCall(c, service.workspaces.embedRestriction(asset.workspace_uid));
       return c.json(isRefused ? { type: info.type, blocked: true } : info, 200);
     },
   );

@@ -203,8 +203,14 @@ export const playbackInfo = z
   ])
   .openapi('PlaybackInfo');
 
-/** Builds an OpenAPI entry for JSON content. */
+/** Builds the OpenAPI entry of JSON content. */
 export const jsonContent = <T extends z.ZodType>(schema: T, description: string) => ({
   description,
   content: { 'application/json': { schema } },
+});
+
+/** Builds the OpenAPI entry of a required JSON body. */
+export const jsonBody = <T extends z.ZodType>(schema: T, description: string) => ({
+  ...jsonContent(schema, description),
+  required: true as const,
 });

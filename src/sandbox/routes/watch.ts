@@ -66,7 +66,7 @@ function createWatchPage(c: Context, service: Service): Response {
   const token = c.req.query('token');
   if (!token) throw new ServiceError(401, 'the address of this page lacks its playback token');
   const asset = playableAsset(service, c.req.param('uid') as string, token);
-  const settings = service.embeds.get(asset.workspace_uid);
+  const settings = service.workspaces.embedRestriction(asset.workspace_uid);
   if (!mayEmbed(c, settings)) throw new ServiceError(403, 'this player may not be embedded on that site');
   const page = renderWatchPage({
     title: asset.name,

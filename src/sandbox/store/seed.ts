@@ -58,15 +58,11 @@ export function seed(store: SandboxStore, workspace: string, count: number, now:
     const folders = folderNames.map((name) => {
       const uid = random.uuid();
       const made = new Date(now - 731 * dayMs).toISOString();
-      store.run(
-        `INSERT INTO folders (uid, workspace_uid, name, parent_uid, created_at, updated_at)
-         VALUES (?, ?, ?, NULL, ?, ?)`,
-        ...[uid, workspace, name, made, made],
-      );
+      store.insert('folders', { uid, workspace_uid: workspace, name, created_at: made, updated_at: made });
       return uid;
     });
     withoutIndexes(store, () => {
-      for (let at = 0; at < count; at++) insert(store, createRecord(random, workspace, folders, now));
+      for (let at = 0; at < count; at++) store.insert('assets', createRecord(random, workspace, folders, now));
     });
   });
 }
@@ -120,14 +116,6 @@ function sizeOf(type: AssetType, seconds: number, random: SeededRandom): number 
   return isTimedType[type] ? seconds * 350_000 : 50_000 + Math.floor(random.next() * 9_000_000);
 }
 
-function insert(store: SandboxStore, asset: SeedRecord): void {
-  const columns = Object.keys(asset);
-  store.run(
-    `INSERT INTO assets (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
-    ...Object.values(asset),
-  );
-}
-
 /**
  * Drops the indexes and triggers of the assets table while `work` runs, and rebuilds them afterwards, which takes a
  * third of the time.
@@ -175,12 +163,8 @@ class SeededRandom {
 
   /** Returns a pseudorandom UUID in the format of version 4. */
   uuid(): string {
-    const hex = [0, 1, 2, 3].map(() =>
-      Math.floor(this.next() * 2 ** 32)
-        .toString(16)
-        .padStart(8, '0'),
-    );
-    const [a, b, c, d] = hex as [string, string, string, string];
-    return `${a}-${b.slice(0, 4)}-4${b.slice(5)}-a${c.slice(1, 4)}-${c.slice(4)}${d}`;
+    const words = [0, 1, 2, 3].map(() => Math.floor(this.next() * 2 ** 32));
+    const hex = words.map((word) => word.toString(16).padStart(8, '0')).join('');
+    return hex.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/, '$1-$2-4$3-a$4-$5');
   }
 }

@@ -69,3 +69,9 @@ export const defaults = {
   playbackSeconds: 4 * 3600,
   player: { autoPlay: false, theme: 'dark' },
 } as const;
+
+/**
+ * Error for an invalid argument or environment variable. It makes the process exit with code 2 before anything is
+ * started.
+ */
+export class ArgumentError extends Error {}

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
-import { ArgumentError } from '../argument-error.ts';
+import { ArgumentError } from '../options.ts';
 import { SandboxStore } from './sandbox-store.ts';
 
 /** Thrown if another sandbox process has locked the data folder. */

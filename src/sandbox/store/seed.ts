@@ -1,5 +1,5 @@
 import { type AssetType, assetTypes, isTimedType } from '../../contract/asset-values.ts';
-import { ArgumentError } from '../argument-error.ts';
+import { ArgumentError } from '../options.ts';
 import type { ColumnValue, SandboxStore } from './sandbox-store.ts';
 
 /** Maximum number of seeded assets, since more assets would delay the start. */

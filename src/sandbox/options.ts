@@ -1,7 +1,7 @@
 import type { ConnectionLimits } from './bounded-server.ts';
 
 /** Appearance and behavior of players, returned as `player_config` (§2 Player data). */
-export type PlayerOptions = { autoPlay: boolean; theme: Theme };
+type PlayerOptions = { autoPlay: boolean; theme: Theme };
 
 export const themes = ['light', 'dark'] as const;
 export type Theme = (typeof themes)[number];
@@ -69,3 +69,9 @@ export const defaults = {
   playbackSeconds: 4 * 3600,
   player: { autoPlay: false, theme: 'dark' },
 } as const;
+
+/**
+ * Error for an invalid argument or environment variable. It makes the process exit with code 2 before anything is
+ * started.
+ */
+export class ArgumentError extends Error {}

@@ -34,7 +34,8 @@ export async function processSource(options: ProcessingJobOptions): Promise<Proc
       return readyOutcome(found, { pages: await pagesOf(job, found) });
     case 'image':
       return processImage(job, found);
-    default:
+    case 'video':
+    case 'audio':
       return processMedia(job, found, reading);
   }
 }

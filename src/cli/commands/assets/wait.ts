@@ -2,7 +2,7 @@ import { type Command, Option } from '@commander-js/extra-typings';
 import { waitForAssets } from '../../../client/api/wait-for-assets.ts';
 import { combineFailures, MediactlError } from '../../../client/errors.ts';
 import { toWaitingEvent } from '../../../client/upload/session/events.ts';
-import { assetStatuses } from '../../../contract/asset-values.ts';
+import { suggestedStatuses } from '../../../contract/asset-values.ts';
 import { asText } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import type { Asset } from '../../../contract/types.ts';
@@ -20,7 +20,7 @@ export function wait(command: Command, run: ActionWrapper, collection: Collectio
       'Waits until an asset is ready. Exit code 12: its processing failed; 8: it took longer than --timeout.',
     )
     .argument('[id...]', `${idHelp}; - for stdin`)
-    .addOption(withSuggestions(new Option('--for <status>', 'status to wait for').default('ready'), assetStatuses))
+    .addOption(withSuggestions(new Option('--for <status>', 'status to wait for').default('ready'), suggestedStatuses))
     .option('--timeout <duration>', 'how long at most', '30m')
     .option(...newestOption)
     .action(

@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { delimiter, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { ArgumentError } from '../../argument-error.ts';
+import { ArgumentError } from '../../options.ts';
 
 /** Timeout for a tool to print its version, which normally takes a fraction of a second. */
 const versionTimeoutMs = 10_000;

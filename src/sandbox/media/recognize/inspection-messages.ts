@@ -1,3 +1,4 @@
+import type { AssetType } from '../../../contract/asset-values.ts';
 import type { HlsPackage } from '../hls/rendition.ts';
 import type { MediaChapter } from './chapters.ts';
 
@@ -30,7 +31,7 @@ export type WorkerMessage =
 export type BrokenSource = { type: 'broken'; reason: string };
 
 export type InspectedSource = {
-  type: 'video' | 'audio' | 'image' | 'document' | 'generic';
+  type: Exclude<AssetType, 'third_party'>;
   contentType: string;
   /** Duration in seconds. */
   duration: number | null;

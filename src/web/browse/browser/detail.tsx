@@ -1,4 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { entryForType, isTimedType } from '../../../contract/asset-values.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { type SlugEdit, toSlug } from '../../../contract/slug.ts';
 import type { Card, FolderView } from '../protocol.ts';
@@ -208,7 +209,7 @@ function parseTagEdit(textBefore: string, text: string): SlugEdit {
 }
 
 const commandFor = ({ uid, type, means }: Card) =>
-  means === 'ready' && ['video', 'audio'].includes(type) ? `mediactl play ${uid}` : `mediactl assets get ${uid}`;
+  means === 'ready' && entryForType(isTimedType, type) ? `mediactl play ${uid}` : `mediactl assets get ${uid}`;
 
 function playOrPause(frame: HTMLIFrameElement | null): void {
   const media = frame?.contentDocument?.querySelector<HTMLMediaElement>('video, audio');

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { assetTypes } from '../../../contract/asset-values.ts';
+import { assetStatuses, assetTypes } from '../../../contract/asset-values.ts';
 import type { Query } from '../protocol.ts';
 import { withField } from './view.ts';
 
@@ -13,7 +13,6 @@ type FiltersProps = {
 };
 
 const textFields: readonly string[] = ['search', 'tag'];
-const statuses = ['ready', 'processing', 'queued', 'uploading', 'failed'];
 const orders: [string, string][] = [
   ['', 'newest first'],
   ['created_at', 'oldest first'],
@@ -52,7 +51,7 @@ export function Filters({ query, isOpen, isFolderPanelOpen, onChange, onOpen }: 
       </button>
       <div class={`filters${isOpen ? ' open' : ''}`}>
         <FilterSelect label="Type" value={query.type} choices={assetTypes} onChange={set('type')} />
-        <FilterSelect label="Status" value={query.status} choices={statuses} onChange={set('status')} />
+        <FilterSelect label="Status" value={query.status} choices={assetStatuses} onChange={set('status')} />
         <DebouncedInput
           key={`tag ${cleared}`}
           type="text"

@@ -1,3 +1,4 @@
+import { type AssetType, entryForType } from '../../../contract/asset-values.ts';
 import { asArray, asNumber, asObject, asText, isJsonObject } from '../../../contract/json-values.ts';
 import type { PlaybackInfo } from '../../../contract/types.ts';
 import type { PageResources } from '../../shared/content-security-policy.ts';
@@ -32,7 +33,7 @@ export type PlayerViewInput = ProcessingStatus & {
  */
 export function renderView(shown: PlayerViewInput): PlayerView {
   const type = asText(shown.info.type) ?? '';
-  const view = Object.hasOwn(renderers, type) ? renderers[type as keyof typeof renderers] : undefined;
+  const view = entryForType(renderers, type);
   // Some services send `blocked` as a string.
   if (!shown.info.blocked || shown.info.blocked === 'false')
     return (
@@ -53,13 +54,14 @@ const renderMessage = (text: string): PlayerView => ({
 });
 
 /** Maps an asset type to its renderer, which returns undefined if the playback info has no URL to load. */
-const renderers: Record<string, (shown: PlayerViewInput) => PlayerView | undefined> = {
+const renderers: Record<AssetType, (shown: PlayerViewInput) => PlayerView | undefined> = {
   video,
   audio,
   image,
   document,
+  third_party: thirdParty,
+  generic: () => undefined,
 };
-renderers.third_party = thirdParty;
 
 function video({ info, title, poster, baseUrl }: PlayerViewInput): PlayerView | undefined {
   const [hls, file] = [parseMediaUrl(info.hls_url, baseUrl), parseMediaUrl(info.source_url, baseUrl)];

@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
+import { systemClock } from '../contract/clock.ts';
 import { type Scope, scopes } from '../contract/scopes.ts';
 import type { BrowseApp } from '../web/browse/server/browse.ts';
 import { createApp } from './app.ts';
@@ -64,7 +65,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   log(describeTools(tools));
   const tool = (path: string | undefined) => (path === undefined ? undefined : { path, killGroup: options.killGroup });
   const processor = new Processor({
-    ...{ files, assets, now, log, limitSeconds: options.toolSeconds },
+    ...{ files, assets, now, log, clock: options.clock ?? systemClock },
     inspector: { node: options.node, worker: mediaWorker },
     tools: { ffmpeg: tool(tools.ffmpeg), pdftoppm: tool(tools.pdftoppm) },
   });

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { drawWaveform } from '../pictures/waveform-picture.ts';
 import { waveformPictureFile } from '../store/derived-files.ts';
-import { withTimeout } from './ffmpeg/ffmpeg-attempt.ts';
+import { attemptStep } from './ffmpeg/ffmpeg-attempt.ts';
 import type { Streams } from './ffmpeg/streams.ts';
 import { isPlayableByBrowsers, makeAudio } from './make/audio.ts';
 import { subtitlesOf } from './make/subtitles.ts';
@@ -38,7 +38,7 @@ export async function processAudio(
 async function measure(job: ProcessingJob, { duration, sampleRate }: InspectedSource, audio: string) {
   if (duration !== null && sampleRate !== null) return {};
   const task = { sourcePath: join(job.derivedFilesDir, audio), hlsDir: job.hlsDir, firstId: 1 };
-  const report = await withTimeout(job, 'length', 60, () => job.inspect(task));
+  const report = await attemptStep(job, 'length', 60, () => job.inspect(task));
   if (!report || report.found.type === 'broken') return {};
   const { found } = report;
   return { duration: found.duration, sampleRate: found.sampleRate };

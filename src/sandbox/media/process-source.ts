@@ -1,4 +1,4 @@
-import { withTimeout } from './ffmpeg/ffmpeg-attempt.ts';
+import { attemptStep } from './ffmpeg/ffmpeg-attempt.ts';
 import { assertNotDiskFull } from './ffmpeg/storage-errors.ts';
 import { readStreams, type Streams } from './ffmpeg/streams.ts';
 import { ToolRejectedError } from './ffmpeg/tool.ts';
@@ -44,7 +44,7 @@ async function pagesOf(job: ProcessingJob, { contentType }: InspectedSource): Pr
   const { sourcePath: path, derivedFilesDir: folder, tools } = job;
   const { pdftoppm } = tools;
   if (contentType !== 'application/pdf' || !pdftoppm) return [];
-  const pages = await withTimeout(job, 'pages', 60, (signal) => makePages(pdftoppm, { path, folder, signal }));
+  const pages = await attemptStep(job, 'pages', 60, (signal) => makePages(pdftoppm, { path, folder, signal }));
   return pages ?? [];
 }
 

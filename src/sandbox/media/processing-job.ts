@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { Clock } from '../../contract/clock.ts';
 import type { ProcessingResult } from '../store/assets.ts';
 import { type DerivedFiles, noDerivedFiles } from '../store/derived-files.ts';
 import { createFfmpegAttempt, type FfmpegAttempt } from './ffmpeg/ffmpeg-attempt.ts';
@@ -18,8 +19,8 @@ export type ProcessingJobOptions = {
   workDir: string;
   inspector: MediaWorkerPaths;
   tools: MediaTools;
-  /** Timeout in seconds for every tool run; overrides the default of each kind of run. */
-  limitSeconds: number | undefined;
+  /** Clock for timeouts and retries. */
+  clock: Pick<Clock, 'sleep'>;
   /** Aborts the job when the sandbox closes. */
   signal: AbortSignal;
   log(line: string): void;

@@ -1,13 +1,14 @@
 import { mkdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import type { Clock } from '../../../contract/clock.ts';
+import { TimeoutError, withTimeout } from '../../../contract/retry.ts';
 import { type FfmpegSource, runFfmpeg } from './ffmpeg.ts';
 import type { FfmpegContext } from './ffmpeg-context.ts';
 import { assertNotDiskFull } from './storage-errors.ts';
 import type { Tool } from './tool.ts';
 
-export type FfmpegAttemptOptions = {
-  /** Timeout in seconds for every step; by default, each step has its own timeout. */
-  limitSeconds: number | undefined;
+export type StepOptions = {
+  clock: Pick<Clock, 'sleep'>;
   /** Aborts all steps when the sandbox closes. */
   signal: AbortSignal;
   /** Receives the reason for each skipped step. */
@@ -20,21 +21,19 @@ export type FfmpegAttemptOptions = {
  *
  * @throws DiskFullError if the disk is full, or the abort reason if the sandbox closes
  */
-export async function withTimeout<T>(
-  { limitSeconds, signal, log }: FfmpegAttemptOptions,
+export async function attemptStep<T>(
+  { clock, signal, log }: StepOptions,
   name: string,
-  defaultSeconds: number,
+  seconds: number,
   make: (signal: AbortSignal) => Promise<T>,
 ): Promise<T | undefined> {
-  const seconds = limitSeconds ?? defaultSeconds;
-  const timeout = AbortSignal.timeout(Math.ceil(seconds * 1000));
   try {
-    return await make(AbortSignal.any([signal, timeout]));
+    return await withTimeout(1000 * seconds, make, { clock, signal });
   } catch (error) {
     signal.throwIfAborted();
     const { message } = error as Error;
     assertNotDiskFull(message);
-    log(`no ${name}: ${timeout.aborted ? `it took over ${seconds} s` : message}`);
+    log(`no ${name}: ${error instanceof TimeoutError ? `it took over ${seconds} s` : message}`);
     return undefined;
   }
 }
@@ -49,10 +48,10 @@ export type FfmpegAttempt = <T>(
 
 /** Creates an `FfmpegAttempt` that writes to a folder, which it creates if missing. */
 export const createFfmpegAttempt =
-  (folder: string, ffmpeg: Tool | undefined, options: FfmpegAttemptOptions): FfmpegAttempt =>
+  (folder: string, ffmpeg: Tool | undefined, options: StepOptions): FfmpegAttempt =>
   async (name, ownSeconds, source, make) =>
     ffmpeg &&
-    withTimeout(options, name, ownSeconds, async (signal) => {
+    attemptStep(options, name, ownSeconds, async (signal) => {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const run: FfmpegContext['run'] = (args) =>
         runFfmpeg(ffmpeg, { args, cwd: folder, signal }).catch((error: Error) => {

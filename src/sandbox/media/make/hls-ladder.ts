@@ -1,7 +1,7 @@
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FfmpegSource } from '../ffmpeg/ffmpeg.ts';
-import { withTimeout } from '../ffmpeg/ffmpeg-attempt.ts';
+import { attemptStep } from '../ffmpeg/ffmpeg-attempt.ts';
 import type { VideoProperties } from '../ffmpeg/ffmpeg-context.ts';
 import { masterPlaylist } from '../hls/master.ts';
 import type { HlsPackage } from '../hls/rendition.ts';
@@ -55,7 +55,7 @@ async function encodeAndPackage(
   const hlsDir = join(job.workDir, rung.name);
   const { cuts } = rung;
   const task = { sourcePath: path, hlsDir, firstId: place * idsPerRung, ...(cuts && { cuts }) };
-  const report = await withTimeout(job, `${rung.name} step`, seconds, () => job.inspect(task));
+  const report = await attemptStep(job, `${rung.name} step`, seconds, () => job.inspect(task));
   await rm(path);
   const made = report?.reading?.package;
   if (!made) {

@@ -51,8 +51,8 @@ export function inspectInWorker(
       child.kill('SIGKILL');
     };
     const onAbort = () => stop(signal.reason);
-    const onTimeout = () => stop(new Error(`inspecting took over ${limits.seconds} s`));
-    const timer = setTimeout(onTimeout, limits.seconds * 1000);
+    const timeout = AbortSignal.timeout(1000 * limits.seconds);
+    timeout.addEventListener('abort', () => stop(new Error(`inspecting took over ${limits.seconds} s`)));
     signal.addEventListener('abort', onAbort, { once: true });
     child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
       complaints = (complaints + chunk).slice(-maxStderrLength);
@@ -70,7 +70,6 @@ export function inspectInWorker(
       if (child.pid === undefined) reject(error);
     });
     child.once('close', (code, killed) => {
-      clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);
       if (signal.aborted) return reject(signal.reason);
       const end = stopped?.message ?? `the worker ended: ${killed ?? `exit code ${code}`}`;

@@ -9,7 +9,7 @@ import { createBoundedServer } from './bounded-server.ts';
 import { Credits } from './credits.ts';
 import { Faults } from './faults/faults.ts';
 import { Files } from './files.ts';
-import { describeTools, listMissingFeatures } from './media/ffmpeg/tool-paths.ts';
+import { describeTools, listMissingFeatures } from './media/ffmpeg/find-tools.ts';
 import { Processor } from './media/processor.ts';
 import { defaults, type SandboxOptions } from './options.ts';
 import { createSandboxPage } from './page/sandbox-page.ts';

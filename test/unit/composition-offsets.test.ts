@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { boxAt, boxesIn } from '../../src/sandbox/media/hls/boxes.ts';
-import { addDelay, maxNegativeOffset, withEditLists } from '../../src/sandbox/media/hls/composition.ts';
+import { addDelay, boxAt, boxesIn, maxNegativeOffset, withEditLists } from '../../src/sandbox/media/hls/composition.ts';
 
 const u32 = (...values: number[]) => {
   const bytes = Buffer.alloc(4 * values.length);

@@ -1,10 +1,9 @@
-import { attemptStep } from './ffmpeg/ffmpeg-attempt.ts';
+import { attemptStep, type FfmpegSource } from './ffmpeg/ffmpeg.ts';
 import { assertNotDiskFull } from './ffmpeg/storage-errors.ts';
-import { readStreams, type Streams } from './ffmpeg/streams.ts';
+import { listStreams, type Streams } from './ffmpeg/streams.ts';
 import { ToolRejectedError } from './ffmpeg/tool.ts';
-import { makePages } from './make/pages.ts';
+import { makePages, makeStill, makeVariants } from './make/pictures.ts';
 import { processAudio } from './process-audio.ts';
-import { processImage } from './process-image.ts';
 import { processVideo } from './process-video.ts';
 import {
   createJob,
@@ -14,29 +13,20 @@ import {
   type ProcessingOutcome,
   readyOutcome,
 } from './processing-job.ts';
+import { animatedImageTypes, browserImageTypes } from './recognize/image-types.ts';
 import type { InspectedSource, MediaReading } from './recognize/inspection-messages.ts';
 
 /** Creates the HLS and derived files that are served for a source, in the job's work folder. */
 export async function processSource(options: ProcessingJobOptions): Promise<ProcessingOutcome> {
   const job = createJob(options);
-  const { found, reading, workerErrors } = await job.inspect({
-    sourcePath: job.sourcePath,
-    hlsDir: job.hlsDir,
-    firstId: 1,
-  });
+  const { sourcePath, hlsDir } = job;
+  const { found, reading, workerErrors } = await job.inspect({ sourcePath, hlsDir, firstId: 1 });
   if (workerErrors !== '') job.log(`while it was inspected: ${workerErrors}`);
-  switch (found.type) {
-    case 'broken':
-      return failedOutcome(found.reason);
-    case 'generic':
-      return readyOutcome(found);
-    case 'document':
-      return readyOutcome(found, { pages: await pagesOf(job, found) });
-    case 'image':
-      return processImage(job, found);
-    default:
-      return processMedia(job, found, reading);
-  }
+  if (found.type === 'broken') return failedOutcome(found.reason);
+  if (found.type === 'document') return readyOutcome(found, { pages: await pagesOf(job, found) });
+  if (found.demuxer === null) return readyOutcome(found);
+  const source = { path: sourcePath, demuxer: found.demuxer };
+  return found.type === 'image' ? processImage(job, found, source) : processMedia(job, found, source, reading);
 }
 
 /** Renders the pages of a PDF; returns no pages for other documents. */
@@ -46,6 +36,29 @@ async function pagesOf(job: ProcessingJob, { contentType }: InspectedSource): Pr
   if (contentType !== 'application/pdf' || !pdftoppm) return [];
   const pages = await attemptStep(job, 'pages', 60, (signal) => makePages(pdftoppm, { path, folder, signal }));
   return pages ?? [];
+}
+
+/** Creates the smaller variants of an image. Asks ffmpeg for the size if the header parser did not find it. */
+async function processImage(
+  job: ProcessingJob,
+  found: InspectedSource,
+  source: FfmpegSource,
+): Promise<ProcessingOutcome> {
+  const { contentType, width, height, unread } = found;
+  const stated = width !== null && height !== null ? { width, height } : undefined;
+  const streams = stated ? undefined : await listStreams(job, source);
+  if (streams instanceof ToolRejectedError)
+    return failedOutcome(unread?.reason ?? `the image cannot be read: ${streams.message}`);
+  const size = stated ?? streams?.pictures[0];
+  if (!size) return unread ? failedOutcome(unread.reason) : readyOutcome(found);
+  const measured = { ...found, ...size };
+  if (animatedImageTypes.has(contentType)) {
+    const still = await job.attempt('still', 60, source, (context) => makeStill(context, size));
+    return readyOutcome(measured, { thumbnail: still ?? null });
+  }
+  const isShown = browserImageTypes.has(contentType);
+  const variants = await job.attempt('variants', 60, source, (context) => makeVariants(context, size, isShown));
+  return readyOutcome(measured, { variants: variants ?? [] });
 }
 
 /** Tolerated difference between the duration stated in the header and the actual one. */
@@ -58,56 +71,33 @@ const toleratedLossSeconds = 1.5;
 async function processMedia(
   job: ProcessingJob,
   found: InspectedSource,
+  source: FfmpegSource,
   reading: MediaReading | undefined,
 ): Promise<ProcessingOutcome> {
   const { duration } = found;
-  assertNotDiskFull(`${found.unread?.reason} ${reading?.problem}`);
-  if (reading?.problem) job.log(`as HLS, it has to be encoded: ${reading.problem}`);
-  if (isTruncated(duration, reading))
-    return failedOutcome(
-      `the file is truncated: it promises ${duration?.toFixed(1)} s and holds ${reading?.seconds?.toFixed(1)} s`,
-    );
-  const streams = await streamsOf(job, found);
   const { reason, why } = found.unread ?? {};
-  if (streams instanceof ToolRejectedError && (why === 'broken' || why === 'foreign'))
-    return failedOutcome(`${reason}; ffmpeg: ${streams.message}`);
-  if (why === 'broken' && !streams) return failedOutcome(reason as string);
+  assertNotDiskFull(`${reason} ${reading?.problem}`);
+  if (reading?.problem) job.log(`as HLS, it has to be encoded: ${reading.problem}`);
+  const seconds = reading?.seconds ?? null;
+  if (duration !== null && seconds !== null && seconds < duration - toleratedLossSeconds)
+    return failedOutcome(
+      `the file is truncated: it promises ${duration.toFixed(1)} s and holds ${seconds.toFixed(1)} s`,
+    );
+  const listed = await listStreams(job, source);
+  if (listed instanceof ToolRejectedError && (why === 'broken' || why === 'foreign'))
+    return failedOutcome(`${reason}; ffmpeg: ${listed.message}`);
+  if (why === 'broken' && !listed) return failedOutcome(reason as string);
   if (reason) job.log(reason);
-  const knownStreams = streams instanceof ToolRejectedError ? undefined : streams;
-  const described = {
-    ...found,
-    type: typeOf(found, knownStreams),
-    chapters: found.chapters.length > 0 ? found.chapters : (knownStreams?.chapters ?? []),
-  };
+  const streams = listed instanceof ToolRejectedError ? undefined : listed;
+  const chapters = found.chapters.length > 0 ? found.chapters : (streams?.chapters ?? []);
+  const described = { ...found, type: typeOf(found, streams), chapters };
   return described.type === 'video'
-    ? processVideo(job, described, knownStreams, reading?.package ?? undefined)
-    : processAudio(job, described, knownStreams);
-}
-
-const isTruncated = (duration: number | null, reading: MediaReading | undefined) =>
-  duration !== null && typeof reading?.seconds === 'number' && reading.seconds < duration - toleratedLossSeconds;
-
-/**
- * Lists the streams with ffmpeg. Returns ToolRejectedError if ffmpeg rejects the file, and undefined if ffmpeg is
- * missing or fails for another reason.
- */
-async function streamsOf(
-  job: ProcessingJob,
-  { demuxer }: InspectedSource,
-): Promise<Streams | ToolRejectedError | undefined> {
-  if (demuxer === null) return undefined;
-  const source = { path: job.sourcePath, demuxer };
-  return job.attemptTemporary<Streams | ToolRejectedError>('list of streams', 60, source, (context) =>
-    readStreams(context).catch((error) => {
-      if (!(error instanceof ToolRejectedError)) throw error;
-      job.log(`no list of streams: ${error.message}`);
-      return error;
-    }),
-  );
+    ? processVideo(job, described, source, { streams, top: reading?.package ?? undefined })
+    : processAudio(job, described, source, streams);
 }
 
 /** Returns `video` if ffmpeg or mediabunny found a video track; the detected type if ffmpeg listed no streams. */
 function typeOf({ type, codecs }: InspectedSource, streams: Streams | undefined): 'video' | 'audio' {
-  if (streams) return streams.pictures.length > 0 || codecs?.picture ? 'video' : 'audio';
-  return type === 'video' ? 'video' : 'audio';
+  const isVideo = streams ? streams.pictures.length > 0 || codecs?.picture : type === 'video';
+  return isVideo ? 'video' : 'audio';
 }

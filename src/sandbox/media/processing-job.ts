@@ -1,8 +1,7 @@
 import { join } from 'node:path';
-import type { Clock } from '../../contract/clock.ts';
 import type { ProcessingResult } from '../store/assets.ts';
 import { type DerivedFiles, noDerivedFiles } from '../store/derived-files.ts';
-import { createFfmpegAttempt, type FfmpegAttempt } from './ffmpeg/ffmpeg-attempt.ts';
+import { createFfmpegAttempt, type FfmpegAttempt, type StepOptions } from './ffmpeg/ffmpeg.ts';
 import type { Tool } from './ffmpeg/tool.ts';
 import type { InspectedSource, InspectionTask } from './recognize/inspection-messages.ts';
 import { type InspectionReport, inspectInWorker, type MediaWorkerPaths } from './recognize/inspection-process.ts';
@@ -10,7 +9,7 @@ import { type InspectionReport, inspectInWorker, type MediaWorkerPaths } from '.
 /** Optional programs, each undefined if it is missing. */
 export type MediaTools = { ffmpeg: Tool | undefined; pdftoppm: Tool | undefined };
 
-export type ProcessingJobOptions = {
+export type ProcessingJobOptions = StepOptions & {
   sourcePath: string;
   filename: string;
   /** Type declared by the uploader; see `InspectionTask`. */
@@ -19,11 +18,6 @@ export type ProcessingJobOptions = {
   workDir: string;
   inspector: MediaWorkerPaths;
   tools: MediaTools;
-  /** Clock for timeouts and retries. */
-  clock: Pick<Clock, 'sleep'>;
-  /** Aborts the job when the sandbox closes. */
-  signal: AbortSignal;
-  log(line: string): void;
 };
 
 /** Context for all processing steps of one asset. */
@@ -36,17 +30,20 @@ export type ProcessingJob = ProcessingJobOptions & {
   /** Runs an ffmpeg step that writes temporary files. */
   attemptTemporary: FfmpegAttempt;
   /**
-   * Inspects a file in a worker process.
+   * Inspects a file in a worker process. `signal` replaces that of the job.
    *
    * @throws Error if the worker ends without a result, or the abort reason
    */
-  inspect(task: Pick<InspectionTask, 'sourcePath' | 'hlsDir' | 'firstId' | 'cuts'>): Promise<InspectionReport>;
+  inspect(
+    task: Pick<InspectionTask, 'sourcePath' | 'hlsDir' | 'firstId' | 'cuts'>,
+    signal?: AbortSignal,
+  ): Promise<InspectionReport>;
 };
 
 export type ProcessingOutcome = { outcome: 'failed'; reason: string } | ({ outcome: 'ready' } & ProcessingResult);
 
 export function createJob(options: ProcessingJobOptions): ProcessingJob {
-  const { workDir, inspector, tools, filename, declaredType, signal } = options;
+  const { workDir, inspector, tools, filename, declaredType } = options;
   const derivedFilesDir = join(workDir, 'extras');
   return {
     ...options,
@@ -54,7 +51,7 @@ export function createJob(options: ProcessingJobOptions): ProcessingJob {
     hlsDir: join(workDir, 'hls'),
     attempt: createFfmpegAttempt(derivedFilesDir, tools.ffmpeg, options),
     attemptTemporary: createFfmpegAttempt(join(workDir, 'aside'), tools.ffmpeg, options),
-    inspect: (task) =>
+    inspect: (task, signal = options.signal) =>
       inspectInWorker(inspector, { ...task, filename, declaredType, extrasDir: derivedFilesDir }, signal),
   };
 }

@@ -1,6 +1,5 @@
 import type { DerivedFiles } from '../../store/derived-files.ts';
-import { type FfmpegSource, inputArgs } from '../ffmpeg/ffmpeg.ts';
-import { assertOutputs, type FfmpegContext } from '../ffmpeg/ffmpeg-context.ts';
+import type { FfmpegContext, FfmpegSource } from '../ffmpeg/ffmpeg.ts';
 import type { Streams } from '../ffmpeg/streams.ts';
 import type { ProcessingJob } from '../processing-job.ts';
 
@@ -21,13 +20,11 @@ export async function subtitlesOf(
 ): Promise<DerivedFiles['subtitles']> {
   const tracks = (streams?.subtitles ?? [])
     .map(({ codec, language, title }, at) => ({
-      codec,
-      at,
+      ...{ codec, at, file: `subtitles-${at}.vtt` },
       ...describeLanguage(language, title, at),
     }))
     .filter(({ codec }) => textCodecs.has(codec))
-    .slice(0, maxTracks)
-    .map(({ at, language, label }) => ({ at, file: `subtitles-${at}.vtt`, language, label }));
+    .slice(0, maxTracks);
   if (tracks.length === 0) return [];
   const extracted = (tracksToExtract: Track[], name: string) =>
     attempt(name, 600, source, (context) => extract(context, tracksToExtract));
@@ -39,13 +36,9 @@ export async function subtitlesOf(
   return made;
 }
 
-async function extract({ source, folder, run }: FfmpegContext, tracks: readonly Track[]) {
-  const outputs = tracks.flatMap(({ at, file }) => ['-map', `0:s:${at}`, '-f', 'webvtt', file]);
-  await run([...inputArgs(source), ...outputs]);
-  await assertOutputs(
-    folder,
-    tracks.map(({ file }) => file),
-  );
+async function extract({ run }: FfmpegContext, tracks: readonly Track[]) {
+  const args = tracks.flatMap(({ at, file }) => ['-map', `0:s:${at}`, '-f', 'webvtt', file]);
+  await run(args, { outputs: tracks.map(({ file }) => file) });
   return tracks.map(({ file, label, language }) => ({ file, label, language }));
 }
 

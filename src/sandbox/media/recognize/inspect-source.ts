@@ -1,12 +1,11 @@
 import { Input } from 'mediabunny';
 import mime from 'mime';
 import { BoundedSource, MediaTooLargeError } from './bounded-source.ts';
-import { containers, demuxerOf, type FfmpegOnlyContainer } from './containers.ts';
 import { imageDemuxers } from './image-types.ts';
 import { inspectImage } from './inspect-image.ts';
 import { inspectMedia, type OpenMedia, readMedia } from './inspect-media.ts';
 import type { BrokenSource, InspectedSource, InspectionTask, WorkerMessage } from './inspection-messages.ts';
-import { detectKind } from './source-kind.ts';
+import { containers, demuxerOf, detectKind, type FfmpegOnlyContainer } from './source-kind.ts';
 
 type SendMessage = (message: WorkerMessage) => Promise<void>;
 

@@ -1,5 +1,7 @@
-import type { HlsPackage } from '../hls/rendition.ts';
-import type { MediaChapter } from './chapters.ts';
+import type { HlsPackage } from '../hls/playlists.ts';
+
+/** A chapter as in playback info (§2); `start_time` is in seconds. */
+export type MediaChapter = { title: string; start_time: number };
 
 /** Message that gives the media worker its task. */
 export type InspectionTask = {

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import { fileTypeFromFile } from 'file-type';
-import { detectFfmpegOnly, type FfmpegOnlyContainer, ffmpegOnlyContainers } from './containers.ts';
+import { ADTS, FLAC, type InputFormat, MATROSKA, MP3, MP4, MPEG_TS, OGG, QTFF, WAVE, WEBM } from 'mediabunny';
 import type { InspectionTask } from './inspection-messages.ts';
 
 /** Kind of a file, detected from its content; the file name matters only for plain text. */
@@ -50,4 +50,86 @@ async function beginningOf(path: string): Promise<Buffer> {
   } finally {
     await handle.close();
   }
+}
+
+/**
+ * Maps the containers that mediabunny reads to ffmpeg demuxers. HLS is excluded, since it references other files.
+ */
+const demuxers = new Map<InputFormat, string>([
+  [MP4, 'mov'],
+  [QTFF, 'mov'],
+  [MATROSKA, 'matroska'],
+  [WEBM, 'matroska'],
+  [WAVE, 'wav'],
+  [OGG, 'ogg'],
+  [FLAC, 'flac'],
+  [MP3, 'mp3'],
+  [ADTS, 'aac'],
+  [MPEG_TS, 'mpegts'],
+]);
+
+export const containers = [...demuxers.keys()];
+
+export const demuxerOf = (container: InputFormat) => demuxers.get(container) ?? null;
+
+/** A container that only ffmpeg reads, with the demuxer to use. */
+export type FfmpegOnlyContainer = { type: 'video' | 'audio'; contentType: string; demuxer: string };
+
+/**
+ * Maps content types that file-type detects to containers that only ffmpeg reads. None of their demuxers opens
+ * another file.
+ */
+const ffmpegOnlyContainers = new Map<string, FfmpegOnlyContainer>(
+  (
+    [
+      ['video/vnd.avi', 'video', 'avi'],
+      ['video/x-flv', 'video', 'flv'],
+      ['application/vnd.ms-asf', 'video', 'asf'],
+      ['video/x-ms-asf', 'video', 'asf'],
+      ['audio/x-ms-asf', 'audio', 'asf'],
+      ['video/MP1S', 'video', 'mpeg'],
+      ['video/MP2P', 'video', 'mpeg'],
+      ['video/mpeg', 'video', 'mpegvideo'],
+      ['application/mxf', 'video', 'mxf'],
+      ['application/vnd.rn-realmedia', 'video', 'rm'],
+      ['video/ogg', 'video', 'ogg'],
+      ['audio/ogg', 'audio', 'ogg'],
+      ['application/ogg', 'audio', 'ogg'],
+      ['audio/aiff', 'audio', 'aiff'],
+      ['audio/amr', 'audio', 'amr'],
+      ['audio/ape', 'audio', 'ape'],
+      ['audio/wavpack', 'audio', 'wv'],
+      ['audio/x-dsf', 'audio', 'dsf'],
+      ['audio/x-voc', 'audio', 'voc'],
+      ['audio/qcelp', 'audio', 'qcp'],
+    ] as const
+  ).map(([contentType, type, demuxer]) => [contentType, { type, contentType, demuxer }]),
+);
+
+/** Detects, by first bytes, containers that file-type does not recognize or mistakes for others. */
+function detectFfmpegOnly(head: Buffer): FfmpegOnlyContainer | undefined {
+  const startsWithHex = (hex: string) => head.toString('hex', 0, hex.length / 2) === hex;
+  const startsWithText = (text: string) => head.toString('latin1', 0, text.length) === text;
+  const isAc3 = startsWithHex('0b77');
+  const [found] = (
+    [
+      [isAc3 && (head[5] ?? 0) >> 3 > 10, 'audio', 'audio/eac3', 'eac3'],
+      [isAc3, 'audio', 'audio/ac3', 'ac3'],
+      [startsWithHex('7ffe8001'), 'audio', 'audio/vnd.dts', 'dts'],
+      [startsWithText('caff'), 'audio', 'audio/x-caf', 'caf'],
+      [startsWithText('.snd'), 'audio', 'audio/basic', 'au'],
+      [startsWithText('TTA1'), 'audio', 'audio/x-tta', 'tta'],
+      [startsWithText('MPCK'), 'audio', 'audio/x-musepack', 'mpc8'],
+      [startsWithText('MP+'), 'audio', 'audio/x-musepack', 'mpc'],
+      [startsWithHex('726966662e91cf11'), 'audio', 'audio/x-w64', 'w64'],
+      [startsWithText('DKIF'), 'video', 'video/x-ivf', 'ivf'],
+      [startsWithText('YUV4MPEG2'), 'video', 'video/x-yuv4mpeg', 'yuv4mpegpipe'],
+      [startsWithHex('1f070000'), 'video', 'video/dv', 'dv'],
+      [startsWithHex('0000000167') || startsWithHex('0000000127'), 'video', 'video/h264', 'h264'],
+      [startsWithHex('0000000140'), 'video', 'video/h265', 'hevc'],
+    ] as const
+  ).filter(([is]) => is);
+  if (!found) return undefined;
+  const [, type, contentType, demuxer] = found;
+  return { type, contentType, demuxer };
 }

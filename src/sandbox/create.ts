@@ -66,7 +66,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   const tool = (path: string | undefined) => (path === undefined ? undefined : { path, killGroup: options.killGroup });
   const processor = new Processor({
     ...{ files, assets, now, log, clock: options.clock ?? systemClock },
-    inspector: { node: options.node, worker: mediaWorker },
+    inspector: { node: { path: options.node, killGroup: options.killGroup }, worker: mediaWorker },
     tools: { ffmpeg: tool(tools.ffmpeg), pdftoppm: tool(tools.pdftoppm) },
   });
   const sessions = new UploadSessions(store);

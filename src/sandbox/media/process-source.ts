@@ -1,10 +1,17 @@
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { drawWaveform } from '../pictures/waveform-picture.ts';
+import { waveformPictureFile } from '../store/derived-files.ts';
 import { attemptStep, type FfmpegSource } from './ffmpeg/ffmpeg.ts';
 import { assertNotDiskFull } from './ffmpeg/storage-errors.ts';
 import { listStreams, type Streams } from './ffmpeg/streams.ts';
 import { ToolRejectedError } from './ffmpeg/tool.ts';
-import { makePages, makeStill, makeVariants } from './make/pictures.ts';
-import { processAudio } from './process-audio.ts';
-import { processVideo } from './process-video.ts';
+import type { HlsPackage } from './hls/playlists.ts';
+import { isPlayableByBrowsers, makeAudio, makeWaveform, measureDuration } from './make/audio.ts';
+import { makeHls, type VideoProperties } from './make/ladder.ts';
+import { makePages, makeStill, makeThumbnail, makeVariants } from './make/pictures.ts';
+import { makeSprites } from './make/sprites.ts';
+import { subtitlesOf } from './make/subtitles.ts';
 import {
   createJob,
   failedOutcome,
@@ -13,6 +20,7 @@ import {
   type ProcessingOutcome,
   readyOutcome,
 } from './processing-job.ts';
+import type { Dimensions } from './recognize/dimensions.ts';
 import { animatedImageTypes, browserImageTypes } from './recognize/image-types.ts';
 import type { InspectedSource, MediaReading } from './recognize/inspection-messages.ts';
 
@@ -24,7 +32,7 @@ export async function processSource(options: ProcessingJobOptions): Promise<Proc
   if (workerErrors !== '') job.log(`while it was inspected: ${workerErrors}`);
   if (found.type === 'broken') return failedOutcome(found.reason);
   if (found.type === 'document') return readyOutcome(found, { pages: await pagesOf(job, found) });
-  if (found.demuxer === null) return readyOutcome(found);
+  if (!found.demuxer) return readyOutcome(found);
   const source = { path: sourcePath, demuxer: found.demuxer };
   return found.type === 'image' ? processImage(job, found, source) : processMedia(job, found, source, reading);
 }
@@ -45,7 +53,7 @@ async function processImage(
   source: FfmpegSource,
 ): Promise<ProcessingOutcome> {
   const { contentType, width, height, unread } = found;
-  const stated = width !== null && height !== null ? { width, height } : undefined;
+  const stated = width && height ? { width, height } : undefined;
   const streams = stated ? undefined : await listStreams(job, source);
   if (streams instanceof ToolRejectedError)
     return failedOutcome(unread?.reason ?? `the image cannot be read: ${streams.message}`);
@@ -78,8 +86,8 @@ async function processMedia(
   const { reason, why } = found.unread ?? {};
   assertNotDiskFull(`${reason} ${reading?.problem}`);
   if (reading?.problem) job.log(`as HLS, it has to be encoded: ${reading.problem}`);
-  const seconds = reading?.seconds ?? null;
-  if (duration !== null && seconds !== null && seconds < duration - toleratedLossSeconds)
+  const seconds = reading?.seconds;
+  if (duration && typeof seconds === 'number' && seconds < duration - toleratedLossSeconds)
     return failedOutcome(
       `the file is truncated: it promises ${duration.toFixed(1)} s and holds ${seconds.toFixed(1)} s`,
     );
@@ -89,7 +97,7 @@ async function processMedia(
   if (why === 'broken' && !listed) return failedOutcome(reason as string);
   if (reason) job.log(reason);
   const streams = listed instanceof ToolRejectedError ? undefined : listed;
-  const chapters = found.chapters.length > 0 ? found.chapters : (streams?.chapters ?? []);
+  const chapters = found.chapters?.length ? found.chapters : streams?.chapters;
   const described = { ...found, type: typeOf(found, streams), chapters };
   return described.type === 'video'
     ? processVideo(job, described, source, { streams, top: reading?.package ?? undefined })
@@ -100,4 +108,106 @@ async function processMedia(
 function typeOf({ type, codecs }: InspectedSource, streams: Streams | undefined): 'video' | 'audio' {
   const isVideo = streams ? streams.pictures.length > 0 || codecs?.picture : type === 'video';
   return isVideo ? 'video' : 'audio';
+}
+
+/**
+ * Creates the thumbnail, preview sprites, subtitles and HLS of a video. `top` is the source packaged as HLS without
+ * re-encoding, if that was possible.
+ */
+async function processVideo(
+  job: ProcessingJob,
+  found: InspectedSource,
+  source: FfmpegSource,
+  { streams, top }: { streams: Streams | undefined; top: HlsPackage | undefined },
+): Promise<ProcessingOutcome> {
+  if (!top) await rm(job.hlsDir, { recursive: true, force: true }); // partial output
+  const video = await videoOf(job, found, source, streams);
+  const { width, height, duration } = { ...found, ...video };
+  const thumbnail = video && (await job.attempt('thumbnail', 60, source, (context) => makeThumbnail(context, video)));
+  const sprites =
+    video && (await job.attempt('preview sprites', 300, source, (context) => makeSprites(context, video)));
+  const subtitles = await subtitlesOf(job, source, streams);
+  if (top && video) top.main.size = { width: video.width, height: video.height };
+  const hasHls = await makeHls(job, source, video, top);
+  return readyOutcome(
+    { ...found, width, height, duration },
+    { thumbnail: thumbnail ?? null, sprites: sprites ?? null, subtitles },
+    hasHls,
+  );
+}
+
+/**
+ * Delay relative to the other tracks above which a video counts as late, since broadcasts often have a smaller
+ * delay.
+ */
+const lateThresholdSeconds = 0.5;
+
+/** Returns the properties needed for encoding; undefined if the size or duration is unknown. */
+async function videoOf(
+  job: ProcessingJob,
+  { codecs, width, height, duration, pictureLateSeconds = 0 }: InspectedSource,
+  source: FfmpegSource,
+  streams: Streams | undefined,
+): Promise<VideoProperties | undefined> {
+  const size = combineSizes(width && height ? { width, height } : undefined, streams?.pictures[0]);
+  if (!size) return undefined;
+  // mediabunny cannot measure a video track that it does not recognize.
+  const measured = codecs?.picture ? undefined : await job.attemptTemporary('length', 600, source, measureDuration);
+  const seconds = measured ?? duration;
+  const hasAudio = streams?.hasSound ?? Boolean(codecs?.sounds.length);
+  const isLate = pictureLateSeconds > lateThresholdSeconds;
+  return seconds ? { ...size, duration: Math.round(seconds * 1000) / 1000, hasAudio, isLate } : undefined;
+}
+
+/** Returns true if two lengths in pixels are equal apart from rounding. */
+const isClose = (a: number, b: number) => Math.abs(a - b) <= 2;
+
+/**
+ * Chooses between the display sizes from mediabunny (`stated`) and ffmpeg (`seen`). Only mediabunny applies
+ * rotation, so its size is used if both match or differ only in orientation. Otherwise, the size from ffmpeg is
+ * used, since mediabunny halves the height of interlaced H.264.
+ */
+function combineSizes(stated: Dimensions | undefined, seen: Dimensions | undefined): Dimensions | undefined {
+  if (!stated || !seen) return stated ?? seen;
+  const isSame = isClose(stated.width, seen.width) && isClose(stated.height, seen.height);
+  const isTurned = isClose(stated.width, seen.height) && isClose(stated.height, seen.width);
+  return isSame || isTurned ? stated : seen;
+}
+
+/** Transcodes audio that browsers cannot play; creates its waveform, subtitles and thumbnail. */
+async function processAudio(
+  job: ProcessingJob,
+  found: InspectedSource,
+  source: FfmpegSource,
+  streams: Streams | undefined,
+): Promise<ProcessingOutcome> {
+  const audio = isPlayableByBrowsers(found)
+    ? undefined
+    : await job.attempt('sound that browsers play', 3600, source, makeAudio);
+  const measured = { ...found, ...(audio && (await measure(job, found, audio))) };
+  const { duration, sampleRate } = measured;
+  const played = audio ? { path: join(job.derivedFilesDir, audio), demuxer: 'mov' } : source;
+  const sound = duration && sampleRate ? { duration, sampleRate: audio ? 48_000 : sampleRate } : undefined;
+  const waveform = sound && (await job.attempt('waveform', 300, played, (context) => makeWaveform(context, sound)));
+  const subtitles = await subtitlesOf(job, source, streams);
+  const thumbnail = found.cover ?? (waveform && (await pictureOf(job, waveform)));
+  const made = { audio: audio ?? null, waveform: waveform ?? null, thumbnail: thumbnail ?? null };
+  return readyOutcome(measured, { ...made, subtitles });
+}
+
+/** Measures the transcoded audio if the container of the source does not state the duration or the sample rate. */
+async function measure(job: ProcessingJob, { duration, sampleRate }: InspectedSource, audio: string) {
+  if (duration && sampleRate) return {};
+  const task = { sourcePath: join(job.derivedFilesDir, audio), hlsDir: job.hlsDir, firstId: 1 };
+  const report = await attemptStep(job, 'length', 60, (signal) => job.inspect(task, signal));
+  if (!report || report.found.type === 'broken') return {};
+  const { found } = report;
+  return { duration: found.duration, sampleRate: found.sampleRate };
+}
+
+/** Draws the waveform as the thumbnail, since audio has no frames; returns its file name. */
+async function pictureOf({ derivedFilesDir }: ProcessingJob, waveform: string): Promise<string> {
+  const { peaks } = JSON.parse(await readFile(join(derivedFilesDir, waveform), 'utf8'));
+  await writeFile(join(derivedFilesDir, waveformPictureFile), drawWaveform(peaks), { mode: 0o600 });
+  return waveformPictureFile;
 }

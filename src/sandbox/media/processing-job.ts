@@ -4,7 +4,7 @@ import { type DerivedFiles, noDerivedFiles } from '../store/derived-files.ts';
 import { createFfmpegAttempt, type FfmpegAttempt, type StepOptions } from './ffmpeg/ffmpeg.ts';
 import type { Tool } from './ffmpeg/tool.ts';
 import type { InspectedSource, InspectionTask } from './recognize/inspection-messages.ts';
-import { type InspectionReport, inspectInWorker, type MediaWorkerPaths } from './recognize/inspection-process.ts';
+import { type InspectionReport, inspectInWorker, type MediaWorker } from './recognize/inspection-process.ts';
 
 /** Optional programs, each undefined if it is missing. */
 export type MediaTools = { ffmpeg: Tool | undefined; pdftoppm: Tool | undefined };
@@ -16,7 +16,7 @@ export type ProcessingJobOptions = StepOptions & {
   declaredType: string;
   /** Temporary folder of this job. */
   workDir: string;
-  inspector: MediaWorkerPaths;
+  inspector: MediaWorker;
   tools: MediaTools;
 };
 
@@ -60,12 +60,13 @@ export const failedOutcome = (reason: string): ProcessingOutcome => ({ outcome: 
 
 /** Builds the outcome of a successful job from the inspected source and its derived files. */
 export function readyOutcome(
-  { type, contentType, duration, width, height, chapters }: InspectedSource,
+  { type, contentType, duration, width, height, chapters = [] }: InspectedSource,
   made: Partial<DerivedFiles> = {},
   hasHls = false,
 ): ProcessingOutcome {
   const derivedFiles = { ...noDerivedFiles, ...made };
   const content_type = contentType;
-  const facts = { type, content_type, duration, width, height, chapters };
+  const size = { width: width ?? null, height: height ?? null };
+  const facts = { type, content_type, duration: duration ?? null, ...size, chapters };
   return { outcome: 'ready', ...facts, hasHls, derivedFiles };
 }

@@ -1,24 +1,17 @@
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import type { Clock } from '../../contract/clock.ts';
 import { backoff, retryUntil } from '../../contract/retry.ts';
 import type { Files } from '../files.ts';
 import type { AssetRow, Assets } from '../store/assets.ts';
 import { DiskFullError, isStorageError } from './ffmpeg/storage-errors.ts';
 import { processSource } from './process-source.ts';
-import { failedOutcome, type MediaTools, type ProcessingOutcome } from './processing-job.ts';
-import type { MediaWorkerPaths } from './recognize/inspection-process.ts';
+import { failedOutcome, type ProcessingJobOptions, type ProcessingOutcome } from './processing-job.ts';
 
-export type ProcessorOptions = {
+export type ProcessorOptions = Pick<ProcessingJobOptions, 'inspector' | 'tools' | 'clock' | 'log'> & {
   files: Files;
   assets: Assets;
-  inspector: MediaWorkerPaths;
-  tools: MediaTools;
-  /** Clock for timeouts and retries. */
-  clock: Pick<Clock, 'sleep'>;
   now(): number;
-  log(line: string): void;
 };
 
 /**
@@ -57,19 +50,17 @@ export class Processor {
       const uid = this.#queue.shift();
       if (uid === undefined) return;
       const job = this.#process(uid)
-        .catch((error: Error) => this.#logFailure(uid, error))
+        .catch((error: Error) => {
+          // The asset keeps its status, so processing is retried at the next start.
+          if (!this.#closing.signal.aborted)
+            this.#options.log(`asset ${uid} is left as it is: ${error.stack ?? error.message}`);
+        })
         .finally(() => {
           this.#running.delete(job);
           this.#startJobs();
         });
       this.#running.add(job);
     }
-  }
-
-  /** Logs a failed job. The asset keeps its status, so processing is retried at the next start. */
-  #logFailure(uid: string, error: Error): void {
-    if (!this.#closing.signal.aborted)
-      this.#options.log(`asset ${uid} is left as it is: ${error.stack ?? error.message}`);
   }
 
   async #process(uid: string): Promise<void> {
@@ -118,14 +109,15 @@ export class Processor {
    * cannot interfere.
    */
   async #runJob({ uid, filename, type }: AssetRow): Promise<ProcessingOutcome> {
-    const { files, inspector, tools, clock, log } = this.#options;
+    const { files, log } = this.#options;
     const { signal } = this.#closing;
     const workDir = files.work(uid);
     await rm(workDir, removeOptions);
     await mkdir(workDir, { mode: 0o700 });
     try {
       const outcome = await processSource({
-        ...{ workDir, filename, declaredType: type, inspector, tools, clock, signal },
+        ...this.#options,
+        ...{ workDir, filename, declaredType: type, signal },
         sourcePath: files.source(uid),
         log: (line) => log(`asset ${uid} ${line}`),
       });

@@ -1,30 +1,26 @@
 /** Byte offsets of an MP4 box (ISO/IEC 14496-12 §4.2): start, start of its content, and end. */
 export type Box = { type: string; start: number; content: number; end: number };
 
-/** Yields the boxes between two offsets; stops at a box that exceeds the range. */
+/** Yields the boxes between two offsets; stops at a box that exceeds the range, or whose size has 64 bits. */
 export function* boxesIn(bytes: Buffer, from = 0, to = bytes.length): Generator<Box> {
   for (let start = from; start + 8 <= to; ) {
-    const size = bytes.readUInt32BE(start);
-    const isLarge = size === 1 && start + 16 <= to;
-    const length = isLarge ? Number(bytes.readBigUInt64BE(start + 8)) : size;
-    const content = start + (isLarge ? 16 : 8);
-    const end = start + length;
+    const content = start + 8;
+    const end = start + bytes.readUInt32BE(start);
     if (end < content || end > to) return;
     yield { type: bytes.toString('latin1', start + 4, start + 8), start, content, end };
     start = end;
   }
 }
 
-/** Returns the first box at a path such as `moov/trak`; undefined if there is none. */
-export function boxAt(bytes: Buffer, path: string, within?: Box): Box | undefined {
-  let found = within;
-  for (const type of path.split('/')) {
-    const inside = boxesIn(bytes, found?.content, found?.end);
-    found = [...inside].find((box) => box.type === type);
-    if (!found) return undefined;
-  }
-  return found;
+/** Returns the boxes at a path such as `moov/trak`. */
+function boxesAt(bytes: Buffer, path: string, within?: Box): Box[] {
+  const [type, ...rest] = path.split('/');
+  const found = [...boxesIn(bytes, within?.content, within?.end)].filter((box) => box.type === type);
+  return rest.length === 0 ? found : found.flatMap((box) => boxesAt(bytes, rest.join('/'), box));
 }
+
+/** Returns the first box at a path; undefined if there is none. */
+export const boxAt = (bytes: Buffer, path: string, within?: Box): Box | undefined => boxesAt(bytes, path, within)[0];
 
 /**
  * Composition offsets. mediabunny derives decode times from presentation times only, so reordered frames (B-frames)
@@ -33,17 +29,12 @@ export function boxAt(bytes: Buffer, path: string, within?: Box): Box | undefine
  * the header that subtracts the same delay (ISO/IEC 14496-12 §8.6.6).
  */
 
-/** Yields the byte positions of a track's composition offsets in a media segment. */
-function* offsetsIn(segment: Buffer, trackId: number): Generator<number> {
-  for (const moof of boxesIn(segment)) {
-    if (moof.type !== 'moof') continue;
-    for (const traf of boxesIn(segment, moof.content, moof.end)) {
-      if (traf.type !== 'traf' || trackOf(segment, traf) !== trackId) continue;
-      for (const trun of boxesIn(segment, traf.content, traf.end))
-        if (trun.type === 'trun') yield* offsetsOfRun(segment, trun);
-    }
-  }
-}
+/** Returns the byte positions of a track's composition offsets in a media segment. */
+const offsetsIn = (segment: Buffer, trackId: number): number[] =>
+  boxesAt(segment, 'moof/traf')
+    .filter((traf) => trackOf(segment, traf) === trackId)
+    .flatMap((traf) => boxesAt(segment, 'trun', traf))
+    .flatMap((trun) => [...offsetsOfRun(segment, trun)]);
 
 const trackOf = (segment: Buffer, traf: Box) => segment.readUInt32BE((boxAt(segment, 'tfhd', traf)?.content ?? 0) + 4);
 

@@ -1,11 +1,13 @@
+import { mkdir } from 'node:fs/promises';
 import type { EncodedPacket, InputAudioTrack, InputVideoTrack } from 'mediabunny';
 import type { HlsPackage, Rendition } from './playlists.ts';
 import { SegmentWriter } from './segment-writer.ts';
 import { type AudioReader, NotPackageableError, openAudio, openVideo, type VideoReader } from './track-readers.ts';
 
-export type PackageOptions = {
+type PackageOptions = {
   picture: InputVideoTrack;
   sounds: readonly InputAudioTrack[];
+  /** Output folder, created if it does not exist. */
   folder: string;
   /** Id of the first playlist; separate audio playlists get the following ids. */
   firstId: number;
@@ -30,6 +32,7 @@ const maxOverhangSeconds = 4;
  * @throws NotPackageableError if players could not play the result correctly
  */
 export async function packageHls({ picture, sounds, folder, firstId, cuts }: PackageOptions): Promise<HlsPackage> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
   const video = await openVideo(picture, cuts);
   const audio: AudioReader[] = [];
   for (const track of sounds) audio.push(await openAudio(track, video.zero));
@@ -74,10 +77,10 @@ async function* segmentsOf(video: VideoReader, audio: readonly AudioReader[]): A
     const packets = [await video.readSegment(start)];
     const cut = video.nextAt();
     for (const sound of audio) packets.push(await sound.readUntil(cut));
-    const heardUntil = Math.max(0, ...audio.map(({ endsAt }) => endsAt));
-    if (cut === undefined && heardUntil > video.endsAt + maxOverhangSeconds)
+    const heardUntil = Math.max(0, ...audio.map(({ endsAt }) => endsAt()));
+    if (cut === undefined && heardUntil > video.endsAt() + maxOverhangSeconds)
       throw new NotPackageableError('sound goes on where the picture has ended');
-    end = cut ?? Math.max(video.endsAt, heardUntil);
+    end = cut ?? Math.max(video.endsAt(), heardUntil);
     yield { start, seconds: end - start, packets, isLast: cut === undefined };
   }
 }

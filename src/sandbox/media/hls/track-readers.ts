@@ -20,18 +20,6 @@ class PacketReader {
   }
 }
 
-/** A track that is read segment by segment. Times are in seconds after the first displayable frame of the video. */
-type SegmentReader = {
-  readonly part: SegmentTrack;
-  /**
-   * Timestamp of the first packet in the source, in seconds, whether it is kept or not. Trimmed broadcasts start with
-   * frames that depend on missing frames; audio before the video is dropped.
-   */
-  readonly firstAt: number;
-  /** End of the last packet read so far. */
-  endsAt: number;
-};
-
 /** Target segment duration; shorter groups of pictures are merged. */
 const targetSeconds = 4;
 /** Maximum segment duration, since players load a full segment before they can seek into it. */
@@ -41,26 +29,14 @@ const maxSegmentBytes = 256 * 1024 * 1024;
 /** Maximum time by which a key frame can precede the requested cut. */
 const toleranceSeconds = 0.02;
 
-export type VideoReader = SegmentReader & {
-  /** Timestamp of the first displayable frame in the source, in seconds. */
-  readonly zero: number;
-  /** Returns the start of the next segment; undefined at the end of the track. */
-  nextAt(): number | undefined;
-  /**
-   * Reads the packets of the segment that starts at `start`, up to the key frame that starts the next segment or
-   * the end of the track.
-   *
-   * @throws NotPackageableError if the segment is too long or too large
-   */
-  readSegment(start: number): Promise<EncodedPacket[]>;
-};
-
 /**
- * Opens a video track at its first key frame. `cuts` are the requested segment starts.
+ * Opens a video track at its first key frame. Its timestamp in the source is `zero`, and all times are in seconds after
+ * it, also those of `cuts`, the requested segment starts. `firstAt` is the timestamp of the first frame in the source:
+ * trimmed broadcasts start with frames that depend on missing frames.
  *
  * @throws NotPackageableError if there is no key frame or no decoder configuration
  */
-export async function openVideo(track: InputVideoTrack, cuts?: readonly number[]): Promise<VideoReader> {
+export async function openVideo(track: InputVideoTrack, cuts?: readonly number[]) {
   const config = await track.getDecoderConfig();
   const source = new PacketReader(track);
   const firstAt = (await source.advance())?.timestamp ?? 0;
@@ -71,10 +47,22 @@ export async function openVideo(track: InputVideoTrack, cuts?: readonly number[]
   const cutAfter = (start: number) =>
     (cuts ? (cuts.find((cut) => cut > start + toleranceSeconds) ?? Number.POSITIVE_INFINITY) : start + targetSeconds) -
     toleranceSeconds;
-  const reader: VideoReader = {
-    ...{ part: { track, config, first, priming: 0 }, firstAt, zero, endsAt: 0 },
-    nextAt: () => source.next && source.next.timestamp - zero,
-    readSegment: async (start) => {
+  const part: SegmentTrack = { track, config, first, priming: 0 };
+  const nextAt = () => source.next && source.next.timestamp - zero;
+  let endsAt = 0;
+  return {
+    ...{ part, firstAt, zero },
+    /** Returns the start of the next segment; undefined at the end of the track. */
+    nextAt,
+    /** Returns the end of the last frame read so far. */
+    endsAt: () => endsAt,
+    /**
+     * Reads the packets of the segment that starts at `start`, up to the key frame that starts the next segment or
+     * the end of the track.
+     *
+     * @throws NotPackageableError if the segment is too long or too large
+     */
+    readSegment: async (start: number): Promise<EncodedPacket[]> => {
       const packets: EncodedPacket[] = [];
       let [bytes, latest] = [0, 0];
       for (let next = source.next; next; next = source.next) {
@@ -89,36 +77,30 @@ export async function openVideo(track: InputVideoTrack, cuts?: readonly number[]
           throw new NotPackageableError(`a part between key frames has over ${maxSegmentBytes} bytes`);
         packets.push(next.clone({ timestamp: at }));
         latest = Math.max(latest, at);
-        reader.endsAt = Math.max(reader.endsAt, at + next.duration);
+        endsAt = Math.max(endsAt, at + next.duration);
       }
       // Extend the last frame in decode order to the start of the next segment.
       const [last] = packets.splice(-1);
-      const nextAt = reader.nextAt();
-      const duration = nextAt === undefined ? last?.duration : Math.max(0, nextAt - latest);
+      const end = nextAt();
+      const duration = end === undefined ? last?.duration : Math.max(0, end - latest);
       return last ? [...packets, last.clone({ duration })] : packets;
     },
   };
-  return reader;
 }
+
+export type VideoReader = Awaited<ReturnType<typeof openVideo>>;
 
 /** Tolerance for rounded timestamps in containers. */
 const roundingSeconds = 0.002;
 
-export type AudioReader = SegmentReader & {
-  /** Start of the first packet; negative if it is priming. */
-  readonly beginsAt: number;
-  /** Reads the packets that start before `until`; by default, all remaining packets. */
-  readUntil(until?: number): Promise<EncodedPacket[]>;
-};
-
 /**
  * Opens an audio track at the packet that plays at `zero`, when the video starts, plus the previous packet, which
- * decoders need. Shifts all packets later by this priming, so that no timestamp is negative. The edit list subtracts
+ * decoders need. `firstAt` is the timestamp of the first packet in the source. Shifts all packets later by this priming, so that no timestamp is negative. The edit list subtracts
  * the priming again.
  *
  * @throws NotPackageableError if the track is empty or has no decoder configuration
  */
-export async function openAudio(track: InputAudioTrack, zero: number): Promise<AudioReader> {
+export async function openAudio(track: InputAudioTrack, zero: number) {
   const config = await track.getDecoderConfig();
   const source = new PacketReader(track);
   const firstAt = (await source.advance())?.timestamp ?? zero;
@@ -130,18 +112,26 @@ export async function openAudio(track: InputAudioTrack, zero: number): Promise<A
   const [first = source.next] = buffered;
   if (!config || !first) throw new NotPackageableError('a track of sound is empty');
   const priming = Math.max(0, zero - first.timestamp);
-  const reader: AudioReader = {
-    ...{ part: { track, config, first, priming }, firstAt, beginsAt: first.timestamp - zero, endsAt: 0 },
-    readUntil: async (until = Number.POSITIVE_INFINITY) => {
+  const part: SegmentTrack = { track, config, first, priming };
+  let endsAt = 0;
+  return {
+    ...{ part, firstAt },
+    /** Start of the first packet; negative if it is priming. */
+    beginsAt: first.timestamp - zero,
+    /** Returns the end of the last packet read so far. */
+    endsAt: () => endsAt,
+    /** Reads the packets that start before `until`; by default, all remaining packets. */
+    readUntil: async (until = Number.POSITIVE_INFINITY): Promise<EncodedPacket[]> => {
       const packets = buffered.splice(0);
       for (let next = source.next; next && next.timestamp - zero < until; next = await source.advance())
         packets.push(next);
       return packets.map((packet) => {
         const at = packet.timestamp - zero;
-        reader.endsAt = Math.max(reader.endsAt, at + packet.duration);
+        endsAt = Math.max(endsAt, at + packet.duration);
         return packet.clone({ timestamp: Math.max(0, at + priming) });
       });
     },
   };
-  return reader;
 }
+
+export type AudioReader = Awaited<ReturnType<typeof openAudio>>;

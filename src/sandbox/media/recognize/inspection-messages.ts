@@ -35,21 +35,21 @@ export type InspectedSource = {
   type: 'video' | 'audio' | 'image' | 'document' | 'generic';
   contentType: string;
   /** Duration in seconds. */
-  duration: number | null;
+  duration?: number | null;
   /** Display size in pixels. */
-  width: number | null;
-  height: number | null;
-  chapters: MediaChapter[];
-  /** ffmpeg demuxer for the container; null if ffmpeg is not used for it. */
-  demuxer: string | null;
+  width?: number;
+  height?: number;
+  chapters?: MediaChapter[];
+  /** ffmpeg demuxer for the container; undefined if ffmpeg is not used for it. */
+  demuxer?: string;
   /** Codec names, null for codecs unknown to mediabunny; undefined if the file was not read. */
-  codecs: { picture?: string | null; sounds: (string | null)[] } | undefined;
+  codecs?: { picture?: string | null; sounds: (string | null)[] } | undefined;
   /** Delay in seconds of the first video frame relative to the start of the earliest track. */
-  pictureLateSeconds: number;
-  /** Sample rate of the first audio track in Hz; null if unknown. */
-  sampleRate: number | null;
-  /** File name of the cover extracted from audio, in `extrasDir`; null if there is none. */
-  cover: string | null;
+  pictureLateSeconds?: number;
+  /** Sample rate of the first audio track in Hz. */
+  sampleRate?: number;
+  /** File name of the cover extracted from audio, in `extrasDir`. */
+  cover?: string | undefined;
   /**
    * Reason why the file could not be read: its content is broken (`broken`), the sandbox has no reader for its
    * type, only ffmpeg has (`foreign`), or reading it needs too much memory (`large`).

@@ -1,4 +1,5 @@
-import { spawn } from 'node:child_process';
+import { TimeoutError, withTimeout } from '../../../contract/retry.ts';
+import { runLimited, type Tool } from '../ffmpeg/tool.ts';
 import type {
   BrokenSource,
   InspectedSource,
@@ -6,12 +7,10 @@ import type {
   MediaReading,
   WorkerMessage,
 } from './inspection-messages.ts';
-import { reservedForCodeMiB, withMemoryLimit } from './memory-limit.ts';
+import { reservedForCodeMiB } from './memory-limit.ts';
 
 /** Limits for the worker process, since a malicious file could block a core or exhaust memory. */
 const limits = { seconds: 600, memoryMiB: 1024, heapMiB: 768 };
-/** Maximum length of stderr to keep. The end is kept. */
-const maxStderrLength = 4096;
 
 export type InspectionReport = {
   found: InspectedSource | BrokenSource;
@@ -21,64 +20,43 @@ export type InspectionReport = {
   workerErrors: string;
 };
 
-/** Paths of Node.js (`node`) and of the built media worker (`worker`). */
-export type MediaWorkerPaths = { node: string; worker: string };
+/** Node.js, and the path of the built media worker. */
+export type MediaWorker = { node: Tool; worker: string };
 
 /**
  * Inspects a source in a worker process, which is killed on timeout or abort.
  *
  * @throws Error if the worker ends without a result, or the abort reason
  */
-export function inspectInWorker(
-  { node, worker }: MediaWorkerPaths,
+export async function inspectInWorker(
+  { node, worker }: MediaWorker,
   task: InspectionTask,
   signal: AbortSignal,
 ): Promise<InspectionReport> {
-  return new Promise((resolve, reject) => {
-    signal.throwIfAborted();
-    const heap = `--max-old-space-size=${limits.heapMiB}`;
-    const memoryMiB = limits.memoryMiB + reservedForCodeMiB();
-    const run = withMemoryLimit(memoryMiB, node, [heap, worker]);
-    const child = spawn(run.command, run.args, { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
-    let found: InspectionReport['found'] | undefined;
-    let reading: MediaReading | undefined;
-    let complaints = '';
-    let isComplete = false;
-    let stopped: Error | undefined;
-
-    const stop = (reason: Error) => {
-      stopped ??= reason;
-      child.kill('SIGKILL');
-    };
-    const onAbort = () => stop(signal.reason);
-    const timeout = AbortSignal.timeout(1000 * limits.seconds);
-    timeout.addEventListener('abort', () => stop(new Error(`inspecting took over ${limits.seconds} s`)));
-    signal.addEventListener('abort', onAbort, { once: true });
-    child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
-      complaints = (complaints + chunk).slice(-maxStderrLength);
-    });
-    child.on('message', (message: WorkerMessage) => {
-      if (message.about === 'source') found = message.found;
-      else if (message.about === 'reading') reading = message.reading;
-      else {
-        isComplete = true;
-        child.kill('SIGKILL'); // it might never exit on its own (see worker.ts)
-      }
-    });
-    child.on('error', (error) => {
-      stopped ??= error; // not sent; 'close' follows unless the process never started
-      if (child.pid === undefined) reject(error);
-    });
-    child.once('close', (code, killed) => {
-      signal.removeEventListener('abort', onAbort);
-      if (signal.aborted) return reject(signal.reason);
-      const end = stopped?.message ?? `the worker ended: ${killed ?? `exit code ${code}`}`;
-      if (!isComplete || stopped) complaints = `${end}\n${complaints}`;
-      if (found) return resolve({ found, reading, workerErrors: complaints.trim() });
-      const error = new Error(end);
-      error.stack = complaints.trim() || end; // the worker's own stack trace
-      reject(error);
-    });
-    child.send(task);
-  });
+  let found: InspectionReport['found'] | undefined;
+  let reading: MediaReading | undefined;
+  let isComplete = false;
+  const onMessage = (message: unknown) => {
+    const sent = message as WorkerMessage;
+    if (sent.about === 'source') found = sent.found;
+    else if (sent.about === 'reading') reading = sent.reading;
+    else isComplete = true; // it is killed, since it might never exit on its own (see worker.ts)
+    return isComplete;
+  };
+  const args = [`--max-old-space-size=${limits.heapMiB}`, worker];
+  const memoryMiB = limits.memoryMiB + reservedForCodeMiB();
+  const run = (stop: AbortSignal) => runLimited(node, { args, memoryMiB, signal: stop, ipc: { task, onMessage } });
+  const { end, errors } = await withTimeout(1000 * limits.seconds, run, { signal }).then(
+    ({ errors, code, killedBy }) => ({ end: `the worker ended: ${killedBy ?? `exit code ${code}`}`, errors }),
+    (error: Error) => {
+      signal.throwIfAborted();
+      const isLate = error instanceof TimeoutError;
+      return { end: isLate ? `inspecting took over ${limits.seconds} s` : error.message, errors: '' };
+    },
+  );
+  const workerErrors = (isComplete ? errors : `${end}\n${errors}`).trim();
+  if (found) return { found, reading, workerErrors };
+  const error = new Error(end);
+  error.stack = workerErrors; // the worker's own stack trace
+  throw error;
 }

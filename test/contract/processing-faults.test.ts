@@ -154,8 +154,8 @@ describe.concurrent('a worker', () => {
   it('that has sent everything and does not exit is killed', async () => {
     const mediaWorker = worker(
       "process.once('message', () => {",
-      `process.send({ about: 'source', found: ${JSON.stringify(found)} });`,
-      "process.send({ about: 'end' });",
+      `process.send({ found: ${JSON.stringify(found)} });`,
+      'process.send({ isComplete: true });',
       'setInterval(() => {}, 1000); });',
     );
     const { upload, log } = await start({ mediaWorker });
@@ -166,7 +166,7 @@ describe.concurrent('a worker', () => {
   it('that dies once it has found a video leaves that as it is, and the log says how', async () => {
     const mediaWorker = worker(
       "process.once('message', () =>",
-      `process.send({ about: 'source', found: ${JSON.stringify(found)} }, () => process.kill(process.pid, 'SIGKILL')))`,
+      `process.send({ found: ${JSON.stringify(found)} }, () => process.kill(process.pid, 'SIGKILL')))`,
     );
     const { upload, log } = await start({ mediaWorker });
     const asset = await upload(fixturePath('clip.mp4'));

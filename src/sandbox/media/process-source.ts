@@ -7,7 +7,7 @@ import { assertNotDiskFull } from './ffmpeg/storage-errors.ts';
 import { listStreams, type Streams } from './ffmpeg/streams.ts';
 import { ToolRejectedError } from './ffmpeg/tool.ts';
 import type { HlsPackage } from './hls/playlists.ts';
-import { isPlayableByBrowsers, makeAudio, makeWaveform, measureDuration } from './make/audio.ts';
+import { audioSampleRate, isPlayableByBrowsers, makeAudio, makeWaveform, measureDuration } from './make/audio.ts';
 import { makeHls, type VideoProperties } from './make/ladder.ts';
 import { makePages, makeStill, makeThumbnail, makeVariants } from './make/pictures.ts';
 import { makeSprites } from './make/sprites.ts';
@@ -156,7 +156,7 @@ async function videoOf(
   const seconds = measured ?? duration;
   const hasAudio = streams?.hasSound ?? Boolean(codecs?.sounds.length);
   const isLate = pictureLateSeconds > lateThresholdSeconds;
-  return seconds ? { ...size, duration: Math.round(seconds * 1000) / 1000, hasAudio, isLate } : undefined;
+  return seconds ? { ...size, duration: seconds, hasAudio, isLate } : undefined;
 }
 
 /** Returns true if two lengths in pixels are equal apart from rounding. */
@@ -184,25 +184,17 @@ async function processAudio(
   const audio = isPlayableByBrowsers(found)
     ? undefined
     : await job.attempt('sound that browsers play', 3600, source, makeAudio);
-  const measured = { ...found, ...(audio && (await measure(job, found, audio))) };
-  const { duration, sampleRate } = measured;
   const played = audio ? { path: join(job.derivedFilesDir, audio), demuxer: 'mov' } : source;
-  const sound = duration && sampleRate ? { duration, sampleRate: audio ? 48_000 : sampleRate } : undefined;
+  // Some containers do not state it.
+  const measured = audio && !found.duration && (await job.attemptTemporary('length', 60, played, measureDuration));
+  const duration = measured || found.duration;
+  const sampleRate = audio ? audioSampleRate : found.sampleRate;
+  const sound = duration && sampleRate ? { duration, sampleRate } : undefined;
   const waveform = sound && (await job.attempt('waveform', 300, played, (context) => makeWaveform(context, sound)));
   const subtitles = await subtitlesOf(job, source, streams);
   const thumbnail = found.cover ?? (waveform && (await pictureOf(job, waveform)));
   const made = { audio: audio ?? null, waveform: waveform ?? null, thumbnail: thumbnail ?? null };
-  return readyOutcome(measured, { ...made, subtitles });
-}
-
-/** Measures the transcoded audio if the container of the source does not state the duration or the sample rate. */
-async function measure(job: ProcessingJob, { duration, sampleRate }: InspectedSource, audio: string) {
-  if (duration && sampleRate) return {};
-  const task = { sourcePath: join(job.derivedFilesDir, audio), hlsDir: job.hlsDir, firstId: 1 };
-  const report = await attemptStep(job, 'length', 60, (signal) => job.inspect(task, signal));
-  if (!report || report.found.type === 'broken') return {};
-  const { found } = report;
-  return { duration: found.duration, sampleRate: found.sampleRate };
+  return readyOutcome({ ...found, duration }, { ...made, subtitles });
 }
 
 /** Draws the waveform as the thumbnail, since audio has no frames; returns its file name. */

@@ -6,9 +6,6 @@ import type { Tool } from './ffmpeg/tool.ts';
 import type { InspectedSource, InspectionTask } from './recognize/inspection-messages.ts';
 import { type InspectionReport, inspectInWorker, type MediaWorker } from './recognize/inspection-process.ts';
 
-/** Optional programs, each undefined if it is missing. */
-export type MediaTools = { ffmpeg: Tool | undefined; pdftoppm: Tool | undefined };
-
 export type ProcessingJobOptions = StepOptions & {
   sourcePath: string;
   filename: string;
@@ -17,7 +14,8 @@ export type ProcessingJobOptions = StepOptions & {
   /** Temporary folder of this job. */
   workDir: string;
   inspector: MediaWorker;
-  tools: MediaTools;
+  /** Optional programs, each undefined if it is missing. */
+  tools: { ffmpeg: Tool | undefined; pdftoppm: Tool | undefined };
 };
 
 /** Context for all processing steps of one asset. */

@@ -44,11 +44,12 @@ async function findRunning(name: ToolName, searchPath: string | undefined) {
 async function findOnPath(name: string, searchPath = ''): Promise<string | undefined> {
   for (const folder of searchPath.split(delimiter).filter(Boolean)) {
     const path = resolve(join(folder, name));
-    const isExecutable = await access(path, constants.X_OK).then(
-      () => true,
-      () => false,
-    );
-    if (isExecutable) return path;
+    try {
+      await access(path, constants.X_OK);
+      return path;
+    } catch {
+      // Try the next folder.
+    }
   }
   return undefined;
 }

@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process';
-import { withMemoryLimit } from '../recognize/memory-limit.ts';
 
 /** An external program, and the function that kills a process group by the pid of its leader. */
 export type Tool = { path: string; killGroup(leader: number): void };
@@ -15,11 +14,28 @@ export type ToolRun = {
   /** Kills the process group when aborted. */
   signal: AbortSignal;
   /** Opens an IPC channel and sends a task. The process is killed once `onMessage` returns true. */
-  ipc?: { task: object; onMessage(message: unknown): boolean };
+  ipc?: { task: object; onMessage(message: object): boolean };
 };
 
 /** End of a process: its stdout and the end of its stderr, and its exit code or the signal that killed it. */
 export type ProcessEnd = { output: Buffer; errors: string; code: number | null; killedBy: string | null };
+
+/**
+ * Wraps a command to limit all its private writable memory, not only a heap that the program itself limits. Also
+ * disables core dumps. The command runs without a memory limit on systems whose `ulimit -d` does not support this
+ * (Linux supports it since 4.7).
+ */
+export function withMemoryLimit(
+  memoryMiB: number,
+  command: string,
+  args: readonly string[],
+): { command: string; args: string[] } {
+  const script = 'ulimit -c 0; ulimit -d "$0" 2>/dev/null; exec "$@"';
+  return {
+    command: '/bin/sh',
+    args: ['-c', script, String(memoryMiB * 1024), command, ...args],
+  };
+}
 
 const maxOutputBytes = 16 * 1024 * 1024;
 /** Maximum length of stderr to keep. The end is kept, since it contains the error. */
@@ -78,7 +94,7 @@ export function runLimited({ path, killGroup }: Tool, { args, memoryMiB, cwd, si
       finish();
     });
     child.once('close', finish);
-    child.on('message', (message) => ipc?.onMessage(message) && kill());
+    child.on('message', (message: object) => ipc?.onMessage(message) && kill());
     if (ipc) child.send(ipc.task, () => {}); // if it was not sent, the process has ended
   });
 }

@@ -4,17 +4,6 @@ import type { HlsPackage, Rendition } from './playlists.ts';
 import { SegmentWriter } from './segment-writer.ts';
 import { type AudioReader, NotPackageableError, openAudio, openVideo, type VideoReader } from './track-readers.ts';
 
-type PackageOptions = {
-  picture: InputVideoTrack;
-  sounds: readonly InputAudioTrack[];
-  /** Output folder, created if it does not exist. */
-  folder: string;
-  /** Id of the first playlist; separate audio playlists get the following ids. */
-  firstId: number;
-  /** Requested segment starts in seconds; by default about every four seconds, at key frames. */
-  cuts?: readonly number[] | undefined;
-};
-
 /** Maximum delay of audio relative to the video, since players wait until they have both. */
 const maxAudioDelaySeconds = 0.25;
 /**
@@ -26,12 +15,17 @@ const maxAudioLeadSeconds = 0.5;
 const maxOverhangSeconds = 4;
 
 /**
- * Packages a file as HLS without re-encoding, in CMAF segments that start at key frames. If there are several audio
- * tracks, each gets its own playlist. Time 0 is the first video frame.
+ * Packages a file as HLS without re-encoding, in CMAF segments that start at key frames: at `cuts` in seconds, or about
+ * every four seconds. `firstId` is the id of the first playlist; if there are several audio tracks, each gets its own
+ * playlist with the next id. Time 0 is the first video frame.
  *
  * @throws NotPackageableError if players could not play the result correctly
  */
-export async function packageHls({ picture, sounds, folder, firstId, cuts }: PackageOptions): Promise<HlsPackage> {
+export async function packageHls(
+  picture: InputVideoTrack,
+  sounds: readonly InputAudioTrack[],
+  { hlsDir: folder, firstId, cuts }: { hlsDir: string; firstId: number; cuts?: readonly number[] },
+): Promise<HlsPackage> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const video = await openVideo(picture, cuts);
   const audio: AudioReader[] = [];

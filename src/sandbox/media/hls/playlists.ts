@@ -60,14 +60,11 @@ function formatAudio(sound: AudioRendition, at: number, group: string): string {
   const { language, name, channels, playlist } = sound;
   const hasLanguage = language !== 'und';
   const attributes = [
-    'TYPE=AUDIO',
-    `GROUP-ID="${group}"`,
+    `TYPE=AUDIO,GROUP-ID="${group}"`,
     `NAME="${sanitizeQuoted(name) || `${hasLanguage ? language : group}-${at + 1}`}"`,
     ...(hasLanguage ? [`LANGUAGE="${language}"`] : []),
     ...(at === 0 ? ['DEFAULT=YES'] : []),
-    'AUTOSELECT=YES',
-    `CHANNELS="${channels}"`,
-    `URI="${playlist}"`,
+    `AUTOSELECT=YES,CHANNELS="${channels}",URI="${playlist}"`,
   ];
   return `#EXT-X-MEDIA:${attributes.join(',')}`;
 }
@@ -82,27 +79,19 @@ export type PlaylistSegment = { file: string; seconds: number; bytes: number };
 export function mediaPlaylist(header: string, entries: readonly PlaylistSegment[]): string {
   const longest = Math.max(...entries.map(({ seconds }) => seconds));
   return [
-    '#EXTM3U',
-    '#EXT-X-VERSION:7',
+    ...['#EXTM3U', '#EXT-X-VERSION:7'],
     `#EXT-X-TARGETDURATION:${Math.max(1, Math.ceil(longest))}`,
-    '#EXT-X-PLAYLIST-TYPE:VOD',
-    '#EXT-X-INDEPENDENT-SEGMENTS',
+    ...['#EXT-X-PLAYLIST-TYPE:VOD', '#EXT-X-INDEPENDENT-SEGMENTS'],
     `#EXT-X-MAP:URI="${header}"`,
     ...entries.flatMap(({ file, seconds }) => [`#EXTINF:${seconds.toFixed(6)},`, file]),
-    '#EXT-X-ENDLIST',
-    '',
+    ...['#EXT-X-ENDLIST', ''],
   ].join('\n');
 }
 
 /** Returns the peak and average bit rates in bits per second (RFC 8216 §4.3.4.2). */
 export function bitRatesOf(entries: readonly PlaylistSegment[]): { peak: number; average: number } {
-  const rate = (bytes: number, seconds: number) => Math.ceil((8 * bytes) / Math.max(seconds, 1e-3));
-  const sum = (value: (entry: PlaylistSegment) => number) => entries.reduce((all, one) => all + value(one), 0);
-  return {
-    peak: Math.max(...entries.map(({ bytes, seconds }) => rate(bytes, seconds))),
-    average: rate(
-      sum(({ bytes }) => bytes),
-      sum(({ seconds }) => seconds),
-    ),
-  };
+  type Part = Omit<PlaylistSegment, 'file'>;
+  const rate = ({ bytes, seconds }: Part) => Math.ceil((8 * bytes) / Math.max(seconds, 1e-3));
+  const add = (a: Part, b: Part): Part => ({ bytes: a.bytes + b.bytes, seconds: a.seconds + b.seconds });
+  return { peak: Math.max(...entries.map(rate)), average: rate(entries.reduce(add, { bytes: 0, seconds: 0 })) };
 }

@@ -90,10 +90,10 @@ export class SegmentWriter {
         });
     const starts = this.#parts.map(({ priming, config }, at) => {
       const rate = 'sampleRate' in config ? config.sampleRate : 0; // the timescale of audio
-      return [at + 1, Math.round(priming * rate) + (this.#delays[at] as number)] as const;
+      return Math.round(priming * rate) + (this.#delays[at] ?? 0);
     });
     const header = join(this.#folder, this.#header);
-    const edited = withEditLists(await readFile(header), new Map(starts));
+    const edited = withEditLists(await readFile(header), starts);
     await writeFile(`${header}.new`, edited, { mode: 0o600 });
     await rename(`${header}.new`, header);
     const playlist = `playlist-${this.#id}.m3u8`;

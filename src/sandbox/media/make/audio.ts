@@ -24,12 +24,15 @@ export function isPlayableByBrowsers({ demuxer, contentType, codecs }: Inspected
   return browserContainers.test(contentType) && (playableCodecs[demuxer ?? '']?.test(codec ?? '') ?? false);
 }
 
+/** Sample rate of transcoded audio, in Hz. */
+export const audioSampleRate = 48_000;
+
 /** Transcodes the audio to AAC in MP4, which every browser plays; returns the file name. */
 export async function makeAudio({ run }: FfmpegContext): Promise<string> {
   const file = 'audio.m4a';
   const args = [
     ...['-map', '0:a:0', '-map_metadata', '-1', '-map_chapters', '-1'],
-    ...['-c:a', 'aac', '-b:a', '192k', '-ac', '2', '-ar', '48000'],
+    ...['-c:a', 'aac', '-b:a', '192k', '-ac', '2', '-ar', String(audioSampleRate)],
     ...['-movflags', '+faststart', '-f', 'mp4', file],
   ];
   await run(args, { outputs: [file] });
@@ -42,7 +45,7 @@ export async function measureDuration({ run }: FfmpegContext): Promise<number> {
   const printed = await run([...all, '-progress', 'pipe:1', '-']);
   const [, microseconds] = [...printed.toString().matchAll(/^out_time_us=(\d+)$/gm)].at(-1) ?? [];
   if (!Number(microseconds)) throw new Error('it has no length');
-  return Number(microseconds) / 1e6;
+  return Math.round(Number(microseconds) / 1000) / 1000;
 }
 
 const maxPeaks = 400;

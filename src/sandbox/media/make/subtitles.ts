@@ -4,9 +4,7 @@ import type { Streams } from '../ffmpeg/streams.ts';
 import type { ProcessingJob } from '../processing-job.ts';
 
 /** Subtitle codecs that store text. All other subtitle codecs store images. */
-const textCodecs = new Set([
-  ...['subrip', 'ass', 'ssa', 'webvtt', 'mov_text', 'text', 'microdvd', 'subviewer', 'ttml'],
-]);
+const textCodecs = /^(?:subrip|ass|ssa|webvtt|mov_text|text|microdvd|subviewer|ttml)$/;
 const maxTracks = 50;
 
 /** A subtitle track to extract. `at` is its index among the subtitle tracks of the source. */
@@ -23,7 +21,7 @@ export async function subtitlesOf(
       ...{ codec, at, file: `subtitles-${at}.vtt` },
       ...describeLanguage(language, title, at),
     }))
-    .filter(({ codec }) => textCodecs.has(codec))
+    .filter(({ codec }) => textCodecs.test(codec))
     .slice(0, maxTracks);
   if (tracks.length === 0) return [];
   const extracted = (tracksToExtract: Track[], name: string) =>

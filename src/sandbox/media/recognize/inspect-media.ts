@@ -110,9 +110,7 @@ export async function readMedia(input: Input, task: InspectionTask): Promise<Med
   const problems = picture && other ? [`${other.codec ?? 'an unknown codec'} is not for HLS`] : [];
   // The file is not necessarily broken, since ffmpeg might still read it.
   const failed = (error: Error) => void problems.push(error.stack ?? error.message);
-  const { hlsDir: folder, firstId, cuts } = task;
-  const made =
-    picture && !other ? await packageHls({ picture, sounds, folder, firstId, cuts }).catch(failed) : undefined;
+  const made = picture && !other ? await packageHls(picture, sounds, task).catch(failed) : undefined;
   const endsAt = made ? made.beginsAt + made.seconds : await endOf(all).catch(failed);
   const first = Math.max(0, await input.getFirstTimestamp());
   const seconds = endsAt === undefined ? null : endsAt - first;

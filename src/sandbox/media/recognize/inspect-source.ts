@@ -3,7 +3,7 @@ import { imageSize } from 'image-size';
 import { imageSizeFromFile } from 'image-size/fromFile';
 import { Input } from 'mediabunny';
 import mime from 'mime';
-import { BoundedSource, MediaTooLargeError } from './bounded-source.ts';
+import { MediaTooLargeError, openBounded } from './bounded-source.ts';
 import type { Dimensions } from './dimensions.ts';
 import { imageDemuxers } from './image-types.ts';
 import { inspectMedia, type OpenMedia, readMedia } from './inspect-media.ts';
@@ -15,7 +15,7 @@ type SendMessage = (message: WorkerMessage) => Promise<void>;
 /** Inspects a source and sends its properties; for media, also sends the result of reading it to its end. */
 export async function inspectSource(task: InspectionTask, send: SendMessage): Promise<void> {
   const kind = await detectKind(task);
-  const found = (what: InspectedSource | BrokenSource) => send({ about: 'source', found: what });
+  const found = (what: InspectedSource | BrokenSource) => send({ found: what });
   switch (kind.is) {
     case 'document':
     case 'generic':
@@ -26,9 +26,8 @@ export async function inspectSource(task: InspectionTask, send: SendMessage): Pr
       return found(unreadSource(kind.foreign, 'ffmpeg alone reads this kind of file', 'foreign'));
     case 'other': {
       const { contentType, foreign } = kind;
-      const bounded = new BoundedSource(task.sourcePath);
-      const input = new Input({ formats: containers, source: bounded.source });
-      const endHeader = () => bounded.endHeader();
+      const { source, endHeader } = openBounded(task.sourcePath);
+      const input = new Input({ formats: containers, source });
       if (await input.canRead().catch(() => false))
         return inspectContainer({ input, endHeader }, contentType, task, send);
       if (foreign) return found(unreadSource(foreign, 'ffmpeg alone reads what is in it', 'foreign'));
@@ -92,7 +91,7 @@ async function inspectContainer(
   const type = contentType?.startsWith('audio/') ? 'audio' : 'video';
   const demuxer = demuxerOf(await input.getFormat());
   const container = { type, contentType: contentType ?? 'video/mp4', demuxer } as const;
-  const source = (found: InspectedSource) => send({ about: 'source', found });
+  const source = (found: InspectedSource) => send({ found });
   // Send a preliminary result first, which is used if reading the header kills this process.
   await source(unreadSource(container, 'reading its header came to no end', 'large'));
   let found: InspectedSource;
@@ -105,7 +104,7 @@ async function inspectContainer(
     return source(unreadSource(container, reason, why));
   }
   await source(found);
-  await send({ about: 'reading', reading: await readMedia(input, task) });
+  await send({ reading: await readMedia(input, task) });
 }
 
 /**
@@ -125,8 +124,5 @@ function classifyUnknown(
         ? `${contentType} is no media type that this service processes`
         : 'the file is no media, image or document that this service knows',
     };
-  return {
-    type: 'generic',
-    contentType: contentType ?? 'application/octet-stream',
-  };
+  return { type: 'generic', contentType: contentType ?? 'application/octet-stream' };
 }

@@ -19,14 +19,15 @@ export type InspectionTask = {
   cuts?: readonly number[];
 };
 
-/**
- * Messages from the worker, in this order: the properties of the source (a later message replaces an earlier one),
- * for media the result of reading it to its end, and the end of the task.
- */
-export type WorkerMessage =
-  | { about: 'source'; found: InspectedSource | BrokenSource }
-  | { about: 'reading'; reading: MediaReading }
-  | { about: 'end' };
+/** Message from the worker, which replaces what an earlier one said. Media are inspected before they are read. */
+export type WorkerMessage = {
+  /** Properties of the source. */
+  found?: InspectedSource | BrokenSource;
+  /** Result of reading media to their end. */
+  reading?: MediaReading;
+  /** True in the last message. */
+  isComplete?: boolean;
+};
 
 /** Result for a file that is damaged or does not match its name or type; users see `reason`. */
 export type BrokenSource = { type: 'broken'; reason: string };

@@ -1,8 +1,9 @@
+import { systemClock } from '../contract/clock.ts';
 import type { BrowseApp } from '../web/browse/server/browse.ts';
 import { Credits } from './credits.ts';
 import { Faults } from './faults/faults.ts';
 import { Files } from './files.ts';
-import { describeTools, listMissingFeatures } from './media/ffmpeg/tool-paths.ts';
+import { describeTools, listMissingFeatures } from './media/ffmpeg/find-tools.ts';
 import { Processor } from './media/processor.ts';
 import { defaults, type SandboxOptions } from './options.ts';
 import { responseSchemas } from './routes/response-schemas.ts';
@@ -31,8 +32,8 @@ export function createService(options: SandboxOptions, store: SandboxStore) {
   const faults = new Faults(options.faults ?? [], log);
   const tool = (path: string | undefined) => (path === undefined ? undefined : { path, killGroup });
   const processor = new Processor({
-    ...{ files, assets, now, log, limitSeconds: options.toolSeconds },
-    inspector: { node: options.node, worker: options.mediaWorker },
+    ...{ files, assets, now, log, clock: options.clock ?? systemClock },
+    inspector: { node: { path: options.node, killGroup }, worker: options.mediaWorker },
     tools: { ffmpeg: tool(ffmpeg), pdftoppm: tool(pdftoppm) },
   });
   const onComplete = (assetUid: string) => processor.enqueue(assetUid);

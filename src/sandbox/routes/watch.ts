@@ -5,7 +5,6 @@ import { isTimedType } from '../../contract/asset-values.ts';
 import { type HtmlPage, renderNoticePage, renderWatchPage } from '../../web/watch/server/page.ts';
 import { frameAncestors, mayEmbed } from '../embedding.ts';
 import { type App, requireJson } from '../http.ts';
-import { computeResumePosition } from '../media/resume-position.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { AssetRow } from '../store/assets.ts';
@@ -104,3 +103,17 @@ const describeError = ({ message, status }: ServiceError) =>
   `${message.charAt(0).toUpperCase()}${message.slice(1)} (${status}).${
     status === 401 ? ' Ask whoever gave you the link for a new one.' : ''
   }`;
+
+/** Playback counts as finished in the last 5 % or 30 s, whichever is shorter. */
+const endFraction = 0.05;
+const maxEndSeconds = 30;
+
+/**
+ * Returns the position in seconds from which playback resumes after it stopped at `position`; null to restart from
+ * the beginning.
+ */
+export function computeResumePosition(position: number, duration: number | null): number | null {
+  if (position === 0) return null;
+  const left = (duration ?? Number.POSITIVE_INFINITY) - position;
+  return left <= Math.min(maxEndSeconds, (duration ?? 0) * endFraction) ? null : position;
+}

@@ -94,3 +94,29 @@ export async function withTimeout<T>(
     expired.catch(() => {}); // `work` finished first
   }
 }
+
+/**
+ * Awaits `work`, but only for `graceMs` more after an abort. `work` that takes longer is left behind.
+ *
+ * @throws the abort reason of the signal
+ */
+export async function withGrace<T>(
+  work: Promise<T>,
+  {
+    clock = systemClock,
+    signal,
+    graceMs = 3_000,
+  }: { clock?: Pick<Clock, 'sleep'>; signal: AbortSignal; graceMs?: number },
+): Promise<T> {
+  const done = new AbortController();
+  const aborted = new Promise<never>((_, reject) => {
+    const onAbort = () =>
+      void clock.sleep(graceMs, done.signal).then(
+        () => reject(signal.reason),
+        () => {}, // `work` finished first
+      );
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true, signal: done.signal });
+  });
+  return Promise.race([work, aborted]).finally(() => done.abort());
+}

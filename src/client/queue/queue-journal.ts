@@ -15,18 +15,13 @@ export class QueueJournal implements UploadJournal {
   /** Cached journal entry, as JSON. While the lease is held, only this attempt writes the entry. */
   #entryJson: string | undefined;
 
-  /**
-   * Creates the journal for one claimed job. It writes only while the lease is held and the claim's fencing token
-   * is the newest.
-   *
-   * @param label name of the store, for messages
-   */
-  constructor(store: UploadStore, { fence, journalEntry }: Claim, lease: Lease, label: string) {
+  /** Creates the journal for one claimed job. It writes only while the lease is held and the claim's token is the newest. */
+  constructor({ store, claim, lease, label }: { store: UploadStore; claim: Claim; lease: Lease; label: string }) {
     this.directory = label;
     this.#store = store;
     this.#lease = lease;
-    this.#fence = fence;
-    this.#entryJson = journalEntry;
+    this.#fence = claim.fence;
+    this.#entryJson = claim.journalEntry;
   }
 
   async read(id: string): Promise<JournalEntry | CorruptEntry | undefined> {

@@ -21,19 +21,19 @@ export type UploadTask = {
   /** Modification time in nanoseconds since the epoch, or a version from the server, such as the ETag. */
   fileVersion: string;
   workspace: string;
-  folder?: string;
+  folder?: string | undefined;
   filename: string;
-  name?: string;
-  description?: string;
+  name?: string | undefined;
+  description?: string | undefined;
   /** Media type. */
-  contentType?: string;
+  contentType?: string | undefined;
   /** Slugs. */
-  tags?: readonly string[];
+  tags?: readonly string[] | undefined;
   chunkBytes: number;
   onExpired: 'restart' | 'fail';
   requireChecksum: boolean;
   /** Random id that changes the job id, so that the file is uploaded again. */
-  again?: string;
+  again?: string | undefined;
 };
 
 /** Result of a job, stored in the queue. */

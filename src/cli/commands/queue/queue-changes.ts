@@ -1,6 +1,7 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
 import { asMediactlError, combineFailures, MediactlError, usageError } from '../../../client/errors.ts';
 import { type JobState, listJobs, retryFailed } from '../../../client/queue/jobs.ts';
+import type { QueueAddress } from '../../../client/queue/queue-address.ts';
 import type { QueueClient, QueueJob } from '../../../client/queue/queue-client.ts';
 import { displayPathOf } from '../../../client/queue/task-result.ts';
 import { pluralize } from '../../../contract/figures.ts';
@@ -27,54 +28,69 @@ export function retry(command: Command, run: ActionWrapper): void {
     .addArgument(withSuggestions(new Argument('[id...]', 'its id, the beginning of it, or its path'), []))
     .option(queueFlag, 'queue that they are in; else MEDIACTL_QUEUE')
     .option('--all', 'every failed upload')
-    .action(
-      run(async (context, typed, { queue, all }) => {
-        const { address, given: ids } = resolveQueue(context, queue, typed);
-        assertSelection(ids, all);
-        const client = await context.openQueue(address, 'write');
-        const chosen = all ? await listJobIds(client, ['failed']) : await findJobIds(client, ids, ['failed']);
-        if (context.isDryRun(`retry ${pluralize(chosen.length, 'upload')}`))
-          return listBy(() => '', [], queuedColumns, '');
-        return applyToEach(
-          context,
-          chosen,
-          'retried',
-          async (id) => {
-            const job = await getJob(client, id);
-            if (!(await retryFailed(job)))
-              throw new MediactlError('it has not failed', {
-                code: 'not_failed',
-              });
-            return toQueuedUpload(job, 'waiting');
-          },
-          async () => {
-            if (await client.queue.isPaused()) {
-              await client.queue.resume();
-              context.terminal.info('the queue continues');
-            }
-          },
-        );
-      }),
-    );
+    .action(run((context, typed, flags) => runRetry(context, parseRetryRequest(context, typed, flags))));
 }
 
-/** Removes jobs from a queue (`uploads forget --queue`). Their assets are not changed. */
-export async function forgetQueued(
+/** Jobs to change: those with the given ids, id prefixes or paths, or all of a kind. */
+type JobSelection = { address: QueueAddress; ids: readonly string[] };
+type RetryRequest = JobSelection & { all: boolean };
+type ForgetRequest = JobSelection & { kind: 'given' | 'unfinished' | 'done' };
+
+/** @throws MediactlError `usage` (exit 2) */
+function parseRetryRequest(
+  context: Context,
+  typed: readonly string[],
+  { queue, all = false }: { queue?: string | true | undefined; all?: boolean | undefined },
+): RetryRequest {
+  const { address, given: ids } = resolveQueue(context, queue, typed);
+  assertSelection(ids, all);
+  return { address, ids, all };
+}
+
+/** Puts failed jobs back into the queue, and ends a pause of the queue. */
+async function runRetry(context: Context, { address, ids, all }: RetryRequest) {
+  const client = await context.openQueue(address, 'write');
+  const chosen = all ? await listJobIds(client, ['failed']) : await findJobIds(client, ids, ['failed']);
+  if (context.isDryRun(`retry ${pluralize(chosen.length, 'upload')}`)) return listBy(() => '', [], queuedColumns, '');
+  const changes = await changeEach(chosen, async (id) => {
+    const job = await getJob(client, id);
+    if (await retryFailed(job)) return toQueuedUpload(job, 'waiting');
+    throw new MediactlError('it has not failed', {
+      code: 'not_failed',
+    });
+  });
+  if (await client.queue.isPaused()) {
+    await client.queue.resume();
+    context.terminal.info('the queue continues');
+  }
+  return presentChanges(context, 'retried', changes);
+}
+
+type ForgetFlags = { all?: boolean | undefined; expired?: boolean | undefined; done?: boolean | undefined };
+
+/** @throws MediactlError `usage` (exit 2) */
+export function parseForgetRequest(
   context: Context,
   typed: string | boolean,
   given: readonly string[],
-  { all, expired, done }: { all?: boolean | undefined; expired?: boolean | undefined; done?: boolean | undefined },
-) {
+  { all, expired, done }: ForgetFlags,
+): ForgetRequest {
   const { address, given: ids } = resolveQueue(context, typed, given);
   if (expired) throw usageError('--expired is of the uploads of this machine');
   assertSelection(ids, all || done);
   if (all && done) throw usageError('which uploads?', '--all, or --done');
+  return { address, ids, kind: done ? 'done' : all ? 'unfinished' : 'given' };
+}
+
+/** Removes jobs from a queue (`uploads forget --queue`). Their assets are not changed. */
+export async function runForget(context: Context, { address, ids, kind }: ForgetRequest) {
   const client = await context.openQueue(address, 'write');
-  const chosen = done
-    ? await listJobIds(client, ['completed'])
-    : all
-      ? await listJobIds(client, unfinishedStates)
-      : await findJobIds(client, ids, [...unfinishedStates, 'completed']);
+  const states = {
+    given: [...unfinishedStates, 'completed'],
+    unfinished: unfinishedStates,
+    done: ['completed'],
+  } as const;
+  const chosen = await (kind === 'given' ? findJobIds(client, ids, states.given) : listJobIds(client, states[kind]));
   if (context.isDryRun(`forget ${pluralize(chosen.length, 'upload')}`)) return listBy(() => '', [], queuedColumns, '');
   if (chosen.length > 0)
     await confirm(
@@ -82,28 +98,27 @@ export async function forgetQueued(
       `${pluralize(chosen.length, 'upload')}: what is not finished stays so, what is may be sent again. Forget ${chosen.length === 1 ? 'it' : 'them'}?`,
       { yes: context.settings.yes, instead: 'the same command with --yes' },
     );
-  return applyToEach(context, chosen, 'forgotten', async (id) => {
-    const [receipt] = await client.store.findReceipts([id]);
-    const job = await getJob(client, id).catch((error) => {
-      if (receipt === undefined) throw error;
-      return undefined; // removed by another program; its receipt is still stored
-    });
-    if (!job) {
-      await client.store.remove([id]);
-      return undefined;
-    }
-    const row = toQueuedUpload(job, 'waiting');
-    const state = await job.getState();
-    if (state === 'active')
-      throw new MediactlError('a worker has it in hand', {
-        code: 'already_uploading',
-        hint: 'stop that worker, then forget it',
-        retryable: true,
-      });
-    await job.remove();
-    await client.store.remove([id]);
-    return { ...row, state: stateNames[state as JobState] ?? 'waiting' };
+  return presentChanges(context, 'forgotten', await changeEach(chosen, (id) => forgetJob(client, id)));
+}
+
+/** Removes one job with its stored state. @returns undefined if another program has removed the job */
+async function forgetJob(client: QueueClient, id: string): Promise<QueuedUpload | undefined> {
+  const [receipt] = await client.store.findReceipts([id]);
+  const job = await getJob(client, id).catch((error) => {
+    if (receipt === undefined) throw error;
+    return undefined;
   });
+  const state = await job?.getState();
+  if (state === 'active')
+    throw new MediactlError('a worker has it in hand', {
+      code: 'already_uploading',
+      hint: 'stop that worker, then forget it',
+      retryable: true,
+    });
+  const row = job && { ...toQueuedUpload(job, 'waiting'), state: stateNames[state as JobState] ?? 'waiting' };
+  await job?.remove();
+  await client.store.remove([id]);
+  return row;
 }
 
 function assertSelection(ids: readonly string[], all: boolean | undefined): void {
@@ -150,25 +165,27 @@ async function getJob({ queue }: QueueClient, id: string): Promise<QueueJob> {
   });
 }
 
-/** Applies a change to each job, and continues with the next job after a failure. */
-async function applyToEach(
-  { terminal }: Context,
+type Changes = { total: number; rows: QueuedUpload[]; failures: MediactlError[] };
+
+/** Changes each job, and continues with the next job after a failure. */
+async function changeEach(
   ids: readonly string[],
-  verb: string,
   change: (id: string) => Promise<QueuedUpload | undefined>,
-  afterwards: () => Promise<void> = async () => {},
-) {
-  const rows: QueuedUpload[] = [];
-  const failures: MediactlError[] = [];
+): Promise<Changes> {
+  const changes: Changes = { total: ids.length, rows: [], failures: [] };
   for (const id of ids)
     await change(id).then(
-      (row) => row && rows.push(row),
-      (error) => failures.push(asMediactlError(error).withSubject(id)),
+      (row) => row && changes.rows.push(row),
+      (error) => changes.failures.push(asMediactlError(error).withSubject(id)),
     );
-  await afterwards();
+  return changes;
+}
+
+/** @param verb past participle, for messages */
+function presentChanges({ terminal }: Context, verb: string, { total, rows, failures }: Changes) {
   if (rows.length > 0) terminal.info(`${pluralize(rows.length, 'upload')} ${verb}`);
   return {
     result: listBy(({ id }: QueuedUpload) => id, rows, queuedColumns, `nothing ${verb}`),
-    failure: combineFailures(ids.length, `${failures.length} of ${ids.length} uploads were not ${verb}`, failures),
+    failure: combineFailures(total, `${failures.length} of ${total} uploads were not ${verb}`, failures),
   };
 }

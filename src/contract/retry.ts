@@ -95,23 +95,17 @@ export async function withTimeout<T>(
   }
 }
 
-/**
- * Awaits `work`, but only for `graceMs` more after an abort. `work` that takes longer is left behind.
- *
- * @throws the abort reason of the signal
- */
+const abortGraceMs = 3_000;
+
+/** Awaits `work`, but only for 3 s more after an abort, and then leaves it behind. @throws the abort reason of the signal */
 export async function withGrace<T>(
   work: Promise<T>,
-  {
-    clock = systemClock,
-    signal,
-    graceMs = 3_000,
-  }: { clock?: Pick<Clock, 'sleep'>; signal: AbortSignal; graceMs?: number },
+  { clock = systemClock, signal }: { clock?: Pick<Clock, 'sleep'>; signal: AbortSignal },
 ): Promise<T> {
   const done = new AbortController();
   const aborted = new Promise<never>((_, reject) => {
     const onAbort = () =>
-      void clock.sleep(graceMs, done.signal).then(
+      void clock.sleep(abortGraceMs, done.signal).then(
         () => reject(signal.reason),
         () => {}, // `work` finished first
       );

@@ -58,8 +58,6 @@ type EngineObject = {
   disconnect(): Promise<void>;
 };
 
-type ReconnectListener = (isOther: Promise<boolean>) => void;
-
 const maxReportedErrors = 10;
 const closeTimeoutMs = 3_000;
 const outageBackoff = { minMs: 200, maxMs: 2_000 };
@@ -70,6 +68,8 @@ export class QueueClient {
   readonly storeInfo: StoreInfo;
   readonly store: UploadStore;
   queue!: Queue<UploadTask, TaskResult>;
+  /** Called after each reconnect. `isOther` is true after a failover; the new server might lack recent writes. */
+  onReconnect: (isOther: Promise<boolean>) => void = () => {};
   readonly #deps: QueueClientDeps;
   readonly #driver: StoreDriver;
   readonly #closing = new AbortController();
@@ -78,7 +78,6 @@ export class QueueClient {
   readonly #objects = new Set<EngineObject>();
   /** Messages already reported, with job ids replaced so that each kind of error is reported once. */
   readonly #reported = new Set<string>();
-  readonly #reconnectListeners: ReconnectListener[] = [];
   #serverId: string | undefined;
   /** Pending during an outage. */
   #recovery: Promise<void> | undefined;
@@ -146,23 +145,6 @@ export class QueueClient {
     await this.#withGrace(this.#driver.checkWriteAccess());
   }
 
-  /** Registers a listener for reconnects. `isOther` is true after a failover; the new server might lack recent writes. */
-  onReconnect(listener: ReconnectListener): void {
-    this.#reconnectListeners.push(listener);
-  }
-
-  /** Creates the error that a job processor throws after requeueing the job, so that the job does not count as failed. */
-  async requeueSignal(): Promise<Error> {
-    const { WaitingError } = await import('./engine.lazy.ts');
-    return new WaitingError();
-  }
-
-  /** Creates the error that a job processor throws to fail a job without a retry. */
-  async permanentFailure(message: string): Promise<Error> {
-    const { UnrecoverableError } = await import('./engine.lazy.ts');
-    return new UnrecoverableError(message);
-  }
-
   /** Closes all connections within a timeout, so that a store that is down does not keep the process alive. */
   async close(): Promise<void> {
     const { clock } = this.#deps;
@@ -173,7 +155,7 @@ export class QueueClient {
     await withTimeout(closeTimeoutMs, () => this.#driver.end(), { clock }).catch(() => {});
   }
 
-  /** Reports that the store is up, and tells the listeners whether it is another server than before. */
+  /** Reports that the store is up, and whether it is another server than before. */
   onConnected(): void {
     if (this.#recovery) return; // it reports that itself
     this.#deps.onConnectionChange();
@@ -183,7 +165,7 @@ export class QueueClient {
       return previous !== undefined && current !== previous;
     });
     isOther.catch(() => {}); // the store is down again
-    for (const listener of this.#reconnectListeners) listener(isOther);
+    this.onReconnect(isOther);
   }
 
   /** Runs a request, and retries it after each outage. After an abort, requests that hand jobs back get one attempt. */

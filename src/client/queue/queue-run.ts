@@ -20,8 +20,8 @@ import { JobTracker } from './job-tracker.ts';
 import { retryFailed } from './jobs.ts';
 import type { QueueClient } from './queue-client.ts';
 import type { Roots } from './roots.ts';
-import { shortTaskId, type TaskSource, taskId, type UploadTask } from './task.ts';
-import { alreadyUploadedFromResult, parseReceipt } from './task-result.ts';
+import { formatLocation, shortTaskId, taskId, type UploadTask } from './task.ts';
+import { parseReceipt, uploadedFromResult } from './task-result.ts';
 
 /** Number of files added to the queue in one batch. */
 const batchSize = 200;
@@ -111,7 +111,7 @@ export class QueueRun implements BatchRun {
     const fresh: QueuedTask[] = [];
     for (const [index, queued] of tasks.entries()) {
       const result = parseReceipt(receipts[index]);
-      if (result) this.#reportUploaded(queued, alreadyUploadedFromResult(result, queued.task.sizeBytes));
+      if (result) this.#reportUploaded(queued, uploadedFromResult(result, queued.task.sizeBytes));
       else fresh.push(queued);
     }
     for (const queued of fresh) {
@@ -147,9 +147,10 @@ export class QueueRun implements BatchRun {
   }
 
   /** Reports a file that an earlier job has uploaded. */
-  #reportUploaded(queued: QueuedTask, uploaded: Uploaded): void {
+  #reportUploaded(queued: QueuedTask, earlier: Uploaded): void {
     const { path, task } = queued;
     const { onEvent } = this.#deps;
+    const uploaded: Uploaded = { ...earlier, how: 'there', bytesSent: 0, resumedFrom: null };
     onEvent({ path, event: 'started', size_bytes: task.sizeBytes });
     onEvent({ path, event: 'finished', outcome: 'there', asset_uid: uploaded.assetUid });
     this.#saveReceipt(queued, uploaded);
@@ -239,6 +240,3 @@ export class QueueRun implements BatchRun {
 const outcomeOf = ({ id: queueId, task: { workspace }, path }: QueuedTask): FileOutcome => ({
   ...{ job: { path, workspace }, path, queueId, requests: 0, durationMs: 0 },
 });
-
-/** Formats a location as workers display it. */
-const formatLocation = ({ root, path }: TaskSource) => (root === undefined ? path : `${root}:${path}`);

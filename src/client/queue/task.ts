@@ -9,6 +9,9 @@ export type TaskSource = {
   path: string;
 };
 
+/** Formats a location as workers display it. */
+export const formatLocation = ({ root, path }: TaskSource) => (root === undefined ? path : `${root}:${path}`);
+
 /** Data of a job: one file to upload as one asset. Contains no API key. */
 export type UploadTask = {
   version: 1;

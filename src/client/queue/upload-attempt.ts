@@ -12,12 +12,14 @@ import type { OrphanCandidates } from '../upload/session/unconfirmed-creation.ts
 import { type OpenedUpload, openUpload } from '../upload/session/upload-file.ts';
 import type { UploadDeps, Uploaded, UploadJob } from '../upload/session/upload-job.ts';
 import { fileChanged, type UploadSource } from '../upload/sources/source.ts';
+import type { UploadJournal } from '../upload/store/journal.ts';
 import type { Receipts } from '../upload/store/receipts.ts';
 import type { Lease } from './lease.ts';
-import { QueueJournal } from './queue-journal.ts';
+import type { QueueClient, QueueJob } from './queue-client.ts';
+import { createQueueJournal } from './queue-journal.ts';
 import type { OpenUrl, Roots } from './roots.ts';
 import type { UploadTask } from './task.ts';
-import type { Claim, UploadStore } from './upload-store.ts';
+import type { Claim } from './upload-store.ts';
 
 /** Maximum number of assets to list by marker. One job has fewer attempts than that. */
 const maxMarkedAssets = 200;
@@ -34,28 +36,16 @@ export type AttemptDeps = Pick<UploadDeps, 'api' | 'throttle' | 'profile' | 'onE
   signal: AbortSignal;
 };
 
-export type UploadAttemptOptions = {
+/** A file from the queue that an attempt has claimed. */
+type ClaimedUpload = { job: QueueJob; task: UploadTask; claim: Claim; lease: Lease };
+
+type UploadAttemptOptions = {
   idleTimeoutMs: number;
   /** True to add a marker to the assets' descriptions, and to find and delete orphans by their marker. */
   hasMarker: boolean;
-  /** True if an earlier attempt was started, even if the store has lost the state of that attempt. */
-  isRetry: boolean;
-  /** Time when the job was queued, in milliseconds since the epoch. */
-  queuedAt: number;
 };
 
-/** A file from the queue that an attempt has claimed. */
-export type ClaimedUpload = {
-  id: string;
-  task: UploadTask;
-  claim: Claim;
-  lease: Lease;
-  store: UploadStore;
-  /** Name of the store, for messages. */
-  label: string;
-};
-
-export type AttemptResult = { uploaded: Uploaded; requests: number; removed: string[] };
+type AttemptResult = { uploaded: Uploaded; requests: number; removed: string[] };
 
 /**
  * Attempt to upload one file from the queue. Keeps the journal entry in the store, so that another worker can resume
@@ -66,19 +56,19 @@ export class UploadAttempt {
   readonly #options: UploadAttemptOptions;
   readonly #deps: AttemptDeps;
   readonly #api: Api;
-  readonly #journal: QueueJournal;
+  readonly #journal: UploadJournal;
   readonly #marker: string | undefined;
   readonly #removed: string[] = [];
   #requests = 0;
   #source: UploadSource | undefined;
 
-  constructor(claimed: ClaimedUpload, options: UploadAttemptOptions, deps: AttemptDeps) {
-    const { id, task, lease } = claimed;
+  constructor(client: QueueClient, claimed: ClaimedUpload, options: UploadAttemptOptions, deps: AttemptDeps) {
+    const { job, task, claim, lease } = claimed;
     this.#claimed = claimed;
     this.#options = options;
     this.#deps = deps;
-    this.#journal = new QueueJournal(claimed);
-    this.#marker = options.hasMarker ? uploadMarkerOf(id, options.queuedAt) : undefined;
+    this.#journal = createQueueJournal(client, claim, lease);
+    this.#marker = options.hasMarker ? uploadMarkerOf(job) : undefined;
     this.#api = deps.api.withObserver({
       lane: 'bulk',
       onNotice: (notice) => this.#onEvent({ path: task.path, ...toWaitingEvent(notice) }),
@@ -90,14 +80,14 @@ export class UploadAttempt {
   }
 
   async run(): Promise<AttemptResult> {
-    const { task, claim } = this.#claimed;
+    const { job, task, claim } = this.#claimed;
     assertService(task, this.#deps.api);
     const upload = await this.#open();
     try {
-      const isFirst = claim.journalEntry === undefined;
-      const existing = isFirst ? await this.#findLocalUpload() : undefined;
+      const hasNoEntry = claim.journalEntry === undefined;
+      const existing = hasNoEntry ? await this.#findLocalUpload() : undefined;
       // The store might have lost its newest writes, and with them the journal entry of an earlier attempt.
-      if (!existing && this.#options.isRetry && isFirst) assertNoOrphans(task, await this.#deleteOrphans());
+      if (!existing && hasNoEntry && job.attemptsStarted > 1) assertNoOrphans(task, await this.#deleteOrphans());
       const uploaded = existing ?? (await this.#send(upload));
       return { uploaded, requests: this.#requests, removed: this.#removed };
     } finally {
@@ -116,12 +106,12 @@ export class UploadAttempt {
   }
 
   #open(): Promise<OpenedUpload> {
-    const { id, task, lease } = this.#claimed;
+    const { job, task, lease } = this.#claimed;
     const { throttle, profile, signal } = this.#deps;
     const { idleTimeoutMs, hasMarker } = this.#options;
     const { chunkBytes, onExpired, requireChecksum } = task;
     return openUpload(
-      toUploadJob(id, task, this.#marker),
+      toUploadJob(job.id, task, this.#marker),
       { chunkBytes, idleTimeoutMs, same: 'upload', again: false, onExpired, requireChecksum },
       {
         ...{ api: this.#api, journal: this.#journal, maxReceiptId: 0, throttle, profile },
@@ -211,16 +201,14 @@ export class UploadAttempt {
 /**
  * Returns the marker for an asset's description, which identifies the job that created the asset. The marker
  * includes the time because another queue might have a job with the same id.
- *
- * @param queuedAt time when the job was queued, in milliseconds since the epoch
  */
-const uploadMarkerOf = (id: string, queuedAt: number) => `[mediactl ${id}-${queuedAt.toString(36)}]`;
+const uploadMarkerOf = ({ id, timestamp }: QueueJob) => `[mediactl ${id}-${timestamp.toString(36)}]`;
 
 const localReceiptKeyOf = ({ service, workspace, folder = '' }: UploadTask, { realPath }: UploadSource) => ({
   ...{ service, workspace, folder, path: realPath },
 });
 
-const toUploadJob = (id: string, task: UploadTask, marker: string | undefined): UploadJob => {
+const toUploadJob = (id: string | undefined, task: UploadTask, marker: string | undefined): UploadJob => {
   const { description, path, workspace, folder, filename, name, contentType, tags } = task;
   return {
     ...{ id, path, label: path, workspace, folder, filename, name, contentType, tags },

@@ -1,4 +1,5 @@
 import type { Clock } from '../../contract/clock.ts';
+import { asObject, asText } from '../../contract/json-values.ts';
 import { pollUntil, retryUntil, withTimeout } from '../../contract/retry.ts';
 import { asMediactlError, type ErrorRecord, type MediactlError } from '../errors.ts';
 import { Channel } from '../upload/batch/channel.ts';
@@ -12,7 +13,7 @@ import type { QueueClient, QueueJob } from './queue-client.ts';
 import { RecentResults } from './recent-results.ts';
 import { parseTask, type TaskProgress, type TaskResult, type UploadTask } from './task.ts';
 import { displayPathOf, parseFailure, parseReceipt, toTaskResult } from './task-result.ts';
-import { type AttemptDeps, type AttemptResult, UploadAttempt } from './upload-attempt.ts';
+import { type AttemptDeps, UploadAttempt } from './upload-attempt.ts';
 import { pausedError, WorkerHealth } from './worker-health.ts';
 
 export type WorkerRunOptions = {
@@ -85,9 +86,8 @@ export class WorkerRun {
     const { fatalSignal } = this.#client;
     fatalSignal.addEventListener('abort', () => this.#stopWith(fatalSignal.reason));
     if (fatalSignal.aborted) this.#stopWith(fatalSignal.reason);
-    this.#client.onReconnect((isOther) =>
-      this.#recentResults.onReconnect(isOther, stopSignal, (error) => this.#stopWith(asMediactlError(error))),
-    );
+    this.#client.onReconnect = (isOther) =>
+      this.#recentResults.onReconnect(isOther, stopSignal, (error) => this.#stopWith(asMediactlError(error)));
     while (!stopSignal.aborted) {
       this.#activeSignal = await this.#health.waitUntilHealthy(stopSignal);
       if (!stopSignal.aborted) await this.#processJobs(this.#activeSignal);
@@ -160,67 +160,52 @@ export class WorkerRun {
     if (signal.aborted) throw await this.#requeue(job, token);
     const { name, leaseMs } = this.#options;
     if (await yieldToOtherWorkers(this.#client, job, token, { name, leaseMs, clock, signal }))
-      throw await this.#client.requeueSignal();
-    const outcome: FileOutcome = {
-      ...{ job: { path: id, workspace: '' }, path: id, queueId: id, requests: 0, durationMs: 0 },
-    };
+      throw await requeueSignal();
     let lease: Lease | undefined;
     try {
       const task = parseTask(job.data);
-      outcome.job = { path: task.path, workspace: task.workspace };
-      outcome.path = task.path;
       lease = new Lease(clock, leaseMs, task.path);
       this.#leases.get(id)?.revoke(); // lease of an earlier attempt by this process, which lost it
       this.#leases.set(id, lease);
-      const { result, attempted } = await this.#uploadOnce(job, task, lease, signal);
+      const result = await this.#uploadOnce(job, task, lease, signal);
       await removeUrlSecrets(job, task);
-      const durationMs = clock.now() - startedAt;
-      if (attempted)
-        this.#report({ ...outcome, uploaded: attempted.uploaded, requests: attempted.requests, durationMs });
       return result;
     } catch (thrown) {
-      outcome.durationMs = clock.now() - startedAt;
+      const outcome = { ...outcomeOf(job), durationMs: clock.now() - startedAt };
       throw await this.#handleFailure(job, token, outcome, asMediactlError(thrown));
     } finally {
       if (lease && this.#leases.get(id) === lease) this.#leases.delete(id);
     }
   }
 
-  /** Uploads a job's file and stores its receipt, unless the store has one already. */
-  async #uploadOnce(
-    job: QueueJob,
-    task: UploadTask,
-    lease: Lease,
-    signal: AbortSignal,
-  ): Promise<{ result: TaskResult; attempted?: AttemptResult }> {
+  /** Uploads a job's file and stores its receipt, unless the store has one already. @returns the result for the queue */
+  async #uploadOnce(job: QueueJob, task: UploadTask, lease: Lease, signal: AbortSignal): Promise<TaskResult> {
     const id = job.id as string;
-    const { store, address } = this.#client;
-    const { hasMarker, idleTimeoutMs, name: worker } = this.#options;
+    const { store } = this.#client;
     const startedAt = this.#clock.now();
-    await this.#recentResults.restored;
+    const recent = this.#recentResults;
+    await recent.restored;
     lease.assertHeld();
-    const { failovers } = this.#recentResults;
+    const { failovers } = recent;
     const claim = await store.claim(id);
     // The file is already uploaded, but its worker died before it updated the queue.
     const previousResult = parseReceipt(claim.receipt);
-    if (previousResult) return { result: previousResult };
+    if (previousResult) return previousResult;
     this.#addPlanned(task);
-    const attempted = await new UploadAttempt(
-      { id, task, claim, lease, store, label: address.label },
-      { idleTimeoutMs, hasMarker, isRetry: job.attemptsStarted > 1, queuedAt: job.timestamp },
-      { ...this.#deps, onEvent: this.#progressListener(job), signal },
-    ).run();
-    const { uploaded, requests, removed } = attempted;
+    const deps = { ...this.#deps, onEvent: this.#progressListener(job), signal };
+    const attempt = new UploadAttempt(this.#client, { job, task, claim, lease }, this.#options, deps);
+    const { uploaded, requests, removed } = await attempt.run();
     const durationMs = this.#clock.now() - startedAt;
-    const result = toTaskResult(uploaded, { worker, requests, duration_ms: durationMs, removed });
+    const result = toTaskResult(uploaded, { worker: this.#options.name, requests, duration_ms: durationMs, removed });
     const receipt = JSON.stringify(result);
-    this.#recentResults.add(id, receipt);
+    recent.add(id, receipt);
     if (!lease.isHeld || !(await store.finish(id, claim.fence, receipt))) {
-      await this.#recentResults.restored;
-      if (failovers === this.#recentResults.failovers) throw lease.revoke();
+      await recent.restored;
+      if (failovers === recent.failovers) throw lease.revoke();
       await store.restoreReceipt(id, receipt); // after a failover, the server might lack the claim
     }
-    return { result, attempted };
+    this.#report({ ...outcomeOf(job), uploaded, requests, durationMs });
+    return result;
   }
 
   /** Retries, requeues or fails a job, depending on its error's class. @returns the error for the job processor to throw */
@@ -252,7 +237,7 @@ export class WorkerRun {
     // Count an attempt that stops this worker, since otherwise one file could stop all workers in turn.
     if (failureClass === 'retry' || failureClass === 'permanent' || failureClass === 'workerFault') {
       this.#failedOutcomes.set(job.id as string, { ...outcome, error });
-      return failureClass === 'permanent' ? await this.#client.permanentFailure(recordJson) : new Error(recordJson);
+      return failureClass === 'permanent' ? await permanentFailure(recordJson) : new Error(recordJson);
     }
     if (failureClass === 'pauseQueue') {
       await withRetry(() => queue.pause());
@@ -265,7 +250,7 @@ export class WorkerRun {
 
   async #requeue(job: QueueJob, token: string | undefined): Promise<Error> {
     await this.#client.withRetry(() => job.moveToWait(token));
-    return this.#client.requeueSignal();
+    return requeueSignal();
   }
 
   /** Reports a failed attempt once the queue has recorded that the job will be retried or has failed. */
@@ -273,24 +258,15 @@ export class WorkerRun {
     const id = job.id as string;
     const outcome = this.#failedOutcomes.get(id);
     this.#failedOutcomes.delete(id);
-    const path = displayPathOf(job);
     const error = outcome?.error ?? parseFailure(message);
-    if (!job.finishedOn) {
-      this.#notice({ path }, `${error.message}; it is tried again later`);
-      return;
-    }
-    const unknown = { job: { path, workspace: '' }, path, queueId: id, requests: 0, durationMs: 0 };
-    this.#report({ ...unknown, ...outcome, error });
+    if (job.finishedOn) this.#report({ ...outcomeOf(job), ...outcome, error });
+    else this.#notice({ path: displayPathOf(job) }, `${error.message}; it is tried again later`);
   }
 
   #report(outcome: FileOutcome): void {
     const { path, uploaded, error } = outcome;
-    this.#deps.onEvent({
-      path,
-      event: 'finished',
-      outcome: error ? 'failed' : 'uploaded',
-      asset_uid: uploaded?.assetUid ?? null,
-    });
+    const asset_uid = uploaded?.assetUid ?? null;
+    this.#deps.onEvent({ path, event: 'finished', outcome: error ? 'failed' : 'uploaded', asset_uid });
     this.#outcomes.push(outcome);
   }
 
@@ -319,6 +295,18 @@ export class WorkerRun {
     };
   }
 }
+
+const outcomeOf = (job: QueueJob): FileOutcome => {
+  const path = displayPathOf(job);
+  const workspace = asText(asObject(job.data).workspace) ?? '';
+  return { job: { path, workspace }, path, queueId: job.id, requests: 0, durationMs: 0 };
+};
+
+/** Creates the error that a job processor throws after requeueing the job, so that the job does not count as failed. */
+const requeueSignal = async () => new (await import('./engine.lazy.ts')).WaitingError();
+
+/** Creates the error that a job processor throws to fail a job without a retry. */
+const permanentFailure = async (message: string) => new (await import('./engine.lazy.ts')).UnrecoverableError(message);
 
 /** Removes the query and credentials from a job's URL once they are no longer needed. */
 async function removeUrlSecrets(job: QueueJob, task: UploadTask): Promise<void> {

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import type { Job, Processor, Queue, QueueEvents, Worker, WorkerOptions } from 'bullmq';
+import type { Job, Processor, Queue, QueueBase, QueueEvents, Worker, WorkerOptions } from 'bullmq';
 import type { Clock } from '../../contract/clock.ts';
 import { backoff, retryUntil, withGrace, withTimeout } from '../../contract/retry.ts';
 import { MediactlError } from '../errors.ts';
@@ -48,16 +48,6 @@ export type StoreDriver = {
   end(): Promise<void>;
 };
 
-/** A BullMQ queue, worker or event listener, with its connections. */
-type EngineObject = {
-  on(event: 'error', listener: (error: unknown) => void): unknown;
-  waitUntilReady(): Promise<unknown>;
-  /** Returns the connections that this object opened itself, without the shared connection. */
-  getBackend(): { close(isForced: boolean): Promise<void> };
-  close(): Promise<void>;
-  disconnect(): Promise<void>;
-};
-
 const maxReportedErrors = 10;
 const closeTimeoutMs = 3_000;
 const outageBackoff = { minMs: 200, maxMs: 2_000 };
@@ -75,7 +65,7 @@ export class QueueClient {
   readonly #closing = new AbortController();
   readonly #signal: AbortSignal;
   readonly #fatal = new AbortController();
-  readonly #objects = new Set<EngineObject>();
+  readonly #objects = new Set<QueueBase>();
   /** Messages already reported, with job ids replaced so that each kind of error is reported once. */
   readonly #reported = new Set<string>();
   #serverId: string | undefined;
@@ -219,7 +209,7 @@ export class QueueClient {
    * Creates a BullMQ queue, worker or event listener, and recreates it until the store responds. In BullMQ 6.7, an
    * object whose first connection fails never recovers and busy-loops.
    */
-  #start<T extends EngineObject>(create: () => T): Promise<T> {
+  #start<T extends QueueBase>(create: () => T): Promise<T> {
     return this.withRetry(async () => {
       const created = create();
       this.#objects.add(created);
@@ -228,10 +218,11 @@ export class QueueClient {
         await created.waitUntilReady();
       } catch (error) {
         this.#objects.delete(created);
+        // Closes the connections that this object opened itself, which are dead already, without the shared connection.
         await created
           .getBackend()
           .close(true)
-          .catch(() => {}); // the connection is dead already
+          .catch(() => {});
         throw error;
       }
       return created;

@@ -31,33 +31,31 @@ export function retry(command: Command, run: ActionWrapper): void {
     .action(run((context, typed, flags) => runRetry(context, parseRetryRequest(context, typed, flags))));
 }
 
-/** Jobs to change: those with the given ids, id prefixes or paths, or all of a kind. */
-type JobSelection = { address: QueueAddress; ids: readonly string[] };
-type RetryRequest = JobSelection & { all: boolean };
-type ForgetRequest = JobSelection & { kind: 'given' | 'unfinished' | 'done' };
+/** Jobs to change: all in some states, or those of them with the given ids, id prefixes or paths. */
+type ChangeRequest = { address: QueueAddress; ids: readonly string[]; all: boolean; states: readonly JobState[] };
+
+type SelectionFlags = { all?: boolean | undefined; expired?: boolean | undefined; done?: boolean | undefined };
 
 /** @throws MediactlError `usage` (exit 2) */
 function parseRetryRequest(
   context: Context,
   typed: readonly string[],
   { queue, all = false }: { queue?: string | true | undefined; all?: boolean | undefined },
-): RetryRequest {
+): ChangeRequest {
   const { address, given: ids } = resolveQueue(context, queue, typed);
   assertSelection(ids, all);
-  return { address, ids, all };
+  return { address, ids, all, states: ['failed'] };
 }
 
 /** Puts failed jobs back into the queue, and ends a pause of the queue. */
-async function runRetry(context: Context, { address, ids, all }: RetryRequest) {
-  const client = await context.openQueue(address, 'write');
-  const chosen = all ? await listJobIds(client, ['failed']) : await findJobIds(client, ids, ['failed']);
-  if (context.isDryRun(`retry ${pluralize(chosen.length, 'upload')}`)) return listBy(() => '', [], queuedColumns, '');
-  const changes = await changeEach(chosen, async (id) => {
+async function runRetry(context: Context, request: ChangeRequest) {
+  const client = await context.openQueue(request.address, 'write');
+  const ids = await findJobIds(client, request);
+  if (context.isDryRun(`retry ${pluralize(ids.length, 'upload')}`)) return presentRows([], '');
+  const changes = await changeEach(ids, async (id) => {
     const job = await getJob(client, id);
     if (await retryFailed(job)) return toQueuedUpload(job, 'waiting');
-    throw new MediactlError('it has not failed', {
-      code: 'not_failed',
-    });
+    throw new MediactlError('it has not failed', { code: 'not_failed' });
   });
   if (await client.queue.isPaused()) {
     await client.queue.resume();
@@ -66,39 +64,34 @@ async function runRetry(context: Context, { address, ids, all }: RetryRequest) {
   return presentChanges(context, 'retried', changes);
 }
 
-type ForgetFlags = { all?: boolean | undefined; expired?: boolean | undefined; done?: boolean | undefined };
-
 /** @throws MediactlError `usage` (exit 2) */
 export function parseForgetRequest(
   context: Context,
   typed: string | boolean,
   given: readonly string[],
-  { all, expired, done }: ForgetFlags,
-): ForgetRequest {
+  { all = false, expired, done = false }: SelectionFlags,
+): ChangeRequest {
   const { address, given: ids } = resolveQueue(context, typed, given);
   if (expired) throw usageError('--expired is of the uploads of this machine');
   assertSelection(ids, all || done);
   if (all && done) throw usageError('which uploads?', '--all, or --done');
-  return { address, ids, kind: done ? 'done' : all ? 'unfinished' : 'given' };
+  const states: JobState[] = [...(done ? [] : unfinishedStates), ...(all ? [] : (['completed'] as const))];
+  return { address, ids, all: all || done, states };
 }
 
 /** Removes jobs from a queue (`uploads forget --queue`). Their assets are not changed. */
-export async function runForget(context: Context, { address, ids, kind }: ForgetRequest) {
-  const client = await context.openQueue(address, 'write');
-  const states = {
-    given: [...unfinishedStates, 'completed'],
-    unfinished: unfinishedStates,
-    done: ['completed'],
-  } as const;
-  const chosen = await (kind === 'given' ? findJobIds(client, ids, states.given) : listJobIds(client, states[kind]));
-  if (context.isDryRun(`forget ${pluralize(chosen.length, 'upload')}`)) return listBy(() => '', [], queuedColumns, '');
-  if (chosen.length > 0)
+export async function runForget(context: Context, request: ChangeRequest) {
+  const client = await context.openQueue(request.address, 'write');
+  const ids = await findJobIds(client, request);
+  const count = pluralize(ids.length, 'upload');
+  if (context.isDryRun(`forget ${count}`)) return presentRows([], '');
+  if (ids.length > 0)
     await confirm(
       context.terminal,
-      `${pluralize(chosen.length, 'upload')}: what is not finished stays so, what is may be sent again. Forget ${chosen.length === 1 ? 'it' : 'them'}?`,
+      `${count}: what is not finished stays so, what is may be sent again. Forget ${ids.length === 1 ? 'it' : 'them'}?`,
       { yes: context.settings.yes, instead: 'the same command with --yes' },
     );
-  return presentChanges(context, 'forgotten', await changeEach(chosen, (id) => forgetJob(client, id)));
+  return presentChanges(context, 'forgotten', await changeEach(ids, (id) => forgetJob(client, id)));
 }
 
 /** Removes one job with its stored state. @returns undefined if another program has removed the job */
@@ -126,32 +119,22 @@ function assertSelection(ids: readonly string[], all: boolean | undefined): void
     throw usageError('which upload?', 'an id from mediactl uploads ls --queue, or --all');
 }
 
-async function listJobIds(client: QueueClient, states: readonly JobState[]): Promise<string[]> {
-  const ids: string[] = [];
-  for (const state of states)
-    for await (const jobs of listJobs(client, state)) ids.push(...jobs.map(({ id }) => id as string));
-  return ids;
-}
-
-/** Resolves ids, id prefixes, or paths to job ids. @throws MediactlError (exit 2) if ambiguous */
-async function findJobIds(
-  client: QueueClient,
-  typed: readonly string[],
-  states: readonly JobState[],
-): Promise<string[]> {
+/** Resolves a selection to job ids. @throws MediactlError (exit 2) if an id prefix or path is ambiguous */
+async function findJobIds(client: QueueClient, { ids, all, states }: ChangeRequest): Promise<string[]> {
   const unknown = new Set<string>();
-  for (const query of typed) if (!(await client.queue.getJob(query))) unknown.add(query);
-  if (unknown.size === 0) return [...typed];
-  const found = new Map<string, string[]>();
+  for (const id of ids) if (!(await client.queue.getJob(id))) unknown.add(id);
+  if (!all && unknown.size === 0) return [...ids];
+  const listed: { id: string; path: string }[] = [];
   for (const state of states)
     for await (const jobs of listJobs(client, state))
-      for (const job of jobs)
-        for (const word of unknown)
-          if (displayPathOf(job) === word || (word.length >= 6 && job.id?.startsWith(word)))
-            found.set(word, [...(found.get(word) ?? []), job.id as string]);
-  return typed.map((word) => {
-    const [id = word, other] = found.get(word) ?? [];
-    if (other === undefined) return id;
+      listed.push(...jobs.map((job) => ({ id: job.id as string, path: displayPathOf(job) })));
+  if (all) return listed.map(({ id }) => id);
+  return ids.map((word) => {
+    if (!unknown.has(word)) return word;
+    const isMeant = ({ id, path }: { id: string; path: string }) =>
+      path === word || (word.length >= 6 && id.startsWith(word));
+    const [match, other] = listed.filter(isMeant);
+    if (other === undefined) return match?.id ?? word;
     throw usageError(`several uploads are meant by ${escapeControls(word)}`, 'type more of the id');
   });
 }
@@ -184,8 +167,8 @@ async function changeEach(
 /** @param verb past participle, for messages */
 function presentChanges({ terminal }: Context, verb: string, { total, rows, failures }: Changes) {
   if (rows.length > 0) terminal.info(`${pluralize(rows.length, 'upload')} ${verb}`);
-  return {
-    result: listBy(({ id }: QueuedUpload) => id, rows, queuedColumns, `nothing ${verb}`),
-    failure: combineFailures(total, `${failures.length} of ${total} uploads were not ${verb}`, failures),
-  };
+  const failure = combineFailures(total, `${failures.length} of ${total} uploads were not ${verb}`, failures);
+  return { result: presentRows(rows, `nothing ${verb}`), failure };
 }
+
+const presentRows = (rows: QueuedUpload[], emptyText: string) => listBy(({ id }) => id, rows, queuedColumns, emptyText);

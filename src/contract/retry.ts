@@ -94,3 +94,23 @@ export async function withTimeout<T>(
     expired.catch(() => {}); // `work` finished first
   }
 }
+
+const abortGraceMs = 3_000;
+
+/** Awaits `work`, but only for 3 s more after an abort, and then leaves it behind. @throws the abort reason of the signal */
+export async function withGrace<T>(
+  work: Promise<T>,
+  { clock = systemClock, signal }: { clock?: Pick<Clock, 'sleep'>; signal: AbortSignal },
+): Promise<T> {
+  const done = new AbortController();
+  const aborted = new Promise<never>((_, reject) => {
+    const onAbort = () =>
+      void clock.sleep(abortGraceMs, done.signal).then(
+        () => reject(signal.reason),
+        () => {}, // `work` finished first
+      );
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true, signal: done.signal });
+  });
+  return Promise.race([work, aborted]).finally(() => done.abort());
+}

@@ -17,7 +17,7 @@ import {
 } from '../../uploading/pending-uploads.ts';
 import { type ActionWrapper, addExamples, type CommandDefinition } from '../command.ts';
 import { queueFlag, queueFlagHelp } from '../queue/queue.ts';
-import { forgetQueued, retry } from '../queue/queue-changes.ts';
+import { parseForgetRequest, retry, runForget } from '../queue/queue-changes.ts';
 import { listQueuedUploads, watch } from '../queue/queue-list.ts';
 import { importDone, listFinishedUploads } from './finished-uploads.ts';
 import { gc } from './gc.ts';
@@ -93,7 +93,10 @@ function forget(command: Command, run: ActionWrapper): void {
     .option('--done', 'with --queue, those that are done: their files may be queued again')
     .action(
       run(async (context, given, { expired, all, queue, done }) => {
-        if (queue !== undefined) return forgetQueued(context, queue, given ? [given] : [], { all, expired, done });
+        if (queue !== undefined) {
+          const typed = given ? [given] : [];
+          return runForget(context, parseForgetRequest(context, queue, typed, { all, expired, done }));
+        }
         if (done) throw usageError('--done is of --queue');
         const which = 'give its id from mediactl uploads ls, or --expired, or --all';
         if ([given, expired, all].filter(Boolean).length > 1) throw usageError('which upload?', which);

@@ -60,13 +60,15 @@ export class ReadyWatch {
     const watching = this.#poll();
     try {
       await work();
+      this.#close();
+      await watching;
     } catch (error) {
       this.#aborter.abort(new Error('the run has ended')); // stops polling
       this.#close();
       throw error;
+    } finally {
+      await Promise.all(this.#receiptWrites);
     }
-    this.#close();
-    await watching;
   }
 
   async #poll(): Promise<void> {
@@ -105,7 +107,6 @@ export class ReadyWatch {
           },
         },
       );
-      await Promise.all(this.#receiptWrites);
     } catch (thrown) {
       if (this.#aborter.signal.aborted) return; // the run reports the reason
       this.#onFailed(asMediactlError(thrown));

@@ -2,8 +2,8 @@ import { fieldNamesFor, type NameKey, type NameOverrides } from '../../contract/
 import { asArray, asObject, asText } from '../../contract/json-values.ts';
 import type { ApiFolder } from '../../contract/types.ts';
 import { isSameUid, isUid } from '../../contract/uid.ts';
-import { parseRecord } from '../http/identifier.ts';
-import { unexpectedResponse } from '../http/unexpected-response.ts';
+import { unexpectedResponse } from '../http/error-response.ts';
+import { parseRecord } from './resource.ts';
 
 /** A folder and its position in the tree. */
 export type FolderNode = {

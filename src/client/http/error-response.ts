@@ -1,4 +1,4 @@
-import { MediactlError } from '../errors.ts';
+import { type Explanation, MediactlError } from '../errors.ts';
 import type { ApiResponse, Purpose, StatusMeaning } from './api-request.ts';
 import { extractReason, isHtml } from './error-reason.ts';
 import { retryAfterMs } from './rate-limit-headers.ts';
@@ -133,3 +133,10 @@ export function errorFrom(response: ApiResponse, purpose: Purpose): MediactlErro
     isPlainText: isPlainText(response),
   });
 }
+
+/** Creates the error for a response that does not match the API, which usually means that the base URL is wrong. */
+export const unexpectedResponse = (problem: string, explanation: Partial<Explanation> = {}) =>
+  new MediactlError(problem, {
+    code: 'unexpected_answer',
+    ...explanation,
+  });

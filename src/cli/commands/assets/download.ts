@@ -33,7 +33,6 @@ function expectedOf({ size, content_type }: Asset, { kind }: Playable, playbackT
     contentType: recorded,
     mayBeRendition: kind !== 'file' || playbackType === 'audio',
     mayBeText: kind === 'document' && (type === undefined || isTextType(type)),
-    mayBeHtml: kind === 'document' && /html/i.test(type ?? 'html'),
   };
 }
 

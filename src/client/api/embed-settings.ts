@@ -3,7 +3,6 @@ import { fieldNamesFor, type NameOverrides } from '../../contract/assumptions.ts
 import { asArray, asObject, asText, type JsonObject } from '../../contract/json-values.ts';
 import type { EmbedRecord } from '../../contract/types.ts';
 import { MediactlError, usageError } from '../errors.ts';
-import { unexpectedResponse } from '../http/error-response.ts';
 import { nameHint } from './write-check.ts';
 
 /**

@@ -34,7 +34,7 @@ export class AssetsApi extends Resource {
   }
 
   async page(filters: AssetFilters, limit: number, offset: number): Promise<PageEnvelope<Asset>> {
-    return parsePage(await this.fetch(paths.collection(this.#collection), this.#read, { ...filters, limit, offset }));
+    return parsePage(await this.read(paths.collection(this.#collection), this.#read, { ...filters, limit, offset }));
   }
 
   list(filters: AssetFilters, window: ListWindow): AsyncGenerator<Asset[]> {
@@ -49,11 +49,11 @@ export class AssetsApi extends Resource {
   }
 
   async get(uid: string): Promise<Asset> {
-    return parseRecord<Asset>(await this.fetch(this.#path(uid), this.#read));
+    return parseRecord<Asset>(await this.read(this.#path(uid), this.#read));
   }
 
   async player(uid: string): Promise<PlayerData> {
-    const player = await this.fetch(paths.player(this.#collection, parseIdentifier(uid)), this.#read);
+    const player = await this.read(paths.player(this.#collection, parseIdentifier(uid)), this.#read);
     const { playback_token } = asObject(player);
     if (typeof playback_token === 'string') return { uid, ...player, playback_token } as PlayerData;
     throw unexpectedResponse('the player data has no playback token');

@@ -12,7 +12,7 @@ export type DomainMethod = 'POST' | 'DELETE';
 /** Client of the embed settings endpoints (§4 Workspaces). Writes use the field names found in the record. */
 export class EmbedsApi extends Resource {
   async settings(workspace: string): Promise<WorkspaceEmbedSettings> {
-    const record = await this.fetch(paths.embedSettings(workspace), readPurpose('embed settings'));
+    const record = await this.read(paths.embedSettings(workspace), readPurpose('embed settings'));
     if (!isJsonObject(record)) throw unexpectedResponse('the embed settings are not a record');
     return new WorkspaceEmbedSettings(record, this.names);
   }

@@ -23,7 +23,7 @@ const nameKeyOf = (field: string): NameKey => (/parent/i.test(field) ? 'folder_p
 /** Client of the folder endpoints (§4). Writes use the field names found in the folder tree (assumption A02). */
 export class FoldersApi extends Resource {
   async tree(workspace: string): Promise<WorkspaceFolderTree> {
-    const folders = await this.fetch(paths.folders(workspace), readPurpose('folders'));
+    const folders = await this.read(paths.folders(workspace), readPurpose('folders'));
     // §4 specifies an "array of folders". A page envelope around the array is accepted too.
     const list = Array.isArray(folders) ? folders : asObject(folders).items;
     if (Array.isArray(list)) return new WorkspaceFolderTree(list, this.names);

@@ -84,7 +84,7 @@ export async function* fetchPages<T extends JsonObject>(
 ): AsyncGenerator<T[]> {
   if (limit <= 0) return;
   const list = new PageReader({ fetchPage, names, mayBeUnpaged });
-  const first = await list.fetch(Math.min(maxPageSize, limit), offset);
+  const first = await list.read(Math.min(maxPageSize, limit), offset);
   const prefetched: Promise<FetchedPage<T> | undefined>[] = [];
   let page: FetchedPage<T> | undefined = first;
   let remaining = limit;
@@ -100,12 +100,12 @@ export async function* fetchPages<T extends JsonObject>(
     const concurrency = Math.max(1, maxInFlight());
     while (prefetched.length < concurrency && at < Math.min(end, list.total ?? 0)) {
       const count = Math.min(list.stride, end - at);
-      prefetched.push(thrownLater(list.fetchSpan(count, at)));
+      prefetched.push(thrownLater(list.readSpan(count, at)));
       at += count;
     }
     if (prefetched.length > 0 || !list.mayHaveMore(page)) continue;
     // Fetch sequentially beyond the reported total, or if there is no total.
-    const more = list.fetchOrEnd(Math.min(maxPageSize, end - at), at).then((found) => {
+    const more = list.readOrEnd(Math.min(maxPageSize, end - at), at).then((found) => {
       at += found?.items.length ?? 0;
       return found;
     });
@@ -139,7 +139,7 @@ class PageReader<T extends JsonObject> {
     this.#list = list;
   }
 
-  async fetch(count: number, at: number): Promise<FetchedPage<T>> {
+  async read(count: number, at: number): Promise<FetchedPage<T>> {
     const page = await this.#list.fetchPage(count, at);
     const items = itemsOf<T>(page);
     this.total = totalOf(page, this.#list.names) ?? this.total;
@@ -151,19 +151,19 @@ class PageReader<T extends JsonObject> {
   }
 
   /** Fetches `count` items from offset `at`. If the service returns fewer items, requests the rest. */
-  async fetchSpan(count: number, at: number): Promise<FetchedPage<T>> {
-    const all = await this.fetch(count, at);
+  async readSpan(count: number, at: number): Promise<FetchedPage<T>> {
+    const all = await this.read(count, at);
     let more = all;
     while (more.items.length > 0 && all.items.length < count && at + all.items.length < (this.total ?? 0)) {
-      more = await this.fetch(count - all.items.length, at + all.items.length);
+      more = await this.read(count - all.items.length, at + all.items.length);
       all.items.push(...more.items);
     }
     return { ...all, hasNext: more.hasNext };
   }
 
   /** Fetches a page, or returns undefined for a 404, by which some services respond to an offset past the end. */
-  fetchOrEnd(count: number, at: number): Promise<FetchedPage<T> | undefined> {
-    return this.fetch(count, at).catch((error) => {
+  readOrEnd(count: number, at: number): Promise<FetchedPage<T> | undefined> {
+    return this.read(count, at).catch((error) => {
       if (error.explanation?.status !== 404) throw error;
       return undefined;
     });

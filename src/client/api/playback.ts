@@ -61,8 +61,8 @@ export class PlaybackApi extends Resource {
    */
   async fetchSmall(url: URL, { maxBytes, timeoutMs, interruption }: SmallMediaLimits): Promise<Buffer> {
     const limits = { isPublic: true, maxBodyBytes: maxBytes + 1 };
-    const fetch = (signal: AbortSignal) => this.transport.send({ ...mediaRequest(url), ...limits, signal });
-    const { bytes } = await withTimeout(timeoutMs, fetch, { signal: interruption }).catch((error) => {
+    const send = (signal: AbortSignal) => this.transport.send({ ...mediaRequest(url), ...limits, signal });
+    const { bytes } = await withTimeout(timeoutMs, send, { signal: interruption }).catch((error) => {
       throw error instanceof TimeoutError ? tooSlow(url, timeoutMs) : error;
     });
     if (bytes.length > maxBytes) throw tooLarge(url, maxBytes);

@@ -15,7 +15,7 @@ export class Resource {
   }
 
   /** Fetches JSON, which is an object or an array. */
-  protected fetch(url: string, purpose: Purpose, query?: ApiRequest['query']): Promise<object> {
+  protected read(url: string, purpose: Purpose, query?: ApiRequest['query']): Promise<object> {
     return this.transport.json({ method: 'GET', url, purpose, ...(query && { query }) });
   }
 }

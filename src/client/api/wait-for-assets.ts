@@ -25,7 +25,7 @@ export type WaitOptions = {
   onResult?: (uid: string, outcome: Asset | MediactlError) => void;
 };
 
-/** Backoff between polls. It starts anew once no more assets will be added. */
+/** Backoff between polls. It restarts once no more assets will be added. */
 const pollBackoff = { minMs: 1_000, maxMs: 40_000 };
 /** Minimum pause for each request of the previous poll, if that poll needed several requests. */
 const pausePerRequestMs = 1_000;

@@ -7,7 +7,7 @@ import { Resource, readPurpose } from './resource.ts';
 export class WorkspacesApi extends Resource {
   list(): AsyncGenerator<Workspace[]> {
     const fetchPage = async (limit: number, offset: number) =>
-      parsePage<Workspace>(await this.fetch(paths.workspaces(), readPurpose('workspaces'), { limit, offset }));
+      parsePage<Workspace>(await this.read(paths.workspaces(), readPurpose('workspaces'), { limit, offset }));
     return fetchPages(fetchPage, { mayBeUnpaged: true }, this.names);
   }
 }

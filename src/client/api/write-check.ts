@@ -6,7 +6,7 @@ import type { ApiRequest, ApiResponse } from '../http/api-request.ts';
 import type { Transport } from '../http/transport.ts';
 
 type WriteCheck = {
-  /** What was written, for example "a folder". */
+  /** Thing that was written, for example "a folder". */
   noun: string;
   requested: JsonObject;
   actual: JsonObject;

@@ -7,7 +7,7 @@ import type { PublicAddresses } from './public-address.ts';
 import type { RateLimit } from './rate-limit-headers.ts';
 import { ClientRateLimiter } from './rate-limiter.ts';
 
-/** What all transports of one service share: connection pools, rate limit and wait budget. */
+/** State that all transports of one service share: connection pools, rate limit and wait budget. */
 export class Connection {
   /** Rate limit reported by the latest response. */
   rateLimit: RateLimit | undefined;
@@ -46,7 +46,7 @@ export class Connection {
     return true;
   }
 
-  /** Allows the total wait anew, so that long-running work can wait for each outage separately. */
+  /** Resets the total wait, so that long-running work can wait for each outage separately. */
   renewWaitBudget(): void {
     this.#spentMs = 0;
   }

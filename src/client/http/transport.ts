@@ -220,7 +220,7 @@ export class Transport {
     for (const [name, value] of Object.entries(call.query ?? {}))
       if (value !== undefined) url.searchParams.set(name, String(value));
     for (let hops = 0; ; hops++) {
-      const response = await this.#fetch(call, url);
+      const response = await this.#sendLimited(call, url);
       const location = response.headers.location;
       // Never follow the redirect of a write. Follow the redirect of an authenticated read only within its origin,
       // because the API key belongs to one service (§5).
@@ -239,7 +239,7 @@ export class Transport {
   }
 
   /** Sends a request once the rate limiter allows it, and passes what the response reports to the limiter. */
-  async #fetch(call: ApiRequest, url: URL): Promise<ApiResponse> {
+  async #sendLimited(call: ApiRequest, url: URL): Promise<ApiResponse> {
     const { lane = 'interactive', requestTimeoutMs, trace, onNotice, onRequest, onWrite } = this.#options;
     const { rateLimiter, closeController } = this.#connection;
     const headers = this.#headersOf(call, url);

@@ -62,7 +62,7 @@ async function parseDownloadOptions(context: Context, flags: DownloadFlags): Pro
 }
 
 /** Downloads one asset that is named, or many. */
-export async function runDownload(context: Context, request: DownloadRequest) {
+async function runDownload(context: Context, request: DownloadRequest) {
   const { collection, ids, filters, newest, output, directory } = request;
   const noLimit = { flag: '', count: Number.POSITIVE_INFINITY, isTyped: false };
   const choice = { verb: 'download', newest } as const;

@@ -25,7 +25,7 @@ export function thumb(command: Command, run: ActionWrapper, collection: Collecti
     .action(run((context, id, flags) => runThumb(context, { collection, id, ...flags })));
 }
 
-export type ThumbRequest = {
+type ThumbRequest = {
   collection: Collection;
   id: string | undefined;
   /** File for the thumbnail; `-` for stdout. By default the asset's name, or no file with `show`. */
@@ -34,7 +34,7 @@ export type ThumbRequest = {
   newest?: boolean | undefined;
 };
 
-export async function runThumb(context: Context, { collection, id, output, show, newest }: ThumbRequest) {
+async function runThumb(context: Context, { collection, id, output, show, newest }: ThumbRequest) {
   const protocol = show ? requireProtocol(context) : undefined;
   const api = await context.api();
   const uid = await resolveAssetUid(context, collection, id, { newest });

@@ -209,7 +209,4 @@ export class NamedLocks {
 
 /** Creates the error for a lock that another process has held for longer than its work should take. */
 export const lockTimeoutError = (path: string) =>
-  new MediactlError('another mediactl process is at the same work', {
-    code: 'locked',
-    reason: `it holds ${path}`,
-  });
+  new MediactlError('another mediactl process is at the same work', { code: 'locked', reason: `it holds ${path}` });

@@ -239,10 +239,7 @@ export const isGenericType = (type: string) => /^(?:application|binary)\/octet-s
 export const isTextType = (type: string) => /^(?:text\/|application\/(?:[\w.-]+\+)?(?:json|xml)\b)/i.test(type);
 
 const changed = (url: URL, reason: string) =>
-  new MediactlError(`${url.host} sends another file than the one requested`, {
-    code: 'download_changed',
-    reason,
-  });
+  new MediactlError(`${url.host} sends another file than the one requested`, { code: 'download_changed', reason });
 
 const incomplete = (url: URL, received: number) =>
   new MediactlError(`${url.host} sends no more than ${received} bytes of the file`, {

@@ -19,9 +19,7 @@ export type FolderNode = {
 const maxFolderDepth = 500;
 
 const tooDeep = () =>
-  unexpectedResponse('the folders are nested too deep', {
-    reason: `past ${maxFolderDepth} levels`,
-  });
+  unexpectedResponse('the folders are nested too deep', { reason: `past ${maxFolderDepth} levels` });
 
 /**
  * Parses the value of a parent field, which is a uid or an object with a uid. Returns null for the top level, and

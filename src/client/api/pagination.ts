@@ -27,9 +27,7 @@ export function totalOf(page: PageEnvelope<unknown>, names: NameOverrides): numb
 export function itemsOf<T extends JsonObject>(answer: unknown): T[] {
   const items = Array.isArray(answer) ? answer : asObject(answer).items;
   if (Array.isArray(items) && items.every(isJsonObject)) return items as T[];
-  throw unexpectedResponse('the answer is not a page of the API', {
-    reason: 'it has no `items` array of records',
-  });
+  throw unexpectedResponse('the answer is not a page of the API', { reason: 'it has no `items` array of records' });
 }
 
 /** Validates a page of results and the uid of each item. */

@@ -86,9 +86,7 @@ export class UploadSessionsApi extends Resource {
     // "path of the session, may be relative; resolve against {base_url}" (§2)
     const url = new URL(location, baseUrl);
     if (url.origin !== baseUrl.origin)
-      throw foreignOrigin('the location of the upload session', url).with({
-        details: { asset_uid: assetUid },
-      });
+      throw foreignOrigin('the location of the upload session', url).with({ details: { asset_uid: assetUid } });
     return url.href;
   }
 

@@ -161,9 +161,7 @@ const tooSlow = (origin: string, what: string, withinMs: number) =>
   });
 
 const tooLarge = () =>
-  unexpectedResponse('the answer does not end', {
-    reason: `it is past ${maxResponseBytes} bytes`,
-  });
+  unexpectedResponse('the answer does not end', { reason: `it is past ${maxResponseBytes} bytes` });
 
 /** Converts header names to lower case and joins the values of repeated headers. */
 const normalizeHeaders = (headers: Record<string, string | string[] | undefined>): ResponseHeaders =>

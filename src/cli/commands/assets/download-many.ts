@@ -153,8 +153,5 @@ const columns: Column<DownloadRecord>[] = [
       size === null ? '' : isTerminal ? formatBytes(size) : String(size),
     noTruncate: true,
   },
-  {
-    header: 'RESULT',
-    value: ({ outcome, error }) => (error ? `failed: ${escapeControls(error.message)}` : outcome),
-  },
+  { header: 'RESULT', value: ({ outcome, error }) => (error ? `failed: ${escapeControls(error.message)}` : outcome) },
 ];

@@ -13,12 +13,7 @@ import type { MediaDownload } from './media-download.ts';
 import { writeOutput } from './output-file.ts';
 
 /** Saved file, as printed. */
-export type SavedFile = {
-  asset_uid: string;
-  path: string;
-  size_bytes: number;
-  content_type: string | null;
-};
+export type SavedFile = { asset_uid: string; path: string; size_bytes: number; content_type: string | null };
 
 /**
  * Returns the modification time for a saved file, in seconds since the Unix epoch: the asset's creation time, with

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { UploadMetadata } from '../../../contract/tus.ts';
-import { isIdentifier } from '../../http/identifier.ts';
+import { isIdentifier } from '../../api/resource.ts';
 import type { Prefix } from '../sources/prefix-digest.ts';
 import type { FileIdentity } from '../sources/source.ts';
 

@@ -2,7 +2,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { type Scope, scopes } from '../contract/scopes.ts';
-import type { BrowseApp } from '../web/browse/server/browse.ts';
+import type { BrowseApp } from '../web/browse/server/app.ts';
 import { createApp } from './app.ts';
 import { createBoundedServer } from './bounded-server.ts';
 import { Credits } from './credits.ts';
@@ -139,7 +139,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     await receiver.recoverCompleted();
     sessionSweeper.schedule();
     origin = await listen(server, options.port ?? defaults.port);
-    page = createSandboxPage(service, { browse: options.browseScript, player: options.playerScript }, () =>
+    page = await createSandboxPage(service, { browse: options.browseScript, player: options.playerScript }, () =>
       options.onPageEntered?.(),
     );
   } catch (error) {

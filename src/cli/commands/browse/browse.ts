@@ -6,7 +6,7 @@ import type { MediactlError } from '../../../client/errors.ts';
 import { writeStateFile } from '../../../client/state-files.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { queryFields } from '../../../web/browse/protocol.ts';
-import { type BrowseApp, createBrowseApp as browsePages } from '../../../web/browse/server/browse.ts';
+import { type BrowseApp, createBrowseApp } from '../../../web/browse/server/app.ts';
 import { renderEntryPage } from '../../../web/browse/server/gallery-page.ts';
 import type { Context } from '../../context.ts';
 import { noResult } from '../../output/result.ts';
@@ -49,7 +49,7 @@ export const browse: CommandDefinition = (command, run) => {
           readFile(host.playerScript, 'utf8'),
         ]);
         const entry = join(context.stateDir, 'browse', `${host.processes.pid}.html`);
-        const pages = browsePages({
+        const pages = await createBrowseApp({
           library,
           origin: () => server.origin,
           now: () => context.clock.now(),

@@ -1,6 +1,6 @@
+import { formatClockTime } from '../../contract/figures.ts';
 import { asArray, asNumber, asObject, asText } from '../../contract/json-values.ts';
 import type { PlaybackInfo } from '../../contract/types.ts';
-import { formatClockTime } from '../shared/clock-time.ts';
 import { type Html, html } from '../shared/html.ts';
 
 /** A chapter; `start` is in seconds. */

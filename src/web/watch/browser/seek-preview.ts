@@ -1,4 +1,4 @@
-import { formatClockTime } from '../../shared/clock-time.ts';
+import { formatClockTime } from '../../../contract/figures.ts';
 import type { PlayerChapter } from '../chapters.ts';
 import { type SpriteFrames, showFrame } from './sprite-frames.ts';
 

@@ -1,4 +1,4 @@
-import { formatClockTime } from '../../shared/clock-time.ts';
+import { formatClockTime } from '../../../contract/figures.ts';
 import type { PlayerSetup } from '../setup.ts';
 import { seekTargetOf } from './seek-keys.ts';
 import { SeekPreview } from './seek-preview.ts';

@@ -1,5 +1,5 @@
 import { systemClock } from '../contract/clock.ts';
-import type { BrowseApp } from '../web/browse/server/browse.ts';
+import type { BrowseApp } from '../web/browse/server/app.ts';
 import { Credits } from './credits.ts';
 import { Faults } from './faults/faults.ts';
 import { Files } from './files.ts';

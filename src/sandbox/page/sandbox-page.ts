@@ -2,8 +2,8 @@ import { slugsOf } from '../../contract/asset.ts';
 import { applySlugEdit } from '../../contract/slug.ts';
 import type { Asset, PlaybackInfo, PlayerData } from '../../contract/types.ts';
 import type { FolderView } from '../../web/browse/protocol.ts';
+import { type BrowseApp, createBrowseApp } from '../../web/browse/server/app.ts';
 import type { BrowseBackend } from '../../web/browse/server/backend.ts';
-import { type BrowseApp, createBrowseApp } from '../../web/browse/server/browse.ts';
 import type { Service } from '../service.ts';
 import { createUploader, type ListedFolder } from './page-upload.ts';
 import { RequestRefusedError, ServiceClient } from './service-client.ts';
@@ -16,7 +16,7 @@ export function createSandboxPage(
   service: Service,
   scripts: { browse: string; player: string },
   onTokenRedeemed: () => void,
-): BrowseApp {
+): Promise<BrowseApp> {
   return createBrowseApp({
     library: createLibrary(service),
     origin: () => service.origin,

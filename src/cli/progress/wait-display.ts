@@ -3,7 +3,7 @@ import type { Clock } from '../../contract/clock.ts';
 import { pluralize } from '../../contract/figures.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
 import type { Terminal } from '../terminal/terminal.ts';
-import { formatWait, waitReason } from './plain-progress.ts';
+import { formatWait, RunStats } from './run-stats.ts';
 import type { StatusLine } from './status-lines.ts';
 
 type PathlessEvent<Name extends string> = Omit<FileEvent & { event: Name }, 'path'>;
@@ -17,16 +17,18 @@ export class WaitDisplay {
   readonly #clock: Clock;
   readonly #since: number;
   readonly #count: number;
-  readonly #statuses = new Map<string, string>();
+  readonly #stats: RunStats;
+  #name = '';
+  #status = '';
   #ready = 0;
   #failed = 0;
-  #waiting: { why: string; until: number } | undefined;
   #display: { close(): void } | undefined;
 
   private constructor(terminal: Terminal, clock: Clock, count: number) {
     this.#terminal = terminal;
     this.#clock = clock;
     this.#count = count;
+    this.#stats = new RunStats(clock);
     this.#since = clock.now();
   }
 
@@ -40,16 +42,11 @@ export class WaitDisplay {
     return display;
   }
 
-  /**
-   * Shows the status of an asset if it has changed.
-   *
-   * @param name display name of the asset
-   */
+  /** Shows the status of the only asset if it has changed. */
   onStatus(name: string, status: string): void {
-    if (this.#statuses.get(name) === status) return;
-    this.#statuses.set(name, status);
-    if (!this.#display && this.#count === 1)
-      this.#terminal.info(`${escapeControls(name)} is ${escapeControls(status)}`);
+    if (this.#count !== 1 || this.#status === status) return;
+    [this.#name, this.#status] = [name, status];
+    if (!this.#display) this.#terminal.info(`${escapeControls(name)} is ${escapeControls(status)}`);
   }
 
   /** Counts an asset whose processing has finished or failed. */
@@ -60,13 +57,8 @@ export class WaitDisplay {
 
   /** Shows that the service is unreachable or the rate limit is used up, or that the wait is over. */
   onWait(event: PathlessEvent<'waiting'> | PathlessEvent<'going_on'>): void {
-    if (event.event === 'going_on') {
-      this.#waiting = undefined;
-      return;
-    }
-    const [why, until] = [waitReason(event), Date.parse(event.until)];
-    this.#waiting = { why, until };
-    if (!this.#display) this.#terminal.warn(formatWait(event, this.#clock.now()));
+    this.#stats.apply({ ...event, path: '' });
+    if (event.event === 'waiting' && !this.#display) this.#terminal.warn(formatWait(event, this.#clock.now()));
   }
 
   close(): void {
@@ -74,19 +66,14 @@ export class WaitDisplay {
   }
 
   #lines(): StatusLine[] {
-    const now = this.#clock.now();
-    const seconds = (now - this.#since) / 1000;
-    const { why, until } = this.#waiting ?? { why: '', until: 0 };
-    return [
-      { kind: 'working', text: this.#text(), seconds },
-      ...(until > now ? [{ kind: 'waiting', why, seconds: (until - now) / 1000 } as const] : []),
-    ];
+    const seconds = (this.#clock.now() - this.#since) / 1000;
+    return [{ kind: 'working', text: this.#text(), seconds }, ...this.#stats.statusLines()];
   }
 
   #text(): string {
-    const [only] = this.#statuses;
-    if (this.#count === 1) return only ? `${escapeControls(only[0])}: ${escapeControls(only[1])}` : 'waiting for it';
+    const only =
+      this.#status === '' ? 'waiting for it' : `${escapeControls(this.#name)}: ${escapeControls(this.#status)}`;
     const failed = this.#failed > 0 ? `, ${this.#failed} failed` : '';
-    return `${this.#ready} of ${this.#count} ready${failed}`;
+    return this.#count === 1 ? only : `${this.#ready} of ${this.#count} ready${failed}`;
   }
 }

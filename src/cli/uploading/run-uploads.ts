@@ -17,8 +17,7 @@ import type { Receipts } from '../../client/upload/store/receipts.ts';
 import { pluralize } from '../../contract/figures.ts';
 import type { Context } from '../context.ts';
 import { saveLastUpload } from '../library/asset-ids.ts';
-import { createProgress, type ProgressDisplay } from '../progress/progress.ts';
-import type { ProgressMode } from '../progress/progress-modes.ts';
+import { createProgress, type ProgressDisplay, type ProgressMode } from '../progress/progress.ts';
 import { confirm } from '../terminal/prompt.ts';
 import { exceedsSessionLifetime, formatPlan } from './plan-view.ts';
 import { isRemote } from './remote-sources.ts';
@@ -69,10 +68,10 @@ const lastUploadIntervalMs = 1_000;
 
 /** Uploads the files, and prints the outcome of each file as it finishes. */
 export async function runUploads(context: Context, request: RunRequest) {
-  const { terminal, clock } = context;
+  const { terminal } = context;
   const api = await context.api();
   api.transport.setReserve(request.reserve);
-  const progress = await createProgress(request.progress, terminal, clock, () => api.transport.budget);
+  const progress = await createProgress(context, request.progress, { budget: () => api.transport.budget });
   const finished = new AbortController();
   const runId = runIdOf(api.transport.baseUrl, request);
   const startMark = (await request.receipts?.startRun(runId)) ?? 0;
@@ -81,7 +80,6 @@ export async function runUploads(context: Context, request: RunRequest) {
   const run = request.createRun?.(tools) ?? new BatchUploader(request.options, tools);
   return presentRun(context, run, {
     ...{ progress, verbose: request.verbose, manifestOut: request.manifestOut },
-    isQuiet: ['json', 'none'].includes(request.progress),
     files: request.sources.files(),
     // A getter, because the directory walk adds failures during the run.
     get failures() {
@@ -193,7 +191,7 @@ function untilSignal(
 
 async function printPlan(
   context: Context,
-  { options, rateLimit, progress: mode, sources, singleFileOption, isFlat, createRun }: RunRequest,
+  { options, rateLimit, sources, singleFileOption, isFlat, createRun }: RunRequest,
   plan: Plan,
   progress: ProgressDisplay,
 ): Promise<void> {
@@ -209,7 +207,7 @@ async function printPlan(
     );
   // Not with a queue, because the workers send the requests.
   const isBig = countFiles(plan) >= minFilesForPlan && files > 0 && !createRun;
-  if (isBig && !['json', 'none'].includes(mode))
+  if (isBig && !progress.isQuiet)
     terminal.info(formatPlan(plan, transport.rateLimit, context.clock.now()));
   if (exceedsSessionLifetime(plan.largestBytes, rateLimit))
     terminal.warn('some files take more than the 24 hours of an upload session at --limit-rate');

@@ -13,8 +13,6 @@ import { toUploadRecord, type UploadRecord, uploadColumns } from './upload-recor
 /** Describes the files of a run, and how to display it. */
 export type RunView = {
   progress: ProgressDisplay;
-  /** True to print only problems. */
-  isQuiet: boolean;
   /** True to show every file, not only failed files. */
   verbose: boolean;
   /** Path of a file that each output record is also written to, as JSON lines. */
@@ -95,9 +93,9 @@ export function presentRun(context: Context, run: BatchRun, view: RunView) {
     const summaryLine = isSingleFile
       ? summary.skippedReason
       : summary.format(clock.now(), remaining, view.waitsForReady, stopReason ? '' : view.emptyText);
-    if (summaryLine && !view.isQuiet) terminal.info(summaryLine);
+    if (summaryLine && !view.progress.isQuiet) terminal.info(summaryLine);
     const nextStep = summary.hasUploaded || summary.hasQueued ? view.nextStep?.(isSingleFile) : undefined;
-    if (nextStep && !view.isQuiet) terminal.info(nextStep);
+    if (nextStep && !view.progress.isQuiet) terminal.info(nextStep);
     const isFinished = !stopReason && remaining === 0 && !context.signal.aborted;
     await view.onEnd?.(isFinished, summary.hasFailures || summary.isSharedWithOtherRun).catch((error) => {
       endError = asMediactlError(error);

@@ -11,11 +11,10 @@ import { idHelp, newestOption } from '../../library/asset-ids.ts';
 import { type Playable, parsePlayables, sizesUnknownError } from '../../library/playables.ts';
 import { assertNotBlocked, explainUnplayable, nothingToPlayError, resolvePlayback } from '../../library/playback.ts';
 import { noResult } from '../../output/result.ts';
-import { progressModes } from '../../progress/progress-modes.ts';
+import { createProgress, progressModes } from '../../progress/progress.ts';
 import { parseCount } from '../../settings/units.ts';
 import { type ActionWrapper, addExamples } from '../command.ts';
 import { parseFilters, withFilters } from '../filters.ts';
-import { openDownloadProgress } from '../progress.ts';
 import { downloadMany } from './download-many.ts';
 import { assetFileName } from './file-name.ts';
 import { type MediaDownload, save, savedRecord } from './save.ts';
@@ -78,7 +77,7 @@ export function download(command: Command, run: ActionWrapper, collection: Colle
           const media = await resolveDownload(context, asset);
           const path = output ?? join(directory, assetFileName(asset));
           if (context.isDryRun(`save ${media.url.origin}${media.url.pathname} as ${path}`)) return noResult;
-          const progress = await openDownloadProgress(context, progressMode);
+          const progress = await createProgress(context, progressMode);
           try {
             const saved = await save(context, media, path, progress);
             return saved ? savedRecord(saved) : noResult;

@@ -4,8 +4,8 @@ import { parseHttpUrl } from '../../../contract/http-url.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { idHelp, newestOption, resolveAssetUid } from '../../library/asset-ids.ts';
 import { noResult } from '../../output/result.ts';
+import { createProgress } from '../../progress/progress.ts';
 import { type ActionWrapper, addExamples } from '../command.ts';
-import { openDownloadProgress } from '../progress.ts';
 import { sanitizeFileName } from './file-name.ts';
 import { renderThumbnail, requireProtocol } from './picture.ts';
 import { save, savedRecord } from './save.ts';
@@ -37,7 +37,7 @@ export function thumb(command: Command, run: ActionWrapper, collection: Collecti
         if (context.isDryRun(what)) return noResult;
         const picture = protocol && (await renderThumbnail(context, url, protocol));
         if (!isSaved) return { result: noResult, picture };
-        const progress = await openDownloadProgress(context);
+        const progress = await createProgress(context);
         const media = { assetUid: uid, url, expected: { isPublic: true } };
         const saved = await save(context, media, path, progress).finally(() => progress.close());
         return { result: saved ? savedRecord(saved) : noResult, picture };

@@ -4,11 +4,9 @@ import type { QueueClient } from '../../../client/queue/queue-client.ts';
 import { WatchRun } from '../../../client/queue/watch-run.ts';
 import type { Context } from '../../context.ts';
 import type { ListResult } from '../../output/result.ts';
-import { createProgress } from '../../progress/progress.ts';
-import { progressModes } from '../../progress/progress-modes.ts';
+import { createProgress, progressModes } from '../../progress/progress.ts';
 import { presentRun } from '../../uploading/run-view.ts';
 import { type ActionWrapper, addExamples } from '../command.ts';
-import { resolveProgressMode } from '../progress.ts';
 import { queueFlag, resolveQueue } from './queue.ts';
 import { type QueuedUpload, queuedColumns, toQueuedUpload } from './queued-upload.ts';
 
@@ -59,11 +57,10 @@ export function watch(command: Command, run: ActionWrapper): void {
     .addOption(new Option('--progress <form>', 'what to show').choices(progressModes).default('auto' as const))
     .action(
       run(async (context, { queue, verbose = false, progress: asked }) => {
-        const { terminal, clock, signal } = context;
+        const { clock, signal } = context;
         const client = await openQueue(context, queue);
         await warnOfQueueState(context, client);
-        const mode = resolveProgressMode(context, asked);
-        const progress = await createProgress(mode, terminal, clock, () => undefined);
+        const progress = await createProgress(context, asked);
         const watching = new WatchRun(client, {
           ...{ clock, signal },
           onEvent: (event) => progress.show(event),
@@ -72,7 +69,6 @@ export function watch(command: Command, run: ActionWrapper): void {
         return presentRun(context, watching, {
           ...{ progress, verbose, files: [], failures: [], waitsForReady: false },
           emptyText: 'nothing is queued',
-          isQuiet: ['json', 'none'].includes(mode),
           close: async () => {},
         });
       }),

@@ -1,7 +1,7 @@
 import { Argument, Option } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
 import { resolveWorkspaceUid } from '../../library/workspaces.ts';
-import { progressModes } from '../../progress/progress-modes.ts';
+import { progressModes } from '../../progress/progress.ts';
 import { openReceipts } from '../../uploading/receipts.ts';
 import { type RunRequest, runUploads, toAbsolutePaths } from '../../uploading/run-uploads.ts';
 import { openSources } from '../../uploading/sources.ts';
@@ -15,7 +15,6 @@ import {
   parseWaitTimeout,
 } from '../../uploading/upload-options.ts';
 import { addExamples, type CommandDefinition, collect, withSuggestions } from '../command.ts';
-import { resolveProgressMode } from '../progress.ts';
 import { assertQueueable, enqueue } from '../queue/enqueue.ts';
 import { queueFlag, resolveQueue } from '../queue/queue.ts';
 import { printDryRun, printPlanTotals } from './dry-run.ts';
@@ -148,7 +147,7 @@ export const upload: CommandDefinition = (command, run) => {
             ...(flags.shard ? [`--shard ${flags.shard}`] : []),
             ...(flags.prune ? ['--prune'] : []),
           ],
-          progress: resolveProgressMode(context, flags.progress),
+          progress: flags.progress,
           rateLimit,
           reserve: parseOptionalCount('--reserve', flags.reserve, 0),
           until: parseUntil(context, flags.until),

@@ -4,14 +4,13 @@ import { FileSource } from '../../../client/upload/sources/source.ts';
 import type { UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
 import { type CorruptEntry, isCorrupt, type JournalEntry } from '../../../client/upload/store/journal-entry.ts';
 import { listBy, noResult } from '../../output/result.ts';
-import { progressModes } from '../../progress/progress-modes.ts';
+import { progressModes } from '../../progress/progress.ts';
 import { chooseUploadId, findUpload, listPendingUploads, sortByStart } from '../../uploading/pending-uploads.ts';
 import { openReceipts } from '../../uploading/receipts.ts';
 import { isRemote } from '../../uploading/remote-sources.ts';
 import { runUploads } from '../../uploading/run-uploads.ts';
 import { defaultParallel, parseUploadOptions, parseWaitTimeout } from '../../uploading/upload-options.ts';
 import { type ActionWrapper, addExamples } from '../command.ts';
-import { resolveProgressMode } from '../progress.ts';
 
 export function resume(command: Command, run: ActionWrapper): void {
   addExamples(command, 'mediactl uploads resume --all', 'mediactl uploads resume 3f2a9c1d5e6b7a80 --wait');
@@ -79,7 +78,7 @@ export function resume(command: Command, run: ActionWrapper): void {
           },
           receipts: await openReceipts(context, options.again),
           identity: ownEntries.map(({ id: each }) => each),
-          progress: resolveProgressMode(context, progress),
+          progress: progress,
           verbose: false,
         });
       }),

@@ -9,7 +9,7 @@ import { RangeSource } from '../../../client/upload/sources/range-source.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import type { Context } from '../../context.ts';
 import { type ListResult, noResult } from '../../output/result.ts';
-import { createRunProgress } from '../../progress/run-progress.ts';
+import { createProgress } from '../../progress/progress.ts';
 import { parseCount, parseDuration } from '../../settings/units.ts';
 import { RunSummary } from '../../uploading/run-summary.ts';
 import { parseLimitRate, parseOptionalCount, parseUploadOptions } from '../../uploading/upload-options.ts';
@@ -77,7 +77,7 @@ export const worker: CommandDefinition = (command, run) => {
         if (client.storeInfo.durabilityWarning)
           terminal.warn(`${address.label}: ${client.storeInfo.durabilityWarning}`);
         const mode = terminal.canAnimate ? 'bar' : 'none';
-        const progress = await createRunProgress(mode, terminal, clock, () => api.transport.budget);
+        const progress = await createProgress(context, mode, { budget: () => api.transport.budget, isWorker: true });
         const media = (await context.mediaApi()).transport;
         const workerRun = new WorkerRun(
           client,
@@ -86,7 +86,7 @@ export const worker: CommandDefinition = (command, run) => {
             ...{ api, profile, roots, receipts, signal },
             throttle: rateLimit === undefined ? undefined : new Throttle(clock, rateLimit),
             onEvent: (event) => progress.show(event),
-            onPlanned: (planned) => progress.begin(planned),
+            onPlanned: (planned) => progress.show(planned),
             warn: (text) => terminal.warn(text),
             openAddress: (url, mayFollow) => RangeSource.open(url, media, { signal, mayFollow }),
           },

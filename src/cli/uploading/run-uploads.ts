@@ -207,8 +207,7 @@ async function printPlan(
     );
   // Not with a queue, because the workers send the requests.
   const isBig = countFiles(plan) >= minFilesForPlan && files > 0 && !createRun;
-  if (isBig && !progress.isQuiet)
-    terminal.info(formatPlan(plan, transport.rateLimit, context.clock.now()));
+  if (isBig && !progress.isQuiet) terminal.info(formatPlan(plan, transport.rateLimit, context.clock.now()));
   if (exceedsSessionLifetime(plan.largestBytes, rateLimit))
     terminal.warn('some files take more than the 24 hours of an upload session at --limit-rate');
   if (options.timeoutMs !== undefined || files > 0)

@@ -20,10 +20,9 @@ import { saveLastUpload } from '../library/asset-ids.ts';
 import { createProgress, type ProgressDisplay, type ProgressMode } from '../progress/progress.ts';
 import { confirm } from '../terminal/prompt.ts';
 import { exceedsSessionLifetime, formatPlan } from './plan-view.ts';
-import { isRemote } from './remote-sources.ts';
 import { untilError } from './run-summary.ts';
 import { countFiles, presentRun } from './run-view.ts';
-import type { UploadSources } from './sources.ts';
+import { isRemote, type UploadSources } from './sources.ts';
 
 /** Files and options for a run, and how to display it. */
 export type RunRequest = {

@@ -12,32 +12,7 @@ import { isUid, normalizeUid } from '../../../contract/uid.ts';
 import type { Context } from '../../context.ts';
 import { descendantsOf, fetchFolderTree, isRootPath, resolveFolder } from '../../library/folders.ts';
 import { LocationNames } from '../../library/location-names.ts';
-import { confirmMany, findLimitError, parseWriteLimit, truncateLines, type WriteLimit } from '../confirm-many.ts';
-
-/** Checks the options given with --sync and --prune. @throws MediactlError `usage` (exit 2) */
-export function assertSyncOptions(
-  given: readonly string[],
-  flags: {
-    sync?: boolean | undefined;
-    prune?: boolean | undefined;
-    folder?: string | undefined;
-    maxDelete?: string | undefined;
-    again?: boolean | undefined;
-    fromList?: string | undefined;
-    manifest?: string | undefined;
-  },
-): void {
-  if (flags.prune && !flags.sync) throw usageError('--prune goes with --sync');
-  if (flags.prune && flags.folder === undefined)
-    throw usageError('--prune wants --folder', 'it trashes what is in that folder, and below');
-  if (flags.maxDelete !== undefined && !flags.prune) throw usageError('--max-delete goes with --prune');
-  if (!flags.sync) return;
-  if (given.length !== 1 || flags.fromList !== undefined || flags.manifest !== undefined)
-    throw usageError('--sync takes one directory', 'mediactl upload --sync ./rushes --folder /Rushes');
-  if (flags.again) throw usageError('--sync and --again cannot be used together');
-}
-
-export const parsePruneLimit = (typed: string | undefined): WriteLimit => parseWriteLimit('--max-delete', typed);
+import { confirmMany, findLimitError, truncateLines, type WriteLimit } from '../confirm-many.ts';
 
 export type PruneOptions = {
   directory: string;
@@ -251,19 +226,6 @@ export async function pruneMissing(
   if (moved > 0) terminal.info(`moved ${pluralize(moved, 'asset')} to the trash`);
   if (stop) throw stop;
   if (failures.length > 0) throw partialFailure(`${failures.length} of ${count} assets were not moved`, failures);
-}
-
-/**
- * Checks that the user can confirm --prune. Called before an upload that can take hours.
- *
- * @throws MediactlError `usage` (exit 2) if there is neither a terminal nor --yes
- */
-export function assertMayPrune({ settings, terminal }: Context): void {
-  if (settings.yes || terminal.isInteractive) return;
-  throw usageError(
-    '--prune asks before it moves assets to the trash, and there is nobody to ask here',
-    'the same command with --yes',
-  );
 }
 
 /** Returns the uids of a folder and its subfolders; undefined for the top level (all folders). */

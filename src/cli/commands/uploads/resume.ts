@@ -7,8 +7,8 @@ import { listBy, noResult } from '../../output/result.ts';
 import { progressModes } from '../../progress/progress.ts';
 import { chooseUploadId, findUpload, listPendingUploads, sortByStart } from '../../uploading/pending-uploads.ts';
 import { openReceipts } from '../../uploading/receipts.ts';
-import { isRemote } from '../../uploading/remote-sources.ts';
 import { runUploads } from '../../uploading/run-uploads.ts';
+import { isRemote } from '../../uploading/sources.ts';
 import { defaultParallel, parseUploadOptions, parseWaitTimeout } from '../../uploading/upload-options.ts';
 import { type ActionWrapper, addExamples } from '../command.ts';
 

@@ -212,7 +212,7 @@ async function printPlan(
   if (isBig && !progress.isQuiet) {
     const { formatPlan } = await import('./plan-view.ts');
     const { transport } = await context.api();
-    terminal.info(formatPlan(plan, transport.rateLimit, context.clock.now()));
+    terminal.info(formatPlan(plan, { rateLimit: transport.rateLimit, now: context.clock.now() }));
   }
   if (rateLimit !== undefined && exceedsSessionLifetime(plan.largestBytes, rateLimit))
     terminal.warn('some files take more than the 24 hours of an upload session at --limit-rate');

@@ -29,16 +29,12 @@ export type StatusLine =
   /** Files in flight, one per line. Names are truncated at the start, since paths differ at the end. */
   | { kind: 'files'; files: readonly { name: string; state: string }[] };
 
-/**
- * Renders the lines of the live display, each at most `columns` wide.
- *
- * @param spinnerFrame returns the current frame of the spinner animation
- */
+/** Renders the lines of the live display, each at most `columns` wide. */
 export function renderStatusLines(
   lines: readonly StatusLine[],
   columns: number,
   colors: ChalkInstance,
-  spinnerFrame: () => string,
+  spinner: string,
 ): string[] {
   return lines.flatMap((line): string[] => {
     switch (line.kind) {
@@ -46,7 +42,7 @@ export function renderStatusLines(
         return [renderTransferLine(line.transfer, columns, colors)];
       case 'working': {
         const time = line.seconds < 1 ? '' : `  ${colors.dim(formatDuration(line.seconds))}`;
-        return [`${colors.cyan(spinnerFrame())} ${truncateEnd(line.text, columns - 2 - stringWidth(time))}${time}`];
+        return [`${colors.cyan(spinner)} ${truncateEnd(line.text, columns - 2 - stringWidth(time))}${time}`];
       }
       case 'waiting': {
         const left = `: continuing in ${formatDuration(Math.max(1, Math.ceil(line.seconds)))}`;

@@ -5,6 +5,7 @@ import { isInShard, type Shard } from '../../client/upload/sources/shard.ts';
 import { FileSource, realPathOf, type UploadSource } from '../../client/upload/sources/source.ts';
 import { isHttpUrl } from '../../client/upload/sources/source-url.ts';
 import type { UploadCandidate, UserMetadata } from '../../client/upload/sources/upload-candidate.ts';
+import { escapeControls } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
 import { readInputText } from '../terminal/input.ts';
 import type { RemoteSources } from './remote-sources.ts';
@@ -32,7 +33,7 @@ export type UploadSources = {
   /** Number of files in other shards. Complete after `files()` has ended. */
   readonly otherShardFiles: number;
   /** Descriptions of skipped files, for warnings. */
-  skipped(): readonly string[];
+  skipped(): string[];
   failures: FileWalker['failures'];
   open(path: string, sourceId?: string): Promise<UploadSource>;
   close(): Promise<void>;
@@ -86,6 +87,12 @@ export async function openSources(
 
 export const isRclone = (path: string) => path.startsWith('rclone:');
 export const isRemote = (path: string) => isHttpUrl(path) || isRclone(path);
+
+/** Warns of what a walk left out, and of what it could not read. */
+export function warnOfSkipped({ terminal }: Context, { skipped, failures }: Pick<FileWalker, 'skipped' | 'failures'>) {
+  for (const kind of skipped) terminal.warn(`left out: ${kind}`);
+  for (const { path, error } of failures) terminal.warn(`${escapeControls(path)}: ${error.message}`);
+}
 
 function assertInputs(inputs: readonly string[], { sizeBytes, shard }: SourceOptions): void {
   if (inputs.length === 0) throw usageError('nothing to upload', 'mediactl upload PATH');

@@ -22,6 +22,7 @@ import {
   toPlanRows,
 } from '../../uploading/plan-view.ts';
 import { assertHasFiles, type RunRequest, runIdOf } from '../../uploading/run-uploads.ts';
+import { warnOfSkipped } from '../../uploading/sources.ts';
 import {
   type PrunableAsset,
   type PruneOptions,
@@ -162,8 +163,7 @@ async function compareFiles(
     await sources.close();
   }
   assertHasFiles(plan, sources, singleFileOption, same.files);
-  for (const kind of sources.skipped()) context.terminal.warn(`left out: ${kind}`);
-  for (const { path, error } of sources.failures) context.terminal.warn(`${escapeControls(path)}: ${error.message}`);
+  warnOfSkipped(context, { skipped: sources.skipped(), failures: sources.failures });
   const prunable = pruning && receipts && (await planPrune(context, pruning, { receipts, startMark, moved }));
   return { plan, same, outliving, prunable };
 }

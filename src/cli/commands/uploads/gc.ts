@@ -43,7 +43,7 @@ export function gc(command: Command, run: ActionWrapper): void {
 }
 
 /** True to move the orphans to the trash, and how many at most. */
-export type GcRequest = { trash: boolean; limit: WriteLimit };
+type GcRequest = { trash: boolean; limit: WriteLimit };
 
 /** Lists the assets that uploads of this machine left incomplete, and moves them to the trash if requested. */
 export async function runGc(context: Context, { trash, limit }: GcRequest): Promise<CommandOutcome> {

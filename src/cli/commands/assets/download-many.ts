@@ -9,9 +9,7 @@ import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import { type Column, listBy, noResult } from '../../output/result.ts';
-import type { ProgressDisplay } from '../../progress/progress.ts';
-import type { ProgressMode } from '../../progress/progress-modes.ts';
-import { openDownloadProgress } from '../progress.ts';
+import { createProgress, type ProgressDisplay, type ProgressMode } from '../../progress/progress.ts';
 import { failureOf, runConcurrently } from './bulk.ts';
 import { uniqueFileNames } from './file-name.ts';
 import { resolveDownload } from './media-download.ts';
@@ -66,7 +64,7 @@ export async function downloadMany(
     lanes,
   );
   const files = assignPaths(assetsByUid, directory);
-  const progress = await openDownloadProgress(context, progressMode);
+  const progress = await createProgress(context, progressMode);
   progress.show({ event: 'planned', files: files.size, bytes: totalBytes(assetsByUid), there: 0 });
   const resultsByUid = new Map<string, DownloadResult>();
   const downloads = await runConcurrently(

@@ -6,11 +6,10 @@ import type { Collection } from '../../../contract/paths.ts';
 import type { Context } from '../../context.ts';
 import { idHelp, newestOption } from '../../library/asset-ids.ts';
 import { noResult } from '../../output/result.ts';
-import { type ProgressMode, progressModes } from '../../progress/progress-modes.ts';
+import { createProgress, type ProgressMode, progressModes } from '../../progress/progress.ts';
 import { parseCount } from '../../settings/units.ts';
 import { type ActionWrapper, addExamples } from '../command.ts';
 import { type FilterOptions, parseFilters, withFilters } from '../filters.ts';
-import { openDownloadProgress } from '../progress.ts';
 import { type DownloadOptions, type DownloadRequest, downloadMany } from './download-many.ts';
 import { assetFileName } from './file-name.ts';
 import { resolveDownload } from './media-download.ts';
@@ -85,7 +84,7 @@ async function downloadOne(
   const media = await resolveDownload(context, asset);
   const path = output ?? join(directory, assetFileName(asset));
   if (context.isDryRun(`save ${media.url.origin}${media.url.pathname} as ${path}`)) return noResult;
-  const display = await openDownloadProgress(context, progress);
+  const display = await createProgress(context, progress);
   const saved = await save(context, media, path, display).finally(() => display.close());
   return saved ? savedRecord(saved) : noResult;
 }

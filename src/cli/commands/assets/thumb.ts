@@ -5,8 +5,8 @@ import type { Collection } from '../../../contract/paths.ts';
 import type { Context } from '../../context.ts';
 import { idHelp, newestOption, resolveAssetUid } from '../../library/asset-ids.ts';
 import { noResult } from '../../output/result.ts';
+import { createProgress } from '../../progress/progress.ts';
 import { type ActionWrapper, addExamples } from '../command.ts';
-import { openDownloadProgress } from '../progress.ts';
 import { sanitizeFileName } from './file-name.ts';
 import { renderThumbnail, requireProtocol } from './picture.ts';
 import { save, savedRecord } from './save.ts';
@@ -48,7 +48,7 @@ async function runThumb(context: Context, { collection, id, output, show, newest
   if (context.isDryRun(isSaved ? `save ${from} as ${path}` : `show ${from}`)) return noResult;
   const picture = protocol && (await renderThumbnail(context, url, protocol));
   if (!isSaved) return { result: noResult, picture };
-  const progress = await openDownloadProgress(context);
+  const progress = await createProgress(context);
   const media = { assetUid: uid, url, expected: { isPublic: true } };
   const saved = await save(context, media, path, progress).finally(() => progress.close());
   return { result: saved ? savedRecord(saved) : noResult, picture };

@@ -1,13 +1,11 @@
 import { type Command, Option } from '@commander-js/extra-typings';
-import { waitForAssets } from '../../../client/api/wait-for-assets.ts';
 import { combineFailures, MediactlError } from '../../../client/errors.ts';
-import { toWaitingEvent } from '../../../client/upload/session/events.ts';
 import { suggestedStatuses } from '../../../contract/asset-values.ts';
 import { asText } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import type { Asset } from '../../../contract/types.ts';
 import { idHelp, newestOption, resolveAssetUids } from '../../library/asset-ids.ts';
-import { WaitDisplay } from '../../progress/wait-display.ts';
+import { waitWithDisplay } from '../../progress/wait-display.ts';
 import { parseDuration } from '../../settings/units.ts';
 import { type ActionWrapper, addExamples, withSuggestions } from '../command.ts';
 import { recordOrList } from './columns.ts';
@@ -25,25 +23,14 @@ export function wait(command: Command, run: ActionWrapper, collection: Collectio
     .option(...newestOption)
     .action(
       run(async (context, ids, options) => {
-        const { clock, signal, terminal } = context;
         const timeoutMs = parseDuration('--timeout', options.timeout);
         const uids = await resolveAssetUids(context, collection, ids, options);
-        const api = await context.api();
-        const display = await WaitDisplay.open(terminal, clock, uids.length);
-        const observed = api.withObserver({
-          onNotice: (notice) => display.onWait(toWaitingEvent(notice)),
+        const settled = await waitWithDisplay(context, uids, {
+          ...{ collection, timeoutMs, status: options.for },
+          nameOf: ({ uid, name }) => asText(name) ?? uid,
         });
-        try {
-          const settled = await waitForAssets(observed[collection], uids, {
-            ...{ clock, signal, timeoutMs, status: options.for },
-            onStatus: ({ uid, name }, status) => display.onStatus(asText(name) ?? uid, status),
-            onResult: (_uid, outcome) => display.onSettled(!(outcome instanceof MediactlError)),
-          });
-          const { result, failure } = waitResult(settled, options.for);
-          return { result: await recordOrList(context, result, settled.size), failure };
-        } finally {
-          display.close();
-        }
+        const { result, failure } = waitResult(settled, options.for);
+        return { result: await recordOrList(context, result, settled.size), failure };
       }),
     );
 }

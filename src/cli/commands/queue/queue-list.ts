@@ -5,11 +5,9 @@ import type { QueueClient } from '../../../client/queue/queue-client.ts';
 import { WatchRun } from '../../../client/queue/watch-run.ts';
 import type { Context } from '../../context.ts';
 import type { ListResult } from '../../output/result.ts';
-import { createProgress } from '../../progress/progress.ts';
-import { type ProgressMode, progressModes } from '../../progress/progress-modes.ts';
+import { createProgress, type ProgressMode, progressModes } from '../../progress/progress.ts';
 import { presentRun } from '../../uploading/run-view.ts';
 import { type ActionWrapper, addExamples } from '../command.ts';
-import { resolveProgressMode } from '../progress.ts';
 import { queueFlag, resolveQueue } from './queue.ts';
 import { type QueuedUpload, queuedColumns, toQueuedUpload } from './queued-upload.ts';
 
@@ -65,16 +63,16 @@ type WatchFlags = { queue?: string | true | undefined; progress: ProgressMode; v
 /** @throws MediactlError `usage` (exit 2) if no queue is configured */
 const parseWatchRequest = (context: Context, { queue, progress, verbose = false }: WatchFlags): WatchRequest => ({
   address: resolveQueue(context, queue).address,
-  mode: resolveProgressMode(context, progress),
+  mode: progress,
   verbose,
 });
 
 /** Shows the uploads of a queue until none is unfinished. */
 async function runWatch(context: Context, { address, mode, verbose }: WatchRequest) {
-  const { terminal, clock, signal } = context;
+  const { clock, signal } = context;
   const client = await context.openQueue(address, 'read');
   await warnOfQueueState(context, client);
-  const progress = await createProgress(mode, terminal, clock, () => undefined);
+  const progress = await createProgress(context, mode);
   const watching = new WatchRun(client, {
     ...{ clock, signal },
     onEvent: (event) => progress.show(event),
@@ -83,7 +81,6 @@ async function runWatch(context: Context, { address, mode, verbose }: WatchReque
   return presentRun(context, watching, {
     ...{ progress, verbose, files: [], failures: [], waitsForReady: false },
     emptyText: 'nothing is queued',
-    isQuiet: ['json', 'none'].includes(mode),
     close: async () => {},
   });
 }

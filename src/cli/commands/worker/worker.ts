@@ -11,7 +11,7 @@ import { RangeSource } from '../../../client/upload/sources/range-source.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import type { Context } from '../../context.ts';
 import { type ListResult, noResult } from '../../output/result.ts';
-import { createRunProgress } from '../../progress/run-progress.ts';
+import { createProgress } from '../../progress/progress.ts';
 import { parseCount, parseDuration } from '../../settings/units.ts';
 import { RunSummary } from '../../uploading/run-summary.ts';
 import { parseLimitRate, parseOptionalCount, parseUploadOptions } from '../../uploading/upload-options.ts';
@@ -125,13 +125,13 @@ async function createWorkerRun(context: Context, client: QueueClient, roots: Roo
     return undefined;
   });
   const mode = terminal.canAnimate ? 'bar' : 'none';
-  const progress = await createRunProgress(mode, terminal, clock, () => api.transport.budget);
+  const progress = await createProgress(context, mode, { budget: () => api.transport.budget, isWorker: true });
   const media = (await context.mediaApi()).transport;
   const run = new WorkerRun(client, options, {
     ...{ api, profile, roots, receipts, signal },
     throttle: rateLimit === undefined ? undefined : new Throttle(clock, rateLimit),
     onEvent: (event) => progress.show(event),
-    onPlanned: (planned) => progress.begin(planned),
+    onPlanned: (planned) => progress.show(planned),
     warn: (text) => terminal.warn(text),
     redact: (record) => terminal.redactor.redactRecord(record),
     openAddress: (url, mayFollow) => RangeSource.open(url, media, { signal, mayFollow }),

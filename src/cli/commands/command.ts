@@ -25,7 +25,20 @@ export type ActionWrapper = <Input extends unknown[]>(
 ) => (...input: Input) => Promise<void>;
 
 /** Adds arguments, options, subcommands and an action to a command. */
-export type CommandDefinition = (command: Command, run: ActionWrapper) => void;
+type Define = (command: Command, run: ActionWrapper) => void;
+
+/** Definition of a command, or the list of its verbs, each of which is loaded when it is called. */
+export type CommandDefinition = Define | readonly Verb[];
+
+export type Verb = { name: string; summary: string; load(): Promise<Define>; alias?: string | undefined };
+
+/** Lists a verb of a noun. `load` returns its definition, usually from a file of its own. */
+export const verb = (name: string, summary: string, load: Verb['load'], alias?: string): Verb => ({
+  ...{ name, summary, load, alias },
+});
+
+/** Options of a command as Commander parses them, from the function that adds them. */
+export type FlagsOf<Add extends (...input: never[]) => { opts(): unknown }> = ReturnType<ReturnType<Add>['opts']>;
 
 /** Collects the values of a repeatable option. */
 export const collect = (value: string, previous: string[]) => [...previous, value];

@@ -67,8 +67,8 @@ export function download(command: Command, run: ActionWrapper, collection: Colle
         const noLimit = { flag: '', count: Number.POSITIVE_INFINITY, isTyped: false };
         if (output !== undefined && options.directory !== undefined)
           throw usageError('--output and --directory cannot be used together');
-        const choice = { ...options, verb: 'download' } as const;
-        const { targets, byFilter } = await resolveTargets(...[context, collection, ids, filters, noLimit, choice]);
+        const request = { collection, ids, filters, limit: noLimit, newest: options.newest };
+        const { targets, byFilter } = await resolveTargets(context, { verb: 'download', ...request });
         if (output !== undefined && (byFilter || targets.length > 1))
           throw usageError('--output is for one asset that is named', '-d DIRECTORY, for many');
         if (directory !== '' && !context.settings.dryRun) await makeFolder(directory, '-d DIRECTORY');

@@ -53,16 +53,6 @@ function assertSlug(option: string, tag: string): void {
 }
 
 /**
- * Fetches the API record of each target that lacks it, one request each, because a tag change depends on the
- * current tags.
- */
-export async function withRecords(assets: AssetsApi, targets: readonly BulkTarget[]): Promise<BulkTarget[]> {
-  const known: BulkTarget[] = [];
-  for (const target of targets) known.push(target.asset ? target : { ...target, asset: await assets.get(target.uid) });
-  return known;
-}
-
-/**
  * Returns the PATCH field for a tag change.
  *
  * @throws MediactlError if the change depends on current tags that the service does not show

@@ -25,7 +25,7 @@ export type ActionWrapper = <Input extends unknown[]>(
 ) => (...input: Input) => Promise<void>;
 
 /** Adds arguments, options, subcommands and an action to a command. */
-type Define = (command: Command, run: ActionWrapper) => void;
+export type Define = (command: Command, run: ActionWrapper) => void;
 
 /** Definition of a command, or the list of its verbs, each of which is loaded when it is called. */
 export type CommandDefinition = Define | readonly Verb[];

@@ -166,6 +166,13 @@ export class Context {
     return this.#account;
   }
 
+  /** Returns a context for another account. The caller closes the transport of its API client. */
+  withAccount(account: Account): Context {
+    const other = new Context(this.host, this.settings, this.profiles, this.#config, this.commandTree);
+    other.#account = Promise.resolve(account);
+    return other;
+  }
+
   /** Returns the API client for the current account, memoized. */
   api(): Promise<Api> {
     this.#api ??= this.account().then((account) => this.apiFor(account));

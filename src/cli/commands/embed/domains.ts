@@ -1,131 +1,127 @@
-import type { Command } from '@commander-js/extra-typings';
 import type { DomainMethod } from '../../../client/api/embeds.ts';
 import {
   asMediactlError,
+  combineFailures,
   type ErrorRecord,
   exitCodes,
   MediactlError,
-  partialFailure,
   usageError,
 } from '../../../client/errors.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
-import { type Column, listBy } from '../../output/result.ts';
+import { type Column, listBy, type Result } from '../../output/result.ts';
 import { readInputText } from '../../terminal/input.ts';
 import { confirm } from '../../terminal/prompt.ts';
-import { type ActionWrapper, addExamples } from '../command.ts';
+import { addExamples, type Define } from '../command.ts';
 import { dryRunPlan } from '../dry-run.ts';
 import { parseDomain, parseDomains } from './domain.ts';
-import { readSettings } from './settings.ts';
+import { readSettings, type WorkspaceEmbeds } from './settings.ts';
 
-export function list(command: Command, run: ActionWrapper): void {
+export const domains: Define = (noun, run) => {
+  noun.description('The allow-list of domains that may embed, kept per workspace.').helpCommand(false);
+  list(noun.command('ls').alias('list').summary('list the domains that may embed'), run);
+  add(noun.command('add').summary('allow domains to embed'), run);
+  remove(noun.command('rm').alias('delete').summary('remove domains from the allow-list'), run);
+  sync(noun.command('sync').summary('make the allow-list match a file'), run);
+};
+
+const list: Define = (command, run) => {
   addExamples(command, 'mediactl embed domains ls', 'mediactl embed domains ls > domains.txt');
-  command
-    .alias('list')
-    .summary('list the domains that may embed')
-    .description('Lists the allow-list of the workspace, one domain a line.')
-    .action(
-      run(async (context) => {
-        const { settings } = await readSettings(context);
-        return listBy(
-          ({ domain }) => domain,
-          settings.spellings.map((domain) => ({ domain })),
-          [{ header: 'DOMAIN', value: ({ domain }) => escapeControls(domain), noTruncate: true }],
-          'no domains',
-        );
-      }),
-    );
+  command.description('Lists the allow-list of the workspace, one domain a line.').action(run(runList));
+};
+
+async function runList(context: Context): Promise<Result> {
+  const { settings } = await readSettings(context);
+  const records = settings.spellings.map((domain) => ({ domain }));
+  return listBy(({ domain }) => domain, records, [domainColumn], 'no domains');
 }
 
-export function add(command: Command, run: ActionWrapper): void {
+const add: Define = (command, run) => {
   addExamples(command, 'mediactl embed domains add news.example.com www.example.com');
   command
-    .summary('allow domains to embed')
     .description('Adds domains to the allow-list of the workspace. One that is already there is not an error.')
     .argument('<domain...>', 'host names')
     .action(
-      run(async (context, domains) => {
-        const domainsToAdd = [...new Set(domains.map((domain) => parseDomain(domain)))];
-        return changeDomains(context, await readSettings(context), {
-          add: domainsToAdd,
-          remove: [],
-        });
+      run(async (context, typed) => {
+        const added = [...new Set(typed.map((domain) => parseDomain(domain)))];
+        return changeDomains(context, await readSettings(context), { added, removed: [] });
       }),
     );
-}
+};
 
-export function remove(command: Command, run: ActionWrapper): void {
+const remove: Define = (command, run) => {
   addExamples(command, 'mediactl embed domains rm old.example.com');
   command
-    .alias('delete')
-    .summary('remove domains from the allow-list')
     .description('Removes domains from the allow-list of the workspace.')
     .argument('<domain...>', 'host names')
     .action(
-      run(async (context, domains) => {
+      run(async (context, typed) => {
         const read = await readSettings(context);
-        const domainsToRemove = [...new Set(domains.map((text) => parseDomain(text, read.settings)))];
-        return changeDomains(context, read, { add: [], remove: domainsToRemove });
+        const removed = [...new Set(typed.map((text) => parseDomain(text, read.settings)))];
+        return changeDomains(context, read, { added: [], removed });
       }),
     );
-}
+};
 
-export function sync(command: Command, run: ActionWrapper): void {
+const sync: Define = (command, run) => {
   addExamples(
     command,
     'mediactl embed domains sync -f domains.txt --dry-run',
     'mediactl embed domains sync -f domains.txt --prune --yes',
   );
   command
-    .summary('make the allow-list match a file')
     .description(
       'Adds the domains of a file that the allow-list does not have, then, with --prune, removes those that are not in the file. One domain a line; # begins a comment.',
     )
     .requiredOption('-f, --file <file>', 'the domains, one a line; - for stdin')
     .option('--prune', 'remove domains that are not in the file')
-    .action(
-      run(async (context, { file, prune }) => {
-        const text = await readInputText(context.terminal, file);
-        const read = await readSettings(context);
-        const desired = parseDomains(text, file === '-' ? 'stdin' : file, read.settings);
-        if (prune && desired.length === 0)
-          throw usageError(
-            `${file} has no domain in it`,
-            'mediactl embed disable lifts the restriction; domains rm takes off single ones',
-            'with --prune the whole allow-list would go',
-          );
-        const current = read.settings.domains;
-        const missing = desired.filter((domain) => !current.includes(domain));
-        const extra = current.filter((domain) => !desired.includes(domain));
-        context.terminal.info(
-          `${missing.length} to add, ${current.length - extra.length} there already, ${extra.length} ${prune ? 'to remove' : 'not in the file'}`,
-        );
-        if (prune && extra.length > 0 && !context.settings.dryRun)
-          await confirm(context.terminal, `Remove ${extra.join(', ')}?`, {
-            yes: context.settings.yes,
-            instead: 'the same command with --yes',
-          });
-        return changeDomains(context, read, { add: missing, remove: prune ? extra : [] });
-      }),
+    .action(run(runSync));
+};
+
+async function runSync(context: Context, { file, prune }: { file: string; prune?: true | undefined }) {
+  const { terminal } = context;
+  const text = await readInputText(terminal, file);
+  const read = await readSettings(context);
+  const desired = parseDomains(text, file === '-' ? 'stdin' : file, read.settings);
+  if (prune && desired.length === 0)
+    throw usageError(
+      `${file} has no domain in it`,
+      'mediactl embed disable lifts the restriction; domains rm takes off single ones',
+      'with --prune the whole allow-list would go',
     );
+  const current = read.settings.domains;
+  const added = desired.filter((domain) => !current.includes(domain));
+  const extra = current.filter((domain) => !desired.includes(domain));
+  const there = current.length - extra.length;
+  terminal.info(
+    `${added.length} to add, ${there} there already, ${extra.length} ${prune ? 'to remove' : 'not in the file'}`,
+  );
+  if (prune && extra.length > 0 && !context.settings.dryRun)
+    await confirm(terminal, `Remove ${extra.join(', ')}?`, {
+      yes: context.settings.yes,
+      instead: 'the same command with --yes',
+    });
+  return changeDomains(context, read, { added, removed: prune ? extra : [] });
 }
 
 /** Domains to add to the allow-list and to remove from it. */
-type DomainChanges = { add: string[]; remove: string[] };
+type DomainChanges = { added: readonly string[]; removed: readonly string[] };
+
+/** Result for one domain. `change` is null if the change failed. */
+type DomainRecord = { domain: string; change: keyof DomainChanges | null; error: ErrorRecord | null };
 
 /**
- * Adds domains before it removes any, so that no domain that stays is ever missing. Prints a result for each
+ * Adds domains before it removes any, so that no domain that stays is ever missing. Returns a result for each
  * domain, and reads the list again to verify the changes.
  */
 async function changeDomains(
   context: Context,
-  { workspace, embeds, settings }: Awaited<ReturnType<typeof readSettings>>,
-  { add, remove }: DomainChanges,
+  { workspace, embeds, settings }: WorkspaceEmbeds,
+  changes: DomainChanges,
 ) {
-  const steps: { method: DomainMethod; domain: string }[] = [
-    ...add.map((domain) => ({ method: 'POST' as const, domain })),
-    ...remove.map((domain) => ({ method: 'DELETE' as const, domain })),
-  ];
+  const steps = (['added', 'removed'] as const).flatMap((change) =>
+    changes[change].map((domain) => ({ change, domain, method: methods[change] })),
+  );
   if (context.settings.dryRun)
     return dryRunPlan(
       context,
@@ -133,39 +129,38 @@ async function changeDomains(
     );
   const records: DomainRecord[] = [];
   const failures: MediactlError[] = [];
-  const failed = (domain: string, error: MediactlError) => {
-    failures.push(error.withSubject(domain));
-    records.push({ domain, change: null, error: error.toJSON() });
-  };
-  for (const { method, domain } of steps) {
-    // After a failed addition nothing is removed, because a site could lose its access.
-    if (method === 'DELETE' && add.length > 0 && failures.length > 0) {
-      failed(domain, notRemoved());
-      continue;
+  for (const { change, domain, method } of steps)
+    try {
+      // After a failed addition nothing is removed, because a site could lose its access.
+      if (change === 'removed' && changes.added.length > 0 && failures.length > 0) throw notRemoved();
+      await embeds.changeDomain(method, workspace, settings, domain);
+      records.push({ domain, change, error: null });
+    } catch (thrown) {
+      const error = asMediactlError(thrown);
+      failures.push(error.withSubject(domain));
+      records.push({ domain, change: null, error: error.toJSON() });
     }
-    await embeds.changeDomain(method, workspace, settings, domain).then(
-      () => records.push({ domain, change: method === 'POST' ? 'added' : 'removed', error: null }),
-      (thrown) => failed(domain, asMediactlError(thrown)),
-    );
-  }
-  const domainsWith = (change: DomainRecord['change']) =>
-    records.filter((each) => each.change === change).map(({ domain }) => domain);
-  const verificationError = await embeds
-    .verifyDomains(workspace, settings, domainsWith('added'), domainsWith('removed'))
-    .then((respelled) => {
+  const count = failures.length;
+  const [added, removed] = (['added', 'removed'] as const).map((change) =>
+    records.filter((each) => each.change === change).map(({ domain }) => domain),
+  ) as [string[], string[]];
+  await embeds.verifyDomains(workspace, settings, added, removed).then(
+    (respelled) => {
       for (const { domain, spelling } of respelled)
         context.terminal.info(`${domain} is on the allow-list as ${escapeControls(spelling)}`);
-      return undefined;
-    }, asMediactlError);
-  if (domainsWith('added').length > 0 && settings.isOff)
+    },
+    (error) => void failures.push(asMediactlError(error)),
+  );
+  if (added.length > 0 && settings.isOff)
     context.terminal.info('the restriction is off, and every site may embed: mediactl embed enable');
-  const result = domainResult(records, 'nothing to change');
-  if (steps.length <= 1) return { result, failure: failures[0] ?? verificationError };
-  const all = verificationError ? [...failures, verificationError] : failures;
-  const problem =
-    failures.length > 0 ? `${failures.length} of ${steps.length} changes failed` : 'the changes could not be confirmed';
-  return { result, failure: all.length > 0 ? partialFailure(problem, all) : undefined };
+  const problem = count > 0 ? `${count} of ${steps.length} changes failed` : 'the changes could not be confirmed';
+  return {
+    result: listBy(({ domain }) => domain, records, columns, 'nothing to change'),
+    failure: combineFailures(steps.length, problem, failures),
+  };
 }
+
+const methods: Record<keyof DomainChanges, DomainMethod> = { added: 'POST', removed: 'DELETE' };
 
 const notRemoved = () =>
   new MediactlError('not removed', {
@@ -174,23 +169,18 @@ const notRemoved = () =>
     reason: 'what was to be added before it could not be',
   });
 
-/** Result for one domain of `add`, `rm`, or `sync`. `change` is null if the change failed. */
-type DomainRecord = {
-  domain: string;
-  change: 'added' | 'removed' | null;
-  error: ErrorRecord | null;
-};
-
 const sign = { added: '+', removed: '-' };
+
+const domainColumn: Column<{ domain: string }> = {
+  ...{ header: 'DOMAIN', noTruncate: true },
+  value: ({ domain }) => escapeControls(domain),
+};
 
 const columns: Column<DomainRecord>[] = [
   { header: ' ', value: ({ change }) => (change ? sign[change] : '!') },
-  { header: 'DOMAIN', value: ({ domain }) => escapeControls(domain), noTruncate: true },
+  domainColumn,
   {
     header: 'RESULT',
     value: ({ change, error }) => (error ? `failed: ${escapeControls(error.message)}` : (change ?? '')),
   },
 ];
-
-const domainResult = (records: readonly DomainRecord[], empty: string) =>
-  listBy(({ domain }) => domain, records, columns, empty);

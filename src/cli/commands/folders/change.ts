@@ -1,4 +1,4 @@
-import { Argument, type Command } from '@commander-js/extra-typings';
+import { Argument } from '@commander-js/extra-typings';
 import type { FolderNode, WorkspaceFolderTree } from '../../../client/api/folder-tree.ts';
 import type { FolderChange } from '../../../client/api/folders.ts';
 import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
@@ -10,48 +10,46 @@ import { descendantsOf, fetchFolderTree, folderHelp, isRootPath, resolveFolder }
 import { cachedFolders } from '../../library/name-cache.ts';
 import { type Result, record } from '../../output/result.ts';
 import { confirm } from '../../terminal/prompt.ts';
-import { type ActionWrapper, addExamples, withSuggestions } from '../command.ts';
+import { addExamples, type Define, withSuggestions } from '../command.ts';
 import { dryRunPlan } from '../dry-run.ts';
 import { folderRecord, folderRows } from './columns.ts';
 
-export function create(command: Command, run: ActionWrapper): void {
+export const create: Define = (command, run) => {
   addExamples(command, 'mediactl folders create /Campaigns', 'mediactl folders create -p /Campaigns/2026/Spring');
   command
-    .summary('create a folder')
     .description(
       'Creates a folder by its path. With -p, creates those above it too, and one that is already there is not an error.',
     )
     .addArgument(withSuggestions(new Argument('<path>', 'path such as /Campaigns/2026'), 'folders'))
     .option('-p, --parents', 'create what is missing above it; no error where it exists')
-    .action(
-      run(async (context, path, { parents }) => {
-        const names = parseFolderPath(path);
-        if (context.settings.dryRun) return planCreation(context, names, parents ?? false);
-        const { node: made } = await createFolderPath(context, names, parents ?? false);
-        return record(folderRecord(made), made.folder.uid, folderRows, { uid: 'folder' });
-      }),
-    );
-}
+    .action(run((context, path, { parents }) => runCreate(context, { names: parseFolderPath(path), parents })));
+};
 
-async function planCreation(context: Context, names: readonly string[], withParents: boolean) {
+type CreateFolderRequest = {
+  /** Path of the folder, as names. */
+  names: readonly string[];
+  /** True to create missing parents, and to accept an existing folder. */
+  parents?: boolean | undefined;
+};
+
+export async function runCreate(context: Context, { names, parents = false }: CreateFolderRequest): Promise<Result> {
+  if (!context.settings.dryRun) {
+    const { node } = await createFolderPath(context, names, parents);
+    return record(folderRecord(node), node.folder.uid, folderRows, { uid: 'folder' });
+  }
   const { folders } = await context.api();
   const { tree, workspace } = await fetchFolderTree(context);
-  const { missing, above } = findMissingFolders(tree, names, withParents);
-  return dryRunPlan(
-    context,
-    missing.map((name, n) =>
-      folders.createRequest(workspace, tree, {
-        name,
-        parent: n === 0 ? (above?.folder.uid ?? null) : `(uid of ${missing[n - 1]})`,
-      }),
-    ),
-  );
+  const { missing, above } = findMissingFolders(tree, names, parents);
+  const requests = missing.map((name, n) => {
+    const parent = n === 0 ? (above?.folder.uid ?? null) : `(uid of ${missing[n - 1]})`;
+    return folders.createRequest(workspace, tree, { name, parent });
+  });
+  return dryRunPlan(context, requests);
 }
 
-export function rename(command: Command, run: ActionWrapper): void {
+export const rename: Define = (command, run) => {
   addExamples(command, 'mediactl folders rename /Campaigns/2026 "Spring 2026"');
   command
-    .summary('give a folder another name')
     .description('Gives a folder another name; it stays where it is.')
     .argument('<folder>', folderHelp)
     .argument('<name>', 'new name')
@@ -61,68 +59,64 @@ export function rename(command: Command, run: ActionWrapper): void {
         return applyChange(context, folder, async () => ({ name }));
       }),
     );
-}
+};
 
-export function move(command: Command, run: ActionWrapper): void {
+export const move: Define = (command, run) => {
   addExamples(command, 'mediactl folders mv /Campaigns/2026 /Archive', 'mediactl folders mv /Archive/2026 /');
   command
-    .summary('move a folder into another one')
     .description('Moves a folder, with all that is in it, into another one; / is the top level.')
     .argument('<folder>', folderHelp)
     .argument('<parent>', 'where to, by uid or path; / for the top level')
-    .action(
-      run((context, folder, parent) =>
-        applyChange(context, folder, async (tree, moving) => {
-          if (isRootPath(parent)) return { parent: null };
-          const target = await resolveFolder(context, tree, parent);
-          for (let at: typeof target | undefined = target; at; at = at.parent)
-            if (at === moving)
-              throw usageError(
-                `${moving.path} cannot move below itself`,
-                'move it elsewhere, or move its folders out of it first',
-                `${target.path} is ${target === moving ? 'the folder itself' : 'in it'}`,
-              );
-          return { parent: target.folder.uid };
-        }),
-      ),
-    );
-}
+    .action(run(runMove));
+};
 
-export function remove(command: Command, run: ActionWrapper): void {
+const runMove = (context: Context, folder: string, parent: string) =>
+  applyChange(context, folder, async (tree, moving) => {
+    if (isRootPath(parent)) return { parent: null };
+    const target = await resolveFolder(context, tree, parent);
+    if (target === moving || descendantsOf(moving).includes(target))
+      throw usageError(
+        `${moving.path} cannot move below itself`,
+        'move it elsewhere, or move its folders out of it first',
+        `${target.path} is ${target === moving ? 'the folder itself' : 'in it'}`,
+      );
+    return { parent: target.folder.uid };
+  });
+
+export const remove: Define = (command, run) => {
   addExamples(command, 'mediactl folders rm /Campaigns/2026 --yes');
   command
-    .alias('delete')
-    .summary('delete a folder')
     .description(
       'Deletes a folder. Whether one that is not empty may be deleted is up to the service; the sandbox refuses.',
     )
     .argument('<folder>', folderHelp)
-    .action(
-      run(async (context, folder) => {
-        const { folders } = await context.api();
-        const { tree, workspace } = await fetchFolderTree(context);
-        const placed = await resolveFolder(context, tree, folder);
-        const { uid } = placed.folder;
-        if (context.settings.dryRun) return dryRunPlan(context, [folders.deleteRequest(workspace, uid)]);
-        const canPrompt = context.terminal.isInteractive && !context.settings.yes;
-        const holding = canPrompt ? await describeContents(context, placed) : '';
-        await confirm(context.terminal, `Delete ${placed.path}${holding}?`, {
-          yes: context.settings.yes,
-          instead: `mediactl folders rm ${folder} --yes`,
-        });
-        await folders.delete(workspace, uid).catch((error) => {
-          throw error instanceof MediactlError && error.exitCode === exitCodes.rejected
-            ? new MediactlError(`the service refused to delete ${placed.path}`, {
-                ...error.explanation,
-                hint: `empty it first: mediactl ls --folder ${placed.path} -r; mediactl folders ls -r ${placed.path}`,
-              })
-            : error;
-        });
-        await cachedFolders(context).invalidate();
-        context.terminal.info(`deleted ${placed.path}`);
-        return record(folderRecord(placed), uid, folderRows);
-      }),
-    );
+    .action(run(runRemove));
+};
+
+async function runRemove(context: Context, uidOrPath: string): Promise<Result> {
+  const { settings, terminal } = context;
+  const { folders } = await context.api();
+  const { tree, workspace } = await fetchFolderTree(context);
+  const placed = await resolveFolder(context, tree, uidOrPath);
+  const { uid } = placed.folder;
+  if (settings.dryRun) return dryRunPlan(context, [folders.deleteRequest(workspace, uid)]);
+  const canPrompt = terminal.isInteractive && !settings.yes;
+  const contents = canPrompt ? await describeContents(context, placed) : '';
+  await confirm(terminal, `Delete ${placed.path}${contents}?`, {
+    yes: settings.yes,
+    instead: `mediactl folders rm ${uidOrPath} --yes`,
+  });
+  await folders.delete(workspace, uid).catch((error) => {
+    throw error instanceof MediactlError && error.exitCode === exitCodes.rejected
+      ? new MediactlError(`the service refused to delete ${placed.path}`, {
+          ...error.explanation,
+          hint: `empty it first: mediactl ls --folder ${placed.path} -r; mediactl folders ls -r ${placed.path}`,
+        })
+      : error;
+  });
+  await cachedFolders(context).invalidate();
+  terminal.info(`deleted ${placed.path}`);
+  return record(folderRecord(placed), uid, folderRows);
 }
 
 /** Maximum number of folders whose assets are counted. Each folder costs a request or two. */

@@ -61,10 +61,7 @@ export async function selectOne<T extends AmbiguousRecord>(
   const listed = matches.slice(0, maxListed);
   const lines = (await rows(listed, false)).map((cells) => cells.filter(Boolean).join('  '));
   if (matches.length > maxListed) lines.push(`and ${matches.length - maxListed} more`);
-  throw usageError(problem, hint).with({
-    lines,
-    details: { uids: matches.map(({ uid }) => uid) },
-  });
+  throw usageError(problem, hint).with({ lines, details: { uids: matches.map(({ uid }) => uid) } });
 }
 
 /**

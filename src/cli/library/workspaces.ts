@@ -57,10 +57,7 @@ export async function listWorkspaces(api: Api): Promise<Workspace[]> {
 }
 
 /** Returns the workspace fields to store in a profile. */
-export const toProfileFields = ({ uid, name }: Workspace) => ({
-  workspace: uid,
-  workspaceName: asText(name) ?? uid,
-});
+export const toProfileFields = ({ uid, name }: Workspace) => ({ workspace: uid, workspaceName: asText(name) ?? uid });
 
 /** Returns the primary workspace (assumption A10), otherwise the only one; undefined if there are several. */
 export const findPrimary = (workspaces: readonly Workspace[]): Workspace | undefined =>

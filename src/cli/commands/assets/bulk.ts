@@ -38,11 +38,7 @@ export async function runConcurrently(
       outcomes[at] = fatalError
         ? { ...identityOf(target), error: notAttempted(fatalError) }
         : await work(target).then(
-            ({ name }) => ({
-              ...identityOf(target),
-              name: asText(name) ?? target.name,
-              error: undefined,
-            }),
+            ({ name }) => ({ ...identityOf(target), name: asText(name) ?? target.name, error: undefined }),
             (thrown) => ({ ...identityOf(target), error: asMediactlError(thrown) }),
           );
       const { error } = outcomes[at] as WriteOutcome;
@@ -54,12 +50,7 @@ export async function runConcurrently(
 }
 
 /** Result for one target in machine-readable output. */
-type WriteRecord = {
-  uid: string;
-  name: string | null;
-  done: boolean;
-  error: ErrorRecord | null;
-};
+type WriteRecord = { uid: string; name: string | null; done: boolean; error: ErrorRecord | null };
 
 /** Returns a result with one row per target, and an error that lists the failed targets, if any. */
 export function bulkResult(context: Context, outcomes: readonly WriteOutcome[], done: string, noun: string) {
@@ -70,10 +61,7 @@ export function bulkResult(context: Context, outcomes: readonly WriteOutcome[], 
   const columns: Column<WriteRecord>[] = [
     { header: 'UID', value: ({ uid }) => escapeControls(uid), uid: 'asset' },
     { header: 'NAME', value: ({ name }) => displayText(name), isFirst: true },
-    {
-      header: 'RESULT',
-      value: ({ error }) => (error ? `failed: ${displayText(error.message)}` : done),
-    },
+    { header: 'RESULT', value: ({ error }) => (error ? `failed: ${displayText(error.message)}` : done) },
   ];
   const result = listBy(({ uid, done: isDone }) => (isDone ? uid : ''), records, columns, `no ${noun}`);
   return { result, failure: failureOf(context, outcomes, noun) };

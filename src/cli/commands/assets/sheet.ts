@@ -51,10 +51,7 @@ export async function writeSheet(context: Context, { path, title, find }: SheetR
       await file.write(chunk);
     };
     const date = new Date(clock.now()).toISOString().slice(0, 10);
-    const sheet = renderContactSheet({
-      ...{ title, count: found.length, date },
-      hasMore: footer !== undefined,
-    });
+    const sheet = renderContactSheet({ ...{ title, count: found.length, date }, hasMore: footer !== undefined });
     await write(sheet.head);
     // Written one by one, because thousands of thumbnails would not fit in memory.
     let next = 0;

@@ -207,10 +207,7 @@ async function saveProfile(
       hint: 'unlock it, or use --store file',
     });
   const config = await profiles.update((current) => {
-    current.profiles[name] = {
-      ...profile,
-      ...(inKeychain ? { keyStore: 'keychain' } : { keyStore: 'file', key }),
-    };
+    current.profiles[name] = { ...profile, ...(inKeychain ? { keyStore: 'keychain' } : { keyStore: 'file', key }) };
     current.current = name;
   });
   if (!inKeychain) terminal.info(`key kept in ${profiles.path} (mode 0600)`);

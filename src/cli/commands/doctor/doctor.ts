@@ -83,10 +83,7 @@ type LearnedName = { key: string; name: string; was: string; changed: boolean };
 const learnedColumns: Column<LearnedName>[] = [
   { header: 'KEY', value: ({ key }) => key, noTruncate: true },
   { header: 'NAME', value: ({ name }) => escapeControls(name) },
-  {
-    header: '',
-    value: ({ changed, was }) => (changed ? `learned; was ${escapeControls(was)}` : 'as assumed'),
-  },
+  { header: '', value: ({ changed, was }) => (changed ? `learned; was ${escapeControls(was)}` : 'as assumed') },
 ];
 
 /** Reads the service's API description and saves its field names in the profile. */

@@ -40,7 +40,6 @@ export const verb = (name: string, summary: string, load: Verb['load'], alias?: 
 /** Options of a command as Commander parses them, from the function that adds them. */
 export type FlagsOf<Add extends (...input: never[]) => { opts(): unknown }> = ReturnType<ReturnType<Add>['opts']>;
 
-/** Collects the values of a repeatable option. */
 export const collect = (value: string, previous: string[]) => [...previous, value];
 
 /** Parses `KEY=VALUE`, or a pair with another separator. @throws MediactlError `usage` (exit 2) */
@@ -82,7 +81,6 @@ export type Suggestion = readonly string[] | CompletionSource;
 /** Source of completions: `mediactl __complete`, or the shell itself for `files`. */
 export type CompletionSource = 'profiles' | 'workspaces' | 'folders' | 'assets' | 'uploads' | 'files';
 
-/** Registers shell completions for an option or argument. */
 export function withSuggestions<T extends object>(subject: T, suggestion: Suggestion): T {
   suggestions.set(subject, suggestion);
   return subject;
@@ -104,6 +102,5 @@ const globalsHeading = 'Global options:';
 /** Help heading for filter options, which only the help for `assets ls` documents in full. */
 export const filtersHeading = 'Filters, as assets ls has them';
 
-/** Returns true if every command accepts the option. */
 export const isGlobalOption = (option: { helpGroupHeading?: string | undefined }) =>
   option.helpGroupHeading === globalsHeading;

@@ -23,11 +23,7 @@ export type FilterOptions = {
 
 export const dateHelp = 'DATE is YYYY-MM-DD, today, yesterday or an age such as 36h or 7d, in UTC.';
 
-/**
- * Adds the filter options to a command.
- *
- * @param isList true for `ls`, whose help documents them in full
- */
+/** Adds the filter options to a command. @param isList true for `ls`, whose help documents them in full */
 export function withFilters<Args extends unknown[], Options extends OptionValues>(
   command: Command<Args, Options>,
   collection: Collection,

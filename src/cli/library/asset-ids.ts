@@ -17,7 +17,6 @@ import { choose } from '../terminal/prompt.ts';
 import { expandUidPrefix, selectOne } from './ambiguity.ts';
 import { LocationNames } from './location-names.ts';
 
-/** Returns the path of the state file for `@last`, the latest upload from this machine. */
 const lastUploadPath = (stateDir: string) => join(stateDir, 'last-upload');
 
 export const idHelp = 'uid or its first 6 digits, name, or @last (the last upload)';
@@ -50,7 +49,6 @@ export async function resolveAssetUid(
   return expanded;
 }
 
-/** Maximum number of assets in the prompt when no id is given. */
 const maxChoices = 50;
 
 async function promptForAsset(context: Context, collection: Collection): Promise<string> {

@@ -6,11 +6,7 @@ import { fetchFolderTree } from './folders.ts';
 import { cachedFolders } from './name-cache.ts';
 import { resolveWorkspaceUid } from './workspaces.ts';
 
-/**
- * Splits a folder path into folder names.
- *
- * @throws MediactlError `usage` (exit 2) if the path contains no name
- */
+/** Splits a folder path into folder names. @throws MediactlError `usage` (exit 2) if the path contains no name */
 export function parseFolderPath(path: string): string[] {
   const names = path.split('/').filter(Boolean);
   if (names.length === 0) throw usageError(`no folder to create in '${path}'`, '/Campaigns/2026');
@@ -94,13 +90,11 @@ export type CreatedFolders = {
   record(path: string, uid: string): Promise<void>;
 };
 
-/** Resolves folder paths in the workspace to uids. */
 export type FolderPathResolver = {
   /** Returns a folder's uid; undefined for the top level, null if the folder does not exist. */
   find(path: string): string | undefined | null;
   /** Returns a folder's uid and creates missing folders; undefined for the top level. */
   make(path: string): Promise<string | undefined>;
-  /** Returns a folder's path; undefined if the folder does not exist. */
   pathOf(uid: string): string | undefined;
 };
 

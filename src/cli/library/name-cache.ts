@@ -61,7 +61,6 @@ function readCache(path: string): CachedNames | undefined {
     : undefined;
 }
 
-/** Creates the cache of workspace names and their uids. */
 export const cachedWorkspaces = (context: Context) =>
   new NameCache(context, 'workspaces', async () => {
     const names: CachedName[] = [];
@@ -70,7 +69,6 @@ export const cachedWorkspaces = (context: Context) =>
     return names;
   });
 
-/** Creates the cache of folder paths and their uids for the workspace in use. */
 export const cachedFolders = (context: Context) =>
   new NameCache(context, 'folders', async () => {
     const { tree } = await fetchFolderTree(context, false);

@@ -9,7 +9,6 @@ export type Playable = {
   url: URL;
   /** Expiry time as the service reports it, in ISO 8601. */
   expiresAt: unknown;
-  /** Size, for an image variant. */
   extent?: ImageExtent | undefined;
 };
 
@@ -19,7 +18,6 @@ export type PixelSize = { width: number; height: number };
 /** Size of an image variant in pixels, or the rank of its size name. */
 export type ImageExtent = PixelSize | { rank: number };
 
-/** URLs of an asset, parsed from its playback info. */
 export type Playables = {
   /** URLs with the best first ("hls_url … for video; source_url fallback", §2), and the largest image first. */
   urls: Playable[];
@@ -29,11 +27,7 @@ export type Playables = {
   unusable: string[];
 };
 
-/**
- * Parses the playable URLs in the playback info.
- *
- * @param baseUrl base for relative URLs
- */
+/** Parses the playable URLs in the playback info. @param baseUrl base for relative URLs */
 export function parsePlayables(info: PlaybackInfo, baseUrl: URL): Playables {
   const unusable: string[] = [];
   const parsePlayable = (kind: Playable['kind'], value: unknown, extent?: ImageExtent): Playable[] => {
@@ -127,7 +121,6 @@ function compareExtents(a: ImageExtent | undefined, b: ImageExtent | undefined):
 
 const rankOf = (extent: ImageExtent | undefined) => (extent && 'rank' in extent ? extent.rank : 0);
 
-/** Creates the error for an image requested by size if the service does not report the sizes. */
 export const sizesUnknownError = (uid: string) =>
   new MediactlError(`the service does not tell how large the images of asset ${uid} are`, {
     code: 'sizes_unknown',

@@ -38,11 +38,7 @@ const workspaceRows = (workspaces: readonly Workspace[]) =>
     ...[displayText(name), escapeControls(uid), is_primary ? 'primary' : ''],
   ]);
 
-/**
- * Prompts for a workspace.
- *
- * @throws `why` if it cannot prompt or there are no workspaces
- */
+/** Prompts for a workspace. @throws `why` if it cannot prompt or there are no workspaces */
 export async function promptForWorkspace(context: Context, why: MediactlError): Promise<Workspace> {
   if (!context.terminal.isInteractive) throw why;
   const all = await listWorkspaces(await context.api());
@@ -56,7 +52,6 @@ export async function listWorkspaces(api: Api): Promise<Workspace[]> {
   return all;
 }
 
-/** Returns the workspace fields to store in a profile. */
 export const toProfileFields = ({ uid, name }: Workspace) => ({ workspace: uid, workspaceName: asText(name) ?? uid });
 
 /** Returns the primary workspace (assumption A10), otherwise the only one; undefined if there are several. */

@@ -12,7 +12,6 @@ import type { Context } from '../../context.ts';
 import { type Column, listBy } from '../../output/result.ts';
 import type { BulkTarget } from './targets.ts';
 
-/** Default number of concurrent requests. */
 const defaultLanes = 4;
 
 type WriteOutcome = { uid: string; name: string | null; error: MediactlError | undefined };
@@ -49,7 +48,6 @@ export async function runConcurrently(
   return outcomes;
 }
 
-/** Result for one target in machine-readable output. */
 type WriteRecord = { uid: string; name: string | null; done: boolean; error: ErrorRecord | null };
 
 /** Returns a result with one row per target, and an error that lists the failed targets, if any. */
@@ -67,7 +65,6 @@ export function bulkResult(context: Context, outcomes: readonly WriteOutcome[], 
   return { result, failure: failureOf(context, outcomes, noun) };
 }
 
-/** Returns the error that lists the failed targets, or undefined if all succeeded. */
 export function failureOf(
   { signal }: Context,
   outcomes: readonly WriteOutcome[],

@@ -11,13 +11,11 @@ import { isSameUid } from '../../../contract/uid.ts';
 type Match = boolean | undefined;
 
 type FilterCheck = {
-  /** Returns true if an asset matches the filter's value, or undefined if that is unknown. */
   matches(asset: Asset, value: string): Match;
   /** Returns a value that no asset matches, to find out if the service ignores the filter. */
   unmatchable(): string;
 };
 
-/** Returns a random word that no asset contains. */
 const randomWord = () => `x${randomUUID().replaceAll('-', '')}`;
 
 const dayMs = 86_400_000;

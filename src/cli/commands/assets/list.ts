@@ -58,9 +58,7 @@ export type ListRequest = {
   /** Maximum number of assets; undefined for all, `page` for the first page and a footer if there are more. */
   limit: number | 'page' | undefined;
   offset: number;
-  /** True to return only the number of assets. */
   count?: true | undefined;
-  /** Path of a contact sheet to write in place of a list. */
   html?: string | undefined;
   words: readonly string[];
 };

@@ -61,7 +61,6 @@ type BulkQuestion = {
   /** Describes the action, such as "update 3 assets" or "move 3 assets to the trash". */
   action(what: string): string;
   limit: WriteLimit;
-  /** Lines to show below the preview. */
   notes?: readonly string[];
 };
 

@@ -101,7 +101,6 @@ async function runRename(context: Context, from: string, to: string): Promise<Re
   return profileResult(config, to);
 }
 
-/** Deletes the cached scopes of a profile's key. */
 const forgetScopes = (context: Context, name: string, { baseUrl }: Profile) =>
   context.scopesOf(name, parseBaseUrl(baseUrl)).clear();
 

@@ -35,7 +35,6 @@ const addLoginOptions = (command: Command) =>
     .addOption(new Option('--store <where>', 'keychain or file').choices(['keychain', 'file'] as const));
 
 export type LoginRequest = {
-  /** Name of the profile to create or replace. */
   profile: string;
   /** Origin of the service; by default that of the profile, otherwise asked for. */
   baseUrl?: string | undefined;
@@ -43,7 +42,6 @@ export type LoginRequest = {
   workspace?: string | undefined;
   /** True to read the key from stdin instead of asking for it. */
   withKey?: boolean | undefined;
-  /** True to verify the key with one request. */
   check: boolean;
   store?: 'keychain' | 'file' | undefined;
 };
@@ -94,7 +92,6 @@ export async function runLogin(context: Context, request: LoginRequest): Promise
   }
 }
 
-/** Workspace to save in the profile. */
 type ChosenWorkspace = Pick<Profile, 'workspace' | 'workspaceName'>;
 
 const resolveChosenWorkspace = async (

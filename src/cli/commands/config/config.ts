@@ -50,7 +50,6 @@ async function runList(context: Context, { showOrigin, all }: ListFlags): Promis
   return listBy(({ key }) => key, shown, columns, 'no settings');
 }
 
-/** Row of `config ls`. */
 type ConfigRow = { key: string; value: string | null; origin: string };
 
 /** Origin shown for a field name that is not configured. */
@@ -163,9 +162,7 @@ async function runUnset(context: Context, key: string): Promise<Result> {
 
 type ProfileChange = (profile: Profile) => void;
 
-/**
- * Validates a value and returns the change that saves it, because an invalid value would break every later command.
- */
+/** Validates a value and returns the change that saves it, because an invalid value would break every later command. */
 async function parseChange(context: Context, key: string, value: string): Promise<ProfileChange> {
   const name = parseNameKey(key);
   if (name !== undefined) {

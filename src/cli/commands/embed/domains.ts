@@ -104,7 +104,6 @@ async function runSync(context: Context, { file, prune }: { file: string; prune?
   return changeDomains(context, read, { added, removed: prune ? extra : [] });
 }
 
-/** Domains to add to the allow-list and to remove from it. */
 type DomainChanges = { added: readonly string[]; removed: readonly string[] };
 
 /** Result for one domain. `change` is null if the change failed. */

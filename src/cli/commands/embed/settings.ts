@@ -1,7 +1,6 @@
 import type { Context } from '../../context.ts';
 import { resolveWorkspaceUid } from '../../library/workspaces.ts';
 
-/** Reads the current workspace and its embed settings. */
 export async function readSettings(context: Context) {
   const workspace = await resolveWorkspaceUid(context);
   const { embeds } = await context.api();

@@ -26,7 +26,6 @@ export const create: Define = (command, run) => {
 };
 
 type CreateFolderRequest = {
-  /** Path of the folder, as names. */
   names: readonly string[];
   /** True to create missing parents, and to accept an existing folder. */
   parents?: boolean | undefined;
@@ -140,7 +139,6 @@ async function describeContents(context: Context, placed: FolderNode): Promise<s
   return has.length > 0 ? `, which has ${has.join(' and ')} in it` : '';
 }
 
-/** Changes a folder and returns its updated record. */
 async function applyChange(
   context: Context,
   uidOrPath: string,

@@ -10,7 +10,6 @@ import { type RunningSandbox, readKeys } from './server.ts';
 /** Data folder and profile of one of the user's sandboxes. */
 export type SandboxLocation = { dataDir: string; profile: string };
 
-/** Default profile for a sandbox. */
 const defaultProfile = 'sandbox';
 
 export const dataOption = ['--data <dir>', 'its folder (that of the profile in use)'] as const;
@@ -109,7 +108,6 @@ export async function saveProfiles(
 const isForOtherSandbox = (known: Profile, dataDir: string, key: string) =>
   known.sandbox === undefined ? known.key !== key : known.sandbox !== dataDir;
 
-/** Returns the names of all profiles for the sandbox in a data folder. */
 export async function findProfiles(context: Context, dataDir: string): Promise<string[]> {
   const storedKeys = await readKeys(dataDir).catch(() => undefined); // missing or unreadable
   const keys: unknown[] = Object.values(storedKeys ?? {});

@@ -30,7 +30,6 @@ export const sandbox: CommandDefinition = [
   verb('logs', 'show its log', async () => logs),
 ];
 
-/** Options of most verbs: the data folder. */
 type DataFlags = { data?: string | undefined };
 
 const stop: Define = (command, run) => {

@@ -5,7 +5,6 @@ import { isRunning } from '../../../client/processes.ts';
 import { pollUntil, TimeoutError, withTimeout } from '../../../contract/retry.ts';
 import type { Context } from '../../context.ts';
 
-/** State of a running sandbox, as written to its data folder. */
 export type RunningSandbox = {
   pid: number;
   url: string;
@@ -15,13 +14,11 @@ export type RunningSandbox = {
   /** Missing in older sandboxes. */
   workspace_name?: string;
   started_at: string;
-  /** Options that the sandbox was started with. */
   options: string[];
   /** Warnings about the data folder to show to the user. */
   notes: string[];
 };
 
-/** Response of the sandbox's /health endpoint. */
 export type SandboxHealth = {
   pid: number;
   faults?: { fault: string; times_left: number | null }[];
@@ -60,7 +57,6 @@ export async function assertNotRunning(context: Context, dataDir: string): Promi
   if (running && (await isRunning(context.host.processes, running.pid))) throw doesNotStop(running.pid);
 }
 
-/** Fetches /health. Returns undefined if no sandbox responds at that URL. */
 async function fetchHealth(context: Context, url: string): Promise<SandboxHealth | undefined> {
   const { transport } = context.anonymousApi(new URL(url));
   try {

@@ -34,7 +34,6 @@ const serviceOptions = () => [
   new Option('--theme <theme>', 'how players look (dark)').choices(['light', 'dark']),
 ];
 
-/** Adds the options that configure the service to a command. */
 export function addServiceOptions<Args extends unknown[], Options extends OptionValues>(
   command: Command<Args, Options>,
 ) {
@@ -42,7 +41,6 @@ export function addServiceOptions<Args extends unknown[], Options extends Option
   return command;
 }
 
-/** Converts the parsed options to arguments for the sandbox program. */
 export const serviceArguments = (flags: Readonly<Record<string, unknown>>): string[] =>
   serviceOptions().flatMap((option) => {
     const value = flags[option.attributeName()];

@@ -57,36 +57,25 @@ async function promptForAsset(context: Context, collection: Collection): Promise
   const { items } = await (await context.api())[collection].page({}, maxChoices, 0);
   if (items.length === 0) throw usageError('there is no asset to choose', 'mediactl upload PATH sends one');
   const rows = await candidateRows(context, items, true);
-  const { uid } = await choose(
-    context.terminal,
-    'Which asset?',
-    items,
-    rows.map((row, at) => [displayText(items[at]?.name), ...row]),
-  );
-  return uid;
+  const named = rows.map((row, at) => [displayText(items[at]?.name), ...row]);
+  return (await choose(context.terminal, 'Which asset?', items, named)).uid;
 }
 
 /** Returns table rows that help to distinguish assets with the same name. */
 async function candidateRows(context: Context, assets: readonly Asset[], isTerminal: boolean): Promise<string[][]> {
   const locationNames = new LocationNames(context);
   const parents = assets.map(parentOf);
-  await locationNames.load(
-    'folders',
-    parents.map((uid) => uid ?? undefined),
-  );
+  const known = parents.map((uid) => uid ?? undefined);
+  await locationNames.load('folders', known);
   const now = context.clock.now();
+  const uids = assets.map(({ uid }) => uid);
   const shortUids = isTerminal ? await context.shortUids() : undefined;
-  const short = await shortUids?.shorten(
-    'asset',
-    assets.map(({ uid }) => uid),
-  );
+  const short = await shortUids?.shorten('asset', uids);
   return assets.map(({ uid, created_at, size, status }, at) => {
     const count = asNumber(size);
-    const about = [
-      count === undefined ? displayText(size) : formatBytes(count),
-      parents[at] === null ? '/' : locationNames.displayName(parents[at]),
-      displayText(status),
-    ];
+    const sizeText = count === undefined ? displayText(size) : formatBytes(count);
+    const folder = parents[at] === null ? '/' : locationNames.displayName(known[at]);
+    const about = [sizeText, folder, displayText(status)];
     // The uid comes early, since narrow terminals truncate the end of a row.
     return isTerminal
       ? [relativeTime(created_at, now), short?.(uid) ?? uid, ...about]
@@ -180,15 +169,13 @@ async function findByName(assets: AssetsApi, name: string): Promise<Asset[]> {
     found.push(...page.filter((asset) => asText(asset.name) === name));
   }
   // An unscanned asset may have the same name.
-  if (count > maxSearchHits && found.length < 2) throw tooManyHits(name);
+  if (count > maxSearchHits && found.length < 2)
+    throw usageError(
+      `more than ${maxSearchHits} assets would have to be looked at to find those called ${name}`,
+      `give a uid: mediactl assets ls --search '${name}'`,
+    );
   return found;
 }
-
-const tooManyHits = (name: string) =>
-  usageError(
-    `more than ${maxSearchHits} assets would have to be looked at to find those called ${name}`,
-    `give a uid: mediactl assets ls --search '${name}'`,
-  );
 
 /** Saves the uid of the latest upload for `@last`, together with its profile and service. */
 export async function saveLastUpload(context: Context, uid: string): Promise<void> {

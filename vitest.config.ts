@@ -1,10 +1,11 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { isFullRun } from './test/support/full-run.ts';
 import { hangMs } from './test/support/hang.ts';
 
 /** Files of tests that wait for a minute, whatever the machine: they begin first, beside all the others. */
-const waiting = /\/(?:fleet-\w+|examples|media-table|many-files)\.test\.ts$/;
+const waiting = /\/(?:fleet-\w+|examples|media-table|many-files)\.(?:full\.)?test\.ts$/;
 
 class WaitingFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -18,6 +19,8 @@ export default defineConfig({
     // Packages in CommonJS as Node itself gives them: jq-web exports a promise.
     deps: { interopDefault: false },
     include: ['test/**/*.test.ts'],
+    // Soaks and the table of media kinds in a browser: `npm run test:full`.
+    exclude: isFullRun ? [] : ['test/**/*.full.test.ts'],
     pool: 'forks',
     // What files share they import once. Nothing is mocked; on what a process keeps (V8's flags, a memo) no test may rely.
     isolate: false,

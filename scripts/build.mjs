@@ -166,6 +166,10 @@ if (isWatching) for (const options of bundles) await (await context(options)).wa
 else {
   rmSync(outdir, { recursive: true, force: true });
   const built = await Promise.all(bundles.map((options) => build(options)));
+  // zod is for the sandbox and the generator; it would slow down every start of the tool.
+  const tool = built.map(({ metafile }) => metafile.outputs[`${outdir}/mediactl.cjs`]).find(Boolean);
+  if (Object.keys(tool.inputs).some((path) => path.startsWith('node_modules/zod/')))
+    throw new Error('zod is in dist/mediactl.cjs: import only types from reference/schemas.ts');
   copyFileSync('node_modules/jq-web/jq.wasm', `${outdir}/jq.wasm`); // jq.lazy.cjs loads it from its own folder
   const inputs = built.flatMap(({ metafile }) => Object.keys(metafile.inputs));
   writeFileSync(`${outdir}/THIRD-PARTY-LICENSES.txt`, licences(inputs));

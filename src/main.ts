@@ -3,7 +3,8 @@ import envPaths from 'env-paths';
 import packageJson from '../package.json' with { type: 'json' };
 import { runProgram } from './cli/program.ts';
 import { Terminal } from './cli/terminal/terminal.ts';
-import { exitCodes, MediactlError } from './client/errors.ts';
+import { exitCodes } from './client/error-table.ts';
+import { MediactlError } from './client/errors.ts';
 import { systemClock } from './contract/clock.ts';
 
 const exitGraceMs = 3_000;
@@ -18,19 +19,19 @@ async function main(): Promise<void> {
     ...{ stdin: () => process.stdin, stdout, stderr, environment },
     interruption: interruption.signal,
   });
-  const stop = (problem: string, code: string, exitCode: 130 | 143) => {
+  const stop = (code: 'interrupted' | 'terminated') => {
     // The first signal shuts down gracefully; the second one exits at once.
     if (interruption.signal.aborted) {
       terminal.restore();
-      process.exit(exitCode);
+      process.exit(exitCodes[code]);
     }
-    interruption.abort(new MediactlError(problem, { code, exitCode }));
+    interruption.abort(new MediactlError(code, { code }));
   };
   process.on('SIGINT', () => {
     // While a pager is running, Ctrl-C is meant for the pager.
-    if (!terminal.isPaging) stop('interrupted', 'interrupted', exitCodes.interrupted);
+    if (!terminal.isPaging) stop('interrupted');
   });
-  process.on('SIGTERM', () => stop('terminated', 'terminated', exitCodes.terminated));
+  process.on('SIGTERM', () => stop('terminated'));
   const paths = envPaths('mediactl', { suffix: '' });
   process.exitCode = await runProgram(process.argv.slice(2), {
     terminal,

@@ -47,6 +47,14 @@ const maxLockWaitMs = 60_000;
 export const openProfileFile = ({ environment, directories }: Host) =>
   new ProfileFile(environment.MEDIACTL_CONFIG_DIR || directories.config);
 
+type ContextDeps = {
+  host: Host;
+  settings: Settings;
+  profiles: ProfileFile;
+  config: ProfileConfig;
+  commandTree: () => Promise<Command>;
+};
+
 /**
  * Dependencies of a command, such as settings, API clients, journal, receipts and queues. Expensive dependencies
  * are created on first use and memoized.
@@ -67,13 +75,7 @@ export class Context {
   readonly #queues: QueueClient[] = [];
   #hasWarnedOfProjectFile = false;
 
-  constructor(
-    host: Host,
-    settings: Settings,
-    profiles: ProfileFile,
-    config: ProfileConfig,
-    commandTree: () => Promise<Command>,
-  ) {
+  constructor({ host, settings, profiles, config, commandTree }: ContextDeps) {
     this.host = host;
     this.settings = settings;
     this.profiles = profiles;
@@ -168,7 +170,8 @@ export class Context {
 
   /** Returns a context for another account. The caller closes the transport of its API client. */
   withAccount(account: Account): Context {
-    const other = new Context(this.host, this.settings, this.profiles, this.#config, this.commandTree);
+    const { host, settings, profiles, commandTree } = this;
+    const other = new Context({ host, settings, profiles, config: this.#config, commandTree });
     other.#account = Promise.resolve(account);
     return other;
   }

@@ -1,7 +1,8 @@
 import { buildCommandTree } from './program.ts';
 import { describeCommand } from './reference/command-tree.ts';
 import { manPage } from './reference/man.ts';
-import { assumptionsPage, commandsPage } from './reference/pages.ts';
+import { assumptionsPage, commandsPage, errorsPage } from './reference/pages.ts';
+import { schemasPage } from './reference/schemas.ts';
 import { shells } from './reference/shells/shells.lazy.ts';
 
 /** Returns a map from the path of each generated file in the repository to its content. */
@@ -10,6 +11,8 @@ export async function generatedFiles(): Promise<Record<string, string>> {
   return {
     'docs/commands.md': commandsPage(tree),
     'docs/assumptions.md': assumptionsPage(),
+    'docs/errors.md': errorsPage(),
+    'docs/schemas.json': schemasPage(),
     'man/mediactl.1': manPage(tree),
     ...Object.fromEntries(Object.values(shells).map(({ file, script }) => [`completions/${file}`, script(tree)])),
   };

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from '@commander-js/extra-typings';
-import { asMediactlError, type ExitCode, exitCodes, type MediactlError, usageError } from '../client/errors.ts';
+import { type ExitCode, exitCodes } from '../client/error-table.ts';
+import { asMediactlError, type MediactlError, usageError } from '../client/errors.ts';
 import { type ActionWrapper, addExamples, globalOptions, isGlobalOption } from './commands/command.ts';
 import type { Host } from './context.ts';
 import { formatHelpPage } from './help-page.ts';
@@ -163,7 +164,8 @@ const runner =
     const settings = resolveSettings(collectFlags(typed), environment, cwd, config);
     invocation.settings = settings;
     host.terminal.configure(settings);
-    const context = new Context(host, settings, profiles, config, () => buildCommandTree(version));
+    const commandTree = () => buildCommandTree(version);
+    const context = new Context({ host, settings, profiles, config, commandTree });
     try {
       const outcome = await perform(context, ...input);
       const {
@@ -174,7 +176,9 @@ const runner =
       let outputClosed: unknown;
       try {
         if (picture) await host.terminal.write(picture); // not paged, since pagers cannot show pictures
-        await present(host.terminal, settings.outputOptions, result, host.clock.now(), () => context.shortUids());
+        const { terminal, clock } = host;
+        const uids = () => context.shortUids();
+        await present({ terminal, options: settings.outputOptions, now: clock.now(), uids }, result);
       } catch (error) {
         if (!(error instanceof OutputClosed)) throw error;
         outputClosed = error;

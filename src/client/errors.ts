@@ -1,56 +1,14 @@
-/** Process exit codes, a public interface that scripts depend on. */
-export const exitCodes = {
-  ok: 0,
-  unclassified: 1,
-  usage: 2,
-  notFound: 3,
-  unauthenticated: 4,
-  forbidden: 5,
-  rejected: 6,
-  quota: 7,
-  stillProcessing: 8,
-  rateLimited: 9,
-  unreachable: 10,
-  partial: 11,
-  unplayable: 12,
-  integrity: 13,
-  state: 14,
-  interrupted: 130,
-  terminated: 143,
-} as const;
-
-export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
-
-/** Maps each exit code to a short description for help and documentation. */
-export const exitCodeMeanings: Record<ExitCode, string> = {
-  0: 'success, an empty list included',
-  1: 'unclassified',
-  2: 'usage; or input is missing where there is nobody to ask',
-  3: 'not found (404)',
-  4: 'no API key, or the key is not accepted (401)',
-  5: 'the key lacks a scope (403)',
-  6: 'the service refused the request (400, 409, 412, 413, 422)',
-  7: 'credits (402) or storage (507) are used up',
-  8: 'waited long enough: still processing',
-  9: 'rate limit (429), and the wait would pass --max-wait; or --until stopped it',
-  10: 'network, TLS, timeout, or a server error (5xx)',
-  11: 'many items, some failed, each is named; or check found differences',
-  12: 'the asset failed to process, or playback is blocked',
-  13: 'integrity: the checksum differs, the file changed, or the server pointed to another origin',
-  14: 'the state folder cannot keep what was uploaded: full, read-only, damaged or emptied',
-  130: 'interrupted, or a prompt declined',
-  143: 'terminated',
-};
+import { type ErrorCode, type ExitCode, errorRow, exitCodes } from './error-table.ts';
 
 export type Explanation = {
-  /** Stable error code for scripts, in `snake_case`. */
-  code: string;
-  exitCode: ExitCode;
+  code: ErrorCode;
+  /** Exit code of an error that another mediactl wrote, whose table might differ. */
+  exitCode?: ExitCode | undefined;
   /** Cause of the error, as one sentence without a period. */
   reason?: string | undefined;
   /** More details, one per line, for example the available choices. */
   lines?: readonly string[] | undefined;
-  /** Suggested next step, as a command or a sentence. */
+  /** Suggested next step, as a command or a sentence. By default, that of the error's code. */
   hint?: string | undefined;
   /** HTTP status of the response that caused the error. */
   status?: number | undefined;
@@ -79,11 +37,13 @@ export class MediactlError extends Error {
   constructor(problem: string, explanation: Explanation) {
     super(problem, { cause: explanation.underlying });
     this.name = 'MediactlError';
-    this.explanation = explanation;
+    const { hint } = errorRow(explanation.code);
+    this.explanation = { ...explanation, hint: explanation.hint ?? hint };
   }
 
   get exitCode(): ExitCode {
-    return this.explanation.exitCode;
+    const { code, exitCode } = this.explanation;
+    return exitCode ?? exitCodes[errorRow(code).exit];
   }
 
   /** Rebuilds an error from its JSON form. Tolerates invalid fields, because another machine might have written it. */
@@ -93,7 +53,7 @@ export class MediactlError extends Error {
     const isFailure = (code: unknown): code is ExitCode =>
       code !== exitCodes.ok && Object.values<unknown>(exitCodes).includes(code);
     return new MediactlError(text(record.message) ?? 'it failed', {
-      code: text(record.code) ?? 'unclassified',
+      code: (text(record.code) ?? 'unclassified') as ErrorCode,
       exitCode: isFailure(record.exit_code) ? record.exit_code : exitCodes.unclassified,
       reason: text(record.cause),
       hint: text(record.hint),
@@ -116,14 +76,14 @@ export class MediactlError extends Error {
 
   /** Returns the `error` object of the machine-readable output. */
   toJSON(): ErrorRecord {
-    const { code, exitCode, reason, lines, hint, status, retryable, retryAfterSeconds, details } = this.explanation;
+    const { code, reason, lines, hint, status, retryable, retryAfterSeconds, details } = this.explanation;
     return {
       code,
       message: this.message,
       cause: reason ?? lines?.join('; ') ?? null,
       hint: hint ?? null,
       status: status ?? null,
-      exit_code: exitCode,
+      exit_code: this.exitCode,
       retryable: retryable ?? false,
       retry_after: retryAfterSeconds ?? null,
       details: details ?? null,
@@ -145,7 +105,7 @@ export type ErrorRecord = {
 };
 
 export const usageError = (problem: string, hint?: string, reason?: string) =>
-  new MediactlError(problem, { code: 'usage', exitCode: exitCodes.usage, reason, hint });
+  new MediactlError(problem, { code: 'usage', reason, hint });
 
 /**
  * Creates an error with exit code 11 that lists the failures. If `hint` is undefined and all failures have the same
@@ -159,7 +119,6 @@ export function partialFailure(problem: string, failures: readonly MediactlError
   const hints = new Set(failures.map(({ explanation }) => explanation.hint));
   return new MediactlError(problem, {
     code: 'some_failed',
-    exitCode: exitCodes.partial,
     lines,
     hint: hint ?? (hints.size === 1 ? [...hints][0] : undefined),
     details: failures.map((failure) => failure.toJSON()),
@@ -192,11 +151,8 @@ const runEndingExitCodes = new Set<number>([
   exitCodes.terminated,
 ]);
 
-/** Error codes that abort the whole run, because all remaining items would fail too. */
-const runEndingErrorCodes = new Set(['foreign_origin', 'refused', 'tls', 'proxy', 'reserve']);
-
 export const endsTheRun = ({ exitCode, explanation }: MediactlError): boolean =>
-  runEndingExitCodes.has(exitCode) || runEndingErrorCodes.has(explanation.code) || explanation.endsRun === true;
+  runEndingExitCodes.has(exitCode) || errorRow(explanation.code).endsRun === true || explanation.endsRun === true;
 
 /** Creates the error for an item that was not attempted because an earlier failure aborted the run. */
 export const notAttempted = (cause: MediactlError) =>
@@ -208,8 +164,6 @@ export function asMediactlError(thrown: unknown): MediactlError {
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   return new MediactlError(message || 'something went wrong', {
     code: 'unclassified',
-    exitCode: exitCodes.unclassified,
-    hint: 'run again with --debug to see where, and report it',
     underlying: thrown,
   });
 }

@@ -1,5 +1,5 @@
 import type Libsql from 'libsql';
-import { exitCodes, MediactlError } from './errors.ts';
+import { MediactlError } from './errors.ts';
 
 /** Loads SQLite. @throws MediactlError `not_installed` (exit 1) if its native module is missing */
 export async function loadLibsql(): Promise<typeof Libsql> {
@@ -9,9 +9,7 @@ export async function loadLibsql(): Promise<typeof Libsql> {
     const [reason] = (error as Error).message.split('\n');
     throw new MediactlError('a part of mediactl is missing: libsql', {
       code: 'not_installed',
-      exitCode: exitCodes.unclassified,
       reason,
-      hint: 'install mediactl again, with its optional dependencies',
       underlying: error,
     });
   }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { open, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Clock, systemClock } from '../contract/clock.ts';
-import { exitCodes, MediactlError } from './errors.ts';
+import { MediactlError } from './errors.ts';
 import { loadLibsql } from './libsql.ts';
 import { stateError, stateFailure } from './state-error.ts';
 import { makeFolder, makeStateFolder } from './state-files.ts';
@@ -208,7 +208,5 @@ export class NamedLocks {
 export const lockTimeoutError = (path: string) =>
   new MediactlError('another mediactl process is at the same work', {
     code: 'locked',
-    exitCode: exitCodes.unclassified,
     reason: `it holds ${path}`,
-    hint: 'run it again once that one has ended',
   });

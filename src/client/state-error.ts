@@ -1,27 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { accessSync, constants, rmSync, writeFileSync } from 'node:fs';
-import { exitCodes, MediactlError } from './errors.ts';
+import type { ErrorCode } from './error-table.ts';
+import { MediactlError } from './errors.ts';
 
-const restore = 'restore it from a backup; upload --again begins a new one, and sends everything again';
-const allow = 'allow mediactl to write there; upload --again, or another MEDIACTL_STATE_DIR, sends everything again';
-
-/** Maps each error code to its problem and hint. */
+/** Maps each error code to its problem. */
 const stateProblems = {
-  state_full: [
-    'there is no room to record what is uploaded',
-    'make room on that disk, then run the same command again',
-  ],
-  state_read_only: ['what is uploaded cannot be recorded: no permission to write', allow],
-  state_damaged: ['the record of what was uploaded is damaged', restore],
-  state_emptied: ['the record of what was uploaded is gone', restore],
-  state_locked: [
-    'another program holds the record of what was uploaded',
-    'end that program, then run the same command again',
-  ],
-  state_newer: ['a newer mediactl made the record of what was uploaded', 'install the newest mediactl'],
-  state_not_a_file: ['the record of what was uploaded is not a file', 'move it away, then run the same command again'],
-  state_unusable: ['the record of what was uploaded cannot be used', allow],
-} as const;
+  state_full: 'there is no room to record what is uploaded',
+  state_read_only: 'what is uploaded cannot be recorded: no permission to write',
+  state_damaged: 'the record of what was uploaded is damaged',
+  state_emptied: 'the record of what was uploaded is gone',
+  state_locked: 'another program holds the record of what was uploaded',
+  state_newer: 'a newer mediactl made the record of what was uploaded',
+  state_not_a_file: 'the record of what was uploaded is not a file',
+  state_unusable: 'the record of what was uploaded cannot be used',
+} satisfies Partial<Record<ErrorCode, string>>;
 
 type StateErrorKind = keyof typeof stateProblems;
 
@@ -34,18 +26,16 @@ const codes: readonly [StateErrorKind, RegExp][] = [
 
 /** Creates an error about the state folder. Its exit code is 14, which aborts the run. */
 export const stateFailure = (kind: StateErrorKind, reason: string, underlying?: unknown) =>
-  new MediactlError(stateProblems[kind][0], {
+  new MediactlError(stateProblems[kind], {
     code: kind,
-    exitCode: exitCodes.state,
     reason,
-    hint: stateProblems[kind][1],
     retryable: kind === 'state_locked',
     underlying,
   });
 
 /** Converts an error of a state file to a `state_…` error. MediactlErrors other than `folder` are returned unchanged. */
 export function stateError(error: unknown, path: string): MediactlError {
-  const isFolder = error instanceof MediactlError && error.explanation.code === 'folder';
+  const isFolder = error instanceof MediactlError && ['folder', 'folder_failed'].includes(error.explanation.code);
   if (error instanceof MediactlError && !isFolder) return error;
   const cause = (isFolder ? error.explanation.underlying : error) as NodeJS.ErrnoException;
   const kind = kindOf(cause);

@@ -1,13 +1,13 @@
 import { mkdir, rename, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { exitCodes, MediactlError } from './errors.ts';
+import { MediactlError } from './errors.ts';
 
 /**
  * Creates a folder with mode 0700 and any missing parents. Does nothing if the folder exists. Tries each level only
  * once instead of using `mkdir` with `recursive`, which never returns on file systems such as /proc that report
  * ENOENT for an existing folder.
  *
- * @throws MediactlError `folder` (exit 2, or exit 1 if another path would not help) with the system's reason and
+ * @throws MediactlError `folder` (exit 2), or `folder_failed` (exit 1) if another path would not help, with the system's reason and
  *   `hint`
  */
 export async function makeFolder(path: string, hint?: string): Promise<void> {
@@ -16,8 +16,7 @@ export async function makeFolder(path: string, hint?: string): Promise<void> {
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException;
     throw new MediactlError(`cannot make the folder ${path}`, {
-      code: 'folder',
-      exitCode: resourceErrnos.includes(code) ? exitCodes.unclassified : exitCodes.usage,
+      code: resourceErrnos.includes(code) ? 'folder_failed' : 'folder',
       reason: message,
       hint,
       underlying: error,
@@ -25,7 +24,7 @@ export async function makeFolder(path: string, hint?: string): Promise<void> {
   }
 }
 
-/** Creates a folder for state files. @throws MediactlError `folder` (exit 1 or 2) if it cannot be created */
+/** Creates a folder for state files. @throws MediactlError `folder` or `folder_failed` if it cannot be created */
 export const makeStateFolder = (path: string) => makeFolder(path, 'set MEDIACTL_STATE_DIR');
 
 /** Writes a state file with mode 0600. Uses an atomic rename, so that other processes never see a partial file. */

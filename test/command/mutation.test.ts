@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { exitCodes } from '../../src/client/errors.ts';
+import { exitCodes } from '../../src/client/error-table.ts';
 import { Cli } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
 import { assetUid, folderUid, testKey, workspaceUid } from '../support/fake-library.ts';
-import { isNight } from '../support/nightly.ts';
+import { isFullRun } from '../support/full-run.ts';
 import { Random } from '../support/random.ts';
 import { libraryWithPlayback, playbackInfos, prepareCommand, readCommands } from '../support/read-commands.ts';
 import { type Responder, startRecordingServer } from '../support/recording-server.ts';
@@ -37,7 +37,7 @@ function mutated(value: unknown, random: Random, said: (what: string) => void, p
 const rendered = (body: unknown) =>
   JSON.stringify(body).replace(/"RAW((?:[^"\\]|\\.)*)"/g, (_whole, raw) => JSON.parse(`"${raw}"`));
 
-const runsPerCommand = isNight ? 25 : 2;
+const runsPerCommand = isFullRun ? 25 : 2;
 const table = readCommands.flatMap((args, command) =>
   Array.from({ length: runsPerCommand }, (_, n) => [args.join(' '), command * 100 + n] as const),
 );

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { beforeAll, expect, it } from 'vitest';
 import { tryLock } from '../../src/client/lock.ts';
-import { isNight } from '../support/nightly.ts';
+import { isFullRun } from '../support/full-run.ts';
 import { mediactlPath, startProcess } from '../support/spawn.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -92,7 +92,7 @@ it.skipIf(!hasNamespaces)('a holder in another pid namespace holds it here too',
   lock?.release();
 });
 
-const rounds = isNight ? 10 : 1;
+const rounds = isFullRun ? 10 : 1;
 
 it(`24 real logins at once, ${rounds} times: each that says so is kept`, async () => {
   const home = temporaryFolder();

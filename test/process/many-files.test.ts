@@ -2,15 +2,15 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type BusyFault, BusyService } from '../support/busy-service.ts';
+import { isFullRun } from '../support/full-run.ts';
 import { writeManyFiles } from '../support/many-files.ts';
-import { isNight } from '../support/nightly.ts';
 import { Random } from '../support/random.ts';
 import { mediactl } from '../support/spawn.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* Limits the number of requests, which the rate limit makes the main cost of uploading many files. */
 
-const many = isNight ? 1000 : 80;
+const many = isFullRun ? 1000 : 80;
 
 /** A user with a directory of files, who runs mediactl processes against one service. */
 class Studio {
@@ -64,7 +64,7 @@ describe('requests', () => {
   });
 
   it(`${many} files waited for, ready one after another: at most 2.2 a file`, async () => {
-    const service = await BusyService.start({ readyAfterMs: isNight ? 60_000 : 4_000 });
+    const service = await BusyService.start({ readyAfterMs: isFullRun ? 60_000 : 4_000 });
     const studio = new Studio(service, many);
     const { code } = await studio.start('--wait').finished;
     expect(code).toBe(0);
@@ -72,7 +72,7 @@ describe('requests', () => {
   }, 300_000);
 
   it('a window of requests, two processes at once: nothing fails, one 429 a window at most', async () => {
-    const limit = isNight ? { requests: 300, windowMs: 10_000 } : { requests: 60, windowMs: 2_000 };
+    const limit = isFullRun ? { requests: 300, windowMs: 10_000 } : { requests: 60, windowMs: 2_000 };
     const service = await BusyService.start({ limit });
     const studios = [new Studio(service, many / 2), new Studio(service, many / 2)];
     const ended = await Promise.all(studios.map((studio) => studio.start().finished));
@@ -95,7 +95,7 @@ describe('an outage', () => {
     const service = await BusyService.start();
     const studio = new Studio(service, many);
     let isAway = false;
-    const away = isNight ? 5_000 : 2_500;
+    const away = isFullRun ? 5_000 : 2_500;
     service.fault = ({ nth }) => {
       if (nth < many || isAway) return undefined;
       isAway = true;
@@ -165,7 +165,7 @@ describe('memory', () => {
     'of many files is that of a few',
     async () => {
       const service = await BusyService.start();
-      const studio = new Studio(service, isNight ? 10_000 : 600, 500);
+      const studio = new Studio(service, isFullRun ? 10_000 : 600, 500);
       let peakMiB = 0;
       const started = studio.start();
       service.fault = ({ nth }) => {

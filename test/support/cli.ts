@@ -2,7 +2,7 @@ import { PassThrough, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { runProgram } from '../../src/cli/program.ts';
 import { Terminal } from '../../src/cli/terminal/terminal.ts';
-import type { ExitCode } from '../../src/client/errors.ts';
+import type { ExitCode } from '../../src/client/error-table.ts';
 import { type Clock, systemClock } from '../../src/contract/clock.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 

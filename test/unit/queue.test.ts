@@ -1,7 +1,8 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { exitCodes, MediactlError } from '../../src/client/errors.ts';
+import { type ErrorCode, exitCodes } from '../../src/client/error-table.ts';
+import { MediactlError } from '../../src/client/errors.ts';
 import { classifyFailure } from '../../src/client/queue/failure-class.ts';
 import { Lease } from '../../src/client/queue/lease.ts';
 import { openQueueClient } from '../../src/client/queue/open-queue-client.ts';
@@ -50,7 +51,7 @@ describe('the address of a queue', () => {
 });
 
 describe('what a failure means', () => {
-  const failing = (exitCode: MediactlError['exitCode'], code = 'x', retryable = false) =>
+  const failing = (exitCode: MediactlError['exitCode'], code: ErrorCode = 'unclassified', retryable = false) =>
     new MediactlError('it failed', { code, exitCode, retryable });
   it.each([
     [failing(exitCodes.unauthenticated), 'workerFault'],
@@ -83,7 +84,7 @@ describe('what a failure means', () => {
   });
 
   it('goes to another machine and back as it was', () => {
-    const error = failing(exitCodes.quota, 'storage', true).with({
+    const error = failing(exitCodes.quota, 'storage_full', true).with({
       ...{ reason: 'all is full', hint: 'delete some', status: 507, details: { free: 0 } },
     });
     expect(parseFailure(JSON.stringify(error.toJSON())).toJSON()).toEqual(error.toJSON());
@@ -330,9 +331,9 @@ describe.skipIf(!redis.isInstalled)('a Redis', () => {
       await fleet.close();
       return fleet.storeInfo;
     } catch (error) {
-      const { message, explanation } = error as MediactlError;
+      const { message, exitCode, explanation } = error as MediactlError;
       expect(JSON.stringify([message, explanation.reason])).not.toContain('secret');
-      return { code: explanation.code, exit: explanation.exitCode };
+      return { code: explanation.code, exit: exitCode };
     } finally {
       await server.end();
     }

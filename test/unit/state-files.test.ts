@@ -35,6 +35,7 @@ it.each([
   const path = at(root);
   await expect(makeFolder(path, '--data DIR')).rejects.toMatchObject({
     message: `cannot make the folder ${path}`,
-    explanation: { exitCode: 2, reason: expect.stringContaining(code), hint: '--data DIR' },
+    exitCode: 2,
+    explanation: { code: 'folder', reason: expect.stringContaining(code), hint: '--data DIR' },
   });
 });

@@ -137,7 +137,7 @@ describe('stdin of another length', () => {
     const { bytes, error } = await readAll(source, 0, chunkBytes);
     expect(bytes.length).toBe(70_000);
     expect(error).toMatchObject({
-      code: 'size_differs',
+      code: 'stdin_size_differs',
       message: `stdin ended at 70000 of ${whole.length} bytes`,
       exit_code: 2,
       retryable: false,
@@ -151,7 +151,7 @@ describe('stdin of another length', () => {
       const { bytes, error } = await readAll(source, 0, 65_536);
       expect(bytes.length).toBeLessThan(65_536);
       expect(error).toMatchObject({
-        code: 'size_differs',
+        code: 'stdin_size_differs',
         message: 'stdin continues after 65536 bytes',
         exit_code: 2,
       });

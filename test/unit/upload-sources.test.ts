@@ -195,7 +195,7 @@ it('a page of the journal whose version is no word is none', async () => {
 it.each([-1, 1])('stdin of %d byte more than was told makes no whole asset', async (more) => {
   const sent = more > 0 ? Buffer.concat([bytes, Buffer.alloc(more)]) : bytes.subarray(0, more);
   const failure = await upload(streamed(sent)).catch((error) => error as MediactlError);
-  expect(failure).toMatchObject({ explanation: { code: 'size_differs', exitCode: 2 } });
+  expect(failure).toMatchObject({ exitCode: 2, explanation: { code: 'stdin_size_differs' } });
   const pages = await journal.list();
   expect(pages).toMatchObject([{ state: 'open', offset: 4 * chunkBytes }]);
 });

@@ -1,4 +1,4 @@
-import { exitCodes, MediactlError } from '../../client/errors.ts';
+import { MediactlError } from '../../client/errors.ts';
 import type { Profile } from './profile-file.ts';
 
 /**
@@ -9,7 +9,6 @@ import type { Profile } from './profile-file.ts';
 export const noProfile = (names: readonly string[]) =>
   new MediactlError(names.length > 0 ? 'no profile is current' : 'no profile and no API key', {
     code: 'no_profile',
-    exitCode: exitCodes.unauthenticated,
     reason:
       names.length > 0 ? `there are ${names.join(', ')}` : 'there is no service to call and no key to call it with',
     hint:
@@ -21,15 +20,12 @@ export const noProfile = (names: readonly string[]) =>
 export const noBaseUrl = () =>
   new MediactlError('no base URL', {
     code: 'no_base_url',
-    exitCode: exitCodes.unauthenticated,
     reason: 'MEDIACTL_API_KEY is set, but the service it belongs to is not known',
-    hint: 'set MEDIACTL_BASE_URL, such as https://media.example.com',
   });
 
 export const noSuchProfile = (name: string, profiles: Record<string, Profile>) =>
   new MediactlError(`no profile is called ${name}`, {
     code: 'no_such_profile',
-    exitCode: exitCodes.usage,
     reason: `there ${Object.keys(profiles).length === 1 ? 'is' : 'are'} ${Object.keys(profiles).join(', ') || 'none'}`,
     hint: `mediactl auth ls, or mediactl auth login --profile ${name}`,
   });

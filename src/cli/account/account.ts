@@ -1,4 +1,4 @@
-import { exitCodes, MediactlError } from '../../client/errors.ts';
+import { MediactlError } from '../../client/errors.ts';
 import type { NameOverrides } from '../../contract/assumptions.ts';
 import type { Settings } from '../settings/settings.ts';
 import { noBaseUrl, noProfile, noSuchProfile } from './account-errors.ts';
@@ -72,7 +72,6 @@ async function readProfileKey({ name, profile, names }: ProfileInUse, baseUrl: U
   if (profileUrl.origin !== baseUrl.origin)
     throw new MediactlError(`the key of profile ${name} is not sent to ${baseUrl.origin}`, {
       code: 'foreign_base_url',
-      exitCode: exitCodes.unauthenticated,
       reason: `it belongs to ${profileUrl.origin}`,
       hint: `set MEDIACTL_API_KEY, or mediactl auth login --profile NAME --base-url ${baseUrl.origin}`,
     });

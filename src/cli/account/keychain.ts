@@ -1,4 +1,5 @@
-import { exitCodes, MediactlError } from '../../client/errors.ts';
+import { MediactlError } from '../../client/errors.ts';
+import { withTimeout } from '../../contract/retry.ts';
 import type { Profile } from './profile-file.ts';
 
 /** Identifies a key in the OS keychain. Each profile in each config folder has its own entry. */
@@ -16,11 +17,7 @@ async function withKeychain<T>(
   call: (entry: import('@napi-rs/keyring').AsyncEntry, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const { AsyncEntry } = await import('@napi-rs/keyring');
-  const signal = AbortSignal.timeout(keychainTimeoutMs);
-  const timeout = new Promise<never>((_, reject) =>
-    signal.addEventListener('abort', () => reject(new Error('the keychain did not answer'))),
-  );
-  return Promise.race([call(new AsyncEntry(service, account(entry), options), signal), timeout]);
+  return withTimeout(keychainTimeoutMs, (signal) => call(new AsyncEntry(service, account(entry), options), signal));
 }
 
 /**
@@ -32,9 +29,7 @@ export function assertKey(key: string): void {
   if (/^[\x21-\x7e]+$/.test(key)) return;
   throw new MediactlError(key === '' ? 'no key was given' : 'that is not an API key', {
     code: 'bad_key',
-    exitCode: exitCodes.usage,
     reason: key === '' ? 'the input was empty' : 'a key is one word of printable ASCII',
-    hint: 'make one in the organization’s settings, under API keys',
   });
 }
 
@@ -65,7 +60,6 @@ export async function readApiKey(profile: Profile, entry: KeychainEntry): Promis
   if (profile.keyStore !== 'keychain')
     throw new MediactlError(`profile ${entry.profile} has no API key`, {
       code: 'no_key',
-      exitCode: exitCodes.unauthenticated,
       hint: `mediactl auth login --profile ${entry.profile}`,
     });
   try {
@@ -80,7 +74,6 @@ export async function readApiKey(profile: Profile, entry: KeychainEntry): Promis
 const keychainError = (profile: string, underlying: unknown, action: 'get' | 'remove' = 'get') =>
   new MediactlError(`cannot ${action} the key of profile ${profile} from the keychain`, {
     code: 'keychain',
-    exitCode: exitCodes.unauthenticated,
     reason: (underlying as Error).message,
     hint:
       action === 'get'

@@ -1,6 +1,6 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { exitCodes, MediactlError, usageError } from '../../client/errors.ts';
+import { MediactlError, usageError } from '../../client/errors.ts';
 import { readTextFile } from '../../client/read-file.ts';
 import type { NameOverrides } from '../../contract/assumptions.ts';
 
@@ -100,7 +100,6 @@ export class ProfileFile {
   #configError(reason: string, underlying?: unknown): MediactlError {
     return new MediactlError(`cannot use the config file ${this.path}`, {
       code: 'config_corrupt',
-      exitCode: exitCodes.usage,
       reason: `${reason}; it was not changed`,
       hint: `mend it, or move it away: mv '${this.path}' '${this.path}.bad'`,
       underlying,

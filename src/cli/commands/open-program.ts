@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { exitCodes, MediactlError, usageError } from '../../client/errors.ts';
+import { MediactlError, usageError } from '../../client/errors.ts';
 import { withoutApiKey } from '../../client/processes.ts';
 import { TimeoutError, withTimeout } from '../../contract/retry.ts';
 import type { Context } from '../context.ts';
@@ -36,9 +36,7 @@ export async function openWithPlayer(
     if (code !== 0 && !signal.aborted)
       throw new MediactlError(`${program} did not play it`, {
         code: 'player_failed',
-        exitCode: exitCodes.unclassified,
         reason: `exit code ${code}`,
-        hint: 'mediactl play ID --check tells whether it can be played',
       });
     signal.throwIfAborted();
   } catch (error) {

@@ -1,6 +1,6 @@
 import type { AssetFilters } from '../../client/api/assets.ts';
 import { itemsOf, totalOf } from '../../client/api/pagination.ts';
-import { exitCodes, MediactlError } from '../../client/errors.ts';
+import { MediactlError } from '../../client/errors.ts';
 import type { Collection } from '../../contract/paths.ts';
 import type { Context } from '../context.ts';
 
@@ -27,7 +27,5 @@ export async function countAssets(context: Context, collection: Collection, filt
 const noTotalError = () =>
   new MediactlError('the service does not tell how many there are', {
     code: 'no_total',
-    exitCode: exitCodes.unclassified,
     reason: 'its pages carry no total under a name that is known (A01)',
-    hint: 'count them: mediactl assets ls --all -q | wc -l',
   });

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AssetsApi } from '../../client/api/assets.ts';
-import { exitCodes, MediactlError, usageError } from '../../client/errors.ts';
+import { MediactlError, usageError } from '../../client/errors.ts';
 import { readTextFileOrEmpty } from '../../client/read-file.ts';
 import { parentOf } from '../../contract/asset.ts';
 import { formatBytes } from '../../contract/figures.ts';
@@ -96,7 +96,6 @@ async function resolveUidOrName(
   if (matches.length === 0)
     throw new MediactlError(`no asset is called ${id}`, {
       code: 'not_found',
-      exitCode: exitCodes.notFound,
       reason: isUidPrefix(id)
         ? 'no uid shown here recently begins with that'
         : /^[0-9a-f]{3,5}$/i.test(id)

@@ -1,5 +1,6 @@
 import type { FolderNode, WorkspaceFolderTree } from '../../client/api/folder-tree.ts';
-import { asMediactlError, exitCodes, MediactlError, usageError } from '../../client/errors.ts';
+import { exitCodes } from '../../client/error-table.ts';
+import { asMediactlError, MediactlError, usageError } from '../../client/errors.ts';
 import { normalizeName } from '../../contract/json-values.ts';
 import type { Context } from '../context.ts';
 import { fetchFolderTree } from './folders.ts';
@@ -46,14 +47,11 @@ export function findMissingFolders(tree: WorkspaceFolderTree, names: readonly st
   if (!withParents && missing.length === 0)
     throw new MediactlError(`/${names.join('/')} is there already`, {
       code: 'exists',
-      exitCode: exitCodes.rejected,
       reason: `its uid is ${above?.folder.uid}`,
-      hint: 'with -p that is no error',
     });
   if (!withParents && missing.length > 1)
     throw new MediactlError(`no folder /${names.slice(0, -1).join('/')}`, {
       code: 'not_found',
-      exitCode: exitCodes.notFound,
       hint: `mediactl folders create -p /${names.join('/')}`,
     });
   return { missing, above };

@@ -1,5 +1,5 @@
 import type { FolderNode, WorkspaceFolderTree } from '../../client/api/folder-tree.ts';
-import { exitCodes, MediactlError, usageError } from '../../client/errors.ts';
+import { MediactlError, usageError } from '../../client/errors.ts';
 import { displayText, escapeControls } from '../../contract/sanitize.ts';
 import { isUid } from '../../contract/uid.ts';
 import type { Context } from '../context.ts';
@@ -60,7 +60,6 @@ function throwNotFound(tree: WorkspaceFolderTree, uidOrPath: string): never {
   const above = parts.slice(0, known).join('/');
   throw new MediactlError(`no folder ${uidOrPath}`, {
     code: 'not_found',
-    exitCode: exitCodes.notFound,
     reason: isUid(uidOrPath)
       ? 'no folder of this workspace has that uid'
       : `there is no ${parts[known]} in ${above ? `/${above}` : 'the top level'}`,

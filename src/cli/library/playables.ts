@@ -1,4 +1,4 @@
-import { exitCodes, MediactlError, usageError } from '../../client/errors.ts';
+import { MediactlError, usageError } from '../../client/errors.ts';
 import { parseHttpUrl } from '../../contract/http-url.ts';
 import { asArray, asNumber, asObject, asText, isJsonObject, type JsonObject } from '../../contract/json-values.ts';
 import type { PlaybackInfo } from '../../contract/types.ts';
@@ -119,7 +119,6 @@ function compareExtents(a: ImageExtent | undefined, b: ImageExtent | undefined):
 export const sizesUnknownError = (uid: string) =>
   new MediactlError(`the service does not tell how large the images of asset ${uid} are`, {
     code: 'sizes_unknown',
-    exitCode: exitCodes.usage,
     reason: 'it offers several, without dimensions or names that are known',
     hint: `mediactl play ${uid} shows their addresses; fetch the one that is meant`,
   });

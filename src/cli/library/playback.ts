@@ -1,5 +1,5 @@
 import { processingFailed } from '../../client/api/wait-for-assets.ts';
-import { exitCodes, MediactlError, usageError } from '../../client/errors.ts';
+import { MediactlError, usageError } from '../../client/errors.ts';
 import { classifyStatus } from '../../contract/assumptions.ts';
 import { asText } from '../../contract/json-values.ts';
 import type { PlaybackInfo, PlayerData } from '../../contract/types.ts';
@@ -41,7 +41,6 @@ export async function assertNotBlocked(context: Context, uid: string, playback: 
   if (!blocked || blocked === 'false') return;
   const error = new MediactlError(`playback of asset ${uid} is blocked`, {
     code: 'blocked',
-    exitCode: exitCodes.unplayable,
     reason: 'the service says that nothing is to be played',
     hint: `mediactl assets wait ${uid}, if it was uploaded just now; mediactl assets get ${uid} tells its status`,
   });
@@ -63,7 +62,6 @@ export async function explainUnplayable(
 export const nothingToPlayError = (uid: string, { type }: PlaybackInfo, unusable: readonly string[], source?: string) =>
   new MediactlError(`asset ${uid} has no ${source ?? 'URL'} to play`, {
     code: 'nothing_to_play',
-    exitCode: exitCodes.unplayable,
     reason:
       unusable.length > 0
         ? `only http and https URLs are played, and it names ${unusable.join(', ')}`

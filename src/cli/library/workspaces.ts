@@ -1,5 +1,5 @@
 import type { Api } from '../../client/api/api.ts';
-import { exitCodes, MediactlError, usageError } from '../../client/errors.ts';
+import { MediactlError, usageError } from '../../client/errors.ts';
 import { asText } from '../../contract/json-values.ts';
 import { displayText, escapeControls } from '../../contract/sanitize.ts';
 import type { Workspace } from '../../contract/types.ts';
@@ -22,7 +22,6 @@ export async function resolveWorkspace(context: Context, api: Api, uidOrName: st
   if (matches.length === 0)
     throw new MediactlError(`no workspace is called ${uidOrName}`, {
       code: 'not_found',
-      exitCode: exitCodes.notFound,
       hint: 'mediactl workspaces ls',
     });
   return selectOne(context, {

@@ -14,33 +14,30 @@ import type {
   ShortUids,
 } from './result.ts';
 
+/** Everything that printing a result needs. */
+type Output = {
+  terminal: Terminal;
+  options: OutputOptions;
+  /** Milliseconds since the Unix epoch. */
+  now: number;
+  /** Returns the store that shortens uids; called only if uids are shown on a terminal. */
+  uids: () => Promise<ShortUids | undefined>;
+};
+
 /**
  * Prints a command's result to stdout in the requested format. Uses the pager if the output is longer than the
  * terminal.
- *
- * @param uids returns the store that shortens uids; called only if uids are shown on a terminal
  */
-export async function present(
-  terminal: Terminal,
-  options: OutputOptions,
-  result: Result,
-  now: number,
-  uids: () => Promise<ShortUids | undefined>,
-): Promise<void> {
-  if (result.kind === 'list' && result.isLive) return printResult(terminal, options, result, now, uids);
-  await terminal.withPager(() => printResult(terminal, options, result, now, uids));
+export async function present(output: Output, result: Result): Promise<void> {
+  if (result.kind === 'list' && result.isLive) return printResult(output, result);
+  await output.terminal.withPager(() => printResult(output, result));
   if (result.kind !== 'list') return;
   const footer = result.footer?.();
-  if (footer) terminal.info(footer);
+  if (footer) output.terminal.info(footer);
 }
 
-async function printResult(
-  terminal: Terminal,
-  options: OutputOptions,
-  result: Result,
-  now: number,
-  uids: () => Promise<ShortUids | undefined>,
-): Promise<void> {
+async function printResult(output: Output, result: Result): Promise<void> {
+  const { terminal, options, now } = output;
   const render: RenderContext = {
     isTerminal: Boolean(terminal.stdout.isTTY),
     columns: terminal.columns,
@@ -60,9 +57,7 @@ async function printResult(
     return terminal.write(`${machine ? toJson(selected.text) : selected.text}\n`);
   }
   if (options.format === 'csv' || options.format === 'tsv') return writeRows(terminal, options, selected, render);
-  return selected.kind === 'record'
-    ? writeRecord(terminal, options, selected, render, uids)
-    : writeList(terminal, options, selected, render, uids);
+  return selected.kind === 'record' ? writeRecord(output, selected, render) : writeList(output, selected, render);
 }
 
 /** Returns true if a raw response must be split into records, as for --csv, --tsv and --fields. */
@@ -98,11 +93,9 @@ function recordsIn(result: Extract<PrintableResult, { kind: 'raw' }>): Printable
 }
 
 async function writeRecord(
-  terminal: Terminal,
-  { format }: OutputOptions,
+  { terminal, options: { format }, uids }: Output,
   result: RecordResult,
   render: RenderContext,
-  uids: () => Promise<ShortUids | undefined>,
 ): Promise<void> {
   if (format === 'quiet') return terminal.write(`${escapeControls(result.id)}\n`);
   if (format === 'jsonl') return terminal.write(`${formatJsonLine(result.record, render)}\n`);
@@ -112,15 +105,11 @@ async function writeRecord(
   return terminal.write(typeof view === 'string' ? view : await formatDetail(view, render));
 }
 
-async function writeList(
-  terminal: Terminal,
-  { format }: OutputOptions,
-  result: ListResult,
-  render: RenderContext,
-  uids: () => Promise<ShortUids | undefined>,
-): Promise<void> {
+async function writeList(output: Output, result: ListResult, render: RenderContext): Promise<void> {
+  const { terminal } = output;
+  const { format } = output.options;
   if (format === 'json' || (format === 'human' && result.alwaysJson)) return writeArray(terminal, result.pages, render);
-  if (format === 'human' && render.isTerminal) return writeTable(terminal, result, render, uids);
+  if (format === 'human' && render.isTerminal) return writeTable(output, result, render);
   // Scripts count columns, so their order in a pipe is fixed.
   const columns = result.columns.filter(({ terminalOnly }) => !terminalOnly);
   for await (const page of result.pages)
@@ -153,10 +142,9 @@ async function formatDetail(rows: readonly DetailRow[], render: RenderContext): 
 }
 
 async function writeTable(
-  terminal: Terminal,
+  { terminal, uids }: Output,
   { pages, columns: own, empty }: ListResult,
   render: RenderContext,
-  uids: () => Promise<ShortUids | undefined>,
 ): Promise<void> {
   const columns = [...own.filter(({ isFirst }) => isFirst), ...own.filter(({ isFirst }) => !isFirst)];
   const rows: string[][] = [];

@@ -1,4 +1,4 @@
-import { exitCodeMeanings } from '../../client/errors.ts';
+import { exitCodeMeanings } from '../../client/error-table.ts';
 import { type CommandNode, globalOptionsOf, leaves, type OptionNode } from './command-node.ts';
 import { environmentRows } from './topics.ts';
 

@@ -1,4 +1,4 @@
-import { exitCodeMeanings } from '../../client/errors.ts';
+import { type ErrorCode, errorRow, errorTable, exitCodeMeanings, exitCodes } from '../../client/error-table.ts';
 import { assumptions } from '../../contract/assumptions.ts';
 import { type CommandNode, globalOptionsOf, leaves, type OptionNode } from './command-node.ts';
 
@@ -81,4 +81,21 @@ export const assumptionsPage = () =>
           : '',
       ]),
     ),
+  ].join('\n');
+
+/** Generates docs/errors.md, with a row for each error code. */
+export const errorsPage = () =>
+  [
+    `${generatedNote}# Errors\n`,
+    'With `--json`, an error has its `code`, `exit_code` and `hint`. The hint of an error may be more specific than the',
+    'one here.\n',
+    markdownTable(
+      ['code', 'exit', 'next step'],
+      (Object.keys(errorTable) as ErrorCode[]).map((code) => {
+        const { exit, hint = '' } = errorRow(code);
+        return [`\`${code}\``, `${exitCodes[exit]}`, hint];
+      }),
+    ),
+    '## Exit codes\n',
+    markdownTable(['exit', 'meaning'], Object.entries(exitCodeMeanings)),
   ].join('\n');

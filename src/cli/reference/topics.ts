@@ -1,4 +1,4 @@
-import { exitCodeMeanings } from '../../client/errors.ts';
+import { exitCodeRows } from '../../client/error-table.ts';
 import { type Assumption, assumptions } from '../../contract/assumptions.ts';
 import {
   flagsOf,
@@ -87,9 +87,11 @@ without an account: mediactl sandbox start.
   'exit-codes': {
     summary: 'what each exit code means',
     text: () =>
-      Object.entries(exitCodeMeanings)
-        .map(([code, meaning]) => `${code.padStart(3)}  ${meaning}\n`)
-        .join(''),
+      `${exitCodeRows()
+        .map(([exit, meaning, codes]) => `${`${exit}`.padStart(3)}  ${meaning}\n${wrapText('     ', codes.join(' '))}`)
+        .join('')}
+Below each one: the error codes, \`error.code\` in JSON. docs/errors.md has the next step of each.
+`,
   },
   faults: {
     summary: 'what a sandbox can be told to do wrong',

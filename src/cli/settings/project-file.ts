@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path';
-import { exitCodes, MediactlError } from '../../client/errors.ts';
+import { MediactlError } from '../../client/errors.ts';
 import { readTextFile } from '../../client/read-file.ts';
 import { projectSettings, type RawSettings } from './setting-table.ts';
 
@@ -33,7 +33,6 @@ function readIfExists(path: string): string | undefined {
 const projectFileError = (path: string, reason: string) =>
   new MediactlError(`cannot use ${path}`, {
     code: 'project_file',
-    exitCode: exitCodes.usage,
     reason,
     hint: `it is a JSON object with any of ${projectSettings.join(', ')}`,
   });

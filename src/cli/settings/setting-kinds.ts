@@ -1,4 +1,4 @@
-import { exitCodes, MediactlError, usageError } from '../../client/errors.ts';
+import { MediactlError, usageError } from '../../client/errors.ts';
 import { parseQueueAddress, type QueueAddress } from '../../client/queue/queue-address.ts';
 import { parseDuration } from './units.ts';
 
@@ -88,7 +88,6 @@ function parseOneOf<T extends string>(name: string, choices: readonly T[], value
   if ((choices as readonly string[]).includes(value)) return value as T;
   throw new MediactlError(`${name} does not accept '${value}'`, {
     code: 'usage',
-    exitCode: exitCodes.usage,
     hint: `one of ${choices.join(', ')}`,
   });
 }

@@ -1,17 +1,15 @@
-import { exitCodes, MediactlError, usageError } from '../../client/errors.ts';
+import { MediactlError, usageError } from '../../client/errors.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
 import type { Terminal } from './terminal.ts';
 
 const declined = () =>
   new MediactlError('nothing was changed', {
     code: 'declined',
-    exitCode: exitCodes.interrupted,
   });
 
 const interrupted = () =>
   new MediactlError('interrupted; nothing was changed', {
     code: 'interrupted',
-    exitCode: exitCodes.interrupted,
   });
 
 /** Prints a question to stderr and reads one line from the terminal. */

@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import { Chalk, type ChalkInstance } from 'chalk';
-import { exitCodes, MediactlError } from '../../client/errors.ts';
+import { MediactlError } from '../../client/errors.ts';
 import { escapeControlsInLines } from '../../contract/sanitize.ts';
 import type { OutputOptions } from '../settings/output-options.ts';
 import type { Pager } from './pager.ts';
@@ -184,7 +184,6 @@ export class Terminal {
     if (error)
       throw new MediactlError('cannot write the result', {
         code: 'output',
-        exitCode: exitCodes.unclassified,
         reason: error.message,
         underlying: error,
       });

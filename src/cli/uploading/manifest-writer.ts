@@ -1,5 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import { exitCodes, MediactlError } from '../../client/errors.ts';
+import { MediactlError } from '../../client/errors.ts';
 import type { UploadRecord } from './upload-record.ts';
 
 /** Writes the --manifest-out file, with the outcome of each file as a JSON line as it finishes. */
@@ -35,8 +35,6 @@ export class ManifestWriter {
 const manifestOutError = (path: string, underlying: Error) =>
   new MediactlError(`${path} is not whole`, {
     code: 'manifest_out',
-    exitCode: exitCodes.unclassified,
     reason: underlying.message,
-    hint: 'once there is room, the same command writes it again, and sends nothing twice',
     underlying,
   });

@@ -1,4 +1,4 @@
-import { exitCodes, MediactlError, usageError } from '../../client/errors.ts';
+import { MediactlError, usageError } from '../../client/errors.ts';
 import { Spool } from '../../client/upload/sources/spool.ts';
 import {
   acknowledged,
@@ -136,7 +136,6 @@ export async function findUpload(context: Context, id: string): Promise<JournalE
   if (only) return only;
   throw new MediactlError(`no upload ${id} is kept on this machine`, {
     code: 'not_found',
-    exitCode: exitCodes.notFound,
     hint: 'mediactl uploads ls',
   });
 }

@@ -1,4 +1,5 @@
-import { asMediactlError, exitCodes, type MediactlError } from '../../client/errors.ts';
+import { exitCodes } from '../../client/error-table.ts';
+import { asMediactlError, type MediactlError } from '../../client/errors.ts';
 import { stateError } from '../../client/state-error.ts';
 import { makeStateFolder } from '../../client/state-files.ts';
 import type { Receipts } from '../../client/upload/store/receipts.ts';

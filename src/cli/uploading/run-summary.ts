@@ -1,4 +1,5 @@
-import { exitCodes, MediactlError, partialFailure } from '../../client/errors.ts';
+import { exitCodes } from '../../client/error-table.ts';
+import { MediactlError, partialFailure } from '../../client/errors.ts';
 import type { RunResult } from '../../client/upload/batch/batch-uploader.ts';
 import type { UploadOutcome } from '../../client/upload/session/events.ts';
 import { type FileOutcome, isInterruption, outcomeOf } from '../../client/upload/session/file-outcome.ts';
@@ -150,7 +151,6 @@ export class RunSummary {
 export const untilError = (until: string) =>
   new MediactlError(`stopped at ${until}`, {
     code: 'until',
-    exitCode: exitCodes.rateLimited,
     reason: '--until said so',
     retryable: true,
   });

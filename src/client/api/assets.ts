@@ -4,7 +4,7 @@ import { asObject, type JsonObject } from '../../contract/json-values.ts';
 import { type Collection, paths } from '../../contract/paths.ts';
 import { applySlugEdit, type SlugEdit } from '../../contract/slug.ts';
 import type { Asset, PageEnvelope, PlayerData } from '../../contract/types.ts';
-import { exitCodes, MediactlError } from '../errors.ts';
+import { MediactlError } from '../errors.ts';
 import type { ApiRequest } from '../http/api-request.ts';
 import { parseIdentifier, parseRecord } from '../http/identifier.ts';
 import type { Transport } from '../http/transport.ts';
@@ -171,7 +171,6 @@ export class AssetsApi {
 const tagsUnknown = (uid: string) =>
   new MediactlError(`asset ${uid} does not show its tags`, {
     code: 'tags_unknown',
-    exitCode: exitCodes.rejected,
     reason: 'which ones it would have afterwards depends on those it has',
     hint: `mediactl assets update ${uid} --set-tags SLUGS says all of them`,
   });

@@ -1,4 +1,4 @@
-import { exitCodes, MediactlError } from '../errors.ts';
+import { MediactlError } from '../errors.ts';
 import { errorFrom } from '../http/error-response.ts';
 import type { ResponseHeaders } from '../http/rate-limit-headers.ts';
 import type { Transport } from '../http/transport.ts';
@@ -257,15 +257,11 @@ export const isTextType = (type: string) => /^(?:text\/|application\/(?:[\w.-]+\
 const changed = (url: URL, reason: string) =>
   new MediactlError(`${url.host} sends another file than the one requested`, {
     code: 'download_changed',
-    exitCode: exitCodes.integrity,
     reason,
-    hint: 'run it again; if it repeats, mediactl play ID --info shows what the service offers',
   });
 
 const incomplete = (url: URL, received: number) =>
   new MediactlError(`${url.host} sends no more than ${received} bytes of the file`, {
     code: 'download_incomplete',
-    exitCode: exitCodes.integrity,
     reason: 'its answers end before the file does',
-    hint: 'run it again',
   });

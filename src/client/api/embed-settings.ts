@@ -2,8 +2,7 @@ import { domainToASCII } from 'node:url';
 import { fieldNamesFor, type NameOverrides } from '../../contract/assumptions.ts';
 import { asArray, asObject, asText, type JsonObject } from '../../contract/json-values.ts';
 import type { EmbedRecord } from '../../contract/types.ts';
-import { exitCodes, usageError } from '../errors.ts';
-import { unexpectedResponse } from '../http/unexpected-response.ts';
+import { MediactlError, usageError } from '../errors.ts';
 import { nameHint } from './write-check.ts';
 
 /**
@@ -77,17 +76,16 @@ export class WorkspaceEmbedSettings {
   /**
    * Allowed domains, exactly as the service writes them.
    *
-   * @throws MediactlError `unexpected_answer` (exit 6 if the list field is ambiguous, exit 2 if an entry is not a
-   *   domain)
+   * @throws MediactlError `settings_unclear` (exit 6) if the list field is ambiguous; `domain_unclear` (exit 2) if an
+   *   entry is not a domain
    */
   get spellings(): string[] {
     return this.#entries.map((entry) => {
       const domain = this.#domainOf(entry);
       if (domain !== undefined) return domain;
-      throw unexpectedResponse('the allow-list has something that is not a domain', {
-        exitCode: exitCodes.usage,
+      throw new MediactlError('the allow-list has something that is not a domain', {
+        code: 'domain_unclear',
         reason: JSON.stringify(entry),
-        hint: 'mediactl config set names.embed_domain NAME',
       });
     });
   }
@@ -154,7 +152,7 @@ export class WorkspaceEmbedSettings {
         ? `${listed} ${fields.length === 1 ? 'is' : 'are'} of type ${kind}, and may be ${isList ? '' : 'the opposite, or '}something else`
         : `the record has no ${this.#names[key] ?? kind}; it has ${Object.keys(this.record).join(', ') || 'no fields'}`,
     );
-    throw isList ? error.with({ code: 'unexpected_answer', exitCode: exitCodes.rejected }) : error;
+    throw isList ? error.with({ code: 'settings_unclear' }) : error;
   }
 
   /** Returns the domain of a list entry, which is a string or an object (assumption A06). */

@@ -3,7 +3,7 @@ import { asObject, asText, type JsonObject } from '../../contract/json-values.ts
 import { paths } from '../../contract/paths.ts';
 import type { ApiFolder } from '../../contract/types.ts';
 import { normalizeUid } from '../../contract/uid.ts';
-import { exitCodes, MediactlError } from '../errors.ts';
+import { MediactlError } from '../errors.ts';
 import type { ApiRequest } from '../http/api-request.ts';
 import { parseIdentifier, parseRecord } from '../http/identifier.ts';
 import type { Transport } from '../http/transport.ts';
@@ -145,7 +145,6 @@ export class FoldersApi {
 const notListed = (uid: string) =>
   new MediactlError('the folder is not among the folders of the workspace', {
     code: 'write_ignored',
-    exitCode: exitCodes.rejected,
     reason: `the service accepted the change, but its tree does not show ${uid}`,
     hint: otherNameHint('folder_children'),
     details: { uid },

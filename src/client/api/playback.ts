@@ -14,7 +14,6 @@ const playbackPurpose: Purpose = {
     401: {
       code: 'token_expired',
       problem: 'the playback token is not valid, or has expired',
-      hint: 'mediactl assets player UID --reveal, for a new one',
     },
     403: { hint: 'mediactl assets player UID --reveal, for a token of this asset' },
   },

@@ -1,4 +1,4 @@
-import { exitCodes, MediactlError } from '../errors.ts';
+import { MediactlError } from '../errors.ts';
 import type { Transport } from '../http/transport.ts';
 
 /** Size and time limits of a file that is fetched into memory while the user waits. */
@@ -43,7 +43,6 @@ export async function fetchSmallMedia(
 const tooSlow = (url: URL, withinMs: number) =>
   new MediactlError(`${url.host} takes too long`, {
     code: 'timeout',
-    exitCode: exitCodes.unreachable,
     reason: `it did not send the media within ${withinMs / 1000} s`,
     hint: 'run it again',
   });
@@ -51,6 +50,5 @@ const tooSlow = (url: URL, withinMs: number) =>
 const tooLarge = (url: URL, mostBytes: number) =>
   new MediactlError(`${url.host} sends more than is shown`, {
     code: 'too_large',
-    exitCode: exitCodes.rejected,
     reason: `it is past ${mostBytes} bytes`,
   });

@@ -1,7 +1,7 @@
 import { asNumber, asObject, asText, parseTimestamp } from '../../contract/json-values.ts';
 import { paths } from '../../contract/paths.ts';
 import { encodeMetadata, tusVersion, type UploadMetadata } from '../../contract/tus.ts';
-import { exitCodes, MediactlError } from '../errors.ts';
+import { MediactlError } from '../errors.ts';
 import type { ApiResponse, Purpose } from '../http/api-request.ts';
 import { parseIdentifier } from '../http/identifier.ts';
 import { parseJsonResponse } from '../http/json.ts';
@@ -66,7 +66,6 @@ export class UploadSessionsApi {
     if (totalBytes !== lengthBytes)
       throw new MediactlError('the service created an upload session of another size', {
         code: 'size_differs',
-        exitCode: exitCodes.integrity,
         reason: `the file has ${lengthBytes} bytes, the session ${totalBytes}; no byte was sent`,
         hint: `mediactl assets get ${assetUid} shows the asset that it created`,
         details: { asset_uid: assetUid },

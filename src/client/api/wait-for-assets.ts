@@ -3,7 +3,8 @@ import type { Clock } from '../../contract/clock.ts';
 import { asObject, asText } from '../../contract/json-values.ts';
 import type { Asset } from '../../contract/types.ts';
 import { normalizeUid } from '../../contract/uid.ts';
-import { exitCodes, MediactlError } from '../errors.ts';
+import { exitCodes } from '../error-table.ts';
+import { MediactlError } from '../errors.ts';
 import type { RateLimiterState } from '../http/rate-limiter.ts';
 import type { AssetsApi } from './assets.ts';
 import { itemsOf, maxPageSize } from './pagination.ts';
@@ -147,7 +148,6 @@ export async function waitForIncoming(
 const unreachableError = () =>
   new MediactlError('the service cannot be reached', {
     code: 'unreachable',
-    exitCode: exitCodes.unreachable,
     reason: 'it did not answer while its assets were waited for',
     hint: 'mediactl uploads wait, once it is there again',
     retryable: true,
@@ -272,8 +272,6 @@ function classifyAsset(asset: Asset, targetStatus: string): Asset | MediactlErro
   if (means === 'in progress') return undefined;
   return new MediactlError(`asset ${asset.uid} is ready, and will not become ${targetStatus}`, {
     code: 'wrong_status',
-    exitCode: exitCodes.usage,
-    hint: 'wait for ready',
   });
 }
 
@@ -291,16 +289,13 @@ export const failureReason = (asset: Asset) =>
 export const processingFailed = (asset: Asset) =>
   new MediactlError(`the service could not process asset ${asset.uid}`, {
     code: 'processing_failed',
-    exitCode: exitCodes.unplayable,
     reason: failureReason(asset) ?? `its status is ${statusOf(asset)}`,
-    hint: 'check that the file plays here, then send it again with upload --again',
     details: { asset_uid: asset.uid, status: asset.status },
   });
 
 const stillProcessing = (uid: string, status: string | undefined, timeoutMs: number) =>
   new MediactlError(`asset ${uid} is still ${status ?? 'in progress'}`, {
     code: 'still_processing',
-    exitCode: exitCodes.stillProcessing,
     reason: `it was not ready within ${Math.round(timeoutMs / 1000)} s`,
     hint: `mediactl assets wait ${uid}, with a longer --timeout`,
     retryable: true,

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { NameKey } from '../../contract/assumptions.ts';
 import { type JsonObject, toJson } from '../../contract/json-values.ts';
-import { exitCodes, MediactlError } from '../errors.ts';
+import { MediactlError } from '../errors.ts';
 
 /**
  * Asserts that a write was applied, by comparing the requested values with the actual values. A service might
@@ -27,7 +27,6 @@ export function assertApplied(
   if (ignored.length === 0) return;
   throw new MediactlError(`the service ignored ${ignored.join(', ')} of ${noun}`, {
     code: 'write_ignored',
-    exitCode: exitCodes.rejected,
     reason: ignored
       .map((field) =>
         field in actual

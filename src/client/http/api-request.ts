@@ -1,11 +1,10 @@
 import type { Scope } from '../../contract/scopes.ts';
-import type { ExitCode } from '../errors.ts';
+import type { ErrorCode } from '../error-table.ts';
 import type { ResponseHeaders } from './rate-limit-headers.ts';
 
 /** Error that represents an HTTP error status. */
 export type StatusMeaning = {
-  code: string;
-  exitCode: ExitCode;
+  code: ErrorCode;
   problem: string;
   hint?: string;
   retryable?: boolean;

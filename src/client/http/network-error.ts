@@ -1,12 +1,11 @@
-import { exitCodes, MediactlError } from '../errors.ts';
+import type { ErrorCode } from '../error-table.ts';
+import { MediactlError } from '../errors.ts';
 
 /** Creates the error for a redirect or an upload session URL that points to another origin. */
 export const foreignOrigin = (what: string, target: URL) =>
   new MediactlError(`the service pointed to another origin: ${target.origin}`, {
     code: 'foreign_origin',
-    exitCode: exitCodes.integrity,
     reason: `${what} leaves the origin that the API key belongs to; following it would hand over the key`,
-    hint: 'check the base URL: mediactl auth status',
   });
 
 /** Error codes which mean that the service is not running or that its host name does not exist. */
@@ -26,10 +25,9 @@ export function networkError(error: unknown, url: URL, idleTimeoutMs: number): u
   // undici reports the refusal of a proxy as an abort with this message.
   const refusal = /^Proxy response \((\d+)\)/.exec(message)?.[1];
   if (!refusal && (name === 'AbortError' || code === 'UND_ERR_ABORTED' || code === '')) return error;
-  const failure = (problem: string, kind: string, reason: string, hint: string, retryable = true) =>
+  const failure = (problem: string, kind: ErrorCode, reason: string, hint: string, retryable = true) =>
     new MediactlError(problem, {
       code: kind,
-      exitCode: exitCodes.unreachable,
       reason,
       hint,
       retryable,

@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns';
 import { lookup as resolve } from 'node:dns/promises';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
-import { exitCodes, MediactlError } from '../errors.ts';
+import { MediactlError } from '../errors.ts';
 
 function networks(all: readonly string[]): BlockList {
   const list = new BlockList();
@@ -64,7 +64,5 @@ export class PublicAddresses {
 const notPublic = (hostname: string) =>
   new MediactlError(`${hostname} is a private address`, {
     code: 'private_address',
-    exitCode: exitCodes.rejected,
     reason: 'pictures are fetched from public addresses and from the service itself alone',
-    hint: 'mediactl assets get ID shows the addresses that the service names',
   });

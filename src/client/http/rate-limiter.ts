@@ -1,5 +1,5 @@
 import type { Clock } from '../../contract/clock.ts';
-import { exitCodes, MediactlError } from '../errors.ts';
+import { MediactlError } from '../errors.ts';
 import type { RateLimit } from './rate-limit-headers.ts';
 
 /**
@@ -191,8 +191,6 @@ export class ClientRateLimiter {
     if (lane === 'interactive' || reserve === undefined || !this.#limit || reserve < this.#limit) return;
     throw new MediactlError(`--reserve ${reserve} leaves nothing of the ${this.#limit} requests of a window`, {
       code: 'reserve',
-      exitCode: exitCodes.usage,
-      hint: 'a smaller --reserve',
     });
   }
 

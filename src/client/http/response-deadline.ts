@@ -1,4 +1,4 @@
-import { exitCodes, MediactlError } from '../errors.ts';
+import { MediactlError } from '../errors.ts';
 
 /** Maximum duration of a response, as a multiple of the idle timeout. */
 const responseTimeoutFactor = 10;
@@ -85,9 +85,7 @@ export class ResponseDeadline {
     this.#abort.abort(
       new MediactlError(`${this.#origin} takes too long`, {
         code: 'timeout',
-        exitCode: exitCodes.unreachable,
         reason: `${what} within ${seconds} s`,
-        hint: 'run it again, or allow more with --request-timeout',
         retryable: true,
       }),
     );

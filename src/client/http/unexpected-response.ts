@@ -1,10 +1,8 @@
-import { type Explanation, exitCodes, MediactlError } from '../errors.ts';
+import { type Explanation, MediactlError } from '../errors.ts';
 
 /** Creates the error for a response that does not match the API, which usually means that the base URL is wrong. */
 export const unexpectedResponse = (problem: string, explanation: Partial<Explanation> = {}) =>
   new MediactlError(problem, {
     code: 'unexpected_answer',
-    exitCode: exitCodes.unreachable,
-    hint: 'check the base URL: mediactl auth status',
     ...explanation,
   });

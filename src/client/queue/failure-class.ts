@@ -1,4 +1,5 @@
-import { endsTheRun, exitCodes, type MediactlError } from '../errors.ts';
+import { exitCodes } from '../error-table.ts';
+import { endsTheRun, type MediactlError } from '../errors.ts';
 import { isInterruption } from '../upload/session/file-outcome.ts';
 
 /**

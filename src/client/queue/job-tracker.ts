@@ -1,7 +1,7 @@
 import type { QueueEvents } from 'bullmq';
 import type { Clock } from '../../contract/clock.ts';
 import { asNumber, asObject, asText } from '../../contract/json-values.ts';
-import { exitCodes, MediactlError } from '../errors.ts';
+import { MediactlError } from '../errors.ts';
 import type { OnUploadEvent } from '../upload/session/events.ts';
 import type { FileOutcome } from '../upload/session/file-outcome.ts';
 import { restartUntilAborted } from './connection-monitor.ts';
@@ -216,6 +216,4 @@ export class JobTracker {
 const jobRemovedError = () =>
   new MediactlError('somebody took it out of the queue', {
     code: 'forgotten',
-    exitCode: exitCodes.notFound,
-    hint: 'queue it again',
   });

@@ -1,5 +1,5 @@
 import type { Clock } from '../../contract/clock.ts';
-import { exitCodes, MediactlError } from '../errors.ts';
+import { MediactlError } from '../errors.ts';
 
 /**
  * Expiring lock that a worker holds on one file and renews by heartbeat. Check it before every send or write,
@@ -54,6 +54,5 @@ export class Lease {
 const leaseLostError = (path: string) =>
   new MediactlError(`${path} is in another worker's hands`, {
     code: 'lease_lost',
-    exitCode: exitCodes.rejected,
     reason: 'this worker was not heard of for longer than --lease',
   });

@@ -1,4 +1,4 @@
-import { exitCodes } from '../errors.ts';
+import { exitCodes } from '../error-table.ts';
 import { isUnchanged, toUploaded, versionOf } from '../upload/session/receipt-lookup.ts';
 import type { UploadDeps, Uploaded } from '../upload/session/upload-job.ts';
 import type { UploadSource } from '../upload/sources/source.ts';

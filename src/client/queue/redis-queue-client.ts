@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { Queue } from 'bullmq';
-import { exitCodes, MediactlError } from '../errors.ts';
+import { MediactlError } from '../errors.ts';
 import { ConnectionMonitor, createRetryingStore, isOutage, raceAbort, withTimeout } from './connection-monitor.ts';
 import { closeAll, connectTimeoutMs, type ManagedConnection, startManaged } from './managed-connection.ts';
 import type { QueueAddress } from './queue-address.ts';
@@ -133,9 +133,7 @@ function parseStoreInfo(info: string, address: QueueAddress): StoreInfo {
   if (policy !== 'noeviction')
     throw new MediactlError(`${address.label} may throw away uploads that it holds`, {
       code: 'queue_evicts',
-      exitCode: exitCodes.usage,
       reason: `its maxmemory-policy is ${policy}`,
-      hint: 'maxmemory-policy noeviction in redis.conf, or a Redis of its own',
     });
   const kind = fields.has('valkey_version') ? 'valkey' : 'redis';
   return {

@@ -1,6 +1,6 @@
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
-import { exitCodes, MediactlError, usageError } from '../errors.ts';
+import { MediactlError, usageError } from '../errors.ts';
 import { FileSource, type UploadSource } from '../upload/sources/source.ts';
 import { isHttpUrl, parseSourceUrl } from '../upload/sources/source-url.ts';
 import type { TaskSource, UploadTask } from './task.ts';
@@ -120,9 +120,7 @@ export class Roots {
       if (looks.length < minSample || found >= looks.length / 2) continue;
       throw new MediactlError(`${root.path} has ${found} of ${looks.length} queued files`, {
         code: 'root_mismatch',
-        exitCode: exitCodes.usage,
         reason: 'by path and size: its disk may not be mounted, or it is another directory or a copy',
-        hint: 'mount the disk, or start the worker with another --root; files that were deleted: mediactl uploads forget ID --queue',
       });
     }
   }
@@ -158,7 +156,6 @@ export class Roots {
   #outsideRootsError(path: string): MediactlError {
     return new MediactlError(`${path} is not below a root of ${this.#owner}`, {
       code: 'outside_roots',
-      exitCode: exitCodes.usage,
       reason: `it reads below ${this.label || 'nothing'}`,
       hint: `a worker with ${rootForms}`,
       retryable: true, // another worker might be able to read it
@@ -180,8 +177,6 @@ async function assertNotEmpty({ path }: DirectoryRoot): Promise<void> {
   if (names.length > 0) return;
   throw new MediactlError(`there is nothing in ${path}`, {
     code: 'root_gone',
-    exitCode: exitCodes.usage,
     reason: 'files are queued from there: its disk may not be mounted here',
-    hint: 'mount it',
   });
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../../contract/clock.ts';
-import { exitCodes, MediactlError } from '../errors.ts';
+import { MediactlError } from '../errors.ts';
 import type { QueueClient } from './queue-client.ts';
 import type { Roots } from './roots.ts';
 import { parseTask, type UploadTask } from './task.ts';
@@ -41,7 +41,6 @@ async function assertClock(
   if (address.store === 'redis') return warn(`${problem}; ${hint}`);
   throw new MediactlError(problem, {
     code: 'clock_differs',
-    exitCode: exitCodes.usage,
     reason: `it would take files from other workers; ${leaseMs / 4_000} s, a quarter of --lease, do no harm`,
     hint,
   });

@@ -1,18 +1,10 @@
-import { exitCodes, MediactlError } from '../errors.ts';
+import { type ErrorCode, errorTable } from '../error-table.ts';
+import { MediactlError } from '../errors.ts';
 import { tlsFailure } from '../http/network-error.ts';
 import { errorText, isRejectedWrite, rejectedWrite } from './connection-monitor.ts';
 import type { QueueAddress } from './queue-address.ts';
 
-const exitCodesByCode = {
-  queue_refused: exitCodes.unauthenticated,
-  queue_unusable: exitCodes.usage,
-  queue_tls: exitCodes.unreachable,
-  queue_full: exitCodes.unreachable,
-  queue_unreachable: exitCodes.unreachable,
-};
-const freeSpaceHint = 'give the server more memory or disk, or make room: mediactl uploads forget --done --queue';
-
-type StoreErrorPattern = [failure: RegExp, code: keyof typeof exitCodesByCode, problem: string, hint: string];
+type StoreErrorPattern = [failure: RegExp, code: ErrorCode, problem: string, hint?: string];
 
 /** Patterns of known errors, matched against the error code or SQLSTATE followed by the message. */
 const knownErrors: readonly StoreErrorPattern[] = [
@@ -29,12 +21,7 @@ const knownErrors: readonly StoreErrorPattern[] = [
     'the user of LABEL lacks rights',
     'redis-cli ACL SETUSER NAME ~bull:* ~mediactl:* "&*" +@all -@dangerous +info',
   ],
-  [
-    /^28|\b(?:NOAUTH|WRONGPASS)\b/,
-    'queue_refused',
-    'LABEL does not let mediactl in',
-    'user and password stand in MEDIACTL_QUEUE, or in the profile',
-  ],
+  [/^28|\b(?:NOAUTH|WRONGPASS)\b/, 'queue_refused', 'LABEL does not let mediactl in'],
   [
     /\b(?:CROSSSLOT|MOVED|CLUSTERDOWN|cluster_enabled:1)\b/,
     'queue_unusable',
@@ -53,18 +40,13 @@ const knownErrors: readonly StoreErrorPattern[] = [
     'no secure connection to the queue LABEL',
     'check that the server speaks TLS at that port; export NODE_EXTRA_CA_CERTS=ca.pem if an authority of your own signed its certificate',
   ],
-  [rejectedWrite, 'queue_full', 'the queue LABEL accepts no writes', freeSpaceHint],
+  [rejectedWrite, 'queue_full', 'the queue LABEL accepts no writes'],
 ];
 
 /** Patterns of all other errors when a store is opened. The first matches SQLSTATEs of a server that is up. */
 const openErrors: readonly StoreErrorPattern[] = [
-  [
-    /^(?!08|57|53300|E)[0-9A-Z]{5} /,
-    'queue_unusable',
-    'the queue LABEL cannot be used',
-    'check the address, its database above all',
-  ],
-  [/^/, 'queue_unreachable', 'the queue LABEL cannot be reached', 'check the address, and that the server runs'],
+  [/^(?!08|57|53300|E)[0-9A-Z]{5} /, 'queue_unusable', 'the queue LABEL cannot be used'],
+  [/^/, 'queue_unreachable', 'the queue LABEL cannot be reached'],
 ];
 
 const createClassifier =
@@ -72,10 +54,10 @@ const createClassifier =
   ({ label }: QueueAddress, error: unknown, role = 'NAME'): MediactlError | undefined => {
     const { message, code: cause, text } = errorText(error);
     const [, code, problem, hint] = kinds.find(([failure]) => failure.test(text)) ?? [];
-    if (!code || !problem || !hint) return undefined;
+    if (!code || !problem) return undefined;
     const expand = (template: string) => template.replaceAll('ROLE', role).replace('LABEL', label);
     return new MediactlError(expand(problem), {
-      ...{ code, exitCode: exitCodesByCode[code], reason: message || cause, hint: expand(hint) },
+      ...{ code, reason: message || cause, hint: hint && expand(hint) },
       ...{ retryable: ['queue_full', 'queue_unreachable'].includes(code), underlying: error },
     });
   };
@@ -92,6 +74,6 @@ export const classifyOpenError = (address: QueueAddress, error: unknown, role?: 
 export function formatOutage({ label }: QueueAddress, cause: unknown): string {
   const { message, code } = errorText(cause);
   return isRejectedWrite(cause)
-    ? `the queue ${label} accepts no writes; waiting for it (${message}): ${freeSpaceHint}`
+    ? `the queue ${label} accepts no writes; waiting for it (${message}): ${errorTable.queue_full.hint}`
     : `the queue ${label} cannot be reached; waiting for it (${message || code})`;
 }

@@ -1,5 +1,6 @@
 import { asArray, asNumber, asObject, asText, parseJsonOrUndefined } from '../../contract/json-values.ts';
-import { type ErrorRecord, exitCodes, MediactlError } from '../errors.ts';
+import { errorTable } from '../error-table.ts';
+import { type ErrorRecord, MediactlError } from '../errors.ts';
 import type { Uploaded } from '../upload/session/upload-job.ts';
 import type { QueueJob } from './queue-client.ts';
 import type { TaskResult } from './task.ts';
@@ -67,9 +68,8 @@ export function parseFailure(reason: string): MediactlError {
   const isStalled = /stalled more than/.test(reason);
   return new MediactlError(isStalled ? 'given up' : 'it failed', {
     code: isStalled ? 'given_up' : 'unclassified',
-    exitCode: exitCodes.unclassified,
     reason: isStalled ? 'each worker that had it in hand died, or lost the queue for too long' : reason || undefined,
-    hint: 'mediactl uploads retry ID --queue, once it is known why',
+    hint: errorTable.given_up.hint,
   });
 }
 

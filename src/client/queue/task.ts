@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { maxChunkBytes } from '../../contract/tus.ts';
-import { exitCodes, MediactlError } from '../errors.ts';
+import { MediactlError } from '../errors.ts';
 
 /** Location of a file that is valid on every worker. */
 export type TaskSource = {
@@ -103,15 +103,11 @@ export function parseTask(data: unknown): UploadTask {
   if (isCount(task.version) && task.version > 1)
     throw new MediactlError('a newer mediactl queued files that this one cannot read', {
       code: 'newer_task',
-      exitCode: exitCodes.usage,
       reason: `they have version ${task.version} of the job format, and this mediactl knows 1`,
-      hint: 'install the same version on every machine, then start this worker again',
       retryable: true,
     });
   throw new MediactlError('the queue holds something else than an upload', {
     code: 'unknown_task',
-    exitCode: exitCodes.usage,
     reason: 'another program put it there',
-    hint: 'mediactl uploads forget ID --queue',
   });
 }

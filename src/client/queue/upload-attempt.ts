@@ -1,5 +1,5 @@
 import type { Api } from '../api/api.ts';
-import { exitCodes, MediactlError } from '../errors.ts';
+import { MediactlError } from '../errors.ts';
 import { isNewAssetSafe } from '../upload/batch/unconfirmed-creations.ts';
 import { type OnUploadEvent, toWaitingEvent } from '../upload/session/events.ts';
 import { findOrphans } from '../upload/session/find-orphans.ts';
@@ -137,9 +137,7 @@ function assertService({ service }: UploadTask, { transport }: Api): void {
   if (service === own) return;
   throw new MediactlError(`it is for ${service}`, {
     code: 'foreign_service',
-    exitCode: exitCodes.usage,
     reason: `this worker's account is of ${own}`,
-    hint: 'a queue for each service: the address with #NAME',
   });
 }
 
@@ -187,7 +185,6 @@ function assertNoOrphans({ path }: UploadTask, found: { assets: { uid: string }[
   if (first)
     throw new MediactlError(`an earlier attempt at ${path} made asset ${first.uid}`, {
       code: 'creation_unknown',
-      exitCode: exitCodes.usage,
       reason: 'the queue lost what became of it',
       hint: 'mediactl assets get it: if it is whole, forget this upload; else delete it, then retry',
       details: { asset_uids: found?.assets.map(({ uid }) => uid) },

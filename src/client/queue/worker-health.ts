@@ -1,5 +1,5 @@
 import type { Clock } from '../../contract/clock.ts';
-import { asMediactlError, exitCodes, MediactlError } from '../errors.ts';
+import { asMediactlError, MediactlError } from '../errors.ts';
 import { raceAbort } from './connection-monitor.ts';
 import type { QueueClient } from './queue-client.ts';
 import type { Roots } from './roots.ts';
@@ -12,7 +12,6 @@ const maxConsecutiveFailures = 10;
 /** Abort reason of attempts when their worker pauses or stops itself. */
 export const pausedError = new MediactlError('this worker paused', {
   code: 'worker_paused',
-  exitCode: exitCodes.rejected,
 });
 
 type WorkerHealthDeps = { roots: Roots; clock: Clock; leaseMs: number; warn(text: string): void };

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AssetFilters, AssetsApi } from '../../../client/api/assets.ts';
 import { itemsOf } from '../../../client/api/pagination.ts';
-import { exitCodes, MediactlError } from '../../../client/errors.ts';
+import { MediactlError } from '../../../client/errors.ts';
 import { parentOf } from '../../../contract/asset.ts';
 import { asObject, asText, parseTimestamp } from '../../../contract/json-values.ts';
 import type { Asset } from '../../../contract/types.ts';
@@ -118,7 +118,6 @@ const hasMatches = (assets: AssetsApi, filters: AssetFilters): Promise<boolean> 
 const filterIgnored = (filter: string, verb: string, reason: string) =>
   new MediactlError(`the service ignored a filter: ${filter}`, {
     code: 'filter_ignored',
-    exitCode: exitCodes.rejected,
     reason: `${reason}; nothing was changed`,
     hint: `give ids instead: mediactl assets ls … -q | mediactl assets ${verb} -`,
   });

@@ -1,5 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
-import { exitCodes, MediactlError, partialFailure } from '../../../client/errors.ts';
+import { exitCodes } from '../../../client/error-table.ts';
+import { MediactlError, partialFailure } from '../../../client/errors.ts';
 import { asArray, asObject, asText } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { displayText } from '../../../contract/sanitize.ts';

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { type FileHandle, link, lstat, open, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
-import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
+import { MediactlError, usageError } from '../../../client/errors.ts';
 import { NamedLocks } from '../../../client/lock.ts';
 import type { Context } from '../../context.ts';
 import { confirm } from '../../terminal/prompt.ts';
@@ -167,7 +167,6 @@ async function confirmOverwrite({ terminal, settings }: Context, { path, option 
 const alreadyWritten = (path: string, { option }: OutputFile) =>
   new MediactlError(`${path} is being written already`, {
     code: 'already_downloading',
-    exitCode: exitCodes.rejected,
     reason: 'another mediactl process has this place in hand',
     hint: `wait for it to finish, or give another place with ${option}`,
     retryable: true,
@@ -186,7 +185,6 @@ const cannotOpen = ({ path, option }: OutputFile, error: Error) =>
 const cannotWrite = ({ path, option }: OutputFile, error: Error) =>
   new MediactlError(`cannot write ${path}`, {
     code: 'output',
-    exitCode: exitCodes.unclassified,
     reason: error.message,
     hint: `make room, or give another place with ${option}`,
     underlying: error,

@@ -1,4 +1,4 @@
-import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
+import { MediactlError, usageError } from '../../../client/errors.ts';
 import { parseHttpUrl } from '../../../contract/http-url.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
@@ -88,8 +88,6 @@ async function renderPicture(
   if ('text' in picture) return picture.text;
   throw new MediactlError('the thumbnail cannot be shown', {
     code: 'not_shown',
-    exitCode: exitCodes.unclassified,
     reason: picture.problem,
-    hint: '-o FILE, to save it as it is',
   });
 }

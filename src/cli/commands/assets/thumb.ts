@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import { exitCodes, MediactlError } from '../../../client/errors.ts';
+import { MediactlError } from '../../../client/errors.ts';
 import { parseHttpUrl } from '../../../contract/http-url.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { idHelp, newestOption, resolveAssetUid } from '../../library/asset-ids.ts';
@@ -48,7 +48,6 @@ export function thumb(command: Command, run: ActionWrapper, collection: Collecti
 const noThumbnail = (uid: string) =>
   new MediactlError(`asset ${uid} has no thumbnail`, {
     code: 'no_thumbnail',
-    exitCode: exitCodes.notFound,
     reason: 'its record has no thumbnail_url that can be fetched',
     hint: `mediactl assets get ${uid}`,
   });

@@ -1,4 +1,5 @@
-import { exitCodes, MediactlError } from '../../../client/errors.ts';
+import { exitCodes } from '../../../client/error-table.ts';
+import { MediactlError } from '../../../client/errors.ts';
 import { parseHttpUrl } from '../../../contract/http-url.ts';
 import type { Thumbnail } from '../../../web/contact-sheet.ts';
 import { detectImageType } from '../../../web/shared/image-type.ts';

@@ -1,5 +1,5 @@
 import { Argument } from '@commander-js/extra-typings';
-import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
+import { MediactlError, usageError } from '../../../client/errors.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { noSuchProfile } from '../../account/account-errors.ts';
 import { parseBaseUrl } from '../../account/base-url.ts';
@@ -125,7 +125,6 @@ async function runLogout(context: Context, { name, all }: LogoutRequest): Promis
   if (namesToForget.length === 0)
     throw new MediactlError('no profile to log out from', {
       code: 'no_profile',
-      exitCode: exitCodes.unauthenticated,
       hint: 'mediactl auth ls',
     });
   for (const each of namesToForget) if (!before.profiles[each]) throw noSuchProfile(each, before.profiles);

@@ -1,6 +1,7 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import type { Api } from '../../../client/api/api.ts';
-import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
+import { exitCodes } from '../../../client/error-table.ts';
+import { MediactlError, usageError } from '../../../client/errors.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Workspace } from '../../../contract/types.ts';
 import { isUid } from '../../../contract/uid.ts';
@@ -199,9 +200,7 @@ async function saveProfile(
     requestedStore !== 'file' && (await storeInKeychain({ configDir: profiles.directory, profile: name }, key));
   if (store === 'keychain' && !inKeychain)
     throw new MediactlError('this machine has no keychain that answers', {
-      code: 'keychain',
-      exitCode: exitCodes.unclassified,
-      hint: 'unlock it, or use --store file',
+      code: 'keychain_write',
     });
   const config = await profiles.update((current) => {
     current.profiles[name] = { ...profile, ...(inKeychain ? { keyStore: 'keychain' } : { keyStore: 'file', key }) };

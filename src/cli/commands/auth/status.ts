@@ -1,4 +1,5 @@
-import { asMediactlError, exitCodes, type MediactlError } from '../../../client/errors.ts';
+import { exitCodes } from '../../../client/error-table.ts';
+import { asMediactlError, type MediactlError } from '../../../client/errors.ts';
 import type { RateLimit } from '../../../client/http/rate-limit-headers.ts';
 import { formatCount } from '../../../contract/figures.ts';
 import { asText } from '../../../contract/json-values.ts';

@@ -1,6 +1,7 @@
 import type { FolderNode } from '../../../client/api/folder-tree.ts';
 import { itemsOf, totalOf } from '../../../client/api/pagination.ts';
-import { asMediactlError, exitCodes, MediactlError } from '../../../client/errors.ts';
+import { exitCodes } from '../../../client/error-table.ts';
+import { asMediactlError, MediactlError } from '../../../client/errors.ts';
 import type { TransportNotice } from '../../../client/http/transport.ts';
 import { findParentField } from '../../../contract/asset.ts';
 import type { Asset } from '../../../contract/types.ts';
@@ -88,7 +89,6 @@ export async function openAccountLibrary(
 const unverifiableChange = (fields: readonly string[]) =>
   new MediactlError('whether the service took that cannot be told', {
     code: 'write_unseen',
-    exitCode: exitCodes.rejected,
     reason: `its record shows no ${fields.join(', ')}`,
   });
 

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
+import { MediactlError, usageError } from '../../../client/errors.ts';
 import type { BrowseApp } from '../../../web/browse/server/browse.ts';
 
 export type LoopbackServer = { origin: string; close(): Promise<void> };
@@ -37,6 +37,5 @@ const cannotListen = (port: number, { code, message }: NodeJS.ErrnoException) =>
     ? usageError(`port ${port} is not to be had`, 'another --port, or none for any that is free')
     : new MediactlError('the page cannot be served', {
         code: 'cannot_listen',
-        exitCode: exitCodes.unclassified,
         reason: message,
       });

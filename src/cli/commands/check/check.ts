@@ -1,7 +1,8 @@
 import { stat } from 'node:fs/promises';
 import type { AssetsApi } from '../../../client/api/assets.ts';
 import type { FolderNode } from '../../../client/api/folder-tree.ts';
-import { asMediactlError, exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
+import { exitCodes } from '../../../client/error-table.ts';
+import { asMediactlError, MediactlError, usageError } from '../../../client/errors.ts';
 import { digestAndClose, isUnchanged } from '../../../client/upload/session/receipt-lookup.ts';
 import { FileWalker } from '../../../client/upload/sources/file-walker.ts';
 import { FileSource } from '../../../client/upload/sources/source.ts';
@@ -186,8 +187,6 @@ async function hasSameContent(file: UploadCandidate, receipt: Receipt): Promise<
 const differencesError = (count: number) =>
   new MediactlError(pluralize(count, 'difference'), {
     code: 'differs',
-    exitCode: exitCodes.partial,
-    hint: 'mediactl upload --sync DIR --folder FOLDER sends what is missing or changed',
   });
 
 const columns: Column<FileDifference>[] = [

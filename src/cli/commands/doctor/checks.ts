@@ -1,6 +1,7 @@
 import { rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { exitCodes, MediactlError } from '../../../client/errors.ts';
+import type { ErrorCode } from '../../../client/error-table.ts';
+import { MediactlError } from '../../../client/errors.ts';
 import { countJobs, listJobs } from '../../../client/queue/jobs.ts';
 import type { QueueClient, QueueJob } from '../../../client/queue/queue-client.ts';
 import { parseFailure } from '../../../client/queue/task-result.ts';
@@ -19,8 +20,8 @@ type Check = (context: Context) => Promise<string>;
 
 const maxSkewMs = 5 * 60_000;
 
-const failure = (problem: string, code: string, hint: string, reason?: string) =>
-  new MediactlError(problem, { code, exitCode: exitCodes.unclassified, hint, reason });
+const failure = (problem: string, code: ErrorCode, hint: string, reason?: string) =>
+  new MediactlError(problem, { code, hint, reason });
 
 /** Returns the first waiting job's error message, usually that credits or storage are used up. */
 async function pauseReason(client: QueueClient): Promise<string> {

@@ -1,10 +1,10 @@
 import { inferFieldNames } from '../../../client/api/openapi-field-names.ts';
 import { nameHint } from '../../../client/api/write-check.ts';
+import { exitCodes } from '../../../client/error-table.ts';
 import {
   asMediactlError,
   combineFailures,
   type ErrorRecord,
-  exitCodes,
   MediactlError,
   usageError,
 } from '../../../client/errors.ts';

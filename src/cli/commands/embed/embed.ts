@@ -5,7 +5,6 @@ import {
   asMediactlError,
   combineFailures,
   type ErrorRecord,
-  exitCodes,
   MediactlError,
   usageError,
 } from '../../../client/errors.ts';
@@ -226,7 +225,6 @@ const methods: Record<keyof DomainChanges, DomainMethod> = { added: 'POST', remo
 const notRemoved = () =>
   new MediactlError('not removed', {
     code: 'not_tried',
-    exitCode: exitCodes.partial,
     reason: 'what was to be added before it could not be',
   });
 

@@ -1,7 +1,8 @@
 import { Argument } from '@commander-js/extra-typings';
 import type { FolderNode, WorkspaceFolderTree } from '../../../client/api/folder-tree.ts';
 import type { FolderChange } from '../../../client/api/folders.ts';
-import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
+import { exitCodes } from '../../../client/error-table.ts';
+import { MediactlError, usageError } from '../../../client/errors.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { displayText, escapeControls, relativeTime } from '../../../contract/sanitize.ts';
 import type { ApiFolder } from '../../../contract/types.ts';

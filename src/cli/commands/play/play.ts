@@ -1,5 +1,5 @@
 import { Option } from '@commander-js/extra-typings';
-import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
+import { MediactlError, usageError } from '../../../client/errors.ts';
 import { asNumber, toJson } from '../../../contract/json-values.ts';
 import { escapeControlsInJson } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
@@ -131,7 +131,6 @@ async function checkResult(context: Context, uid: string, playable: Playable) {
       broken &&
       new MediactlError(`asset ${uid} does not play: the ${broken.link} is broken`, {
         code: 'playback_broken',
-        exitCode: exitCodes.unplayable,
         reason: broken.problem ?? undefined,
         hint: `mediactl assets get ${uid}, to see its status`,
         details: broken,

@@ -1,5 +1,5 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
-import { asMediactlError, combineFailures, exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
+import { asMediactlError, combineFailures, MediactlError, usageError } from '../../../client/errors.ts';
 import { type JobState, listJobs, retryFailed } from '../../../client/queue/jobs.ts';
 import type { QueueClient, QueueJob } from '../../../client/queue/queue-client.ts';
 import { displayPathOf } from '../../../client/queue/task-result.ts';
@@ -44,7 +44,6 @@ export function retry(command: Command, run: ActionWrapper): void {
             if (!(await retryFailed(job)))
               throw new MediactlError('it has not failed', {
                 code: 'not_failed',
-                exitCode: exitCodes.rejected,
               });
             return toQueuedUpload(job, 'waiting');
           },
@@ -98,7 +97,6 @@ export async function forgetQueued(
     if (state === 'active')
       throw new MediactlError('a worker has it in hand', {
         code: 'already_uploading',
-        exitCode: exitCodes.rejected,
         hint: 'stop that worker, then forget it',
         retryable: true,
       });
@@ -148,7 +146,6 @@ async function getJob({ queue }: QueueClient, id: string): Promise<QueueJob> {
   if (job) return job as QueueJob;
   throw new MediactlError(`no upload ${id} is in the queue`, {
     code: 'not_found',
-    exitCode: exitCodes.notFound,
     hint: 'mediactl uploads ls --queue',
   });
 }

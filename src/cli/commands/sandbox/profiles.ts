@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
+import { MediactlError, usageError } from '../../../client/errors.ts';
 import { noSuchProfile } from '../../account/account-errors.ts';
 import { isLoopback, parseBaseUrl } from '../../account/base-url.ts';
 import { assertProfileName, type Profile } from '../../account/profile-file.ts';
@@ -128,7 +128,6 @@ export async function forgetProfiles({ profiles }: Context, names: readonly stri
 const profileTaken = (name: string, baseUrl: string) =>
   new MediactlError(`there is a profile ${name} already, for ${baseUrl}`, {
     code: 'profile_taken',
-    exitCode: exitCodes.usage,
     reason: 'the sandbox would overwrite its key',
     hint: `mediactl auth rename ${name} NAME, then mediactl sandbox start`,
   });

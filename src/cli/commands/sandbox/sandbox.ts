@@ -1,6 +1,6 @@
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { exitCodes, MediactlError } from '../../../client/errors.ts';
+import { MediactlError } from '../../../client/errors.ts';
 import { pollUntil } from '../../../contract/retry.ts';
 import { escapeControls, escapeControlsInLines } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
@@ -147,9 +147,7 @@ async function runLogs(context: Context, { data, count, follow }: LogsRequest): 
   const log = await LogReader.open(logPath(dataDir)).catch((error) => {
     throw new MediactlError('the sandbox has no log', {
       code: 'no_log',
-      exitCode: exitCodes.notFound,
       reason: error.code === 'ENOENT' ? 'it was never started there' : error.message,
-      hint: 'mediactl sandbox start',
     });
   });
   try {
@@ -196,8 +194,6 @@ async function runWatch(context: Context, { id, open, newest, data }: WatchReque
   if (!running)
     throw new MediactlError('no sandbox is running', {
       code: 'not_running',
-      exitCode: exitCodes.notFound,
-      hint: 'mediactl sandbox start',
     });
   const { all } = await readKeys(dataDir);
   context.terminal.redactor.add(all);

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { exitCodes, MediactlError } from '../../../client/errors.ts';
+import { MediactlError } from '../../../client/errors.ts';
 import { isRunning } from '../../../client/processes.ts';
 import { pollUntil, TimeoutError, withTimeout } from '../../../contract/retry.ts';
 import type { Context } from '../../context.ts';
@@ -89,7 +89,6 @@ export async function shutDown({ host, clock, signal }: Context, { pid }: Runnin
 const doesNotStop = (pid: number) =>
   new MediactlError(`the sandbox (pid ${pid}) does not stop`, {
     code: 'sandbox_hangs',
-    exitCode: exitCodes.unclassified,
     hint: `kill -9 ${pid}, if it is the sandbox; nothing that was acknowledged is lost`,
   });
 

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
-import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
+import { exitCodes } from '../../../client/error-table.ts';
+import { MediactlError, usageError } from '../../../client/errors.ts';
 import { withoutApiKey } from '../../../client/processes.ts';
 import { makeFolder } from '../../../client/state-files.ts';
 import { pollUntil, TimeoutError, withTimeout } from '../../../contract/retry.ts';
@@ -153,12 +154,10 @@ async function waitUntilRunning(
 }
 
 function notStarted(reason: string, childExit: number | null, location: SandboxLocation): MediactlError {
-  const [, hint = 'mediactl sandbox start --foreground shows what it does'] =
-    nextSteps(location).find(([words]) => words.test(reason)) ?? [];
+  const [, hint] = nextSteps(location).find(([words]) => words.test(reason)) ?? [];
   return new MediactlError('the sandbox did not start', {
-    code: 'sandbox_failed',
     // The sandbox exits with 2 for invalid options.
-    exitCode: childExit === exitCodes.usage ? exitCodes.usage : exitCodes.unclassified,
+    code: childExit === exitCodes.usage ? 'sandbox_refused' : 'sandbox_failed',
     reason: reason.split('\n').at(-1),
     hint,
   });
@@ -221,7 +220,6 @@ async function waitForExit({ signal }: Context, child: ChildProcess): Promise<vo
   if (child.exitCode !== 0 && !signal.aborted)
     throw new MediactlError('the sandbox ended', {
       code: 'sandbox_failed',
-      exitCode: exitCodes.unclassified,
       reason: `exit code ${child.exitCode ?? child.signalCode}`,
     });
 }

@@ -1,14 +1,8 @@
 import { lstat, realpath } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import type { Api } from '../../../client/api/api.ts';
-import {
-  asMediactlError,
-  endsTheRun,
-  exitCodes,
-  MediactlError,
-  partialFailure,
-  usageError,
-} from '../../../client/errors.ts';
+import { exitCodes } from '../../../client/error-table.ts';
+import { asMediactlError, endsTheRun, MediactlError, partialFailure, usageError } from '../../../client/errors.ts';
 import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
 import { parentOf } from '../../../contract/asset.ts';
 import { classifyStatus } from '../../../contract/assumptions.ts';

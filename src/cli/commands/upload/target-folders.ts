@@ -1,4 +1,5 @@
-import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
+import { exitCodes } from '../../../client/error-table.ts';
+import { MediactlError, usageError } from '../../../client/errors.ts';
 import type { FolderResolver, UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
 import type { Receipts } from '../../../client/upload/store/receipts.ts';
 import { isUid } from '../../../contract/uid.ts';

@@ -1,6 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { Api } from '../../../client/api/api.ts';
-import { asMediactlError, endsTheRun, exitCodes, type MediactlError, partialFailure } from '../../../client/errors.ts';
+import { exitCodes } from '../../../client/error-table.ts';
+import { asMediactlError, endsTheRun, type MediactlError, partialFailure } from '../../../client/errors.ts';
 import type { Orphan, Receipts } from '../../../client/upload/store/receipts.ts';
 import { isAwaitingUpload } from '../../../contract/assumptions.ts';
 import { pluralize } from '../../../contract/figures.ts';

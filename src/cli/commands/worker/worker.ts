@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import type { Api } from '../../../client/api/api.ts';
-import { exitCodes, type MediactlError, usageError } from '../../../client/errors.ts';
+import { exitCodes } from '../../../client/error-table.ts';
+import { type MediactlError, usageError } from '../../../client/errors.ts';
 import { Roots } from '../../../client/queue/roots.ts';
 import { WorkerRun } from '../../../client/queue/worker-run.ts';
 import { Throttle } from '../../../client/upload/session/throttle.ts';

@@ -1,5 +1,6 @@
 import { isCorrupt } from '../../../client/upload/store/journal-entry.ts';
 import { asText } from '../../../contract/json-values.ts';
+import { withTimeout } from '../../../contract/retry.ts';
 import { isUid } from '../../../contract/uid.ts';
 import type { CompletionSource } from '../../commands/command.ts';
 import { addExamples, type CommandDefinition } from '../../commands/command.ts';
@@ -24,9 +25,8 @@ export const complete: CommandDefinition = (command, run) => {
       run(async (context, values) => {
         const timeout = context.host.environment.MEDIACTL_COMPLETION_TIMEOUT || defaultTimeout;
         const timeoutMs = parseDuration('MEDIACTL_COMPLETION_TIMEOUT', timeout);
-        const timedOut = new Promise<CachedName[]>((resolve) => setTimeout(resolve, timeoutMs, []).unref());
-        const lookup = namesOf(context, values as CompletionSource).catch((): CachedName[] => []);
-        const names = await Promise.race([lookup, timedOut]);
+        const lookup = () => namesOf(context, values as CompletionSource);
+        const names = await withTimeout(timeoutMs, lookup).catch((): CachedName[] => []);
         const lines = names
           .filter(([value]) => isTypeable(value))
           .map(([value, description]) => `${value}\t${description.replace(/\p{Cc}/gu, ' ')}`);

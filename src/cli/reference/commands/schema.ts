@@ -1,20 +1,40 @@
 import { Argument } from '@commander-js/extra-typings';
+import jsonSchemas from '../../../../docs/schemas.json' with { type: 'json' };
 import { addExamples, type CommandDefinition } from '../../commands/command.ts';
-import { schemaOf, schemas } from '../schemas.ts';
+import type { schemas } from '../schemas.ts';
+
+/** Maps each schema to the commands whose output it describes. */
+const summaries: Record<keyof typeof schemas, string> = {
+  upload: 'upload, uploads resume, uploads watch, worker',
+  error: 'the line on stderr with --json',
+  commands: 'commands --json',
+  written: 'assets rm; assets update of several',
+  downloads: 'assets download of many',
+  sheet: 'assets ls --html',
+  domains: 'embed domains add, rm, sync',
+  check: 'play --check',
+  plan: 'what --dry-run prints, but for upload',
+  'upload-plan': 'upload --dry-run',
+  'plan-summary': 'upload --plan',
+  'finished-upload': 'uploads ls --done, and what uploads import takes',
+  'queued-upload': 'uploads ls --queue, uploads retry, uploads forget --queue',
+  differences: 'check',
+};
 
 export const schema: CommandDefinition = (command, run) => {
   addExamples(command, 'mediactl schema upload', 'mediactl schema error');
+  const names = Object.keys(summaries) as (keyof typeof summaries)[];
+  const list = names.map((name) => `${name}: ${summaries[name]}`).join('; ');
   command
     .description(
-      `Prints the JSON Schema of what mediactl makes itself. ${Object.entries(schemas)
-        .map(([name, { summary }]) => `${name}: ${summary}`)
-        .join('; ')}. Records of the service are the service’s own.`,
+      `Prints the JSON Schema of what mediactl makes itself. ${list}. Records of the service are the service’s own.`,
     )
-    .addArgument(new Argument('<name>', 'of which output').choices(Object.keys(schemas)))
+    .addArgument(new Argument('<name>', 'of which output').choices(names))
     .action(
-      run(async (_context, name) => ({
-        kind: 'raw',
-        text: JSON.stringify(schemaOf(name), null, 2),
-      })),
+      run(async (_context, name) => {
+        const { $schema, ...rest } = jsonSchemas[name];
+        const document = { $schema, title: `mediactl ${name}: ${summaries[name]}`, ...rest };
+        return { kind: 'raw', text: JSON.stringify(document, null, 2) };
+      }),
     );
 };

@@ -1,4 +1,5 @@
-import { asMediactlError, endsTheRun, exitCodes, type MediactlError } from '../../errors.ts';
+import { exitCodes } from '../../error-table.ts';
+import { asMediactlError, endsTheRun, type MediactlError } from '../../errors.ts';
 import type { Lane } from '../../http/rate-limiter.ts';
 import { toWaitingEvent } from '../session/events.ts';
 import { type FileOutcome, outcomeOf, type RunDeps } from '../session/file-outcome.ts';

@@ -1,5 +1,6 @@
 import { asObject } from '../../../contract/json-values.ts';
-import { exitCodes, type MediactlError } from '../../errors.ts';
+import { exitCodes } from '../../error-table.ts';
+import type { MediactlError } from '../../errors.ts';
 import { findOrphans } from '../session/find-orphans.ts';
 import { DeferredLookup, type OrphanCandidates, type UnconfirmedCreation } from '../session/unconfirmed-creation.ts';
 import type { UploadDeps } from '../session/upload-job.ts';

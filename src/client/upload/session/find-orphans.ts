@@ -3,7 +3,7 @@ import { asNumber, asText, normalizeName, parseTimestamp } from '../../../contra
 import type { UploadMetadata } from '../../../contract/tus.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Api } from '../../api/api.ts';
-import { exitCodes, MediactlError } from '../../errors.ts';
+import { MediactlError } from '../../errors.ts';
 import type { UploadJournal } from '../store/journal.ts';
 import { assetOf, isCorrupt } from '../store/journal-entry.ts';
 import { isGone } from './session-gone.ts';
@@ -132,7 +132,6 @@ const findAsset = (api: Api, uid: string): Promise<Asset | undefined> =>
 const creationUnknown = (path: string, { assets, isComplete }: OrphanCandidates, id: string) =>
   new MediactlError(`an earlier attempt to upload ${path} may already have made an asset`, {
     code: 'creation_unknown',
-    exitCode: exitCodes.usage,
     reason: [
       'the answer to its creation was lost',
       assets.length > 0 ? `found: ${assets.map(({ uid }) => uid).join(', ')}` : undefined,

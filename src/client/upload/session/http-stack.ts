@@ -1,7 +1,8 @@
 import type { HttpRequest, HttpResponse, HttpStack } from 'tus-js-client';
 import { parseUploadOffset } from '../../../contract/tus.ts';
 import { transferPurpose } from '../../api/upload-sessions.ts';
-import { exitCodes, MediactlError } from '../../errors.ts';
+import type { ErrorCode } from '../../error-table.ts';
+import { MediactlError } from '../../errors.ts';
 import type { ApiResponse } from '../../http/api-request.ts';
 import { errorFrom } from '../../http/error-response.ts';
 import type { ResponseHeaders } from '../../http/rate-limit-headers.ts';
@@ -159,7 +160,7 @@ export class SessionHttpStack implements HttpStack {
       throw brokenSession(
         `the service has ${offset} bytes of a file of ${source.sizeBytes}`,
         response,
-        exitCodes.integrity,
+        'session_mismatch',
       );
     const sentTo = Math.max(sentBefore, this.#sentThisRun);
     // The state folder might be an old backup that records too few bytes. The checksum decides at the end.
@@ -168,7 +169,7 @@ export class SessionHttpStack implements HttpStack {
       throw brokenSession(
         `the service acknowledges byte ${offset}, and was sent ${sentTo}`,
         response,
-        exitCodes.integrity,
+        'session_mismatch',
       );
     // If the offset went back, reaching the same offset again does not count as progress.
     const minBytes = Math.min(minProgressBytes, chunk?.size ?? 1);
@@ -184,17 +185,11 @@ export class SessionHttpStack implements HttpStack {
   }
 }
 
-const brokenSession = (
-  problem: string,
-  response: ApiResponse,
-  exitCode: MediactlError['exitCode'] = exitCodes.unreachable,
-) =>
+const brokenSession = (problem: string, response: ApiResponse, code: ErrorCode = 'broken_session') =>
   new MediactlError(problem, {
-    code: 'broken_session',
-    exitCode,
+    code,
     status: response.status,
     reason: 'the upload session does not behave as the protocol says',
-    hint: 'run the same command again; if it repeats, mediactl upload --again starts from the beginning',
   });
 
 const createResponse = (status: number, headers: ResponseHeaders): HttpResponse => ({

@@ -1,4 +1,5 @@
-import { exitCodes, type MediactlError } from '../../errors.ts';
+import { type ErrorCode, exitCodes } from '../../error-table.ts';
+import type { MediactlError } from '../../errors.ts';
 import { isCorrupt } from '../store/journal-entry.ts';
 import type { FileOutcome, RunDeps } from './file-outcome.ts';
 import { isResolvedByNewAsset } from './session-gone.ts';
@@ -39,11 +40,14 @@ export async function withNextStep(
     await spool.remove(path);
     return error;
   }
-  if (error.explanation.code === 'already_uploading') return error;
+  if (codesWithOwnHint.has(error.explanation.code)) return error;
   const finish = `mediactl uploads resume ${id}`;
   const again = isFromStdin || isFromScratch ? finish : `run the same command again, or ${finish}`;
   return error.with({ hint: `${combineHints(error, again)}, to continue from here` });
 }
+
+/** Errors after which the same command would fail again until the user has followed their own hint. */
+const codesWithOwnHint = new Set<ErrorCode>(['already_uploading', 'broken_session', 'file_gone', 'session_expired']);
 
 /** Returns our hint. If the user first has to fix something, such as the key, puts the error's own hint before it. */
 function combineHints({ exitCode, explanation: { hint } }: MediactlError, nextStep: string): string {

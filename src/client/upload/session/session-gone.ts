@@ -1,6 +1,7 @@
 import { classifyStatus, isAwaitingUpload } from '../../../contract/assumptions.ts';
 import { waitForAssets } from '../../api/wait-for-assets.ts';
-import { exitCodes, MediactlError } from '../../errors.ts';
+import type { ErrorCode } from '../../error-table.ts';
+import { MediactlError } from '../../errors.ts';
 import type { OpenEntry } from '../store/journal-entry.ts';
 import type { UploadRun } from './upload-run.ts';
 
@@ -64,12 +65,11 @@ export async function checkCompleteness(
 
 const sessionGoneError = (
   { session }: OpenEntry,
-  code: string,
+  code: ErrorCode,
   explanation: { reason: string; hint: string; underlying: unknown },
 ) =>
   new MediactlError(`the upload session of asset ${session.assetUid} is gone`, {
     code,
-    exitCode: exitCodes.notFound,
     details: { asset_uid: session.assetUid },
     ...explanation,
   });

@@ -1,7 +1,7 @@
 import { asText } from '../../../contract/json-values.ts';
 import { parseUploadOffset } from '../../../contract/tus.ts';
 import type { Api } from '../../api/api.ts';
-import { exitCodes, MediactlError } from '../../errors.ts';
+import { MediactlError } from '../../errors.ts';
 import type { ResponseHeaders } from '../../http/rate-limit-headers.ts';
 import { type Checksum, openChecksum, parseDigest } from '../sources/checksum.ts';
 import type { UploadSource } from '../sources/source.ts';
@@ -70,16 +70,14 @@ export async function verifyAgain(
 /** Returns undefined if the request fails, so that the file stays unverified. Rethrows aborts. */
 const ignoreRefusal = <T>(request: Promise<T>): Promise<T | undefined> =>
   request.catch((error) => {
-    if (error instanceof MediactlError && error.explanation.exitCode < 130) return undefined;
+    if (error instanceof MediactlError && error.exitCode < 130) return undefined;
     throw error;
   });
 
 const bytesLost = (assetUid: string, offset: number, acknowledged: number) =>
   new MediactlError(`the service lost bytes of asset ${assetUid}`, {
     code: 'bytes_lost',
-    exitCode: exitCodes.unreachable,
     reason: `it has ${offset} bytes, and had acknowledged ${acknowledged}`,
-    hint: 'run the same command again',
     retryable: true,
     details: { asset_uid: assetUid },
   });
@@ -92,7 +90,6 @@ export const checksumMismatch = (
 ) =>
   new MediactlError(`asset ${assetUid} does not have the content of ${path}`, {
     code: 'checksum_mismatch',
-    exitCode: exitCodes.integrity,
     reason: `BLAKE3 here ${blake3}, at the service ${serviceBlake3}`,
     hint: `do not use that asset; ${resendCommand} sends the file again`,
     details: { asset_uid: assetUid, blake3, service_blake3: serviceBlake3 },
@@ -102,8 +99,6 @@ export const checksumMismatch = (
 export const unverifiedError = (assetUid: string) =>
   new MediactlError(`asset ${assetUid} is uploaded, but unverified`, {
     code: 'unverified',
-    exitCode: exitCodes.integrity,
     reason: 'the service gave no checksum to compare with',
-    hint: 'leave out --require-checksum to accept that; --again sends the file again',
     details: { asset_uid: assetUid },
   });

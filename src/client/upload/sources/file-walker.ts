@@ -3,7 +3,7 @@ import { type BigIntStats, type Dirent, statSync } from 'node:fs';
 import { open, readdir, realpath, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { escapeControls } from '../../../contract/sanitize.ts';
-import { exitCodes, MediactlError, usageError } from '../../errors.ts';
+import { MediactlError, usageError } from '../../errors.ts';
 import { notAFile, realPathOf, unreadableFile } from './source.ts';
 import type { UploadCandidate } from './upload-candidate.ts';
 
@@ -290,14 +290,10 @@ const isSystemFile = (inside: string) => systemFilePattern.test(inside);
 const unreadableDirectory = (folder: string, { message }: Error) =>
   new MediactlError(`cannot read the directory ${escapeControls(folder)}`, {
     code: 'unreadable_directory',
-    exitCode: exitCodes.usage,
     reason: message,
-    hint: 'fix its permissions, or leave it out with --exclude',
   });
 
 const notUtf8 = () =>
   new MediactlError('its name is not UTF-8', {
     code: 'bad_file_name',
-    exitCode: exitCodes.usage,
-    hint: 'rename it; convmv does that for many',
   });

@@ -1,5 +1,6 @@
-import { exitCodes, MediactlError, usageError } from '../../errors.ts';
-import type { ApiRequest, ApiResponse } from '../../http/api-request.ts';
+import { exitCodes } from '../../error-table.ts';
+import { MediactlError, usageError } from '../../errors.ts';
+import type { ApiRequest, ApiResponse, Purpose } from '../../http/api-request.ts';
 import { errorFrom } from '../../http/error-response.ts';
 import type { Transport } from '../../http/transport.ts';
 
@@ -14,13 +15,12 @@ export type RemoteFile = {
   mayFollow?: ApiRequest['mayFollowRedirect'];
 };
 
-const purpose = {
+const purpose: Purpose = {
   action: 'read this file',
   statuses: {
     // By default a 429 means the service's rate limit and aborts the run, but this is another server.
     429: {
       code: 'source_busy',
-      exitCode: exitCodes.unreachable,
       problem: 'the server of the file accepts no more requests for now',
     },
   },
@@ -79,21 +79,17 @@ export function toSourceError(
   if (status === 404 || status === 410)
     return new MediactlError(`no such file: ${path}`, {
       code: 'no_such_file',
-      exitCode: exitCodes.usage,
       reason: `its server answers ${status}`,
       hint: 'check the address',
     });
   if (status === 401 || status === 403)
     return new MediactlError(`${path} may not be read with this address`, {
       code: 'source_refused',
-      exitCode: exitCodes.usage,
       reason: `its server answers ${status}`,
-      hint: 'the same command with an address that is newly signed continues where this one stopped',
     });
   const { retryable, retryAfterSeconds } = errorFrom(response, purpose).explanation;
   return new MediactlError(`${url.host} does not send ${path}`, {
     code: 'source_failed',
-    exitCode: exitCodes.unreachable,
     reason: `it answers ${status}`,
     hint,
     retryable,
@@ -109,16 +105,13 @@ export const sourceNotReadable = ({ path }: RemoteFile, reason: string) =>
 export const rangeMismatch = ({ url, path }: RemoteFile) =>
   new MediactlError(`${url.host} sends other bytes of ${path} than requested`, {
     code: 'source_failed',
-    exitCode: exitCodes.unreachable,
     reason: 'its answer is of another range, or encoded',
-    hint: 'curl -L URL | mediactl upload - --name NAME',
   });
 
 /** Creates the retryable error for a server whose responses end before the file does. */
 export const sourceTruncated = ({ url, path }: RemoteFile, at: number) =>
   new MediactlError(`${url.host} sends no more than ${at} bytes of ${path}`, {
     code: 'source_failed',
-    exitCode: exitCodes.unreachable,
     reason: 'its answers end before the file does',
     hint,
     retryable: true,

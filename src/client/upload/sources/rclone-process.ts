@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { escapeControls } from '../../../contract/sanitize.ts';
-import { exitCodes, MediactlError, usageError } from '../../errors.ts';
+import { MediactlError, usageError } from '../../errors.ts';
 import { withoutApiKey } from '../../processes.ts';
 
 /** Dependencies of an rclone process. */
@@ -152,7 +152,6 @@ class RcloneProcess {
     if (code === 3 || code === 4)
       return new MediactlError(`no such file: rclone:${this.#remote}`, {
         code: 'no_such_file',
-        exitCode: exitCodes.usage,
         reason,
         hint: 'check the path: rclone lsf REMOTE:',
       });
@@ -160,9 +159,7 @@ class RcloneProcess {
       return usageError(`no such remote: rclone:${this.#remote}`, 'rclone listremotes lists them', reason);
     return new MediactlError(`rclone does not read rclone:${this.#remote}`, {
       code: 'rclone_failed',
-      exitCode: exitCodes.unreachable,
       reason,
-      hint: 'try the remote with rclone itself: rclone lsf REMOTE:',
     });
   }
 

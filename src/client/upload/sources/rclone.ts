@@ -1,4 +1,4 @@
-import { exitCodes, MediactlError, usageError } from '../../errors.ts';
+import { MediactlError, usageError } from '../../errors.ts';
 import type { Transport } from '../../http/transport.ts';
 import { RangeSource } from './range-source.ts';
 import { type RcloneDeps, type RcloneServer, rcloneLines, serveRemote } from './rclone-process.ts';
@@ -171,7 +171,6 @@ function parseListEntry(text: string): { file: RcloneFile; isDirectory: boolean 
   } catch (underlying) {
     throw new MediactlError('what rclone prints cannot be read', {
       code: 'rclone_failed',
-      exitCode: exitCodes.unreachable,
       reason: 'it is not an entry of a listing',
       hint: 'rclone version: 1.60 or later',
       underlying,
@@ -189,7 +188,6 @@ function parseRemote(address: string): string {
 const isDirectory = (address: string) =>
   new MediactlError(`${address} is a directory`, {
     code: 'is_directory',
-    exitCode: exitCodes.usage,
     reason: 'only files are uploaded',
     hint: `mediactl upload -r '${address}', for the files in it`,
   });

@@ -1,7 +1,7 @@
 import { type BigIntStats, constants, fstatSync, statSync } from 'node:fs';
 import { type FileHandle, open, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { exitCodes, MediactlError } from '../../errors.ts';
+import { MediactlError } from '../../errors.ts';
 
 /** Attributes that distinguish a file from other files and from later versions of itself. */
 export type FileIdentity = {
@@ -214,7 +214,6 @@ async function assertEmpty(path: string, handle: FileHandle): Promise<void> {
 export const fileChanged = (path: string, reason: string, since = 'its upload began') =>
   new MediactlError(`${path} changed since ${since}`, {
     code: 'file_changed',
-    exitCode: exitCodes.integrity,
     reason,
     hint: `once it no longer changes, mediactl upload --again '${path}', which makes a new asset`,
   });
@@ -223,16 +222,13 @@ export const fileChanged = (path: string, reason: string, since = 'its upload be
 export const fileGone = (path: string) =>
   new MediactlError(`${path} is gone`, {
     code: 'file_gone',
-    exitCode: exitCodes.unclassified,
     reason: 'it was deleted or renamed while it was being uploaded',
-    hint: 'put it back and run the same command again',
   });
 
 /** Creates the error for a path that is not a regular file. */
 export const notAFile = (path: string, isDirectory: boolean) =>
   new MediactlError(isDirectory ? `${path} is a directory` : `${path} is not a regular file`, {
     code: isDirectory ? 'is_directory' : 'not_a_file',
-    exitCode: exitCodes.usage,
     reason: isDirectory ? 'only files are uploaded' : 'the length must be known before an upload starts',
     hint: isDirectory
       ? `mediactl upload -r ${path}, for the files in it`
@@ -242,7 +238,6 @@ export const notAFile = (path: string, isDirectory: boolean) =>
 const notEmpty = (path: string) =>
   new MediactlError(`${path} has more than the 0 bytes that it claims`, {
     code: 'not_a_file',
-    exitCode: exitCodes.usage,
     reason: 'the length must be known before an upload starts',
     hint: `mediactl upload - --name NAME < ${path}, which spools it first`,
   });
@@ -253,13 +248,11 @@ export function unreadableFile(path: string, error: unknown): MediactlError {
   if (code === 'ENOENT' || code === 'ENOTDIR')
     return new MediactlError(`no such file: ${path}`, {
       code: 'no_such_file',
-      exitCode: exitCodes.usage,
       hint: path === 'help' ? 'mediactl upload --help' : 'check the path',
       underlying: error,
     });
   return new MediactlError(`cannot read ${path}`, {
     code: 'unreadable_file',
-    exitCode: exitCodes.usage,
     reason: code === 'EACCES' ? 'you may not read it' : message,
     hint: code === 'EACCES' ? `chmod u+r ${path}, or run as its owner` : 'check the disk',
     underlying: error,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { open, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { exitCodes, MediactlError, usageError } from '../../errors.ts';
+import { MediactlError, usageError } from '../../errors.ts';
 import { NamedLocks } from '../../lock.ts';
 import { makeStateFolder } from '../../state-files.ts';
 import { openChecksum } from './checksum.ts';
@@ -136,8 +136,6 @@ async function* untilAborted<T>(input: AsyncIterable<T>, signal: AbortSignal | u
 const cannotSpool = (path: string, underlying: Error) =>
   new MediactlError('cannot keep what comes on stdin', {
     code: 'spool',
-    exitCode: exitCodes.unclassified,
     reason: `${path}: ${underlying.message}`,
-    hint: 'make room, set MEDIACTL_STATE_DIR, or upload a file',
     underlying,
   });

@@ -1,4 +1,5 @@
-import { exitCodes, MediactlError } from '../../errors.ts';
+import { exitCodes } from '../../error-table.ts';
+import { MediactlError } from '../../errors.ts';
 import type { FileIdentity, ReadOptions, UploadSource } from './source.ts';
 
 /** Options for a stream source. */
@@ -151,14 +152,12 @@ export class StreamSource implements UploadSource {
 const streamGone = (at: number, from: number) =>
   new MediactlError('stdin cannot be read twice', {
     code: 'stream_gone',
-    exitCode: exitCodes.unclassified,
     reason: `byte ${at} is needed again, and what is before byte ${from} is not kept`,
-    hint: 'run the same command again with the same input; with another, --again makes a new asset',
   });
 
 const sizeDiffers = (problem: string, reason: string) =>
   new MediactlError(problem, {
-    code: 'size_differs',
+    code: 'stdin_size_differs',
     exitCode: exitCodes.usage,
     reason,
     hint: 'run it again with the right --size, or without it: stdin is then kept on the disk first',

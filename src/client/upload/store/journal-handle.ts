@@ -1,4 +1,4 @@
-import { exitCodes } from '../../errors.ts';
+import { exitCodes } from '../../error-table.ts';
 import { stateError } from '../../state-error.ts';
 import type { UploadJournal } from './journal.ts';
 import type { CorruptEntry, JournalEntry } from './journal-entry.ts';

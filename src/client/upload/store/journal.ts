@@ -3,7 +3,7 @@ import { type FileHandle, open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { maxChunkBytes } from '../../../contract/tus.ts';
-import { exitCodes, MediactlError } from '../../errors.ts';
+import { MediactlError } from '../../errors.ts';
 import { isIdentifier } from '../../http/identifier.ts';
 import { isDiskFull, stateError } from '../../state-error.ts';
 import { makeStateFolder } from '../../state-files.ts';
@@ -216,8 +216,6 @@ export type UploadJournal = Pick<
 const alreadyUploading = (pid: number) =>
   new MediactlError(`already uploading, pid ${pid}`, {
     code: 'already_uploading',
-    exitCode: exitCodes.rejected,
     reason: 'another mediactl process has this upload in hand',
-    hint: 'wait for it to finish, or stop it and run the same command again to continue',
     retryable: true,
   });

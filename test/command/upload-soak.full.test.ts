@@ -1,12 +1,13 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, it } from 'vitest';
-import { exitCodes, MediactlError } from '../../src/client/errors.ts';
+import { exitCodes } from '../../src/client/error-table.ts';
+import { MediactlError } from '../../src/client/errors.ts';
 import { Cli, type CliResult } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
 import { FaultyService } from '../support/faulty-service.ts';
 import { writeSome } from '../support/files.ts';
-import { isNight } from '../support/nightly.ts';
+import { isFullRun } from '../support/full-run.ts';
 import { Random } from '../support/random.ts';
 
 const chunkBytes = 64 * 1024;
@@ -150,7 +151,7 @@ function isFinal({ code, stderr }: CliResult): boolean {
   return details.every(({ exit_code }: { exit_code: number }) => exit_code === integrity);
 }
 
-it.each(Array.from({ length: isNight ? 400 : 40 }, (_, n) => n + 1))('seed %i', async (seed) => {
+it.each(Array.from({ length: isFullRun ? 400 : 40 }, (_, n) => n + 1))('seed %i', async (seed) => {
   const day = new Day(seed);
   await day.begin();
   let ran: CliResult | undefined;

@@ -2,12 +2,13 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { exitCodes, MediactlError } from '../../src/client/errors.ts';
+import { exitCodes } from '../../src/client/error-table.ts';
+import { MediactlError } from '../../src/client/errors.ts';
 import { Cli } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
 import { someBytes } from '../support/files.ts';
+import { isFullRun } from '../support/full-run.ts';
 import { respond, startServer } from '../support/http-server.ts';
-import { isNight } from '../support/nightly.ts';
 import { Random } from '../support/random.ts';
 
 const uid = '00000000-0000-4000-8000-000000000001';
@@ -80,7 +81,7 @@ class Delivery {
   }
 }
 
-it.each(Array.from({ length: isNight ? 400 : 40 }, (_, n) => n + 1))('seed %i', async (seed) => {
+it.each(Array.from({ length: isFullRun ? 400 : 40 }, (_, n) => n + 1))('seed %i', async (seed) => {
   const random = new Random(seed);
   const cli = new Cli({ MEDIACTL_API_KEY: 'mk_soak_key_0123456789' });
   const delivery = new Delivery(random);

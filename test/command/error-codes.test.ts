@@ -1,0 +1,421 @@
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../../src/contract/clock.ts';
+import { Cli, type CliOptions } from '../support/cli.ts';
+import { fastClock } from '../support/clock.ts';
+import { errorOf, type SeenError } from '../support/errors.ts';
+import { assetUid, createLibrary, testKey, workspaceUid } from '../support/fake-library.ts';
+import { respond, startServer } from '../support/http-server.ts';
+import { type Responder, startRecordingServer } from '../support/recording-server.ts';
+
+/* Provokes errors of the account, the network and the service, and compares code, exit code and next step. */
+
+const environment = {
+  MEDIACTL_API_KEY: testKey,
+  MEDIACTL_BASE_URL: 'http://127.0.0.1:9',
+  MEDIACTL_WORKSPACE: workspaceUid,
+};
+
+let cli: Cli;
+beforeEach(() => {
+  cli = new Cli();
+});
+
+/** Runs a command with --json on a fast clock, and returns its error. */
+const failing = async (args: string[], options: CliOptions = {}) =>
+  errorOf(await cli.run([...args, '--json'], { clock: fastClock(), ...options }));
+
+/** Runs a command against a service. */
+const failingAt = (url: string, args: string[], more: Record<string, string> = {}) =>
+  failing(args, { environment: { ...environment, MEDIACTL_BASE_URL: url, ...more } });
+
+describe('the account', () => {
+  const writeProfiles = (profiles: Record<string, object>, current?: string) => {
+    const folder = join(cli.home, 'config');
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'config.json'), JSON.stringify({ current, profiles }), { mode: 0o600 });
+  };
+  const profile = { baseUrl: 'https://media.example.com', key: testKey, keyStore: 'file' };
+
+  it('no_profile', async () => {
+    expect(await failing(['assets', 'ls'])).toEqual({
+      ...{ code: 'no_profile', exit: 4, hint: expect.stringMatching(/^mediactl sandbox start for a service on this/) },
+    });
+    writeProfiles({ one: profile });
+    expect(await failing(['assets', 'ls'])).toMatchObject({ hint: 'mediactl auth switch NAME, or --profile NAME' });
+  });
+
+  it('no_such_profile', async () => {
+    expect(await failing(['assets', 'ls', '--profile', 'two'])).toEqual({
+      ...{ code: 'no_such_profile', exit: 2, hint: 'mediactl auth ls, or mediactl auth login --profile two' },
+    });
+  });
+
+  it('no_base_url', async () => {
+    expect(await failing(['assets', 'ls'], { environment: { MEDIACTL_API_KEY: testKey } })).toEqual({
+      ...{ code: 'no_base_url', exit: 4, hint: 'set MEDIACTL_BASE_URL, such as https://media.example.com' },
+    });
+  });
+
+  it('no_key', async () => {
+    writeProfiles({ one: { ...profile, key: undefined } }, 'one');
+    expect(await failing(['assets', 'ls'])).toEqual({
+      ...{ code: 'no_key', exit: 4, hint: 'mediactl auth login --profile one' },
+    });
+  });
+
+  it('bad_key', async () => {
+    expect(await failingAt('http://127.0.0.1:9', ['assets', 'ls'], { MEDIACTL_API_KEY: 'two words' })).toEqual({
+      ...{ code: 'bad_key', exit: 2, hint: 'make one in the organization’s settings, under API keys' },
+    });
+  });
+
+  it('foreign_base_url', async () => {
+    writeProfiles({ one: profile }, 'one');
+    expect(await failing(['assets', 'ls', '--base-url', 'https://other.example'])).toEqual({
+      code: 'foreign_base_url',
+      exit: 4,
+      hint: 'set MEDIACTL_API_KEY, or mediactl auth login --profile NAME --base-url https://other.example',
+    });
+  });
+
+  it('keychain', async () => {
+    writeProfiles({ one: { ...profile, key: undefined, keyStore: 'keychain' } }, 'one');
+    expect(await failing(['assets', 'ls'])).toEqual({
+      ...{ code: 'keychain', exit: 4, hint: 'unlock the keychain, or mediactl auth login --profile one --store file' },
+    });
+  });
+
+  it('keychain_write', async () => {
+    const { url } = await startRecordingServer(createLibrary());
+    const options = { environment: { MEDIACTL_KEY_STORE: 'keychain' }, stdin: `${testKey}\n` };
+    expect(await failing(['auth', 'login', '--with-key', '--base-url', url, '--store', 'keychain'], options)).toEqual({
+      ...{ code: 'keychain_write', exit: 1, hint: 'unlock it, or use --store file' },
+    });
+  });
+
+  it('config_corrupt', async () => {
+    mkdirSync(join(cli.home, 'config'));
+    const path = join(cli.home, 'config/config.json');
+    writeFileSync(path, '{');
+    expect(await failing(['assets', 'ls'])).toEqual({
+      ...{ code: 'config_corrupt', exit: 2, hint: `mend it, or move it away: mv '${path}' '${path}.bad'` },
+    });
+  });
+
+  it('project_file', async () => {
+    writeFileSync(join(cli.home, '.mediactl.json'), '{"base_url":"https://evil.example"}');
+    expect(await failing(['assets', 'ls'])).toEqual({
+      ...{
+        code: 'project_file',
+        exit: 2,
+        hint: expect.stringMatching(/^it is a JSON object with any of profile, workspace/),
+      },
+    });
+  });
+});
+
+describe('statuses of the service (§7)', () => {
+  const statuses: [status: number, SeenError][] = [
+    [400, { code: 'bad_request', exit: 6, hint: null }],
+    [401, { code: 'unauthenticated', exit: 4, hint: 'mediactl auth login, or set MEDIACTL_API_KEY' }],
+    [402, { code: 'credits_depleted', exit: 7, hint: 'top up the balance, then run the same command again' }],
+    [403, { code: 'forbidden', exit: 5, hint: 'mediactl auth switch, or make a key with that scope under API keys' }],
+    [404, { code: 'not_found', exit: 3, hint: null }],
+    [408, { code: 'timeout', exit: 10, hint: 'run it again in a moment' }],
+    [409, { code: 'conflict', exit: 6, hint: null }],
+    [410, { code: 'gone', exit: 3, hint: null }],
+    [412, { code: 'precondition_failed', exit: 6, hint: null }],
+    [413, { code: 'too_large', exit: 6, hint: null }],
+    [418, { code: 'unexpected_status', exit: 1, hint: null }],
+    [422, { code: 'invalid', exit: 6, hint: 'the same command with --help shows what it accepts' }],
+    [423, { code: 'session_locked', exit: 6, hint: 'run it again in a moment' }],
+    [425, { code: 'too_early', exit: 10, hint: 'run it again in a moment' }],
+    [429, { code: 'rate_limited', exit: 9, hint: 'run it again later, or allow a longer wait with --max-wait' }],
+    [431, { code: 'headers_too_large', exit: 6, hint: 'shorten the description or the name: they travel in a header' }],
+    [460, { code: 'damaged_on_the_way', exit: 13, hint: 'run the same command again' }],
+    [500, { code: 'server_error', exit: 10, hint: 'run it again in a moment' }],
+    [501, { code: 'not_offered', exit: 10, hint: null }],
+    [507, { code: 'storage_full', exit: 7, hint: 'free or buy storage, then run the same command again' }],
+  ];
+  it.each(statuses)('%i', async (status, error) => {
+    const url = await startServer((_, response) => respond(response, status, { detail: 'no' }));
+    const seen = await failingAt(url, ['api', '/things/', '-X', 'POST'], { MEDIACTL_MAX_WAIT: '0s' });
+    expect(seen).toEqual(error);
+  });
+
+  it('a redirect of a write', async () => {
+    const url = await startServer((_, response) => respond(response, 307, undefined, { location: '/elsewhere/' }));
+    expect(await failingAt(url, ['api', '/things/', '-X', 'POST'])).toEqual({
+      ...{ code: 'redirected', exit: 10, hint: 'check the base URL: mediactl auth status' },
+    });
+  });
+
+  it('a redirect of a read to another origin', async () => {
+    const url = await startServer((_, response) =>
+      respond(response, 302, undefined, { location: 'http://127.0.0.1:9/' }),
+    );
+    expect(await failingAt(url, ['assets', 'ls'])).toEqual({
+      ...{ code: 'foreign_origin', exit: 13, hint: 'check the base URL: mediactl auth status' },
+    });
+  });
+
+  it('an answer that is not of the API', async () => {
+    const url = await startServer((_, response) => respond(response, 200, { answer: 42 }));
+    expect(await failingAt(url, ['assets', 'ls'])).toEqual({
+      ...{ code: 'unexpected_answer', exit: 10, hint: 'check the base URL: mediactl auth status' },
+    });
+  });
+});
+
+describe('the network', () => {
+  /** Starts a server that listens until the test ends, without an answer of its own. */
+  async function listening(prepare: (server: ReturnType<typeof createServer>) => void): Promise<string> {
+    const server = createServer();
+    prepare(server);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  it('refused', async () => {
+    expect(await failingAt('http://127.0.0.1:9', ['assets', 'ls'])).toEqual({
+      ...{
+        code: 'refused',
+        exit: 10,
+        hint: 'mediactl sandbox start, if it is a sandbox; mediactl auth ls lists the profiles',
+      },
+    });
+  });
+
+  it('connection_lost', async () => {
+    const url = await listening((server) => server.on('request', (request) => request.socket.destroy()));
+    expect(await failingAt(url, ['assets', 'ls'])).toEqual({ code: 'connection_lost', exit: 10, hint: 'run it again' });
+  });
+
+  it('timeout', async () => {
+    const url = await listening((server) => server.on('request', () => {}));
+    const options = ['assets', 'ls', '--request-timeout', '300ms', '--max-wait', '0s'];
+    expect(await failingAt(url, options)).toEqual({
+      ...{ code: 'timeout', exit: 10, hint: 'run it again, or allow more with --request-timeout' },
+    });
+  });
+
+  it('tls', async () => {
+    const url = await listening(() => {});
+    expect(await failingAt(url.replace('http:', 'https:'), ['assets', 'ls'])).toEqual({
+      ...{ code: 'tls', exit: 10, hint: `if it uses http: ${url} as the base URL` },
+    });
+  });
+
+  it('proxy', async () => {
+    const url = await listening((server) =>
+      server.on('connect', (_, client) => client.end('HTTP/1.1 403 Forbidden\r\n\r\n')),
+    );
+    expect(await failingAt('http://media.example.test', ['assets', 'ls'], { HTTP_PROXY: url })).toEqual({
+      ...{ code: 'proxy', exit: 10, hint: 'check HTTPS_PROXY and NO_PROXY' },
+    });
+  });
+});
+
+describe('assets and folders', () => {
+  /** Starts a library in which some answers differ. */
+  const library = async (differing: Responder): Promise<string> => {
+    const answers = createLibrary();
+    return (await startRecordingServer((request) => differing(request) ?? answers(request))).url;
+  };
+
+  it('exists', async () => {
+    const url = await library(() => undefined);
+    expect(await failingAt(url, ['folders', 'create', '/Campaigns'])).toEqual({
+      ...{ code: 'exists', exit: 6, hint: 'with -p that is no error' },
+    });
+  });
+
+  it('no_total', async () => {
+    const url = await library(({ path }) => (path.endsWith('/assets/') ? { body: [{ uid: assetUid }] } : undefined));
+    expect(await failingAt(url, ['assets', 'ls', '--count'])).toEqual({
+      ...{ code: 'no_total', exit: 1, hint: 'count them: mediactl assets ls --all -q | wc -l' },
+    });
+  });
+
+  it('no_thumbnail', async () => {
+    const url = await library(({ path }) =>
+      path.endsWith(`/assets/${assetUid}/`) || path.endsWith('/player/')
+        ? { body: { uid: assetUid, name: 'Quay' } }
+        : undefined,
+    );
+    expect(await failingAt(url, ['assets', 'thumb', assetUid, '-o', join(cli.home, 't.jpg')])).toEqual({
+      ...{ code: 'no_thumbnail', exit: 3, hint: `mediactl assets get ${assetUid}` },
+    });
+  });
+});
+
+describe('writes that the service does not do', () => {
+  const library = async (differing: Responder): Promise<string> => {
+    const answers = createLibrary();
+    return (await startRecordingServer((request) => differing(request) ?? answers(request))).url;
+  };
+  const asset = { uid: assetUid, name: 'Quay', description: '', type: 'document', status: 'ready' };
+  const assetPath = `/assets/${assetUid}/`;
+
+  it('write_ignored', async () => {
+    const url = await library(({ method, path }) =>
+      method !== 'GET' || path.endsWith(assetPath) ? { body: { ...asset, tags: [] } } : undefined,
+    );
+    expect(await failingAt(url, ['assets', 'update', assetUid, '--name', 'Other'])).toEqual({
+      code: 'write_ignored',
+      exit: 6,
+      hint: 'mediactl assets get ID shows the fields there are',
+    });
+  });
+
+  it('tags_unknown', async () => {
+    const url = await library(({ path }) => (path.endsWith(assetPath) ? { body: asset } : undefined));
+    expect(await failingAt(url, ['assets', 'update', assetUid, '--add-tag', 'sea'])).toEqual({
+      code: 'tags_unknown',
+      exit: 6,
+      hint: `mediactl assets update ${assetUid} --set-tags SLUGS says all of them`,
+    });
+  });
+
+  it('filter_ignored', async () => {
+    const items = { body: { items: [{ ...asset, status: 'failed' }], count: 1 } };
+    const url = await library(({ path }) => (path.endsWith('/assets/') ? items : undefined));
+    expect(await failingAt(url, ['assets', 'rm', '--status', 'ready', '--yes'])).toEqual({
+      code: 'filter_ignored',
+      exit: 6,
+      hint: 'give ids instead: mediactl assets ls … -q | mediactl assets rm -',
+    });
+  });
+
+  const embedAt = (body: object) => library(({ path }) => (path.includes('/embed-settings/') ? { body } : undefined));
+
+  it('settings_unclear', async () => {
+    const url = await embedAt({ enabled: true, first: [], second: [] });
+    expect(await failingAt(url, ['embed', 'domains', 'ls'])).toEqual({
+      code: 'settings_unclear',
+      exit: 6,
+      hint: 'mediactl config set names.embed_domains NAME, with one of first, second',
+    });
+  });
+
+  it('domain_unclear', async () => {
+    const url = await embedAt({ enabled: true, domains: [{ a: 1 }] });
+    expect(await failingAt(url, ['embed', 'domains', 'ls'])).toEqual({
+      code: 'domain_unclear',
+      exit: 2,
+      hint: 'mediactl config set names.embed_domain NAME',
+    });
+  });
+});
+
+describe('playback', () => {
+  const playing = async (info: object, more: Responder = () => undefined): Promise<string> => {
+    const answers = createLibrary();
+    const respondTo: Responder = (request) =>
+      more(request) ?? (request.path.endsWith('/playback/info/') ? { body: info } : answers(request));
+    return (await startRecordingServer(respondTo)).url;
+  };
+
+  it('blocked', async () => {
+    expect(await failingAt(await playing({ type: 'video', blocked: true }), ['play', assetUid, '--url'])).toEqual({
+      code: 'blocked',
+      exit: 12,
+      hint: `mediactl assets wait ${assetUid}, if it was uploaded just now; mediactl assets get ${assetUid} tells its status`,
+    });
+  });
+
+  it('nothing_to_play', async () => {
+    expect(await failingAt(await playing({ type: 'video', blocked: false }), ['play', assetUid, '--url'])).toEqual({
+      code: 'nothing_to_play',
+      exit: 12,
+      hint: `mediactl play ${assetUid} --info, and mediactl assets wait ${assetUid} if it is not ready`,
+    });
+  });
+
+  it('playback_broken', async () => {
+    const info = { type: 'document', blocked: false, url: 'http://127.0.0.1:9/a.pdf' };
+    expect(await failingAt(await playing(info), ['play', assetUid, '--check'])).toEqual({
+      code: 'playback_broken',
+      exit: 12,
+      hint: `mediactl assets get ${assetUid}, to see its status`,
+    });
+  });
+
+  it('token_expired', async () => {
+    const url = await playing({}, ({ path }) =>
+      path.endsWith('/playback/info/') ? { status: 401, body: {} } : undefined,
+    );
+    expect(await failingAt(url, ['play', assetUid, '--url'])).toEqual({
+      code: 'token_expired',
+      exit: 4,
+      hint: 'mediactl assets player UID --reveal, for a new one',
+    });
+  });
+
+  it('player_failed', async () => {
+    const url = await playing({ type: 'document', blocked: false, url: 'http://127.0.0.1:9/a.pdf' });
+    expect(await failingAt(url, ['play', assetUid, '--player', 'false'])).toEqual({
+      code: 'player_failed',
+      exit: 1,
+      hint: 'mediactl play ID --check tells whether it can be played',
+    });
+  });
+});
+
+describe('the sandbox', () => {
+  it('not_running', async () => {
+    expect(await failing(['sandbox', 'watch', 'x'])).toEqual({
+      code: 'not_running',
+      exit: 3,
+      hint: 'mediactl sandbox start',
+    });
+  });
+
+  it('no_log', async () => {
+    expect(await failing(['sandbox', 'logs'])).toEqual({ code: 'no_log', exit: 3, hint: 'mediactl sandbox start' });
+  });
+
+  it('sandbox_refused', async () => {
+    expect(await failing(['sandbox', 'start', '--fault', 'nonsense'], { clock: systemClock })).toEqual({
+      code: 'sandbox_refused',
+      exit: 2,
+      hint: 'mediactl sandbox start --help',
+    });
+  });
+});
+
+describe('files', () => {
+  it('is_directory', async () => {
+    expect(await failingAt('http://127.0.0.1:9', ['upload', cli.home])).toEqual({
+      ...{ code: 'is_directory', exit: 2, hint: `mediactl upload -r ${cli.home}, for the files in it` },
+    });
+  });
+
+  it('no_such_file', async () => {
+    expect(await failingAt('http://127.0.0.1:9', ['upload', '/no/such.mp4'])).toEqual({
+      ...{ code: 'no_such_file', exit: 2, hint: 'check the path' },
+    });
+  });
+
+  it('not_a_file', async () => {
+    const path = join(cli.home, 'device');
+    symlinkSync('/dev/null', path);
+    expect(await failingAt('http://127.0.0.1:9', ['upload', path])).toEqual({
+      ...{ code: 'not_a_file', exit: 2, hint: `mediactl upload - --name NAME < ${path}, which spools it first` },
+    });
+  });
+
+  it('usage', async () => {
+    expect(await failingAt('http://127.0.0.1:9', ['assets', 'ls', '--limit', 'many'])).toEqual({
+      ...{ code: 'usage', exit: 2, hint: 'a whole number of at least 1' },
+    });
+  });
+});

@@ -1,0 +1,234 @@
+import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { ErrorRecord } from '../../src/client/errors.ts';
+import { errorOf } from '../support/errors.ts';
+import { FileServer } from '../support/file-server.ts';
+import { respondWith } from '../support/interposer.ts';
+import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
+
+/* Provokes errors of uploads, and compares code, exit code and next step. */
+
+const world = setUpUploader();
+
+const seen = ({ code, exit_code: exit, hint }: ErrorRecord) => ({ code, exit, hint });
+
+/** Uploads the file with these arguments, which must fail, and returns its error. */
+async function failing(args: string[] = []) {
+  const { record } = await world.upload(args);
+  return seen(record.error);
+}
+
+describe('the file', () => {
+  const changing = (change: () => void) => {
+    world.fault = ({ method, nth }) =>
+      method === 'PATCH' && nth === 2 ? { beforeResponse: () => change() } : undefined;
+  };
+
+  it('file_changed', async () => {
+    changing(() => appendFileSync(world.path, 'more'));
+    expect(await failing()).toEqual({
+      ...{
+        code: 'file_changed',
+        exit: 13,
+        hint: `once it no longer changes, mediactl upload --again '${world.path}', which makes a new asset`,
+      },
+    });
+  });
+
+  it('file_gone', async () => {
+    changing(() => rmSync(world.path));
+    expect(await failing()).toEqual({
+      ...{ code: 'file_gone', exit: 1, hint: 'put it back and run the same command again' },
+    });
+  });
+
+  it('bad_file_name', async () => {
+    const folder = join(world.cli.home, 'latin');
+    mkdirSync(folder);
+    writeFileSync(Buffer.concat([Buffer.from(`${folder}/caf`), Buffer.from([0xe9]), Buffer.from('.bin')]), 'data');
+    const { stdout } = await world.run(['upload', '-r', folder, '--json']);
+    expect(seen(JSON.parse(stdout)[0].error)).toEqual({
+      ...{ code: 'bad_file_name', exit: 2, hint: 'rename it; convmv does that for many' },
+    });
+  });
+
+  it('source_refused', async () => {
+    const files = await FileServer.start(Buffer.alloc(10_000));
+    files.fault = () => ({ respond: (response) => response.writeHead(403).end() });
+    const upload = () => world.run(['upload', files.url, '--json', '--max-wait', '0s']);
+    expect(errorOf(await upload())).toEqual({
+      code: 'source_refused',
+      exit: 2,
+      hint: 'the same command with an address that is newly signed continues where this one stopped',
+    });
+  });
+});
+
+describe('the session', () => {
+  it('broken_session', async () => {
+    world.fault = ({ method }) =>
+      method === 'PATCH' ? { headers: ({ 'upload-offset': _, ...others }) => others } : undefined;
+    expect(await failing()).toEqual({
+      ...{
+        code: 'broken_session',
+        exit: 10,
+        hint: 'run the same command again; if it repeats, mediactl upload --again starts from the beginning',
+      },
+    });
+  });
+
+  it('session_mismatch', async () => {
+    world.fault = ({ method }) =>
+      method === 'PATCH'
+        ? { headers: (headers) => ({ ...headers, 'upload-offset': `${10 * chunkBytes}` }) }
+        : undefined;
+    expect(await failing()).toEqual({
+      ...{
+        code: 'session_mismatch',
+        exit: 13,
+        hint: 'run the same command again; if it repeats, mediactl upload --again starts from the beginning',
+      },
+    });
+  });
+
+  it('session_expired', async () => {
+    await world.interruptAfterTwoChunks();
+    world.fault = ({ method }) => (method === 'HEAD' ? respondWith(410) : undefined);
+    expect(await failing(['--on-expired', 'fail'])).toEqual({
+      ...{ code: 'session_expired', exit: 3, hint: 'run the same command without --on-expired fail to start again' },
+    });
+  });
+
+  it('session_refused', async () => {
+    world.fault = ({ method }) => (method === 'HEAD' || method === 'PATCH' ? respondWith(404) : undefined);
+    expect(await failing()).toEqual({
+      ...{
+        code: 'session_refused',
+        exit: 3,
+        hint: 'check the base URL and any proxy on the way; --yes makes a new asset and leaves that one',
+      },
+    });
+  });
+
+  it('checksum_mismatch', async () => {
+    world.fault = ({ method }) =>
+      method === 'PATCH'
+        ? {
+            headers: (headers) =>
+              headers['x-checksum-blake3'] ? { ...headers, 'x-checksum-blake3': 'f'.repeat(64) } : headers,
+          }
+        : undefined;
+    expect(await failing()).toEqual({
+      ...{
+        code: 'checksum_mismatch',
+        exit: 13,
+        hint: expect.stringMatching(/^do not use that asset; .* sends the file again$/),
+      },
+    });
+  });
+
+  const withoutChecksum = ({ method }: { method: string }) =>
+    method === 'PATCH' || method === 'HEAD'
+      ? { headers: ({ 'x-checksum-blake3': _, ...others }: Record<string, string>) => others }
+      : undefined;
+
+  it('unverified', async () => {
+    world.fault = withoutChecksum;
+    expect(await failing(['--require-checksum'])).toEqual({
+      ...{
+        code: 'unverified',
+        exit: 13,
+        hint: 'leave out --require-checksum to accept that; --again sends the file again',
+      },
+    });
+  });
+
+  it('bytes_lost', async () => {
+    world.fault = (request) =>
+      request.method === 'HEAD'
+        ? { headers: (told) => ({ ...told, 'upload-offset': '1000' }) }
+        : withoutChecksum(request);
+    expect(await failing()).toEqual({
+      ...{
+        code: 'bytes_lost',
+        exit: 10,
+        hint: expect.stringMatching(/^run the same command again, or mediactl uploads resume/),
+      },
+    });
+  });
+
+  it('size_differs', async () => {
+    world.fault = ({ method }) =>
+      method === 'POST'
+        ? respondWith(
+            201,
+            { uid: 's', location: '/api/external/v1/upload/s/', asset_uid: 'a', total_size: 3 },
+            { location: '/api/external/v1/upload/s/' },
+          )
+        : undefined;
+    expect(await failing()).toEqual({
+      ...{ code: 'size_differs', exit: 13, hint: 'mediactl assets get a shows the asset that it created' },
+    });
+  });
+
+  it('creation_unknown', async () => {
+    world.fault = ({ method }) => (method === 'POST' ? { dropResponse: true } : undefined);
+    await world.upload();
+    world.fault = () => undefined;
+    expect(await failing()).toEqual({
+      ...{
+        code: 'creation_unknown',
+        exit: 2,
+        hint: expect.stringMatching(/^--yes makes a new asset and leaves what was found; mediactl uploads forget/),
+      },
+    });
+  });
+});
+
+describe('the run', () => {
+  it('some_failed', async () => {
+    const path = join(world.cli.home, 'no-media.mp4');
+    writeFileSync(path, 'no media');
+    const ran = await world.run(['upload', world.path, path, '--wait', '--json']);
+    expect(errorOf(ran)).toEqual({
+      ...{
+        code: 'some_failed',
+        exit: 11,
+        hint: 'check that the file plays here, then send it again with upload --again',
+      },
+    });
+  });
+
+  it('until', async () => {
+    const ran = await world.run(['upload', world.path, '--json', '--until', '1ms', '--limit-rate', '1k']);
+    expect(errorOf(ran)).toEqual({ code: 'until', exit: 9, hint: null });
+  });
+
+  it('reserve', async () => {
+    const other = join(world.cli.home, 'other.bin');
+    writeFileSync(other, 'other');
+    const ran = await world.run(['upload', world.path, other, '--json', '--reserve', '100000']);
+    expect(errorOf(ran)).toMatchObject({ code: 'reserve', exit: 2, hint: 'a smaller --reserve' });
+  });
+
+  it('processing_failed', async () => {
+    const path = join(world.cli.home, 'no-media.mp4');
+    writeFileSync(path, 'no media');
+    const ran = await world.run(['upload', path, '--wait', '--json']);
+    expect(errorOf(ran)).toEqual({
+      code: 'processing_failed',
+      exit: 12,
+      hint: 'check that the file plays here, then send it again with upload --again',
+    });
+  });
+
+  it('state_not_a_file', async () => {
+    mkdirSync(join(world.cli.home, 'state/receipts.db'), { recursive: true });
+    expect(errorOf(await world.upload())).toEqual({
+      code: 'state_not_a_file',
+      exit: 14,
+      hint: 'move it away, then run the same command again',
+    });
+  });
+});

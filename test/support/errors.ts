@@ -1,0 +1,11 @@
+import type { CliResult } from './cli.ts';
+
+/** What scripts see of an error: its code, the exit code and the next step. */
+export type SeenError = { code: string; exit: number; hint: string | null };
+
+/** Returns the error of a command that ran with --json. */
+export function errorOf({ code: exit, stderr }: CliResult): SeenError {
+  const { code, exit_code, hint } = JSON.parse(stderr.trimEnd().split('\n').at(-1) ?? '').error;
+  if (exit_code !== exit) throw new Error(`exit_code is ${exit_code}, and the exit code ${exit}`);
+  return { code, exit, hint };
+}

@@ -168,6 +168,14 @@ export class Context {
     return this.#account;
   }
 
+  /** Returns a context for another account. The caller closes the transport of its API client. */
+  withAccount(account: Account): Context {
+    const { host, settings, profiles, commandTree } = this;
+    const other = new Context({ host, settings, profiles, config: this.#config, commandTree });
+    other.#account = Promise.resolve(account);
+    return other;
+  }
+
   /** Returns the API client for the current account, memoized. */
   api(): Promise<Api> {
     this.#api ??= this.account().then((account) => this.apiFor(account));

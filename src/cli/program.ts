@@ -69,23 +69,25 @@ function buildProgram(host: Host, invocation: Invocation, onCall: (command: Comm
     formatHelp: (command, help) => formatHelpPage(command as Command, help, terminal.colors(terminal.stdout)),
   });
   addNouns(program, version);
-  for (const noun of program.commands.map(untyped)) noun.hook('preSubcommand', (_noun, verb) => onCall(untyped(verb)));
   const run = runner(host, invocation);
-  program.hook('preSubcommand', async (_program, noun) => {
-    const command = untyped(noun);
-    onCall(command);
-    await loadNoun(command, run);
-  });
+  for (const command of [program, ...program.commands].map(untyped))
+    command.hook('preSubcommand', async (_parent, child) => {
+      onCall(untyped(child));
+      await loadCommand(untyped(child), run);
+    });
   return program;
 }
 
-/** Builds the complete command tree, with every noun loaded, for documentation. Its commands cannot be run. */
+/** Builds the complete command tree, with every command loaded, for documentation. Its commands cannot be run. */
 export async function buildCommandTree(version: string): Promise<Command> {
   const program = addNouns(new Command('mediactl'), version);
   const run: ActionWrapper = () => async () => {
     throw new Error('this tree is for reading');
   };
-  for (const noun of program.commands.map(untyped)) await loadNoun(noun, run);
+  for (const noun of program.commands.map(untyped)) {
+    await loadCommand(noun, run);
+    for (const verb of noun.commands.map(untyped)) await loadCommand(verb, run);
+  }
   return program;
 }
 
@@ -99,7 +101,7 @@ function addNouns(program: Command, version: string): Command {
   addExamples(program, 'mediactl sandbox start', 'mediactl upload ./clip.mp4 --wait');
   for (const option of globalOptions()) program.addOption(option);
   for (const { name, summary, group, load } of nouns)
-    nounLoaders.set(
+    loaders.set(
       program
         .command(name, { hidden: group === undefined })
         .helpGroup(group ?? '')
@@ -116,12 +118,21 @@ const untyped = (command: unknown) => command as Command;
 
 const parentOf = (command: Command) => untyped(command.parent) as Command | null;
 
-const nounLoaders = new WeakMap<Command, Noun['load']>();
+const loaders = new WeakMap<Command, Noun['load']>();
 
-async function loadNoun(command: Command, run: ActionWrapper): Promise<void> {
-  (await nounLoaders.get(command)?.())?.(command, run);
-  nounLoaders.delete(command);
-  for (const leaf of leavesOf(command)) addGlobals(leaf);
+/** Loads the definition of a noun or a verb. Of a noun with a list of verbs, only the list is loaded. */
+async function loadCommand(command: Command, run: ActionWrapper): Promise<void> {
+  const definition = await loaders.get(command)?.();
+  loaders.delete(command);
+  if (typeof definition === 'function') {
+    definition(command, run);
+    for (const leaf of leavesOf(command)) addGlobals(leaf);
+  } else
+    for (const { name, summary, load, alias } of definition ?? []) {
+      const verb = untyped(command.command(name).summary(summary));
+      if (alias) verb.alias(alias);
+      loaders.set(verb, load);
+    }
 }
 
 /** Adds the global options to a command, except for options that it defines itself. */

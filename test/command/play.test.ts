@@ -251,7 +251,7 @@ describe('players', () => {
 
   /** Runs mediactl as a separate process, whose PATH finds the desktop's opener. */
   const asProgram = async (url: string, ...args: string[]) => {
-    program('xdg-open');
+    if (!existsSync(join(cli.home, 'bin/xdg-open'))) program('xdg-open');
     const root = fileURLToPath(new URL('../..', import.meta.url));
     return promisify(execFile)(process.execPath, [join(root, 'bin/mediactl.js'), 'play', uid, ...args], {
       env: {
@@ -271,6 +271,13 @@ describe('players', () => {
     await asProgram(url, '--open');
     await opened();
     expect(played()).toEqual([`${url}/media/embed`]);
+  });
+
+  it('--open prints the URL where the opener tries for a while, and fails', async () => {
+    const { url } = await playing({ type: 'third_party', embed_url: 'HERE/media/embed' });
+    writeFileSync(program('xdg-open'), '#!/bin/sh\nsleep 1.3\nexit 3\n');
+    const { stdout, stderr } = await asProgram(url, '--open');
+    expect([stdout, stderr]).toEqual([`${url}/media/embed\n`, expect.stringContaining('exit code 3')]);
   });
 
   it('--web opens a page of this machine, 0600, that holds neither key nor token', async () => {

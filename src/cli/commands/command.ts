@@ -25,9 +25,21 @@ export type ActionWrapper = <Input extends unknown[]>(
 ) => (...input: Input) => Promise<void>;
 
 /** Adds arguments, options, subcommands and an action to a command. */
-export type CommandDefinition = (command: Command, run: ActionWrapper) => void;
+export type Define = (command: Command, run: ActionWrapper) => void;
 
-/** Collects the values of a repeatable option. */
+/** Definition of a command, or the list of its verbs, each of which is loaded when it is called. */
+export type CommandDefinition = Define | readonly Verb[];
+
+export type Verb = { name: string; summary: string; load(): Promise<Define>; alias?: string | undefined };
+
+/** Lists a verb of a noun. `load` returns its definition, usually from a file of its own. */
+export const verb = (name: string, summary: string, load: Verb['load'], alias?: string): Verb => ({
+  ...{ name, summary, load, alias },
+});
+
+/** Options of a command as Commander parses them, from the function that adds them. */
+export type FlagsOf<Add extends (...input: never[]) => { opts(): unknown }> = ReturnType<ReturnType<Add>['opts']>;
+
 export const collect = (value: string, previous: string[]) => [...previous, value];
 
 /** Parses `KEY=VALUE`, or a pair with another separator. @throws MediactlError `usage` (exit 2) */
@@ -69,7 +81,6 @@ export type Suggestion = readonly string[] | CompletionSource;
 /** Source of completions: `mediactl __complete`, or the shell itself for `files`. */
 export type CompletionSource = 'profiles' | 'workspaces' | 'folders' | 'assets' | 'uploads' | 'files';
 
-/** Registers shell completions for an option or argument. */
 export function withSuggestions<T extends object>(subject: T, suggestion: Suggestion): T {
   suggestions.set(subject, suggestion);
   return subject;
@@ -91,6 +102,5 @@ const globalsHeading = 'Global options:';
 /** Help heading for filter options, which only the help for `assets ls` documents in full. */
 export const filtersHeading = 'Filters, as assets ls has them';
 
-/** Returns true if every command accepts the option. */
 export const isGlobalOption = (option: { helpGroupHeading?: string | undefined }) =>
   option.helpGroupHeading === globalsHeading;

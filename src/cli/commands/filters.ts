@@ -9,25 +9,14 @@ import { precedence } from '../settings/setting-resolver.ts';
 import { parseDay } from '../settings/units.ts';
 import { filtersHeading, withSuggestions } from './command.ts';
 
+const filterNames = ['search', 'status', 'tag', 'createdAfter', 'createdBefore', 'type', 'folder'] as const;
+
 /** Filter and sort options of a command (§4, "Filters and ordering"). */
-export type FilterOptions = {
-  search?: string | undefined;
-  status?: string | undefined;
-  tag?: string | undefined;
-  createdAfter?: string | undefined;
-  createdBefore?: string | undefined;
-  type?: string | undefined;
-  folder?: string | undefined;
-  sort?: string | undefined;
-};
+export type FilterOptions = { [Name in (typeof filterNames)[number] | 'sort']?: string | undefined };
 
 export const dateHelp = 'DATE is YYYY-MM-DD, today, yesterday or an age such as 36h or 7d, in UTC.';
 
-/**
- * Adds the filter options to a command.
- *
- * @param isList true for `ls`, whose help documents them in full
- */
+/** Adds the filter options to a command. @param isList true for `ls`, whose help documents them in full */
 export function withFilters<Args extends unknown[], Options extends OptionValues>(
   command: Command<Args, Options>,
   collection: Collection,
@@ -57,16 +46,6 @@ export const sortOption = withSuggestions(
   sortFields.flatMap((field) => [field, `-${field}`]),
 );
 
-const filterFlags = (options: FilterOptions): Record<string, string | undefined> => ({
-  '--search': options.search,
-  '--status': options.status,
-  '--tag': options.tag,
-  '--created-after': options.createdAfter,
-  '--created-before': options.createdBefore,
-  '--type': options.type,
-  '--folder': options.folder,
-});
-
 /**
  * Rejects --workspace, because the API lists every asset that the key can see and cannot filter by workspace.
  *
@@ -86,8 +65,9 @@ export async function parseFilters(context: Context, options: FilterOptions): Pr
   const now = context.clock.now();
   const { createdAfter, createdBefore, folder, sort } = options;
   // An unset variable in a script must not select everything.
-  for (const [name, value] of Object.entries(filterFlags(options)))
-    if (value?.trim() === '') throw usageError(`${name} is empty`, 'leave it out, or say which');
+  const empty = filterNames.find((name) => options[name]?.trim() === '');
+  if (empty)
+    throw usageError(`--${empty.replace('created', 'created-').toLowerCase()} is empty`, 'leave it out, or say which');
   if (sort !== undefined && !sortFields.includes(sort.replace(/^-/, '')))
     throw usageError(`--sort does not accept '${sort}'`, `${sortFields.join(', ')}, or one with - before it`);
   return {

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { MediactlError, usageError } from '../../client/errors.ts';
 import { withoutApiKey } from '../../client/processes.ts';
+import { TimeoutError, withTimeout } from '../../contract/retry.ts';
 import type { Context } from '../context.ts';
 
 /** Maps each player to the arguments that start it at a position. Other players start at 0. */
@@ -32,7 +33,11 @@ export async function openWithPlayer(
   signal.addEventListener('abort', stop, { once: true });
   try {
     const [code] = await once(child, 'exit');
-    if (code !== 0 && !signal.aborted) throw playerFailed(program, `exit code ${code}`);
+    if (code !== 0 && !signal.aborted)
+      throw new MediactlError(`${program} did not play it`, {
+        code: 'player_failed',
+        reason: `exit code ${code}`,
+      });
     signal.throwIfAborted();
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
@@ -43,29 +48,21 @@ export async function openWithPlayer(
   }
 }
 
-/** Time to wait for an opener to fail. It fails at once, but can take any time to succeed. */
-const openerTimeoutMs = 1_000;
+/** Maximum time for an opener to fail: it may try several programs. One that still runs then has opened the URL. */
+const openerTimeoutMs = 4_000;
 
 /** Opens a URL with the desktop's default program. Returns false if the program failed to start. */
 export async function openWithDefault({ clock, signal, terminal }: Context, target: URL): Promise<boolean> {
   const { default: open } = await import('open');
   const child = await open(target.href);
-  const timeout = new AbortController();
-  const failure = await Promise.race([
-    once(child, 'exit').then(
-      ([code]) => (code ? `exit code ${code}` : undefined),
-      (error: Error) => error.message,
-    ),
-    clock.sleep(openerTimeoutMs, AbortSignal.any([signal, timeout.signal])).catch(() => undefined),
-  ]);
-  timeout.abort();
-  signal.throwIfAborted();
+  const exited = once(child, 'exit').then(
+    ([code]): string | undefined => (code ? `exit code ${code}` : undefined),
+    (error: Error) => error.message,
+  );
+  const failure = await withTimeout(openerTimeoutMs, () => exited, { clock, signal }).catch((error) => {
+    if (error instanceof TimeoutError) return undefined;
+    throw error;
+  });
   if (failure) terminal.warn(`no program here opens it (${failure}); its address:`);
   return failure === undefined;
 }
-
-const playerFailed = (player: string, reason: string) =>
-  new MediactlError(`${player} did not play it`, {
-    code: 'player_failed',
-    reason,
-  });

@@ -23,7 +23,6 @@ type AmbiguousRecord = { uid: string; created_at?: unknown };
 
 /** Records that match the same id, and how to present them to the user. */
 export type Ambiguity<T extends AmbiguousRecord> = {
-  /** Resource type for messages, such as `asset` or `folder`. */
   noun: string;
   /** Predicate for messages, such as "are called clip.mp4". */
   description: string;
@@ -37,7 +36,6 @@ export type Ambiguity<T extends AmbiguousRecord> = {
   rows(found: readonly T[], isTerminal: boolean): Promise<string[][]>;
   /** True to select the record that was created last. */
   newest?: boolean | undefined;
-  /** Hint on how to select one of the records. */
   hint?: string;
 };
 
@@ -61,17 +59,10 @@ export async function selectOne<T extends AmbiguousRecord>(
   const listed = matches.slice(0, maxListed);
   const lines = (await rows(listed, false)).map((cells) => cells.filter(Boolean).join('  '));
   if (matches.length > maxListed) lines.push(`and ${matches.length - maxListed} more`);
-  throw usageError(problem, hint).with({
-    lines,
-    details: { uids: matches.map(({ uid }) => uid) },
-  });
+  throw usageError(problem, hint).with({ lines, details: { uids: matches.map(({ uid }) => uid) } });
 }
 
-/**
- * Returns the newest record.
- *
- * @throws MediactlError `usage` (exit 2) if creation times are missing or equal
- */
+/** Returns the newest record. @throws MediactlError `usage` (exit 2) if creation times are missing or equal */
 function findNewest<T extends AmbiguousRecord>(found: readonly T[]): T {
   const times = found.map(({ created_at }) => parseTimestamp(created_at) ?? Number.NaN);
   const last = Math.max(...times);

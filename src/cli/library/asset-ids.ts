@@ -1,6 +1,5 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Api } from '../../client/api/api.ts';
 import type { AssetsApi } from '../../client/api/assets.ts';
 import { MediactlError, usageError } from '../../client/errors.ts';
 import { readTextFileOrEmpty } from '../../client/read-file.ts';
@@ -18,13 +17,9 @@ import { choose } from '../terminal/prompt.ts';
 import { expandUidPrefix, selectOne } from './ambiguity.ts';
 import { LocationNames } from './location-names.ts';
 
-/** Returns the path of the state file for `@last`, the latest upload from this machine. */
 const lastUploadPath = (stateDir: string) => join(stateDir, 'last-upload');
 
 export const idHelp = 'uid or its first 6 digits, name, or @last (the last upload)';
-
-/** Service and profile for which ids are resolved. */
-type AssetScope = { api: Api; profile: string };
 
 /** Options for resolving an ambiguous name; `newest` selects the asset that was created last. */
 export type IdOptions = { newest?: boolean | undefined };
@@ -37,80 +32,50 @@ export const newestOption = ['--newest', 'of several of that name, the one creat
  *
  * @throws MediactlError `usage` (exit 2) if it cannot prompt; `not_found` (exit 3) if no asset matches
  */
-export const resolveAssetUid = (context: Context, collection: Collection, id: string | undefined, choice: IdOptions) =>
-  resolveAssetUidIn(context, () => accountScope(context), collection, id, choice);
-
-const accountScope = async (context: Context): Promise<AssetScope> => ({
-  api: await context.api(),
-  profile: (await context.account()).profile,
-});
-
-/** Resolves an id like `resolveAssetUid`, but for another account or service. */
-export async function resolveAssetUidIn(
+export async function resolveAssetUid(
   context: Context,
-  open: () => Promise<AssetScope>,
   collection: Collection,
   id: string | undefined,
   choice: IdOptions,
 ): Promise<string> {
-  if (id === undefined) return promptForAsset(context, open, collection);
-  if (id === '@last') return readLastUpload(context, await open());
-  const expanded = isUidPrefix(id)
-    ? expandUidPrefix(context, (await open()).api.transport.baseUrl, 'asset', id)
-    : undefined;
-  if (expanded) {
-    // Prefixes this short are never displayed, so the user might mean a name.
-    const isShort = id.length < minPrefix;
-    if (isShort && (await findByName((await open()).api[collection], id)).length > 0)
-      throw usageError(`${id} is a name, and the beginning of ${expanded}`, 'give the whole uid');
-    return expanded;
-  }
-  return resolveUidOrName(context, open, collection, id, choice);
+  if (id === undefined) return promptForAsset(context, collection);
+  if (id === '@last') return readLastUpload(context);
+  const api = isUidPrefix(id) ? await context.api() : undefined;
+  const expanded = api && expandUidPrefix(context, api.transport.baseUrl, 'asset', id);
+  if (!expanded) return resolveUidOrName(context, collection, id, choice);
+  // Prefixes this short are never displayed, so the user might mean a name.
+  if (id.length < minPrefix && (await findByName(api[collection], id)).length > 0)
+    throw usageError(`${id} is a name, and the beginning of ${expanded}`, 'give the whole uid');
+  return expanded;
 }
 
-/** Maximum number of assets in the prompt when no id is given. */
 const maxChoices = 50;
 
-async function promptForAsset(
-  context: Context,
-  open: () => Promise<AssetScope>,
-  collection: Collection,
-): Promise<string> {
+async function promptForAsset(context: Context, collection: Collection): Promise<string> {
   if (!context.terminal.isInteractive)
     throw usageError('which asset?', `give an id: ${idHelp}`, 'there is nobody to ask here');
-  const { items } = await (await open()).api[collection].page({}, maxChoices, 0);
+  const { items } = await (await context.api())[collection].page({}, maxChoices, 0);
   if (items.length === 0) throw usageError('there is no asset to choose', 'mediactl upload PATH sends one');
   const rows = await candidateRows(context, items, true);
-  const { uid } = await choose(
-    context.terminal,
-    'Which asset?',
-    items,
-    rows.map((row, at) => [displayText(items[at]?.name), ...row]),
-  );
-  return uid;
+  const named = rows.map((row, at) => [displayText(items[at]?.name), ...row]);
+  return (await choose(context.terminal, 'Which asset?', items, named)).uid;
 }
 
 /** Returns table rows that help to distinguish assets with the same name. */
 async function candidateRows(context: Context, assets: readonly Asset[], isTerminal: boolean): Promise<string[][]> {
   const locationNames = new LocationNames(context);
   const parents = assets.map(parentOf);
-  await locationNames.load(
-    'folders',
-    parents.map((uid) => uid ?? undefined),
-  );
+  const known = parents.map((uid) => uid ?? undefined);
+  await locationNames.load('folders', known);
   const now = context.clock.now();
+  const uids = assets.map(({ uid }) => uid);
   const shortUids = isTerminal ? await context.shortUids() : undefined;
-  const short = await shortUids?.shorten(
-    'asset',
-    assets.map(({ uid }) => uid),
-  );
+  const short = await shortUids?.shorten('asset', uids);
   return assets.map(({ uid, created_at, size, status }, at) => {
     const count = asNumber(size);
-    const about = [
-      count === undefined ? displayText(size) : formatBytes(count),
-      parents[at] === null ? '/' : locationNames.displayName(parents[at]),
-      displayText(status),
-    ];
+    const sizeText = count === undefined ? displayText(size) : formatBytes(count);
+    const folder = parents[at] === null ? '/' : locationNames.displayName(known[at]);
+    const about = [sizeText, folder, displayText(status)];
     // The uid comes early, since narrow terminals truncate the end of a row.
     return isTerminal
       ? [relativeTime(created_at, now), short?.(uid) ?? uid, ...about]
@@ -120,7 +85,6 @@ async function candidateRows(context: Context, assets: readonly Asset[], isTermi
 
 async function resolveUidOrName(
   context: Context,
-  open: () => Promise<AssetScope>,
   collection: Collection,
   id: string,
   { newest }: IdOptions,
@@ -128,7 +92,7 @@ async function resolveUidOrName(
   // An empty id, for example from an unset shell variable, would match an asset without a name.
   if (id.trim() === '') throw usageError('an id is empty', idHelp);
   if (isUid(id)) return id.toLowerCase();
-  const matches = await findByName((await open()).api[collection], id);
+  const matches = await findByName((await context.api())[collection], id);
   if (matches.length === 0)
     throw new MediactlError(`no asset is called ${id}`, {
       code: 'not_found',
@@ -171,7 +135,7 @@ export async function resolveAssetUids(
     // On stdin, `@last` and uid prefixes are taken as names, since an asset can be named like that.
     else
       for (const each of parseIds(await readInputText(context.terminal, '-')))
-        uids.push(await resolveUidOrName(context, () => accountScope(context), collection, each, choice));
+        uids.push(await resolveUidOrName(context, collection, each, choice));
   }
   if (uids.length === 0) throw usageError('no ids on stdin', 'one uid a line, or JSON lines');
   return [...new Set(uids)];
@@ -204,15 +168,13 @@ async function findByName(assets: AssetsApi, name: string): Promise<Asset[]> {
     found.push(...page.filter((asset) => asText(asset.name) === name));
   }
   // An unscanned asset may have the same name.
-  if (count > maxSearchHits && found.length < 2) throw tooManyHits(name);
+  if (count > maxSearchHits && found.length < 2)
+    throw usageError(
+      `more than ${maxSearchHits} assets would have to be looked at to find those called ${name}`,
+      `give a uid: mediactl assets ls --search '${name}'`,
+    );
   return found;
 }
-
-const tooManyHits = (name: string) =>
-  usageError(
-    `more than ${maxSearchHits} assets would have to be looked at to find those called ${name}`,
-    `give a uid: mediactl assets ls --search '${name}'`,
-  );
 
 /** Saves the uid of the latest upload for `@last`, together with its profile and service. */
 export async function saveLastUpload(context: Context, uid: string): Promise<void> {
@@ -221,12 +183,13 @@ export async function saveLastUpload(context: Context, uid: string): Promise<voi
   await writeFile(lastUploadPath(context.stateDir), JSON.stringify(last), { mode: 0o600 });
 }
 
-async function readLastUpload({ stateDir }: Context, { api, profile }: AssetScope): Promise<string> {
-  const last = parseRecord(readTextFileOrEmpty(lastUploadPath(stateDir)) || '{}');
+async function readLastUpload(context: Context): Promise<string> {
+  const { profile, baseUrl } = await context.account();
+  const last = parseRecord(readTextFileOrEmpty(lastUploadPath(context.stateDir)));
   if (typeof last.uid !== 'string' || !isUid(last.uid))
     throw usageError('@last: nothing was uploaded from here yet', 'mediactl upload PATH');
   // The same profile can have a new address, for example if a sandbox changes its port.
-  const { origin } = api.transport.baseUrl;
+  const { origin } = baseUrl;
   if (last.base_url !== origin && last.profile !== profile)
     throw usageError(
       `@last is on another service: ${last.base_url}`,

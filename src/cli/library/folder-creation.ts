@@ -7,11 +7,7 @@ import { fetchFolderTree } from './folders.ts';
 import { cachedFolders } from './name-cache.ts';
 import { resolveWorkspaceUid } from './workspaces.ts';
 
-/**
- * Splits a folder path into folder names.
- *
- * @throws MediactlError `usage` (exit 2) if the path contains no name
- */
+/** Splits a folder path into folder names. @throws MediactlError `usage` (exit 2) if the path contains no name */
 export function parseFolderPath(path: string): string[] {
   const names = path.split('/').filter(Boolean);
   if (names.length === 0) throw usageError(`no folder to create in '${path}'`, '/Campaigns/2026');
@@ -48,10 +44,16 @@ export const createFolderPath = (context: Context, names: readonly string[], wit
  */
 export function findMissingFolders(tree: WorkspaceFolderTree, names: readonly string[], withParents: boolean) {
   const { missing, above } = walkPath(tree, names);
-  if (!withParents) {
-    if (missing.length === 0) throw alreadyExistsError(names, above as FolderNode);
-    if (missing.length > 1) throw noParentError(names);
-  }
+  if (!withParents && missing.length === 0)
+    throw new MediactlError(`/${names.join('/')} is there already`, {
+      code: 'exists',
+      reason: `its uid is ${above?.folder.uid}`,
+    });
+  if (!withParents && missing.length > 1)
+    throw new MediactlError(`no folder /${names.slice(0, -1).join('/')}`, {
+      code: 'not_found',
+      hint: `mediactl folders create -p /${names.join('/')}`,
+    });
   return { missing, above };
 }
 
@@ -74,31 +76,17 @@ function walkPath(tree: WorkspaceFolderTree, names: readonly string[]) {
   return { missing: [], above };
 }
 
-const noParentError = (names: readonly string[]) =>
-  new MediactlError(`no folder /${names.slice(0, -1).join('/')}`, {
-    code: 'not_found',
-    hint: `mediactl folders create -p /${names.join('/')}`,
-  });
-
-const alreadyExistsError = (names: readonly string[], { folder }: FolderNode) =>
-  new MediactlError(`/${names.join('/')} is there already`, {
-    code: 'exists',
-    reason: `its uid is ${folder.uid}`,
-  });
-
 /** Folders that other processes on this machine have created since the tree was read. */
 export type CreatedFolders = {
   find(path: string): string | undefined;
   record(path: string, uid: string): Promise<void>;
 };
 
-/** Resolves folder paths in the workspace to uids. */
 export type FolderPathResolver = {
   /** Returns a folder's uid; undefined for the top level, null if the folder does not exist. */
   find(path: string): string | undefined | null;
   /** Returns a folder's uid and creates missing folders; undefined for the top level. */
   make(path: string): Promise<string | undefined>;
-  /** Returns a folder's path; undefined if the folder does not exist. */
   pathOf(uid: string): string | undefined;
 };
 
@@ -122,71 +110,71 @@ async function retryCreation<T>(work: () => Promise<T>): Promise<T> {
     }
 }
 
+type SinceMark = (workspace: string) => CreatedFolders | undefined;
+
 /**
- * Creates a resolver for the folders of many files. It reads the folder tree once and creates each missing folder
- * once, when a file needs it. It verifies the position of the first folder created at the top level and of the
- * first one created inside another folder. If the service has misplaced it, the run ends.
+ * Reads the folder tree, and creates single folders in it. Verifies the position of the first folder created at the
+ * top level and of the first one created inside another folder. If the service has misplaced it, the run ends.
  */
-export async function createFolderPathResolver(
-  context: Context,
-  createdSince: (workspace: string) => CreatedFolders | undefined,
-): Promise<FolderPathResolver> {
+async function openFolderTree(context: Context, createdSince: SinceMark) {
   const { folders } = (await context.api()).withObserver({ lane: 'bulk' });
   const workspace = await resolveWorkspaceUid(context);
   // Starts before the tree is read, since the tree might lack folders that are created from now on.
   const createdByOthers = createdSince(workspace);
-  const before = await folders.tree(workspace);
-  const created = new Map<string, string>();
-  let currentTree = before;
+  let tree = await folders.tree(workspace);
   /** False after a creation without a response, so that the tree is fetched again. */
   let isTreeCurrent = true;
+  const created = new Map<string, string>();
   const verified = { top: false, inside: false };
   const uidAt = (names: readonly string[]): string | undefined => {
     const path = `/${names.join('/')}`;
     const known = created.get(path);
     if (known !== undefined) return known;
-    const { missing, above } = walkPath(currentTree, names);
+    const { missing, above } = walkPath(tree, names);
     return missing.length === 0 ? above?.folder.uid : createdByOthers?.find(path);
   };
-  const create = async (names: readonly string[], parent: string | null): Promise<string> => {
-    if (!isTreeCurrent) currentTree = await folders.tree(workspace);
+  const create = async (names: readonly string[]): Promise<void> => {
+    if (!isTreeCurrent) tree = await folders.tree(workspace);
     isTreeCurrent = true;
-    const existing = uidAt(names);
-    if (existing !== undefined) return existing;
-    const change = { name: names.at(-1) as string, parent };
-    isTreeCurrent = false;
+    if (uidAt(names) !== undefined) return;
+    const parent = names.length > 1 ? (uidAt(names.slice(0, -1)) as string) : null;
     const kind = parent === null ? 'top' : 'inside';
-    const { uid, tree } = await folders.create(workspace, currentTree, change, verified[kind]);
-    currentTree = tree;
+    isTreeCurrent = false;
+    const change = { name: names.at(-1) as string, parent };
+    const made = await folders.create(workspace, tree, change, verified[kind]);
+    tree = made.tree;
+    isTreeCurrent = true;
     verified[kind] = true;
     if (created.size === 0) await cachedFolders(context).invalidate();
-    isTreeCurrent = true;
     const path = `/${names.join('/')}`;
-    created.set(path, uid);
-    await createdByOthers?.record(path, uid);
-    return uid;
+    created.set(path, made.uid);
+    await createdByOthers?.record(path, made.uid);
   };
+  return { uidAt, create, pathOf: (uid: string) => tree.find(uid)?.path };
+}
+
+/**
+ * Creates a resolver for the folders of many files. It reads the folder tree once and creates each missing folder
+ * once, when a file needs it, one after the other.
+ */
+export async function createFolderPathResolver(context: Context, createdSince: SinceMark): Promise<FolderPathResolver> {
+  const { uidAt, create, pathOf } = await openFolderTree(context, createdSince);
   /** Last creation in this process, which the next one waits for. The lock `folders` serializes processes. */
   let lastCreation: Promise<unknown> = Promise.resolve();
-  const createInTurn = async (names: readonly string[]): Promise<string> => {
-    const parent = names.length > 1 ? await findOrCreate(names.slice(0, -1)) : null;
-    const mine = lastCreation.then(() => retryCreation(() => context.withLock('folders', () => create(names, parent))));
+  const createInTurn = (names: readonly string[]): Promise<string> => {
+    const mine = lastCreation.then(async () => {
+      for (let depth = 1; depth <= names.length; depth++) {
+        const path = names.slice(0, depth);
+        if (uidAt(path) === undefined) await retryCreation(() => context.withLock('folders', () => create(path)));
+      }
+      return uidAt(names) as string;
+    });
     // After a misplaced folder, all further creations fail with the same error.
     lastCreation = mine.catch((error) => {
       if (asMediactlError(error).explanation.endsRun) throw error;
     });
     lastCreation.catch(() => {});
     return mine;
-  };
-  /** Maps paths to creations in flight, to dedupe concurrent requests for the same folder. */
-  const inFlight = new Map<string, Promise<string>>();
-  const findOrCreate = async (names: readonly string[]): Promise<string> => {
-    const uid = uidAt(names);
-    if (uid !== undefined) return uid;
-    const path = names.join('/');
-    const making = inFlight.get(path) ?? createInTurn(names).finally(() => inFlight.delete(path));
-    inFlight.set(path, making);
-    return making;
   };
   const namesIn = (path: string) => path.split('/').filter(Boolean);
   return {
@@ -196,8 +184,8 @@ export async function createFolderPathResolver(
     },
     make: async (path) => {
       const names = namesIn(path);
-      return names.length === 0 ? undefined : findOrCreate(names);
+      return names.length === 0 ? undefined : (uidAt(names) ?? createInTurn(names));
     },
-    pathOf: (uid) => currentTree.find(uid)?.path,
+    pathOf,
   };
 }

@@ -8,7 +8,6 @@ import { resolveWorkspaceUid } from './workspaces.ts';
 
 export const folderHelp = 'uid, or path such as /Campaigns/2026';
 
-/** Fetches the folder tree of the workspace in use. */
 export async function fetchFolderTree(
   context: Context,
   mayPrompt = true,

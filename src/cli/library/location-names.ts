@@ -10,30 +10,26 @@ const [maxNameAgeMs, maxMissAgeMs] = [600_000, 60_000];
 
 /** Resolves folder and workspace uids to names for display. Falls back to the uid. */
 export class LocationNames {
-  readonly #folders: NameCache;
-  readonly #workspaces: NameCache;
+  readonly #caches: Record<'folders' | 'workspaces', NameCache>;
   readonly #names = new Map<string, string>();
   /** Kinds whose names cannot be loaded, because the key lacks the scope or no workspace is selected. */
   readonly #unavailable = new Set<string>();
 
   constructor(context: Context) {
-    this.#folders = cachedFolders(context);
-    this.#workspaces = cachedWorkspaces(context);
+    this.#caches = { folders: cachedFolders(context), workspaces: cachedWorkspaces(context) };
   }
 
   /** Loads the names for these uids, with at most one fetch. Unresolvable uids are not looked up again. */
   async load(kind: 'folders' | 'workspaces', uids: readonly (string | undefined)[]) {
-    const unknown = uids.filter((uid) => uid && isUid(uid) && !this.#names.has(normalizeUid(uid)));
-    const cache = kind === 'folders' ? this.#folders : this.#workspaces;
-    const isAsked = unknown.length > 0 && !this.#unavailable.has(kind);
-    for (const ageMs of isAsked ? [maxNameAgeMs, maxMissAgeMs] : []) {
-      const cached = await cache.get(ageMs).catch(() => undefined);
+    const asked = uids.flatMap((uid) => (uid && isUid(uid) ? normalizeUid(uid) : []));
+    const findUnknown = () => asked.filter((uid) => !this.#names.has(uid));
+    for (const ageMs of [maxNameAgeMs, maxMissAgeMs]) {
+      if (this.#unavailable.has(kind) || findUnknown().length === 0) break;
+      const cached = await this.#caches[kind].get(ageMs).catch(() => undefined);
       if (!cached) this.#unavailable.add(kind);
       for (const [name, uid] of cached?.names ?? []) this.#names.set(normalizeUid(uid), name);
-      if (!cached || unknown.every((uid) => this.#names.has(normalizeUid(uid as string)))) break;
     }
-    for (const uid of unknown as string[])
-      if (!this.#names.has(normalizeUid(uid))) this.#names.set(normalizeUid(uid), uid);
+    for (const uid of findUnknown()) this.#names.set(uid, uid);
   }
 
   /**

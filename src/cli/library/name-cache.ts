@@ -6,6 +6,7 @@ import { writeStateFile } from '../../client/state-files.ts';
 import { asObject, asText, parseJsonOrUndefined } from '../../contract/json-values.ts';
 import type { Context } from '../context.ts';
 import { fetchFolderTree } from './folders.ts';
+import { listWorkspaces } from './workspaces.ts';
 
 /** A name and the uid that it stands for; for shell completion, a candidate and its description. */
 export type CachedName = [name: string, which: string];
@@ -54,23 +55,17 @@ export class NameCache {
 /** Reads a cache file. Returns undefined if it is missing or invalid. */
 function readCache(path: string): CachedNames | undefined {
   const { at, names } = asObject(parseJsonOrUndefined(readTextFileOrEmpty(path)));
-  const isName = (each: unknown) =>
+  const isName = (each: unknown): each is CachedName =>
     Array.isArray(each) && each.length === 2 && each.every((part) => typeof part === 'string');
-  return typeof at === 'number' && Array.isArray(names) && names.every(isName)
-    ? { at, names: names as CachedName[] }
-    : undefined;
+  return typeof at === 'number' && Array.isArray(names) && names.every(isName) ? { at, names } : undefined;
 }
 
-/** Creates the cache of workspace names and their uids. */
 export const cachedWorkspaces = (context: Context) =>
   new NameCache(context, 'workspaces', async () => {
-    const names: CachedName[] = [];
-    for await (const page of (await context.api()).workspaces.list())
-      names.push(...page.map(({ uid, name }): CachedName => [asText(name) || uid, uid]));
-    return names;
+    const workspaces = await listWorkspaces(await context.api());
+    return workspaces.map(({ uid, name }) => [asText(name) || uid, uid]);
   });
 
-/** Creates the cache of folder paths and their uids for the workspace in use. */
 export const cachedFolders = (context: Context) =>
   new NameCache(context, 'folders', async () => {
     const { tree } = await fetchFolderTree(context, false);

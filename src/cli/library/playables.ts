@@ -9,7 +9,6 @@ export type Playable = {
   url: URL;
   /** Expiry time as the service reports it, in ISO 8601. */
   expiresAt: unknown;
-  /** Size, for an image variant. */
   extent?: ImageExtent | undefined;
 };
 
@@ -19,7 +18,6 @@ export type PixelSize = { width: number; height: number };
 /** Size of an image variant in pixels, or the rank of its size name. */
 export type ImageExtent = PixelSize | { rank: number };
 
-/** URLs of an asset, parsed from its playback info. */
 export type Playables = {
   /** URLs with the best first ("hls_url … for video; source_url fallback", §2), and the largest image first. */
   urls: Playable[];
@@ -29,11 +27,7 @@ export type Playables = {
   unusable: string[];
 };
 
-/**
- * Parses the playable URLs in the playback info.
- *
- * @param baseUrl base for relative URLs
- */
+/** Parses the playable URLs in the playback info. @param baseUrl base for relative URLs */
 export function parsePlayables(info: PlaybackInfo, baseUrl: URL): Playables {
   const unusable: string[] = [];
   const parsePlayable = (kind: Playable['kind'], value: unknown, extent?: ImageExtent): Playable[] => {
@@ -43,10 +37,9 @@ export function parsePlayables(info: PlaybackInfo, baseUrl: URL): Playables {
     if (!url) unusable.push(asText(reference) ?? typeof reference);
     return url ? [{ kind, url, expiresAt: asObject(value).expires_at, extent }] : [];
   };
-  const images = asArray(info.variants).map((variant) => {
-    const fields = asObject(variant);
-    return { url: isJsonObject(variant) ? fields.url : variant, extent: parseExtent(fields) };
-  });
+  const images = asArray(info.variants).map((variant) => ({
+    ...{ url: isJsonObject(variant) ? variant.url : variant, extent: parseExtent(asObject(variant)) },
+  }));
   const isSorted = images.length < 2 || areComparable(images.map(({ extent }) => extent));
   if (isSorted) images.sort((a, b) => compareExtents(b.extent, a.extent));
   const urls = [
@@ -96,19 +89,16 @@ const abbreviations: Record<string, string> = {
  */
 function parseExtent(variant: JsonObject): ImageExtent | undefined {
   const { size, name, label } = variant;
-  for (const { width, height } of [variant, asObject(size)]) {
-    const [w, h] = [asNumber(width), asNumber(height)];
-    if (w !== undefined && w > 0) return { width: w, height: h ?? 0 };
+  for (const { width, height } of [variant, asObject(size), { width: size, height: 0 }]) {
+    const w = asNumber(width) ?? 0;
+    if (w > 0) return { width: w, height: asNumber(height) ?? 0 };
   }
-  const side = asNumber(size);
-  if (side !== undefined && side > 0) return { width: side, height: 0 };
   const texts = [size, name, label].flatMap((text) => asText(text)?.toLowerCase() ?? []);
   for (const text of texts) {
     const [, w, h] = /^(\d+)\s*[x×]\s*(\d+)$/.exec(text) ?? [];
     if (w !== undefined) return { width: Number(w), height: Number(h) };
   }
-  const ranks = texts.map((text) => sizeNames.indexOf(abbreviations[text] ?? text));
-  const rank = ranks.find((each) => each >= 0);
+  const rank = texts.map((text) => sizeNames.indexOf(abbreviations[text] ?? text)).find((each) => each >= 0);
   return rank === undefined ? undefined : { rank };
 }
 
@@ -120,14 +110,12 @@ const areComparable = (extents: readonly (ImageExtent | undefined)[]) =>
 
 /** Compares two sizes by number of pixels, by width if a height is unknown, or by rank. */
 function compareExtents(a: ImageExtent | undefined, b: ImageExtent | undefined): number {
+  const rankOf = (extent: ImageExtent | undefined) => (extent && 'rank' in extent ? extent.rank : 0);
   if (!isPixelSize(a) || !isPixelSize(b)) return rankOf(a) - rankOf(b);
   if (a.height === 0 || b.height === 0) return a.width - b.width;
   return a.width * a.height - b.width * b.height;
 }
 
-const rankOf = (extent: ImageExtent | undefined) => (extent && 'rank' in extent ? extent.rank : 0);
-
-/** Creates the error for an image requested by size if the service does not report the sizes. */
 export const sizesUnknownError = (uid: string) =>
   new MediactlError(`the service does not tell how large the images of asset ${uid} are`, {
     code: 'sizes_unknown',

@@ -13,7 +13,7 @@ import { expandUidPrefix, selectOne } from './ambiguity.ts';
  * workspaces, since there is no endpoint for a single workspace (§4).
  */
 export async function resolveWorkspace(context: Context, api: Api, uidOrName: string): Promise<Workspace> {
-  const all = await listAll(api);
+  const all = await listWorkspaces(api);
   const exact = all.find(({ uid }) => isUid(uidOrName) && isSameUid(uid, uidOrName));
   if (exact) return exact;
   const named = all.filter(({ name }) => asText(name) === uidOrName);
@@ -37,29 +37,21 @@ const workspaceRows = (workspaces: readonly Workspace[]) =>
     ...[displayText(name), escapeControls(uid), is_primary ? 'primary' : ''],
   ]);
 
-/**
- * Prompts for a workspace.
- *
- * @throws `why` if it cannot prompt or there are no workspaces
- */
+/** Prompts for a workspace. @throws `why` if it cannot prompt or there are no workspaces */
 export async function promptForWorkspace(context: Context, why: MediactlError): Promise<Workspace> {
   if (!context.terminal.isInteractive) throw why;
-  const all = await listAll(await context.api());
+  const all = await listWorkspaces(await context.api());
   if (all.length === 0) throw why;
   return choose(context.terminal, 'Which workspace?', all, workspaceRows(all));
 }
 
-async function listAll(api: Api): Promise<Workspace[]> {
+export async function listWorkspaces(api: Api): Promise<Workspace[]> {
   const all: Workspace[] = [];
   for await (const page of api.workspaces.list()) all.push(...page);
   return all;
 }
 
-/** Returns the workspace fields to store in a profile. */
-export const toProfileFields = ({ uid, name }: Workspace) => ({
-  workspace: uid,
-  workspaceName: asText(name) ?? uid,
-});
+export const toProfileFields = ({ uid, name }: Workspace) => ({ workspace: uid, workspaceName: asText(name) ?? uid });
 
 /** Returns the primary workspace (assumption A10), otherwise the only one; undefined if there are several. */
 export const findPrimary = (workspaces: readonly Workspace[]): Workspace | undefined =>
@@ -76,7 +68,7 @@ export async function resolveWorkspaceUid(context: Context, mayPrompt = true): P
   if (workspace && isUid(workspace)) return workspace;
   const api = await context.api();
   if (workspace) return (await resolveWorkspace(context, api, workspace)).uid;
-  const primary = findPrimary(await listAll(api));
+  const primary = findPrimary(await listWorkspaces(api));
   if (primary) return primary.uid;
   const none = usageError(
     'no workspace',

@@ -1,3 +1,4 @@
+import type { Command } from '@commander-js/extra-typings';
 import { fetchPages } from '../../../client/api/pagination.ts';
 import { MediactlError, usageError } from '../../../client/errors.ts';
 import type { ApiRequest } from '../../../client/http/api-request.ts';
@@ -5,9 +6,10 @@ import { asText, type JsonObject } from '../../../contract/json-values.ts';
 import { apiPrefix } from '../../../contract/paths.ts';
 import type { PageEnvelope } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
+import type { Result } from '../../output/result.ts';
 import { parseCount } from '../../settings/units.ts';
 import { readInput } from '../../terminal/input.ts';
-import { addExamples, type CommandDefinition, collect, parseJsonPair, parsePair } from '../command.ts';
+import { addExamples, type CommandDefinition, collect, type FlagsOf, parseJsonPair, parsePair } from '../command.ts';
 import { dryRunPlan } from '../dry-run.ts';
 
 export const api: CommandDefinition = (command, run) => {
@@ -17,6 +19,12 @@ export const api: CommandDefinition = (command, run) => {
     'mediactl api /workspaces/ --paginate',
     'mediactl api /playback/info/ -f asset_id=UID -f playback_token=TOKEN',
   );
+  addApiOptions(command).action(
+    run(async (context, path, flags) => runApi(context, await parseApiCall(context, path, flags))),
+  );
+};
+
+const addApiOptions = (command: Command) =>
   command
     .description(
       'Calls any path of the API with the account in use, and prints the answer unchanged. The method is GET, or POST where fields or an input are given.',
@@ -28,40 +36,48 @@ export const api: CommandDefinition = (command, run) => {
     .option('-H, --header <name:value>', 'add a header', collect, [] as string[])
     .option('--input <file>', 'send a file as the body; - for stdin')
     .option('--paginate', 'get every page, and print their items as one JSON array')
-    .option('-i, --include', 'print the status and the headers of the answer too')
-    .action(
-      run(async (context, path, options) => {
-        const fields = await bodyFields(options.rawField, options.field);
-        if (fields && options.input !== undefined) throw usageError('--input and fields cannot be used together');
-        const method = options.method?.toUpperCase() ?? (fields || options.input !== undefined ? 'POST' : 'GET');
-        const call: ApiRequest = {
-          method,
-          url: apiPath(path, (await context.account()).baseUrl),
-          headers: headersOf(options.header),
-          purpose: { action: `${method} ${path}` },
-          ...(fields && { json: fields }),
-          ...(options.input !== undefined && { body: await inputBody(context, options.input) }),
-        };
-        if (options.include && (options.paginate || context.settings.outputOptions.jq !== undefined))
-          throw usageError(
-            `--include and ${options.paginate ? '--paginate' : '--jq'} cannot be used together`,
-            'headers are not JSON',
-          );
-        if (context.settings.dryRun && method !== 'GET' && method !== 'HEAD') return dryRunPlan(context, [call]);
-        if (options.paginate) return paginate(context, call);
-        const { transport } = await context.api();
-        const response = await transport.send(call).catch((error) => {
-          throw withSlashHint(error, path);
-        });
-        const head = options.include
-          ? `HTTP ${response.status}\n${Object.entries(response.headers)
-              .map(([name, value]) => `${name}: ${value}\n`)
-              .join('')}\n`
-          : '';
-        return { kind: 'raw', text: `${head}${response.text}` } as const;
-      }),
+    .option('-i, --include', 'print the status and the headers of the answer too');
+
+type ApiCall = { path: string; request: ApiRequest; paginate?: true | undefined; include?: true | undefined };
+
+async function parseApiCall(
+  context: Context,
+  path: string,
+  { rawField, field, header, input, paginate, include, ...flags }: FlagsOf<typeof addApiOptions>,
+): Promise<ApiCall> {
+  const pairs = [
+    ...rawField.map((each) => parsePair('-f', each)),
+    ...(await Promise.all(field.map((each) => parseJsonPair('-F', '-f', each)))),
+  ];
+  const hasFields = pairs.length > 0;
+  if (hasFields && input !== undefined) throw usageError('--input and fields cannot be used together');
+  const method = flags.method?.toUpperCase() ?? (hasFields || input !== undefined ? 'POST' : 'GET');
+  const request: ApiRequest = {
+    method,
+    url: apiPath(path, (await context.account()).baseUrl),
+    headers: parseHeaders(header),
+    purpose: { action: `${method} ${path}` },
+    ...(hasFields && { json: Object.fromEntries(pairs) }),
+    ...(input !== undefined && { body: await inputBody(context, input) }),
+  };
+  if (include && (paginate || context.settings.outputOptions.jq !== undefined))
+    throw usageError(
+      `--include and ${paginate ? '--paginate' : '--jq'} cannot be used together`,
+      'headers are not JSON',
     );
-};
+  return { path, request, paginate, include };
+}
+
+async function runApi(context: Context, { path, request, paginate, include }: ApiCall): Promise<Result> {
+  if (context.settings.dryRun && !['GET', 'HEAD'].includes(request.method)) return dryRunPlan(context, [request]);
+  if (paginate) return fetchAllPages(context, request);
+  const { transport } = await context.api();
+  const { status, headers, text } = await transport.send(request).catch((error) => {
+    throw withSlashHint(error, path);
+  });
+  const lines = [`HTTP ${status}`, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`)];
+  return { kind: 'raw', text: include ? `${lines.join('\n')}\n\n${text}` : text };
+}
 
 /**
  * Converts the entered path or URL to a URL path with the API's prefix. Accepts `/assets/`, `assets/`, a path that
@@ -90,16 +106,7 @@ function withSlashHint(error: unknown, path: string): unknown {
     : error;
 }
 
-async function bodyFields(raw: readonly string[], typed: readonly string[]) {
-  if (raw.length + typed.length === 0) return undefined;
-  const pairs = [
-    ...raw.map((each) => parsePair('-f', each)),
-    ...(await Promise.all(typed.map((each) => parseJsonPair('-F', '-f', each)))),
-  ];
-  return Object.fromEntries(pairs) as Record<string, unknown>;
-}
-
-const headersOf = (headers: readonly string[]) =>
+const parseHeaders = (headers: readonly string[]) =>
   Object.fromEntries(
     headers.map((header) => {
       const [name, value] = parsePair('-H', header, ':');
@@ -118,7 +125,7 @@ async function inputBody(context: Context, input: string): Promise<ApiRequest['b
  * Returns the items of all pages of results. `offset` and `limit` in the path's query string select the first item
  * and the maximum number of items.
  */
-async function paginate(context: Context, call: ApiRequest) {
+async function fetchAllPages(context: Context, call: ApiRequest): Promise<Result> {
   if (call.method !== 'GET') throw usageError('--paginate is for GET');
   const { transport } = await context.api();
   const { names } = await context.account();
@@ -128,13 +135,11 @@ async function paginate(context: Context, call: ApiRequest) {
     return text === null ? undefined : parseCount(name, text);
   };
   const items = fetchPages<JsonObject>(
-    async (limit, offset) => {
-      const page = await transport.json({ ...call, url, query: { limit, offset } });
-      return page as PageEnvelope<JsonObject>;
-    },
+    async (limit, offset) =>
+      (await transport.json({ ...call, url, query: { limit, offset } })) as PageEnvelope<JsonObject>,
     { limit: number('limit'), offset: number('offset') },
     names,
   );
   const id = ({ uid }: JsonObject) => asText(uid) ?? '';
-  return { kind: 'list', pages: items, columns: [], id, empty: '', alwaysJson: true } as const;
+  return { kind: 'list', pages: items, columns: [], id, empty: '', alwaysJson: true };
 }

@@ -12,7 +12,6 @@ import type { Context } from '../../context.ts';
 import { type Column, listBy } from '../../output/result.ts';
 import type { BulkTarget } from './targets.ts';
 
-/** Default number of concurrent requests. */
 const defaultLanes = 4;
 
 type WriteOutcome = { uid: string; name: string | null; error: MediactlError | undefined };
@@ -38,11 +37,7 @@ export async function runConcurrently(
       outcomes[at] = fatalError
         ? { ...identityOf(target), error: notAttempted(fatalError) }
         : await work(target).then(
-            ({ name }) => ({
-              ...identityOf(target),
-              name: asText(name) ?? target.name,
-              error: undefined,
-            }),
+            ({ name }) => ({ ...identityOf(target), name: asText(name) ?? target.name, error: undefined }),
             (thrown) => ({ ...identityOf(target), error: asMediactlError(thrown) }),
           );
       const { error } = outcomes[at] as WriteOutcome;
@@ -53,13 +48,7 @@ export async function runConcurrently(
   return outcomes;
 }
 
-/** Result for one target in machine-readable output. */
-type WriteRecord = {
-  uid: string;
-  name: string | null;
-  done: boolean;
-  error: ErrorRecord | null;
-};
+type WriteRecord = { uid: string; name: string | null; done: boolean; error: ErrorRecord | null };
 
 /** Returns a result with one row per target, and an error that lists the failed targets, if any. */
 export function bulkResult(context: Context, outcomes: readonly WriteOutcome[], done: string, noun: string) {
@@ -70,16 +59,12 @@ export function bulkResult(context: Context, outcomes: readonly WriteOutcome[], 
   const columns: Column<WriteRecord>[] = [
     { header: 'UID', value: ({ uid }) => escapeControls(uid), uid: 'asset' },
     { header: 'NAME', value: ({ name }) => displayText(name), isFirst: true },
-    {
-      header: 'RESULT',
-      value: ({ error }) => (error ? `failed: ${displayText(error.message)}` : done),
-    },
+    { header: 'RESULT', value: ({ error }) => (error ? `failed: ${displayText(error.message)}` : done) },
   ];
   const result = listBy(({ uid, done: isDone }) => (isDone ? uid : ''), records, columns, `no ${noun}`);
   return { result, failure: failureOf(context, outcomes, noun) };
 }
 
-/** Returns the error that lists the failed targets, or undefined if all succeeded. */
 export function failureOf(
   { signal }: Context,
   outcomes: readonly WriteOutcome[],

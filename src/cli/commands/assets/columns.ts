@@ -41,38 +41,13 @@ function sizeText({ size }: Asset, { isTerminal }: RenderContext): string {
 
 const assetColumns: Column<Asset>[] = [
   { header: 'UID', field: 'uid', value: ({ uid }) => escapeControls(uid), uid: 'asset' },
-  {
-    header: 'NAME',
-    field: 'name',
-    value: ({ name }) => displayText(name),
-    minWidth: 18,
-    isFirst: true,
-  },
-  {
-    header: 'TYPE',
-    field: 'type',
-    value: ({ type }) => displayText(type),
-    minWidth: 8,
-    dropPriority: 2,
-  },
+  { header: 'NAME', field: 'name', value: ({ name }) => displayText(name), minWidth: 18, isFirst: true },
+  { header: 'TYPE', field: 'type', value: ({ type }) => displayText(type), minWidth: 8, dropPriority: 2 },
   { header: 'STATUS', field: 'status', value: status, minWidth: 6 },
   { header: 'LENGTH', field: 'duration', value: length, noTruncate: true, dropPriority: 3 },
-  {
-    header: 'SIZE',
-    field: 'size',
-    value: sizeText,
-    noTruncate: true,
-    dropPriority: 4,
-    terminalOnly: true,
-  },
+  { header: 'SIZE', field: 'size', value: sizeText, noTruncate: true, dropPriority: 4, terminalOnly: true },
   { header: 'CREATED', field: 'created_at', value: created, noTruncate: true, dropPriority: 1 },
-  {
-    header: 'TAGS',
-    field: 'tags',
-    value: ({ tags }) => displayText(tags),
-    dropPriority: 5,
-    terminalOnly: true,
-  },
+  { header: 'TAGS', field: 'tags', value: ({ tags }) => displayText(tags), dropPriority: 5, terminalOnly: true },
 ];
 
 /** Minimum terminal width, in columns, for the FOLDER column, whose paths cost extra requests. */

@@ -64,8 +64,8 @@ async function parseDownloadOptions(context: Context, flags: DownloadFlags): Pro
 async function runDownload(context: Context, request: DownloadRequest) {
   const { collection, ids, filters, newest, output, directory } = request;
   const noLimit = { flag: '', count: Number.POSITIVE_INFINITY, isTyped: false };
-  const choice = { verb: 'download', newest } as const;
-  const { targets, byFilter } = await resolveTargets(...[context, collection, ids, filters, noLimit, choice]);
+  const selection = { verb: 'download', collection, ids, filters, limit: noLimit, newest } as const;
+  const { targets, byFilter } = await resolveTargets(context, selection);
   if (output !== undefined && (byFilter || targets.length > 1))
     throw usageError('--output is for one asset that is named', '-d DIRECTORY, for many');
   if (directory !== '' && !context.settings.dryRun) await makeFolder(directory, '-d DIRECTORY');

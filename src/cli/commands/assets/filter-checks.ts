@@ -3,60 +3,49 @@ import type { AssetFilters, AssetsApi } from '../../../client/api/assets.ts';
 import { itemsOf } from '../../../client/api/pagination.ts';
 import { MediactlError } from '../../../client/errors.ts';
 import { parentOf } from '../../../contract/asset.ts';
-import { asArray, asObject, asText, parseTimestamp } from '../../../contract/json-values.ts';
+import { asObject, asText, parseTimestamp } from '../../../contract/json-values.ts';
 import type { Asset } from '../../../contract/types.ts';
 import { isSameUid } from '../../../contract/uid.ts';
 
-/** True if an asset matches a filter; undefined if its record does not contain the field. */
-type Match = boolean | undefined;
-
 type FilterCheck = {
-  /** Returns true if an asset matches the filter's value, or undefined if that is unknown. */
-  matches(asset: Asset, value: string): Match;
+  /** Returns true if an asset matches the filter's value, or undefined if its record does not contain the field. */
+  matches(asset: Asset, value: string): boolean | undefined;
   /** Returns a value that no asset matches, to find out if the service ignores the filter. */
   unmatchable(): string;
 };
 
-/** Returns a random word that no asset contains. */
 const randomWord = () => `x${randomUUID().replaceAll('-', '')}`;
 
 const dayMs = 86_400_000;
 /** Largest time zone offset, because the service might compute days in another time zone. */
 const maxZoneOffsetMs = 14 * 3_600_000;
 
-/** Returns a function that compares a text field. Any value that is not text counts as unknown. */
-const fieldEquals =
-  (field: 'status' | 'type') =>
-  (asset: Asset, value: string): Match => {
-    const actual = asText(asset[field]);
-    return actual === undefined ? undefined : actual === value;
-  };
+/** Checks a text field. Any value that is not text counts as unknown. */
+const textCheck = (field: 'status' | 'type'): FilterCheck => ({
+  matches: (asset, value) => (asText(asset[field]) === undefined ? undefined : asset[field] === value),
+  unmatchable: randomWord,
+});
+
+const dateCheck = (isMatch: (madeAt: number, dayAt: number) => boolean, unmatchable: string): FilterCheck => ({
+  matches: ({ created_at }, day) => {
+    const madeAt = parseTimestamp(created_at);
+    return madeAt === undefined ? undefined : isMatch(madeAt, Date.parse(day));
+  },
+  unmatchable: () => unmatchable,
+});
 
 /** Maps each filter (§4) that a bulk change accepts to its check. */
 const checks: Record<Exclude<keyof AssetFilters, 'ordering'>, FilterCheck> = {
   // Full-text search can match text that the record does not contain.
   search: { matches: () => undefined, unmatchable: randomWord },
-  status: { matches: fieldEquals('status'), unmatchable: randomWord },
-  type: { matches: fieldEquals('type'), unmatchable: randomWord },
+  status: textCheck('status'),
+  type: textCheck('type'),
   tag: {
-    matches: ({ tags }, value) =>
-      Array.isArray(tags) ? slugsIn(tags).some((slugs) => slugs.includes(value)) : undefined,
+    matches: ({ tags }, value) => (Array.isArray(tags) ? tags.some((tag) => textsIn(tag).includes(value)) : undefined),
     unmatchable: randomWord,
   },
-  created_after: {
-    matches: ({ created_at }, day) => {
-      const made = parseTimestamp(created_at);
-      return made === undefined ? undefined : made >= Date.parse(day) - maxZoneOffsetMs;
-    },
-    unmatchable: () => '9998-01-01',
-  },
-  created_before: {
-    matches: ({ created_at }, day) => {
-      const made = parseTimestamp(created_at);
-      return made === undefined ? undefined : made < Date.parse(day) + dayMs + maxZoneOffsetMs;
-    },
-    unmatchable: () => '1971-01-01',
-  },
+  created_after: dateCheck((madeAt, dayAt) => madeAt >= dayAt - maxZoneOffsetMs, '9998-01-01'),
+  created_before: dateCheck((madeAt, dayAt) => madeAt < dayAt + dayMs + maxZoneOffsetMs, '1971-01-01'),
   parent: {
     matches: (asset, parent) => {
       const uid = parentOf(asset);
@@ -67,9 +56,8 @@ const checks: Record<Exclude<keyof AssetFilters, 'ordering'>, FilterCheck> = {
   },
 };
 
-/** Returns the texts in each tag. A tag is a string or an object, and one text is its slug. */
-const slugsIn = (tags: unknown): string[][] =>
-  asArray(tags).map((each) => [each, ...Object.values(asObject(each))].flatMap((value) => asText(value) ?? []));
+/** Returns the texts in a tag, which is a string or an object. One of them is its slug. */
+const textsIn = (tag: unknown) => [tag, ...Object.values(asObject(tag))].map(asText);
 
 /**
  * Verifies, before a bulk change, that the service applied the filters, because a service that ignores a filter

@@ -1,20 +1,22 @@
 import type { Command } from '@commander-js/extra-typings';
-import type { AssetFilters } from '../../../client/api/assets.ts';
+import type { AssetFilters, AssetsApi } from '../../../client/api/assets.ts';
 import { itemsOf, totalOf } from '../../../client/api/pagination.ts';
 import { usageError } from '../../../client/errors.ts';
-import { formatCount } from '../../../contract/figures.ts';
+import { formatCount, pluralize } from '../../../contract/figures.ts';
+import { asNumber, asText, parseTimestamp } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import { countAssets } from '../../library/asset-count.ts';
+import { descendantsOf, fetchFolderTree, isRootPath, resolveFolder } from '../../library/folders.ts';
 import { LocationNames } from '../../library/location-names.ts';
+import type { Result } from '../../output/result.ts';
 import { parseCount } from '../../settings/units.ts';
-import { type ActionWrapper, addExamples } from '../command.ts';
+import { type ActionWrapper, addExamples, type FlagsOf } from '../command.ts';
 import { dateHelp, parseFilters, rejectWorkspaceFlag, sortOption, withFilters } from '../filters.ts';
 import { assetList } from './columns.ts';
 import { findIgnoredFilter } from './filter-checks.ts';
-import { collectFolderUids, listAssetsInFolders } from './recursive-listing.ts';
 import type { AssetListing } from './sheet.ts';
 
 export function list(command: Command, run: ActionWrapper, collection: Collection): void {
@@ -25,9 +27,15 @@ export function list(command: Command, run: ActionWrapper, collection: Collectio
     `mediactl ${collection} ls --all --jsonl`,
     `mediactl ${collection} ls --status ready --html sheet.html`,
   );
+  addListOptions(command, collection).action(
+    run(async (context, words, flags) =>
+      runList(context, await parseListRequest(context, { collection, words }, flags)),
+    ),
+  );
+}
+
+function addListOptions(command: Command, collection: Collection) {
   const described = command
-    .alias('list')
-    .summary(`list ${collection}`)
     .description(`Lists ${collection}, the newest first. ${dateHelp}`)
     .argument('[words...]', 'words in name and description, as --search');
   const filtered = withFilters(described, collection, true)
@@ -38,66 +46,102 @@ export function list(command: Command, run: ActionWrapper, collection: Collectio
     .option('--count', 'print how many there are')
     .option('--html <file>', 'write a page with their thumbnails, to send to somebody');
   const withRecursive = () => filtered.option('-r, --recursive', 'with --folder, all below it too');
-  const withAllOptions =
-    collection === 'assets' ? withRecursive() : (filtered as unknown as ReturnType<typeof withRecursive>);
-  withAllOptions.action(
-    run(async (context, words, options) => {
-      rejectWorkspaceFlag(context, `${collection} ls`);
-      const { all, limit: typedLimit, count, html, search, recursive = false } = options;
-      if (words.length > 0 && search !== undefined)
-        throw usageError('words and --search cannot be used together', 'give one of them');
-      if (all && typedLimit !== undefined)
-        throw usageError('--all and --limit cannot be used together', 'give one of them');
-      if (count && html !== undefined)
-        throw usageError('--count and --html cannot be used together', 'give one of them');
-      const filters = await parseFilters(context, {
-        ...options,
-        ...(words.length > 0 && { search: words.join(' ') }),
-        ...(recursive && { folder: undefined }),
-      });
-      const { [collection]: assets } = await context.api();
-      const folders = recursive ? await collectFolderUids(context, options.folder) : undefined;
-      if (count) {
-        const scopes = folders ? folders.map((parent) => ({ ...filters, parent })) : [filters];
-        let total = 0;
-        for (const scope of scopes) total += await countAssets(context, collection, scope);
-        return { kind: 'raw', text: String(total) } as const;
-      }
-      const offset = parseCount('--offset', options.offset ?? '0');
-      const isFirstPage = typedLimit === undefined && !all;
-      const limit = all ? undefined : parseCount('--limit', typedLimit ?? `${defaultLimit}`, 1);
-      const empty = `no ${collection}${emptyResultHint(words, context.settings.outputOptions.format)}`;
-      const fetchListing = async (): Promise<AssetListing> => {
-        if (folders) {
-          const maxAssets = limit === undefined ? undefined : limit + offset;
-          // Fetches one extra asset to find out whether there are more.
-          const found = await listAssetsInFolders(assets, filters, folders, maxAssets && maxAssets + 1);
-          const items = found.slice(offset, maxAssets);
-          const hasMore = isFirstPage && offset + items.length < found.length;
-          const footer = hasMore ? `${items.length} shown; --all for all` : undefined;
-          return { pages: [items], footer };
-        }
-        if (!isFirstPage) return { pages: assets.list(filters, { limit, offset }), footer: undefined };
-        const { items, footer } = await fetchFirstPage(context, collection, filters, offset);
-        return { pages: [items], footer, isEmpty: items.length === 0 };
-      };
-      const find = async (): Promise<AssetListing> => {
-        const found = await fetchListing();
-        return { ...found, pages: withIgnoredFilterWarning(context, filters, found.pages) };
-      };
-      if (html !== undefined) {
-        const { titleOf, writeSheet } = await import('./sheet.ts');
-        const title = titleOf(filters, options.folder, collection === 'assets' ? 'Assets' : 'Videos');
-        return writeSheet(context, { path: html, title, find });
-      }
-      const { pages, footer, isEmpty } = await find();
-      if (isEmpty && words.length > 0 && !context.isHumanOutput) context.terminal.info(empty); // a terminal shows this text in place of the table
-      return {
-        ...assetList(context, new LocationNames(context), pages, empty),
-        footer: () => footer,
-      };
-    }),
-  );
+  return collection === 'assets' ? withRecursive() : (filtered as unknown as ReturnType<typeof withRecursive>);
+}
+
+export type ListRequest = {
+  collection: Collection;
+  filters: AssetFilters;
+  /** Folder as entered: the title of a contact sheet and, with `recursive`, where the list begins. */
+  folder?: string | undefined;
+  recursive?: true | undefined;
+  /** Maximum number of assets; undefined for all, `page` for the first page and a footer if there are more. */
+  limit: number | 'page' | undefined;
+  offset: number;
+  count?: true | undefined;
+  html?: string | undefined;
+  words: readonly string[];
+};
+
+/** @throws MediactlError `usage` (exit 2) if options conflict or are invalid, `not_found` (exit 3) for the folder */
+export async function parseListRequest(
+  context: Context,
+  { collection, words }: { collection: Collection; words: readonly string[] },
+  flags: FlagsOf<typeof addListOptions>,
+): Promise<ListRequest> {
+  rejectWorkspaceFlag(context, `${collection} ls`);
+  const { all, limit, count, html, search, recursive, folder } = flags;
+  const conflicts: [boolean, string][] = [
+    [words.length > 0 && search !== undefined, 'words and --search'],
+    [Boolean(all) && limit !== undefined, '--all and --limit'],
+    [Boolean(count) && html !== undefined, '--count and --html'],
+  ];
+  const conflict = conflicts.find(([isGiven]) => isGiven);
+  if (conflict) throw usageError(`${conflict[1]} cannot be used together`, 'give one of them');
+  const filters = await parseFilters(context, {
+    ...flags,
+    ...(words.length > 0 && { search: words.join(' ') }),
+    ...(recursive && { folder: undefined }),
+  });
+  if (recursive && folder === undefined) throw usageError('--recursive is for a folder', '--folder /PATH --recursive');
+  return {
+    ...{ collection, filters, folder, recursive, count, html, words },
+    limit: limit === undefined ? (all ? undefined : 'page') : parseCount('--limit', limit, 1),
+    offset: parseCount('--offset', flags.offset ?? '0'),
+  };
+}
+
+/** Lists or counts assets, or writes a contact sheet of them. */
+export async function runList(context: Context, request: ListRequest): Promise<Result> {
+  const { collection, filters, folder, recursive, html, words } = request;
+  const folders = recursive ? await collectFolderUids(context, folder as string) : undefined;
+  if (request.count) {
+    const scopes = folders ? folders.map((parent) => ({ ...filters, parent })) : [filters];
+    let total = 0;
+    for (const scope of scopes) total += await countAssets(context, collection, scope);
+    return { kind: 'raw', text: String(total) };
+  }
+  const find = async (): Promise<AssetListing> => {
+    const found = await fetchListing(context, request, folders);
+    return { ...found, pages: withIgnoredFilterWarning(context, filters, found.pages) };
+  };
+  if (html !== undefined) {
+    const { titleOf, writeSheet } = await import('./sheet.ts');
+    const title = titleOf(filters, folder, collection === 'assets' ? 'Assets' : 'Videos');
+    return writeSheet(context, { path: html, title, find });
+  }
+  const { pages, footer, isEmpty } = await find();
+  const empty = `no ${collection}${emptyResultHint(words, context.settings.outputOptions.format)}`;
+  // A terminal shows this text in place of the table.
+  if (isEmpty && words.length > 0 && !context.isHumanOutput) context.terminal.info(empty);
+  return { ...assetList(context, new LocationNames(context), pages, empty), footer: () => footer };
+}
+
+const pageSize = 20;
+
+async function fetchListing(
+  context: Context,
+  { collection, filters, limit, offset }: ListRequest,
+  folders: readonly string[] | undefined,
+): Promise<AssetListing> {
+  const { [collection]: assets } = await context.api();
+  const count = limit === 'page' ? pageSize : limit;
+  if (folders) {
+    const end = count === undefined ? undefined : count + offset;
+    // Fetches one extra asset to find out whether there are more.
+    const found = await listAssetsInFolders(assets, filters, folders, end && end + 1);
+    const items = found.slice(offset, end);
+    const hasMore = limit === 'page' && offset + items.length < found.length;
+    return { pages: [items], footer: hasMore ? `${items.length} shown; --all for all` : undefined };
+  }
+  if (limit !== 'page') return { pages: assets.list(filters, { limit, offset }), footer: undefined };
+  const page = await assets.page(filters, pageSize, offset);
+  const items = itemsOf<Asset>(page).slice(0, pageSize);
+  const total = totalOf(page, (await context.account()).names);
+  const hasMore = total !== undefined && total > offset + items.length;
+  // Tells that there are more, so that the user does not mistake the page for the whole list.
+  const footer = hasMore ? `${items.length} of ${formatCount(total)}; --all for all, --limit for more` : undefined;
+  return { pages: [items], footer, isEmpty: items.length === 0 };
 }
 
 /**
@@ -122,10 +166,7 @@ async function* withIgnoredFilterWarning(
   }
 }
 
-/**
- * Returns a hint if the only search word looks like a folder path, or like a field list, which the GitHub CLI
- * accepts after --json.
- */
+/** Returns a hint if the only word looks like a folder path, or like the fields that the GitHub CLI has after --json. */
 function emptyResultHint(words: readonly string[], format: string): string {
   const [word = ''] = words;
   if (words.length !== 1) return '';
@@ -134,22 +175,43 @@ function emptyResultHint(words: readonly string[], format: string): string {
   return areFields ? ` with that in their name; for fields: --fields ${word}` : '';
 }
 
-const defaultLimit = 20;
+/** Maximum number of folders to list without a notice. Each folder costs a request. */
+const maxFoldersWithoutNotice = 20;
+
+/** Returns the uids of a folder and of all its subfolders. The uid of the top level is `root`. */
+async function collectFolderUids(context: Context, folder: string): Promise<string[]> {
+  const { tree } = await fetchFolderTree(context);
+  const top = isRootPath(folder) ? undefined : await resolveFolder(context, tree, folder);
+  const inside = top ? [top, ...descendantsOf(top)] : tree.all;
+  const uids = [...(top ? [] : ['root']), ...inside.map((each) => each.folder.uid)];
+  if (uids.length > maxFoldersWithoutNotice)
+    context.terminal.info(`${pluralize(uids.length, 'folder')}: a request for each, or more`);
+  return uids;
+}
 
 /**
- * Returns the first page of results, and a footer if there are more, so that the user does not mistake the page for
- * the whole list.
+ * Returns the assets of several folders as one sorted list.
+ *
+ * @param maxPerFolder maximum number of assets per folder; undefined for no limit
  */
-async function fetchFirstPage(
-  context: Context,
-  collection: Collection,
+async function listAssetsInFolders(
+  assets: AssetsApi,
   filters: AssetFilters,
-  offset: number,
-): Promise<{ items: Asset[]; footer: string | undefined }> {
-  const page = await (await context.api())[collection].page(filters, defaultLimit, offset);
-  const items = itemsOf<Asset>(page).slice(0, defaultLimit);
-  const total = totalOf(page, (await context.account()).names);
-  const hasMore = total !== undefined && total > offset + items.length;
-  const footer = hasMore ? `${items.length} of ${formatCount(total)}; --all for all, --limit for more` : undefined;
-  return { items, footer };
+  folders: readonly string[],
+  maxPerFolder: number | undefined,
+): Promise<Asset[]> {
+  const found: Asset[] = [];
+  for (const parent of folders)
+    for await (const page of assets.list({ ...filters, parent }, { limit: maxPerFolder })) found.push(...page);
+  return found.sort(comparatorFor(filters.ordering ?? '-created_at'));
+}
+
+/** Returns a function that compares assets by an ordering, `created_at`, `name` or `duration` (§4). */
+function comparatorFor(ordering: string): (one: Asset, other: Asset) => number {
+  const sign = ordering.startsWith('-') ? -1 : 1;
+  const field = ordering.replace(/^-/, '');
+  const numberOf = (asset: Asset) =>
+    (field === 'duration' ? asNumber(asset.duration) : parseTimestamp(asset.created_at)) ?? 0;
+  if (field !== 'name') return (one, other) => sign * (numberOf(one) - numberOf(other));
+  return ({ name: one }, { name: other }) => sign * (asText(one) ?? '').localeCompare(asText(other) ?? '');
 }

@@ -15,7 +15,6 @@ import { fetchThumbnails } from './thumbnails.ts';
 /** Assets that a list command found, in pages of results. */
 export type AssetListing = {
   pages: AsyncIterable<Asset[]> | Iterable<Asset[]>;
-  /** Message that there are more assets; undefined if all are listed. */
   footer: string | undefined;
   isEmpty?: boolean;
 };
@@ -27,7 +26,6 @@ type SheetRequest = {
   find(): Promise<AssetListing>;
 };
 
-/** Summary of a written contact sheet, as printed. */
 type SheetRecord = { path: string; assets: number; missing_thumbnails: number; size_bytes: number };
 
 /** Writes a contact sheet, which is an HTML page with the thumbnails of all listed assets. */
@@ -51,10 +49,7 @@ export async function writeSheet(context: Context, { path, title, find }: SheetR
       await file.write(chunk);
     };
     const date = new Date(clock.now()).toISOString().slice(0, 10);
-    const sheet = renderContactSheet({
-      ...{ title, count: found.length, date },
-      hasMore: footer !== undefined,
-    });
+    const sheet = renderContactSheet({ ...{ title, count: found.length, date }, hasMore: footer !== undefined });
     await write(sheet.head);
     // Written one by one, because thousands of thumbnails would not fit in memory.
     let next = 0;

@@ -5,7 +5,7 @@ import type { Collection } from '../../../contract/paths.ts';
 import { displayText } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
-import { type IdOptions, resolveAssetUids } from '../../library/asset-ids.ts';
+import { resolveAssetUids } from '../../library/asset-ids.ts';
 import { confirmMany, limitExceeded, truncateLines, type WriteLimit } from '../confirm-many.ts';
 import { rejectWorkspaceFlag } from '../filters.ts';
 import { assertFiltersApplied } from './filter-checks.ts';
@@ -13,20 +13,25 @@ import { assertFiltersApplied } from './filter-checks.ts';
 /** Asset to change or download. `asset` is its API record, if already fetched. */
 export type BulkTarget = { uid: string; name: string | null; asset?: Asset };
 
+/** Selection of assets: those with the given ids, or all that match the filters. */
+export type TargetRequest = {
+  verb: 'rm' | 'update' | 'download';
+  collection: Collection;
+  ids: readonly string[];
+  filters: AssetFilters;
+  limit: WriteLimit;
+  newest?: boolean | undefined;
+};
+
 /**
- * Returns the assets that a command acts on: those with the given ids, or all that match the filters. If neither is
- * given, the user picks an asset.
+ * Returns the selected assets. If neither ids nor filters are given, the user picks an asset.
  *
  * @throws MediactlError `usage` (exit 2) if there are more assets than the limit allows, or if neither is given and
  *   there is no terminal to pick on
  */
 export async function resolveTargets(
   context: Context,
-  collection: Collection,
-  ids: readonly string[],
-  filters: AssetFilters,
-  limit: WriteLimit,
-  { verb, ...choice }: IdOptions & { verb: 'rm' | 'update' | 'download' },
+  { verb, collection, ids, filters, limit, newest }: TargetRequest,
 ): Promise<{ targets: BulkTarget[]; byFilter: boolean }> {
   const byFilter = Object.values(filters).some((value) => value !== undefined);
   const hasNone = !byFilter && ids.length === 0;
@@ -37,36 +42,25 @@ export async function resolveTargets(
     );
   if (byFilter || verb !== 'download') rejectWorkspaceFlag(context, `${collection} ${verb}`);
   const isLimitEnforced = limit.isTyped || !context.terminal.isInteractive;
-  const targets = byFilter
-    ? // One asset more than the limit proves that it is exceeded, so the rest is not fetched.
-      await fetchMatching(context, collection, filters, verb, isLimitEnforced ? limit.count + 1 : undefined)
-    : (await resolveAssetUids(context, collection, ids, choice)).map((uid) => ({
-        uid,
-        name: null,
-      }));
+  const targets: BulkTarget[] = [];
+  if (byFilter) {
+    const { [collection]: assets } = await context.api();
+    const found: Asset[] = [];
+    // One asset more than the limit proves that it is exceeded, so the rest is not fetched.
+    const maxAssets = isLimitEnforced ? limit.count + 1 : undefined;
+    for await (const page of assets.list(filters, { limit: maxAssets })) found.push(...page);
+    await assertFiltersApplied(assets, filters, found, verb);
+    targets.push(...found.map((asset) => ({ uid: asset.uid, name: asText(asset.name) ?? null, asset })));
+  } else
+    for (const uid of await resolveAssetUids(context, collection, ids, { newest })) targets.push({ uid, name: null });
   if (isLimitEnforced && targets.length > limit.count) throw limitExceeded(collection, limit);
   return { targets, byFilter };
-}
-
-async function fetchMatching(
-  context: Context,
-  collection: Collection,
-  filters: AssetFilters,
-  verb: string,
-  limit: number | undefined,
-): Promise<BulkTarget[]> {
-  const { [collection]: assets } = await context.api();
-  const found: Asset[] = [];
-  for await (const page of assets.list(filters, { limit })) found.push(...page);
-  await assertFiltersApplied(assets, filters, found, verb);
-  return found.map((asset) => ({ uid: asset.uid, name: asText(asset.name) ?? null, asset }));
 }
 
 type BulkQuestion = {
   /** Describes the action, such as "update 3 assets" or "move 3 assets to the trash". */
   action(what: string): string;
   limit: WriteLimit;
-  /** Lines to show below the preview. */
   notes?: readonly string[];
 };
 
@@ -86,22 +80,16 @@ export async function confirmBulk(
   await confirmMany(context, {
     ...{ count, noun: collection, limit },
     what: action(`${count} ${count === 1 ? collection.replace(/s$/, '') : collection}`),
-    lines: async () => [...(await preview(context, collection, targets)), ...notes],
+    lines: async () => {
+      const { [collection]: assets } = await context.api();
+      const lines: string[] = [];
+      for (const { uid, name } of targets.slice(0, maxPreviewed)) {
+        const shown = name ?? (await assets.get(uid)).name; // targets given by id have no name yet
+        lines.push(`  ${uid}  ${displayText(shown)}`.trimEnd());
+      }
+      return [...truncateLines(lines, count), ...notes];
+    },
   });
 }
 
 const maxPreviewed = 5;
-
-/**
- * Returns the first targets, with their names, as lines for the prompt. Fetches the names of assets that were given
- * by id.
- */
-async function preview(context: Context, collection: Collection, targets: readonly BulkTarget[]) {
-  const api = await context.api();
-  const lines: string[] = [];
-  for (const { uid, name } of targets.slice(0, maxPreviewed)) {
-    const known = name ?? (await api[collection].get(uid)).name;
-    lines.push(`  ${uid}  ${displayText(known)}`.trimEnd());
-  }
-  return truncateLines(lines, targets.length);
-}

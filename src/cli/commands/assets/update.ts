@@ -1,20 +1,22 @@
 import { type Command, Option } from '@commander-js/extra-typings';
+import type { AssetsApi } from '../../../client/api/assets.ts';
 import { usageError } from '../../../client/errors.ts';
 import { parseExact } from '../../../client/http/json.ts';
+import { slugsOf } from '../../../contract/asset.ts';
 import { isJsonObject, type JsonObject } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
+import { isSlug, type SlugEdit, toSlug } from '../../../contract/slug.ts';
 import type { Context } from '../../context.ts';
 import { idHelp, newestOption } from '../../library/asset-ids.ts';
 import { readInputText } from '../../terminal/input.ts';
-import { type ActionWrapper, addExamples, collect, parseJsonPair, parsePair } from '../command.ts';
+import { type ActionWrapper, addExamples, collect, type FlagsOf, parseJsonPair, parsePair } from '../command.ts';
 import { parseWriteLimit } from '../confirm-many.ts';
 import { dryRunPlan } from '../dry-run.ts';
 import { parseFilters, withFilters } from '../filters.ts';
 import { bulkResult, runConcurrently } from './bulk.ts';
 import { assetRecord } from './columns.ts';
-import { describeLostTags, parseTagChange, type TagChange, tagFields, withRecords } from './tags.ts';
-import { type BulkTarget, confirmBulk, resolveTargets } from './targets.ts';
+import { type BulkTarget, confirmBulk, resolveTargets, type TargetRequest } from './targets.ts';
 
 export function update(command: Command, run: ActionWrapper, collection: Collection): void {
   addExamples(
@@ -23,8 +25,15 @@ export function update(command: Command, run: ActionWrapper, collection: Collect
     `mediactl ${collection} update --tag draft --created-before 30d --add-tag archive --remove-tag draft -n`,
     `mediactl ${collection} update @last --set-json chapters_enabled=true --dry-run`,
   );
+  addUpdateOptions(command, collection).action(
+    run(async (context, ids, flags) =>
+      runUpdate(context, await parseUpdateRequest(context, { collection, ids }, flags)),
+    ),
+  );
+}
+
+function addUpdateOptions(command: Command, collection: Collection) {
   const described = command
-    .summary('change name, description, tags')
     .description(`Changes ${collection}: those given, or all that the filters match.`)
     .argument('[id...]', `${idHelp}; - for stdin`)
     .option('--name <name>', 'new name')
@@ -36,111 +45,162 @@ export function update(command: Command, run: ActionWrapper, collection: Collect
     .option('--set <key=value>', 'any other field, a string', collect, [] as string[])
     .option('--set-json <key=json>', 'any other field, as JSON', collect, [] as string[])
     .option('--body <file>', 'the whole body, a JSON object; - for stdin');
-  withFilters(described, collection)
+  return withFilters(described, collection)
     .option('--max-update <number>', 'how many at most (100)')
-    .option(...newestOption)
-    .action(
-      run(async (context, ids, options) => {
-        const limit = parseWriteLimit('--max-update', options.maxUpdate);
-        if (options.body === '-' && ids.includes('-')) throw usageError('ids and body cannot both come from stdin');
-        if (options.tag !== undefined && ids.length > 0)
-          throw usageError(
-            '--tag is a filter, and ids are given too',
-            '--add-tag SLUG adds a tag, --set-tags SLUGS puts others in place of those there are',
-          );
-        const change = await parseChange(context, options);
-        const filters = await parseFilters(context, options);
-        const found = await resolveTargets(context, collection, ids, filters, limit, {
-          ...options,
-          verb: 'update',
-        });
-        const { [collection]: assets } = await context.api();
-        const targets = change.tags ? await withRecords(assets, found.targets) : found.targets;
-        const bodyFor = (target: BulkTarget): JsonObject => ({
-          ...change.fields,
-          ...(change.tags && tagFields(assets, change.tags, target)),
-        });
-        if (context.settings.dryRun)
-          return dryRunPlan(
-            context,
-            targets.map((target) => assets.updateRequest(target.uid, bodyFor(target))),
-          );
-        const lost = change.tags ? describeLostTags(change.tags, targets) : [];
-        if (found.byFilter)
-          await confirmBulk(context, collection, targets, {
-            action: (what) => `update ${what}`,
-            limit,
-            notes: lost,
-          });
-        else for (const line of lost) context.terminal.info(line);
-        const [only] = targets;
-        if (only && targets.length === 1 && !found.byFilter) {
-          const { asset, unverifiable } = await assets.update(only.uid, bodyFor(only));
-          warnUnverifiable(context, unverifiable);
-          return assetRecord(context, asset);
-        }
-        const unseen = new Set<string>();
-        const outcomes = await runConcurrently(context, targets, async (target) => {
-          const updated = await assets.update(target.uid, bodyFor(target));
-          for (const field of updated.unverifiable) unseen.add(field);
-          return updated.asset;
-        });
-        warnUnverifiable(context, [...unseen]);
-        return bulkResult(context, outcomes, 'updated', collection);
-      }),
-    );
+    .option(...newestOption);
 }
 
 const tagOption = <Flags extends string>(flags: Flags, description: string) =>
   new Option(flags, description).argParser(collect).default([] as string[], '');
 
-const warnUnverifiable = ({ terminal }: Context, unverifiable: readonly string[]) => {
-  if (unverifiable.length > 0)
-    terminal.warn(
-      `the service shows no ${unverifiable.map(escapeControls).join(', ')}: whether it was taken cannot be told`,
-    );
-};
-
-type FieldOptions = {
-  name?: string | undefined;
-  description?: string | undefined;
-  addTag: string[];
-  removeTag: string[];
-  setTags?: string | undefined;
-  tags: boolean;
-  set: string[];
-  setJson: string[];
-  body?: string | undefined;
-};
+type UpdateFlags = FlagsOf<typeof addUpdateOptions>;
 
 /**
  * Requested change. `fields` are the same for all assets, but a change to tags depends on each asset's current tags
  * (assumption A08).
  */
-type AssetChange = { fields: JsonObject; tags: TagChange | undefined };
+type AssetChange = { fields: JsonObject; tags?: TagChange | undefined };
 
-async function parseChange(context: Context, options: FieldOptions): Promise<AssetChange> {
-  const { name, description } = options;
-  const tags = parseTagChange(options);
-  const texts = options.set.map((each) => parsePair('--set', each));
-  const typed = await Promise.all(options.setJson.map((each) => parseJsonPair('--set-json', '--set', each)));
+export type UpdateRequest = TargetRequest & { change: AssetChange };
+
+/** @throws MediactlError `usage` (exit 2) if options conflict or are invalid, or if there is no change */
+export async function parseUpdateRequest(
+  context: Context,
+  { collection, ids }: Pick<UpdateRequest, 'collection' | 'ids'>,
+  flags: UpdateFlags,
+): Promise<UpdateRequest> {
+  const limit = parseWriteLimit('--max-update', flags.maxUpdate);
+  if (flags.body === '-' && ids.includes('-')) throw usageError('ids and body cannot both come from stdin');
+  if (flags.tag !== undefined && ids.length > 0)
+    throw usageError(
+      '--tag is a filter, and ids are given too',
+      '--add-tag SLUG adds a tag, --set-tags SLUGS puts others in place of those there are',
+    );
+  const change = await parseChange(context, flags);
+  const filters = await parseFilters(context, flags);
+  return { verb: 'update', collection, ids, filters, limit, change, newest: flags.newest };
+}
+
+async function parseChange(context: Context, flags: UpdateFlags): Promise<AssetChange> {
+  const { name, description, body } = flags;
+  const tags = parseTagChange(flags);
+  const texts = flags.set.map((each) => parsePair('--set', each));
+  const typed = await Promise.all(flags.setJson.map((each) => parseJsonPair('--set-json', '--set', each)));
   const fields: JsonObject = {
     ...(name !== undefined && { name }),
     ...(description !== undefined && { description }),
     ...Object.fromEntries([...texts, ...typed]),
   };
   const hasChanges = tags !== undefined || Object.keys(fields).length > 0;
-  if (hasChanges === (options.body !== undefined))
+  if (hasChanges === (body !== undefined))
     throw usageError(
       hasChanges ? '--body and other fields cannot be used together' : 'no change was given',
       'give --name, --description, --add-tag, --set KEY=VALUE or --body FILE',
     );
-  if (options.body === undefined) return { fields, tags };
-  return { fields: await bodyIn(context, options.body), tags: undefined };
+  if (body === undefined) return { fields, tags };
+  const whole = await parseExact(await readInputText(context.terminal, body)).catch(() => undefined);
+  if (isJsonObject(whole)) return { fields: whole };
+  throw usageError(`--body: ${body === '-' ? 'stdin' : body} is not a JSON object`);
 }
 
-async function bodyIn(context: Context, path: string): Promise<JsonObject> {
-  const body = await parseExact(await readInputText(context.terminal, path)).catch(() => undefined);
-  if (isJsonObject(body)) return body;
-  throw usageError(`--body: ${path === '-' ? 'stdin' : path} is not a JSON object`);
+/** Updates assets, after a confirmation if they were selected by filters. One asset is shown, many are listed. */
+export async function runUpdate(context: Context, request: UpdateRequest) {
+  const { collection, limit, change } = request;
+  const { targets: found, byFilter } = await resolveTargets(context, request);
+  const { [collection]: assets } = await context.api();
+  const targets = change.tags ? await withRecords(assets, found) : found;
+  const bodyFor = (target: BulkTarget): JsonObject => ({
+    ...change.fields,
+    ...(change.tags && tagFields(assets, change.tags, target)),
+  });
+  if (context.settings.dryRun)
+    return dryRunPlan(
+      context,
+      targets.map((target) => assets.updateRequest(target.uid, bodyFor(target))),
+    );
+  const notes = change.tags ? describeLostTags(change.tags, targets) : [];
+  if (byFilter) await confirmBulk(context, collection, targets, { action: (what) => `update ${what}`, limit, notes });
+  else for (const line of notes) context.terminal.info(line);
+  const unverifiable = new Set<string>();
+  const updateOne = async (target: BulkTarget) => {
+    const updated = await assets.update(target.uid, bodyFor(target));
+    for (const field of updated.unverifiable) unverifiable.add(field);
+    return updated.asset;
+  };
+  const [only] = targets;
+  const single = only && targets.length === 1 && !byFilter ? await updateOne(only) : undefined;
+  const outcomes = single ? [] : await runConcurrently(context, targets, updateOne);
+  if (unverifiable.size > 0) {
+    const names = [...unverifiable].map(escapeControls).join(', ');
+    context.terminal.warn(`the service shows no ${names}: whether it was taken cannot be told`);
+  }
+  return single ? assetRecord(context, single) : bulkResult(context, outcomes, 'updated', collection);
+}
+
+/**
+ * Fetches the API record of each target that lacks it, one request each, because a tag change depends on the
+ * current tags.
+ */
+async function withRecords(assets: AssetsApi, targets: readonly BulkTarget[]): Promise<BulkTarget[]> {
+  const known: BulkTarget[] = [];
+  for (const target of targets) known.push(target.asset ? target : { ...target, asset: await assets.get(target.uid) });
+  return known;
+}
+
+/** Change to an asset's tags: a complete new set, or slugs to add and remove. */
+type TagChange = { set: string[] } | SlugEdit;
+
+/**
+ * Parses the tag options. Returns undefined if none is given.
+ *
+ * @throws MediactlError `usage` (exit 2) if options conflict or a tag is not a slug
+ */
+function parseTagChange({ addTag, removeTag, setTags, tags }: UpdateFlags): TagChange | undefined {
+  const modes = [
+    ...(addTag.length + removeTag.length > 0 ? ['--add-tag and --remove-tag'] : []),
+    ...(setTags !== undefined ? ['--set-tags'] : []),
+    ...(tags ? [] : ['--no-tags']),
+  ];
+  if (modes.length > 1) throw usageError(`${modes.join(', ')} cannot be used together`, 'give one of them');
+  if (setTags !== undefined) {
+    const set = setTags.split(',').map((slug) => slug.trim());
+    if (set.includes(''))
+      throw usageError(`--set-tags does not accept '${setTags}'`, 'sea,night; --no-tags takes all off');
+    for (const slug of set) assertSlug('--set-tags', slug);
+    return { set: [...new Set(set)] };
+  }
+  if (!tags) return { set: [] };
+  const both = addTag.find((slug) => removeTag.includes(slug));
+  if (both) throw usageError(`--add-tag and --remove-tag both name ${both}`);
+  // Tags to remove need not be slugs, because the service already has them.
+  for (const slug of addTag) assertSlug('--add-tag', slug);
+  return modes.length > 0 ? { add: [...addTag], remove: [...removeTag] } : undefined;
+}
+
+function assertSlug(option: string, tag: string): void {
+  if (isSlug(tag)) return;
+  throw usageError(
+    `${option} does not accept '${tag}'`,
+    toSlug(tag) ?? 'a slug, such as summer-2026',
+    'a tag is a slug: letters a to z, digits and hyphens',
+  );
+}
+
+/**
+ * Returns the PATCH field for a tag change.
+ *
+ * @throws MediactlError if the change depends on current tags that the service does not show
+ */
+const tagFields = (assets: AssetsApi, change: TagChange, { uid, asset = { uid } }: BulkTarget): JsonObject =>
+  'set' in change ? assets.tagFields(change.set) : assets.tagEditFields(asset, change);
+
+/** Returns a line for each asset that would lose tags, with the tags before and after the change. */
+function describeLostTags(change: TagChange, targets: readonly BulkTarget[]): string[] {
+  if (!('set' in change)) return [];
+  return targets.flatMap(({ uid, asset }) => {
+    const before = (asset && slugsOf(asset)) ?? [];
+    const isLost = before.some((slug) => !change.set.includes(slug));
+    const after = change.set.join(', ') || 'none';
+    return isLost ? [`  ${uid}  tags: ${escapeControls(before.join(', '))} → ${after}`] : [];
+  });
 }

@@ -4,6 +4,7 @@ import { suggestedStatuses } from '../../../contract/asset-values.ts';
 import { asText } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import type { Asset } from '../../../contract/types.ts';
+import type { Context } from '../../context.ts';
 import { idHelp, newestOption, resolveAssetUids } from '../../library/asset-ids.ts';
 import { waitWithDisplay } from '../../progress/wait-display.ts';
 import { parseDuration } from '../../settings/units.ts';
@@ -13,7 +14,6 @@ import { recordOrList } from './columns.ts';
 export function wait(command: Command, run: ActionWrapper, collection: Collection): void {
   addExamples(command, `mediactl ${collection} wait @last --timeout 10m`);
   command
-    .summary('wait until ready')
     .description(
       'Waits until an asset is ready. Exit code 12: its processing failed; 8: it took longer than --timeout.',
     )
@@ -21,24 +21,37 @@ export function wait(command: Command, run: ActionWrapper, collection: Collectio
     .addOption(withSuggestions(new Option('--for <status>', 'status to wait for').default('ready'), suggestedStatuses))
     .option('--timeout <duration>', 'how long at most', '30m')
     .option(...newestOption)
-    .action(
-      run(async (context, ids, options) => {
-        const timeoutMs = parseDuration('--timeout', options.timeout);
-        const uids = await resolveAssetUids(context, collection, ids, options);
-        const settled = await waitWithDisplay(context, uids, {
-          ...{ collection, timeoutMs, status: options.for },
-          nameOf: ({ uid, name }) => asText(name) ?? uid,
-        });
-        const { result, failure } = waitResult(settled, options.for);
-        return { result: await recordOrList(context, result, settled.size), failure };
-      }),
-    );
+    .action(run((context, ids, flags) => runWait(context, parseWaitRequest({ collection, ids }, flags))));
 }
 
-function waitResult(settled: Map<string, Asset | MediactlError>, status: string) {
+export type WaitRequest = {
+  collection: Collection;
+  ids: readonly string[];
+  newest?: boolean | undefined;
+  timeoutMs: number;
+  status: string;
+};
+
+const parseWaitRequest = (
+  args: Pick<WaitRequest, 'collection' | 'ids'>,
+  flags: { timeout: string; for: string; newest?: true | undefined },
+): WaitRequest => ({
+  ...{ ...args, newest: flags.newest, status: flags.for },
+  timeoutMs: parseDuration('--timeout', flags.timeout),
+});
+
+async function runWait(context: Context, { collection, ids, newest, timeoutMs, status }: WaitRequest) {
+  const uids = await resolveAssetUids(context, collection, ids, { newest });
+  const settled = await waitWithDisplay(context, uids, {
+    ...{ collection, timeoutMs, status },
+    nameOf: ({ uid, name }) => asText(name) ?? uid,
+  });
   const outcomes = [...settled.values()];
   const failures = outcomes.filter((outcome) => outcome instanceof MediactlError);
-  const result = outcomes.filter((outcome): outcome is Asset => !(outcome instanceof MediactlError));
+  const found = outcomes.filter((outcome): outcome is Asset => !(outcome instanceof MediactlError));
   const problem = `${failures.length} of ${outcomes.length} assets did not become ${status}`;
-  return { result, failure: combineFailures(outcomes.length, problem, failures) };
+  return {
+    result: await recordOrList(context, found, settled.size),
+    failure: combineFailures(outcomes.length, problem, failures),
+  };
 }

@@ -43,7 +43,6 @@ const profileRows = (profile: ProfileRecord, render: RenderContext): DetailRow[]
   ['key in', profile.key_store],
 ];
 
-/** Returns the named profile as a printable record. */
 export function profileResult(config: ProfileConfig, name: string): Result {
   const profile = profileRecords(config).find((each) => each.name === name) as ProfileRecord;
   return record(profile, name, profileRows);

@@ -1,5 +1,4 @@
-import type { Command } from '@commander-js/extra-typings';
-import { Option } from '@commander-js/extra-typings';
+import { type Command, Option } from '@commander-js/extra-typings';
 import type { Api } from '../../../client/api/api.ts';
 import { exitCodes } from '../../../client/error-table.ts';
 import { MediactlError, usageError } from '../../../client/errors.ts';
@@ -11,84 +10,103 @@ import { isRemotePlaintext, parseBaseUrl } from '../../account/base-url.ts';
 import { assertKey, storeInKeychain } from '../../account/keychain.ts';
 import { assertProfileName, type Profile } from '../../account/profile-file.ts';
 import type { Context } from '../../context.ts';
-import { findPrimary, resolveWorkspace, toProfileFields } from '../../library/workspaces.ts';
-import { noResult } from '../../output/result.ts';
+import { findPrimary, listWorkspaces, resolveWorkspace, toProfileFields } from '../../library/workspaces.ts';
+import { noResult, type Result } from '../../output/result.ts';
 import { precedence } from '../../settings/setting-resolver.ts';
-import type { Settings } from '../../settings/settings.ts';
 import { askLine, askSecret, confirm, readStdin } from '../../terminal/prompt.ts';
-import { type ActionWrapper, addExamples } from '../command.ts';
+import { addExamples, type Define, type FlagsOf } from '../command.ts';
 import { profileResult } from './columns.ts';
 
-export function login(command: Command, run: ActionWrapper): void {
+export const login: Define = (command, run) => {
   addExamples(
     command,
     'mediactl auth login --base-url https://media.example.com',
     'mediactl auth login --profile ci --base-url https://media.example.com --with-key < key.txt',
   );
+  addLoginOptions(command).action(run((context, flags) => runLogin(context, parseLoginRequest(context, flags))));
+};
+
+const addLoginOptions = (command: Command) =>
   command
-    .summary('keep an API key under a profile')
     .description(
       'Keeps an API key under a profile and makes it current. The key is asked for without being shown, or read from stdin; no option takes it. It goes to the OS keychain where there is one, else to the config file (mode 0600).',
     )
     .option('--with-key', 'read the key from stdin')
     .option('--no-check', 'do not try the key with one read')
-    .addOption(new Option('--store <where>', 'keychain or file').choices(['keychain', 'file'] as const))
-    .action(
-      run(async (context, options) => {
-        const { settings, terminal } = context;
-        const name = settings.profile ?? 'default';
-        assertProfileName(name);
-        const config = await context.profiles.read();
-        const known = config.profiles[name];
-        const baseUrl = await baseUrlOf(context, settings.baseUrl ?? known?.baseUrl);
-        if (isRemotePlaintext(baseUrl)) terminal.warn(`${baseUrl.origin} is not https: the key can be read on the way`);
-        if (known) await confirmReplacement(context, name, known, baseUrl);
-        // The workspace and the learned names belong to one service, so another must not get them.
-        const sameService = known && isForService(known, baseUrl) ? known : undefined;
-        const names = sameService?.names ?? {};
-        const workspaceName = requestedWorkspace(settings);
-        if (terminal.isInteractive && !options.withKey)
-          terminal.info(`Keys are made at ${baseUrl.host}: organization’s settings, API keys.`);
-        const { key, api, workspaces } = await readVerifiedKey(context, options, {
-          baseUrl,
-          names,
-        });
-        try {
-          const isUnchecked = !options.check && workspaceName !== undefined && isUid(workspaceName);
-          const chosen = isUnchecked
-            ? { workspace: workspaceName }
-            : workspaceName
-              ? toProfileFields(await resolveWorkspace(context, api, workspaceName))
-              : defaultWorkspace(sameService, workspaces);
-          if (!chosen.workspace) terminal.info('no workspace is chosen yet: mediactl workspaces use NAME');
-          if (context.isDryRun(`keep the key under profile ${name}`)) return noResult;
-          await context.scopesOf(name, baseUrl).clear();
-          await context.storeScopes({ profile: name, baseUrl }, api);
-          const updated = await saveProfile(context, name, options.store, key, {
-            baseUrl: baseUrl.origin,
-            ...chosen,
-            ...(sameService?.names && { names: sameService.names }),
-            ...(known?.settings && { settings: settingsFor(known, sameService) }),
-          });
-          const read = api.transport.scopes.get('Read Assets');
-          terminal.info(
-            `logged in to ${baseUrl.origin} as profile ${escapeControls(name)}${read ? '; the key may read' : ''}`,
-          );
-          return profileResult(updated, name);
-        } finally {
-          await api.transport.close();
-        }
-      }),
-    );
+    .addOption(new Option('--store <where>', 'keychain or file').choices(['keychain', 'file'] as const));
+
+export type LoginRequest = {
+  profile: string;
+  /** Origin of the service; by default that of the profile, otherwise asked for. */
+  baseUrl?: string | undefined;
+  /** Workspace from a flag or variable. That of the profile might belong to another service. */
+  workspace?: string | undefined;
+  /** True to read the key from stdin instead of asking for it. */
+  withKey?: boolean | undefined;
+  check: boolean;
+  store?: 'keychain' | 'file' | undefined;
+};
+
+function parseLoginRequest({ settings }: Context, flags: FlagsOf<typeof addLoginOptions>): LoginRequest {
+  const profile = settings.profile ?? 'default';
+  assertProfileName(profile);
+  const { value, rank } = settings.resolver.resolve('workspace');
+  return { ...flags, profile, baseUrl: settings.baseUrl, workspace: rank >= precedence.variable ? value : undefined };
 }
 
-/** Returns the workspace to save: the profile's own, otherwise the primary workspace, if any. */
-function defaultWorkspace(
-  sameService: Profile | undefined,
-  workspaces: readonly Workspace[],
-): Pick<Profile, 'workspace' | 'workspaceName'> {
-  if (sameService?.workspace) {
-    const { workspace, workspaceName } = sameService;
+/** Reads and verifies a key, and saves it under a profile, which becomes current. */
+export async function runLogin(context: Context, request: LoginRequest): Promise<Result> {
+  const { terminal } = context;
+  const { profile: name } = request;
+  const known = (await context.profiles.read()).profiles[name];
+  const baseUrl = await chooseBaseUrl(context, request.baseUrl ?? known?.baseUrl);
+  if (isRemotePlaintext(baseUrl)) terminal.warn(`${baseUrl.origin} is not https: the key can be read on the way`);
+  if (known) await confirmReplacement(context, name, known, baseUrl);
+  // The workspace, the folder and the learned names belong to one service, so another must not get them.
+  const sameService = known && isForService(known, baseUrl) ? known : undefined;
+  const { folder: _folder, ...otherSettings } = known?.settings ?? {};
+  if (terminal.isInteractive && !request.withKey)
+    terminal.info(`Keys are made at ${baseUrl.host}: organization’s settings, API keys.`);
+  const { key, api, workspaces } = await readVerifiedKey(context, request, {
+    baseUrl,
+    names: sameService?.names ?? {},
+  });
+  try {
+    const chosen = request.workspace
+      ? await resolveChosenWorkspace(context, api, request.workspace, request.check)
+      : defaultWorkspace(sameService, workspaces);
+    if (!chosen.workspace) terminal.info('no workspace is chosen yet: mediactl workspaces use NAME');
+    if (context.isDryRun(`keep the key under profile ${name}`)) return noResult;
+    await context.scopesOf(name, baseUrl).clear();
+    await context.storeScopes({ profile: name, baseUrl }, api);
+    const updated = await saveProfile(context, request, key, {
+      baseUrl: baseUrl.origin,
+      ...chosen,
+      ...(sameService?.names && { names: sameService.names }),
+      ...(known?.settings && { settings: sameService ? known.settings : otherSettings }),
+    });
+    const read = api.transport.scopes.get('Read Assets') ? '; the key may read' : '';
+    terminal.info(`logged in to ${baseUrl.origin} as profile ${escapeControls(name)}${read}`);
+    return profileResult(updated, name);
+  } finally {
+    await api.transport.close();
+  }
+}
+
+type ChosenWorkspace = Pick<Profile, 'workspace' | 'workspaceName'>;
+
+const resolveChosenWorkspace = async (
+  context: Context,
+  api: Api,
+  typed: string,
+  isChecked: boolean,
+): Promise<ChosenWorkspace> =>
+  isChecked || !isUid(typed) ? toProfileFields(await resolveWorkspace(context, api, typed)) : { workspace: typed };
+
+/** Returns the profile's own workspace, otherwise the primary one, if any. */
+function defaultWorkspace(known: Profile | undefined, workspaces: readonly Workspace[]): ChosenWorkspace {
+  if (known?.workspace) {
+    const { workspace, workspaceName } = known;
     return { workspace, ...(workspaceName !== undefined && { workspaceName }) };
   }
   const primary = findPrimary(workspaces);
@@ -113,7 +131,7 @@ const maxAttempts = 3;
 /** Reads the key, and verifies it unless --no-check is given. A terminal allows three attempts. */
 async function readVerifiedKey(
   context: Context,
-  { withKey = false, check: isChecked }: { withKey?: boolean | undefined; check: boolean },
+  { withKey = false, check: isChecked }: LoginRequest,
   { baseUrl, names }: Pick<Account, 'baseUrl' | 'names'>,
 ): Promise<{ key: string; api: Api; workspaces: Workspace[] }> {
   const { terminal } = context;
@@ -135,40 +153,19 @@ async function readVerifiedKey(
 
 const isForService = ({ baseUrl }: Profile, url: URL) => parseBaseUrl(baseUrl).origin === url.origin;
 
-/**
- * Returns the workspace from a flag or environment variable. Ignores the workspace in the profile, which might
- * belong to another service.
- */
-function requestedWorkspace({ resolver }: Settings): string | undefined {
-  const { value, rank } = resolver.resolve('workspace');
-  return rank >= precedence.variable ? value : undefined;
-}
-
-/** Returns a profile's settings, without the folder if the profile was for another service. */
-function settingsFor({ settings }: Profile, sameService: Profile | undefined): Profile['settings'] {
-  const { folder: _folder, ...others } = settings ?? {};
-  return sameService ? settings : others;
-}
-
 /** Verifies the key with one API request, which also returns the workspaces. */
 async function verifyKey(api: Api): Promise<Workspace[]> {
   try {
-    const found: Workspace[] = [];
-    for await (const page of api.workspaces.list()) found.push(...page);
-    return found;
+    return await listWorkspaces(api);
   } catch (error) {
     const status = error instanceof MediactlError ? error.explanation.status : undefined;
     if (!(error instanceof MediactlError) || (status !== 401 && status !== 403)) throw error;
-    throw error.with({
-      hint:
-        status === 401
-          ? 'check the key, then log in again'
-          : 'the key is accepted but may not read; --no-check keeps it anyway',
-    });
+    const forbidden = 'the key is accepted but may not read; --no-check keeps it anyway';
+    throw error.with({ hint: status === 401 ? 'check the key, then log in again' : forbidden });
   }
 }
 
-async function baseUrlOf({ terminal }: Context, text: string | undefined): Promise<URL> {
+async function chooseBaseUrl({ terminal }: Context, text: string | undefined): Promise<URL> {
   if (text) return parseBaseUrl(text);
   if (terminal.isInteractive)
     return parseBaseUrl(await askLine(terminal, 'Base URL of the service, such as https://media.example.com'));
@@ -194,8 +191,7 @@ async function readKey({ terminal }: Context, fromStdin: boolean): Promise<strin
 
 async function saveProfile(
   { profiles, host, terminal }: Context,
-  name: string,
-  store: 'keychain' | 'file' | undefined,
+  { profile: name, store }: LoginRequest,
   key: string,
   profile: Omit<Profile, 'key' | 'keyStore'>,
 ) {
@@ -205,14 +201,9 @@ async function saveProfile(
   if (store === 'keychain' && !inKeychain)
     throw new MediactlError('this machine has no keychain that answers', {
       code: 'keychain_write',
-      exitCode: exitCodes.unclassified,
-      hint: 'unlock it, or use --store file',
     });
   const config = await profiles.update((current) => {
-    current.profiles[name] = {
-      ...profile,
-      ...(inKeychain ? { keyStore: 'keychain' } : { keyStore: 'file', key }),
-    };
+    current.profiles[name] = { ...profile, ...(inKeychain ? { keyStore: 'keychain' } : { keyStore: 'file', key }) };
     current.current = name;
   });
   if (!inKeychain) terminal.info(`key kept in ${profiles.path} (mode 0600)`);

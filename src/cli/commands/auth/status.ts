@@ -1,4 +1,3 @@
-import type { Command } from '@commander-js/extra-typings';
 import { exitCodes } from '../../../client/error-table.ts';
 import { asMediactlError, type MediactlError } from '../../../client/errors.ts';
 import type { RateLimit } from '../../../client/http/rate-limit-headers.ts';
@@ -14,8 +13,9 @@ import { readApiKey } from '../../account/keychain.ts';
 import type { ObservedScope } from '../../account/observed-scopes.ts';
 import type { Profile } from '../../account/profile-file.ts';
 import type { Context } from '../../context.ts';
+import { listWorkspaces } from '../../library/workspaces.ts';
 import { type Column, type DetailRow, listBy, type RenderContext, record } from '../../output/result.ts';
-import { type ActionWrapper, addExamples } from '../command.ts';
+import { addExamples, type Define } from '../command.ts';
 import { workspaceText } from './columns.ts';
 
 type AuthStatus = {
@@ -31,37 +31,31 @@ type AuthStatus = {
   problem: string | null;
 };
 
-export function status(command: Command, run: ActionWrapper): void {
+export const status: Define = (command, run) => {
   addExamples(command, 'mediactl auth status', 'mediactl auth status --all --json');
   command
-    .summary('check the account in use')
     .description(
       'Tells who mediactl acts as and where, whether the key is accepted, which scopes it was seen to have, and what is left of its requests.',
     )
     .option('--all', 'check every profile')
-    .action(
-      run(async (context, { all }) => {
-        if (all) {
-          const { profiles } = await context.profiles.read();
-          const statuses = await Promise.all(
-            Object.entries(profiles).map(([name, profile]) => checkProfile(context, name, profile)),
-          );
-          return listBy(({ profile }) => profile, statuses, columns, 'no profiles yet');
-        }
-        const { status: found, failure } = await checkAccount(context, await context.account());
-        return { result: record(found, found.profile, rows), failure };
-      }),
-    );
+    .action(run(runStatus));
+};
+
+async function runStatus(context: Context, { all }: { all?: true | undefined }) {
+  if (!all) {
+    const { status: found, failure } = await checkAccount(context, await context.account());
+    return { result: record(found, found.profile, rows), failure };
+  }
+  const { profiles } = await context.profiles.read();
+  const checks = Object.entries(profiles).map(([name, profile]) => checkProfile(context, name, profile));
+  return { result: listBy(({ profile }) => profile, await Promise.all(checks), columns, 'no profiles yet') };
 }
 
 async function checkProfile(context: Context, name: string, profile: Profile): Promise<AuthStatus> {
   const baseUrl = parseBaseUrl(profile.baseUrl);
   const { workspace, names = {} } = profile;
   try {
-    const apiKey = await readApiKey(profile, {
-      configDir: context.profiles.directory,
-      profile: name,
-    });
+    const apiKey = await readApiKey(profile, { configDir: context.profiles.directory, profile: name });
     context.terminal.redactor.add(apiKey);
     return (await checkAccount(context, { profile: name, baseUrl, apiKey, workspace, names })).status;
   } catch (error) {
@@ -73,20 +67,15 @@ async function checkProfile(context: Context, name: string, profile: Profile): P
 /** Checks a key with one API request, which also returns the rate limit and the workspace names. */
 async function checkAccount(context: Context, account: Account) {
   const api = context.apiFor(account);
-  const workspaces: Workspace[] = [];
   let failure: MediactlError | undefined;
-  try {
-    for await (const page of api.workspaces.list()) workspaces.push(...page);
-  } catch (error) {
+  const workspaces = await listWorkspaces(api).catch((error): Workspace[] => {
     failure = asMediactlError(error);
-  }
+    return [];
+  });
   await api.transport.close();
   const { rateLimit, scopes: observedScopes } = api.transport;
   if (account.profile !== 'environment') await context.storeScopes(account, api);
-  return {
-    status: toStatus(context, account, { rateLimit, workspaces, observedScopes, failure }),
-    failure,
-  };
+  return { status: toStatus(context, account, { rateLimit, workspaces, observedScopes, failure }), failure };
 }
 
 type KeyCheck = {
@@ -101,27 +90,22 @@ function toStatus(
   { profile, baseUrl, workspace }: Pick<Account, 'profile' | 'baseUrl' | 'workspace'>,
   { rateLimit, workspaces = [], observedScopes = new Map(), failure }: KeyCheck,
 ): AuthStatus {
-  const known = context.scopesOf(profile, baseUrl).read();
+  const known: Record<string, ObservedScope> = context.scopesOf(profile, baseUrl).read();
   const at = new Date(context.clock.now()).toISOString();
-  const justNow = (scope: string): ObservedScope | null => {
+  const observed = (scope: string): ObservedScope | null => {
     const allowed = observedScopes.get(scope);
-    return allowed === undefined ? null : { allowed, at };
+    return known[scope] ?? (allowed === undefined ? null : { allowed, at });
   };
   const chosen = workspaces.find(({ uid }) => workspace && isSameUid(uid, workspace));
+  const { limit = 0, remaining = 0, resetAt } = rateLimit ?? {};
   return {
     profile,
     base_url: baseUrl.origin,
     workspace: workspace ?? null,
     workspace_name: asText(chosen?.name) ?? null,
     key_accepted: isKeyAccepted(failure),
-    scopes: Object.fromEntries(scopes.map((scope) => [scope, known[scope] ?? justNow(scope)])),
-    rate_limit: rateLimit
-      ? {
-          limit: rateLimit.limit,
-          remaining: rateLimit.remaining,
-          resets_at: new Date(rateLimit.resetAt).toISOString(),
-        }
-      : null,
+    scopes: Object.fromEntries(scopes.map((scope) => [scope, observed(scope)])),
+    rate_limit: resetAt === undefined ? null : { limit, remaining, resets_at: new Date(resetAt).toISOString() },
     problem: failure?.message ?? null,
   };
 }
@@ -139,8 +123,7 @@ const rateLimitText = ({ rate_limit }: AuthStatus, now: number) =>
     : '';
 
 const keyText = ({ key_accepted, problem }: AuthStatus) => {
-  if (key_accepted === null) return `unknown: ${escapeControls(problem ?? '')}`;
-  if (!key_accepted) return `not accepted: ${escapeControls(problem ?? '')}`;
+  if (!key_accepted) return `${key_accepted === null ? 'unknown' : 'not accepted'}: ${escapeControls(problem ?? '')}`;
   return problem ? `accepted, but ${escapeControls(problem)}` : 'accepted';
 };
 
@@ -148,8 +131,8 @@ const keyText = ({ key_accepted, problem }: AuthStatus) => {
 function scopeText({ scopes: seen }: Pick<AuthStatus, 'scopes'>, now: number): string {
   return Object.entries(seen)
     .map(([scope, known]) => {
-      if (!known) return `${scope}: not tried yet`;
-      return `${scope}: ${known.allowed ? 'yes' : `no, refused ${relativeTime(known.at, now)}`}`;
+      const refused = known && !known.allowed ? `no, refused ${relativeTime(known.at, now)}` : 'yes';
+      return `${scope}: ${known ? refused : 'not tried yet'}`;
     })
     .join('; ');
 }

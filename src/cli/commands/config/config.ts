@@ -1,68 +1,118 @@
-import type { Command } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
-import { type NameKey, nameKeys } from '../../../contract/assumptions.ts';
+import { fieldNamesFor, type NameKey, nameKeys } from '../../../contract/assumptions.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import type { Profile } from '../../account/profile-file.ts';
 import type { Context } from '../../context.ts';
 import { resolveWorkspace, toProfileFields } from '../../library/workspaces.ts';
-import { type Column, listBy, noResult, text } from '../../output/result.ts';
+import { type Column, listBy, noResult, type Result, text } from '../../output/result.ts';
 import { queueAddress } from '../../settings/setting-kinds.ts';
-import { profileSettings, type SettingName, settingTable } from '../../settings/setting-table.ts';
+import {
+  profileSettings,
+  type Setting,
+  type SettingName,
+  settingNames,
+  settingTable,
+} from '../../settings/setting-table.ts';
 import { readInputText } from '../../terminal/input.ts';
-import { type ActionWrapper, addExamples, type CommandDefinition } from '../command.ts';
+import { maskSecret } from '../../terminal/redactor.ts';
+import { addExamples, type CommandDefinition, type Define, verb } from '../command.ts';
 import { assertNoPassword } from '../queue/queue.ts';
-import { assumedOrigin, type ConfigRow, findSetting, listSettings, withoutSecrets } from './setting-rows.ts';
 
-export const config: CommandDefinition = (noun, run) => {
-  list(noun.command('ls'), run);
-  get(noun.command('get'), run);
-  set(noun.command('set'), run);
-  unset(noun.command('unset'), run);
-  path(noun.command('path'), run);
-};
+export const config: CommandDefinition = [
+  verb('ls', 'list the settings in effect', async () => list, 'list'),
+  verb('get', 'print one setting', async () => get),
+  verb('set', 'keep a setting in the profile', async () => set),
+  verb('unset', 'remove a setting from the profile', async () => unset),
+  verb('path', 'print where the config file is', async () => path),
+];
 
-function list(command: Command, run: ActionWrapper): void {
+const list: Define = (command, run) => {
   addExamples(command, 'mediactl config ls', 'mediactl config ls --show-origin');
   command
-    .alias('list')
-    .summary('list the settings in effect')
     .description(
       'Lists the settings and their values. A flag comes before a MEDIACTL_ variable, then .mediactl.json, then the profile, then the default.',
     )
     .option('--show-origin', 'tell which flag, variable or file each came from')
     .option('--all', 'on a terminal too: field names that were not set')
-    .action(
-      run(async (context, { showOrigin, all }) => {
-        const columns: Column<ConfigRow>[] = [
-          { header: 'KEY', value: ({ key }) => key },
-          { header: 'VALUE', value: ({ value }) => displayText(value) },
-        ];
-        if (showOrigin) columns.push({ header: 'ORIGIN', value: ({ origin }) => displayText(origin) });
-        const every = await listSettings(context);
-        const shown = all || !context.isHumanOutput ? every : every.filter(({ origin }) => origin !== assumedOrigin);
-        return listBy(({ key }) => key, shown, columns, 'no settings');
-      }),
-    );
+    .action(run(runList));
+};
+
+type ListFlags = { showOrigin?: true | undefined; all?: true | undefined };
+
+async function runList(context: Context, { showOrigin, all }: ListFlags): Promise<Result> {
+  const columns: Column<ConfigRow>[] = [
+    { header: 'KEY', value: ({ key }) => key },
+    { header: 'VALUE', value: ({ value }) => displayText(value) },
+  ];
+  if (showOrigin) columns.push({ header: 'ORIGIN', value: ({ origin }) => displayText(origin) });
+  const every = await listSettings(context);
+  const shown = all || !context.isHumanOutput ? every : every.filter(({ origin }) => origin !== assumedOrigin);
+  return listBy(({ key }) => key, shown, columns, 'no settings');
 }
 
-function get(command: Command, run: ActionWrapper): void {
+type ConfigRow = { key: string; value: string | null; origin: string };
+
+/** Origin shown for a field name that is not configured. */
+const assumedOrigin = 'assumed';
+
+/** Returns every setting with its value and origin. Keys and other secrets are masked. */
+async function listSettings(context: Context): Promise<ConfigRow[]> {
+  const { name, profile } = await context.profileInUse();
+  const profileOrigin = `profile ${name}`;
+  const settings = settingNames.map((key): ConfigRow => {
+    const { value, origin } = context.settings.resolver.resolve(key);
+    if (key === 'api_key') {
+      if (value !== undefined) return { key, value: maskSecret(value), origin };
+      const where = profile?.keyStore === 'keychain' ? '(in the keychain)' : '(in the config file)';
+      return { key, value: profile ? where : null, origin: profile ? profileOrigin : '' };
+    }
+    if (value === undefined && key === 'base_url' && profile)
+      return { key, value: profile.baseUrl, origin: profileOrigin };
+    if (value === undefined && key === 'profile' && name !== undefined)
+      return { key, value: name, origin: 'current profile' };
+    return { key, value: value === undefined ? null : withoutSecrets(key, value), origin };
+  });
+  const names = nameKeys.map((key): ConfigRow => {
+    const value = profile?.names?.[key];
+    return {
+      key: `names.${key}`,
+      value: value ?? fieldNamesFor(key).join(', '),
+      origin: value === undefined ? assumedOrigin : profileOrigin,
+    };
+  });
+  return [...settings, ...names];
+}
+
+/** Returns a setting's value with its secrets, such as a password in a URL, redacted. */
+function withoutSecrets(key: SettingName, value: string): string {
+  const { kind }: Setting = settingTable[key];
+  return kind.redact?.(value) ?? value;
+}
+
+const get: Define = (command, run) => {
   addExamples(command, 'mediactl config get workspace');
   command
-    .summary('print one setting')
     .description('Prints the value of one setting as it is in effect; nothing where it is not set.')
     .argument('<key>', 'as config ls names it')
-    .action(run(async (context, key) => text((await findSetting(context, key)).value ?? '')));
+    .action(run(runGet));
+};
+
+async function runGet(context: Context, key: string): Promise<Result> {
+  const found = (await listSettings(context)).find((setting) => setting.key === key);
+  if (!found) throw usageError(`no setting is called ${key}`, 'mediactl config ls');
+  return text(found.value ?? '');
 }
 
-function path(command: Command, run: ActionWrapper): void {
+const path: Define = (command, run) => {
   addExamples(command, 'mediactl config path');
   command
-    .summary('print where the config file is')
     .description('Prints the path of the config file, which holds the profiles.')
     .action(run(async ({ profiles }) => text(profiles.path)));
-}
+};
 
-function set(command: Command, run: ActionWrapper): void {
+const keyHelp = [...profileSettings, 'names.KEY'].join(', ');
+
+const set: Define = (command, run) => {
   addExamples(
     command,
     'mediactl config set output json',
@@ -70,48 +120,49 @@ function set(command: Command, run: ActionWrapper): void {
     'mediactl config set queue - < queue-address.txt',
   );
   command
-    .summary('keep a setting in the profile')
     .description(
       'Keeps a setting in the profile in use. names.KEY tells what a service calls a field that its specification does not show; mediactl help assumptions lists the keys.',
     )
-    .argument('<key>', [...profileSettings, 'names.KEY'].join(', '))
+    .argument('<key>', keyHelp)
     .argument('<value>', 'its value; - reads it from stdin')
-    .action(
-      run(async (context, key, given) => {
-        const isRead = given === '-';
-        const value = isRead ? (await readInputText(context.terminal, '-')).trim() : given;
-        if (!isRead && key === 'queue') assertNoPassword('config set', queueAddress.parse(key, value));
-        const change = await parseChange(context, key, value);
-        const setting = profileSettings.find((each) => each === key);
-        const shown = escapeControls(setting ? withoutSecrets(setting, value) : value);
-        if (context.isDryRun(`set ${key} to ${shown}`)) return noResult;
-        await updateProfile(context, change);
-        return noResult;
-      }),
-    );
+    .action(run(runSet));
+};
+
+async function runSet(context: Context, key: string, given: string): Promise<Result> {
+  const isRead = given === '-';
+  const value = isRead ? (await readInputText(context.terminal, '-')).trim() : given;
+  if (!isRead && key === 'queue') assertNoPassword('config set', queueAddress.parse(key, value));
+  const change = await parseChange(context, key, value);
+  const setting = profileSettings.find((each) => each === key);
+  const shown = escapeControls(setting ? withoutSecrets(setting, value) : value);
+  if (!context.isDryRun(`set ${key} to ${shown}`)) await updateProfile(context, change);
+  return noResult;
 }
 
-function unset(command: Command, run: ActionWrapper): void {
+const unset: Define = (command, run) => {
   addExamples(command, 'mediactl config unset output');
   command
-    .summary('remove a setting from the profile')
     .description('Removes a setting from the profile in use, so that the default applies.')
-    .argument('<key>', [...profileSettings, 'names.KEY'].join(', '))
-    .action(
-      run(async (context, key) => {
-        const change = removalFor(key);
-        if (context.isDryRun(`unset ${key}`)) return noResult;
-        await updateProfile(context, change);
-        return noResult;
-      }),
-    );
+    .argument('<key>', keyHelp)
+    .action(run(runUnset));
+};
+
+async function runUnset(context: Context, key: string): Promise<Result> {
+  const name = parseNameKey(key);
+  const setting = name ?? parseProfileSetting(key);
+  if (context.isDryRun(`unset ${key}`)) return noResult;
+  await updateProfile(context, (profile) => {
+    if (name !== undefined) delete profile.names?.[name];
+    else if (setting === 'workspace')
+      for (const field of ['workspace', 'workspaceName'] as const) delete profile[field];
+    else delete profile.settings?.[setting];
+  });
+  return noResult;
 }
 
 type ProfileChange = (profile: Profile) => void;
 
-/**
- * Validates a value and returns the change that saves it, because an invalid value would break every later command.
- */
+/** Validates a value and returns the change that saves it, because an invalid value would break every later command. */
 async function parseChange(context: Context, key: string, value: string): Promise<ProfileChange> {
   const name = parseNameKey(key);
   if (name !== undefined) {
@@ -132,16 +183,6 @@ async function parseChange(context: Context, key: string, value: string): Promis
   };
 }
 
-function removalFor(key: string): ProfileChange {
-  const name = parseNameKey(key);
-  if (name !== undefined) return (profile) => delete profile.names?.[name];
-  const setting = parseProfileSetting(key);
-  return (profile) =>
-    setting === 'workspace'
-      ? delete profile.workspace && delete profile.workspaceName
-      : delete profile.settings?.[setting];
-}
-
 function parseNameKey(key: string): NameKey | undefined {
   if (!key.startsWith('names.')) return undefined;
   const name = nameKeys.find((each) => key === `names.${each}`);
@@ -158,7 +199,7 @@ function parseProfileSetting(key: string): SettingName {
       'mediactl auth login --profile NAME --base-url URL',
       'a key goes to the service that it was given for, and nowhere else',
     );
-  throw usageError(`no setting of a profile is called ${key}`, [...profileSettings, 'names.KEY'].join(', '));
+  throw usageError(`no setting of a profile is called ${key}`, keyHelp);
 }
 
 async function updateProfile(context: Context, change: ProfileChange): Promise<void> {

@@ -1,7 +1,7 @@
 import { rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ErrorCode } from '../../../client/error-table.ts';
-import { asMediactlError, MediactlError } from '../../../client/errors.ts';
+import { MediactlError } from '../../../client/errors.ts';
 import { countJobs, listJobs } from '../../../client/queue/jobs.ts';
 import type { QueueClient, QueueJob } from '../../../client/queue/queue-client.ts';
 import { parseFailure } from '../../../client/queue/task-result.ts';
@@ -19,12 +19,6 @@ import { resolveWorkspace } from '../../library/workspaces.ts';
 type Check = (context: Context) => Promise<string>;
 
 const maxSkewMs = 5 * 60_000;
-
-/** Writes a test file of 4 KiB (the size of a journal entry) to the state folder and deletes it. */
-async function assertWritable({ stateDir, host }: Context): Promise<void> {
-  const path = join(stateDir, `doctor-${host.processes.pid}`);
-  await writeFile(path, Buffer.alloc(4096), { mode: 0o600 }).finally(() => rm(path, { force: true }));
-}
 
 const failure = (problem: string, code: ErrorCode, hint: string, reason?: string) =>
   new MediactlError(problem, { code, hint, reason });
@@ -56,9 +50,12 @@ export const checks: Record<string, Check> = {
   },
 
   'state folder': async (context) => {
-    const { stateDir } = context;
+    const { stateDir, host } = context;
     await makeStateFolder(stateDir);
-    await assertWritable(context).catch(({ message }: Error) => {
+    const path = join(stateDir, `doctor-${host.processes.pid}`);
+    // 4 KiB is the size of a journal entry.
+    const written = writeFile(path, Buffer.alloc(4096), { mode: 0o600 }).finally(() => rm(path, { force: true }));
+    await written.catch(({ message }: Error) => {
       throw failure('the state folder cannot be written', 'state_folder', 'set MEDIACTL_STATE_DIR', message);
     });
     return stateDir;
@@ -152,10 +149,3 @@ export const dependsOn: Record<string, string> = {
   'rate limit': 'service',
   workspace: 'service',
 };
-
-/** Runs a check and returns either its finding or its error. */
-export const runCheck = (check: Check, context: Context) =>
-  check(context).then(
-    (found) => ({ found, error: undefined }),
-    (thrown) => ({ found: undefined, error: asMediactlError(thrown) }),
-  );

@@ -1,14 +1,20 @@
 import { inferFieldNames } from '../../../client/api/openapi-field-names.ts';
 import { nameHint } from '../../../client/api/write-check.ts';
 import { exitCodes } from '../../../client/error-table.ts';
-import { type ErrorRecord, MediactlError, partialFailure, usageError } from '../../../client/errors.ts';
+import {
+  asMediactlError,
+  combineFailures,
+  type ErrorRecord,
+  MediactlError,
+  usageError,
+} from '../../../client/errors.ts';
 import { fieldNamesFor, type NameKey, nameKeys } from '../../../contract/assumptions.ts';
 import { paths } from '../../../contract/paths.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
-import { type Column, listBy } from '../../output/result.ts';
+import { type Column, listBy, type Result } from '../../output/result.ts';
 import { addExamples, type CommandDefinition } from '../command.ts';
-import { checks, dependsOn, runCheck } from './checks.ts';
+import { checks, dependsOn } from './checks.ts';
 
 type Finding = {
   check: string;
@@ -52,19 +58,23 @@ async function runChecks(context: Context) {
   const findings: Finding[] = [];
   const errors: MediactlError[] = [];
   for (const [check, perform] of Object.entries(checks)) {
-    const isSound = (other: string) => findings.find((each) => each.check === other)?.ok === true;
-    if (check in dependsOn && !isSound(dependsOn[check] as string)) {
+    const prerequisite = findings.find((each) => each.check === dependsOn[check]);
+    if (prerequisite && prerequisite.ok !== true) {
       findings.push({ check, ok: null, found: null, error: null });
       continue;
     }
-    const { found = null, error } = await runCheck(perform, context);
-    if (error) errors.push(error);
-    findings.push({ check, ok: error === undefined, found, error: error?.toJSON() ?? null });
+    try {
+      findings.push({ check, ok: true, found: await perform(context), error: null });
+    } catch (thrown) {
+      const error = asMediactlError(thrown);
+      errors.push(error);
+      findings.push({ check, ok: false, found: null, error: error.toJSON() });
+    }
   }
-  const [only, ...more] = errors;
+  const problem = `${errors.length} checks found something wrong`;
   return {
     result: listBy(({ check }) => check, findings, columns, ''),
-    failure: more.length > 0 ? partialFailure(`${errors.length} checks found something wrong`, errors) : only,
+    failure: combineFailures(errors.length, problem, errors),
   };
 }
 
@@ -73,30 +83,23 @@ type LearnedName = { key: string; name: string; was: string; changed: boolean };
 const learnedColumns: Column<LearnedName>[] = [
   { header: 'KEY', value: ({ key }) => key, noTruncate: true },
   { header: 'NAME', value: ({ name }) => escapeControls(name) },
-  {
-    header: '',
-    value: ({ changed, was }) => (changed ? `learned; was ${escapeControls(was)}` : 'as assumed'),
-  },
+  { header: '', value: ({ changed, was }) => (changed ? `learned; was ${escapeControls(was)}` : 'as assumed') },
 ];
 
 /** Reads the service's API description and saves its field names in the profile. */
-async function learn(context: Context) {
+async function learn(context: Context): Promise<Result> {
   const account = await context.account();
-  const { transport } = await context.api();
-  const document = await transport
-    .json({ method: 'GET', url: paths.description(), purpose: { action: 'read its description' } })
-    .catch((error) => {
-      throw error instanceof MediactlError && error.exitCode === exitCodes.notFound
-        ? noUsableDescription(error)
-        : error;
-    });
+  const document = await readDescription(context);
   const { names: found, ambiguous } = inferFieldNames(document);
   // The user marked this field as inverted (`!`), so the configured name is kept.
   if (account.names.embed_enabled?.startsWith('!')) found.embed_enabled = undefined;
-  else if (ambiguous.length > 0)
+  else if (ambiguous.length > 0) {
+    const fields = ambiguous.map(escapeControls);
+    const hint = nameHint('embed_enabled', fields.length === 1 ? (fields[0] as string) : 'NAME');
     context.terminal.warn(
-      `not learned: ${ambiguous.map(escapeControls).join(', ')} may be the opposite of a restriction, or something else; ${nameHint('embed_enabled', ambiguous.length === 1 ? escapeControls(ambiguous[0] as string) : 'NAME')}`,
+      `not learned: ${fields.join(', ')} may be the opposite of a restriction, or something else; ${hint}`,
     );
+  }
   const learned = nameKeys.flatMap((key): (LearnedName & { key: NameKey })[] => {
     const { [key]: name } = found;
     const was = fieldNamesFor(key, account.names)[0] as string;
@@ -104,18 +107,24 @@ async function learn(context: Context) {
   });
   if (learned.length === 0)
     throw noUsableDescription(usageError('the description names none of the fields in question'));
-  const changes = learned.filter(({ changed }) => changed);
+  const changes = learned.filter(({ changed }) => changed).map(({ key, name }) => [key, name]);
   const { name: inUse = '' } = await context.profileInUse();
   if (changes.length > 0 && !context.isDryRun(`keep ${changes.length} names in the profile`))
     await context.profiles.update(({ profiles }) => {
       const profile = profiles[inUse];
       if (!profile) throw usageError('there is no profile to keep the names in', 'mediactl auth login');
-      profile.names = {
-        ...profile.names,
-        ...Object.fromEntries(changes.map(({ key, name }) => [key, name])),
-      };
+      profile.names = { ...profile.names, ...Object.fromEntries(changes) };
     });
   return listBy(({ key }) => key, learned, learnedColumns, '');
+}
+
+async function readDescription(context: Context): Promise<unknown> {
+  const { transport } = await context.api();
+  const request = { method: 'GET', url: paths.description(), purpose: { action: 'read its description' } };
+  return transport.json(request).catch((error) => {
+    const isMissing = error instanceof MediactlError && error.exitCode === exitCodes.notFound;
+    throw isMissing ? noUsableDescription(error) : error;
+  });
 }
 
 const noUsableDescription = (error: MediactlError) =>

@@ -19,8 +19,9 @@ export function parseDomain(text: string, known?: WorkspaceEmbedSettings): strin
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(trimmed))
     throw wrong('it is a URL', URL.canParse(trimmed) ? new URL(trimmed).hostname : undefined);
   const [host = '', path] = trimmed.split(/[/?#]/, 2);
-  if (path !== undefined) throw wrong('it has a path', toAscii(host.replace(/:\d*$/, '')));
-  if (/:\d*$/.test(host)) throw wrong('it has a port', toAscii(host.replace(/:\d*$/, '')));
+  const bare = host.replace(/:\d*$/, '');
+  if (path !== undefined || bare !== host)
+    throw wrong(`it has a ${path === undefined ? 'port' : 'path'}`, toAscii(bare));
   const domain = toAscii(host);
   if (!domain) throw wrong('it has a character that host names cannot have');
   if (/^\d+(\.\d+){3}$/.test(domain)) throw wrong('it is an address');

@@ -1,57 +1,245 @@
 import type { Command } from '@commander-js/extra-typings';
-import { type ActionWrapper, addExamples, type CommandDefinition } from '../command.ts';
+import type { WorkspaceEmbedSettings } from '../../../client/api/embed-settings.ts';
+import type { DomainMethod } from '../../../client/api/embeds.ts';
+import {
+  asMediactlError,
+  combineFailures,
+  type ErrorRecord,
+  MediactlError,
+  usageError,
+} from '../../../client/errors.ts';
+import { displayText, escapeControls } from '../../../contract/sanitize.ts';
+import type { Context } from '../../context.ts';
+import { resolveWorkspaceUid } from '../../library/workspaces.ts';
+import { type Column, type DetailRow, listBy, type Result, record } from '../../output/result.ts';
+import { readInputText } from '../../terminal/input.ts';
+import { confirm } from '../../terminal/prompt.ts';
+import { type ActionWrapper, addExamples, type CommandDefinition, type Define, verb } from '../command.ts';
 import { dryRunPlan } from '../dry-run.ts';
-import { add, list, remove, sync } from './domains.ts';
-import { readSettings, settingsRecord } from './settings.ts';
+import { parseDomain, parseDomains } from './domain.ts';
 
-export const embed: CommandDefinition = (noun, run) => {
-  show(noun.command('show'), run);
-  restrict(noun.command('enable'), run, true);
-  restrict(noun.command('disable'), run, false);
-  const domains = noun
-    .command('domains')
-    .summary('the domains that may embed')
-    .description('The allow-list of domains that may embed, kept per workspace.')
-    .helpCommand(false);
-  list(domains.command('ls'), run);
-  add(domains.command('add'), run);
-  remove(domains.command('rm'), run);
-  sync(domains.command('sync'), run);
-};
+export const embed: CommandDefinition = [
+  verb('show', 'show whether embedding is restricted, and to which domains', async () => show, 'get'),
+  verb('enable', 'allow only the listed domains to embed', async () => (command, run) => restrict(command, run, true)),
+  verb('disable', 'allow every domain to embed', async () => (command, run) => restrict(command, run, false)),
+  verb('domains', 'the domains that may embed', async () => domains),
+];
 
-function show(command: Command, run: ActionWrapper): void {
+const show: Define = (command, run) => {
   addExamples(command, 'mediactl embed show', 'mediactl embed show --json');
-  command
-    .alias('get')
-    .summary('show whether embedding is restricted, and to which domains')
-    .description('Shows the embed restriction of the workspace and its allow-list of domains.')
-    .action(
-      run(async (context) => {
-        const { workspace, settings } = await readSettings(context);
-        return settingsRecord(workspace, settings);
-      }),
-    );
-}
+  command.description('Shows the embed restriction of the workspace and its allow-list of domains.').action(
+    run(async (context) => {
+      const { workspace, settings } = await readSettings(context);
+      return settingsRecord(workspace, settings);
+    }),
+  );
+};
 
 /** Defines the `enable` or the `disable` command, which turn the domain restriction on (`enabled`) or off. */
 function restrict(command: Command, run: ActionWrapper, enabled: boolean): void {
-  const verb = enabled ? 'enable' : 'disable';
-  addExamples(command, `mediactl embed ${verb}`);
+  addExamples(command, `mediactl embed ${enabled ? 'enable' : 'disable'}`);
   command
-    .summary(enabled ? 'allow only the listed domains to embed' : 'allow every domain to embed')
     .description(
       enabled
         ? 'Restricts embedding in the workspace to the domains of its allow-list.'
         : 'Lifts the restriction: every domain may embed. The allow-list stays as it is.',
     )
+    .action(run((context) => runRestrict(context, enabled)));
+}
+
+async function runRestrict(context: Context, enabled: boolean): Promise<Result> {
+  const { workspace, embeds, settings } = await readSettings(context);
+  if (context.settings.dryRun) return dryRunPlan(context, [embeds.restrictRequest(workspace, settings, enabled)]);
+  const after = await embeds.restrict(workspace, settings, enabled);
+  if (enabled && after.hasList && after.domains.length === 0)
+    context.terminal.warn('the allow-list is empty: no site may embed');
+  return settingsRecord(workspace, after);
+}
+
+/** Returns embed settings as a record: as the service sent them, or as sentences on a terminal. */
+const settingsRecord = (workspace: string, settings: WorkspaceEmbedSettings): Result =>
+  record(settings.record, workspace, (): DetailRow[] => {
+    const unknown = 'unknown: mediactl embed domains ls says why';
+    const domains = settings.hasList ? settings.spellings : [unknown];
+    return [
+      ['workspace', escapeControls(workspace)],
+      ['restriction', settings.enabled ? 'on: only the domains below may embed' : 'off: every domain may embed'],
+      ...(domains.length === 0 ? ['none'] : domains).map(
+        (domain, at): DetailRow => [at === 0 ? 'domains' : ' ', displayText(domain)],
+      ),
+    ];
+  });
+
+async function readSettings(context: Context) {
+  const workspace = await resolveWorkspaceUid(context);
+  const { embeds } = await context.api();
+  return { workspace, embeds, settings: await embeds.settings(workspace) };
+}
+
+type WorkspaceEmbeds = Awaited<ReturnType<typeof readSettings>>;
+
+const domains: Define = (noun, run) => {
+  noun.description('The allow-list of domains that may embed, kept per workspace.').helpCommand(false);
+  list(noun.command('ls').alias('list').summary('list the domains that may embed'), run);
+  add(noun.command('add').summary('allow domains to embed'), run);
+  remove(noun.command('rm').alias('delete').summary('remove domains from the allow-list'), run);
+  sync(noun.command('sync').summary('make the allow-list match a file'), run);
+};
+
+const list: Define = (command, run) => {
+  addExamples(command, 'mediactl embed domains ls', 'mediactl embed domains ls > domains.txt');
+  command.description('Lists the allow-list of the workspace, one domain a line.').action(run(runList));
+};
+
+async function runList(context: Context): Promise<Result> {
+  const { settings } = await readSettings(context);
+  const records = settings.spellings.map((domain) => ({ domain }));
+  return listBy(({ domain }) => domain, records, [domainColumn], 'no domains');
+}
+
+const add: Define = (command, run) => {
+  addExamples(command, 'mediactl embed domains add news.example.com www.example.com');
+  command
+    .description('Adds domains to the allow-list of the workspace. One that is already there is not an error.')
+    .argument('<domain...>', 'host names')
     .action(
-      run(async (context) => {
-        const { workspace, embeds, settings } = await readSettings(context);
-        if (context.settings.dryRun) return dryRunPlan(context, [embeds.restrictRequest(workspace, settings, enabled)]);
-        const after = await embeds.restrict(workspace, settings, enabled);
-        if (enabled && after.hasList && after.domains.length === 0)
-          context.terminal.warn('the allow-list is empty: no site may embed');
-        return settingsRecord(workspace, after);
+      run(async (context, typed) => {
+        const added = [...new Set(typed.map((domain) => parseDomain(domain)))];
+        return changeDomains(context, await readSettings(context), { added, removed: [] });
       }),
     );
+};
+
+const remove: Define = (command, run) => {
+  addExamples(command, 'mediactl embed domains rm old.example.com');
+  command
+    .description('Removes domains from the allow-list of the workspace.')
+    .argument('<domain...>', 'host names')
+    .action(
+      run(async (context, typed) => {
+        const read = await readSettings(context);
+        const removed = [...new Set(typed.map((text) => parseDomain(text, read.settings)))];
+        return changeDomains(context, read, { added: [], removed });
+      }),
+    );
+};
+
+const sync: Define = (command, run) => {
+  addExamples(
+    command,
+    'mediactl embed domains sync -f domains.txt --dry-run',
+    'mediactl embed domains sync -f domains.txt --prune --yes',
+  );
+  command
+    .description(
+      'Adds the domains of a file that the allow-list does not have, then, with --prune, removes those that are not in the file. One domain a line; # begins a comment.',
+    )
+    .requiredOption('-f, --file <file>', 'the domains, one a line; - for stdin')
+    .option('--prune', 'remove domains that are not in the file')
+    .action(run(runSync));
+};
+
+async function runSync(context: Context, { file, prune }: { file: string; prune?: true | undefined }) {
+  const { terminal } = context;
+  const text = await readInputText(terminal, file);
+  const read = await readSettings(context);
+  const desired = parseDomains(text, file === '-' ? 'stdin' : file, read.settings);
+  if (prune && desired.length === 0)
+    throw usageError(
+      `${file} has no domain in it`,
+      'mediactl embed disable lifts the restriction; domains rm takes off single ones',
+      'with --prune the whole allow-list would go',
+    );
+  const current = read.settings.domains;
+  const added = desired.filter((domain) => !current.includes(domain));
+  const extra = current.filter((domain) => !desired.includes(domain));
+  const there = current.length - extra.length;
+  terminal.info(
+    `${added.length} to add, ${there} there already, ${extra.length} ${prune ? 'to remove' : 'not in the file'}`,
+  );
+  if (prune && extra.length > 0 && !context.settings.dryRun)
+    await confirm(terminal, `Remove ${extra.join(', ')}?`, {
+      yes: context.settings.yes,
+      instead: 'the same command with --yes',
+    });
+  return changeDomains(context, read, { added, removed: prune ? extra : [] });
 }
+
+type DomainChanges = { added: readonly string[]; removed: readonly string[] };
+
+/** Result for one domain. `change` is null if the change failed. */
+type DomainRecord = { domain: string; change: keyof DomainChanges | null; error: ErrorRecord | null };
+
+/**
+ * Adds domains before it removes any, so that no domain that stays is ever missing. Returns a result for each
+ * domain, and reads the list again to verify the changes.
+ */
+async function changeDomains(
+  context: Context,
+  { workspace, embeds, settings }: WorkspaceEmbeds,
+  changes: DomainChanges,
+) {
+  const steps = (['added', 'removed'] as const).flatMap((change) =>
+    changes[change].map((domain) => ({ change, domain, method: methods[change] })),
+  );
+  if (context.settings.dryRun)
+    return dryRunPlan(
+      context,
+      steps.map(({ method, domain }) => embeds.domainRequest(method, workspace, settings, domain)),
+    );
+  const records: DomainRecord[] = [];
+  const failures: MediactlError[] = [];
+  for (const { change, domain, method } of steps)
+    try {
+      // After a failed addition nothing is removed, because a site could lose its access.
+      if (change === 'removed' && changes.added.length > 0 && failures.length > 0) throw notRemoved();
+      await embeds.changeDomain(method, workspace, settings, domain);
+      records.push({ domain, change, error: null });
+    } catch (thrown) {
+      const error = asMediactlError(thrown);
+      failures.push(error.withSubject(domain));
+      records.push({ domain, change: null, error: error.toJSON() });
+    }
+  const count = failures.length;
+  const [added, removed] = (['added', 'removed'] as const).map((change) =>
+    records.filter((each) => each.change === change).map(({ domain }) => domain),
+  ) as [string[], string[]];
+  await embeds.verifyDomains(workspace, settings, added, removed).then(
+    (respelled) => {
+      for (const { domain, spelling } of respelled)
+        context.terminal.info(`${domain} is on the allow-list as ${escapeControls(spelling)}`);
+    },
+    (error) => void failures.push(asMediactlError(error)),
+  );
+  if (added.length > 0 && settings.isOff)
+    context.terminal.info('the restriction is off, and every site may embed: mediactl embed enable');
+  const problem = count > 0 ? `${count} of ${steps.length} changes failed` : 'the changes could not be confirmed';
+  return {
+    result: listBy(({ domain }) => domain, records, columns, 'nothing to change'),
+    failure: combineFailures(steps.length, problem, failures),
+  };
+}
+
+const methods: Record<keyof DomainChanges, DomainMethod> = { added: 'POST', removed: 'DELETE' };
+
+const notRemoved = () =>
+  new MediactlError('not removed', {
+    code: 'not_tried',
+    reason: 'what was to be added before it could not be',
+  });
+
+const sign = { added: '+', removed: '-' };
+
+const domainColumn: Column<{ domain: string }> = {
+  ...{ header: 'DOMAIN', noTruncate: true },
+  value: ({ domain }) => escapeControls(domain),
+};
+
+const columns: Column<DomainRecord>[] = [
+  { header: ' ', value: ({ change }) => (change ? sign[change] : '!') },
+  domainColumn,
+  {
+    header: 'RESULT',
+    value: ({ change, error }) => (error ? `failed: ${escapeControls(error.message)}` : (change ?? '')),
+  },
+];

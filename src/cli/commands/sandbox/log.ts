@@ -5,9 +5,10 @@ import { StringDecoder } from 'node:string_decoder';
 /** Returns the log's path. When the log is full, it is rotated to `sandbox.log.1`. */
 export const logPath = (dataDir: string) => join(dataDir, 'sandbox.log');
 
-const blockBytes = 64 * 1024;
+/** Maximum number of bytes to read of a log file: the size at which it is rotated. */
+const maxBytes = 8 * 1024 * 1024;
 
-/** Reads the last lines of a log of any size, then the text that is appended to it. */
+/** Reads the last lines of a log, then the text that is appended to it. */
 export class LogReader {
   readonly #path: string;
   readonly #decoder = new StringDecoder('utf8');
@@ -26,11 +27,13 @@ export class LogReader {
 
   /** Returns the last `count` lines, including some from before the last rotation if needed. */
   async lastLines(count: number): Promise<string> {
-    const { size } = await this.#handle.stat();
-    this.#position = size;
-    const lines = await linesBefore(this.#handle, size, count);
-    if (lines.length < count) lines.unshift(...(await this.#olderLines(count - lines.length)));
-    return lines.join('\n');
+    const older = await LogReader.open(`${this.#path}.1`).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return undefined;
+      throw error;
+    });
+    const before = older ? await older.#readTail().finally(() => older.close()) : '';
+    const text = before + (await this.#readTail());
+    return text.replace(/\n$/, '').split('\n').slice(-count).join('\n');
   }
 
   /** Returns text appended since the last call, or ''. After a rotation, reads the new file. */
@@ -53,44 +56,17 @@ export class LogReader {
     return this.#handle.close();
   }
 
+  async #readTail(): Promise<string> {
+    this.#position = Math.max(0, (await this.#handle.stat()).size - maxBytes);
+    return this.#read();
+  }
+
+  /** Reads from the position to the end. The decoder buffers an incomplete character. */
   async #read(): Promise<string> {
-    const bytes = await readAt(this.#handle, this.#position, blockBytes);
-    this.#position += bytes.length;
-    return this.#decoder.write(bytes); // the decoder buffers an incomplete character
+    const { size } = await this.#handle.stat();
+    const buffer = Buffer.alloc(Math.max(0, size - this.#position));
+    const { bytesRead } = await this.#handle.read(buffer, 0, buffer.length, this.#position);
+    this.#position += bytesRead;
+    return this.#decoder.write(buffer.subarray(0, bytesRead));
   }
-
-  async #olderLines(count: number): Promise<string[]> {
-    const older = await open(`${this.#path}.1`).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return undefined;
-      throw error;
-    });
-    if (!older) return [];
-    try {
-      return await linesBefore(older, (await older.stat()).size, count);
-    } finally {
-      await older.close();
-    }
-  }
-}
-
-/** Returns the last `count` lines before offset `end`. Reads the file backwards, block by block. */
-async function linesBefore(handle: FileHandle, end: number, count: number): Promise<string[]> {
-  const blocks: Buffer[] = [];
-  let newlines = 0;
-  // One newline more than lines, because one ends the file and one precedes the first line.
-  for (let at = end; at > 0 && newlines <= count; ) {
-    const start = Math.max(0, at - blockBytes);
-    const block = await readAt(handle, start, at - start);
-    for (const byte of block) if (byte === 0x0a) newlines++;
-    blocks.unshift(block);
-    at = start;
-  }
-  const text = Buffer.concat(blocks).toString('utf8').replace(/\n$/, '');
-  return text === '' ? [] : text.split('\n').slice(-count);
-}
-
-async function readAt(handle: FileHandle, position: number, length: number): Promise<Buffer> {
-  const buffer = Buffer.alloc(length);
-  const { bytesRead } = await handle.read(buffer, 0, length, position);
-  return buffer.subarray(0, bytesRead);
 }

@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MediactlError } from '../../../client/errors.ts';
 import { isRunning } from '../../../client/processes.ts';
+import { pollUntil, TimeoutError, withTimeout } from '../../../contract/retry.ts';
 import type { Context } from '../../context.ts';
 
-/** State of a running sandbox, as written to its data folder. */
 export type RunningSandbox = {
   pid: number;
   url: string;
@@ -14,13 +14,11 @@ export type RunningSandbox = {
   /** Missing in older sandboxes. */
   workspace_name?: string;
   started_at: string;
-  /** Options that the sandbox was started with. */
   options: string[];
   /** Warnings about the data folder to show to the user. */
   notes: string[];
 };
 
-/** Response of the sandbox's /health endpoint. */
 export type SandboxHealth = {
   pid: number;
   faults?: { fault: string; times_left: number | null }[];
@@ -59,16 +57,11 @@ export async function assertNotRunning(context: Context, dataDir: string): Promi
   if (running && (await isRunning(context.host.processes, running.pid))) throw doesNotStop(running.pid);
 }
 
-/** Fetches /health. Returns undefined if no sandbox responds at that URL. */
 async function fetchHealth(context: Context, url: string): Promise<SandboxHealth | undefined> {
   const { transport } = context.anonymousApi(new URL(url));
   try {
     const health = await transport.json({
-      method: 'GET',
-      url: '/health',
-      authenticate: false,
-      retry: 'none',
-      idleTimeoutMs: 2_000,
+      ...{ method: 'GET', url: '/health', authenticate: false, retry: 'none', idleTimeoutMs: 2_000 },
       purpose: { action: 'ask the sandbox how it is' },
     });
     return health as SandboxHealth; // trusted: the caller compares the pid
@@ -83,14 +76,14 @@ async function fetchHealth(context: Context, url: string): Promise<SandboxHealth
 const shutdownTimeoutMs = 15_000;
 
 /** Sends SIGTERM and polls until the process has exited. @throws MediactlError after a timeout */
-export async function shutDown(context: Context, { pid }: RunningSandbox): Promise<void> {
-  const { processes } = context.host;
+export async function shutDown({ host, clock, signal }: Context, { pid }: RunningSandbox): Promise<void> {
+  const { processes } = host;
   processes.signal(pid, 'SIGTERM');
-  const deadline = context.clock.now() + shutdownTimeoutMs;
-  while (await isRunning(processes, pid)) {
-    if (context.clock.now() > deadline) throw doesNotStop(pid);
-    await context.clock.sleep(25, context.signal);
-  }
+  const hasExited = async () => ((await isRunning(processes, pid)) ? undefined : true);
+  const untilExit = (aborted: AbortSignal) => pollUntil(aborted, hasExited, { clock, intervalMs: 25 });
+  await withTimeout(shutdownTimeoutMs, untilExit, { clock, signal }).catch((error) => {
+    throw error instanceof TimeoutError ? doesNotStop(pid) : error;
+  });
 }
 
 const doesNotStop = (pid: number) =>

@@ -1,21 +1,24 @@
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
+import { exitCodes } from '../../../client/error-table.ts';
 import { MediactlError, usageError } from '../../../client/errors.ts';
+import { withoutApiKey } from '../../../client/processes.ts';
+import { makeFolder } from '../../../client/state-files.ts';
+import { pollUntil, TimeoutError, withTimeout } from '../../../contract/retry.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
-import { type DetailRow, noResult, record } from '../../output/result.ts';
+import { type DetailRow, noResult, type Result, record } from '../../output/result.ts';
 import { parseCount } from '../../settings/units.ts';
-import { type ActionWrapper, addExamples } from '../command.ts';
-import { launch, seedHint, waitUntilRunning } from './launch.ts';
-import { dataOption, locateSandbox, type SandboxLocation } from './location.ts';
-import { assertNotRemote, profileNames, saveProfiles } from './profiles.ts';
+import { addExamples, type Define, type FlagsOf } from '../command.ts';
+import { logPath } from './log.ts';
+import { assertNotRemote, dataOption, locateSandbox, type SandboxLocation, saveProfiles } from './profiles.ts';
 import { findRunning, type RunningSandbox } from './server.ts';
 import { addServiceOptions, serviceArguments } from './service-options.ts';
 
-export function start(command: Command, run: ActionWrapper): void {
+export const start: Define = (command, run) => {
   addExamples(
     command,
     'mediactl sandbox start',
@@ -23,75 +26,166 @@ export function start(command: Command, run: ActionWrapper): void {
     'mediactl sandbox start --seed 1000 --fault cut-after=20MiB,times=2',
     'mediactl sandbox start --scoped-profiles',
   );
-  const plain = command
-    .summary('start the service on this machine')
-    .description(
-      'Starts the service in the background, and makes a profile for it: sandbox, or the one that --profile names. What you upload is kept until sandbox reset.',
-    )
-    .option('--port <number>', 'port to listen on (4520; 0 for any free)')
-    .option(...dataOption)
-    .option('--foreground', 'stay in this terminal, and log to it')
-    .option('--scoped-profiles', 'make profiles NAME-read and NAME-write too');
-  addServiceOptions(plain).action(
-    run(async (context, options) => {
-      const location = await locateSandbox(context, options.data);
-      const { dataDir, profile } = location;
-      const { port, foreground = false } = options;
-      if (port !== undefined) parseCount('--port', port);
-      const requested = serviceArguments(options);
-      if (context.isDryRun(`start the sandbox on ${dataDir}`)) return noResult;
-      const profiles = profileNames(location, options.scopedProfiles ?? false);
-      await assertNotRemote(context, profiles);
-      const existing = await findRunning(context, dataDir);
-      if (existing) await assertSameOptions(location, existing, { port, given: requested });
-      else if (requested.some(isSeed) && (await hasUploads(dataDir))) throw notEmpty(location);
-      if (existing && !foreground) {
-        const { profiles: stored } = await context.profiles.read();
-        const isNew = !stored[profile] && Object.values(stored).some(({ sandbox }) => sandbox === dataDir);
-        await saveProfiles(context, location, existing, profiles);
-        context.terminal.info(`the sandbox runs already, pid ${existing.pid}`);
-        if (isNew)
-          context.terminal.info(`profile ${profile} is for it too; a second one: --data DIR --profile NAME --port 0`);
-        return sandboxRecord(existing, location);
-      }
-      const launched = await launch(context, { dataDir, port, options: requested }, foreground);
-      const { child } = launched;
-      const running = await waitUntilRunning(context, launched, location).catch((error) => {
-        child.kill(); // leave no left-over process
-        throw error;
-      });
-      if (running.pid !== child.pid) context.terminal.info(`another start was first: it runs, pid ${running.pid}`);
-      for (const note of running.notes) context.terminal.warn(escapeControls(note));
-      const isCurrent = await saveProfiles(context, location, running, profiles);
-      const use = isCurrent ? '' : ` --profile ${profile}`;
-      context.terminal.info(
-        [
-          'the sandbox is up; try:',
-          `  mediactl upload ./clip.mp4 --wait${use}`,
-          `  mediactl assets ls${use}`,
-          `  mediactl play @last --check${use}`,
-          `  mediactl sandbox watch @last --open${use}`,
-          `  mediactl browse${use}`,
-        ].join('\n'),
-      );
-      if (!foreground || running.pid !== child.pid) return sandboxRecord(running, location);
-      await waitForExit(context, child);
-      return noResult;
-    }),
+  addStartOptions(command).action(run((context, flags) => runStart(context, parseStartRequest(flags))));
+};
+
+const addStartOptions = (command: Command) =>
+  addServiceOptions(
+    command
+      .description(
+        'Starts the service in the background, and makes a profile for it: sandbox, or the one that --profile names. What you upload is kept until sandbox reset.',
+      )
+      .option('--port <number>', 'port to listen on (4520; 0 for any free)')
+      .option(...dataOption)
+      .option('--foreground', 'stay in this terminal, and log to it')
+      .option('--scoped-profiles', 'make profiles NAME-read and NAME-write too'),
   );
+
+type StartRequest = {
+  /** Data folder; by default that of the current profile. */
+  data?: string | undefined;
+  port?: string | undefined;
+  foreground?: true | undefined;
+  scopedProfiles?: true | undefined;
+  /** Arguments for the sandbox program, such as `--seed=1000`. */
+  options: readonly string[];
+};
+
+function parseStartRequest(flags: FlagsOf<typeof addStartOptions>): StartRequest {
+  if (flags.port !== undefined) parseCount('--port', flags.port);
+  return { ...flags, options: serviceArguments(flags) };
 }
+
+async function runStart(context: Context, request: StartRequest): Promise<Result> {
+  const { foreground, options } = request;
+  const location = await locateSandbox(context, request.data);
+  const { dataDir, profile } = location;
+  if (context.isDryRun(`start the sandbox on ${dataDir}`)) return noResult;
+  const profiles = request.scopedProfiles ? [profile, `${profile}-read`, `${profile}-write`] : [profile];
+  await assertNotRemote(context, profiles);
+  const existing = await findRunning(context, dataDir);
+  if (existing) await assertSameOptions(location, existing, request);
+  else if (options.some(isSeed) && (await hasUploads(dataDir))) throw notEmpty(location);
+  if (existing && !foreground) {
+    const { profiles: stored } = await context.profiles.read();
+    const isNew = !stored[profile] && Object.values(stored).some(({ sandbox }) => sandbox === dataDir);
+    await saveProfiles(context, location, existing, profiles);
+    context.terminal.info(`the sandbox runs already, pid ${existing.pid}`);
+    if (isNew)
+      context.terminal.info(`profile ${profile} is for it too; a second one: --data DIR --profile NAME --port 0`);
+    return sandboxRecord(existing, location);
+  }
+  const launched = await launch(context, dataDir, request);
+  const { child } = launched;
+  const running = await waitUntilRunning(context, launched, location);
+  if (running.pid !== child.pid) context.terminal.info(`another start was first: it runs, pid ${running.pid}`);
+  for (const note of running.notes) context.terminal.warn(escapeControls(note));
+  const use = (await saveProfiles(context, location, running, profiles)) ? '' : ` --profile ${profile}`;
+  const commands = [
+    'upload ./clip.mp4 --wait',
+    'assets ls',
+    'play @last --check',
+    'sandbox watch @last --open',
+    'browse',
+  ];
+  const examples = commands.map((words) => `  mediactl ${words}${use}`);
+  context.terminal.info(['the sandbox is up; try:', ...examples].join('\n'));
+  if (!foreground || running.pid !== child.pid) return sandboxRecord(running, location);
+  await waitForExit(context, child);
+  return noResult;
+}
+
+type LaunchedServer = {
+  child: ChildProcess;
+  /** Returns what the server wrote to stderr before it was ready, which explains why a start failed. */
+  stderrText(): string;
+};
+
+/** Starts the server process. In the background, it is detached and writes to a log file. */
+async function launch(
+  { host }: Context,
+  dataDir: string,
+  { port, options, foreground }: StartRequest,
+): Promise<LaunchedServer> {
+  await makeFolder(dataDir, 'name another one: --data DIR');
+  const args = ['--data', dataDir, ...(port === undefined ? [] : ['--port', port]), ...options];
+  const logging = foreground ? [] : ['--log', logPath(dataDir)];
+  const child = spawn(host.processes.execPath, [host.sandboxProgram, ...args, ...logging], {
+    detached: !foreground,
+    env: withoutApiKey(host.environment),
+    // In the foreground the log goes to stderr, because stdout is for results.
+    stdio: foreground ? ['ignore', 2, 'pipe'] : ['ignore', 'ignore', 'pipe'],
+  });
+  let complaint = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    complaint = (complaint + text).slice(-10_000);
+  });
+  if (!foreground) child.unref(); // this process must be able to exit before the server
+  return { child, stderrText: () => complaint.trim() };
+}
+
+const startupTimeoutMs = 15_000;
+/** Exit code of the sandbox program if another process has locked the data folder. */
+const lockedExitCode = 3;
+
+/** Polls until the server is ready, stops reading its stderr, and returns the server's state. */
+async function waitUntilRunning(
+  context: Context,
+  { child, stderrText }: LaunchedServer,
+  location: SandboxLocation,
+): Promise<RunningSandbox> {
+  const { clock, signal } = context;
+  const isUp = () => child.exitCode === null && child.signalCode === null;
+  const failed = () => notStarted(isUp() ? 'it does not answer' : stderrText(), child.exitCode, location);
+  const findServer = async () => {
+    const running = await findRunning(context, location.dataDir);
+    // If two starts race, the loser exits with `lockedExitCode`, and the winner's server is used.
+    if (running && (running.pid === child.pid || !isUp())) return running;
+    if (isUp() || child.exitCode === lockedExitCode) return undefined;
+    throw failed();
+  };
+  const untilRunning = (aborted: AbortSignal) => pollUntil(aborted, findServer, { clock, intervalMs: 50 });
+  const running = await withTimeout(startupTimeoutMs, untilRunning, { clock, signal }).catch((error) => {
+    child.kill(); // leave no left-over process
+    throw error instanceof TimeoutError ? failed() : error;
+  });
+  child.stderr?.destroy();
+  return running;
+}
+
+function notStarted(reason: string, childExit: number | null, location: SandboxLocation): MediactlError {
+  const [, hint] = nextSteps(location).find(([words]) => words.test(reason)) ?? [];
+  return new MediactlError('the sandbox did not start', {
+    // The sandbox exits with 2 for invalid options.
+    code: childExit === exitCodes.usage ? 'sandbox_refused' : 'sandbox_failed',
+    reason: reason.split('\n').at(-1),
+    hint,
+  });
+}
+
+const seedHint = ({ profile }: SandboxLocation) =>
+  `mediactl sandbox reset --profile ${profile}, then start it with --seed; or a second one: mediactl sandbox start --seed NUMBER --data DIR --profile NAME --port 0`;
+
+const nextSteps = (location: SandboxLocation): [RegExp, string][] => [
+  [/EADDRINUSE/, 'mediactl sandbox start --port 0, for any port that is free'],
+  [/^--seed fills/, seedHint(location)],
+  [/^no space is left/, 'make room there, or name another folder: --data DIR'],
+  [/is not a database|another program|newer mediactl/, 'move that file away, or name another folder: --data DIR'],
+  [/holds other files|is gone/, 'mediactl sandbox start --data DIR'],
+  [/^--/, 'mediactl sandbox start --help'],
+];
 
 /** Compares a running sandbox's options. @throws MediactlError `usage` (exit 2) if they differ */
 async function assertSameOptions(
   location: SandboxLocation,
   existing: RunningSandbox,
-  { port, given }: { port: string | undefined; given: readonly string[] },
+  { port, options }: StartRequest,
 ): Promise<void> {
   const other = (hint: string, reason?: string) =>
     usageError(`the sandbox runs already, at ${existing.url}`, hint, reason);
   if (port !== undefined && new URL(existing.url).port !== port && port !== '0')
     throw other('mediactl sandbox stop, then start it with that port');
-  const missing = given.filter((each) => !existing.options.includes(each));
+  const missing = options.filter((each) => !existing.options.includes(each));
   if (missing.length === 0) return;
   if (missing.some(isSeed) && (await hasUploads(location.dataDir))) throw notEmpty(location);
   throw other(

@@ -1,0 +1,81 @@
+import type { Command } from '@commander-js/extra-typings';
+import { exitCodes } from '../../../client/error-table.ts';
+import { MediactlError, partialFailure } from '../../../client/errors.ts';
+import { asArray, asObject, asText } from '../../../contract/json-values.ts';
+import type { Collection } from '../../../contract/paths.ts';
+import { displayText } from '../../../contract/sanitize.ts';
+import type { Asset, PlayerData } from '../../../contract/types.ts';
+import type { Context } from '../../context.ts';
+import { idHelp, newestOption, resolveAssetUid, resolveAssetUids } from '../../library/asset-ids.ts';
+import { type DetailRow, type Result, record } from '../../output/result.ts';
+import { maskSecret } from '../../terminal/redactor.ts';
+import { type ActionWrapper, addExamples } from '../command.ts';
+import { recordOrList } from './columns.ts';
+import { renderPreview } from './picture.ts';
+
+export function get(command: Command, run: ActionWrapper, collection: Collection): void {
+  addExamples(command, `mediactl ${collection} get @last`, `mediactl ${collection} get @last --json`);
+  command
+    .description('Shows everything the service says of an asset.')
+    .argument('[id...]', `${idHelp}; - for stdin`)
+    .option(...newestOption)
+    .action(run((context, ids, { newest }) => runGet(context, { collection, ids, newest })));
+}
+
+export type GetRequest = { collection: Collection; ids: readonly string[]; newest?: boolean | undefined };
+
+export async function runGet(context: Context, { collection, ids, newest }: GetRequest) {
+  const { [collection]: assets } = await context.api();
+  const uids = await resolveAssetUids(context, collection, ids, { newest });
+  const found: Asset[] = [];
+  const failures: MediactlError[] = [];
+  for (const uid of uids)
+    try {
+      found.push(await assets.get(uid));
+    } catch (error) {
+      // Other errors, such as a rejected key, affect all assets.
+      const isMissing = error instanceof MediactlError && error.exitCode === exitCodes.notFound;
+      if (uids.length === 1 || !isMissing) throw error;
+      failures.push(error.withSubject(uid));
+    }
+  const [only] = found;
+  const problem = `${failures.length} of ${uids.length} ${collection} cannot be shown`;
+  return {
+    result: await recordOrList(context, found, uids.length),
+    picture: only && uids.length === 1 ? await renderPreview(context, only) : undefined,
+    failure: failures.length > 0 ? partialFailure(problem, failures) : undefined,
+  };
+}
+
+export function player(command: Command, run: ActionWrapper, collection: Collection): void {
+  addExamples(command, `mediactl ${collection} player @last`, `mediactl ${collection} player @last --reveal --json`);
+  command
+    .description(
+      'Shows the player data of an asset. The playback token is valid for 4 hours and may be shown to a browser; it is masked unless --reveal.',
+    )
+    .argument('[id]', idHelp)
+    .option('--reveal', 'print the playback token')
+    .option(...newestOption)
+    .action(run((context, id, flags) => runPlayer(context, { collection, id, ...flags })));
+}
+
+type PlayerRequest = {
+  collection: Collection;
+  id: string | undefined;
+  newest?: boolean | undefined;
+  reveal?: boolean | undefined;
+};
+
+async function runPlayer(context: Context, { collection, id, newest, reveal }: PlayerRequest): Promise<Result> {
+  const uid = await resolveAssetUid(context, collection, id, { newest });
+  const found = await (await context.api())[collection].player(uid);
+  const shown = reveal ? found : { ...found, playback_token: maskSecret(found.playback_token) };
+  return record(shown, found.uid, playerRows);
+}
+
+const playerRows = ({ player_config, items, ...rest }: PlayerData): DetailRow[] => [
+  ...Object.entries(rest).map(([field, value]): DetailRow => [field.replaceAll('_', ' '), displayText(value)]),
+  ['auto play', displayText(asObject(player_config).auto_play)],
+  ['theme', displayText(asObject(player_config).theme)],
+  ['items', displayText(asArray(items).map((item) => asText(asObject(asObject(item).asset).uid) ?? '?'))],
+];

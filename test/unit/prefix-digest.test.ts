@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import { blake3 } from '@napi-rs/blake-hash';
 import { expect, it, onTestFinished } from 'vitest';
-import { openChecksum } from '../../src/client/upload/sources/checksum.ts';
-import { PrefixDigest } from '../../src/client/upload/sources/prefix-digest.ts';
+import { openChecksum, PrefixDigest } from '../../src/client/upload/sources/checksum.ts';
 import { FileSource } from '../../src/client/upload/sources/source.ts';
 import { writeSome } from '../support/files.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';

@@ -9,8 +9,8 @@ import {
   type RunOptions,
 } from '../../client/upload/batch/batch-uploader.ts';
 import { type Plan, totalToSend } from '../../client/upload/batch/plan.ts';
-import type { FileOutcome } from '../../client/upload/session/file-outcome.ts';
 import { Throttle } from '../../client/upload/session/throttle.ts';
+import type { FileOutcome } from '../../client/upload/session/upload-job.ts';
 import { Spool } from '../../client/upload/sources/spool.ts';
 import type { FolderResolver } from '../../client/upload/sources/upload-candidate.ts';
 import type { Receipts } from '../../client/upload/store/receipts.ts';
@@ -161,8 +161,6 @@ async function createBatchDeps(
       if (clock.now() - savedAt >= lastUploadIntervalMs) await keepLast();
     },
     saveLast: () => keepLast().catch((error) => terminal.warn(`@last is not kept: ${error.message}`)),
-    // Not used here: the run finds the orphans of several files together.
-    findOrphans: () => Promise.reject(new Error('the run looks them up')),
     confirmNewAsset: async (refusal, assetUids) => {
       if (settings.yes) return;
       if (!terminal.isInteractive) throw refusal;

@@ -3,7 +3,7 @@ import type { Clock } from '../../contract/clock.ts';
 import { asNumber, asObject, asText } from '../../contract/json-values.ts';
 import { MediactlError } from '../errors.ts';
 import type { OnUploadEvent } from '../upload/session/events.ts';
-import type { FileOutcome } from '../upload/session/file-outcome.ts';
+import type { FileOutcome } from '../upload/session/upload-job.ts';
 import { restartUntilAborted } from './connection-monitor.ts';
 import type { QueueClient } from './queue-client.ts';
 import type { TaskProgress, TaskResult } from './task.ts';

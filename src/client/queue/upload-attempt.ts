@@ -1,10 +1,8 @@
 import type { Api } from '../api/api.ts';
 import { MediactlError } from '../errors.ts';
-import { isNewAssetSafe } from '../upload/batch/unconfirmed-creations.ts';
 import { type OnUploadEvent, toWaitingEvent } from '../upload/session/events.ts';
-import { findOrphans } from '../upload/session/find-orphans.ts';
+import { isNewAssetSafe, scanForOrphans } from '../upload/session/find-orphans.ts';
 import { versionOf } from '../upload/session/receipt-lookup.ts';
-import type { OrphanCandidates } from '../upload/session/unconfirmed-creation.ts';
 import { openUpload } from '../upload/session/upload-file.ts';
 import type { UploadDeps, Uploaded, UploadJob } from '../upload/session/upload-job.ts';
 import { fileChanged, type UploadSource } from '../upload/sources/source.ts';
@@ -92,10 +90,8 @@ export async function attemptUpload(
           hint: 'once it no longer changes, queue it again',
         });
       },
-      findOrphans: async (lost) => {
-        const marked = await deleteOrphans();
-        return marked ?? ((await findOrphans(api, journal, () => false, [lost])).get(lost) as OrphanCandidates);
-      },
+      findOrphans: async (creation) =>
+        (await deleteOrphans()) ?? (await scanForOrphans({ api, journal }, [creation]))(creation),
       // A match by name might be another worker's asset, so create a new asset.
       confirmNewAsset: async (refusal) => {
         if (options.hasMarker || !isNewAssetSafe(refusal)) throw refusal;

@@ -1,7 +1,7 @@
 import { asMediactlError, type ErrorRecord, type MediactlError } from '../errors.ts';
 import { Channel } from '../upload/batch/channel.ts';
 import type { RunEvent } from '../upload/session/events.ts';
-import type { FileOutcome } from '../upload/session/file-outcome.ts';
+import type { FileOutcome } from '../upload/session/upload-job.ts';
 import { hasCredentials, isHttpUrl, parseSourceUrl } from '../upload/sources/source-url.ts';
 import { restartUntilAborted, waitAtMost } from './connection-monitor.ts';
 import { classifyFailure } from './failure-class.ts';

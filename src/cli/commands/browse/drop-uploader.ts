@@ -5,8 +5,8 @@ import { usageError } from '../../../client/errors.ts';
 import type { RunOptions } from '../../../client/upload/batch/batch-uploader.ts';
 import { BatchUploader } from '../../../client/upload/batch/batch-uploader.ts';
 import type { FileEvent, RunEvent } from '../../../client/upload/session/events.ts';
-import type { FileOutcome } from '../../../client/upload/session/file-outcome.ts';
 import { Throttle } from '../../../client/upload/session/throttle.ts';
+import type { FileOutcome } from '../../../client/upload/session/upload-job.ts';
 import { FileSource } from '../../../client/upload/sources/source.ts';
 import { Spool } from '../../../client/upload/sources/spool.ts';
 import type { FolderResolver } from '../../../client/upload/sources/upload-candidate.ts';
@@ -92,7 +92,6 @@ export async function openDropUploader(
       contentType: () => undefined,
       onPlan: async () => {},
       onUploaded: (uid) => saveLastUpload(context, uid),
-      findOrphans: () => Promise.reject(new Error('the run looks them up')),
       confirmNewAsset: (refusal) => Promise.reject(refusal),
     });
     const candidate = {

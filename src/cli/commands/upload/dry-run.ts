@@ -1,5 +1,11 @@
-import { filesToUpload } from '../../../client/upload/batch/batch-uploader.ts';
-import { addToPlan, type Classification, classify, emptyPlan, totalToSend } from '../../../client/upload/batch/plan.ts';
+import {
+  addToPlan,
+  type Classification,
+  classify,
+  emptyPlan,
+  filesToUpload,
+  totalToSend,
+} from '../../../client/upload/batch/plan.ts';
 import {
   digestAndClose,
   matchReceiptByContent,
@@ -147,7 +153,7 @@ async function compareFiles(
       onFile(file, { kind: 'there', receipt });
       if (receipt.path !== file.sourceId) moved.add(receipt.assetUid);
     };
-    const files = await filesToUpload(sources.files(), unread, options, tools, onUploaded);
+    const files = await filesToUpload(sources.files(), unread, { ...options, ...tools }, onUploaded);
     plan.there = unread.there;
     for (const file of files) {
       const key = receiptKeyOf(file, place);
@@ -188,7 +194,7 @@ async function classifyByContent(
   const sizeBytes = file.sizeBytes ?? 0;
   if (!mayHaveReceipt(receipts, key, sizeBytes)) return unmatched;
   const blake3 = await digestAndClose(open(file.path));
-  return matchReceiptByContent(receipts, key, sizeBytes, blake3, before) ?? unmatched;
+  return matchReceiptByContent(receipts, key, { sizeBytes, blake3 }, before) ?? unmatched;
 }
 
 const fileColumns = (places: LocationNames): Column<PlannedFile>[] => [

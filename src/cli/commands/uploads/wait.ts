@@ -2,7 +2,6 @@ import type { Command } from '@commander-js/extra-typings';
 import { waitForAssets } from '../../../client/api/wait-for-assets.ts';
 import { combineFailures, MediactlError } from '../../../client/errors.ts';
 import { toWaitingEvent } from '../../../client/upload/session/events.ts';
-import { recordProcessingResult } from '../../../client/upload/store/processing-result.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { resolveWorkspaceUid } from '../../library/workspaces.ts';
 import { type Column, listBy } from '../../output/result.ts';
@@ -48,7 +47,7 @@ export function wait(command: Command, run: ActionWrapper): void {
               const path = paths.get(uid) ?? '';
               const error = found instanceof MediactlError ? found : undefined;
               noted.push(
-                recordProcessingResult(receipts, uid, found).catch((error) => {
+                receipts.saveProcessingResult(uid, found).catch((error) => {
                   receiptError ??= error;
                 }),
               );

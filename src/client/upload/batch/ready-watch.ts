@@ -2,9 +2,8 @@ import { asText } from '../../../contract/json-values.ts';
 import { waitForIncoming } from '../../api/wait-for-assets.ts';
 import { asMediactlError, MediactlError } from '../../errors.ts';
 import { toWaitingEvent } from '../session/events.ts';
-import type { FileOutcome, RunDeps } from '../session/file-outcome.ts';
+import type { FileOutcome, RunDeps } from '../session/upload-job.ts';
 import { labelOf } from '../session/upload-job.ts';
-import { recordProcessingResult } from '../store/processing-result.ts';
 
 type ReadyListeners = {
   /** Called with each file once its asset is ready, has failed, or timed out. */
@@ -94,7 +93,7 @@ export class ReadyWatch {
           onResult: (uid, found) => {
             if (receipts)
               this.#receiptWrites.push(
-                recordProcessingResult(receipts, uid, found).catch((error) => this.#onFailed(asMediactlError(error))),
+                receipts.saveProcessingResult(uid, found).catch((error) => this.#onFailed(asMediactlError(error))),
               );
             for (const outcome of this.#waiting.get(uid) ?? []) {
               if (found instanceof MediactlError) outcome.error = found;

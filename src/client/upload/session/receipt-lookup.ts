@@ -1,5 +1,4 @@
-import { openChecksum } from '../sources/checksum.ts';
-import { PrefixDigest } from '../sources/prefix-digest.ts';
+import { openChecksum, PrefixDigest } from '../sources/checksum.ts';
 import type { FileIdentity, UploadSource } from '../sources/source.ts';
 import type { Receipt, ReceiptKey, Receipts } from '../store/receipts.ts';
 import type { SuccessOutcome, Uploaded } from './upload-job.ts';
@@ -29,9 +28,9 @@ export async function findReceiptByContent(run: UploadRun): Promise<Uploaded | u
   const { deps, receiptKey, source, options, job } = run;
   const { receipts } = deps;
   if (job.isSingleRead || !receipts || !mayHaveReceipt(receipts, receiptKey, source.sizeBytes)) return undefined;
-  const digest = await digestOf(run);
+  const blake3 = await digestOf(run);
   const mark = options.same === 'skip' ? deps.maxReceiptId : undefined;
-  const match = matchReceiptByContent(receipts, receiptKey, source.sizeBytes, digest, mark);
+  const match = matchReceiptByContent(receipts, receiptKey, { sizeBytes: source.sizeBytes, blake3 }, mark);
   if (match?.kind === 'there') await receipts.updateMtime(receiptKey, versionOf(source.identity));
   return match && toUploaded(match.receipt, match.kind);
 }
@@ -51,8 +50,7 @@ export const mayHaveReceipt = (receipts: ReceiptLookup, key: ReceiptKey, sizeByt
 export function matchReceiptByContent(
   receipts: ReceiptLookup,
   key: ReceiptKey,
-  sizeBytes: number,
-  blake3: string,
+  { sizeBytes, blake3 }: { sizeBytes: number; blake3: string },
   mark: number | undefined,
 ): { kind: 'there' | 'same'; receipt: Receipt } | undefined {
   const own = receipts.find(key);

@@ -1,3 +1,4 @@
+import { MediactlError } from '../../errors.ts';
 import type { Ledger } from './ledger.ts';
 
 /** Unique key of a receipt: source path and target folder. */
@@ -148,10 +149,17 @@ export class Receipts {
     );
   }
 
-  /** Updates the processing state of an asset. */
-  async setState(assetUid: string, state: ProcessingState, reason: string | null = null): Promise<void> {
+  /**
+   * Updates the receipts of an asset after its processing, or deletes them if the asset no longer exists.
+   *
+   * @param result the ready asset, or the error of waiting for it
+   */
+  async saveProcessingResult(assetUid: string, result: unknown): Promise<void> {
+    const { code, reason = null } = result instanceof MediactlError ? result.explanation : { code: 'ready' };
     const sql = 'UPDATE receipts SET state = ?, reason = ? WHERE asset = ?';
-    await this.#ledger.write(sql, state, reason, assetUid);
+    if (code === 'ready') await this.#ledger.write(sql, 'ready', null, assetUid);
+    if (code === 'processing_failed') await this.#ledger.write(sql, 'failed', reason, assetUid);
+    if (code === 'not_found') await this.forgetAsset(assetUid);
   }
 
   /** Deletes all records of an asset that no longer exists. */

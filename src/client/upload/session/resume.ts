@@ -3,6 +3,7 @@ import { parseUploadOffset } from '../../../contract/tus.ts';
 import { exitCodes } from '../../error-table.ts';
 import { MediactlError } from '../../errors.ts';
 import { isGone } from '../../http/error-response.ts';
+import { digestOf } from '../sources/checksum.ts';
 import { fileChanged, isUntouched } from '../sources/source.ts';
 import {
   acknowledged,
@@ -14,7 +15,6 @@ import {
   type OpenEntry,
 } from '../store/journal-entry.ts';
 import { confirmPossibleDuplicate } from './find-orphans.ts';
-import { digestOf } from './receipt-lookup.ts';
 import type { FileOutcome, RunDeps, UploadOptions } from './upload-job.ts';
 import type { UploadRun } from './upload-run.ts';
 
@@ -73,7 +73,7 @@ function resumeSession(run: UploadRun, entry: OpenEntry): OpenEntry {
 
 /** Reuses a complete upload. Returns undefined if the file has changed or the asset no longer exists. */
 async function reuseComplete(run: UploadRun, entry: CompleteEntry): Promise<OpenEntry | CompleteEntry | undefined> {
-  const isSame = isUntouched(entry.file, run.source.identity) || (await digestOf(run)) === entry.blake3;
+  const isSame = isUntouched(entry.file, run.source.identity) || (await digestOf(run.source)) === entry.blake3;
   if (!isSame) {
     await reportAbandonedAsset(run, entry);
     return undefined;

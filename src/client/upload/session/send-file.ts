@@ -1,5 +1,5 @@
 import type { ResponseHeaders } from '../../http/rate-limit-headers.ts';
-import { openChecksum, PrefixDigest } from '../sources/checksum.ts';
+import { PrefixDigest } from '../sources/checksum.ts';
 import { describeChange, fileChanged } from '../sources/source.ts';
 import type { CompleteEntry, OpenEntry } from '../store/journal-entry.ts';
 import { type TransferListener, transfer } from './transfer.ts';
@@ -28,7 +28,7 @@ export function sendAheadLimit(offset: number, { source, options }: UploadRun): 
  */
 export async function sendFile(run: UploadRun, entry: OpenEntry): Promise<CompleteEntry> {
   const { prefix } = entry;
-  const digest = new PrefixDigest(run.source, await openChecksum(), prefix);
+  const digest = await PrefixDigest.open(run.source, prefix);
   const sender = new FileSender(run, entry, digest);
   if (run.resumedFrom !== null && prefix) run.emit({ event: 'rehashing', offset_bytes: prefix.offset });
   await transfer(run, entry, sender);

@@ -1,9 +1,8 @@
 import { classifyStatus, isAwaitingUpload } from '../../../contract/assumptions.ts';
 import { waitForAssets } from '../../api/wait-for-assets.ts';
-import type { ErrorCode } from '../../error-table.ts';
 import { MediactlError } from '../../errors.ts';
 import { isGone } from '../../http/error-response.ts';
-import { openChecksum, PrefixDigest } from '../sources/checksum.ts';
+import { digestOf } from '../sources/checksum.ts';
 import type { CompleteEntry, OpenEntry } from '../store/journal-entry.ts';
 import { completeEntry, findSuspectedChange } from './send-file.ts';
 import { createUpload } from './session-creation.ts';
@@ -26,21 +25,21 @@ export async function recoverFromGoneSession(
   const isRefused = run.sessionsCreated > 0 && !hasResponded;
   // A session that the service has never known, not even in an earlier run, has received no bytes.
   const mayBeComplete = isAllSent && (hasResponded || !entry.isRefused);
-  const assetContent = isRefused && !mayBeComplete ? 'unfinished' : await checkCompleteness(run, entry, mayBeComplete);
-  if (assetContent === 'complete') return completeWithoutSession(run, entry);
-  if (isRefused && assetContent !== 'unknown') {
+  const content = isRefused && !mayBeComplete ? 'unfinished' : await checkCompleteness(run, entry, mayBeComplete);
+  if (content === 'complete') return completeWithoutSession(run, entry);
+  if (isRefused && content !== 'unknown') {
     await run.journal.write({ ...entry, isRefused: true });
-    throw sessionRefused(entry, underlying);
+    throw sessionGone(entry, 'session_refused', underlying);
   }
   // Replace a lost session only once per run, or a service that loses every session would get endless assets.
-  if (run.sessionsCreated > 1) throw sessionRefused(entry, underlying);
-  if (run.options.onExpired === 'fail') throw sessionExpired(entry, underlying);
+  if (run.sessionsCreated > 1) throw sessionGone(entry, 'session_refused', underlying);
+  if (run.options.onExpired === 'fail') throw sessionGone(entry, 'session_expired', underlying);
   const { assetUid } = entry.session;
-  if (assetContent === 'unknown') await confirmNewAsset(sessionUnknown(entry, underlying), [assetUid]);
-  else if (entry.isRefused) await confirmNewAsset(sessionRefused(entry, underlying), [assetUid]);
-  if (assetContent !== 'gone') await run.recordOrphan(assetUid);
+  if (content === 'unknown') await confirmNewAsset(sessionGone(entry, 'session_unknown', underlying), [assetUid]);
+  else if (entry.isRefused) await confirmNewAsset(sessionGone(entry, 'session_refused', underlying), [assetUid]);
+  if (content !== 'gone') await run.recordOrphan(assetUid);
   run.notice(
-    assetContent === 'gone'
+    content === 'gone'
       ? `the upload session and its asset ${assetUid} are gone; starting again`
       : `the upload session is gone; starting again. Asset ${assetUid} stays unfinished`,
   );
@@ -50,15 +49,9 @@ export async function recoverFromGoneSession(
 /** Completes an upload whose session is gone. Hashes the file, because the receipt needs its digest. */
 async function completeWithoutSession(run: UploadRun, entry: OpenEntry): Promise<CompleteEntry> {
   const suspectedChange = findSuspectedChange(run, entry, run.source.sizeBytes);
-  const digest = new PrefixDigest(run.source, await openChecksum(), entry.prefix);
-  await digest.catchUp(run.source.sizeBytes);
-  await digest.assertUnchanged();
-  const { blake3 } = digest.current();
+  const blake3 = await digestOf(run.source, entry.prefix);
   return completeEntry(run, entry, { blake3, verdict: { verified: null }, lastChunkStart: 0, suspectedChange });
 }
-
-/** Completeness of an asset whose session is gone. `gone` means that the asset does not exist either. */
-type AssetCompleteness = 'complete' | 'unfinished' | 'gone' | 'unknown';
 
 /** Maximum wait until an asset that might hold the complete file is processed. */
 const maxReadyWaitMs = 120_000;
@@ -67,12 +60,13 @@ const maxReadyWaitMs = 120_000;
  * Checks whether the asset of a lost session holds the complete file.
  *
  * @param isAllSent false if bytes are certainly missing, so that the asset is unfinished whatever its status
+ * @returns `gone` if the asset does not exist either
  */
 async function checkCompleteness(
   run: UploadRun,
   { session, offset, file }: OpenEntry,
   isAllSent: boolean,
-): Promise<AssetCompleteness> {
+): Promise<'complete' | 'unfinished' | 'gone' | 'unknown'> {
   const { assets, transport } = run.deps.api;
   const { assetUid } = session;
   let status: unknown;
@@ -93,40 +87,27 @@ async function checkCompleteness(
   return settled.get(assetUid) instanceof MediactlError ? 'unknown' : 'complete';
 }
 
-const sessionGoneError = (
-  { session }: OpenEntry,
-  code: ErrorCode,
-  explanation: { reason: string; hint: string; underlying: unknown },
-) =>
-  new MediactlError(`the upload session of asset ${session.assetUid} is gone`, {
-    code,
-    details: { asset_uid: session.assetUid },
-    ...explanation,
-  });
-
-/** Returns the error for an expired session with `--on-expired fail`. */
-const sessionExpired = (entry: OpenEntry, underlying: unknown) =>
-  sessionGoneError(entry, 'session_expired', {
+/** Reason and next step of each error for a session that is gone. */
+const explanations = {
+  session_expired: {
     reason: 'upload sessions end 24 hours after they began; the asset stays unfinished',
     hint: 'run the same command without --on-expired fail to start again',
-    underlying,
-  });
-
-/** Returns the error for a session that the service forgot right after creation. Retries would pile up assets. */
-const sessionRefused = (entry: OpenEntry, underlying: unknown) =>
-  sessionGoneError(entry, 'session_refused', {
+  },
+  /** The service forgot the session right after its creation. Retries would pile up assets. */
+  session_refused: {
     reason: 'the service made it, and did not know it the first time it was used',
     hint: 'check the base URL and any proxy on the way; --yes makes a new asset and leaves that one',
-    underlying,
-  });
-
-/**
- * Creates the error for an upload session that no longer exists on the service, when its asset does not show
- * whether it has the complete file.
- */
-const sessionUnknown = (entry: OpenEntry, underlying: unknown) =>
-  sessionGoneError(entry, 'session_unknown', {
+  },
+  session_unknown: {
     reason: 'the last answer was lost, and the asset does not tell whether it has the whole file',
-    hint: `mediactl assets get ${entry.session.assetUid}; --yes starts again and leaves that asset`,
-    underlying,
+    hint: 'mediactl assets get ID; --yes starts again and leaves that asset',
+  },
+};
+
+function sessionGone({ session }: OpenEntry, code: keyof typeof explanations, underlying: unknown): MediactlError {
+  const { reason, hint } = explanations[code];
+  return new MediactlError(`the upload session of asset ${session.assetUid} is gone`, {
+    ...{ code, reason, underlying, hint: hint.replace('ID', session.assetUid) },
+    details: { asset_uid: session.assetUid },
   });
+}

@@ -38,8 +38,9 @@ export class UploadRun {
     this.startedAt = new Date(deps.api.transport.clock.now()).toISOString();
     const identity = job.identity ?? source.realPath;
     this.id = job.id ?? uploadIdOf({ ...job, identity }, deps.api.transport.baseUrl);
-    this.receiptKey = receiptKey(job, identity, deps.api.transport.baseUrl);
-    this.journal = new JournalHandle(deps.journal, this.id, !deps.receipts, (message) => this.notice(message));
+    const { workspace, folder = '' } = job;
+    this.receiptKey = { service: deps.api.transport.baseUrl.origin, workspace, folder, path: identity };
+    this.journal = new JournalHandle(this);
   }
 
   /** Returns the journal entry that this upload has before any request to the service. */
@@ -47,10 +48,7 @@ export class UploadRun {
     const { api, profile } = this.deps;
     const { identity } = this.job;
     return {
-      version: 2,
-      state: 'planned',
-      id: this.id,
-      path: this.label,
+      ...{ version: 2, state: 'planned', id: this.id, path: this.label },
       realPath: this.source.realPath,
       ...(identity !== undefined && { identity }),
       file: this.source.identity,
@@ -74,13 +72,7 @@ export class UploadRun {
     const { receipts, api } = this.deps;
     const { asset_name: name = this.metadata.filename } = this.metadata;
     const at = new Date(api.transport.clock.now()).toISOString();
-    await receipts?.saveOrphan(this.receiptKey.service, {
-      assetUid,
-      name,
-      path: this.label,
-      at,
-      isGuessed,
-    });
+    await receipts?.saveOrphan(this.receiptKey.service, { assetUid, name, path: this.label, at, isGuessed });
   }
 
   notice(message: string): void {
@@ -103,35 +95,23 @@ export const uploadIdOf = (job: UploadJob & { identity: string }, { origin }: UR
     .digest('hex')
     .slice(0, 16);
 
-/** Returns the receipt key of an upload job. @param path real path, URL or stdin's content identity */
-const receiptKey = (
-  { workspace, folder }: Pick<UploadJob, 'workspace' | 'folder'>,
-  path: string,
-  baseUrl: URL,
-): ReceiptKey => ({ service: baseUrl.origin, workspace, folder: folder ?? '', path });
-
 type WithoutPath<T> = T extends unknown ? Omit<T, 'path'> : never;
 
 /**
- * Handle for one upload's journal entry. A failed write aborts the upload, which can be resumed later. If the entry
- * is optional, the failure is reported once and the upload continues.
+ * Handle for one upload's journal entry. A failed write aborts the upload, which can be resumed later. Without
+ * receipts the entry is optional: the failure is reported once and the upload continues.
  */
 class JournalHandle {
+  readonly #run: UploadRun;
   readonly #journal: UploadJournal;
-  readonly #id: string;
-  readonly #isOptional: boolean;
-  readonly #notice: (message: string) => void;
   #hasReported = false;
   /** Next entry to write. A newer entry replaces it until its write starts (write coalescing). */
   #pending: JournalEntry | undefined;
   #writing: Promise<void> | undefined;
 
-  /** @param isOptional true if the upload continues when the entry cannot be written */
-  constructor(journal: UploadJournal, id: string, isOptional: boolean, notice: (message: string) => void) {
-    this.#journal = journal;
-    this.#id = id;
-    this.#isOptional = isOptional;
-    this.#notice = notice;
+  constructor(run: UploadRun) {
+    this.#run = run;
+    this.#journal = run.deps.journal;
   }
 
   /**
@@ -142,7 +122,7 @@ class JournalHandle {
    */
   async lock(): Promise<() => Promise<void>> {
     try {
-      const release = await this.#journal.lock(this.#id);
+      const release = await this.#journal.lock(this.#run.id);
       return async () => {
         await this.#writing?.catch(() => {}); // its caller reports it
         await release();
@@ -157,13 +137,13 @@ class JournalHandle {
 
   /** Reads the entry that an earlier run left, if any. */
   read(): Promise<JournalEntry | CorruptEntry | undefined> {
-    return this.#journal.read(this.#id);
+    return this.#journal.read(this.#run.id);
   }
 
   /** Renames an unreadable entry and reports its new path. */
   async setAside({ path, reason }: CorruptEntry): Promise<void> {
-    const aside = await this.#journal.setAside(this.#id).catch(() => path);
-    this.#notice(`the journal of an earlier attempt is unreadable (${reason}); kept as ${aside}`);
+    const aside = await this.#journal.setAside(this.#run.id).catch(() => path);
+    this.#run.notice(`the journal of an earlier attempt is unreadable (${reason}); kept as ${aside}`);
   }
 
   /** Writes the entry and resolves once it or a newer one is on disk. @throws MediactlError `state_…` (exit 14) */
@@ -179,7 +159,7 @@ class JournalHandle {
         this.#pending = undefined;
         await this.#journal.write(state).catch(async (error) => {
           this.#throwOrReport(error);
-          await this.#journal.remove(this.#id).catch(() => {}); // a stale entry would claim that less was sent
+          await this.#journal.remove(this.#run.id).catch(() => {}); // a stale entry would claim that less was sent
         });
       }
     } finally {
@@ -189,18 +169,18 @@ class JournalHandle {
 
   async forget(): Promise<void> {
     await this.#writing;
-    await this.#journal.remove(this.#id).catch((error) => this.#reportOnce(error));
+    await this.#journal.remove(this.#run.id).catch((error) => this.#reportOnce(error));
   }
 
   #throwOrReport(error: unknown): void {
-    if (!this.#isOptional) throw stateError(error, this.#journal.directory);
+    if (this.#run.deps.receipts) throw stateError(error, this.#journal.directory);
     this.#reportOnce(error);
   }
 
   #reportOnce(error: unknown): void {
     if (this.#hasReported) return;
     this.#hasReported = true;
-    this.#notice(
+    this.#run.notice(
       `cannot write to ${this.#journal.directory} (${(error as Error).message}); if this run is interrupted, the upload cannot be resumed`,
     );
   }

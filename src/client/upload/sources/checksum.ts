@@ -64,10 +64,14 @@ export class PrefixDigest {
   #expected: Prefix | undefined;
   #offset = 0;
 
-  constructor(source: UploadSource, checksum: Checksum, expected?: Prefix) {
+  private constructor(source: UploadSource, checksum: Checksum, expected: Prefix | undefined) {
     this.#source = source;
     this.#checksum = checksum;
     this.#expected = expected;
+  }
+
+  static async open(source: UploadSource, expected?: Prefix): Promise<PrefixDigest> {
+    return new PrefixDigest(source, await openChecksum(), expected);
   }
 
   /** Returns the current offset and the digest of all bytes before it. */
@@ -124,4 +128,12 @@ export class PrefixDigest {
     const onRead = this.update.bind(this);
     for await (const _bytes of this.#source.read(this.#offset, offset, { onRead }));
   }
+}
+
+/** Returns the BLAKE3 digest of the complete file, in hex. @param expected prefix that must not have changed */
+export async function digestOf(source: UploadSource, expected?: Prefix): Promise<string> {
+  const digest = await PrefixDigest.open(source, expected);
+  await digest.catchUp(source.sizeBytes);
+  await digest.assertUnchanged();
+  return digest.current().blake3;
 }

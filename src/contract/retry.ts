@@ -16,8 +16,8 @@ export const backoff = (
 type RetryOptions = {
   clock?: Pick<Clock, 'sleep'>;
   /**
-   * Returns the delay before the next attempt in milliseconds, or undefined to give up. `attempt` counts from 0 and
-   * is that of the failed attempt.
+   * Returns the delay before the next attempt in milliseconds, 0 for none, or undefined to give up. `attempt` counts
+   * from 0 and is that of the failed attempt.
    */
   delayAfter(error: unknown, attempt: number): number | undefined | Promise<number | undefined>;
 };
@@ -40,7 +40,7 @@ export async function retryUntil<T>(
       signal?.throwIfAborted();
       const delayMs = await delayAfter(error, attempt);
       if (delayMs === undefined) throw error;
-      await clock.sleep(delayMs, signal);
+      if (delayMs > 0) await clock.sleep(delayMs, signal);
     }
   }
 }

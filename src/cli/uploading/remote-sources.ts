@@ -102,7 +102,8 @@ export class RemoteSources {
       this.#openers.set(path, async () => {
         const source = await remote.sourceOf(file);
         // Uses the listing's mtime, because that of rclone's HTTP server changes with each start.
-        return { ...source, identity: { sizeBytes: source.sizeBytes, mtimeNs } };
+        source.identity = { sizeBytes: source.sizeBytes, mtimeNs };
+        return source;
       });
     }
   }

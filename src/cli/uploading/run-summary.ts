@@ -2,8 +2,7 @@ import { exitCodes } from '../../client/error-table.ts';
 import { MediactlError, partialFailure } from '../../client/errors.ts';
 import type { RunResult } from '../../client/upload/batch/batch-uploader.ts';
 import type { UploadOutcome } from '../../client/upload/session/events.ts';
-import { type FileOutcome, isInterruption, outcomeOf } from '../../client/upload/session/file-outcome.ts';
-import { labelOf } from '../../client/upload/session/upload-job.ts';
+import { type FileOutcome, isInterruption, labelOf, outcomeOf } from '../../client/upload/session/upload-job.ts';
 import { formatBytes, formatCount, formatDuration } from '../../contract/figures.ts';
 
 /** Counts the outcomes of a run, and formats its summary and final error. */

@@ -9,8 +9,8 @@ import {
   type RunOptions,
 } from '../../client/upload/batch/batch-uploader.ts';
 import { type Plan, totalToSend } from '../../client/upload/batch/plan.ts';
-import type { FileOutcome } from '../../client/upload/session/file-outcome.ts';
 import { Throttle } from '../../client/upload/session/throttle.ts';
+import type { FileOutcome } from '../../client/upload/session/upload-job.ts';
 import { Spool } from '../../client/upload/sources/spool.ts';
 import type { FolderResolver } from '../../client/upload/sources/upload-candidate.ts';
 import type { Receipts } from '../../client/upload/store/receipts.ts';
@@ -137,8 +137,6 @@ async function createBatchDeps(
     openSource: sources.open,
     contentType: (path) => mime.getType(path) ?? undefined,
     onPlan: (plan) => printPlan(context, request, plan, progress),
-    // Not used here: the run finds the orphans of several files together.
-    findOrphans: () => Promise.reject(new Error('the run looks them up')),
     confirmNewAsset: async (refusal, assetUids) => {
       if (context.settings.yes) return;
       if (!terminal.isInteractive) throw refusal;

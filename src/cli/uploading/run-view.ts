@@ -1,8 +1,7 @@
 import { asMediactlError, type MediactlError } from '../../client/errors.ts';
 import type { BatchRun } from '../../client/upload/batch/batch-uploader.ts';
 import { type Plan, totalToSend } from '../../client/upload/batch/plan.ts';
-import { type FileOutcome, outcomeOf } from '../../client/upload/session/file-outcome.ts';
-import { labelOf } from '../../client/upload/session/upload-job.ts';
+import { type FileOutcome, labelOf, outcomeOf } from '../../client/upload/session/upload-job.ts';
 import type { UploadCandidate } from '../../client/upload/sources/upload-candidate.ts';
 import type { Context } from '../context.ts';
 import type { ListResult } from '../output/result.ts';

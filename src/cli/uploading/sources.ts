@@ -1,10 +1,14 @@
 import { stat } from 'node:fs/promises';
 import { usageError } from '../../client/errors.ts';
 import { FileWalker, type WalkOptions } from '../../client/upload/sources/file-walker.ts';
-import { isInShard, type Shard } from '../../client/upload/sources/shard.ts';
 import { FileSource, realPathOf, type UploadSource } from '../../client/upload/sources/source.ts';
 import { isHttpUrl } from '../../client/upload/sources/source-url.ts';
-import type { UploadCandidate, UserMetadata } from '../../client/upload/sources/upload-candidate.ts';
+import {
+  isInShard,
+  type Shard,
+  type UploadCandidate,
+  type UserMetadata,
+} from '../../client/upload/sources/upload-candidate.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
 import { readInputText } from '../terminal/input.ts';

@@ -4,7 +4,7 @@ import { asNumber, asObject, asText } from '../../contract/json-values.ts';
 import { pollUntil, retryUntil } from '../../contract/retry.ts';
 import { MediactlError } from '../errors.ts';
 import type { OnUploadEvent } from '../upload/session/events.ts';
-import type { FileOutcome } from '../upload/session/file-outcome.ts';
+import type { FileOutcome } from '../upload/session/upload-job.ts';
 import type { QueueClient } from './queue-client.ts';
 import type { TaskProgress, TaskResult } from './task.ts';
 import { parseFailure, parseReceipt, parseTaskResult, uploadedFromResult } from './task-result.ts';

@@ -1,18 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
 import { asMediactlError, endsTheRun, MediactlError } from '../errors.ts';
-import {
-  type BatchDeps,
-  type BatchRun,
-  filesToUpload,
-  type RunOptions,
-  type RunResult,
-} from '../upload/batch/batch-uploader.ts';
+import type { BatchDeps, BatchRun, RunOptions, RunResult } from '../upload/batch/batch-uploader.ts';
 import { Channel } from '../upload/batch/channel.ts';
-import { emptyPlan } from '../upload/batch/plan.ts';
+import { emptyPlan, filesToUpload } from '../upload/batch/plan.ts';
 import { ReadyWatch } from '../upload/batch/ready-watch.ts';
-import type { FileOutcome } from '../upload/session/file-outcome.ts';
-import type { Uploaded } from '../upload/session/upload-job.ts';
+import type { FileOutcome, Uploaded } from '../upload/session/upload-job.ts';
 import { isHttpUrl } from '../upload/sources/source-url.ts';
 import { receiptKeyOf, type UploadCandidate, userMetadataOf } from '../upload/sources/upload-candidate.ts';
 import type { ReceiptKey } from '../upload/store/receipts.ts';
@@ -75,7 +68,7 @@ export class QueueRun implements BatchRun {
 
   async #run(candidates: AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>): Promise<void> {
     const done = (outcome: FileOutcome) => this.#reportOrWatch(outcome);
-    const files = await filesToUpload(candidates, this.#plan, this.#options, this.#deps, done);
+    const files = await filesToUpload(candidates, this.#plan, { ...this.#options, ...this.#deps }, done);
     await this.#deps.onPlan(this.#plan);
     const upload = () => this.#queueAndFollow(files);
     await (this.#readyWatch?.runWhile(upload) ?? upload());

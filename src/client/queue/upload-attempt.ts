@@ -4,11 +4,9 @@ import type { Asset } from '../../contract/types.ts';
 import type { Api } from '../api/api.ts';
 import { exitCodes } from '../error-table.ts';
 import { MediactlError } from '../errors.ts';
-import { isNewAssetSafe } from '../upload/batch/unconfirmed-creations.ts';
 import { type OnUploadEvent, toWaitingEvent } from '../upload/session/events.ts';
-import { findOrphans } from '../upload/session/find-orphans.ts';
+import { isNewAssetSafe, scanForOrphans } from '../upload/session/find-orphans.ts';
 import { isUnchanged, toUploaded, versionOf } from '../upload/session/receipt-lookup.ts';
-import type { OrphanCandidates } from '../upload/session/unconfirmed-creation.ts';
 import { type OpenedUpload, openUpload } from '../upload/session/upload-file.ts';
 import type { UploadDeps, Uploaded, UploadJob } from '../upload/session/upload-job.ts';
 import { fileChanged, type UploadSource } from '../upload/sources/source.ts';
@@ -121,7 +119,7 @@ export class UploadAttempt {
         findOrphans: async (lost) => {
           const marked = await this.#deleteOrphans();
           if (marked) return { assets: marked, isComplete: true };
-          return (await findOrphans(this.#api, this.#journal, () => false, [lost])).get(lost) as OrphanCandidates;
+          return (await scanForOrphans({ api: this.#api, journal: this.#journal }, [lost]))(lost);
         },
         // A match by name might be another worker's asset, so create a new asset.
         confirmNewAsset: async (refusal) => {

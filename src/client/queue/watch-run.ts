@@ -5,7 +5,7 @@ import type { BatchRun, RunResult } from '../upload/batch/batch-uploader.ts';
 import { Channel } from '../upload/batch/channel.ts';
 import { emptyPlan } from '../upload/batch/plan.ts';
 import type { OnUploadEvent, RunEvent } from '../upload/session/events.ts';
-import type { FileOutcome } from '../upload/session/file-outcome.ts';
+import type { FileOutcome } from '../upload/session/upload-job.ts';
 import { JobTracker } from './job-tracker.ts';
 import { countJobs, listJobs } from './jobs.ts';
 import type { QueueClient, QueueJob } from './queue-client.ts';

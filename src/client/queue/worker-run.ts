@@ -4,7 +4,7 @@ import { pollUntil, retryUntil, withTimeout } from '../../contract/retry.ts';
 import { asMediactlError, type ErrorRecord, type MediactlError } from '../errors.ts';
 import { Channel } from '../upload/batch/channel.ts';
 import type { RunEvent } from '../upload/session/events.ts';
-import type { FileOutcome } from '../upload/session/file-outcome.ts';
+import type { FileOutcome } from '../upload/session/upload-job.ts';
 import { hasCredentials, isHttpUrl, parseSourceUrl } from '../upload/sources/source-url.ts';
 import { classifyFailure } from './failure-class.ts';
 import { Lease } from './lease.ts';

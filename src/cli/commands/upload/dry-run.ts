@@ -1,5 +1,11 @@
-import { filesToUpload } from '../../../client/upload/batch/batch-uploader.ts';
-import { addToPlan, type Classification, classify, emptyPlan, totalToSend } from '../../../client/upload/batch/plan.ts';
+import {
+  addToPlan,
+  type Classification,
+  classify,
+  emptyPlan,
+  filesToUpload,
+  totalToSend,
+} from '../../../client/upload/batch/plan.ts';
 import {
   digestAndClose,
   matchReceiptByContent,
@@ -147,7 +153,7 @@ async function compareFiles(
       onFile(file, { kind: 'there', receipt });
       if (receipt.path !== file.sourceId) moved.add(receipt.assetUid);
     };
-    const files = await filesToUpload(sources.files(), unread, options, tools, onUploaded);
+    const files = await filesToUpload(sources.files(), unread, { ...options, ...tools }, onUploaded);
     plan.there = unread.there;
     for (const file of files) {
       const decision = await classifyByContent(file, request, baseUrl.origin, startMark);
@@ -185,7 +191,7 @@ async function classifyByContent(
   if (!mayHaveReceipt(receipts, key, sizeBytes)) return unmatched;
   const blake3 = await digestAndClose(sources.open(file.path));
   const before = same === 'skip' ? startMark : undefined;
-  return matchReceiptByContent(receipts, key, sizeBytes, blake3, before) ?? unmatched;
+  return matchReceiptByContent(receipts, key, { sizeBytes, blake3 }, before) ?? unmatched;
 }
 
 const fileColumns = (places: LocationNames): Column<PlannedFile>[] => [

@@ -1,6 +1,6 @@
 import { realpath } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
-import type { FindMoved } from '../../../client/upload/batch/batch-uploader.ts';
+import type { FindMoved } from '../../../client/upload/batch/plan.ts';
 import { digestAndClose } from '../../../client/upload/session/receipt-lookup.ts';
 import type { FolderResolver, UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
 import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';

@@ -169,7 +169,7 @@ async function isReady(api: Api, receipts: Receipts, { assetUid, state }: Receip
   if (state !== 'pending') return state === 'ready';
   const { status } = await api.assets.get(assetUid);
   if (classifyStatus(status) !== 'ready') return false;
-  await receipts.setState(assetUid, 'ready');
+  await receipts.saveProcessingResult(assetUid, 'ready');
   return true;
 }
 

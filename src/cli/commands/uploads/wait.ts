@@ -1,6 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
 import { combineFailures, MediactlError } from '../../../client/errors.ts';
-import { recordProcessingResult } from '../../../client/upload/store/processing-result.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { resolveWorkspaceUid } from '../../library/workspaces.ts';
@@ -41,7 +40,7 @@ export async function runUploadsWait(context: Context, { timeoutMs }: { timeoutM
       const path = paths.get(uid) ?? '';
       const error = found instanceof MediactlError ? found : undefined;
       recorded.push(
-        recordProcessingResult(receipts, uid, found).catch((thrown) => {
+        receipts.saveProcessingResult(uid, found).catch((thrown) => {
           receiptError ??= thrown;
         }),
       );

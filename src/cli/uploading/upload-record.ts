@@ -1,6 +1,5 @@
 import type { ErrorRecord } from '../../client/errors.ts';
 import type { UploadOutcome } from '../../client/upload/session/events.ts';
-import type { Uploaded } from '../../client/upload/session/upload-job.ts';
 import { type FileOutcome, outcomeOf } from '../../client/upload/session/upload-job.ts';
 import { formatBytes } from '../../contract/figures.ts';
 import { asObject, asText } from '../../contract/json-values.ts';

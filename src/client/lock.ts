@@ -48,6 +48,7 @@ export async function tryLock(path: string): Promise<Lock | undefined> {
 
 /** Returns true if a lock is held. Does not acquire the lock, so concurrent checks do not interfere. */
 async function isLocked(path: string): Promise<boolean> {
+  if (!existsSync(path)) return false;
   const Database = await loadLibsql();
   const database = new Database(path);
   try {
@@ -151,45 +152,33 @@ export class NamedLocks {
     );
   }
 
-  /**
-   * Removes the locks of crashed processes, after calling `removeLeftovers` for each of them. Holds the guard lock
-   * meanwhile, so that a process that acquires one of these names waits briefly instead of finding it locked.
-   */
+  /** Removes the locks of crashed processes, after calling `removeLeftovers` for each of them. */
   async removeStale(removeLeftovers: (name: string) => Promise<void> = async () => {}): Promise<void> {
-    const names = await readdir(this.#folder).catch(() => []); // the folder does not exist yet
-    const locks = names.filter((each) => each.endsWith(lockSuffix));
-    if (locks.length === 0) return;
-    await this.#withGuard(async () => {
-      for (const file of locks) {
-        const name = file.slice(0, -lockSuffix.length);
-        await this.#removeIfStale(name, () => removeLeftovers(name));
-      }
-    });
+    const files = await readdir(this.#folder).catch(() => []); // the folder does not exist yet
+    const names = files.filter((file) => file.endsWith(lockSuffix)).map((file) => file.slice(0, -lockSuffix.length));
+    for (const name of names) await this.ifStale(name, () => removeLeftovers(name));
   }
 
   /**
-   * Runs `work` if the holder of a name has crashed, then removes its lock. Holds the guard lock meanwhile, as
-   * `removeStale` does. Only for names that are never reused, because a live holder is detected without the guard
-   * lock.
+   * Runs `work` if the holder of a name has crashed, then removes its lock. Holds the guard lock meanwhile, so that a
+   * process that acquires the name waits briefly instead of finding it locked. Only for names that are never reused,
+   * because a live holder is detected without the guard lock.
    *
    * @returns false if the name is locked
    */
   async ifStale(name: string, work: () => Promise<void>): Promise<boolean> {
+    const path = this.#path(name);
     try {
-      const path = this.#path(name);
-      if (existsSync(path) && (await isLocked(path))) return false;
+      if (await isLocked(path)) return false;
     } catch (error) {
       throw stateError(error, this.#folder);
     }
-    return this.#withGuard(() => this.#removeIfStale(name, work));
-  }
-
-  async #removeIfStale(name: string, work: () => Promise<void>): Promise<boolean> {
-    const path = this.#path(name);
-    if (existsSync(path) && (await isLocked(path))) return false;
-    await work();
-    await rm(path, { force: true });
-    return true;
+    return this.#withGuard(async () => {
+      if (await isLocked(path)) return false;
+      await work();
+      await rm(path, { force: true });
+      return true;
+    });
   }
 
   #path(name: string): string {

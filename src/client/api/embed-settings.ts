@@ -42,12 +42,16 @@ const normalizeDomain = (domain: string) => (domainToASCII(domain) || domain).to
 export class WorkspaceEmbedSettings {
   readonly record: EmbedRecord;
   readonly #names: NameOverrides;
+  readonly #booleans: readonly string[];
+  readonly #lists: readonly string[];
   /** True if the flag is configured as `!NAME`, which means that it is true while every site is allowed to embed. */
   readonly #isInverse: boolean;
 
   constructor(record: EmbedRecord, names: NameOverrides) {
     this.record = record;
     this.#names = names;
+    this.#booleans = Object.keys(record).filter((field) => typeof record[field] === 'boolean');
+    this.#lists = Object.keys(record).filter((field) => Array.isArray(record[field]));
     this.#isInverse = names.embed_enabled?.startsWith('!') === true;
   }
 
@@ -61,10 +65,7 @@ export class WorkspaceEmbedSettings {
     return this.#restrictionField !== undefined && !this.enabled;
   }
 
-  /**
-   * Builds the PATCH fields that turn the restriction on or off. @throws MediactlError `usage` (exit 2) if its flag
-   * is ambiguous
-   */
+  /** Builds the PATCH fields that turn the restriction on or off. @throws like `enabled` */
   restrictionFields(enabled: boolean): JsonObject {
     return { [this.#requireField('embed_enabled')]: enabled !== this.#isInverse };
   }
@@ -128,14 +129,6 @@ export class WorkspaceEmbedSettings {
     if (known !== undefined || this.#lists.length !== 1 || this.#names.embed_domains) return known;
     const isDomain = (entry: unknown) => domainLike.test(this.#domainOf(entry) ?? '');
     return allowListName.test(only) && asArray(this.record[only]).every(isDomain) ? only : undefined;
-  }
-
-  get #booleans(): string[] {
-    return Object.keys(this.record).filter((field) => typeof this.record[field] === 'boolean');
-  }
-
-  get #lists(): string[] {
-    return Object.keys(this.record).filter((field) => Array.isArray(this.record[field]));
   }
 
   #requireField(key: 'embed_enabled' | 'embed_domains'): string {

@@ -53,8 +53,7 @@ export class EmbedsApi extends Resource {
    * Reads the settings again and verifies that domains were added or removed.
    *
    * @returns the added domains that the service writes differently, each with the service's `spelling`
-   * @throws MediactlError `write_ignored` (exit 6) if an added domain is missing or a removed domain is still
-   *   listed
+   * @throws MediactlError `write_ignored` (exit 6) if an added domain is missing or a removed one is still listed
    */
   async verifyDomains(
     workspace: string,
@@ -63,15 +62,14 @@ export class EmbedsApi extends Resource {
     removed: readonly string[],
   ) {
     const { domains: current } = await this.settings(workspace);
-    const known = new Set(before.domains);
-    const appeared = current.filter((domain) => !known.has(domain));
-    const spelling = (domain: string) =>
-      current.includes(domain)
-        ? domain
-        : appeared.find((each) => stripDomainPrefix(each) === stripDomainPrefix(domain));
-    const spelled = added.map((domain) => ({ domain, spelling: spelling(domain) ?? domain }));
+    const known = before.domains;
+    const appeared = current.filter((domain) => !known.includes(domain));
+    const spelled = added.map((domain) => {
+      const similar = appeared.find((each) => stripDomainPrefix(each) === stripDomainPrefix(domain));
+      return { domain, spelling: current.includes(domain) ? domain : (similar ?? domain) };
+    });
     const remaining = current.filter((domain) => !removed.includes(domain));
-    const domains = [...new Set([...remaining, ...spelled.map((each) => each.spelling)])];
+    const domains = [...new Set([...remaining, ...spelled.map(({ spelling }) => spelling)])];
     assertApplied({
       ...{ noun, requested: { domains }, actual: { domains: current } },
       ...{ hint: otherNameHint('embed_domain'), unorderedFields: ['domains'] },

@@ -18,9 +18,6 @@ export type FolderNode = {
 /** Maximum nesting depth, to protect the call stack. Real libraries are shallower. */
 const maxFolderDepth = 500;
 
-const tooDeep = () =>
-  unexpectedResponse('the folders are nested too deep', { reason: `past ${maxFolderDepth} levels` });
-
 /**
  * Parses the value of a parent field, which is a uid or an object with a uid. Returns null for the top level, and
  * undefined if the value contains no valid uid.
@@ -51,7 +48,8 @@ export class WorkspaceFolderTree {
     this.#names = names;
     const all: FolderNode[] = [];
     const addNode = (record: unknown, parent: FolderNode | undefined, depth = 0): FolderNode => {
-      if (depth > maxFolderDepth) throw tooDeep();
+      if (depth > maxFolderDepth)
+        throw unexpectedResponse('the folders are nested too deep', { reason: `past ${maxFolderDepth} levels` });
       const folder = parseRecord<ApiFolder>(record);
       const name = asText(folder[this.#fieldInUse('folder_name', [folder])]) ?? folder.uid;
       const path = `${parent?.path ?? ''}/${name}`;
@@ -71,16 +69,14 @@ export class WorkspaceFolderTree {
 
   /** Finds the folders at a path. Finds more than one if siblings share a name or a name contains a slash. */
   findByPath(path: string): FolderNode[] {
-    const parts = path.split('/').filter(Boolean);
-    return this.all.filter((placed) => placed.path === `/${parts.join('/')}`);
+    const normalized = `/${path.split('/').filter(Boolean).join('/')}`;
+    return this.all.filter((node) => node.path === normalized);
   }
 
   /** Field in which the records contain the folder's name (assumption A02). */
   get nameField(): string {
-    return this.#fieldInUse(
-      'folder_name',
-      this.all.map(({ folder }) => folder),
-    );
+    const records = this.all.map(({ folder }) => folder);
+    return this.#fieldInUse('folder_name', records);
   }
 
   #findParentField(): string {
@@ -113,10 +109,7 @@ export class WorkspaceFolderTree {
 
   #fieldInUse(key: NameKey, records: readonly ApiFolder[]): string {
     const names = fieldNamesFor(key, this.#names);
-    for (const record of records) {
-      const name = names.find((each) => each in record);
-      if (name !== undefined) return name;
-    }
-    return names[0] as string;
+    const inUse = records.map((record) => names.find((name) => name in record));
+    return inUse.find((name) => name !== undefined) ?? (names[0] as string);
   }
 }

@@ -58,9 +58,7 @@ export class FoldersApi extends Resource {
     const hasOtherParent = Object.keys(made)
       .filter((field) => field === tree.parentField || /parent/i.test(field))
       .map((field) => parseParentUid(made[field]))
-      .some(
-        (actualParent) => actualParent !== undefined && normalizeUid(actualParent ?? '') !== normalizeUid(parent ?? ''),
-      );
+      .some((shown) => shown !== undefined && normalizeUid(shown ?? '') !== normalizeUid(parent ?? ''));
     if (trustsResponse && shownName === name && !hasOtherParent) return { uid, tree };
     return { uid, ...(await this.#verify(workspace, uid, { name, parent }, true)) };
   }

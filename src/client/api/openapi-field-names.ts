@@ -1,12 +1,7 @@
 import { fieldNamesFor, type NameKey, type NameOverrides } from '../../contract/assumptions.ts';
+import { asArray, asObject, type JsonObject } from '../../contract/json-values.ts';
 import { apiPrefix } from '../../contract/paths.ts';
 import { allowListName, findRestrictionField } from './embed-settings.ts';
-
-/** An object in an OpenAPI 3 document or in one of its JSON Schemas. */
-type SchemaNode = { [name: string]: unknown };
-
-const isNode = (value: unknown): value is SchemaNode =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
  * Infers field names that the specification does not show from the OpenAPI 3 document of the service. Omits
@@ -41,25 +36,25 @@ export function inferFieldNames(document: unknown): { names: NameOverrides; ambi
 }
 
 class OpenApiDocument {
-  readonly #document: SchemaNode;
+  readonly #document: unknown;
 
   constructor(document: unknown) {
-    this.#document = isNode(document) ? document : {};
+    this.#document = document;
   }
 
   /** Returns the properties of the JSON request body of an operation. */
-  requestProperties(method: string, path: string): SchemaNode {
-    return this.#properties(this.#jsonSchemaOf(this.#operation(method, path).requestBody));
+  requestProperties(method: string, path: string): JsonObject {
+    return this.#bodyProperties(this.#operation(method, path).requestBody);
   }
 
   /** Returns the properties of the JSON response of an operation, or of the array items if the response is an array. */
-  responseProperties(method: string, path: string): SchemaNode {
-    const responses = this.#resolveRef(this.#operation(method, path).responses);
+  responseProperties(method: string, path: string): JsonObject {
+    const responses = this.#follow(this.#operation(method, path), 'responses');
     const success = Object.keys(responses).find((status) => /^2/.test(status)) ?? '';
-    return this.#properties(this.#jsonSchemaOf(responses[success]));
+    return this.#bodyProperties(responses[success]);
   }
 
-  fieldNames(properties: SchemaNode, type: string): string[] {
+  fieldNames(properties: JsonObject, type: string): string[] {
     return Object.keys(properties).filter((name) => this.#isOfType(properties[name], type));
   }
 
@@ -67,7 +62,7 @@ class OpenApiDocument {
    * Returns the name of the only property of a type. If there are several, prefers an assumed name. Returns
    * undefined if the choice is ambiguous.
    */
-  fieldName(key: NameKey, properties: SchemaNode, type: string, pattern = /./) {
+  fieldName(key: NameKey, properties: JsonObject, type: string, pattern = /./) {
     const fields = this.fieldNames(properties, type);
     const names = fields.filter((name) => name !== 'items' && pattern.test(name));
     const guess = fieldNamesFor(key).find((name) => names.includes(name));
@@ -75,43 +70,39 @@ class OpenApiDocument {
   }
 
   /** Finds an operation by method and path, ignoring the API prefix and the names of path parameters. */
-  #operation(method: string, path: string): SchemaNode {
-    const paths = this.#resolveRef(this.#document.paths);
+  #operation(method: string, path: string): JsonObject {
+    const paths = this.#follow(this.#document, 'paths');
     const same = Object.keys(paths).find((each) => each.replace(apiPrefix, '').replace(/\{[^}]*\}/g, '{}') === path);
-    return this.#resolveRef(this.#resolveRef(paths[same ?? ''])[method]);
+    return this.#follow(paths, same ?? '', method);
   }
 
-  #jsonSchemaOf(holder: unknown): SchemaNode {
-    const content = this.#resolveRef(this.#resolveRef(holder).content);
-    return this.#resolveRef(this.#resolveRef(content['application/json']).schema);
+  #bodyProperties(body: unknown): JsonObject {
+    return this.#properties(this.#follow(body, 'content', 'application/json', 'schema'));
   }
 
-  #properties(schema: SchemaNode): SchemaNode {
-    const items = this.#resolveRef(schema.items);
+  #properties(schema: JsonObject): JsonObject {
+    const items = this.#follow(schema, 'items');
     if (Object.keys(items).length > 0) return this.#properties(items);
-    const parts = [schema.allOf, schema.anyOf, schema.oneOf].flatMap((list) =>
-      Array.isArray(list) ? list.map((each) => this.#properties(this.#resolveRef(each))) : [],
-    );
-    return Object.assign({}, ...parts, this.#resolveRef(schema.properties));
+    const parts = alternativesOf(schema).map((each) => this.#properties(this.#follow(each)));
+    return Object.assign({}, ...parts, this.#follow(schema, 'properties'));
   }
 
   #isOfType(value: unknown, type: string): boolean {
-    const schema = this.#resolveRef(value);
-    const alternatives = [schema.anyOf, schema.oneOf, schema.allOf].filter(Array.isArray).flat();
-    return [schema.type].flat().includes(type) || alternatives.some((each) => this.#isOfType(each, type));
+    const schema = this.#follow(value);
+    return [schema.type].flat().includes(type) || alternativesOf(schema).some((each) => this.#isOfType(each, type));
   }
 
-  /** Resolves the `$ref` of a value within the document. Returns an empty object if the result is not an object. */
-  #resolveRef(value: unknown): SchemaNode {
-    let node = isNode(value) ? value : {};
+  /** Follows keys from a value, and each `$ref` on the way. Returns an empty object if they do not lead to an object. */
+  #follow(value: unknown, ...keys: string[]): JsonObject {
+    let node = asObject(value);
     for (let hops = 0; typeof node.$ref === 'string' && hops < 10; hops++) {
       const steps = node.$ref.replace(/^#\//, '').split('/');
-      const target = steps.reduce<unknown>(
-        (at, step) => (isNode(at) ? at[step.replaceAll('~1', '/').replaceAll('~0', '~')] : {}),
-        this.#document,
-      );
-      node = isNode(target) ? target : {};
+      const names = steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+      node = asObject(names.reduce((at: unknown, name) => asObject(at)[name], this.#document));
     }
-    return node;
+    const [key, ...rest] = keys;
+    return key === undefined ? node : this.#follow(node[key], ...rest);
   }
 }
+
+const alternativesOf = ({ allOf, anyOf, oneOf }: JsonObject): unknown[] => [allOf, anyOf, oneOf].flatMap(asArray);

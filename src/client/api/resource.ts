@@ -16,7 +16,7 @@ export class Resource {
 
   /** Fetches JSON, which is an object or an array. */
   protected read(url: string, purpose: Purpose, query?: ApiRequest['query']): Promise<object> {
-    return this.transport.json({ method: 'GET', url, purpose, ...(query && { query }) });
+    return this.transport.json({ method: 'GET', url, purpose, query });
   }
 }
 
@@ -24,12 +24,10 @@ export class Resource {
 export const readPurpose = (what: string): Purpose => ({ action: `read ${what}`, scope: 'Read Assets' });
 
 /** Builds a request that changes the library. `action` completes "this key may not …". */
-export const writeRequest = (
-  method: 'POST' | 'PATCH' | 'DELETE',
-  url: string,
-  json: JsonObject,
-  action: string,
-): ApiRequest => ({ method, url, json, purpose: { action, scope: 'Write Assets' } });
+export const writeRequest = (method: string, url: string, json: JsonObject, action: string): ApiRequest => ({
+  ...{ method, url, json },
+  purpose: { action, scope: 'Write Assets' },
+});
 
 /** Builds the request that deletes a resource. */
 export const deleteRequest = (url: string, what: string): ApiRequest => ({

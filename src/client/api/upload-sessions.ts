@@ -51,7 +51,7 @@ export class UploadSessionsApi extends Resource {
         'content-length': '0',
       },
       purpose: uploadPurpose,
-      ...(signal && { signal }),
+      signal,
     });
     const session = asObject(await parseJsonResponse(response));
     const assetUid = parseIdentifier(session.asset_uid);
@@ -97,7 +97,7 @@ export class UploadSessionsApi extends Resource {
       url: sessionUrl,
       headers: { 'tus-resumable': tusVersion },
       purpose: transferPurpose,
-      ...(signal && { signal }),
+      signal,
     });
     return status < 300 ? headers : undefined;
   }

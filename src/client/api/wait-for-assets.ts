@@ -110,8 +110,11 @@ class AssetWait {
   readonly #pending = new Map<string, string | undefined>();
   #deadline = Number.POSITIVE_INFINITY;
   #polls = 0;
+  /** Number of requests of the latest poll. */
   #requests = 0;
+  /** Number of pages of the list that the latest poll needed. */
   #pagesNeeded = 1;
+  /** Number of consecutive polls that an outage ended. */
   #failures = 0;
 
   constructor(options: AssetWaitOptions) {
@@ -138,28 +141,27 @@ class AssetWait {
     return (this.#pending.size === 0 && isInputDone) || undefined;
   }
 
+  /** Returns the pause before the next poll, and starts to count its requests. */
   nextPauseMs(): number {
     const { clock } = this.#options;
     const pauseMs = backoff(this.#polls++ / 2, pollBackoff, clock);
     const costMs = this.#requests > 1 ? this.#requests * pausePerRequestMs : 0;
+    this.#requests = 0;
     return Math.min(Math.max(pauseMs, costMs), Math.max(0, this.#deadline - clock.now()));
   }
 
   /** Reads the state of the assets and settles those that have a result. Returns the error of an outage. */
   async #readStates(uids: readonly string[]): Promise<unknown> {
-    const { assets, status: target = 'ready', rateLimiterState = () => 'open', onStatus } = this.#options;
-    this.#requests = 0;
+    const { status: target = 'ready', rateLimiterState = () => 'open', onStatus } = this.#options;
     try {
-      const result = await this.#pollUntilDeadline(pollAssets(assets, uids, this.#pagesNeeded));
-      if (!result && rateLimiterState() === 'unreachable') throw unreachableError();
-      this.#requests = result?.requests ?? 0;
-      this.#pagesNeeded = result?.pages ?? this.#pagesNeeded;
-      for (const [uid, found] of result?.found ?? []) {
-        const outcome = found instanceof MediactlError ? found : classifyAsset(found, target);
+      const outcomes = await this.#readUntilDeadline(uids);
+      if (!outcomes && rateLimiterState() === 'unreachable') throw unreachableError();
+      for (const [uid, found] of outcomes ?? []) {
         if (!(found instanceof MediactlError)) {
           this.#pending.set(uid, statusOf(found));
           onStatus?.(found, statusOf(found));
         }
+        const outcome = found instanceof MediactlError ? found : classifyAsset(found, target);
         if (outcome) this.#settle(uid, outcome);
       }
       this.#failures = 0;
@@ -170,15 +172,59 @@ class AssetWait {
     }
   }
 
-  /** Awaits a poll. Returns undefined if an outage or the rate limit delays the poll past the deadline. */
-  async #pollUntilDeadline<T>(work: Promise<T>): Promise<T | undefined> {
+  /** Reads assets. Returns undefined if an outage or the rate limit delays that past the deadline. */
+  async #readUntilDeadline(uids: readonly string[]): Promise<AssetOutcomes | undefined> {
     const { clock, rateLimiterState = () => 'open' } = this.#options;
-    if (this.#deadline === Number.POSITIVE_INFINITY) return work;
+    const reading = this.#read(uids);
+    if (this.#deadline === Number.POSITIVE_INFINITY) return reading;
     const leftMs = Math.max(this.#deadline - clock.now(), minLastPollMs);
-    return withTimeout(leftMs, () => work, { clock }).catch((error) => {
+    return withTimeout(leftMs, () => reading, { clock }).catch((error) => {
       if (!(error instanceof TimeoutError)) throw error;
-      return rateLimiterState() === 'open' ? work : undefined;
+      return rateLimiterState() === 'open' ? reading : undefined;
     });
+  }
+
+  /**
+   * Reads several assets from the newest pages of the list, and one by one those that are not found there. If there
+   * are fewer assets than pages were needed before, reads all one by one, which takes fewer requests.
+   */
+  async #read(uids: readonly string[]): Promise<AssetOutcomes> {
+    const found: AssetOutcomes = new Map();
+    if (uids.length > 1 && uids.length >= this.#pagesNeeded) await this.#readNewestPages(uids, found);
+    // List items might lack the reason why processing failed.
+    const unexplained = [...found].filter(([, asset]) => isUnexplained(asset)).slice(0, maxReasonsRead);
+    for (const uid of uids.filter((each) => !found.has(each))) found.set(uid, await this.#get(uid).catch(notFound));
+    for (const [uid, listed] of unexplained) found.set(uid, await this.#get(uid).catch(() => listed));
+    return found;
+  }
+
+  #get(uid: string): Promise<Asset> {
+    this.#requests++;
+    return this.#options.assets.get(uid);
+  }
+
+  /**
+   * Reads the newest pages of the list, 100 items per request, until all assets are found, the list ends, or several
+   * consecutive pages have none of them.
+   */
+  async #readNewestPages(uids: readonly string[], found: AssetOutcomes): Promise<void> {
+    const uidByKey = new Map(uids.map((uid) => [normalizeUid(uid), uid]));
+    let offset = 0;
+    let pagesWithoutMatch = 0;
+    this.#pagesNeeded = 0;
+    while (pagesWithoutMatch < maxPagesWithoutMatch && found.size < uids.length) {
+      const items = itemsOf<Asset>(await this.#options.assets.page({}, maxPageSize, offset));
+      this.#requests++;
+      this.#pagesNeeded++;
+      if (items.length === 0) break;
+      offset += items.length;
+      const before = found.size;
+      for (const asset of items) {
+        const uid = uidByKey.get(normalizeUid(asset.uid));
+        if (uid !== undefined) found.set(uid, asset);
+      }
+      pagesWithoutMatch = found.size > before ? 0 : pagesWithoutMatch + 1;
+    }
   }
 
   #settle(uid: string, outcome: Asset | MediactlError): void {
@@ -205,59 +251,8 @@ const isOutage = (error: unknown) =>
 /** Maximum number of failed assets per poll whose full record is fetched to find the reason. An error lists no more. */
 const maxReasonsRead = 10;
 
-type PollResult = { found: AssetOutcomes; requests: number; pages?: number };
-
-/**
- * Fetches the current state of assets. Several assets are looked up in the newest pages of the list, and any that
- * are not found there are fetched individually. If there are fewer assets than pages to search, all are fetched
- * individually, which takes fewer requests.
- *
- * @param pagesNeeded number of pages searched in the last lookup
- */
-async function pollAssets(assets: AssetsApi, uids: readonly string[], pagesNeeded: number): Promise<PollResult> {
-  const byPages = uids.length > 1 && uids.length >= pagesNeeded;
-  const pollResult: PollResult = byPages ? await pollNewestPages(assets, uids) : { found: new Map(), requests: 0 };
-  for (const uid of uids.filter((each) => !pollResult.found.has(each))) {
-    pollResult.found.set(uid, await assets.get(uid).catch(notFound));
-    pollResult.requests++;
-  }
-  // List items might lack the reason why processing failed.
-  const isUnexplained = (found: Asset | MediactlError) =>
-    !(found instanceof MediactlError) &&
-    classifyStatus(found.status) === 'failed' &&
-    failureReason(found) === undefined;
-  const unexplained = [...pollResult.found].filter(([, found]) => byPages && isUnexplained(found));
-  for (const [uid, found] of unexplained.slice(0, maxReasonsRead)) {
-    pollResult.found.set(uid, await assets.get(uid).catch(() => found));
-    pollResult.requests++;
-  }
-  return pollResult;
-}
-
-/**
- * Looks up assets in the newest pages of the list, 100 items per request. Stops when all are found, at the end of
- * the list, or after several consecutive pages without a match.
- */
-async function pollNewestPages(assets: AssetsApi, uids: readonly string[]): Promise<PollResult> {
-  const found: AssetOutcomes = new Map();
-  const uidByKey = new Map(uids.map((uid) => [normalizeUid(uid), uid]));
-  let requests = 0;
-  let offset = 0;
-  let pagesWithoutMatch = 0;
-  while (pagesWithoutMatch < maxPagesWithoutMatch && found.size < uids.length) {
-    const items = itemsOf<Asset>(await assets.page({}, maxPageSize, offset));
-    requests++;
-    if (items.length === 0) break;
-    offset += items.length;
-    const before = found.size;
-    for (const asset of items) {
-      const uid = uidByKey.get(normalizeUid(asset.uid));
-      if (uid !== undefined) found.set(uid, asset);
-    }
-    pagesWithoutMatch = found.size > before ? 0 : pagesWithoutMatch + 1;
-  }
-  return { found, requests, pages: requests };
-}
+const isUnexplained = (found: Asset | MediactlError) =>
+  !(found instanceof MediactlError) && classifyStatus(found.status) === 'failed' && failureReason(found) === undefined;
 
 /**
  * Returns the error of a missing asset as a result, because it must not end the wait for the other assets. Rethrows

@@ -1,5 +1,5 @@
 import type { Clock } from '../../contract/clock.ts';
-import { backoff } from '../../contract/retry.ts';
+import { backoff, pollUntil } from '../../contract/retry.ts';
 import { MediactlError } from '../errors.ts';
 import type { RateLimit } from './rate-limit-headers.ts';
 
@@ -88,24 +88,32 @@ export class ClientRateLimiter {
    *   requests
    */
   async acquire(lane: Lane, signal: AbortSignal, onWait: (wait?: RequestWait) => void): Promise<void> {
+    let untilMs: number | undefined;
     let reportedUntilMs = 0;
-    for (;;) {
-      signal.throwIfAborted();
+    const tryAcquire = () => {
       this.#assertReserve(lane);
-      const untilMs = this.#blockedUntil(lane);
-      if (untilMs === undefined) break;
+      untilMs = this.#blockedUntil(lane);
+      if (untilMs === undefined) return this.#start(lane);
       // Waiting for the first response, which reports the limit, is not a rate limit wait.
       const isKnown = this.#outage !== undefined || this.#currentWindow() !== undefined;
       if (isKnown && untilMs > reportedUntilMs && untilMs - this.#clock.now() >= minReportedWaitMs) {
         reportedUntilMs = untilMs;
         onWait({ untilMs, reason: this.#outage ? 'outage' : 'rate limit' });
       }
-      await this.#waitForChange(untilMs, signal);
-    }
+      return undefined;
+    };
+    await pollUntil(signal, tryAcquire, {
+      clock: { sleep: (delayMs) => this.#waitForChange(delayMs, signal) },
+      intervalMs: () => Math.max(1, (untilMs ?? 0) - this.#clock.now()),
+    });
     if (reportedUntilMs > 0) onWait();
+  }
+
+  #start(lane: Lane): true {
     this.#inFlight++;
     if (this.#outage || !this.#currentWindow()) this.#probedAt = this.#clock.now();
     else if (lane === 'background' && this.#window) this.#window.backgroundRequests++;
+    return true;
   }
 
   /**
@@ -202,10 +210,9 @@ export class ClientRateLimiter {
     return this.reserve ?? Math.min(defaultReserve, Math.floor(limit / 2), limit - 1);
   }
 
-  /** Sleeps until a time (milliseconds since the epoch), or until the state of the limiter changes. */
-  async #waitForChange(untilMs: number, signal: AbortSignal): Promise<void> {
+  /** Sleeps, but at most until the state of the limiter changes. */
+  async #waitForChange(delayMs: number, signal: AbortSignal): Promise<void> {
     this.#waiting++;
-    const delayMs = Math.max(1, untilMs - this.#clock.now());
     // Rejects only if one of the signals aborts.
     await this.#clock.sleep(delayMs, AbortSignal.any([signal, this.#change.signal])).catch(() => {});
     this.#waiting--;

@@ -52,7 +52,7 @@ export async function download(
   sink: DownloadSink,
   expected: ExpectedFile = {},
 ): Promise<DownloadOutcome> {
-  const transfer = new ResumableDownload(url, sink, expected);
+  const transfer = new ResumableDownload({ url, sink, expected });
   let maxReceived = 0;
   for (let failures = 0; ; failures++) {
     let failure: MediactlError | undefined;
@@ -70,14 +70,13 @@ export async function download(
   }
 }
 
+type RequestedFile = { url: URL; sink: DownloadSink; expected: ExpectedFile };
 type ResponseHead = { status: number; headers: ResponseHeaders };
 
 /** State of one download across several requests. */
 class ResumableDownload {
   received = 0;
-  readonly #url: URL;
-  readonly #sink: DownloadSink;
-  readonly #expected: ExpectedFile;
+  readonly #file: RequestedFile;
   /** Validator and type of the first response. Later responses must belong to the same file. */
   #validator: Validator | undefined;
   #contentType: string | undefined;
@@ -88,10 +87,8 @@ class ResumableDownload {
   #isPartial = false;
   #isHeadAccepted = false;
 
-  constructor(url: URL, sink: DownloadSink, expected: ExpectedFile) {
-    this.#url = url;
-    this.#sink = sink;
-    this.#expected = expected;
+  constructor(file: RequestedFile) {
+    this.#file = file;
   }
 
   /**
@@ -105,9 +102,9 @@ class ResumableDownload {
     if (this.received > 0 && !this.#validator) await this.#restart();
     const response = await transport.exchange({
       method: 'GET',
-      url: this.#url,
+      url: this.#file.url,
       authenticate: false,
-      isPublic: this.#expected.isPublic ?? false,
+      isPublic: this.#file.expected.isPublic ?? false,
       retry: 'rate-limit',
       purpose,
       headers: {
@@ -125,9 +122,9 @@ class ResumableDownload {
 
   async #write(part: Uint8Array, head: ResponseHead): Promise<void> {
     await this.#acceptHead(head);
-    await this.#sink.write(part);
+    await this.#file.sink.write(part);
     this.received += part.length;
-    this.#sink.onProgress?.(this.received, this.#total);
+    this.#file.sink.onProgress?.(this.received, this.#total);
   }
 
   /**
@@ -136,7 +133,7 @@ class ResumableDownload {
    */
   #endAtReceived(): true {
     if (!this.#isPartial || this.#total !== undefined)
-      throw changed(this.#url, `it refuses what follows byte ${this.received}, of ${this.#total}`);
+      throw changed(this.#file.url, `it refuses what follows byte ${this.received}, of ${this.#total}`);
     this.#isEndDelimited = true;
     return true;
   }
@@ -150,13 +147,13 @@ class ResumableDownload {
     this.#isHeadAccepted = true;
     const encoding = headers['content-encoding'] ?? 'identity';
     if (encoding !== 'identity')
-      throw changed(this.#url, `it sent the file encoded as ${encoding}, which was not asked for`);
+      throw changed(this.#file.url, `it sent the file encoded as ${encoding}, which was not asked for`);
     this.#assertMediaType(headers['content-type'] ?? '');
     // A chunked body (RFC 9112 §7.1) marks its end. A body that ends with its connection does not.
     this.#isEndDelimited = status === 200 && /chunked/i.test(headers['transfer-encoding'] ?? '');
     this.#isPartial = status === 206 && this.received > 0;
     if (this.#isPartial) return this.#assertContinues(headers);
-    if (status !== 200) throw changed(this.#url, `it answered ${status}`);
+    if (status !== 200) throw changed(this.#file.url, `it answered ${status}`);
     if (this.received > 0) await this.#restart();
     this.#validator = validatorOf(headers);
     this.#contentType = headers['content-type'];
@@ -165,40 +162,40 @@ class ResumableDownload {
 
   /** Rejects a web page or text in place of media, because it is an error message of the service or of a proxy. */
   #assertMediaType(type: string): void {
-    const { mayBeText = false, contentType = '' } = this.#expected;
+    const { mayBeText = false, contentType = '' } = this.#file.expected;
     const mayBeHtml = mayBeText && (contentType === '' || isGenericType(contentType) || /html/i.test(contentType));
-    if (/^text\/html\b|xhtml/i.test(type) && !mayBeHtml) throw changed(this.#url, 'it sent a web page');
-    if (isTextType(type) && !mayBeText) throw changed(this.#url, `it sent text: ${type}`);
+    if (/^text\/html\b|xhtml/i.test(type) && !mayBeHtml) throw changed(this.#file.url, 'it sent a web page');
+    if (isTextType(type) && !mayBeText) throw changed(this.#file.url, `it sent text: ${type}`);
   }
 
   /** Asserts that a partial response starts at the requested offset and belongs to the same file. */
   #assertContinues(headers: ResponseHeaders): void {
     const [, start, total] = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(headers['content-range'] ?? '') ?? [];
     if (start === undefined || Number(start) !== this.received)
-      throw changed(this.#url, 'it sent another part than the one that was asked for');
+      throw changed(this.#file.url, 'it sent another part than the one that was asked for');
     if (this.#validator && headers[this.#validator.name] !== this.#validator.value)
-      throw changed(this.#url, `its ${this.#validator.name} changed meanwhile`);
+      throw changed(this.#file.url, `its ${this.#validator.name} changed meanwhile`);
     const totalBytes = parseCount(total);
     if (this.#total !== undefined && totalBytes !== undefined && totalBytes !== this.#total)
-      throw changed(this.#url, `the file went from ${this.#total} to ${totalBytes} bytes`);
+      throw changed(this.#file.url, `the file went from ${this.#total} to ${totalBytes} bytes`);
     this.#total ??= totalBytes;
   }
 
   async #restart(): Promise<void> {
-    if (!this.#sink.restart) throw changed(this.#url, 'it cannot continue where it broke off');
-    await this.#sink.restart();
+    if (!this.#file.sink.restart) throw changed(this.#file.url, 'it cannot continue where it broke off');
+    await this.#file.sink.restart();
     this.received = 0;
   }
 
   finish(): DownloadOutcome {
-    const { sizeBytes, contentType: recorded, mayBeRendition = false } = this.#expected;
+    const { sizeBytes, contentType: recorded, mayBeRendition = false } = this.#file.expected;
     const hasType = isSameType(this.#contentType, recorded);
     const hasSize = sizeBytes === undefined || this.received === sizeBytes;
     if (this.#total !== undefined && this.received > this.#total)
-      throw changed(this.#url, `it sent ${this.received} bytes of a file of ${this.#total}`);
+      throw changed(this.#file.url, `it sent ${this.received} bytes of a file of ${this.#total}`);
     if (!hasSize && hasType && !mayBeRendition)
-      throw changed(this.#url, `it sent ${this.received} bytes, and the record says ${sizeBytes}`);
-    if (this.received === 0) throw changed(this.#url, 'it sent nothing');
+      throw changed(this.#file.url, `it sent ${this.received} bytes, and the record says ${sizeBytes}`);
+    if (this.received === 0) throw changed(this.#file.url, 'it sent nothing');
     const isRecorded = sizeBytes !== undefined && hasSize && hasType;
     return {
       bytes: this.received,

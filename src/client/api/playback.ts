@@ -5,7 +5,6 @@ import type { PlaybackInfo } from '../../contract/types.ts';
 import { MediactlError } from '../errors.ts';
 import type { ApiResponse, Purpose } from '../http/api-request.ts';
 import { unexpectedResponse } from '../http/error-response.ts';
-import { type DownloadOutcome, type DownloadSink, download, type ExpectedFile } from './download.ts';
 import { Resource } from './resource.ts';
 
 const playbackPurpose: Purpose = {
@@ -46,11 +45,6 @@ export class PlaybackApi extends Resource {
       reason: 'it is a list',
       hint: 'mediactl api /playback/info/ -f asset_id=UID -f playback_token=TOKEN',
     });
-  }
-
-  /** Downloads a signed URL into a sink. */
-  download(url: URL, sink: DownloadSink, expected: ExpectedFile): Promise<DownloadOutcome> {
-    return download(this.transport, url, sink, expected);
   }
 
   /**

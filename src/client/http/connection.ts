@@ -58,7 +58,7 @@ export class Connection {
       return this.#pool;
     }
     this.#publicAddresses ??= import('./public-address.ts').then((module) =>
-      module.PublicAddresses.for(this.#options.baseUrl),
+      module.publicAddressesFor(this.#options.baseUrl),
     );
     const addresses = await this.#publicAddresses;
     addresses.assertAllowed(publicUrl);

@@ -25,40 +25,35 @@ const isListed = (list: BlockList, address: string) =>
   isIP(address) > 0 && list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
 /** Rejects addresses that are not reachable from the internet, to prevent server-side request forgery (SSRF). */
-export class PublicAddresses {
-  readonly #refused: BlockList;
-
-  private constructor(refused: BlockList) {
-    this.#refused = refused;
-  }
-
-  /**
-   * Creates a filter for a service. If the service is on a local network, the filter allows addresses of local
-   * networks, because the media of the service might be on another host there.
-   */
-  static async for({ hostname }: URL): Promise<PublicAddresses> {
-    const own = await resolve(stripBrackets(hostname), { all: true }).catch(() => []);
-    const isOnLan = own.some(({ address }) => isListed(networks(lan), address));
-    return new PublicAddresses(networks(isOnLan ? local : [...local, ...lan]));
-  }
-
+export type PublicAddresses = {
   /** Checks a URL whose host is a literal IP address. @throws MediactlError `private_address` (exit 6) */
-  assertAllowed({ hostname }: URL): void {
-    if (isListed(this.#refused, stripBrackets(hostname))) throw notPublic(hostname);
-  }
-
+  assertAllowed(url: URL): void;
   /**
    * Resolves a host name and rejects private addresses. The connection uses the resolved address, which avoids a
    * TOCTOU race with DNS.
    */
-  readonly lookup: LookupFunction = (hostname, options, callback) =>
-    lookup(hostname, options, (error, found, family) => {
-      const addresses = error ? [] : [found].flat();
-      const isRefused = addresses.some((each) =>
-        isListed(this.#refused, typeof each === 'string' ? each : each.address),
-      );
-      callback(isRefused ? notPublic(hostname) : error, found, family);
-    });
+  lookup: LookupFunction;
+};
+
+/**
+ * Creates the filter for a service. If the service is on a local network, the filter allows addresses of local
+ * networks, because the media of the service might be on another host there.
+ */
+export async function publicAddressesFor({ hostname: service }: URL): Promise<PublicAddresses> {
+  const own = await resolve(stripBrackets(service), { all: true }).catch(() => []);
+  const isOnLan = own.some(({ address }) => isListed(networks(lan), address));
+  const refused = networks(isOnLan ? local : [...local, ...lan]);
+  return {
+    assertAllowed: ({ hostname }) => {
+      if (isListed(refused, stripBrackets(hostname))) throw notPublic(hostname);
+    },
+    lookup: (hostname, options, callback) =>
+      lookup(hostname, options, (error, found, family) => {
+        const addresses = error ? [] : [found].flat();
+        const isRefused = addresses.some((each) => isListed(refused, typeof each === 'string' ? each : each.address));
+        callback(isRefused ? notPublic(hostname) : error, found, family);
+      }),
+  };
 }
 
 const notPublic = (hostname: string) =>

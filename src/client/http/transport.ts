@@ -104,7 +104,7 @@ export class Transport {
   /** Sends a request. Throws any response other than 2xx as a MediactlError. */
   async send(call: ApiRequest): Promise<ApiResponse> {
     const response = await this.exchange(call);
-    if (response.status >= 200 && response.status < 300) return response;
+    if (isSuccess(response.status)) return response;
     throw errorFrom(response, call.purpose);
   }
 
@@ -124,7 +124,8 @@ export class Transport {
       const { status } = response;
       if (status === 429 && retry !== 'none') throw errorFrom(response, call.purpose);
       if (outageStatuses.has(status) && this.#isBulk) this.#connection.rateLimiter.onFailure();
-      this.#recordScope(call, status);
+      const { scope } = call.purpose;
+      if (scope && (status === 403 || isSuccess(status))) this.#connection.scopes.set(scope, status !== 403);
       if (transientStatuses.has(status) && failures + 1 < maxAttempts) throw errorFrom(response, call.purpose);
       return response;
     };
@@ -191,11 +192,6 @@ export class Transport {
       reason: `the service asks to wait ${Math.ceil(delayMs / 1000)} s, which would pass --max-wait`,
       retryAfterSeconds: Math.ceil(delayMs / 1000),
     });
-  }
-
-  #recordScope({ purpose }: ApiRequest, status: number): void {
-    const isAnswered = status === 403 || (status >= 200 && status < 300);
-    if (purpose.scope && isAnswered) this.#connection.scopes.set(purpose.scope, status !== 403);
   }
 
   get #isBulk(): boolean {
@@ -301,6 +297,8 @@ function withoutAuthorization(call: ApiRequest): ApiRequest {
   const { authorization: _authorization, ...headers } = call.headers ?? {};
   return { ...call, headers };
 }
+
+const isSuccess = (status: number) => status >= 200 && status < 300;
 
 const isRead = (method: string) => method === 'GET' || method === 'HEAD';
 

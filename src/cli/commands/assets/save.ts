@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import type { DownloadOutcome, DownloadSink, ExpectedFile } from '../../../client/api/download.ts';
+import { type DownloadOutcome, type DownloadSink, download, type ExpectedFile } from '../../../client/api/download.ts';
 import { usageError } from '../../../client/errors.ts';
 import { toWaitingEvent } from '../../../client/upload/session/events.ts';
 import { formatBytes } from '../../../contract/figures.ts';
@@ -76,7 +76,7 @@ async function downloadTo(
   sink: DownloadSink,
 ): Promise<DownloadOutcome> {
   const { terminal } = context;
-  const api = (await context.mediaApi()).withObserver({
+  const { transport } = (await context.mediaApi()).withObserver({
     onNotice: (notice) => progress.show({ path, ...toWaitingEvent(notice) }),
   });
   const size_bytes = expected.sizeBytes ?? 0;
@@ -86,7 +86,7 @@ async function downloadTo(
       ...{ path, event: 'progress', size_bytes: total ?? size_bytes },
       ...{ acknowledged_bytes: received, sent_bytes: received },
     });
-  const saved = await api.playback.download(url, { ...sink, onProgress }, expected);
+  const saved = await download(transport, url, { ...sink, onProgress }, expected);
   if (!saved.isLengthVerified)
     terminal.warn(
       `the length of ${escapeControls(path)} is not known: ${formatBytes(saved.bytes)} came, and may be all`,

@@ -2,27 +2,29 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { streamInto } from '../../src/client/http/send-request.ts';
 
-/** Throughput is measured over twice the idle timeout. */
-const limits = { idleTimeoutMs: 20, origin: 'https://media.example.com' };
-
-async function* body(parts: number, bytes: number, everyMs: number) {
-  for (let part = 0; part < parts; part++) {
-    await sleep(everyMs);
-    yield Buffer.alloc(bytes);
-  }
-}
+/** Returns limits by which throughput is measured over `windowMs`, twice the idle timeout. */
+const measuredOver = (windowMs: number) => ({ idleTimeoutMs: windowMs / 2, origin: 'https://media.example.com' });
 
 it('a body whose taker pauses is not ended: while nobody takes it, nothing can come', async () => {
+  async function* body() {
+    for (let part = 0; part < 3; part++) yield Buffer.alloc(10);
+  }
   let taken = 0;
   const pausing = async () => {
-    await sleep(30 * limits.idleTimeoutMs);
+    await sleep(500);
     taken++;
   };
-  await streamInto(body(3, 10, 0), pausing, limits);
+  await streamInto(body(), pausing, measuredOver(400));
   expect(taken).toBe(3);
 });
 
 it('one that drips is, however quickly each drop is taken', async () => {
-  const dripping = streamInto(body(1000, 1, 5), async () => {}, limits);
+  async function* body() {
+    for (let part = 0; part < 1000; part++) {
+      await sleep(5);
+      yield Buffer.alloc(1);
+    }
+  }
+  const dripping = streamInto(body(), async () => {}, measuredOver(40));
   await expect(dripping).rejects.toMatchObject({ explanation: { code: 'timeout' } });
 });

@@ -1,6 +1,9 @@
 import { PassThrough, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { runProgram } from '../../src/cli/program.ts';
+import { onTestFinished } from 'vitest';
+import { Context, type Host, openProfileFile } from '../../src/cli/context.ts';
+import { buildCommandTree, runProgram } from '../../src/cli/program.ts';
+import { collectFlags, resolveSettings } from '../../src/cli/settings/settings.ts';
 import { Terminal } from '../../src/cli/terminal/terminal.ts';
 import type { ExitCode } from '../../src/client/error-table.ts';
 import { type Clock, systemClock } from '../../src/contract/clock.ts';
@@ -70,6 +73,25 @@ export class Cli {
   }
 
   async run(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
+    const { host, stdout, stderr } = this.#open(options);
+    const code = await runProgram(args, host);
+    return { code, stdout: stdout.text, stderr: stderr.text };
+  }
+
+  /** Opens the context of a command, to call the run function of a verb with a request instead of argv. */
+  async context(options: CliOptions = {}): Promise<{ context: Context; stderr: () => string }> {
+    const { host, stderr } = this.#open(options);
+    const profiles = openProfileFile(host);
+    const config = await profiles.read();
+    const settings = resolveSettings(collectFlags({}), host.environment, host.cwd, config);
+    host.terminal.configure(settings);
+    const commandTree = () => buildCommandTree(host.version);
+    const context = new Context({ host, settings, profiles, config, commandTree });
+    onTestFinished(() => context.close());
+    return { context, stderr: () => stderr.text };
+  }
+
+  #open(options: CliOptions): { host: Host; stdout: BufferedStream; stderr: BufferedStream } {
     const { tty = false, columns = 100, clock = systemClock } = options;
     const stdin = Object.assign(new PassThrough(), { isTTY: tty });
     if (options.stdin !== undefined) stdin.end(options.stdin);
@@ -78,7 +100,7 @@ export class Cli {
     if (stdoutError) stdout.error = Object.assign(new Error(stdoutError), { code: stdoutError });
     const stderr = new BufferedStream(tty, columns, options.onStderr);
     const environment = { ...this.#environment, ...options.environment };
-    const code = await runProgram(args, {
+    const host: Host = {
       terminal: new Terminal({ stdin: () => stdin, stdout, stderr, environment }),
       environment,
       cwd: options.cwd ?? this.home,
@@ -94,8 +116,8 @@ export class Cli {
       sandboxProgram: fileURLToPath(new URL('../../dist/sandbox.cjs', import.meta.url)),
       playerScript: fileURLToPath(new URL('../../dist/player.js', import.meta.url)),
       browseScript: fileURLToPath(new URL('../../dist/browse.js', import.meta.url)),
-    });
-    return { code, stdout: stdout.text, stderr: stderr.text };
+    };
+    return { host, stdout, stderr };
   }
 
   /** Runs a command with --json and parses stdout; throws unless it exits with 0. */

@@ -65,8 +65,7 @@ async function promptForAsset(context: Context, collection: Collection): Promise
 async function candidateRows(context: Context, assets: readonly Asset[], isTerminal: boolean): Promise<string[][]> {
   const locationNames = new LocationNames(context);
   const parents = assets.map(parentOf);
-  const known = parents.map((uid) => uid ?? undefined);
-  await locationNames.load('folders', known);
+  await locationNames.load('folders', parents);
   const now = context.clock.now();
   const uids = assets.map(({ uid }) => uid);
   const shortUids = isTerminal ? await context.shortUids() : undefined;
@@ -74,7 +73,7 @@ async function candidateRows(context: Context, assets: readonly Asset[], isTermi
   return assets.map(({ uid, created_at, size, status }, at) => {
     const count = asNumber(size);
     const sizeText = count === undefined ? displayText(size) : formatBytes(count);
-    const folder = parents[at] === null ? '/' : locationNames.displayName(known[at]);
+    const folder = parents[at] === null ? '/' : locationNames.displayName(parents[at]);
     const about = [sizeText, folder, displayText(status)];
     // The uid comes early, since narrow terminals truncate the end of a row.
     return isTerminal

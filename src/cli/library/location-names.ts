@@ -20,7 +20,7 @@ export class LocationNames {
   }
 
   /** Loads the names for these uids, with at most one fetch. Unresolvable uids are not looked up again. */
-  async load(kind: 'folders' | 'workspaces', uids: readonly (string | undefined)[]) {
+  async load(kind: 'folders' | 'workspaces', uids: readonly (string | null | undefined)[]) {
     const asked = uids.flatMap((uid) => (uid && isUid(uid) ? normalizeUid(uid) : []));
     const findUnknown = () => asked.filter((uid) => !this.#names.has(uid));
     for (const ageMs of [maxNameAgeMs, maxMissAgeMs]) {
@@ -36,7 +36,7 @@ export class LocationNames {
    * Returns the loaded name of a uid, sanitized for display: a folder's path or a workspace's name. Falls back to
    * the uid, and to an empty string if there is no uid.
    */
-  displayName(uid: string | undefined): string {
+  displayName(uid: string | null | undefined): string {
     if (!uid) return '';
     return escapeControls(this.#names.get(normalizeUid(uid)) ?? uid);
   }

@@ -10,7 +10,6 @@ import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import { countAssets } from '../../library/asset-count.ts';
 import { descendantsOf, fetchFolderTree, isRootPath, resolveFolder } from '../../library/folders.ts';
-import { LocationNames } from '../../library/location-names.ts';
 import type { Result } from '../../output/result.ts';
 import { parseCount } from '../../settings/units.ts';
 import { type ActionWrapper, addExamples, type FlagsOf } from '../command.ts';
@@ -114,7 +113,7 @@ export async function runList(context: Context, request: ListRequest): Promise<R
   const empty = `no ${collection}${emptyResultHint(words, context.settings.outputOptions.format)}`;
   // A terminal shows this text in place of the table.
   if (isEmpty && words.length > 0 && !context.isHumanOutput) context.terminal.info(empty);
-  return { ...assetList(context, new LocationNames(context), pages, empty), footer: () => footer };
+  return { ...assetList(context, pages, empty), footer: () => footer };
 }
 
 const pageSize = 20;

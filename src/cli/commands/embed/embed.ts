@@ -44,10 +44,12 @@ function restrict(command: Command, run: ActionWrapper, enabled: boolean): void 
         ? 'Restricts embedding in the workspace to the domains of its allow-list.'
         : 'Lifts the restriction: every domain may embed. The allow-list stays as it is.',
     )
-    .action(run((context) => runRestrict(context, enabled)));
+    .action(run((context) => runRestrict(context, { enabled })));
 }
 
-async function runRestrict(context: Context, enabled: boolean): Promise<Result> {
+type RestrictRequest = { enabled: boolean };
+
+export async function runRestrict(context: Context, { enabled }: RestrictRequest): Promise<Result> {
   const { workspace, embeds, settings } = await readSettings(context);
   if (context.settings.dryRun) return dryRunPlan(context, [embeds.restrictRequest(workspace, settings, enabled)]);
   const after = await embeds.restrict(workspace, settings, enabled);

@@ -67,8 +67,9 @@ export async function parseJsonPair(flag: string, stringFlag: string, text: stri
 const examples = new WeakMap<object, readonly string[]>();
 
 /** Registers examples for a command's help, the best first. Each example must work as written. */
-export function addExamples(command: object, ...lines: string[]): void {
+export function addExamples<T extends object>(command: T, ...lines: string[]): T {
   examples.set(command, lines);
+  return command;
 }
 
 export const examplesOf = (command: object) => examples.get(command) ?? [];

@@ -14,8 +14,7 @@ import { recordOrList } from './columns.ts';
 import { renderPreview } from './picture.ts';
 
 export function get(command: Command, run: ActionWrapper, collection: Collection): void {
-  addExamples(command, `mediactl ${collection} get @last`, `mediactl ${collection} get @last --json`);
-  command
+  addExamples(command, `mediactl ${collection} get @last`, `mediactl ${collection} get @last --json`)
     .description('Shows everything the service says of an asset.')
     .argument('[id...]', `${idHelp}; - for stdin`)
     .option(...newestOption)
@@ -48,8 +47,7 @@ export async function runGet(context: Context, { collection, ids, newest }: GetR
 }
 
 export function player(command: Command, run: ActionWrapper, collection: Collection): void {
-  addExamples(command, `mediactl ${collection} player @last`, `mediactl ${collection} player @last --reveal --json`);
-  command
+  addExamples(command, `mediactl ${collection} player @last`, `mediactl ${collection} player @last --reveal --json`)
     .description(
       'Shows the player data of an asset. The playback token is valid for 4 hours and may be shown to a browser; it is masked unless --reveal.',
     )

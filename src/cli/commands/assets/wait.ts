@@ -14,8 +14,7 @@ import { type ActionWrapper, addExamples, withSuggestions } from '../command.ts'
 import { recordOrList } from './columns.ts';
 
 export function wait(command: Command, run: ActionWrapper, collection: Collection): void {
-  addExamples(command, `mediactl ${collection} wait @last --timeout 10m`);
-  command
+  addExamples(command, `mediactl ${collection} wait @last --timeout 10m`)
     .description(
       'Waits until an asset is ready. Exit code 12: its processing failed; 8: it took longer than --timeout.',
     )

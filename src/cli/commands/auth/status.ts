@@ -31,15 +31,13 @@ type AuthStatus = {
   problem: string | null;
 };
 
-export const status: Define = (command, run) => {
-  addExamples(command, 'mediactl auth status', 'mediactl auth status --all --json');
-  command
+export const status: Define = (command, run) =>
+  addExamples(command, 'mediactl auth status', 'mediactl auth status --all --json')
     .description(
       'Tells who mediactl acts as and where, whether the key is accepted, which scopes it was seen to have, and what is left of its requests.',
     )
     .option('--all', 'check every profile')
     .action(run(runStatus));
-};
 
 async function runStatus(context: Context, { all }: { all?: true | undefined }) {
   if (!all) {

@@ -44,15 +44,13 @@ const columns: Column<Finding>[] = [
   },
 ];
 
-export const doctor: CommandDefinition = (command, run) => {
-  addExamples(command, 'mediactl doctor', 'mediactl doctor --learn');
-  command
+export const doctor: CommandDefinition = (command, run) =>
+  addExamples(command, 'mediactl doctor', 'mediactl doctor --learn')
     .description(
       'Checks config, receipts, account, service, clock, queue and unfinished uploads, and names what to do. With --learn, reads the service’s own description where it has one, and keeps in the profile what its fields are called.',
     )
     .option('--learn', 'learn the names that the specification does not show')
     .action(run(async (context, options) => (options.learn ? learn(context) : runChecks(context))));
-};
 
 async function runChecks(context: Context) {
   const findings: Finding[] = [];

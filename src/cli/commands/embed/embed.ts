@@ -25,20 +25,19 @@ export const embed: CommandDefinition = [
   verb('domains', 'the domains that may embed', async () => domains),
 ];
 
-const show: Define = (command, run) => {
-  addExamples(command, 'mediactl embed show', 'mediactl embed show --json');
-  command.description('Shows the embed restriction of the workspace and its allow-list of domains.').action(
-    run(async (context) => {
-      const { workspace, settings } = await readSettings(context);
-      return settingsRecord(workspace, settings);
-    }),
-  );
-};
+const show: Define = (command, run) =>
+  addExamples(command, 'mediactl embed show', 'mediactl embed show --json')
+    .description('Shows the embed restriction of the workspace and its allow-list of domains.')
+    .action(
+      run(async (context) => {
+        const { workspace, settings } = await readSettings(context);
+        return settingsRecord(workspace, settings);
+      }),
+    );
 
 /** Defines the `enable` or the `disable` command, which turn the domain restriction on (`enabled`) or off. */
 function restrict(command: Command, run: ActionWrapper, enabled: boolean): void {
-  addExamples(command, `mediactl embed ${enabled ? 'enable' : 'disable'}`);
-  command
+  addExamples(command, `mediactl embed ${enabled ? 'enable' : 'disable'}`)
     .description(
       enabled
         ? 'Restricts embedding in the workspace to the domains of its allow-list.'
@@ -88,10 +87,10 @@ const domains: Define = (noun, run) => {
   sync(noun.command('sync').summary('make the allow-list match a file'), run);
 };
 
-const list: Define = (command, run) => {
-  addExamples(command, 'mediactl embed domains ls', 'mediactl embed domains ls > domains.txt');
-  command.description('Lists the allow-list of the workspace, one domain a line.').action(run(runList));
-};
+const list: Define = (command, run) =>
+  addExamples(command, 'mediactl embed domains ls', 'mediactl embed domains ls > domains.txt')
+    .description('Lists the allow-list of the workspace, one domain a line.')
+    .action(run(runList));
 
 async function runList(context: Context): Promise<Result> {
   const { settings } = await readSettings(context);
@@ -99,9 +98,8 @@ async function runList(context: Context): Promise<Result> {
   return listBy(({ domain }) => domain, records, [domainColumn], 'no domains');
 }
 
-const add: Define = (command, run) => {
-  addExamples(command, 'mediactl embed domains add news.example.com www.example.com');
-  command
+const add: Define = (command, run) =>
+  addExamples(command, 'mediactl embed domains add news.example.com www.example.com')
     .description('Adds domains to the allow-list of the workspace. One that is already there is not an error.')
     .argument('<domain...>', 'host names')
     .action(
@@ -110,11 +108,9 @@ const add: Define = (command, run) => {
         return changeDomains(context, await readSettings(context), { added, removed: [] });
       }),
     );
-};
 
-const remove: Define = (command, run) => {
-  addExamples(command, 'mediactl embed domains rm old.example.com');
-  command
+const remove: Define = (command, run) =>
+  addExamples(command, 'mediactl embed domains rm old.example.com')
     .description('Removes domains from the allow-list of the workspace.')
     .argument('<domain...>', 'host names')
     .action(
@@ -124,22 +120,19 @@ const remove: Define = (command, run) => {
         return changeDomains(context, read, { added: [], removed });
       }),
     );
-};
 
-const sync: Define = (command, run) => {
+const sync: Define = (command, run) =>
   addExamples(
     command,
     'mediactl embed domains sync -f domains.txt --dry-run',
     'mediactl embed domains sync -f domains.txt --prune --yes',
-  );
-  command
+  )
     .description(
       'Adds the domains of a file that the allow-list does not have, then, with --prune, removes those that are not in the file. One domain a line; # begins a comment.',
     )
     .requiredOption('-f, --file <file>', 'the domains, one a line; - for stdin')
     .option('--prune', 'remove domains that are not in the file')
     .action(run(runSync));
-};
 
 async function runSync(context: Context, { file, prune }: { file: string; prune?: true | undefined }) {
   const { terminal } = context;

@@ -70,13 +70,10 @@ async function listSettings(context: Context): Promise<ConfigRow[]> {
       return { key, value: name, origin: 'current profile' };
     return { key, value: value === undefined ? null : withoutSecrets(key, value), origin };
   });
-  const names = nameKeys.map((key): ConfigRow => {
-    const value = profile?.names?.[key];
-    return {
-      key: `names.${key}`,
-      value: value ?? fieldNamesFor(key).join(', '),
-      origin: value === undefined ? assumedOrigin : profileOrigin,
-    };
+  const names = nameKeys.map((name): ConfigRow => {
+    const [key, value] = [`names.${name}`, profile?.names?.[name]];
+    if (value !== undefined) return { key, value, origin: profileOrigin };
+    return { key, value: fieldNamesFor(name).join(', '), origin: assumedOrigin };
   });
   return [...settings, ...names];
 }

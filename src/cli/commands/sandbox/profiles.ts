@@ -61,7 +61,12 @@ export async function assertNotRemote({ profiles }: Context, names: readonly str
   for (const name of names) {
     assertProfileName(name);
     const existing = stored[name];
-    if (existing && !isLoopback(parseBaseUrl(existing.baseUrl))) throw profileTaken(name, existing.baseUrl);
+    if (existing && !isLoopback(parseBaseUrl(existing.baseUrl)))
+      throw new MediactlError(`there is a profile ${name} already, for ${existing.baseUrl}`, {
+        code: 'profile_taken',
+        reason: 'the sandbox would overwrite its key',
+        hint: `mediactl auth rename ${name} NAME, then mediactl sandbox start`,
+      });
   }
 }
 
@@ -87,13 +92,10 @@ export async function saveProfiles(
         replaced.push(`profile ${name} is for this sandbox now; it was for the one at ${existing.baseUrl}`);
       // The same key means the same sandbox, so the workspace that the user chose is kept.
       const keepsWorkspace = existing?.key === key && existing.workspace !== undefined;
-      const workspace = keepsWorkspace ? existing.workspace : running.workspace;
-      const workspaceName = keepsWorkspace ? existing.workspaceName : running.workspace_name;
+      const { workspace, workspace_name: workspaceName } = running;
       current.profiles[name] = {
-        ...existing,
-        ...{ baseUrl: running.url, key, keyStore: 'file', sandbox: dataDir },
-        ...(workspace !== undefined && { workspace }),
-        ...(workspaceName !== undefined && { workspaceName }),
+        ...{ ...existing, baseUrl: running.url, key, keyStore: 'file', sandbox: dataDir },
+        ...(!keepsWorkspace && { workspace, ...(workspaceName !== undefined && { workspaceName }) }),
       };
     }
     // The port might have changed, so the URL of the sandbox's other profiles is updated.
@@ -124,10 +126,3 @@ export async function forgetProfiles({ profiles }: Context, names: readonly stri
       if (current.current !== undefined && names.includes(current.current)) delete current.current;
     });
 }
-
-const profileTaken = (name: string, baseUrl: string) =>
-  new MediactlError(`there is a profile ${name} already, for ${baseUrl}`, {
-    code: 'profile_taken',
-    reason: 'the sandbox would overwrite its key',
-    hint: `mediactl auth rename ${name} NAME, then mediactl sandbox start`,
-  });

@@ -117,10 +117,7 @@ async function resolveUidOrName(
 export const quoteForShell = (text: string) =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
-/**
- * Resolves the ids given for `ID...` and dedupes the uids. For the id `-`, reads ids from stdin, one per line or as
- * JSON lines with a `uid`.
- */
+/** Resolves the ids given for `ID...`, without duplicates. For `-`, reads ids or JSON lines with a `uid` from stdin. */
 export async function resolveAssetUids(
   context: Context,
   collection: Collection,
@@ -154,10 +151,7 @@ function parseIds(text: string): string[] {
 /** Maximum number of search hits to scan for a name, so that a search does not use up the rate limit. */
 const maxSearchHits = 2_000;
 
-/**
- * Returns all assets with exactly this name. Uses the service's search if the name contains letters or digits;
- * otherwise lists all assets.
- */
+/** Returns all assets with exactly this name. A name without letters or digits cannot be searched for. */
 async function findByName(assets: AssetsApi, name: string): Promise<Asset[]> {
   const filters = /[\p{L}\p{N}]/u.test(name) ? { search: name } : {};
   const found: Asset[] = [];

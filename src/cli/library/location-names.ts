@@ -32,10 +32,7 @@ export class LocationNames {
     for (const uid of findUnknown()) this.#names.set(uid, uid);
   }
 
-  /**
-   * Returns the loaded name of a uid, sanitized for display: a folder's path or a workspace's name. Falls back to
-   * the uid, and to an empty string if there is no uid.
-   */
+  /** Returns the loaded name of a uid, escaped for display; otherwise the uid, or '' if there is none. */
   displayName(uid: string | null | undefined): string {
     if (!uid) return '';
     return escapeControls(this.#names.get(normalizeUid(uid)) ?? uid);

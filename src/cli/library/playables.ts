@@ -62,11 +62,7 @@ export function findNearestImage(images: readonly Playable[], { width, height }:
   return best ? [best] : [];
 }
 
-/**
- * Parses a size such as `640x360`, or `640` for a width with any height.
- *
- * @throws MediactlError `usage` (exit 2) if the text is not a size
- */
+/** Parses a size such as `640x360`, or `640` for any height. @throws MediactlError `usage` (exit 2) */
 export function parseDimensions(text: string): PixelSize {
   const match = /^(\d{1,6})(?:x(\d{1,6}))?$/i.exec(text);
   if (match) return { width: Number(match[1]), height: Number(match[2] ?? 0) };
@@ -83,10 +79,7 @@ const abbreviations: Record<string, string> = {
   ...{ l: 'large', lg: 'large', xl: 'huge', xlarge: 'huge', orig: 'original' },
 };
 
-/**
- * Parses the size of an image variant (assumption A15). Reads it from `width` and `height`, from a `size` such as
- * 640 or `640x360`, or from a size name; undefined if there is none.
- */
+/** Parses the size of an image variant (A15) from `width` and `height`, `size`, or a size name. */
 function parseExtent(variant: JsonObject): ImageExtent | undefined {
   const { size, name, label } = variant;
   for (const { width, height } of [variant, asObject(size), { width: size, height: 0 }]) {

@@ -25,10 +25,7 @@ const status = ({ status: value }: Asset, { colors }: RenderContext) => {
 const created = ({ created_at }: Asset, { isTerminal, now }: RenderContext) =>
   isTerminal ? relativeTime(created_at, now) : displayText(created_at);
 
-/**
- * Formats a duration as minutes and seconds on a terminal. Returns it unchanged if stdout is not a terminal or the
- * value is not a number.
- */
+/** Formats a duration as minutes and seconds on a terminal. A pipe gets the service's value. */
 function length({ duration: value }: Asset, { isTerminal }: RenderContext): string {
   const seconds = asNumber(value);
   return seconds === undefined || !isTerminal ? displayText(value) : formatDuration(seconds);

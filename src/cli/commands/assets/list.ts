@@ -143,10 +143,7 @@ async function fetchListing(
   return { pages: [items], footer, isEmpty: items.length === 0 };
 }
 
-/**
- * Yields the pages of assets, and warns once if an asset does not match a filter, so that a script does not mistake
- * the whole library for matches.
- */
+/** Yields the pages, and warns once of an ignored filter, which would list the whole library. */
 async function* withIgnoredFilterWarning(
   { terminal }: Context,
   filters: AssetFilters,
@@ -188,11 +185,7 @@ async function collectFolderUids(context: Context, folder: string): Promise<stri
   return uids;
 }
 
-/**
- * Returns the assets of several folders as one sorted list.
- *
- * @param maxPerFolder maximum number of assets per folder; undefined for no limit
- */
+/** Returns the assets of several folders, at most `maxPerFolder` of each, as one sorted list. */
 async function listAssetsInFolders(
   assets: AssetsApi,
   filters: AssetFilters,

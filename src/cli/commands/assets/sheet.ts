@@ -98,11 +98,7 @@ const rows = (
   ['size', isTerminal ? formatBytes(size_bytes) : String(size_bytes)],
 ];
 
-/**
- * Returns a title that describes the filters, such as `harbour, ready, since 2026-01-01`.
- *
- * @param folder path or uid as entered
- */
+/** Returns a title that describes the filters, such as `harbour, ready, since 2026-01-01`. */
 export function titleOf(filters: AssetFilters, folder: string | undefined, all: string): string {
   const { search, status, type, tag, created_after, created_before } = filters;
   const words = [

@@ -165,10 +165,7 @@ type DomainChanges = { added: readonly string[]; removed: readonly string[] };
 /** Result for one domain. `change` is null if the change failed. */
 type DomainRecord = { domain: string; change: keyof DomainChanges | null; error: ErrorRecord | null };
 
-/**
- * Adds domains before it removes any, so that no domain that stays is ever missing. Returns a result for each
- * domain, and reads the list again to verify the changes.
- */
+/** Adds domains before it removes any, so that no domain that stays is ever missing, and verifies the changes. */
 async function changeDomains(
   context: Context,
   { workspace, embeds, settings }: WorkspaceEmbeds,

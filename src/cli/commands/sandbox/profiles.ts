@@ -70,11 +70,7 @@ export async function assertNotRemote({ profiles }: Context, names: readonly str
   }
 }
 
-/**
- * Creates or updates the profiles. If no profile is current, the first becomes current.
- *
- * @returns true if the first profile is current
- */
+/** Creates or updates the profiles. Returns true if the first is current, which it becomes if none is. */
 export async function saveProfiles(
   context: Context,
   { dataDir }: SandboxLocation,

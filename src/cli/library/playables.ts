@@ -69,15 +69,11 @@ export function parseDimensions(text: string): PixelSize {
   throw usageError(`--size does not accept '${text}'`, 'a size in pixels such as 640x360, or 640');
 }
 
-/** Names of image sizes, smallest first. */
+/** Names of image sizes with their abbreviations, smallest first. */
 const sizeNames = [
-  ...['icon', 'tiny', 'thumbnail', 'small', 'preview', 'medium', 'large', 'huge', 'full'],
-  ...['original', 'source'],
+  ...[['icon'], ['tiny', 'xs'], ['thumbnail', 'thumb'], ['small', 's', 'sm'], ['preview'], ['medium', 'm', 'md']],
+  ...[['large', 'l', 'lg'], ['huge', 'xl', 'xlarge'], ['full'], ['original', 'orig'], ['source']],
 ];
-const abbreviations: Record<string, string> = {
-  ...{ xs: 'tiny', thumb: 'thumbnail', s: 'small', sm: 'small', m: 'medium', md: 'medium' },
-  ...{ l: 'large', lg: 'large', xl: 'huge', xlarge: 'huge', orig: 'original' },
-};
 
 /** Parses the size of an image variant (A15) from `width` and `height`, `size`, or a size name. */
 function parseExtent(variant: JsonObject): ImageExtent | undefined {
@@ -91,7 +87,7 @@ function parseExtent(variant: JsonObject): ImageExtent | undefined {
     const [, w, h] = /^(\d+)\s*[x×]\s*(\d+)$/.exec(text) ?? [];
     if (w !== undefined) return { width: Number(w), height: Number(h) };
   }
-  const rank = texts.map((text) => sizeNames.indexOf(abbreviations[text] ?? text)).find((each) => each >= 0);
+  const rank = texts.map((text) => sizeNames.findIndex((names) => names.includes(text))).find((each) => each >= 0);
   return rank === undefined ? undefined : { rank };
 }
 

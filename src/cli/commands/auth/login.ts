@@ -153,16 +153,17 @@ async function readVerifiedKey(
 
 const isForService = ({ baseUrl }: Profile, url: URL) => parseBaseUrl(baseUrl).origin === url.origin;
 
+const keyHints: Record<number, string> = {
+  401: 'check the key, then log in again',
+  403: 'the key is accepted but may not read; --no-check keeps it anyway',
+};
+
 /** Verifies the key with one API request, which also returns the workspaces. */
 async function verifyKey(api: Api): Promise<Workspace[]> {
-  try {
-    return await listWorkspaces(api);
-  } catch (error) {
-    const status = error instanceof MediactlError ? error.explanation.status : undefined;
-    if (!(error instanceof MediactlError) || (status !== 401 && status !== 403)) throw error;
-    const forbidden = 'the key is accepted but may not read; --no-check keeps it anyway';
-    throw error.with({ hint: status === 401 ? 'check the key, then log in again' : forbidden });
-  }
+  return listWorkspaces(api).catch((error) => {
+    const hint = error instanceof MediactlError && keyHints[error.explanation.status ?? 0];
+    throw hint ? error.with({ hint }) : error;
+  });
 }
 
 async function chooseBaseUrl({ terminal }: Context, text: string | undefined): Promise<URL> {

@@ -24,7 +24,6 @@ export type Ambiguity<T extends AmbiguousRecord> = {
   matches: readonly T[];
   /** Returns a row of escaped cells, with the uid, for each record. The cells are short if `isTerminal`. */
   rows(found: readonly T[], isTerminal: boolean): Promise<string[][]>;
-  /** True to select the record that was created last. */
   newest?: boolean | undefined;
   hint?: string;
 };

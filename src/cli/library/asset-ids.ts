@@ -21,7 +21,6 @@ const lastUploadPath = (stateDir: string) => join(stateDir, 'last-upload');
 
 export const idHelp = 'uid or its first 6 digits, name, or @last (the last upload)';
 
-/** Options for resolving an ambiguous name; `newest` selects the asset that was created last. */
 export type IdOptions = { newest?: boolean | undefined };
 
 export const newestOption = ['--newest', 'of several of that name, the one created last'] as const;
@@ -113,7 +112,6 @@ async function resolveUidOrName(
   return uid;
 }
 
-/** Quotes an argument for a POSIX shell if needed. */
 export const quoteForShell = (text: string) =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
@@ -169,7 +167,6 @@ async function findByName(assets: AssetsApi, name: string): Promise<Asset[]> {
   return found;
 }
 
-/** Saves the uid of the latest upload for `@last`, together with its profile and service. */
 export async function saveLastUpload(context: Context, uid: string): Promise<void> {
   const { profile, baseUrl } = await context.account();
   const last = { uid, profile, base_url: baseUrl.origin };

@@ -39,7 +39,6 @@ export function nameCache(context: Context, kind: string, fetchNames: () => Prom
   };
 }
 
-/** Reads a cache file. Returns undefined if it is missing or invalid. */
 function readCache(path: string): CachedNames | undefined {
   const { at, names } = asObject(parseJsonOrUndefined(readTextFileOrEmpty(path)));
   const isName = (each: unknown): each is CachedName =>

@@ -3,7 +3,6 @@ import { parseHttpUrl } from '../../contract/http-url.ts';
 import { asArray, asNumber, asObject, asText, isJsonObject, type JsonObject } from '../../contract/json-values.ts';
 import type { PlaybackInfo } from '../../contract/types.ts';
 
-/** A URL that plays or shows an asset. */
 export type Playable = {
   kind: 'hls' | 'file' | 'image' | 'document' | 'embed';
   url: URL;
@@ -27,7 +26,6 @@ export type Playables = {
   unusable: string[];
 };
 
-/** Parses the playable URLs in the playback info. @param baseUrl base for relative URLs */
 export function parsePlayables(info: PlaybackInfo, baseUrl: URL): Playables {
   const unusable: string[] = [];
   const parsePlayable = (kind: Playable['kind'], value: unknown, extent?: ImageExtent): Playable[] => {

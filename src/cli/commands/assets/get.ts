@@ -6,7 +6,7 @@ import type { Collection } from '../../../contract/paths.ts';
 import { displayText } from '../../../contract/sanitize.ts';
 import type { Asset, PlayerData } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
-import { idHelp, newestOption, resolveAssetUid, resolveAssetUids } from '../../library/asset-ids.ts';
+import { type IdOptions, idHelp, newestOption, resolveAssetUid, resolveAssetUids } from '../../library/asset-ids.ts';
 import { type DetailRow, type Result, record } from '../../output/result.ts';
 import { maskSecret } from '../../terminal/redactor.ts';
 import { type ActionWrapper, addExamples } from '../command.ts';
@@ -21,7 +21,7 @@ export function get(command: Command, run: ActionWrapper, collection: Collection
     .action(run((context, ids, { newest }) => runGet(context, { collection, ids, newest })));
 }
 
-export type GetRequest = { collection: Collection; ids: readonly string[]; newest?: boolean | undefined };
+export type GetRequest = IdOptions & { collection: Collection; ids: readonly string[] };
 
 export async function runGet(context: Context, { collection, ids, newest }: GetRequest) {
   const { [collection]: assets } = await context.api();
@@ -57,15 +57,10 @@ export function player(command: Command, run: ActionWrapper, collection: Collect
     .action(run((context, id, flags) => runPlayer(context, { collection, id, ...flags })));
 }
 
-type PlayerRequest = {
-  collection: Collection;
-  id: string | undefined;
-  newest?: boolean | undefined;
-  reveal?: boolean | undefined;
-};
+type PlayerRequest = IdOptions & { collection: Collection; id: string | undefined; reveal?: true | undefined };
 
-async function runPlayer(context: Context, { collection, id, newest, reveal }: PlayerRequest): Promise<Result> {
-  const uid = await resolveAssetUid(context, collection, id, { newest });
+async function runPlayer(context: Context, { collection, id, reveal, ...choice }: PlayerRequest): Promise<Result> {
+  const uid = await resolveAssetUid(context, collection, id, choice);
   const found = await (await context.api())[collection].player(uid);
   const shown = reveal ? found : { ...found, playback_token: maskSecret(found.playback_token) };
   return record(shown, found.uid, playerRows);

@@ -90,7 +90,6 @@ export async function parseListRequest(
   };
 }
 
-/** Lists or counts assets, or writes a contact sheet of them. */
 export async function runList(context: Context, request: ListRequest): Promise<Result> {
   const { collection, filters, folder, recursive, html, words } = request;
   const folders = recursive ? await collectFolderUids(context, folder as string) : undefined;

@@ -12,7 +12,6 @@ import { type DetailRow, noResult, type RenderContext, type Result, record } fro
 import { writeOutput } from './output-file.ts';
 import { fetchThumbnails } from './thumbnails.ts';
 
-/** Assets that a list command found, in pages of results. */
 export type AssetListing = {
   pages: AsyncIterable<Asset[]> | Iterable<Asset[]>;
   footer: string | undefined;
@@ -28,7 +27,6 @@ type SheetRequest = {
 
 type SheetRecord = { path: string; assets: number; missing_thumbnails: number; size_bytes: number };
 
-/** Writes a contact sheet, which is an HTML page with the thumbnails of all listed assets. */
 export async function writeSheet(context: Context, { path, title, find }: SheetRequest): Promise<Result> {
   const { terminal, clock } = context;
   if (path === '' || path === '-')

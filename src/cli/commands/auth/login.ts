@@ -41,7 +41,6 @@ export type LoginRequest = {
   baseUrl?: string | undefined;
   /** Workspace from a flag or variable. That of the profile might belong to another service. */
   workspace?: string | undefined;
-  /** True to read the key from stdin instead of asking for it. */
   withKey?: boolean | undefined;
   check: boolean;
   store?: 'keychain' | 'file' | undefined;
@@ -103,7 +102,6 @@ const resolveChosenWorkspace = async (
 ): Promise<ChosenWorkspace> =>
   isChecked || !isUid(typed) ? toProfileFields(await resolveWorkspace(context, api, typed)) : { workspace: typed };
 
-/** Returns the profile's own workspace, otherwise the primary one, if any. */
 function defaultWorkspace(known: Profile | undefined, workspaces: readonly Workspace[]): ChosenWorkspace {
   if (known?.workspace) {
     const { workspace, workspaceName } = known;

@@ -35,7 +35,6 @@ const show: Define = (command, run) =>
       }),
     );
 
-/** Defines the `enable` or the `disable` command, which turn the domain restriction on (`enabled`) or off. */
 function restrict(command: Command, run: ActionWrapper, enabled: boolean): void {
   addExamples(command, `mediactl embed ${enabled ? 'enable' : 'disable'}`)
     .description(

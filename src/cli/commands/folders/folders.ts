@@ -47,7 +47,6 @@ async function runTree(context: Context): Promise<Result> {
   return record(roots, workspace, (_record, render) => drawTree(folders.roots, '', render, short));
 }
 
-/** Draws folders as an indented tree, like the `tree` command. */
 function drawTree(
   level: readonly FolderNode[],
   indent: string,

@@ -7,7 +7,6 @@ import type { Context } from '../../context.ts';
 import { precedence } from '../../settings/setting-resolver.ts';
 import { type RunningSandbox, readKeys } from './server.ts';
 
-/** Data folder and profile of one of the user's sandboxes. */
 export type SandboxLocation = { dataDir: string; profile: string };
 
 const defaultProfile = 'sandbox';

@@ -153,7 +153,6 @@ async function runLogs(context: Context, { data, count, follow }: LogsRequest): 
   }
 }
 
-/** Prints what is appended to the log until the user interrupts it. */
 async function followLog({ clock, signal, terminal }: Context, log: LogReader): Promise<void> {
   const printAppended = async () => {
     const appended = await log.readAppended();

@@ -41,7 +41,6 @@ export async function findRunning(
   return health?.pid === running.pid ? { ...running, ...health } : undefined;
 }
 
-/** Reads the state that the last server wrote; returns undefined if it is missing or unreadable. */
 async function readServerFile(dataDir: string): Promise<RunningSandbox | undefined> {
   const running = asObject(parseJsonOrUndefined(readTextFileOrEmpty(join(dataDir, 'server.json'))));
   if (typeof running.pid !== 'number' || !running.url) return undefined;

@@ -210,7 +210,6 @@ const notEmpty = (location: SandboxLocation) =>
     `it keeps them in ${location.dataDir}`,
   );
 
-/** Waits in the foreground until the server exits, or the user interrupts it. */
 async function waitForExit({ signal }: Context, child: ChildProcess): Promise<void> {
   const stop = () => child.kill();
   signal.addEventListener('abort', stop, { once: true });

@@ -35,9 +35,9 @@ export function parsePlayables(info: PlaybackInfo, baseUrl: URL): Playables {
     if (!url) unusable.push(asText(reference) ?? typeof reference);
     return url ? [{ kind, url, expiresAt: asObject(value).expires_at, extent }] : [];
   };
-  const images = asArray(info.variants).map((variant) => ({
-    ...{ url: isJsonObject(variant) ? variant.url : variant, extent: parseExtent(asObject(variant)) },
-  }));
+  const images = asArray(info.variants).map((variant) => {
+    return { url: isJsonObject(variant) ? variant.url : variant, extent: parseExtent(asObject(variant)) };
+  });
   const isSorted = images.length < 2 || areComparable(images.map(({ extent }) => extent));
   if (isSorted) images.sort((a, b) => compareExtents(b.extent, a.extent));
   const urls = [

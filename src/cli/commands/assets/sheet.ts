@@ -50,21 +50,18 @@ export async function writeSheet(context: Context, { path, title, find }: SheetR
     const sheet = renderContactSheet({ ...{ title, count: found.length, date }, hasMore: footer !== undefined });
     await write(sheet.head);
     // Written one by one, because thousands of thumbnails would not fit in memory.
+    const urls = found.map(({ url }) => url);
     let next = 0;
-    for await (const thumbnail of fetchThumbnails(
-      context,
-      found.map(({ url }) => url),
-    )) {
+    for await (const thumbnail of fetchThumbnails(context, urls)) {
       if (!thumbnail) missing_thumbnails++;
       await write(sheet.card((found[next++] as (typeof found)[number]).card, thumbnail));
     }
     await write(sheet.foot);
     return { path, assets: found.length, missing_thumbnails, size_bytes };
   });
-  if (written.missing_thumbnails > 0)
-    terminal.info(
-      `${formatCount(written.missing_thumbnails)} of ${pluralize(written.assets, 'asset')} without a thumbnail`,
-    );
+  const missing = written.missing_thumbnails;
+  if (missing > 0)
+    terminal.info(`${formatCount(missing)} of ${pluralize(written.assets, 'asset')} without a thumbnail`);
   return record(written, path, rows);
 }
 
@@ -73,14 +70,12 @@ const maxAssetsWithoutNotice = 50;
 
 function cardOf({ uid, name, type, duration: length, size, status, tags }: Asset): ContactSheetCard {
   const [seconds, count] = [asNumber(length), asNumber(size)];
+  const details = [seconds === undefined ? '' : formatDuration(seconds), count === undefined ? '' : formatBytes(count)];
   return {
     uid: asText(uid) ?? '',
     name: asText(name) || (asText(uid) ?? ''),
     type: asText(type) ?? '',
-    details: [
-      ...(seconds === undefined ? [] : [formatDuration(seconds)]),
-      ...(count === undefined ? [] : [formatBytes(count)]),
-    ],
+    details: details.filter(Boolean),
     status: classifyStatus(status) === 'ready' ? undefined : asText(status),
     tags: slugsOf({ tags }) ?? [],
   };

@@ -110,11 +110,8 @@ export async function runUpdate(context: Context, request: UpdateRequest) {
     ...change.fields,
     ...(change.tags && tagFields(assets, change.tags, target)),
   });
-  if (context.settings.dryRun)
-    return dryRunPlan(
-      context,
-      targets.map((target) => assets.updateRequest(target.uid, bodyFor(target))),
-    );
+  const requests = () => targets.map((target) => assets.updateRequest(target.uid, bodyFor(target)));
+  if (context.settings.dryRun) return dryRunPlan(context, requests());
   const notes = change.tags ? describeLostTags(change.tags, targets) : [];
   if (byFilter) await confirmBulk(context, collection, targets, { action: (what) => `update ${what}`, limit, notes });
   else for (const line of notes) context.terminal.info(line);

@@ -28,12 +28,9 @@ const profileArgument = <Flags extends string>(flags: Flags, description: string
 const list: Define = (command, run) =>
   addExamples(command, 'mediactl auth ls')
     .description('Lists the profiles of this machine; the current one has a star.')
-    .action(
-      run(async ({ profiles }) => {
-        const empty = 'no profiles yet: mediactl auth login, or mediactl sandbox start';
-        return profileList(await profiles.read(), empty);
-      }),
-    );
+    .action(run(async ({ profiles }) => profileList(await profiles.read(), noProfiles)));
+
+const noProfiles = 'no profiles yet: mediactl auth login, or mediactl sandbox start';
 
 const profileList = (config: ProfileConfig, empty: string) =>
   listBy(({ name }) => name, profileRecords(config), profileColumns, empty);
@@ -117,10 +114,7 @@ async function runLogout(context: Context, { name, all }: LogoutRequest): Promis
   const one = name ?? settings.profile ?? before.current;
   const namesToForget = all ? Object.keys(before.profiles) : one ? [one] : [];
   if (namesToForget.length === 0)
-    throw new MediactlError('no profile to log out from', {
-      code: 'no_profile',
-      hint: 'mediactl auth ls',
-    });
+    throw new MediactlError('no profile to log out from', { code: 'no_profile', hint: 'mediactl auth ls' });
   for (const each of namesToForget) if (!before.profiles[each]) throw noSuchProfile(each, before.profiles);
   if (context.isDryRun(`forget ${namesToForget.join(', ')}`)) return noResult;
   if (all)

@@ -66,10 +66,8 @@ export async function runLogin(context: Context, request: LoginRequest): Promise
   const { folder: _folder, ...otherSettings } = known?.settings ?? {};
   if (terminal.isInteractive && !request.withKey)
     terminal.info(`Keys are made at ${baseUrl.host}: organization’s settings, API keys.`);
-  const { key, api, workspaces } = await readVerifiedKey(context, request, {
-    baseUrl,
-    names: sameService?.names ?? {},
-  });
+  const names = sameService?.names ?? {};
+  const { key, api, workspaces } = await readVerifiedKey(context, request, { baseUrl, names });
   try {
     const chosen = request.workspace
       ? await resolveChosenWorkspace(context, api, request.workspace, request.check)
@@ -103,10 +101,8 @@ const resolveChosenWorkspace = async (
   isChecked || !isUid(typed) ? toProfileFields(await resolveWorkspace(context, api, typed)) : { workspace: typed };
 
 function defaultWorkspace(known: Profile | undefined, workspaces: readonly Workspace[]): ChosenWorkspace {
-  if (known?.workspace) {
-    const { workspace, workspaceName } = known;
-    return { workspace, ...(workspaceName !== undefined && { workspaceName }) };
-  }
+  const { workspace, workspaceName } = known ?? {};
+  if (workspace) return { workspace, ...(workspaceName !== undefined && { workspaceName }) };
   const primary = findPrimary(workspaces);
   return primary ? toProfileFields(primary) : {};
 }
@@ -182,8 +178,8 @@ async function readKey({ terminal }: Context, fromStdin: boolean): Promise<strin
       'mediactl auth login --with-key < key.txt',
       'stdin is not a terminal, or input is off',
     );
-  const typed = fromStdin ? (await readStdin(terminal)).toString('utf8') : await askSecret(terminal, 'API key');
-  const key = typed.trim();
+  const typed = fromStdin ? await readStdin(terminal) : await askSecret(terminal, 'API key');
+  const key = typed.toString().trim();
   assertKey(key);
   return key;
 }
@@ -198,9 +194,7 @@ async function saveProfile(
   const inKeychain =
     requestedStore !== 'file' && (await storeInKeychain({ configDir: profiles.directory, profile: name }, key));
   if (store === 'keychain' && !inKeychain)
-    throw new MediactlError('this machine has no keychain that answers', {
-      code: 'keychain_write',
-    });
+    throw new MediactlError('this machine has no keychain that answers', { code: 'keychain_write' });
   const config = await profiles.update((current) => {
     current.profiles[name] = { ...profile, ...(inKeychain ? { keyStore: 'keychain' } : { keyStore: 'file', key }) };
     current.current = name;

@@ -16,13 +16,8 @@ import { type Column, listBy, type Result } from '../../output/result.ts';
 import { addExamples, type CommandDefinition } from '../command.ts';
 import { checks, dependsOn } from './checks.ts';
 
-type Finding = {
-  check: string;
-  /** Null if skipped because a prerequisite failed. */
-  ok: boolean | null;
-  found: string | null;
-  error: ErrorRecord | null;
-};
+/** Result of a check. `ok` is null if it was skipped because a prerequisite failed. */
+type Finding = { check: string; ok: boolean | null; found: string | null; error: ErrorRecord | null };
 
 const columns: Column<Finding>[] = [
   { header: 'CHECK', value: ({ check }) => check, noTruncate: true },
@@ -36,10 +31,9 @@ const columns: Column<Finding>[] = [
     header: 'FOUND',
     value: ({ found, error }) =>
       error
-        ? [`${error.message}${error.cause ? ` (${error.cause})` : ''}`, error.hint]
-            .filter(Boolean)
-            .map((text) => escapeControls(text as string))
-            .join('; next: ')
+        ? escapeControls(
+            `${error.message}${error.cause ? ` (${error.cause})` : ''}${error.hint ? `; next: ${error.hint}` : ''}`,
+          )
         : displayText(found),
   },
 ];
@@ -92,11 +86,9 @@ async function learn(context: Context): Promise<Result> {
   // The user marked this field as inverted (`!`), so the configured name is kept.
   if (account.names.embed_enabled?.startsWith('!')) found.embed_enabled = undefined;
   else if (ambiguous.length > 0) {
-    const fields = ambiguous.map(escapeControls);
-    const hint = nameHint('embed_enabled', fields.length === 1 ? (fields[0] as string) : 'NAME');
-    context.terminal.warn(
-      `not learned: ${fields.join(', ')} may be the opposite of a restriction, or something else; ${hint}`,
-    );
+    const fields = ambiguous.map(escapeControls).join(', ');
+    const hint = nameHint('embed_enabled', ambiguous.length === 1 ? fields : 'NAME');
+    context.terminal.warn(`not learned: ${fields} may be the opposite of a restriction, or something else; ${hint}`);
   }
   const learned = nameKeys.flatMap((key): (LearnedName & { key: NameKey })[] => {
     const { [key]: name } = found;

@@ -173,11 +173,8 @@ async function changeDomains(
   const steps = (['added', 'removed'] as const).flatMap((change) =>
     changes[change].map((domain) => ({ change, domain, method: methods[change] })),
   );
-  if (context.settings.dryRun)
-    return dryRunPlan(
-      context,
-      steps.map(({ method, domain }) => embeds.domainRequest(method, workspace, settings, domain)),
-    );
+  const requests = () => steps.map(({ method, domain }) => embeds.domainRequest(method, workspace, settings, domain));
+  if (context.settings.dryRun) return dryRunPlan(context, requests());
   const records: DomainRecord[] = [];
   const failures: MediactlError[] = [];
   for (const { change, domain, method } of steps)
@@ -214,10 +211,7 @@ async function changeDomains(
 const methods: Record<keyof DomainChanges, DomainMethod> = { added: 'POST', removed: 'DELETE' };
 
 const notRemoved = () =>
-  new MediactlError('not removed', {
-    code: 'not_tried',
-    reason: 'what was to be added before it could not be',
-  });
+  new MediactlError('not removed', { code: 'not_tried', reason: 'what was to be added before it could not be' });
 
 const sign = { added: '+', removed: '-' };
 

@@ -105,10 +105,8 @@ async function runReset(context: Context, { data }: DataFlags): Promise<Result> 
   if (context.isDryRun(`stop the sandbox and delete what it keeps in ${dataDir}`)) return noResult;
   const profiles = await findProfiles(context, dataDir);
   const named = profiles.map((name) => `, profile ${name}`).join('');
-  await confirm(terminal, `Delete everything in ${dataDir}${named}?`, {
-    yes: settings.yes,
-    instead: 'mediactl sandbox reset --yes',
-  });
+  const consent = { yes: settings.yes, instead: 'mediactl sandbox reset --yes' };
+  await confirm(terminal, `Delete everything in ${dataDir}${named}?`, consent);
   const running = await findRunning(context, dataDir);
   if (running) await shutDown(context, running);
   await assertNotRunning(context, dataDir);
@@ -180,10 +178,7 @@ type WatchRequest = DataFlags & { id: string | undefined; open?: true | undefine
 async function runWatch(context: Context, { id, open, newest, data }: WatchRequest): Promise<Result> {
   const { dataDir, profile } = await findSandbox(context, data);
   const running = await findRunning(context, dataDir);
-  if (!running)
-    throw new MediactlError('no sandbox is running', {
-      code: 'not_running',
-    });
+  if (!running) throw new MediactlError('no sandbox is running', { code: 'not_running' });
   const { all } = await readKeys(dataDir);
   context.terminal.redactor.add(all);
   const account = { profile, baseUrl: new URL(running.url), apiKey: all, workspace: undefined, names: {} };

@@ -108,12 +108,8 @@ export class Context {
 
   /** Returns the journal of unfinished uploads. */
   async journal(): Promise<Journal> {
-    const [{ Journal: Opened }, { UploadLocks }] = await Promise.all([
-      import('../client/upload/store/journal.ts'),
-      import('../client/upload/store/upload-locks.ts'),
-    ]);
-    const { pid } = this.host.processes;
-    return new Opened(this.stateDir, async () => new UploadLocks(await this.#openLedger(), pid));
+    const { Journal: Opened } = await import('../client/upload/store/journal.ts');
+    return new Opened(this.stateDir, () => this.#openLedger(), this.host.processes.pid);
   }
 
   /**

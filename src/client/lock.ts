@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { open, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Clock, systemClock } from '../contract/clock.ts';
+import { backoff, pollUntil } from '../contract/retry.ts';
 import { MediactlError } from './errors.ts';
 import { loadLibsql } from './libsql.ts';
 import { stateError, stateFailure } from './state-error.ts';
@@ -72,28 +73,30 @@ type LockWaitOptions = {
 export type LockRequest = LockWaitOptions & { path: string; busy: () => Error };
 
 const waitNoticeMs = 2_000;
-const minPauseMs = 2;
-const maxPauseMs = 30;
+/** Pause between attempts. Its jitter lets no waiter starve. */
+const lockPause = { minMs: 20, maxMs: 20 };
 
 /** Polls `attempt` until it returns a result. @returns undefined if no attempt succeeds within `waitMs` */
 export async function retryUntilAcquired<T>(
   path: string,
-  { waitMs, clock = systemClock, signal, onWait = () => {} }: LockWaitOptions,
+  { waitMs, clock = systemClock, signal, onWait }: LockWaitOptions,
   attempt: () => Promise<T | undefined>,
 ): Promise<T | undefined> {
   const startedAt = clock.now();
-  for (let isReported = false; ; ) {
+  let notify = onWait;
+  const check = async () => {
     const result = await attempt();
     const waitedMs = clock.now() - startedAt;
-    if (result !== undefined || waitedMs > waitMs) return result;
-    if (waitedMs > waitNoticeMs && !isReported) {
-      isReported = true;
-      onWait(`another program holds ${path}; waiting for it`);
+    if (result !== undefined || waitedMs > waitMs) return { result };
+    if (waitedMs > waitNoticeMs) {
+      notify?.(`another program holds ${path}; waiting for it`);
+      notify = undefined;
     }
-    // Jitter, so that no waiter starves.
-    const pauseMs = minPauseMs + Math.random() * (maxPauseMs - minPauseMs);
-    await clock.sleep(pauseMs, signal);
-  }
+    return undefined;
+  };
+  // The signal ends only the waits: what is free is acquired even after an abort.
+  const waiting = { sleep: (delayMs: number) => clock.sleep(delayMs, signal) };
+  return (await pollUntil(undefined, check, { clock: waiting, intervalMs: () => backoff(0, lockPause, clock) })).result;
 }
 
 /** Runs `work` while holding a lock. Waits for the lock, and creates the folder of the lock file if it is missing. */
@@ -206,7 +209,4 @@ export class NamedLocks {
 
 /** Creates the error for a lock that another process has held for longer than its work should take. */
 export const lockTimeoutError = (path: string) =>
-  new MediactlError('another mediactl process is at the same work', {
-    code: 'locked',
-    reason: `it holds ${path}`,
-  });
+  new MediactlError('another mediactl process is at the same work', { code: 'locked', reason: `it holds ${path}` });

@@ -26,12 +26,7 @@ const codes: readonly [StateErrorKind, RegExp][] = [
 
 /** Creates an error about the state folder. Its exit code is 14, which aborts the run. */
 export const stateFailure = (kind: StateErrorKind, reason: string, underlying?: unknown) =>
-  new MediactlError(stateProblems[kind], {
-    code: kind,
-    reason,
-    retryable: kind === 'state_locked',
-    underlying,
-  });
+  new MediactlError(stateProblems[kind], { code: kind, reason, retryable: kind === 'state_locked', underlying });
 
 /** Converts an error of a state file to a `state_…` error. MediactlErrors other than `folder` are returned unchanged. */
 export function stateError(error: unknown, path: string): MediactlError {

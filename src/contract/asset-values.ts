@@ -1,5 +1,35 @@
-/** Asset types suggested in help and completions (assumption A12). Any other value is passed to the service. */
+/** Types of assets (assumption A12), which help and completions suggest. Services might have others. */
 export const assetTypes = ['video', 'audio', 'image', 'document', 'third_party', 'generic'] as const;
+export type AssetType = (typeof assetTypes)[number];
 
-/** Asset statuses suggested in help and completions (assumption A11). Any other value is passed to the service. */
-export const assetStatuses = ['queued', 'processing', 'ready', 'failed'] as const;
+/** Returns the entry for an asset type as a service sends it. Returns undefined for an unknown type. */
+export function entryForType<T>(entries: Readonly<Record<AssetType, T>>, type: unknown): T | undefined {
+  const known = assetTypes.find((each) => each === type);
+  return known && entries[known];
+}
+
+/** Asset types that have a duration and a playback position. */
+export const isTimedType = {
+  video: true,
+  audio: true,
+  image: false,
+  document: false,
+  third_party: false,
+  generic: false,
+} satisfies Record<AssetType, boolean>;
+
+/** Statuses of assets (assumption A11), in the order in which an asset passes them. Services might have others. */
+export const assetStatuses = ['uploading', 'queued', 'processing', 'ready', 'failed'] as const;
+export type AssetStatus = (typeof assetStatuses)[number];
+
+/** Maps each status to its meaning for clients. */
+export const statusMeanings = {
+  uploading: 'awaiting upload',
+  queued: 'in progress',
+  processing: 'in progress',
+  ready: 'ready',
+  failed: 'failed',
+} as const satisfies Record<AssetStatus, string>;
+
+/** Statuses suggested in help and completions. An asset gets them once all its bytes have arrived. */
+export const suggestedStatuses = assetStatuses.filter((status) => statusMeanings[status] !== 'awaiting upload');

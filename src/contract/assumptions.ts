@@ -1,3 +1,4 @@
+import { type AssetStatus, statusMeanings } from './asset-values.ts';
 /**
  * An assumption about a detail that the specification marks "not shown". Code and documentation cite it by its
  * `id`. The field names in `names` are tried in order. A profile can override them with the config key
@@ -236,22 +237,23 @@ export function fieldNamesFor(key: NameKey, overrides: NameOverrides = {}): read
   return override === undefined ? candidateNames[key] : [override];
 }
 
-const failedStatuses = [...['failed', 'error', 'errored', 'rejected', 'cancelled', 'canceled', 'quarantined']];
+/** Maps lower-case statuses to their meaning (assumption A11): those of the sandbox, and likely names for them. */
+const meanings = new Map<string, (typeof statusMeanings)[AssetStatus]>([
+  ...Object.entries(statusMeanings),
+  ...['error', 'errored', 'rejected', 'cancelled', 'canceled', 'quarantined'].map((each) => [each, 'failed'] as const),
+  ...['pending_upload', 'waiting_for_upload', 'awaiting_upload', 'upload_pending', 'created', 'new', 'empty'].map(
+    (each) => [each, 'awaiting upload'] as const,
+  ),
+]);
 
 const lowerCase = (status: unknown) => (typeof status === 'string' ? status.toLowerCase() : '');
 
 /** Classifies a processing status (assumption A11). Unknown statuses count as in progress. */
 export function classifyStatus(status: unknown): 'ready' | 'failed' | 'in progress' {
   const text = lowerCase(status);
-  if (text === 'ready') return 'ready';
-  const isFailed = failedStatuses.includes(text) || /^failed_|_failed$/.test(text);
-  return isFailed ? 'failed' : 'in progress';
+  const meaning = meanings.get(text) ?? (/^failed_|_failed$/.test(text) ? 'failed' : 'in progress');
+  return meaning === 'awaiting upload' ? 'in progress' : meaning;
 }
 
-const awaitingUploadStatuses = [
-  ...['uploading', 'pending_upload', 'waiting_for_upload', 'awaiting_upload', 'upload_pending'],
-  ...['created', 'new', 'empty'],
-];
-
 /** Returns true if a processing status means that the service has not received all bytes (assumption A11). */
-export const isAwaitingUpload = (status: unknown) => awaitingUploadStatuses.includes(lowerCase(status));
+export const isAwaitingUpload = (status: unknown) => meanings.get(lowerCase(status)) === 'awaiting upload';

@@ -15,7 +15,12 @@ export function formatBytes(count: number): string {
 /** Formats a duration in seconds as `4s`, `3:07` or `1:02:09`. */
 export function formatDuration(seconds: number): string {
   const wholeSeconds = Math.max(0, Math.round(seconds));
-  if (wholeSeconds < 60) return `${wholeSeconds}s`;
+  return wholeSeconds < 60 ? `${wholeSeconds}s` : formatClockTime(wholeSeconds);
+}
+
+/** Formats seconds as media players do, such as `1:02:03` or `2:03`. */
+export function formatClockTime(seconds: number): string {
+  const wholeSeconds = Math.max(0, Math.floor(seconds));
   const two = (n: number) => String(n).padStart(2, '0');
   const [h, m, s] = [Math.floor(wholeSeconds / 3600), Math.floor(wholeSeconds / 60) % 60, wholeSeconds % 60];
   return h > 0 ? `${h}:${two(m)}:${two(s)}` : `${m}:${two(s)}`;

@@ -16,8 +16,8 @@ export const backoff = (
 type RetryOptions = {
   clock?: Pick<Clock, 'sleep'>;
   /**
-   * Returns the delay before the next attempt in milliseconds, or undefined to give up. `attempt` counts from 0 and
-   * is that of the failed attempt.
+   * Returns the delay before the next attempt in milliseconds, 0 for none, or undefined to give up. `attempt` counts
+   * from 0 and is that of the failed attempt.
    */
   delayAfter(error: unknown, attempt: number): number | undefined | Promise<number | undefined>;
 };
@@ -40,7 +40,7 @@ export async function retryUntil<T>(
       signal?.throwIfAborted();
       const delayMs = await delayAfter(error, attempt);
       if (delayMs === undefined) throw error;
-      await clock.sleep(delayMs, signal);
+      if (delayMs > 0) await clock.sleep(delayMs, signal);
     }
   }
 }
@@ -93,4 +93,24 @@ export async function withTimeout<T>(
     done.abort();
     expired.catch(() => {}); // `work` finished first
   }
+}
+
+const abortGraceMs = 3_000;
+
+/** Awaits `work`, but only for 3 s more after an abort, and then leaves it behind. @throws the abort reason of the signal */
+export async function withGrace<T>(
+  work: Promise<T>,
+  { clock = systemClock, signal }: { clock?: Pick<Clock, 'sleep'>; signal: AbortSignal },
+): Promise<T> {
+  const done = new AbortController();
+  const aborted = new Promise<never>((_, reject) => {
+    const onAbort = () =>
+      void clock.sleep(abortGraceMs, done.signal).then(
+        () => reject(signal.reason),
+        () => {}, // `work` finished first
+      );
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true, signal: done.signal });
+  });
+  return Promise.race([work, aborted]).finally(() => done.abort());
 }

@@ -2,8 +2,11 @@
 
 export const tusVersion = '1.0.0';
 
-/** Maximum size of an upload chunk ("Body: raw bytes, at most 50 MiB per request.", §4). */
-export const maxChunkBytes = 50 * 1024 * 1024;
+const maxChunkMiB = 50;
+/** Maximum size of an upload chunk, and its default ("Body: raw bytes, at most 50 MiB per request.", §4). */
+export const maxChunkBytes = maxChunkMiB * 1024 * 1024;
+/** The same as users enter it. */
+export const maxChunkSize = `${maxChunkMiB}MiB`;
 
 /** Time-to-live of an upload session ("sessions expire after 24 hours", §2 and §8). */
 export const sessionLifetimeMs = 24 * 60 * 60 * 1000;

@@ -8,9 +8,9 @@ import { ServiceError } from './service-error.ts';
 
 /** Rejects requests with a foreign Host header, since a web page can send them by DNS rebinding. */
 export const checkHost =
-  ({ publicUrl }: Service): MiddlewareHandler =>
+  (service: Service): MiddlewareHandler =>
   async (c, next) => {
-    const { port } = new URL(publicUrl());
+    const { port } = new URL(service.origin);
     const hosts = ['localhost', '127.0.0.1'].map((name) => `${name}:${port}`);
     // Host names are case-insensitive.
     if (!hosts.includes((c.req.header('host') ?? '').toLowerCase()))

@@ -57,7 +57,7 @@ export function createApp(service: Service): App {
     watchRoutes,
   ])
     routes(app, service);
-  const page = async (c: Context, next: () => Promise<void>) => (await service.servePage(c.req.raw)) ?? next();
+  const page = async (c: Context, next: () => Promise<void>) => (await service.page?.handle(c.req.raw)) ?? next();
   app.get('/', page);
   app.all('/b/*', page);
   app.get('/health', (c) => {

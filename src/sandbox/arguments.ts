@@ -1,7 +1,6 @@
 import { parseArgs } from 'node:util';
-import { ArgumentError } from './argument-error.ts';
 import { parseFault } from './faults/parse.ts';
-import { defaults, type SandboxOptions, type Theme, themes } from './options.ts';
+import { ArgumentError, defaults, type SandboxOptions, type Theme, themes } from './options.ts';
 
 /** Parsed command line of the sandbox process. Sizes are in bytes, lifetimes in seconds. */
 export type Arguments = Omit<

@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import type { EmbedRestriction } from './store/embed-settings.ts';
+import type { EmbedRestriction } from './store/workspaces.ts';
 
 /** Sec-Fetch-Dest values (Fetch Metadata) of requests for content embedded in a web page. */
 const embeddingDestinations = new Set(['iframe', 'frame', 'object', 'embed', 'fencedframe']);

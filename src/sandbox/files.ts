@@ -11,8 +11,7 @@ export class Files {
 
   constructor(dataDir: string) {
     this.#dataDir = dataDir;
-    for (const folder of [dataDir, join(dataDir, 'uploads'), join(dataDir, 'media')])
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
+    for (const folder of ['uploads', 'media']) mkdirSync(join(dataDir, folder), { recursive: true, mode: 0o700 });
   }
 
   /** Returns the path of the partial file of a session. The size of the file is the upload offset. */

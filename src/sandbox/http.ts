@@ -2,7 +2,7 @@ import type { HttpBindings } from '@hono/node-server';
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { MiddlewareHandler } from 'hono';
 import type { Scope } from '../contract/scopes.ts';
-import { ServiceError } from './service-error.ts';
+import { invalidError, ServiceError } from './service-error.ts';
 import type { ApiKey } from './store/api-keys.ts';
 
 /** Hono environment of a request: Node's request objects and the authenticated API key. */
@@ -28,10 +28,7 @@ export const requireJson: MiddlewareHandler<Env> = async (c, next) => {
       : /^application\/json\s*(?:;|$)/i.test(c.req.header('content-type') ?? '')
         ? undefined
         : 'Content-Type must be application/json';
-  if (problem)
-    throw new ServiceError(422, 'invalid parameters or body', {
-      details: [{ loc: ['body'], msg: problem }],
-    });
+  if (problem) throw invalidError(['body'], problem);
   await next();
 };
 

@@ -1,14 +1,14 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { ArgumentError } from './argument-error.ts';
 import { parseArguments } from './arguments.ts';
 import { writeJsonAtomically } from './atomic-json.ts';
 import { createSandbox } from './create.ts';
 import { ensureCredentials } from './credentials.ts';
 import { LogFile } from './log-file.ts';
 import { findFfmpeg, findPdftoppm } from './media/ffmpeg/find-tools.ts';
+import { ArgumentError } from './options.ts';
 import { classifyStorageFailure } from './storage-failure.ts';
-import { FolderLockedError } from './store/folder-lock.ts';
+import { FolderLockedError } from './store/data-folder.ts';
 
 /**
  * Runs the sandbox process, started as `node sandbox.cjs --data DIR …` (options: see `arguments.ts`). Writes its

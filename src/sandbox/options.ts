@@ -1,7 +1,8 @@
+import type { Clock } from '../contract/clock.ts';
 import type { ConnectionLimits } from './bounded-server.ts';
 
 /** Appearance and behavior of players, returned as `player_config` (§2 Player data). */
-export type PlayerOptions = { autoPlay: boolean; theme: Theme };
+type PlayerOptions = { autoPlay: boolean; theme: Theme };
 
 export const themes = ['light', 'dark'] as const;
 export type Theme = (typeof themes)[number];
@@ -45,8 +46,8 @@ export type SandboxOptions = {
   ffmpeg?: string | undefined;
   /** Path of pdftoppm; undefined disables the features that need it. */
   pdftoppm?: string | undefined;
-  /** Timeout in seconds for every tool run; by default, each kind of run has its own timeout. */
-  toolSeconds?: number | undefined;
+  /** Clock for timeouts and retries of media processing; defaults to the system clock. */
+  clock?: Pick<Clock, 'sleep'>;
   /** Kills the process group with this leader pid; does nothing if the group has already exited. */
   killGroup(leader: number): void;
   /** Source code of the script for the watch page. */
@@ -69,3 +70,9 @@ export const defaults = {
   playbackSeconds: 4 * 3600,
   player: { autoPlay: false, theme: 'dark' },
 } as const;
+
+/**
+ * Error for an invalid argument or environment variable. It makes the process exit with code 2 before anything is
+ * started.
+ */
+export class ArgumentError extends Error {}

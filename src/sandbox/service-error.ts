@@ -57,3 +57,7 @@ export class ServiceError extends Error {
     };
   }
 }
+
+/** Creates the error for an invalid part of a request; `loc` is where it is, such as `['body', 'parent_uid']`. */
+export const invalidError = (loc: readonly string[], msg: string, message = 'invalid parameters or body') =>
+  new ServiceError(422, message, { details: [{ loc, msg }] });

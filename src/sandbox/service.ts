@@ -1,59 +1,73 @@
-import type { Credits } from './credits.ts';
-import type { Faults } from './faults/faults.ts';
-import type { Files } from './files.ts';
-import type { PlayerOptions } from './options.ts';
-import type { ResponseSchemas } from './routes/response-schemas.ts';
-import type { Signer } from './signing.ts';
-import type { ApiKeys } from './store/api-keys.ts';
-import type { Assets } from './store/assets.ts';
-import type { EmbedRestrictions } from './store/embed-settings.ts';
-import type { WorkspaceFolders } from './store/folders.ts';
-import type { UploadSessions } from './store/sessions.ts';
-import type { Workspaces } from './store/workspaces.ts';
-import type { Receiver } from './uploads/receiver.ts';
-import type { SessionSweeper } from './uploads/session-sweeper.ts';
-import type { WindowRateLimiter } from './window-rate-limiter.ts';
+import { systemClock } from '../contract/clock.ts';
+import type { BrowseApp } from '../web/browse/server/app.ts';
+import { Credits } from './credits.ts';
+import { Faults } from './faults/faults.ts';
+import { Files } from './files.ts';
+import { describeTools, listMissingFeatures } from './media/ffmpeg/find-tools.ts';
+import { Processor } from './media/processor.ts';
+import { defaults, type SandboxOptions } from './options.ts';
+import { responseSchemas } from './routes/response-schemas.ts';
+import { Signer } from './signing.ts';
+import { ApiKeys } from './store/api-keys.ts';
+import { Assets } from './store/assets.ts';
+import { WorkspaceFolders } from './store/folders.ts';
+import type { SandboxStore } from './store/sandbox-store.ts';
+import { UploadSessions } from './store/sessions.ts';
+import { Workspaces } from './store/workspaces.ts';
+import { Receiver } from './uploads/receiver.ts';
+import { WindowRateLimiter } from './window-rate-limiter.ts';
 
 /** Dependencies of all routes. */
-export type Service = {
-  assets: Assets;
-  keys: ApiKeys;
-  sessions: UploadSessions;
-  workspaces: Workspaces;
-  folders: WorkspaceFolders;
-  embeds: EmbedRestrictions;
-  files: Files;
-  signer: Signer;
-  receiver: Receiver;
-  sessionSweeper: SessionSweeper;
-  rateLimiter: WindowRateLimiter;
-  /** Runs `work` in a database transaction. */
-  transaction(work: () => void): void;
-  /** Maximum upload size in bytes (§8: "Maximum allowed upload size: value not shown."). */
-  maxUploadBytes: number;
-  /** Storage quota of all assets in bytes. */
-  storageBytes: number;
-  credits: Credits;
-  player: PlayerOptions;
-  playerScript: string;
-  /** Handles a request for the library page; returns undefined if the path is not part of that page. */
-  servePage(request: Request): Promise<Response | undefined>;
-  faults: Faults;
-  /** True if responses contain only the fields that the specification names. */
-  isStrict: boolean;
-  /** Schemas that serialize responses, either complete or limited to the specification's fields. */
-  responseSchemas: ResponseSchemas;
-  now(): number;
-  /** Returns the current time in ISO 8601, as stored in the database. */
-  timestamp(): string;
-  sessionLifetimeMs: number;
-  playbackLifetimeMs: number;
-  /** Returns the origin at which clients reach the service. */
-  publicUrl(): string;
-  log(line: string): void;
-  /** Process id, which /health reports so that clients can detect another process on the same port. */
-  pid: number;
-  /** Paths of optional programs (null if missing), and the features that are unavailable without them. */
-  tools: { ffmpeg: string | null; pdftoppm: string | null };
-  missingFeatures: readonly string[];
-};
+export type Service = ReturnType<typeof createService>;
+
+/** Creates the dependencies of all routes over an open database. */
+export function createService(options: SandboxOptions, store: SandboxStore) {
+  const { dataDir, now = Date.now, log = () => {}, ffmpeg, pdftoppm, killGroup } = options;
+  const tools = { ffmpeg, pdftoppm };
+  log(describeTools(tools));
+  const timestamp = () => new Date(now()).toISOString();
+  const files = new Files(dataDir);
+  const assets = new Assets(store);
+  const sessions = new UploadSessions(store);
+  const faults = new Faults(options.faults ?? [], log);
+  const tool = (path: string | undefined) => (path === undefined ? undefined : { path, killGroup });
+  const processor = new Processor({
+    ...{ files, assets, now, log, clock: options.clock ?? systemClock },
+    inspector: { node: { path: options.node, killGroup }, worker: options.mediaWorker },
+    tools: { ffmpeg: tool(ffmpeg), pdftoppm: tool(pdftoppm) },
+  });
+  const onComplete = (assetUid: string) => processor.enqueue(assetUid);
+  return {
+    ...{ store, files, assets, sessions, faults, processor, now, log },
+    keys: new ApiKeys(store),
+    workspaces: new Workspaces(store),
+    folders: new WorkspaceFolders(store),
+    signer: new Signer(dataDir),
+    receiver: new Receiver({ files, sessions, now, onComplete }),
+    rateLimiter: new WindowRateLimiter(faults.find('rate-limit') ?? options.rateLimit ?? defaults.rateLimit),
+    credits: new Credits(options.credits ?? Number.POSITIVE_INFINITY),
+    /** Returns the current time in ISO 8601, as stored in the database. */
+    timestamp,
+    /** Origin at which clients reach the service; empty until it listens. */
+    origin: '',
+    /** The library page, which is created once the service listens. */
+    page: undefined as BrowseApp | undefined,
+    /** Maximum upload size in bytes (§8: "Maximum allowed upload size: value not shown."). */
+    maxUploadBytes: options.maxUploadBytes ?? Number.POSITIVE_INFINITY,
+    /** Storage quota of all assets in bytes. */
+    storageBytes: options.storageBytes ?? Number.POSITIVE_INFINITY,
+    sessionLifetimeMs: (options.sessionSeconds ?? defaults.sessionSeconds) * 1000,
+    playbackLifetimeMs: (options.playbackSeconds ?? defaults.playbackSeconds) * 1000,
+    player: options.player ?? defaults.player,
+    playerScript: options.playerScript,
+    /** True if responses contain only the fields that the specification names. */
+    isStrict: options.strict ?? false,
+    /** Schemas that serialize responses, either complete or limited to the specification's fields. */
+    responseSchemas: responseSchemas(options.strict ?? false),
+    /** Process id, which /health reports so that clients can detect another process on the same port. */
+    pid: options.pid,
+    /** Paths of optional programs (null if missing), and the features that are unavailable without them. */
+    tools: { ffmpeg: ffmpeg ?? null, pdftoppm: pdftoppm ?? null },
+    missingFeatures: listMissingFeatures(tools),
+  };
+}

@@ -1,6 +1,5 @@
 import { buildPolicy } from './shared/content-security-policy.ts';
-import { renderHead as headOf } from './shared/head.ts';
-import { type Html, html, inlineCode } from './shared/html.ts';
+import { type Html, html, inlineCode, renderHead } from './shared/html.ts';
 import { colors } from './shared/style.ts';
 
 /** Header data of a contact sheet. */
@@ -35,7 +34,7 @@ export type Thumbnail = { mediaType: string; bytes: Buffer };
 export const renderContactSheet = ({ title, count, hasMore, date }: ContactSheet) => ({
   head: html`<!doctype html>
 <html lang="en">
-${headOf({ title, contentSecurityPolicy: buildPolicy({ style }), style, referrer: 'no-referrer' })}
+${renderHead({ title, contentSecurityPolicy: buildPolicy({ style }), style, referrer: 'no-referrer' })}
 <body>
 <main>
 <h1>${title}</h1>

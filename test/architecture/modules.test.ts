@@ -92,7 +92,7 @@ it('only the transport talks to the network, on the client’s side', () => {
   expect(guilty.map(place).sort()).toEqual([
     'cli/commands/browse/loopback-server', // listens
     'client/http/dispatcher.lazy',
-    'client/http/transport',
+    'client/http/send-request',
     'client/http/undici-core',
   ]);
 });

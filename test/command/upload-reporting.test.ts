@@ -35,6 +35,14 @@ describe('what is told', () => {
     expect(ran.stderr).toContain('other.bin');
   });
 
+  it('a reader that leaves hides no error of the run', async () => {
+    const other = join(world.cli.home, 'other.bin');
+    writeSome(other, 900, 'other');
+    await world.run(['upload', world.path, other]);
+    const ran = await world.run(['upload', world.path, other, '--name', 'one', '--jsonl'], { stdoutError: 'EPIPE' });
+    expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('--name is for one file')]);
+  });
+
   it('a failure is named, though it is the first that is told', async () => {
     const other = join(world.cli.home, 'other.bin');
     writeSome(other, 900, 'other');

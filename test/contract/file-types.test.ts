@@ -35,6 +35,12 @@ const written = (name: string, content: string | Uint8Array) => {
   return path;
 };
 
+/** Runs `make` at the first call, and shares its result among the tests. */
+const once = <T>(make: () => T) => {
+  let made: T | undefined;
+  return () => (made ??= make());
+};
+
 const nameOf = (url: string) => new URL(url).pathname.split('/').at(-1);
 
 const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="64" height="48"><script/></svg>';
@@ -129,7 +135,7 @@ describe.concurrent('without a tool', () => {
 
   it.skipIf(!ffmpeg)('a broadcast is a video, whatever is in it', async () => {
     const mpeg2 = ['-c:v', 'mpeg2video', '-c:a', 'mp2'];
-    const path = await makeMedia('a.ts', ...videoInput('320x180', 1), ...audioInput(1), ...mpeg2);
+    const path = await makeMedia('a.ts', ...videoInput('64x36', 1), ...audioInput(1), ...mpeg2);
     const { asset, info } = await processed(plain, path);
     expect(asset).toMatchObject({ status: 'ready', type: 'video' });
     expect(info.hls_url).toBeNull();
@@ -204,7 +210,7 @@ describe.skipIf(!ffmpeg).concurrent('with ffmpeg', () => {
   });
 
   it('a GIF moves on, and has a still for lists', async () => {
-    const { asset, info } = await processed(helped, await makeMedia('a.gif', ...videoInput('320x180', 1)));
+    const { asset, info } = await processed(helped, await makeMedia('a.gif', ...videoInput('64x36', 1)));
     expect(nameOf(asset.thumbnail_url)).toBe('still.png');
     expect(info.variants.map(({ url }: Variant) => nameOf(url.url))).toEqual(['source']);
   });
@@ -218,13 +224,19 @@ describe.skipIf(!ffmpeg).concurrent('with ffmpeg', () => {
     expect(asset.failure_reason).not.toContain(helped.dataDir);
   });
 
-  it('subtitles of a container are WebVTT, signed, with language and label', async () => {
+  /** A video with subtitles in two tracks and a chapter. */
+  const film = once(() => {
     const srt = written('a.srt', '1\n00:00:00,200 --> 00:00:00,900\nGuten Tag\n');
+    const chapter = '[CHAPTER]\nTIMEBASE=1/1000\nSTART=500\nEND=1000\ntitle=On\\; \\= off\n';
+    const inputs = ['-i', srt, '-i', written('tags.txt', `;FFMETADATA1\n${chapter}`), '-map_metadata', '2'];
     const tracks = ['-map', '0', '-map', '1', '-map', '1', '-c:v', 'libx264', '-c:s', 'srt'];
     const tags = ['-metadata:s:s:0', 'language=ger', '-metadata:s:s:1', 'title=Signs; = songs'];
-    const path = await makeMedia('a.mkv', ...videoInput('320x180', 1), '-i', srt, ...tracks, ...tags);
-    const { info } = await processed(helped, path);
-    const { subtitle_tracks } = info;
+    return makeMedia('a.mkv', ...videoInput('64x36', 1), ...inputs, ...tracks, ...tags);
+  });
+  const processedFilm = once(async () => processed(helped, await film()));
+
+  it('subtitles of a container are WebVTT, signed, with language and label', async () => {
+    const { subtitle_tracks } = (await processedFilm()).info;
     expect(subtitle_tracks).toEqual([
       { label: 'German', language: 'de', url: expect.any(String), expires_at: expect.any(String) },
       {
@@ -242,9 +254,7 @@ describe.skipIf(!ffmpeg).concurrent('with ffmpeg', () => {
   it('--strict tells them of sound alone, as §2 has it', async () => {
     const strict = await startSandbox({ ffmpeg, strict: true });
     try {
-      const srt = written('a.srt', '1\n00:00:00,200 --> 00:00:00,900\nHello\n');
-      const tracks = ['-i', srt, '-map', '0', '-map', '1', '-c:v', 'libx264', '-c:s', 'srt'];
-      const { info } = await processed(strict, await makeMedia('a.mkv', ...videoInput('320x180', 1), ...tracks));
+      const { info } = await processed(strict, await film());
       expect(info.type).toBe('video');
       expect(info).not.toHaveProperty('subtitle_tracks');
     } finally {
@@ -253,11 +263,7 @@ describe.skipIf(!ffmpeg).concurrent('with ffmpeg', () => {
   });
 
   it('chapters are those of the container, whichever it is', async () => {
-    const tags = ';FFMETADATA1\n[CHAPTER]\nTIMEBASE=1/1000\nSTART=500\nEND=1000\ntitle=On; = off\n';
-    const chapters = ['-i', written('tags.txt', tags.replace('; =', '\\; \\=')), '-map_metadata', '1'];
-    const path = await makeMedia('a.mkv', ...videoInput('320x180', 1), ...chapters, '-c:v', 'libx264');
-    const { info } = await processed(helped, path);
-    expect(info.chapters).toEqual([{ title: 'On; = off', start_time: 0.5 }]);
+    expect((await processedFilm()).info.chapters).toEqual([{ title: 'On; = off', start_time: 0.5 }]);
   });
 
   it('those of a sound are told with it', async () => {

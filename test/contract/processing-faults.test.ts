@@ -4,20 +4,24 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { deflateSync } from 'node:zlib';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/contract/clock.ts';
 import type { SandboxOptions } from '../../src/sandbox/options.ts';
-import { ffmpeg, makeMedia } from '../support/ffmpeg.ts';
+import { audioInput, ffmpeg, makeMedia, videoInput } from '../support/ffmpeg.ts';
 import { respond, startServer } from '../support/http-server.ts';
 import { pdfOf } from '../support/pdf.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { fixturePath, startSandbox } from '../support/sandbox.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
+const cleanups: (() => unknown)[] = [];
+afterAll(() => Promise.all(cleanups.map((end) => end())));
+
 /** Starts a sandbox for one test; returns its log lines and functions for raw requests. */
 async function start(options: Partial<SandboxOptions>) {
   const log: string[] = [];
   const sandbox = await startSandbox({ ...options, log: (line) => log.push(line) });
-  onTestFinished(() => sandbox.end());
+  cleanups.push(() => sandbox.end());
   return { sandbox, log, ...rawHttp(() => sandbox) };
 }
 
@@ -34,7 +38,16 @@ function sleeper() {
   const pids = join(temporaryFolder(), 'pids');
   const path = script(`sleep 1000 & echo $$ $! >> '${pids}'; wait`);
   const started = () => (existsSync(pids) ? readFileSync(pids, 'utf8').match(/\d+/g) : null) ?? [];
-  return { path, started };
+  /** A clock on which every timeout expires once the program has started its child process. */
+  const clock = {
+    sleep: async (_: number, signal?: AbortSignal) => {
+      while (started().length < 2) {
+        signal?.throwIfAborted();
+        await systemClock.sleep(20);
+      }
+    },
+  };
+  return { path, started, clock };
 }
 
 const until = async (condition: () => boolean) => {
@@ -50,7 +63,7 @@ const isGone = (pid: string) => {
   }
 };
 
-describe('a broken ffmpeg', () => {
+describe.concurrent('a broken ffmpeg', () => {
   it('that fails leaves the asset ready without, and the log says why', async () => {
     const broken = script('echo first >&2; echo "no such filter" >&2; exit 1');
     const { upload, playbackInfo, log } = await start({ ffmpeg: broken });
@@ -79,11 +92,11 @@ describe('a broken ffmpeg', () => {
   });
 
   it('that never ends is ended, with all that it started', async () => {
-    const { path, started } = sleeper();
-    const { upload, log } = await start({ ffmpeg: path, toolSeconds: 2 });
+    const { path, started, clock } = sleeper();
+    const { upload, log } = await start({ ffmpeg: path, clock });
     const tone = await upload(fixturePath('tone.mp3'));
     expect(tone.status).toBe('ready');
-    expect(log).toContain(`asset ${tone.uid} no waveform: it took over 2 s`);
+    expect(log).toContain(`asset ${tone.uid} no waveform: it took over 300 s`);
     expect(started().length).toBeGreaterThan(1);
     await until(() => started().every(isGone));
   });
@@ -112,7 +125,7 @@ describe('a broken ffmpeg', () => {
   });
 });
 
-describe('a worker', () => {
+describe.concurrent('a worker', () => {
   /** Writes a script that replaces the media worker. @returns its path */
   const worker = (...lines: string[]) => {
     const path = join(temporaryFolder(), 'worker.cjs');
@@ -141,8 +154,8 @@ describe('a worker', () => {
   it('that has sent everything and does not exit is killed', async () => {
     const mediaWorker = worker(
       "process.once('message', () => {",
-      `process.send({ about: 'source', found: ${JSON.stringify(found)} });`,
-      "process.send({ about: 'end' });",
+      `process.send({ found: ${JSON.stringify(found)} });`,
+      'process.send({ isComplete: true });',
       'setInterval(() => {}, 1000); });',
     );
     const { upload, log } = await start({ mediaWorker });
@@ -153,7 +166,7 @@ describe('a worker', () => {
   it('that dies once it has found a video leaves that as it is, and the log says how', async () => {
     const mediaWorker = worker(
       "process.once('message', () =>",
-      `process.send({ about: 'source', found: ${JSON.stringify(found)} }, () => process.kill(process.pid, 'SIGKILL')))`,
+      `process.send({ found: ${JSON.stringify(found)} }, () => process.kill(process.pid, 'SIGKILL')))`,
     );
     const { upload, log } = await start({ mediaWorker });
     const asset = await upload(fixturePath('clip.mp4'));
@@ -175,13 +188,13 @@ describe('a worker', () => {
 });
 
 it('a pdftoppm that never ends is ended, with all that it started', async () => {
-  const { path, started } = sleeper();
-  const { upload, log } = await start({ pdftoppm: path, toolSeconds: 2 });
+  const { path, started, clock } = sleeper();
+  const { upload, log } = await start({ pdftoppm: path, clock });
   const file = join(temporaryFolder(), 'a.pdf');
   writeFileSync(file, pdfOf('One'));
   const asset = await upload(file);
   expect(asset).toMatchObject({ status: 'ready', type: 'document' });
-  expect(log).toContain(`asset ${asset.uid} no pages: it took over 2 s`);
+  expect(log).toContain(`asset ${asset.uid} no pages: it took over 60 s`);
   expect(started().length).toBeGreaterThan(1);
   await until(() => started().every(isGone));
 });
@@ -195,7 +208,7 @@ describe('a store that another program holds locked', () => {
       process.stdin.resume().on('end', () => process.exit());`;
     const cwd = fileURLToPath(new URL('../..', import.meta.url));
     const child = spawn(process.execPath, ['-e', code, join(dataDir, 'sandbox.db')], { cwd });
-    onTestFinished(() => void child.kill());
+    cleanups.push(() => child.kill());
     await once(child.stdout, 'data');
     return async () => {
       child.stdin.end();
@@ -225,7 +238,7 @@ describe('a store that another program holds locked', () => {
   }
 });
 
-describe('a hostile file', () => {
+describe.concurrent('a hostile file', () => {
   /** Starts a server that must get no request, with a playlist that refers to it and to a local file (SSRF). */
   async function bait() {
     const asked: string[] = [];
@@ -309,10 +322,11 @@ describe('a hostile file', () => {
 
   it.skipIf(!ffmpeg)('noise in place of the pictures harms nobody else', async () => {
     const { upload } = await start({ ffmpeg });
-    const bytes = readFileSync(fixturePath('clip.mp4'));
+    const path = await makeMedia('clip.mp4', ...videoInput('64x48', 2), ...audioInput(2), '-pix_fmt', 'yuv420p');
+    const bytes = readFileSync(path);
     const [from, to] = [bytes.length / 4, bytes.length / 2].map(Math.floor) as [number, number];
     for (let at = from; at < to; at++) bytes[at] = (at * 7919) & 0xff;
-    const [noise, clip] = await Promise.all([upload(written('noise.mp4', bytes)), upload(fixturePath('clip.mp4'))]);
+    const [noise, clip] = await Promise.all([upload(written('noise.mp4', bytes)), upload(path)]);
     expect(noise.status).toMatch(/^(ready|failed)$/);
     expect(clip).toMatchObject({ status: 'ready', thumbnail_url: expect.any(String) });
   });

@@ -1,9 +1,8 @@
 import { PassThrough, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { onTestFinished } from 'vitest';
 import { Context, type Host, openProfileFile } from '../../src/cli/context.ts';
 import { buildCommandTree, runProgram } from '../../src/cli/program.ts';
-import { collectFlags, resolveSettings } from '../../src/cli/settings/settings.ts';
+import { resolveSettings } from '../../src/cli/settings/settings.ts';
 import { Terminal } from '../../src/cli/terminal/terminal.ts';
 import type { ExitCode } from '../../src/client/error-table.ts';
 import { type Clock, systemClock } from '../../src/contract/clock.ts';
@@ -78,20 +77,23 @@ export class Cli {
     return { code, stdout: stdout.text, stderr: stderr.text };
   }
 
-  /** Opens the context of a command, to call the run function of a verb with a request instead of argv. */
-  async context(options: CliOptions = {}): Promise<{ context: Context; stderr: () => string }> {
-    const { host, stderr } = this.#open(options);
+  /** Calls `work` with a context, as the function of a verb gets it, without argv. */
+  async withContext<T>(work: (context: Context) => Promise<T>, options: CliOptions = {}): Promise<T> {
+    const { host } = this.#open(options);
     const profiles = openProfileFile(host);
     const config = await profiles.read();
-    const settings = resolveSettings(collectFlags({}), host.environment, host.cwd, config);
+    const settings = resolveSettings({}, host.environment, host.cwd, config);
     host.terminal.configure(settings);
     const commandTree = () => buildCommandTree(host.version);
     const context = new Context({ host, settings, profiles, config, commandTree });
-    onTestFinished(() => context.close());
-    return { context, stderr: () => stderr.text };
+    try {
+      return await work(context);
+    } finally {
+      await context.close();
+    }
   }
 
-  #open(options: CliOptions): { host: Host; stdout: BufferedStream; stderr: BufferedStream } {
+  #open(options: CliOptions) {
     const { tty = false, columns = 100, clock = systemClock } = options;
     const stdin = Object.assign(new PassThrough(), { isTTY: tty });
     if (options.stdin !== undefined) stdin.end(options.stdin);

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { systemClock } from '../../src/contract/clock.ts';
 import { hangMs } from './hang.ts';
 import { assertConformsToOpenApi } from './openapi-check.ts';
 import type { TestSandbox } from './sandbox.ts';
@@ -79,13 +80,14 @@ export function rawHttp(sandbox: () => TestSandbox) {
   };
 
   const processed = async (uid: string) => {
-    const deadline = Date.now() + hangMs;
-    for (let pauseMs = 20; ; pauseMs = Math.min(100, pauseMs + 10)) {
-      if (Date.now() > deadline) throw new Error(`asset ${uid} is not processed`);
+    for (const deadline = Date.now() + hangMs; Date.now() < deadline; ) {
+      const isProcessed = sandbox().afterProcessing(uid);
       const asset = await (await call('GET', `/assets/${uid}/`)).json();
       if (asset.status === 'ready' || asset.status === 'failed') return asset;
-      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      // Ask now and then all the same, which keeps the connection open.
+      await Promise.race([isProcessed, systemClock.sleep(1000)]);
     }
+    throw new Error(`asset ${uid} is not processed`);
   };
 
   const player = async (uid: string) => (await call('GET', `/assets/${uid}/player/`)).json();

@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { createSandbox, type Sandbox } from '../../src/sandbox/create.ts';
@@ -15,6 +16,8 @@ export type TestSandbox = Sandbox & {
   dataDir: string;
   /** API key with all scopes. */
   key: string;
+  /** Resolves when this sandbox has processed the asset. */
+  afterProcessing(uid: string): Promise<unknown>;
   /** Stops the sandbox; its folder is removed at the end of the run. */
   end(): Promise<void>;
 };
@@ -36,6 +39,7 @@ function killGroup(leader: number): void {
 /** Starts a sandbox on a free port, in its own folder; without ffmpeg unless `options` names one. */
 export async function startSandbox(options: Partial<SandboxOptions> = {}): Promise<TestSandbox> {
   const dataDir = options.dataDir ?? temporaryFolder();
+  const processing = new EventEmitter().setMaxListeners(0);
   const sandbox = await createSandbox({
     port: 0,
     pid: process.pid,
@@ -47,11 +51,17 @@ export async function startSandbox(options: Partial<SandboxOptions> = {}): Promi
     strict: isStrict,
     ...options,
     dataDir,
+    log: (line) => {
+      options.log?.(line);
+      const [, uid] = /^asset (\S+) (?:ready|failed)$/.exec(line) ?? [];
+      if (uid) processing.emit(uid);
+    },
   });
   return {
     ...sandbox,
     dataDir,
     key: sandbox.createKey('test'),
+    afterProcessing: (uid) => once(processing, uid),
     end: () => sandbox.close(),
   };
 }

@@ -109,6 +109,7 @@ it('Retry-After in seconds, as a date, or the end of the window', () => {
   expect(retryAfterMs(window, now)).toBe(60_000);
   expect(readRateLimit(window)).toEqual({ limit: 1000, remaining: 0, resetAt: now + 60_000 });
   expect(readRateLimit({ 'x-ratelimit-limit': '1000' })).toBeUndefined();
+  expect(readRateLimit({ ...window, 'x-ratelimit-remaining': '' })).toBeUndefined();
   // The reset time in milliseconds, as some services send it, and from a service whose clock is an hour ahead.
   const inMs = { ...window, 'x-ratelimit-reset': String(now + 60_000) };
   expect(readRateLimit(inMs)?.resetAt).toBe(now + 60_000);

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { boxAt, boxesIn } from '../../src/sandbox/media/hls/boxes.ts';
-import { addDelay, maxNegativeOffset, withEditLists } from '../../src/sandbox/media/hls/composition.ts';
+import { addDelay, boxAt, boxesIn, maxNegativeOffset, withEditLists } from '../../src/sandbox/media/hls/composition.ts';
 
 const u32 = (...values: number[]) => {
   const bytes = Buffer.alloc(4 * values.length);
@@ -51,13 +50,7 @@ describe('edit lists', () => {
   const header = Buffer.concat([box('ftyp', u32(1)), box('moov', box('mvhd', u32(0)), track(1), track(2))]);
 
   it('stand where a track begins to be presented later than its media', () => {
-    const edited = withEditLists(
-      header,
-      new Map([
-        [1, 1024],
-        [2, 0],
-      ]),
-    );
+    const edited = withEditLists(header, [1024, 0]);
     expect([...boxesIn(edited)].map(({ type }) => type)).toEqual(['ftyp', 'moov']);
     const moov = boxAt(edited, 'moov');
     const inside = [...boxesIn(edited, moov?.content, moov?.end)];
@@ -75,6 +68,6 @@ describe('edit lists', () => {
   });
 
   it('that are not needed are not written', () => {
-    expect(withEditLists(header, new Map()).equals(header)).toBe(true);
+    expect(withEditLists(header, []).equals(header)).toBe(true);
   });
 });

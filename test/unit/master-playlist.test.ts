@@ -1,7 +1,11 @@
 import { expect, it } from 'vitest';
-import { masterPlaylist } from '../../src/sandbox/media/hls/master.ts';
-import { bitRatesOf, mediaPlaylist } from '../../src/sandbox/media/hls/playlist.ts';
-import type { AudioRendition, HlsPackage } from '../../src/sandbox/media/hls/rendition.ts';
+import {
+  type AudioRendition,
+  bitRatesOf,
+  type HlsPackage,
+  masterPlaylist,
+  mediaPlaylist,
+} from '../../src/sandbox/media/hls/playlists.ts';
 
 const step = (id: number, codecs: string[], sounds: AudioRendition[] = []): HlsPackage => ({
   main: {

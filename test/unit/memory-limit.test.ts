@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { reservedForCodeMiB, withMemoryLimit } from '../../src/sandbox/media/recognize/memory-limit.ts';
+import { withMemoryLimit } from '../../src/sandbox/media/ffmpeg/tool.ts';
+import { reservedForCodeMiB } from '../../src/sandbox/media/recognize/inspection-process.ts';
 
 describe.skipIf(process.platform !== 'linux')('a command with a limit of its memory', () => {
   const node = (...args: string[]) => withMemoryLimit(300 + reservedForCodeMiB(), process.execPath, args);

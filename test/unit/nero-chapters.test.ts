@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { parseNeroChapters } from '../../src/sandbox/media/recognize/chapters.ts';
+import { parseNeroChapters } from '../../src/sandbox/media/recognize/inspect-media.ts';
 
 it('a chpl box that ends early gives what it holds', () => {
   const whole = Buffer.from('0100000000000000020000000000000000034f6e65000000000098968003', 'hex');

@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import { blake3 } from '@napi-rs/blake-hash';
 import { expect, it, onTestFinished } from 'vitest';
-import { openChecksum } from '../../src/client/upload/sources/checksum.ts';
-import { PrefixDigest } from '../../src/client/upload/sources/prefix-digest.ts';
+import { PrefixDigest } from '../../src/client/upload/sources/checksum.ts';
 import { FileSource } from '../../src/client/upload/sources/source.ts';
 import { writeSome } from '../support/files.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -14,7 +13,7 @@ async function begun() {
   const bytes = writeSome(path, size);
   const source = await FileSource.open(path);
   onTestFinished(() => source.close());
-  return { bytes, digest: new PrefixDigest(source, await openChecksum()) };
+  return { bytes, digest: await PrefixDigest.open(source) };
 }
 
 const whole = (bytes: Buffer) => ({ offset: bytes.length, blake3: blake3(bytes).toString('hex') });

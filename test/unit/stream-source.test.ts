@@ -3,8 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { MediactlError } from '../../src/client/errors.ts';
-import { openChecksum } from '../../src/client/upload/sources/checksum.ts';
-import { PrefixDigest } from '../../src/client/upload/sources/prefix-digest.ts';
+import { openChecksum, PrefixDigest } from '../../src/client/upload/sources/checksum.ts';
 import type { ReadOptions } from '../../src/client/upload/sources/source.ts';
 import { StreamSource } from '../../src/client/upload/sources/stream-source.ts';
 import { someBytes } from '../support/files.ts';
@@ -99,7 +98,7 @@ describe('stdin of a known length', () => {
     checksum.update(whole.subarray(0, offset));
     const expected = { offset, blake3: checksum.digest() };
     const source = sourceOf(pipe().input);
-    const digest = new PrefixDigest(source, await openChecksum(), expected);
+    const digest = await PrefixDigest.open(source, expected);
     await digest.catchUp(offset + 10);
     const onRead = digest.update.bind(digest);
     expect((await readAll(source, offset + 10, whole.length, { onRead })).error).toBeUndefined();
@@ -107,7 +106,7 @@ describe('stdin of a known length', () => {
     all.update(whole);
     expect(digest.current()).toEqual({ offset: whole.length, blake3: all.digest() });
     const other = sourceOf(pipe(someBytes(whole.length, 'other')).input);
-    await expect(new PrefixDigest(other, await openChecksum(), expected).catchUp(offset)).rejects.toThrow(
+    await expect((await PrefixDigest.open(other, expected)).catchUp(offset)).rejects.toThrow(
       'changed since its upload began',
     );
   });

@@ -1,7 +1,7 @@
 import { Chalk } from 'chalk';
 import { describe, expect, it } from 'vitest';
-import { renderTransferLine } from '../../src/cli/progress/transfer-line.ts';
-import { TransferRate } from '../../src/cli/progress/transfer-rate.ts';
+import { TransferRate } from '../../src/cli/progress/run-stats.ts';
+import { renderTransferLine } from '../../src/cli/progress/status-lines.ts';
 
 const mebibyte = 1024 * 1024;
 const plain = new Chalk({ level: 0 });

@@ -3,7 +3,7 @@ import { Api } from '../../src/client/api/api.ts';
 import { Transport } from '../../src/client/http/transport.ts';
 import { type BatchDeps, BatchUploader } from '../../src/client/upload/batch/batch-uploader.ts';
 import type { FileEvent } from '../../src/client/upload/session/events.ts';
-import type { FileOutcome } from '../../src/client/upload/session/file-outcome.ts';
+import type { FileOutcome } from '../../src/client/upload/session/upload-job.ts';
 import type { UploadSource } from '../../src/client/upload/sources/source.ts';
 import { Spool } from '../../src/client/upload/sources/spool.ts';
 import type { UploadJournal } from '../../src/client/upload/store/journal.ts';

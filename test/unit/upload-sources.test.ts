@@ -13,7 +13,6 @@ import { StreamSource } from '../../src/client/upload/sources/stream-source.ts';
 import { Journal } from '../../src/client/upload/store/journal.ts';
 import { isEntry, type JournalEntry } from '../../src/client/upload/store/journal-entry.ts';
 import { Ledger } from '../../src/client/upload/store/ledger.ts';
-import { UploadLocks } from '../../src/client/upload/store/upload-locks.ts';
 import { fastClock } from '../support/clock.ts';
 import { FileServer } from '../support/file-server.ts';
 import { someBytes } from '../support/files.ts';
@@ -40,7 +39,7 @@ beforeEach(async () => {
   line = await Interposer.start(sandbox.url, (seen) => fault(seen));
   const state = temporaryFolder();
   const ledger = await Ledger.open(state);
-  journal = new Journal(state, async () => new UploadLocks(ledger, process.pid));
+  journal = new Journal(state, async () => ledger, process.pid);
 });
 
 /** Uploads one source as one run of the program. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { PlaybackInfo } from '../../src/contract/types.ts';
-import { computeResumePosition } from '../../src/sandbox/media/resume-position.ts';
+import { computeResumePosition } from '../../src/sandbox/routes/watch.ts';
 import { renderNoticePage, renderWatchPage, type WatchPageInput } from '../../src/web/watch/server/page.ts';
 
 const pageOf = (info: PlaybackInfo, input: Partial<WatchPageInput> = {}) =>

@@ -6,7 +6,7 @@ import type { Result } from '../output/result.ts';
 import { type Setting, settingFlags, settingTable } from '../settings/setting-table.ts';
 
 /** Outcome of a command: a result, optionally with a picture above it and an error to exit with. */
-type CommandOutcome =
+export type CommandOutcome =
   | Result
   | {
       result: Result;

@@ -1,4 +1,6 @@
-import { type MediactlError, usageError } from '../../client/errors.ts';
+import { asMediactlError, endsTheRun, type MediactlError, usageError } from '../../client/errors.ts';
+import { pluralize } from '../../contract/figures.ts';
+import { escapeControls } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
 import { parseCount } from '../settings/units.ts';
 import { askLine, confirm } from '../terminal/prompt.ts';
@@ -79,6 +81,54 @@ export async function confirmMany({ terminal, settings }: Context, question: Bul
     yes: settings.yes,
     instead: 'the same command with --yes',
   });
+}
+
+/** An asset to move to the trash, and what to call it in questions and errors. */
+type TrashableAsset = { assetUid: string; label: string };
+
+/**
+ * Asks for confirmation, then moves assets to the trash. Stops after an error that the others would have too.
+ *
+ * @param onTrashed called for each asset that is in the trash, or already deleted
+ * @returns the failures, and the error that stopped it, if any
+ * @throws the same errors as `confirmMany`
+ */
+export async function trashAssets<T extends TrashableAsset>(
+  context: Context,
+  assets: readonly T[],
+  { limit, doubt, what = `move ${pluralize(assets.length, 'asset')} to the trash` }: TrashOptions,
+  onTrashed: (asset: T) => Promise<unknown>,
+): Promise<{ failures: MediactlError[]; stop: MediactlError | undefined }> {
+  const count = assets.length;
+  await confirmMany(context, {
+    ...{ count, noun: 'assets', limit, doubt, what },
+    lines: async () => [
+      ...(doubt ? [`${doubt.message}: ${doubt.explanation.reason}`] : []),
+      ...truncateLines(
+        assets.map(({ assetUid, label }) => `  ${assetUid}  ${escapeControls(label)}`),
+        count,
+      ),
+    ],
+  });
+  const api = await context.api();
+  const failures: MediactlError[] = [];
+  for (const asset of assets)
+    try {
+      await api.assets.delete(asset.assetUid).catch(ignoreNotFound);
+      await onTrashed(asset);
+    } catch (thrown) {
+      const error = asMediactlError(thrown);
+      failures.push(error.withSubject(asset.label));
+      if (endsTheRun(error)) return { failures, stop: error };
+    }
+  return { failures, stop: undefined };
+}
+
+type TrashOptions = Pick<BulkConfirmation, 'limit' | 'doubt'> & { what?: string };
+
+/** Ignores a 404 error, because the asset is already deleted, and rethrows any other error. */
+export function ignoreNotFound(error: unknown): undefined {
+  if (asMediactlError(error).explanation.status !== 404) throw error;
 }
 
 const maxLines = 5;

@@ -1,7 +1,7 @@
 import { type Command, Option, type OptionValues } from '@commander-js/extra-typings';
 import type { AssetFilters } from '../../client/api/assets.ts';
 import { usageError } from '../../client/errors.ts';
-import { assetStatuses, assetTypes } from '../../contract/asset-values.ts';
+import { assetTypes, suggestedStatuses } from '../../contract/asset-values.ts';
 import type { Collection } from '../../contract/paths.ts';
 import type { Context } from '../context.ts';
 import { resolveParentFilter } from '../library/folders.ts';
@@ -12,7 +12,7 @@ import { filtersHeading, withSuggestions } from './command.ts';
 const filterNames = ['search', 'status', 'tag', 'createdAfter', 'createdBefore', 'type', 'folder'] as const;
 
 /** Filter and sort options of a command (§4, "Filters and ordering"). */
-type FilterOptions = { [Name in (typeof filterNames)[number] | 'sort']?: string | undefined };
+export type FilterOptions = { [Name in (typeof filterNames)[number] | 'sort']?: string | undefined };
 
 export const dateHelp = 'DATE is YYYY-MM-DD, today, yesterday or an age such as 36h or 7d, in UTC.';
 
@@ -28,7 +28,7 @@ export function withFilters<Args extends unknown[], Options extends OptionValues
   };
   const filtered = command
     .addOption(filter('--search <text>', 'words in name and description'))
-    .addOption(withSuggestions(filter('--status <status>', assetStatuses.join(', ')), assetStatuses))
+    .addOption(withSuggestions(filter('--status <status>', suggestedStatuses.join(', ')), suggestedStatuses))
     .addOption(filter('--tag <slug>', 'tag'))
     .addOption(filter('--created-after <date>', 'created on or after'))
     .addOption(filter('--created-before <date>', 'created on or before'));

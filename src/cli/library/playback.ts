@@ -10,7 +10,7 @@ import { readInputText } from '../terminal/input.ts';
 export type ResolvedPlayback = { info: PlaybackInfo; player?: PlayerData };
 
 /** Fetches an asset's player data, and its playback info with the playback token in them (§4, §5.6). */
-export async function resolvePlayback(context: Context, uid: string): Promise<ResolvedPlayback> {
+export async function resolvePlayback(context: Context, uid: string): Promise<Required<ResolvedPlayback>> {
   const { assets, playback } = await context.api();
   const player = await assets.player(uid);
   context.terminal.redactor.add(player.playback_token);

@@ -1,10 +1,10 @@
 import { clearScreenDown } from 'node:readline';
 import { MultiBar, type SingleBar } from 'cli-progress';
-import ora from 'ora';
 import type { Terminal } from '../terminal/terminal.ts';
 import { renderStatusLines, type StatusLine } from './status-lines.ts';
 
 const framesPerSecond = 8;
+const spinnerFrames = [...'⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'];
 const [wrapOn, wrapOff, clearBelow] = ['\u001b[?7h', '\u001b[?7l', '\u001b[J'];
 
 /** Internal cursor of cli-progress, which tracks the cursor's offset from the first line. */
@@ -14,11 +14,11 @@ type Cursor = { cursorRelativeReset(): void };
 export class LiveDisplay {
   readonly #terminal: Terminal;
   readonly #lines: () => readonly StatusLine[];
-  readonly #spinnerFrame: () => string;
   readonly #multi: MultiBar;
   readonly #bars: SingleBar[] = [];
   readonly #timer: NodeJS.Timeout;
   #columns: number;
+  #frame = 0;
   #isClosed = false;
 
   /** @param lines returns the current lines; called for each frame */
@@ -26,11 +26,6 @@ export class LiveDisplay {
     this.#terminal = terminal;
     this.#lines = lines;
     this.#columns = this.#width;
-    const spinner = ora({
-      ...{ stream: terminal.stderr as NodeJS.WriteStream, isEnabled: true },
-      color: false as never, // renderStatusLines colors it, which respects NO_COLOR and --color
-    });
-    this.#spinnerFrame = () => spinner.frame().trimEnd();
     this.#multi = new MultiBar({
       stream: terminal.stderr as NodeJS.WriteStream,
       format: '{line}',
@@ -60,7 +55,8 @@ export class LiveDisplay {
     if (this.#isClosed) return;
     const { redactor, stderr } = this.#terminal;
     const colors = this.#terminal.colors(stderr);
-    const lines = renderStatusLines(this.#lines(), this.#width, colors, this.#spinnerFrame);
+    const spinner = spinnerFrames[this.#frame++ % spinnerFrames.length] ?? '';
+    const lines = renderStatusLines(this.#lines(), this.#width, colors, spinner);
     while (this.#bars.length < lines.length) this.#bars.push(this.#multi.create(1, 0, { line: '' }));
     for (const [at, bar] of this.#bars.entries()) bar.update(0, { line: redactor.redact(lines[at] ?? '') });
   }

@@ -1,58 +1,201 @@
 import type { RateLimitBudget } from '../../client/http/rate-limiter.ts';
-import type { UploadEvent } from '../../client/upload/session/events.ts';
+import type { FileEvent, RunEvent, UploadEvent } from '../../client/upload/session/events.ts';
 import type { Clock } from '../../contract/clock.ts';
+import { formatBytes } from '../../contract/figures.ts';
+import { escapeControls } from '../../contract/sanitize.ts';
+import type { Context } from '../context.ts';
 import type { Terminal } from '../terminal/terminal.ts';
-import { createWaitWarner, type FileProgress, PlainProgress, warnUnverified } from './plain-progress.ts';
-import type { ProgressMode } from './progress-modes.ts';
+import { formatWait, RunStats } from './run-stats.ts';
 
-/** Shows transfer progress on stderr. `close` removes the live display. */
-export type ProgressDisplay = { show(event: UploadEvent): void; close(): void };
+/** Values of --progress. `auto` shows a bar on a terminal and plain lines elsewhere. */
+export const progressModes = ['auto', 'bar', 'plain', 'json', 'none'] as const;
+export type ProgressMode = (typeof progressModes)[number];
+
+/** Shows the progress of transfers on stderr. `close` removes the live display. */
+export type ProgressDisplay = {
+  /** True if stderr is for JSON, or for problems only. */
+  isQuiet: boolean;
+  show(event: UploadEvent): void;
+  close(): void;
+};
+
+type ProgressOptions = {
+  /** Returns the requests left in the rate limit window. Absent for downloads, which need few requests. */
+  budget?: () => RateLimitBudget | undefined;
+  /** True for a worker, which shows many files from the start and does not warn of waits. */
+  isWorker?: boolean;
+};
 
 /**
- * Creates the progress display for an upload. It shows a single file until a `planned` event announces several
- * files.
- *
- * @param budget returns the requests left in the rate limit window; undefined if the service does not report them
+ * Creates the progress display for uploads or downloads. It shows a single file until a `planned` event announces
+ * several files. With --quiet it shows problems only, unless the user requested a mode.
  */
 export async function createProgress(
-  mode: ProgressMode,
-  terminal: Terminal,
-  clock: Clock,
-  budget: () => RateLimitBudget | undefined,
+  { terminal, clock, settings }: Pick<Context, 'terminal' | 'clock' | 'settings'>,
+  requested: ProgressMode = 'auto',
+  { budget, isWorker = false }: ProgressOptions = {},
 ): Promise<ProgressDisplay> {
-  const chosen = mode === 'auto' ? (terminal.canAnimate ? 'bar' : 'plain') : mode;
-  const fileProgress = await createFileProgress(chosen, terminal, clock);
-  const { createRunProgress } = await import('./run-progress.ts');
-  const runProgress = await createRunProgress(chosen, terminal, clock, budget);
-  let current: FileProgress = fileProgress;
-  const warnOfWaits = createWaitWarner(terminal, clock);
+  const auto = settings.outputOptions.format === 'quiet' ? 'none' : terminal.canAnimate ? 'bar' : 'plain';
+  const mode = requested === 'auto' ? auto : requested;
+  const stats = new RunStats(clock, budget, isWorker);
+  const { show, close } = await renderers[mode]({ terminal, clock, stats, isWorker });
   return {
+    isQuiet: mode === 'json' || mode === 'none',
     show: (event) => {
-      if (event.event === 'overall') return;
-      if (event.event !== 'planned') {
-        if (chosen === 'none' || (chosen === 'plain' && current === runProgress)) warnOfWaits(event);
-        return current.show(event);
-      }
-      if (event.files + event.there < 2) return;
-      fileProgress.close();
-      current = runProgress;
-      runProgress.begin(event);
+      stats.apply(event);
+      if (event.event !== 'overall' && (event.event !== 'planned' || stats.isBatch)) show(event);
     },
-    close: () => current.close(),
+    close,
   };
 }
 
-async function createFileProgress(
-  chosen: Exclude<ProgressMode, 'auto'>,
-  terminal: Terminal,
-  clock: Clock,
-): Promise<FileProgress> {
-  if (chosen === 'json') return { show: (event) => terminal.emit(JSON.stringify(event)), close: () => {} };
-  if (chosen === 'none') return { show: (event) => warnUnverified(event, terminal), close: () => {} };
-  if (chosen === 'plain') return new PlainProgress(terminal, clock);
-  const [{ LiveDisplay }, { LiveFileProgress }] = await Promise.all([
-    import('./live-display.lazy.ts'),
-    import('./live-file-progress.ts'),
-  ]);
-  return new LiveFileProgress(terminal, clock, (lines) => new LiveDisplay(terminal, lines));
+type RendererDeps = { terminal: Terminal; clock: Clock; stats: RunStats; isWorker: boolean };
+/** Prints events of a mode. A `planned` event comes only in a run of several files. */
+type Renderer = { show(event: FileEvent | (RunEvent & { event: 'planned' })): void; close(): void };
+
+/** Delay before the live display appears, so that it does not flash for short transfers. */
+const showDelayMs = 250;
+
+/** Creates a live display of one file, or of the totals and the files in flight. Notices scroll above it. */
+async function createLiveRenderer({ terminal, stats }: RendererDeps): Promise<Renderer> {
+  const { LiveDisplay } = await import('./live-display.lazy.ts');
+  let display: InstanceType<typeof LiveDisplay> | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  const open = () => {
+    timer = undefined;
+    if (stats.statusLines().length > 0) display ??= new LiveDisplay(terminal, () => stats.statusLines());
+  };
+  const close = () => {
+    clearTimeout(timer);
+    timer = undefined;
+    display?.close();
+    display = undefined;
+  };
+  return {
+    close,
+    show: (event) => {
+      if (event.event === 'notice') return terminal.warn(formatNotice(event, stats));
+      if (event.event === 'planned') return event.files > 0 ? open() : undefined;
+      if (stats.isBatch) return;
+      const eventLine = formatEvent(event);
+      if (eventLine) terminal.emit(eventLine);
+      if (event.event === 'finished' || (event.event === 'status' && event.status === 'ready')) return close();
+      if (event.event === 'waiting') return open();
+      if (!eventLine) timer ??= setTimeout(open, showDelayMs);
+    },
+  };
+}
+
+const plainIntervalMs = 10_000;
+
+/** Creates log lines: one for each event of a single file, and the bytes or totals every ten seconds. */
+function createPlainRenderer({ terminal, clock, stats }: RendererDeps): Renderer {
+  const isDue = createTimer(clock, plainIntervalMs);
+  const warnOfWait = createWaitWarner(terminal, clock);
+  const statuses = new Map<string, string>();
+  return {
+    close: () => {},
+    show: (event) => {
+      if (event.event === 'planned') return;
+      const { path } = event;
+      if (event.event === 'notice') terminal.warn(formatNotice(event, stats));
+      if (stats.isBatch) {
+        warnOfWait(event);
+        return isDue() ? terminal.emit(stats.summaryLine()) : undefined;
+      }
+      const eventLine = formatEvent(event);
+      if (eventLine) terminal.emit(eventLine);
+      // Polling reports the same status repeatedly.
+      if (event.event === 'status' && statuses.get(path) !== event.status) {
+        statuses.set(path, event.status);
+        terminal.emit(`${escapeControls(path)}: ${escapeControls(event.status)}`);
+      }
+      if (event.event === 'waiting')
+        terminal.emit(`${path === '' ? '' : `${escapeControls(path)}: `}${formatWait(event, clock.now())}`);
+      if (event.event === 'progress' && isDue()) terminal.emit(stats.fileLine(path));
+    },
+  };
+}
+
+const jsonIntervalMs = 1_000;
+
+/** Prints every event as a line of JSON, and the totals of several files every second. */
+function createJsonRenderer({ terminal, clock, stats }: RendererDeps): Renderer {
+  const isDue = createTimer(clock, jsonIntervalMs);
+  const printTotals = () => terminal.emit(JSON.stringify(stats.overall()));
+  return {
+    show: (event) => {
+      terminal.emit(JSON.stringify(event));
+      if (stats.isBatch && event.event !== 'planned' && isDue()) printTotals();
+    },
+    close: () => {
+      if (stats.isBatch) printTotals();
+    },
+  };
+}
+
+/** Prints warnings only: notices, waits, and a single file that is unverified. */
+function createQuietRenderer({ terminal, clock, stats, isWorker }: RendererDeps): Renderer {
+  const warnOfWait = createWaitWarner(terminal, clock);
+  return {
+    close: () => {},
+    show: (event) => {
+      if (event.event === 'planned') return;
+      if (!isWorker) warnOfWait(event);
+      if (event.event === 'notice') terminal.warn(formatNotice(event, stats));
+      if (event.event === 'uploaded' && event.verified === null && !stats.isBatch)
+        terminal.warn(`${escapeControls(event.path)}: ${unverified}`);
+    },
+  };
+}
+
+const renderers = {
+  bar: createLiveRenderer,
+  plain: createPlainRenderer,
+  json: createJsonRenderer,
+  none: createQuietRenderer,
+};
+
+/** Returns a function that returns true at most once per interval. */
+function createTimer(clock: Clock, intervalMs: number): () => boolean {
+  let last = clock.now();
+  return () => {
+    const isDue = clock.now() - last >= intervalMs;
+    if (isDue) last = clock.now();
+    return isDue;
+  };
+}
+
+/** Creates an event handler that warns when a wait begins, but only once for all files that wait together. */
+function createWaitWarner(terminal: Terminal, clock: Clock): (event: FileEvent) => void {
+  let warned = '';
+  return (event) => {
+    if (event.event === 'going_on') warned = '';
+    if (event.event !== 'waiting') return;
+    const wait = event.why === 'rate-limited' ? event.until : event.why;
+    if (wait !== warned) terminal.warn(formatWait(event, clock.now()));
+    warned = wait;
+  };
+}
+
+const formatNotice = ({ path, message }: FileEvent & { event: 'notice' }, { isBatch }: RunStats) =>
+  `${isBatch ? `${escapeControls(path)}: ` : ''}${escapeControls(message)}`;
+
+const unverified = 'unverified: the service gave no checksum to compare with';
+
+/** Formats an event that gets its own line in the bar and plain modes; undefined for all other events. */
+function formatEvent(event: FileEvent): string | undefined {
+  const name = escapeControls(event.path);
+  switch (event.event) {
+    case 'rehashing':
+      return `${name}: checking ${formatBytes(event.offset_bytes)} that were uploaded earlier`;
+    case 'resumed':
+      return `${name}: continuing at ${formatBytes(event.offset_bytes)}, asset ${event.asset_uid}`;
+    case 'created':
+      return `${name}: asset ${event.asset_uid}`;
+    case 'uploaded':
+      return `${name}: uploaded, ${event.verified === null ? unverified : 'verified (BLAKE3)'}`;
+    default:
+      return undefined;
+  }
 }

@@ -1,16 +1,17 @@
 import type { RateLimitBudget } from '../../client/http/rate-limiter.ts';
-import type { FileEvent, RunEvent } from '../../client/upload/session/events.ts';
+import type { FileEvent, RunEvent, UploadEvent } from '../../client/upload/session/events.ts';
 import type { Clock } from '../../contract/clock.ts';
 import { formatBytes, formatCount, formatDuration, formatTimeOfDay } from '../../contract/figures.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
-import { waitReason } from './plain-progress.ts';
 import type { StatusLine } from './status-lines.ts';
-import { TransferRate } from './transfer-rate.ts';
 
-/** Progress of a file in flight, in bytes. A nonempty `note` is shown instead of the bytes. */
-type InFlight = { sent: number; size: number; note: string };
+/** Maximum number of files in flight to show, so that earlier output stays visible on a 24-line terminal. */
+const maxFilesShown = 8;
 
-/** Statistics of a run of many files, accumulated from its events. */
+/** A file in flight. `progress` is undefined until the first bytes leave. */
+type InFlight = { size: number; progress?: { acknowledged: number; sent: number }; isRehashing: boolean };
+
+/** Statistics of a transfer of one or many files, accumulated from its events: bytes, files, failures, rate, wait. */
 export class RunStats {
   readonly #clock: Clock;
   readonly #budget: () => RateLimitBudget | undefined;
@@ -19,56 +20,75 @@ export class RunStats {
   readonly #inFlight = new Map<string, InFlight>();
   /** Uids of uploaded assets that the service is still processing. */
   readonly #processing = new Set<string>();
+  #isBatch: boolean;
   #files = 0;
   #bytes = 0;
   #done = 0;
   #failed = 0;
   #bytesDone = 0;
   #sent = 0;
-  #waiting = '';
-  #waitUntil = 0;
+  #wait = { reason: '', until: 0 };
+  #status: { text: string; since: number } | undefined;
 
-  constructor(clock: Clock, budget: () => RateLimitBudget | undefined) {
+  /**
+   * @param budget returns the requests left in the rate limit window; undefined if the service does not report them
+   * @param isBatch true for a run of many files, before a `planned` event says so
+   */
+  constructor(clock: Clock, budget: () => RateLimitBudget | undefined = () => undefined, isBatch = false) {
     this.#clock = clock;
     this.#budget = budget;
+    this.#isBatch = isBatch;
   }
 
-  onPlanned({ files, bytes }: RunEvent & { event: 'planned' }): void {
-    this.#files = files;
-    this.#bytes = bytes;
+  /** True for a run of several files, which shows totals and the files in flight. */
+  get isBatch(): boolean {
+    return this.#isBatch;
   }
 
-  count(event: FileEvent): void {
+  apply(event: UploadEvent): void {
+    if (event.event === 'planned') {
+      this.#files = event.files;
+      this.#bytes = event.bytes;
+      this.#isBatch ||= event.files + event.there > 1;
+    } else if (event.event !== 'overall') this.#applyToFile(event);
+  }
+
+  #applyToFile(event: FileEvent): void {
     const { path } = event;
     const file = this.#inFlight.get(path);
+    const now = this.#clock.now();
     switch (event.event) {
       case 'started':
-        this.#inFlight.set(path, { sent: 0, size: event.size_bytes, note: '' });
+        this.#inFlight.set(path, { size: event.size_bytes, isRehashing: false });
         break;
       case 'rehashing':
-        if (file) file.note = 'checking what was sent before';
+        if (file) file.isRehashing = true;
         break;
-      case 'progress':
+      case 'progress': {
+        const { acknowledged_bytes: acknowledged, sent_bytes: sent, size_bytes: size } = event;
         if (!file) break;
-        file.note = '';
-        this.#sent += Math.max(0, event.sent_bytes - file.sent);
-        file.sent = event.sent_bytes;
-        this.#rate.add(this.#sent, this.#clock.now());
+        this.#sent += Math.max(0, sent - (file.progress?.sent ?? 0));
+        this.#inFlight.set(path, { size, progress: { acknowledged, sent }, isRehashing: false });
+        this.#rate.add(this.#sent, now);
         break;
+      }
       case 'waiting':
-        this.#waiting = waitReason(event);
-        this.#waitUntil = Date.parse(event.until);
+        this.#wait = { reason: waitReason(event), until: Date.parse(event.until) };
         this.#rate.reset();
         break;
       case 'going_on':
-        this.#waitUntil = 0;
+        this.#wait.until = 0;
         break;
       case 'uploaded':
         this.#processing.add(event.asset_uid);
+        if (!this.#isBatch) this.#inFlight.delete(path);
         break;
-      case 'status':
+      case 'status': {
         if (event.status === 'ready') this.#processing.delete(event.asset_uid);
+        const text = `${escapeControls(path)}: ${escapeControls(event.status)}`;
+        this.#status = { text, since: this.#status?.since ?? now };
         break;
+      }
       case 'finished':
         this.#done++;
         if (event.outcome === 'failed') this.#failed++;
@@ -82,8 +102,7 @@ export class RunStats {
   /** Returns the totals as the `overall` event of --progress json. */
   overall(): RunEvent & { event: 'overall' } {
     const budget = this.#budget();
-    const now = this.#clock.now();
-    const rate = this.#rate.bytesPerSecond(now);
+    const rate = this.#rate.bytesPerSecond(this.#clock.now());
     const left = this.#secondsLeft();
     return {
       event: 'overall',
@@ -99,37 +118,69 @@ export class RunStats {
     };
   }
 
-  /** Returns the lines for the live display: totals, current wait and files in flight. */
-  statusLines(maxFiles: number): StatusLine[] {
-    const seconds = (this.#waitUntil - this.#clock.now()) / 1000;
-    const files = this.#inFlightStates(maxFiles);
+  /** Returns the lines for the live display: totals or the only file, the current wait, and files in flight. */
+  statusLines(): StatusLine[] {
+    const seconds = this.#secondsToWait;
+    const isWaiting = seconds > 0;
     return [
-      { kind: 'parts', parts: this.#parts() },
-      ...(seconds > 0 ? [{ kind: 'waiting', why: this.#waiting, seconds } as const] : []),
-      ...(files.length > 0 ? [{ kind: 'files', files } as const] : []),
+      ...(this.#isBatch ? [{ kind: 'parts', parts: this.#parts() } as const] : this.#fileLines(isWaiting)),
+      ...(isWaiting ? [{ kind: 'waiting', why: this.#wait.reason, seconds } as const] : []),
+      ...(this.#isBatch && this.#inFlight.size > 0 ? [{ kind: 'files', files: this.#filesInFlight() } as const] : []),
     ];
   }
 
   /** Formats the totals as one log line. */
   summaryLine(): string {
-    const seconds = (this.#waitUntil - this.#clock.now()) / 1000;
-    const waiting = seconds > 0 ? [`${this.#waiting}: waiting ${formatDuration(seconds)}`] : [];
+    const seconds = this.#secondsToWait;
+    const waiting = seconds > 0 ? [`${this.#wait.reason}: waiting ${formatDuration(seconds)}`] : [];
     return [...this.#parts(), ...waiting].join(', ');
+  }
+
+  /** Formats the progress of a file as one log line. */
+  fileLine(path: string): string {
+    const { size, progress: { acknowledged, sent } = { acknowledged: 0, sent: 0 } } = this.#inFlight.get(path) ?? {
+      size: 0,
+    };
+    const now = this.#clock.now();
+    const parts = [
+      amountOf(sent, size),
+      acknowledged < sent ? `${formatBytes(acknowledged)} acknowledged` : '',
+      this.#rate.formatRate(now),
+      size > 0 ? this.#rate.formatTimeLeft(size - sent, now) : '',
+    ];
+    return `${escapeControls(path)}: ${parts.filter(Boolean).join(', ')}`;
+  }
+
+  get #secondsToWait(): number {
+    return (this.#wait.until - this.#clock.now()) / 1000;
+  }
+
+  /** Returns the line for a single file: its transfer, then the processing status of its asset. */
+  #fileLines(isWaiting: boolean): StatusLine[] {
+    const now = this.#clock.now();
+    const [file] = this.#inFlight.values();
+    if (file?.progress && file.progress.sent + file.size > 0) {
+      const { size, progress } = file;
+      const rate = isWaiting ? '' : this.#rate.formatRate(now);
+      const left = isWaiting || size === 0 ? '' : this.#rate.formatTimeLeft(size - progress.sent, now);
+      return [{ kind: 'transfer', transfer: { ...progress, size, rate, left } }];
+    }
+    if (!this.#status || isWaiting) return [];
+    const { text, since } = this.#status;
+    return [{ kind: 'working', text, seconds: (now - since) / 1000 }];
   }
 
   /** Formats the totals, the most important first. Omits the rate and the time left during a wait. */
   #parts(): string[] {
-    const now = this.#clock.now();
-    const isWaiting = this.#waitUntil > now;
     const left = this.#secondsLeft();
     const budget = this.#budget();
     const isSending = this.#done < this.#files;
     return [
       `${formatCount(this.#done)} of ${formatCount(this.#files)} files`,
       this.#failed > 0 ? `${formatCount(this.#failed)} failed` : '',
-      isSending ? this.#amount() : '',
+      isSending ? amountOf(this.#bytesSoFar(), this.#bytes) : '',
       left !== undefined ? `${formatDuration(left)} left` : '',
-      isSending && !isWaiting ? this.#rate.formatRate(now) : '',
+      isSending && this.#secondsToWait <= 0 ? this.#rate.formatRate(this.#clock.now()) : '',
       this.#processing.size > 0 ? `${formatCount(this.#processing.size)} being processed` : '',
       budget
         ? `${formatCount(budget.left)} requests left, ${formatCount(budget.limit)} at ${formatTimeOfDay(budget.resetAt)}`
@@ -137,33 +188,87 @@ export class RunStats {
     ].filter((part) => part !== '');
   }
 
-  /** Formats the bytes transferred so far, with the total if it is known. */
-  #amount(): string {
-    const soFar = formatBytes(this.#bytesSoFar());
-    return this.#bytes > 0 ? `${soFar} of ${formatBytes(this.#bytes)}` : soFar;
-  }
-
-  /** Returns the names and progress of the `maxFiles` files that have been in flight longest. */
-  #inFlightStates(maxFiles: number): { name: string; state: string }[] {
-    return [...this.#inFlight].slice(0, maxFiles).map(([path, { sent, size, note }]) => {
+  /** Returns the names and progress of the files that have been in flight longest. */
+  #filesInFlight(): { name: string; state: string }[] {
+    return [...this.#inFlight].slice(0, maxFilesShown).map(([path, { progress: { sent } = { sent: 0 }, ...file }]) => {
+      const { size, isRehashing } = file;
       const share = `${Math.floor((100 * sent) / Math.max(1, size))}%`.padStart(4);
-      const progressText = size > 0 ? `${share} of ${formatBytes(size)}` : formatBytes(sent);
-      return { name: escapeControls(path), state: note || progressText };
+      const state = size > 0 ? `${share} of ${formatBytes(size)}` : formatBytes(sent);
+      return { name: escapeControls(path), state: isRehashing ? 'checking what was sent before' : state };
     });
   }
 
   #bytesSoFar(): number {
-    let underWay = 0;
-    for (const { sent } of this.#inFlight.values()) underWay += sent;
-    const soFar = this.#bytesDone + underWay;
+    let soFar = this.#bytesDone;
+    for (const { progress } of this.#inFlight.values()) soFar += progress?.sent ?? 0;
     return this.#bytes > 0 ? Math.min(this.#bytes, soFar) : soFar;
   }
 
   #secondsLeft(): number | undefined {
-    const now = this.#clock.now();
-    const rate = this.#rate.bytesPerSecond(now);
-    const isWaiting = this.#waitUntil > now;
-    if (isWaiting || rate === undefined || this.#bytes === 0 || this.#done >= this.#files) return undefined;
+    const rate = this.#rate.bytesPerSecond(this.#clock.now());
+    const isOver = this.#bytes === 0 || this.#done >= this.#files;
+    if (rate === undefined || isOver || this.#secondsToWait > 0) return undefined;
     return Math.max(1, (this.#bytes - this.#bytesSoFar()) / rate);
+  }
+}
+
+/** Formats the bytes transferred so far, with the total if it is known. */
+const amountOf = (soFar: number, total: number) =>
+  total > 0 ? `${formatBytes(soFar)} of ${formatBytes(total)}` : formatBytes(soFar);
+
+type WaitingEvent = Omit<FileEvent & { event: 'waiting' }, 'path'>;
+
+/** Returns the reason why a transfer waits, which is the rate limit or a failure before a retry. */
+const waitReason = ({ why, reason }: WaitingEvent) =>
+  why === 'rate-limited' ? 'rate limit reached' : escapeControls(reason);
+
+/** Formats a wait, as in `rate limit reached; waiting 50:00, until 14:07`. */
+export function formatWait(event: WaitingEvent, now: number): string {
+  const until = Date.parse(event.until);
+  return `${waitReason(event)}; waiting ${formatDuration((until - now) / 1000)}, until ${formatTimeOfDay(until)}`;
+}
+
+/** Length of the sliding window over which the rate is averaged. */
+const windowMs = 8_000;
+/** Minimum time between the first and last sample for a meaningful rate. */
+const minSpanMs = 1_000;
+const sampleIntervalMs = 250;
+
+/** Transfer rate in bytes per second, averaged over a sliding window. */
+export class TransferRate {
+  #samples: { at: number; count: number }[] = [];
+
+  /** Adds a sample. @param count total bytes so far */
+  add(count: number, now: number): void {
+    const [before, last] = this.#samples.slice(-2);
+    // Throttled, so that a sample within 250 ms replaces the previous sample.
+    if (before && last && last.at - before.at < sampleIntervalMs) this.#samples.pop();
+    this.#samples.push({ at: now, count });
+    while (this.#samples.length > 2 && now - (this.#samples[1]?.at ?? now) > windowMs) this.#samples.shift();
+  }
+
+  /** Resets the rate after a wait, since earlier samples no longer predict it. */
+  reset(): void {
+    this.#samples = [];
+  }
+
+  /** Returns the rate; undefined while there are too few samples. */
+  bytesPerSecond(now: number): number | undefined {
+    const [first, last] = [this.#samples[0], this.#samples.at(-1)];
+    if (!first || !last || now - first.at < minSpanMs) return undefined;
+    const rate = ((last.count - first.count) * 1000) / (now - first.at);
+    return rate > 0 ? rate : undefined;
+  }
+
+  /** Formats the rate as `4.2 MiB/s`; empty while it is unknown. */
+  formatRate(now: number): string {
+    const rate = this.bytesPerSecond(now);
+    return rate === undefined ? '' : `${formatBytes(rate)}/s`;
+  }
+
+  /** Formats the time left for the remaining bytes as `4:07 left`; empty while the rate is unknown. */
+  formatTimeLeft(remaining: number, now: number): string {
+    const rate = this.bytesPerSecond(now);
+    return rate === undefined ? '' : `${formatDuration(Math.max(1, remaining / rate))} left`;
   }
 }

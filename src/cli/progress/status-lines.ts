@@ -1,7 +1,18 @@
 import type { ChalkInstance } from 'chalk';
 import stringWidth from 'string-width';
-import { formatDuration } from '../../contract/figures.ts';
-import { renderTransferLine, type TransferState } from './transfer-line.ts';
+import { formatBytes, formatDuration } from '../../contract/figures.ts';
+
+/** Progress of a transfer, with the bytes `sent` to the network and `acknowledged` by the service. */
+export type TransferState = {
+  acknowledged: number;
+  sent: number;
+  /** Total bytes; 0 if unknown. */
+  size: number;
+  /** Formatted rate; empty if unknown or during a wait. */
+  rate: string;
+  /** Formatted time left; empty if unknown. */
+  left: string;
+};
 
 /**
  * A line of the live display, before it is fitted to the terminal's width. Control characters in texts must already
@@ -18,16 +29,12 @@ export type StatusLine =
   /** Files in flight, one per line. Names are truncated at the start, since paths differ at the end. */
   | { kind: 'files'; files: readonly { name: string; state: string }[] };
 
-/**
- * Renders the lines of the live display, each at most `columns` wide.
- *
- * @param spinnerFrame returns the current frame of the spinner animation
- */
+/** Renders the lines of the live display, each at most `columns` wide. */
 export function renderStatusLines(
   lines: readonly StatusLine[],
   columns: number,
   colors: ChalkInstance,
-  spinnerFrame: () => string,
+  spinner: string,
 ): string[] {
   return lines.flatMap((line): string[] => {
     switch (line.kind) {
@@ -35,7 +42,7 @@ export function renderStatusLines(
         return [renderTransferLine(line.transfer, columns, colors)];
       case 'working': {
         const time = line.seconds < 1 ? '' : `  ${colors.dim(formatDuration(line.seconds))}`;
-        return [`${colors.cyan(spinnerFrame())} ${truncateEnd(line.text, columns - 2 - stringWidth(time))}${time}`];
+        return [`${colors.cyan(spinner)} ${truncateEnd(line.text, columns - 2 - stringWidth(time))}${time}`];
       }
       case 'waiting': {
         const left = `: continuing in ${formatDuration(Math.max(1, Math.ceil(line.seconds)))}`;
@@ -72,8 +79,54 @@ function alignFiles(files: readonly { name: string; state: string }[], columns: 
   });
 }
 
+const gap = '  ';
+const minBarWidth = 6;
+const maxBarWidth = 40;
+
+/**
+ * Renders a progress bar and the figures that fit beside it. On a narrow terminal, drops the rate first, then the
+ * bytes, then the percentage.
+ */
+export function renderTransferLine(
+  { acknowledged, sent, size, rate, left }: TransferState,
+  columns: number,
+  colors: ChalkInstance,
+): string {
+  const amount = size > 0 ? `${formatBytes(sent)} of ${formatBytes(size)}` : formatBytes(sent);
+  const share = size > 0 ? `${Math.min(acknowledged < size ? 99 : 100, Math.floor((100 * sent) / size))}%` : '';
+  // The most important part first, each padded to its maximum width; `at` is its position on the line.
+  const parts = [
+    { at: 4, text: left.padStart(left === '' ? 0 : 10) },
+    { at: 1, text: share.padStart(4) },
+    { at: 2, text: amount.padStart(size > 0 ? 2 * formatBytes(size).length + 4 : 0) },
+    { at: 3, text: rate.padStart(rate === '' ? 0 : 11) },
+  ].filter(({ text }) => text.trim() !== '');
+  const fittingParts: typeof parts = [];
+  const widthOf = (all: typeof parts) => all.reduce((sum, { text }) => sum + gap.length + text.length, 0);
+  for (const part of parts)
+    if (fittingParts.length === 0 || widthOf([...fittingParts, part]) + 2 + minBarWidth <= columns)
+      fittingParts.push(part);
+  const texts = fittingParts.sort((a, b) => a.at - b.at).map(({ text }) => text);
+  const barWidth = Math.min(maxBarWidth, columns - 2 - widthOf(fittingParts));
+  const drawn = size > 0 && barWidth >= minBarWidth ? [renderBar({ acknowledged, sent, size }, barWidth, colors)] : [];
+  return `  ${[...drawn, ...texts].join(gap)}`.slice(0, drawn.length > 0 ? undefined : columns);
+}
+
+function renderBar(
+  { acknowledged, sent, size }: Pick<TransferState, 'acknowledged' | 'sent' | 'size'>,
+  columns: number,
+  colors: ChalkInstance,
+): string {
+  const upTo = (count: number) => Math.floor((columns * Math.min(count, size)) / size);
+  const [full, some] = [upTo(acknowledged), upTo(Math.max(sent, acknowledged))];
+  return [
+    colors.cyan('█'.repeat(full)),
+    colors.cyan('▒'.repeat(some - full)),
+    colors.dim('░'.repeat(columns - some)),
+  ].join('');
+}
+
 const graphemes = new Intl.Segmenter();
-const graphemesOf = (text: string) => [...graphemes.segment(text)].map(({ segment }) => segment);
 
 /** Returns the leading graphemes that fit into `columns` terminal columns. */
 function leadingGraphemes(parts: readonly string[], columns: number): string[] {
@@ -85,24 +138,19 @@ function leadingGraphemes(parts: readonly string[], columns: number): string[] {
   return end < 0 ? [...parts] : parts.slice(0, end);
 }
 
-function truncateStart(text: string, columns: number): string {
+/** Truncates text to `columns`. Keeps `before` columns at its start, and the rest at its end. */
+function truncate(text: string, columns: number, before: number): string {
   if (stringWidth(text) <= columns) return text;
-  return `…${leadingGraphemes(graphemesOf(text).reverse(), columns - 1)
-    .reverse()
-    .join('')}`;
+  const parts = [...graphemes.segment(text)].map(({ segment }) => segment);
+  const start = leadingGraphemes(parts, before);
+  const end = leadingGraphemes(parts.reverse(), columns - 1 - before).reverse();
+  return `${start.join('')}…${end.join('')}`;
 }
+
+const truncateStart = (text: string, columns: number) => truncate(text, columns, 0);
 
 /** Truncates text in the middle to `columns`, since names differ at the end as often as at the start. */
-export function truncateMiddle(text: string, columns: number): string {
-  if (stringWidth(text) <= columns) return text;
-  const [before, after] = [Math.ceil((columns - 1) / 2), Math.floor((columns - 1) / 2)];
-  const parts = graphemesOf(text);
-  const end = leadingGraphemes(graphemesOf(text).reverse(), after).reverse();
-  return `${leadingGraphemes(parts, before).join('')}…${end.join('')}`;
-}
+export const truncateMiddle = (text: string, columns: number) => truncate(text, columns, Math.ceil((columns - 1) / 2));
 
 /** Truncates text at the end to `columns`. */
-export function truncateEnd(text: string, columns: number): string {
-  if (stringWidth(text) <= columns) return text;
-  return `${leadingGraphemes(graphemesOf(text), columns - 1).join('')}…`;
-}
+export const truncateEnd = (text: string, columns: number) => truncate(text, columns, columns - 1);

@@ -1,92 +1,72 @@
-import type { FileEvent } from '../../client/upload/session/events.ts';
-import type { Clock } from '../../contract/clock.ts';
+import { type WaitOptions, waitForAssets } from '../../client/api/wait-for-assets.ts';
+import { MediactlError } from '../../client/errors.ts';
+import type { Lane } from '../../client/http/rate-limiter.ts';
+import { toWaitingEvent } from '../../client/upload/session/events.ts';
 import { pluralize } from '../../contract/figures.ts';
+import type { Collection } from '../../contract/paths.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
-import type { Terminal } from '../terminal/terminal.ts';
-import { formatWait, waitReason } from './plain-progress.ts';
-import type { StatusLine } from './status-lines.ts';
+import type { Asset } from '../../contract/types.ts';
+import type { Context } from '../context.ts';
+import { formatWait, RunStats } from './run-stats.ts';
 
-type PathlessEvent<Name extends string> = Omit<FileEvent & { event: Name }, 'path'>;
+type DisplayedWait = Pick<WaitOptions, 'timeoutMs' | 'status' | 'onResult'> & {
+  collection: Collection;
+  lane?: Lane;
+  nameOf(asset: Asset): string;
+};
 
 /**
- * Shows on stderr how many assets are ready while a command waits for them. Uses a live display on a terminal;
- * elsewhere, prints each change of a single asset's status.
+ * Waits for assets, and shows on stderr how many are ready. Uses a live display on a terminal; elsewhere, prints each
+ * change of a single asset's status.
+ *
+ * @returns the same as `waitForAssets`
  */
-export class WaitDisplay {
-  readonly #terminal: Terminal;
-  readonly #clock: Clock;
-  readonly #since: number;
-  readonly #count: number;
-  readonly #statuses = new Map<string, string>();
-  #ready = 0;
-  #failed = 0;
-  #waiting: { why: string; until: number } | undefined;
-  #display: { close(): void } | undefined;
-
-  private constructor(terminal: Terminal, clock: Clock, count: number) {
-    this.#terminal = terminal;
-    this.#clock = clock;
-    this.#count = count;
-    this.#since = clock.now();
-  }
-
-  /** @param count total number of assets to wait for */
-  static async open(terminal: Terminal, clock: Clock, count: number): Promise<WaitDisplay> {
-    const display = new WaitDisplay(terminal, clock, count);
-    if (count > 0 && terminal.canAnimate) {
-      const { LiveDisplay } = await import('./live-display.lazy.ts');
-      display.#display = new LiveDisplay(terminal, () => display.#lines());
-    } else if (count > 1) terminal.info(`waiting for ${pluralize(count, 'asset')}`);
-    return display;
-  }
-
-  /**
-   * Shows the status of an asset if it has changed.
-   *
-   * @param name display name of the asset
-   */
-  onStatus(name: string, status: string): void {
-    if (this.#statuses.get(name) === status) return;
-    this.#statuses.set(name, status);
-    if (!this.#display && this.#count === 1)
-      this.#terminal.info(`${escapeControls(name)} is ${escapeControls(status)}`);
-  }
-
-  /** Counts an asset whose processing has finished or failed. */
-  onSettled(isReady: boolean): void {
-    if (isReady) this.#ready++;
-    else this.#failed++;
-  }
-
-  /** Shows that the service is unreachable or the rate limit is used up, or that the wait is over. */
-  onWait(event: PathlessEvent<'waiting'> | PathlessEvent<'going_on'>): void {
-    if (event.event === 'going_on') {
-      this.#waiting = undefined;
-      return;
-    }
-    const [why, until] = [waitReason(event), Date.parse(event.until)];
-    this.#waiting = { why, until };
-    if (!this.#display) this.#terminal.warn(formatWait(event, this.#clock.now()));
-  }
-
-  close(): void {
-    this.#display?.close();
-  }
-
-  #lines(): StatusLine[] {
-    const now = this.#clock.now();
-    const seconds = (now - this.#since) / 1000;
-    const { why, until } = this.#waiting ?? { why: '', until: 0 };
-    return [
-      { kind: 'working', text: this.#text(), seconds },
-      ...(until > now ? [{ kind: 'waiting', why, seconds: (until - now) / 1000 } as const] : []),
-    ];
-  }
-
-  #text(): string {
-    const [only] = this.#statuses;
-    if (this.#count === 1) return only ? `${escapeControls(only[0])}: ${escapeControls(only[1])}` : 'waiting for it';
-    const failed = this.#failed > 0 ? `, ${this.#failed} failed` : '';
-    return `${this.#ready} of ${this.#count} ready${failed}`;
+export async function waitWithDisplay(
+  context: Context,
+  uids: readonly string[],
+  { collection, lane = 'interactive', nameOf, onResult, ...options }: DisplayedWait,
+) {
+  const { terminal, clock, signal } = context;
+  const stats = new RunStats(clock);
+  const startedAt = clock.now();
+  const count = uids.length;
+  let [ready, failed] = [0, 0];
+  let only = { name: '', status: '' };
+  const text = () => {
+    if (count === 1) return only.status ? `${only.name}: ${only.status}` : 'waiting for it';
+    return `${ready} of ${count} ready${failed > 0 ? `, ${failed} failed` : ''}`;
+  };
+  const lines = () => [
+    { kind: 'working', text: text(), seconds: (clock.now() - startedAt) / 1000 } as const,
+    ...stats.statusLines(),
+  ];
+  const isLive = count > 0 && terminal.canAnimate;
+  const display = isLive ? new (await import('./live-display.lazy.ts')).LiveDisplay(terminal, lines) : undefined;
+  if (!display && count > 1) terminal.info(`waiting for ${pluralize(count, 'asset')}`);
+  const api = (await context.api()).withObserver({
+    lane,
+    onNotice: (notice) => {
+      const event = toWaitingEvent(notice);
+      stats.apply({ ...event, path: '' });
+      if (event.event === 'waiting' && !display) terminal.warn(formatWait(event, clock.now()));
+    },
+  });
+  try {
+    return await waitForAssets(api[collection], uids, {
+      ...{ ...options, clock, signal },
+      onStatus: (asset, found) => {
+        const status = escapeControls(found);
+        if (count !== 1 || only.status === status) return;
+        only = { name: escapeControls(nameOf(asset)), status };
+        if (!display) terminal.info(`${only.name} is ${status}`);
+      },
+      onResult: (uid, outcome) => {
+        onResult?.(uid, outcome);
+        if (outcome instanceof MediactlError) failed++;
+        else ready++;
+      },
+    });
+  } finally {
+    display?.close();
   }
 }

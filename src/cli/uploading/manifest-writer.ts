@@ -4,11 +4,11 @@ import type { UploadRecord } from './upload-record.ts';
 
 /** Writes the --manifest-out file, with the outcome of each file as a JSON line as it finishes. */
 export class ManifestWriter {
-  readonly #path: string | undefined;
+  readonly #path: string;
   #handle: FileHandle | undefined;
   #failure: MediactlError | undefined;
 
-  constructor(path: string | undefined) {
+  constructor(path: string) {
     this.#path = path;
   }
 
@@ -18,12 +18,14 @@ export class ManifestWriter {
   }
 
   async write(records: readonly UploadRecord[]): Promise<void> {
-    if (this.#path === undefined || this.#failure) return;
+    if (this.#failure) return;
     try {
       this.#handle ??= await open(this.#path, 'w', 0o600);
       await this.#handle.appendFile(records.map((record) => `${JSON.stringify(record)}\n`).join(''));
     } catch (error) {
-      this.#failure = manifestOutError(this.#path, error as Error);
+      const { message } = error as Error;
+      const explanation = { code: 'manifest_out', reason: message, underlying: error } as const;
+      this.#failure = new MediactlError(`${this.#path} is not whole`, explanation);
     }
   }
 
@@ -31,10 +33,3 @@ export class ManifestWriter {
     await this.#handle?.close();
   }
 }
-
-const manifestOutError = (path: string, underlying: Error) =>
-  new MediactlError(`${path} is not whole`, {
-    code: 'manifest_out',
-    reason: underlying.message,
-    underlying,
-  });

@@ -30,45 +30,29 @@ export type PendingUpload = {
 };
 
 export function toPendingUpload(entry: JournalEntry | CorruptEntry, now: number): PendingUpload {
-  if (isCorrupt(entry))
-    return {
-      id: entry.id,
-      path: entry.path,
-      asset_uid: entry.assetUid ?? null,
-      session_uid: null,
-      size_bytes: null,
-      offset_bytes: null,
-      base_url: null,
-      profile: null,
-      begun_at: entry.begunAt ?? null,
-      expires_at: null,
-      state: 'unreadable',
-    };
-  const session = 'session' in entry ? entry.session : undefined;
+  const readable = isCorrupt(entry) ? undefined : entry;
+  const session = readable && 'session' in readable ? readable.session : undefined;
   return {
     id: entry.id,
     // Absolute, because the working directory can differ later. Stdin has no real path.
-    path: entry.identity === undefined ? entry.realPath : entry.path,
-    asset_uid: assetOf(entry) ?? null,
+    path: readable && readable.identity === undefined ? readable.realPath : entry.path,
+    asset_uid: (isCorrupt(entry) ? entry.assetUid : assetOf(entry)) ?? null,
     session_uid: session?.uid ?? null,
-    size_bytes: entry.file.sizeBytes,
-    offset_bytes: acknowledged(entry),
-    base_url: entry.baseUrl,
-    profile: entry.profile,
-    begun_at: entry.begunAt,
+    size_bytes: readable?.file.sizeBytes ?? null,
+    offset_bytes: readable ? acknowledged(readable) : null,
+    base_url: readable?.baseUrl ?? null,
+    profile: readable?.profile ?? null,
+    begun_at: entry.begunAt ?? null,
     expires_at: session?.expiresAt ?? null,
-    state: stateOf(entry, now),
+    state: readable ? stateOf(readable, now) : 'unreadable',
   };
 }
 
+const stateNames = { planned: 'not begun', intended: 'creation unknown', whole: 'uploaded' } as const;
+
 function stateOf(entry: JournalEntry, now: number): PendingUpload['state'] {
-  if (entry.state === 'open') return Date.parse(entry.session.expiresAt) <= now ? 'expired' : 'resumable';
-  const words = {
-    planned: 'not begun',
-    intended: 'creation unknown',
-    whole: 'uploaded',
-  } as const;
-  return words[entry.state];
+  if (entry.state !== 'open') return stateNames[entry.state];
+  return Date.parse(entry.session.expiresAt) <= now ? 'expired' : 'resumable';
 }
 
 /** Minimum age of a spool file (copy of stdin). The journal entry of a newer file might follow. */
@@ -101,10 +85,7 @@ export function formatProgress(
 export const pendingColumns: Column<PendingUpload>[] = [
   { header: 'ID', value: ({ id }) => id, noTruncate: true },
   { header: 'PATH', value: ({ path }) => escapeControls(path), isFirst: true },
-  {
-    header: 'DONE',
-    value: formatProgress,
-  },
+  { header: 'DONE', value: formatProgress },
   { header: 'STATE', value: ({ state }) => state, noTruncate: true },
   {
     header: 'EXPIRES',

@@ -46,19 +46,17 @@ export const estimateCost = ({ requests }: Plan, rateLimit: RateLimit | undefine
 export const exceedsSessionLifetime = (sizeBytes: number, bytesPerSecond: number | undefined) =>
   bytesPerSecond !== undefined && (sizeBytes / bytesPerSecond) * 1000 > sessionLifetimeMs;
 
-/**
- * Formats a plan: "100,000 files: 61,204 there, 38,790 new, 6 changed; 77,580 requests, 78 h at 1,000 an hour".
- *
- * @param same number of files whose content is already uploaded, if compared
- * @param isExact true if files were compared by content, not only by size and mtime
- */
-export function formatPlan(
-  plan: Plan,
-  rateLimit: RateLimit | undefined,
-  now: number,
-  same = 0,
-  isExact = false,
-): string {
+type PlanFormat = {
+  rateLimit: RateLimit | undefined;
+  now: number;
+  /** Number of files whose content is already uploaded, if compared. */
+  same?: number;
+  /** True if files were compared by content, not only by size and mtime. */
+  isExact?: boolean;
+};
+
+/** Formats a plan: "100,000 files: 61,204 there, 38,790 new, 6 changed; 77,580 requests, 78 h at 1,000 an hour". */
+export function formatPlan(plan: Plan, { rateLimit, now, same = 0, isExact = false }: PlanFormat): string {
   const { there, changed, sameSize, new: fresh } = plan;
   const send = totalToSend(plan);
   const { requests, hours, limit } = estimateCost(plan, rateLimit, now);

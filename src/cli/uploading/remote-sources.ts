@@ -48,7 +48,7 @@ export class RemoteSources {
       await Promise.all(
         addresses
           .slice(at, at + maxConcurrentChecks)
-          .map((address) => (isRclone(address) ? this.#addRemote(address, recursive) : this.#addUrl(address))),
+          .map((address) => (isHttpUrl(address) ? this.#addUrl(address) : this.#addRemote(address, recursive))),
       );
   }
 
@@ -71,10 +71,8 @@ export class RemoteSources {
 
   async #addUrl(address: string): Promise<void> {
     const { path } = parseSourceUrl(address);
-    const open = () =>
-      RangeSource.open(address, this.#anonymous(new URL(address)), {
-        signal: this.#context.signal,
-      });
+    const { signal } = this.#context;
+    const open = () => RangeSource.open(address, this.#anonymous(new URL(address)), { signal });
     const source = await open();
     const { identity, realPath, fileName, contentType } = source;
     this.#files.push({
@@ -97,20 +95,15 @@ export class RemoteSources {
       const path = remote.addressOf(file);
       const mtimeNs = `${Math.floor(Date.parse(file.modTime) / 1000)}000000000`;
       this.#files.push({
-        ...{
-          path,
-          typedPath: address,
-          sourceId: path,
-          sizeBytes: Math.max(0, file.sizeBytes),
-          mtimeNs,
-        },
+        ...{ path, typedPath: address, sourceId: path, sizeBytes: Math.max(0, file.sizeBytes), mtimeNs },
         filename: file.path.split('/').at(-1),
         relativeDir: recursive ? parentPathOf(file) : '',
       });
       this.#openers.set(path, async () => {
         const source = await remote.sourceOf(file);
         // Uses the listing's mtime, because that of rclone's HTTP server changes with each start.
-        return { ...source, identity: { sizeBytes: source.sizeBytes, mtimeNs } };
+        source.identity = { sizeBytes: source.sizeBytes, mtimeNs };
+        return source;
       });
     }
   }
@@ -127,6 +120,3 @@ export class RemoteSources {
 }
 
 const parentPathOf = ({ path }: RcloneFile) => path.split('/').slice(0, -1).join('/');
-
-export const isRclone = (path: string) => path.startsWith('rclone:');
-export const isRemote = (path: string) => isHttpUrl(path) || isRclone(path);

@@ -2,8 +2,7 @@ import { exitCodes } from '../../client/error-table.ts';
 import { MediactlError, partialFailure } from '../../client/errors.ts';
 import type { RunResult } from '../../client/upload/batch/batch-uploader.ts';
 import type { UploadOutcome } from '../../client/upload/session/events.ts';
-import { type FileOutcome, isInterruption, outcomeOf } from '../../client/upload/session/file-outcome.ts';
-import { labelOf } from '../../client/upload/session/upload-job.ts';
+import { type FileOutcome, isInterruption, labelOf, outcomeOf } from '../../client/upload/session/upload-job.ts';
 import { formatBytes, formatCount, formatDuration } from '../../contract/figures.ts';
 
 /** Counts the outcomes of a run, and formats its summary and final error. */
@@ -15,7 +14,6 @@ export class RunSummary {
   /** Errors of files that were stopped by the user or by --until. */
   readonly #stopped: MediactlError[] = [];
   readonly #startedAt: number;
-  #last: FileOutcome | undefined;
   #bytesSent = 0;
   #unverified = 0;
   #notUploaded = 0;
@@ -29,7 +27,6 @@ export class RunSummary {
   count(outcome: FileOutcome): void {
     const { uploaded, error, job } = outcome;
     this.#files++;
-    this.#last = outcome;
     if (error && isInterruption(error)) {
       this.#stopped.push(error);
       this.#counts[outcomeOf(outcome)]++;
@@ -45,31 +42,14 @@ export class RunSummary {
     }
   }
 
-  get hasUploaded(): boolean {
-    return this.#counts.uploaded > 0;
+  /** True if some files were uploaded or queued by this run. */
+  get hasSent(): boolean {
+    return this.#counts.uploaded + this.#counts.queued > 0;
   }
 
-  get hasQueued(): boolean {
-    return this.#counts.queued > 0;
-  }
-
-  get hasFailures(): boolean {
-    return this.#failed.length > 0;
-  }
-
-  /** True if another run is still uploading some of the files. */
-  get isSharedWithOtherRun(): boolean {
-    return this.#counts.elsewhere > 0;
-  }
-
-  /** Reason why a single file was not sent, and how to send it; undefined if it was sent. */
-  get skippedReason(): string | undefined {
-    const { uploaded, job } = this.#last ?? {};
-    if (!uploaded || !job || uploaded.how === 'uploaded') return undefined;
-    const name = labelOf(job);
-    return uploaded.how === 'there'
-      ? `${name}: there already as asset ${uploaded.assetUid}; --again sends it again`
-      : `${name}: skipped: the same content is there as ${uploaded.name} (asset ${uploaded.assetUid}); --same upload sends it anyway`;
+  /** True if files failed or another run is uploading them. */
+  get hasUnsent(): boolean {
+    return this.#failed.length + this.#counts.elsewhere > 0;
   }
 
   /**
@@ -96,17 +76,11 @@ export class RunSummary {
     return `${parts.join(', ')}${uncertainty}${sent}`;
   }
 
-  /**
-   * Returns the error to exit with, if any.
-   *
-   * @param isOne true if there was only one file, whose own error is then returned
-   */
-  failure(isOne: boolean, { stopReason, remaining }: RunResult): MediactlError | undefined {
+  /** Returns the error to exit with, if any. */
+  failure({ stopReason, remaining }: RunResult): MediactlError | undefined {
     const first = this.#failed[0]?.error;
     // Each error is prefixed with its file, also the first.
     const failures = this.#failed.map(({ error, label }) => error.withSubject(label));
-    const [stopped] = this.#stopped;
-    if (isOne && (first ?? stopped)) return first ?? stopped;
     const isState = stopReason?.exitCode === exitCodes.state;
     const unfinished = remaining + this.#counts.left + (isState ? this.#notUploaded : 0);
     const files = this.#files + remaining;
@@ -146,11 +120,3 @@ export class RunSummary {
     ].join('; ');
   }
 }
-
-/** Creates the error for a run that --until stopped, which does not count as a failure. */
-export const untilError = (until: string) =>
-  new MediactlError(`stopped at ${until}`, {
-    code: 'until',
-    reason: '--until said so',
-    retryable: true,
-  });

@@ -9,22 +9,19 @@ import {
   type RunOptions,
 } from '../../client/upload/batch/batch-uploader.ts';
 import { type Plan, totalToSend } from '../../client/upload/batch/plan.ts';
-import type { FileOutcome } from '../../client/upload/session/file-outcome.ts';
 import { Throttle } from '../../client/upload/session/throttle.ts';
+import type { FileOutcome } from '../../client/upload/session/upload-job.ts';
 import { Spool } from '../../client/upload/sources/spool.ts';
 import type { FolderResolver } from '../../client/upload/sources/upload-candidate.ts';
 import type { Receipts } from '../../client/upload/store/receipts.ts';
 import { pluralize } from '../../contract/figures.ts';
 import type { Context } from '../context.ts';
 import { saveLastUpload } from '../library/asset-ids.ts';
-import { createProgress, type ProgressDisplay } from '../progress/progress.ts';
-import type { ProgressMode } from '../progress/progress-modes.ts';
+import { createProgress, type ProgressDisplay, type ProgressMode } from '../progress/progress.ts';
 import { confirm } from '../terminal/prompt.ts';
-import { exceedsSessionLifetime, formatPlan } from './plan-view.ts';
-import { isRemote } from './remote-sources.ts';
-import { untilError } from './run-summary.ts';
+import { exceedsSessionLifetime } from './plan-view.ts';
 import { countFiles, presentRun } from './run-view.ts';
-import type { UploadSources } from './sources.ts';
+import { isRemote, type UploadSources } from './sources.ts';
 
 /** Files and options for a run, and how to display it. */
 export type RunRequest = {
@@ -69,37 +66,40 @@ const lastUploadIntervalMs = 1_000;
 
 /** Uploads the files, and prints the outcome of each file as it finishes. */
 export async function runUploads(context: Context, request: RunRequest) {
-  const { terminal, clock } = context;
-  const api = await context.api();
-  api.transport.setReserve(request.reserve);
-  const progress = await createProgress(request.progress, terminal, clock, () => api.transport.budget);
-  const finished = new AbortController();
-  const runId = runIdOf(api.transport.baseUrl, request);
-  const startMark = (await request.receipts?.startRun(runId)) ?? 0;
-  const tools = await createBatchDeps(context, request, startMark, progress, finished.signal);
+  const { sources, receipts, onComplete, progress: mode, verbose, manifestOut } = request;
   const { timeoutMs, workspace } = request.options;
-  const run = request.createRun?.(tools) ?? new BatchUploader(request.options, tools);
+  const { transport } = await context.api();
+  transport.setReserve(request.reserve);
+  const progress = await createProgress(context, mode, { budget: () => transport.budget });
+  const finished = new AbortController();
+  const runId = runIdOf(transport.baseUrl, request);
+  const startMark = (await receipts?.startRun(runId)) ?? 0;
+  const lastUpload = createLastUploadSaver(context);
+  const deps: BatchDeps = {
+    ...(await createBatchDeps(context, request, progress)),
+    maxReceiptId: startMark,
+    signal: runSignal(context, request.until, finished.signal),
+    onUploaded: lastUpload.onUploaded,
+  };
+  const run = request.createRun?.(deps) ?? new BatchUploader(request.options, deps);
   return presentRun(context, run, {
-    ...{ progress, verbose: request.verbose, manifestOut: request.manifestOut },
-    isQuiet: ['json', 'none'].includes(request.progress),
-    files: request.sources.files(),
+    ...{ progress, verbose, manifestOut, files: sources.files(), waitsForReady: timeoutMs !== undefined },
     // A getter, because the directory walk adds failures during the run.
     get failures() {
-      return request.sources.failures.map(toFailedOutcome(workspace));
+      return sources.failures.map(toFailedOutcome(workspace));
     },
-    waitsForReady: timeoutMs !== undefined,
     nextStep: (isOne) => (timeoutMs === undefined ? (request.nextStep ?? defaultNextStep)(isOne) : undefined),
     close: async () => {
       finished.abort();
-      await request.sources.close();
-      await tools.saveLast();
+      await sources.close();
+      await lastUpload.save();
     },
     onEnd: async (isWhole, isIncomplete) => {
-      if (isWhole && !isIncomplete) await request.onComplete?.(startMark);
-      else if (request.onComplete) terminal.warn('nothing was moved to the trash: not every file is uploaded yet');
+      if (isWhole && !isIncomplete) await onComplete?.(startMark);
+      else if (onComplete) context.terminal.warn('nothing was moved to the trash: not every file is uploaded yet');
       // Not reached if the prune was refused, so that a repeated run keeps its start mark, and the
       // files that this run uploaded still do not count as existing.
-      if (isWhole) await request.receipts?.finishRun(runId);
+      if (isWhole) await receipts?.finishRun(runId);
     },
   });
 }
@@ -118,29 +118,13 @@ const toFailedOutcome =
 async function createBatchDeps(
   context: Context,
   request: RunRequest,
-  maxReceiptId: number,
   progress: ProgressDisplay,
-  finished: AbortSignal,
-): Promise<BatchDeps & { saveLast(): Promise<void> }> {
-  const { settings, terminal, stateDir, clock } = context;
-  const api = await context.api();
-  const { receipts, rateLimit, until } = request;
+): Promise<Omit<BatchDeps, 'maxReceiptId' | 'signal' | 'onUploaded'>> {
+  const { terminal, stateDir, clock } = context;
+  const { receipts, rateLimit, sources, folders, findMoved } = request;
   const { default: mime } = await import('mime/lite');
-  const signal = until ? AbortSignal.any([context.signal, untilSignal(context, until, finished)]) : context.signal;
-  setMaxListeners(0, signal); // each concurrent upload slot listens
-  let last: { uid: string; isKept: boolean } | undefined;
-  let savedAt = Number.NEGATIVE_INFINITY;
-  const keepLast = async () => {
-    if (!last || last.isKept) return;
-    last.isKept = true;
-    savedAt = clock.now();
-    await saveLastUpload(context, last.uid);
-  };
   return {
-    api,
-    journal: await context.journal(),
-    receipts,
-    maxReceiptId,
+    ...{ api: await context.api(), journal: await context.journal(), receipts, folders, findMoved },
     throttle: rateLimit === undefined ? undefined : new Throttle(clock, rateLimit),
     spool: new Spool(stateDir, (message) => terminal.warn(message)),
     stdin: () => {
@@ -149,22 +133,12 @@ async function createBatchDeps(
       return terminal.stdin;
     },
     profile: (await context.account()).profile,
-    signal,
     onEvent: (event) => progress.show(event),
-    openSource: request.sources.open,
-    folders: request.folders,
-    findMoved: request.findMoved,
+    openSource: sources.open,
     contentType: (path) => mime.getType(path) ?? undefined,
     onPlan: (plan) => printPlan(context, request, plan, progress),
-    onUploaded: async (uid) => {
-      last = { uid, isKept: false };
-      if (clock.now() - savedAt >= lastUploadIntervalMs) await keepLast();
-    },
-    saveLast: () => keepLast().catch((error) => terminal.warn(`@last is not kept: ${error.message}`)),
-    // Not used here: the run finds the orphans of several files together.
-    findOrphans: () => Promise.reject(new Error('the run looks them up')),
     confirmNewAsset: async (refusal, assetUids) => {
-      if (settings.yes) return;
+      if (context.settings.yes) return;
       if (!terminal.isInteractive) throw refusal;
       const { reason } = refusal.explanation;
       progress.close();
@@ -178,22 +152,47 @@ async function createBatchDeps(
   };
 }
 
-function untilSignal(
-  { clock }: Context,
-  { time, typed }: { time: number; typed: string },
-  finished: AbortSignal,
-): AbortSignal {
-  const controller = new AbortController();
-  clock.sleep(Math.max(0, time - clock.now()), finished).then(
-    () => controller.abort(untilError(typed)),
-    () => {}, // the run finished first
-  );
-  return controller.signal;
+/** Stores the last uploaded asset as `@last`, at most once a second, and at the end of the run. */
+function createLastUploadSaver(context: Context) {
+  const { clock, terminal } = context;
+  let last: string | undefined;
+  let savedAt = Number.NEGATIVE_INFINITY;
+  const save = async () => {
+    const uid = last;
+    if (uid === undefined) return;
+    last = undefined;
+    savedAt = clock.now();
+    await saveLastUpload(context, uid);
+  };
+  return {
+    onUploaded: async (uid: string) => {
+      last = uid;
+      if (clock.now() - savedAt >= lastUploadIntervalMs) await save();
+    },
+    save: () => save().catch((error) => terminal.warn(`@last is not kept: ${error.message}`)),
+  };
 }
+
+/** Returns the signal that ends the run: the user's, or `--until`. */
+function runSignal({ clock, signal }: Context, until: RunRequest['until'], finished: AbortSignal): AbortSignal {
+  const controller = new AbortController();
+  if (until)
+    clock.sleep(Math.max(0, until.time - clock.now()), finished).then(
+      () => controller.abort(untilError(until.typed)),
+      () => {}, // the run finished first
+    );
+  const either = until ? AbortSignal.any([signal, controller.signal]) : signal;
+  setMaxListeners(0, either); // each concurrent upload slot listens
+  return either;
+}
+
+/** Creates the error for a run that --until stopped, which does not count as a failure. */
+const untilError = (until: string) =>
+  new MediactlError(`stopped at ${until}`, { code: 'until', reason: '--until said so', retryable: true });
 
 async function printPlan(
   context: Context,
-  { options, rateLimit, progress: mode, sources, singleFileOption, isFlat, createRun }: RunRequest,
+  { options, rateLimit, sources, singleFileOption, isFlat, createRun }: RunRequest,
   plan: Plan,
   progress: ProgressDisplay,
 ): Promise<void> {
@@ -201,7 +200,6 @@ async function printPlan(
   assertHasFiles(plan, sources, singleFileOption);
   for (const kind of sources.skipped()) terminal.warn(`left out: ${kind}`);
   if (sources.otherShardFiles) terminal.info(`${pluralize(sources.otherShardFiles, 'file')} left to other shards`);
-  const { transport } = await context.api();
   const { files, bytes } = totalToSend(plan);
   if (plan.nested > 0 && isFlat)
     terminal.warn(
@@ -209,9 +207,12 @@ async function printPlan(
     );
   // Not with a queue, because the workers send the requests.
   const isBig = countFiles(plan) >= minFilesForPlan && files > 0 && !createRun;
-  if (isBig && !['json', 'none'].includes(mode))
-    terminal.info(formatPlan(plan, transport.rateLimit, context.clock.now()));
-  if (exceedsSessionLifetime(plan.largestBytes, rateLimit))
+  if (isBig && !progress.isQuiet) {
+    const { formatPlan } = await import('./plan-view.ts');
+    const { transport } = await context.api();
+    terminal.info(formatPlan(plan, { rateLimit: transport.rateLimit, now: context.clock.now() }));
+  }
+  if (rateLimit !== undefined && exceedsSessionLifetime(plan.largestBytes, rateLimit))
     terminal.warn('some files take more than the 24 hours of an upload session at --limit-rate');
   if (options.timeoutMs !== undefined || files > 0)
     progress.show({ event: 'planned', files, bytes, there: plan.there.files });

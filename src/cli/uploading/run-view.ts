@@ -1,20 +1,18 @@
 import { asMediactlError, type MediactlError } from '../../client/errors.ts';
 import type { BatchRun } from '../../client/upload/batch/batch-uploader.ts';
 import { type Plan, totalToSend } from '../../client/upload/batch/plan.ts';
-import type { FileOutcome } from '../../client/upload/session/file-outcome.ts';
+import { type FileOutcome, labelOf, outcomeOf } from '../../client/upload/session/upload-job.ts';
 import type { UploadCandidate } from '../../client/upload/sources/upload-candidate.ts';
 import type { Context } from '../context.ts';
 import type { ListResult } from '../output/result.ts';
 import type { ProgressDisplay } from '../progress/progress.ts';
-import { ManifestWriter } from './manifest-writer.ts';
-import { RunSummary } from './run-summary.ts';
+import type { ManifestWriter } from './manifest-writer.ts';
+import type { RunSummary } from './run-summary.ts';
 import { toUploadRecord, type UploadRecord, uploadColumns } from './upload-record.ts';
 
 /** Describes the files of a run, and how to display it. */
 export type RunView = {
   progress: ProgressDisplay;
-  /** True to print only problems. */
-  isQuiet: boolean;
   /** True to show every file, not only failed files. */
   verbose: boolean;
   /** Path of a file that each output record is also written to, as JSON lines. */
@@ -48,75 +46,147 @@ const maxListedFiles = 10;
  * @returns one output record per file, and a function that returns the error to exit with once the run has ended
  */
 export function presentRun(context: Context, run: BatchRun, view: RunView) {
-  const { terminal, clock, settings } = context;
-  const summary = new RunSummary(clock.now());
-  const manifest = new ManifestWriter(view.manifestOut);
-  const isHuman = settings.outputOptions.format === 'human';
-  let isSingleFile = false;
-  let endError: MediactlError | undefined;
-  const isSummarized = () => !terminal.stdout.isTTY || view.verbose || countFiles(run.result.plan) > maxListedFiles;
-  const listed: UploadRecord[] = [];
-  /**
-   * Selects records for the terminal. Collects up to `maxListedFiles` files in `listed`; beyond that number, only
-   * failures are shown. A single file's failure is printed as the error only.
-   */
-  const selectForTerminal = (records: UploadRecord[]) => {
-    if (!terminal.stdout.isTTY || view.verbose) return records.filter(({ error }) => !(isSingleFile && error));
-    const succeeded = records.filter(({ error }) => !error);
-    if (listed.length <= maxListedFiles) listed.push(...succeeded.slice(0, maxListedFiles + 1));
-    const isFailed = ({ error, outcome }: UploadRecord) => error !== null && outcome !== 'left';
-    return isSingleFile ? [] : records.filter(isFailed);
-  };
-  const pages = async function* (): AsyncGenerator<UploadRecord[]> {
-    const outcomes = run.outcomes(view.files);
-    const next = async (): Promise<UploadRecord[] | undefined> => {
-      const { value: some, done } = await outcomes.next();
-      if (done) return undefined;
-      isSingleFile = countFiles(run.result.plan) + view.failures.length === 1;
-      for (const outcome of some) summary.count(outcome);
-      const records = some.map((outcome) => toUploadRecord(context, outcome));
-      await manifest.write(records);
-      return records;
-    };
-    try {
-      for (let records = await next(); records; records = await next())
-        yield isHuman ? selectForTerminal(records) : records;
-      for (const failure of view.failures) summary.count(failure);
-      if (!isSummarized()) yield listed;
-      yield view.failures.map((failure) => toUploadRecord(context, failure));
-    } finally {
-      // If the reader closed the output early, finish and count the remaining uploads.
-      while (await next().catch(() => undefined)); // its error was thrown already
-      view.progress.close();
-      await manifest.close();
-      await view.close();
-    }
-    const { stopReason, remaining } = run.result;
-    const summaryLine = isSingleFile
-      ? summary.skippedReason
-      : summary.format(clock.now(), remaining, view.waitsForReady, stopReason ? '' : view.emptyText);
-    if (summaryLine && !view.isQuiet) terminal.info(summaryLine);
-    const nextStep = summary.hasUploaded || summary.hasQueued ? view.nextStep?.(isSingleFile) : undefined;
-    if (nextStep && !view.isQuiet) terminal.info(nextStep);
-    const isFinished = !stopReason && remaining === 0 && !context.signal.aborted;
-    await view.onEnd?.(isFinished, summary.hasFailures || summary.isSharedWithOtherRun).catch((error) => {
-      endError = asMediactlError(error);
-    });
-  };
+  const presenter = new RunPresenter(context, run, view);
   const result: ListResult = {
     kind: 'list',
-    pages: pages(),
+    pages: presenter.pages(),
     columns: uploadColumns,
     id: ({ asset_uid, queue_id }: UploadRecord) => asset_uid ?? queue_id ?? '',
     empty: '',
     isLive: true,
   };
-  const failure = () => {
-    const { signal } = context;
-    const failed = summary.failure(isSingleFile, run.result) ?? manifest.failure;
-    return failed ?? endError ?? (signal.aborted ? (signal.reason as MediactlError) : undefined);
-  };
-  return { result, failure };
+  return { result, failure: () => presenter.failure };
+}
+
+class RunPresenter {
+  readonly #context: Context;
+  readonly #run: BatchRun;
+  readonly #view: RunView;
+  readonly #startedAt: number;
+  /** Outcome of the only file. A run of several files has a summary instead. */
+  #only: FileOutcome | undefined;
+  #summary: RunSummary | undefined;
+  #manifest: ManifestWriter | undefined;
+  /** Up to `maxListedFiles` uploaded files, and one more if there are more. */
+  readonly #listed: UploadRecord[] = [];
+  #endError: MediactlError | undefined;
+
+  constructor(context: Context, run: BatchRun, view: RunView) {
+    this.#context = context;
+    this.#run = run;
+    this.#view = view;
+    this.#startedAt = context.clock.now();
+  }
+
+  async *pages(): AsyncGenerator<UploadRecord[]> {
+    const view = this.#view;
+    const isHuman = this.#context.settings.outputOptions.format === 'human';
+    if (view.manifestOut !== undefined)
+      this.#manifest = new (await import('./manifest-writer.ts')).ManifestWriter(view.manifestOut);
+    const outcomes = this.#run.outcomes(view.files);
+    const next = async () => {
+      const { value, done } = await outcomes.next();
+      return done ? undefined : this.#record(value);
+    };
+    try {
+      for (let records = await next(); records; records = await next())
+        yield isHuman ? this.#selectForTerminal(records) : records;
+      await this.#count(view.failures);
+      if (isHuman && !this.#isSummarized) yield this.#listed;
+      yield view.failures.map((failure) => toUploadRecord(this.#context, failure));
+    } finally {
+      await this.#drain(next);
+      view.progress.close();
+      await this.#manifest?.close();
+      await view.close();
+    }
+    await this.#end();
+  }
+
+  /** Returns the error to exit with, if any. A file's own error comes first, then that of the run. */
+  get failure(): MediactlError | undefined {
+    const { signal } = this.#context;
+    const { result } = this.#run;
+    const failed = this.#only ? (this.#only.error ?? result.stopReason) : this.#summary?.failure(result);
+    const interruption = signal.aborted ? (signal.reason as MediactlError) : undefined;
+    return failed ?? this.#manifest?.failure ?? this.#endError ?? interruption;
+  }
+
+  /** Counts outcomes, and converts them to output records. */
+  async #record(outcomes: readonly FileOutcome[]): Promise<UploadRecord[]> {
+    await this.#count(outcomes);
+    const records = outcomes.map((outcome) => toUploadRecord(this.#context, outcome));
+    await this.#manifest?.write(records);
+    return records;
+  }
+
+  /** Counts outcomes. That of an only file is kept instead, until more files are found. */
+  async #count(outcomes: readonly FileOutcome[]): Promise<void> {
+    const isOne = countFiles(this.#run.result.plan) === 1 && this.#view.failures.length === 0;
+    const uncounted = this.#only ? [this.#only, ...outcomes] : outcomes;
+    this.#only = isOne ? uncounted[0] : undefined;
+    if (this.#only) return;
+    this.#summary ??= new (await import('./run-summary.ts')).RunSummary(this.#startedAt);
+    for (const outcome of uncounted) this.#summary.count(outcome);
+  }
+
+  /** Finishes and counts the remaining uploads after the reader closed the output early. */
+  async #drain(next: () => Promise<unknown>): Promise<void> {
+    try {
+      while (await next());
+      await this.#count([]);
+    } catch (error) {
+      this.#endError = asMediactlError(error);
+    }
+  }
+
+  /** Returns true if not every file is listed on a terminal. */
+  get #isSummarized(): boolean {
+    const { terminal } = this.#context;
+    return !terminal.stdout.isTTY || this.#view.verbose || countFiles(this.#run.result.plan) > maxListedFiles;
+  }
+
+  /**
+   * Selects records for the terminal. Collects the first files in `#listed`; beyond these, only failures are shown.
+   * A single file's failure is printed as the error only.
+   */
+  #selectForTerminal(records: UploadRecord[]): UploadRecord[] {
+    const { terminal } = this.#context;
+    if (!terminal.stdout.isTTY || this.#view.verbose) return records.filter(({ error }) => !(this.#only && error));
+    const succeeded = records.filter(({ error }) => !error);
+    if (this.#listed.length <= maxListedFiles) this.#listed.push(...succeeded.slice(0, maxListedFiles + 1));
+    const isFailed = ({ error, outcome }: UploadRecord) => error !== null && outcome !== 'left';
+    return this.#only ? [] : records.filter(isFailed);
+  }
+
+  /** Prints the summary and the next step. */
+  async #end(): Promise<void> {
+    const { terminal, clock, signal } = this.#context;
+    const { progress, waitsForReady, emptyText, nextStep, onEnd } = this.#view;
+    const { stopReason, remaining } = this.#run.result;
+    const outcome = this.#only && !this.#only.error ? outcomeOf(this.#only) : undefined;
+    const summaryLine = this.#only
+      ? skippedReason(this.#only)
+      : this.#summary?.format(clock.now(), remaining, waitsForReady, stopReason ? '' : emptyText);
+    if (summaryLine && !progress.isQuiet) terminal.info(summaryLine);
+    const hasSent = this.#only ? outcome === 'uploaded' || outcome === 'queued' : this.#summary?.hasSent;
+    const next = hasSent ? nextStep?.(this.#only !== undefined) : undefined;
+    if (next && !progress.isQuiet) terminal.info(next);
+    const isFinished = !stopReason && remaining === 0 && !signal.aborted;
+    const hasUnsent = this.#only ? this.#only.error !== undefined : this.#summary?.hasUnsent;
+    await onEnd?.(isFinished, hasUnsent ?? false).catch((error) => {
+      this.#endError = asMediactlError(error);
+    });
+  }
+}
+
+/** Returns the reason why a single file was not sent, and how to send it; undefined if it was sent. */
+function skippedReason({ uploaded, job }: FileOutcome): string | undefined {
+  if (!uploaded || uploaded.how === 'uploaded') return undefined;
+  const name = labelOf(job);
+  return uploaded.how === 'there'
+    ? `${name}: there already as asset ${uploaded.assetUid}; --again sends it again`
+    : `${name}: skipped: the same content is there as ${uploaded.name} (asset ${uploaded.assetUid}); --same upload sends it anyway`;
 }
 
 export const countFiles = (plan: Plan) => plan.there.files + totalToSend(plan).files;

@@ -1,21 +1,26 @@
 import { stat } from 'node:fs/promises';
 import { usageError } from '../../client/errors.ts';
 import { FileWalker, type WalkOptions } from '../../client/upload/sources/file-walker.ts';
-import { parseManifest } from '../../client/upload/sources/manifest.ts';
-import { isInShard, type Shard } from '../../client/upload/sources/shard.ts';
 import { FileSource, realPathOf, type UploadSource } from '../../client/upload/sources/source.ts';
-import type { UploadCandidate, UserMetadata } from '../../client/upload/sources/upload-candidate.ts';
+import { isHttpUrl } from '../../client/upload/sources/source-url.ts';
+import {
+  isInShard,
+  type Shard,
+  type UploadCandidate,
+  type UserMetadata,
+} from '../../client/upload/sources/upload-candidate.ts';
+import { escapeControls } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
-import { parseSize } from '../settings/units.ts';
 import { readInputText } from '../terminal/input.ts';
-import { isRemote, RemoteSources } from './remote-sources.ts';
+import type { RemoteSources } from './remote-sources.ts';
 
-type SourceFlags = WalkOptions & {
+export type SourceOptions = Pick<WalkOptions, 'recursive' | 'include' | 'exclude'> & {
   fromList?: string | undefined;
   manifest?: string | undefined;
   manifestOut?: string | undefined;
   /** Length of stdin, with which it can be streamed without a spool file. */
-  size?: string | undefined;
+  sizeBytes?: number | undefined;
+  /** Name for stdin. */
   name?: string | undefined;
   chunkBytes: number;
   /** Part of the files that this machine uploads; other machines upload the rest. */
@@ -32,7 +37,7 @@ export type UploadSources = {
   /** Number of files in other shards. Complete after `files()` has ended. */
   readonly otherShardFiles: number;
   /** Descriptions of skipped files, for warnings. */
-  skipped(): readonly string[];
+  skipped(): string[];
   failures: FileWalker['failures'];
   open(path: string, sourceId?: string): Promise<UploadSource>;
   close(): Promise<void>;
@@ -46,74 +51,101 @@ export type UploadSources = {
 export async function openSources(
   context: Context,
   given: readonly string[],
-  flags: SourceFlags,
+  options: SourceOptions,
 ): Promise<UploadSources> {
-  if (flags.manifest !== undefined && (given.length > 0 || flags.fromList !== undefined))
-    throw usageError('--manifest names all files by itself', 'leave out the paths and --from-list');
-  const about = await readManifest(context, flags.manifest);
-  const inputs = [...given, ...(await readPathList(context, flags.fromList)), ...about.keys()];
-  if (inputs.length === 0) throw usageError('nothing to upload', 'mediactl upload PATH');
-  const size = flags.size === undefined ? undefined : parseSize('--size', flags.size);
-  if (size !== undefined && (size < 1 || inputs.join() !== '-'))
-    throw usageError('--size is for stdin alone, of one byte at least', 'mediactl upload - --size N');
-  if (flags.shard && inputs.includes('-')) throw usageError('--shard is for files that have paths, and stdin has none');
-  const excludedPath = await manifestOutPath(flags, inputs);
-  let otherShardFiles = 0;
-  const isInOwnShard = (file: UploadCandidate) => {
-    const isHere = !flags.shard || isInShard(flags.shard, file);
-    if (!isHere) otherShardFiles++;
-    return isHere;
-  };
-  const remotes = new RemoteSources(context);
+  const metadata = await readManifest(context, given, options);
+  const inputs = [...given, ...(await readPathList(context, options.fromList)), ...metadata.keys()];
+  assertInputs(inputs, options);
   const walk = new FileWalker({
-    ...flags,
-    excludedPath,
-    onDuplicate: ({ path, typedPath: typed }) => {
-      if (about.has(typed ?? path)) throw usageError(`the manifest names ${path} twice`);
+    ...options,
+    excludedPath: await manifestOutPath(options, inputs),
+    onDuplicate: ({ path, typedPath = path }) => {
+      if (metadata.has(typedPath)) throw usageError(`the manifest names ${path} twice`);
     },
   });
-  try {
-    if (size !== undefined) remotes.addStdin(size, flags.chunkBytes, flags.name ?? 'stdin');
-    const local = size === undefined ? inputs.filter((path) => !isRemote(path)) : [];
-    // Only paths on the command line can be globs; paths in a list are literal.
-    const typed = new Set(given);
-    await walk.checkPaths(local, (path) => typed.has(path));
-    await remotes.addAll(inputs.filter(isRemote), flags.recursive);
-  } catch (error) {
-    await remotes.close();
-    throw error;
-  }
+  // Only paths on the command line can be globs; paths in a list are literal.
+  const typed = new Set(given);
+  const local = options.sizeBytes === undefined ? inputs.filter((path) => !isRemote(path)) : [];
+  await walk.checkPaths(local, (path) => typed.has(path));
+  const remotes = local.length < inputs.length ? await openRemotes(context, inputs, options) : undefined;
+  let otherShardFiles = 0;
   return {
     inputs,
-    hasFolders: [...about.values()].some(({ folder }) => folder !== undefined),
+    hasFolders: [...metadata.values()].some(({ folder }) => folder !== undefined),
     async *files() {
-      const named = new Set<string>();
-      const withMetadata = (file: UploadCandidate) => {
-        const { typedPath: typed = file.path } = file;
-        const metadata = about.get(typed);
-        if (!metadata) return file;
-        if (metadata.name !== undefined && named.has(typed))
-          throw usageError(`a name is for one file, and ${typed} is several`);
-        named.add(typed);
-        return { ...file, about: { ...file.about, ...omitUndefinedMetadata(metadata) } };
-      };
-      for await (const file of walk.files()) if (isInOwnShard(file)) yield withMetadata(file);
-      for (const file of remotes.files) if (isInOwnShard(file)) yield withMetadata(file);
+      const addMetadata = createMetadataAdder(metadata);
+      for (const files of [walk.files(), remotes?.files ?? []])
+        for await (const file of files)
+          if (!options.shard || isInShard(options.shard, file)) yield addMetadata(file);
+          else otherShardFiles++;
     },
     get otherShardFiles() {
       return otherShardFiles;
     },
     skipped: () => walk.skipped,
     failures: walk.failures,
-    open: (path, sourceId) => remotes.findOpener(sourceId ?? path)?.() ?? FileSource.open(path, sourceId),
-    close: () => remotes.close(),
+    open: (path, sourceId) => remotes?.findOpener(sourceId ?? path)?.() ?? FileSource.open(path, sourceId),
+    close: async () => remotes?.close(),
+  };
+}
+
+export const isRclone = (path: string) => path.startsWith('rclone:');
+export const isRemote = (path: string) => isHttpUrl(path) || isRclone(path);
+
+/** Warns of what a walk left out, and of what it could not read. */
+export function warnOfSkipped({ terminal }: Context, { skipped, failures }: Pick<FileWalker, 'skipped' | 'failures'>) {
+  for (const kind of skipped) terminal.warn(`left out: ${kind}`);
+  for (const { path, error } of failures) terminal.warn(`${escapeControls(path)}: ${error.message}`);
+}
+
+function assertInputs(inputs: readonly string[], { sizeBytes, shard }: SourceOptions): void {
+  if (inputs.length === 0) throw usageError('nothing to upload', 'mediactl upload PATH');
+  if (sizeBytes !== undefined && (sizeBytes < 1 || inputs.join() !== '-'))
+    throw usageError('--size is for stdin alone, of one byte at least', 'mediactl upload - --size N');
+  if (shard && inputs.includes('-')) throw usageError('--shard is for files that have paths, and stdin has none');
+}
+
+/** Opens the inputs that are not local files. */
+async function openRemotes(
+  context: Context,
+  inputs: readonly string[],
+  { sizeBytes, name = 'stdin', chunkBytes, recursive }: SourceOptions,
+): Promise<RemoteSources> {
+  const { RemoteSources: Opened } = await import('./remote-sources.ts');
+  const remotes = new Opened(context);
+  if (sizeBytes !== undefined) remotes.addStdin(sizeBytes, chunkBytes, name);
+  await remotes.addAll(inputs.filter(isRemote), recursive).catch(async (error) => {
+    await remotes.close();
+    throw error;
+  });
+  return remotes;
+}
+
+/** Returns a function that adds the manifest's metadata to each file. A name is for one file only. */
+function createMetadataAdder(metadata: ReadonlyMap<string, UserMetadata>) {
+  const named = new Set<string>();
+  return (file: UploadCandidate): UploadCandidate => {
+    const { typedPath = file.path } = file;
+    const about = metadata.get(typedPath);
+    if (!about) return file;
+    if (about.name !== undefined && named.has(typedPath))
+      throw usageError(`a name is for one file, and ${typedPath} is several`);
+    named.add(typedPath);
+    return { ...file, about: { ...file.about, ...omitUndefinedMetadata(about) } };
   };
 }
 
 /** Reads the --manifest file, and maps paths to the metadata for their files. */
-async function readManifest(context: Context, manifest: string | undefined): Promise<Map<string, UserMetadata>> {
+async function readManifest(
+  context: Context,
+  given: readonly string[],
+  { manifest, fromList }: SourceOptions,
+): Promise<Map<string, UserMetadata>> {
   const about = new Map<string, UserMetadata>();
   if (manifest === undefined) return about;
+  if (given.length > 0 || fromList !== undefined)
+    throw usageError('--manifest names all files by itself', 'leave out the paths and --from-list');
+  const { parseManifest } = await import('../../client/upload/sources/manifest.ts');
   for (const entry of await parseManifest(await readInputText(context.terminal, manifest))) {
     if (about.has(entry.path)) throw usageError(`the manifest names ${entry.path} twice`);
     about.set(entry.path, entry.about);
@@ -127,7 +159,7 @@ async function readManifest(context: Context, manifest: string | undefined): Pro
  * @throws MediactlError `usage` (exit 2) if the file is also an input
  */
 async function manifestOutPath(
-  { manifest, manifestOut, fromList }: SourceFlags,
+  { manifest, manifestOut, fromList }: SourceOptions,
   named: readonly string[],
 ): Promise<string | undefined> {
   if (manifestOut === undefined) return undefined;

@@ -1,38 +1,32 @@
 import { usageError } from '../../client/errors.ts';
 import type { UploadOptions } from '../../client/upload/session/upload-job.ts';
-import type { Shard } from '../../client/upload/sources/shard.ts';
-import { maxChunkBytes } from '../../contract/tus.ts';
+import type { Shard } from '../../client/upload/sources/upload-candidate.ts';
+import { maxChunkBytes, maxChunkSize } from '../../contract/tus.ts';
 import type { Context } from '../context.ts';
-import { parseCount, parseDuration, parseMoment, parseSize } from '../settings/units.ts';
+import { parseCount, parseDuration, parseSize } from '../settings/units.ts';
 
 const defaultIdleTimeoutMs = 120_000;
 /** Default number of concurrent uploads, for a typical connection and service. */
 export const defaultParallel = 8;
 
-type UploadFlags = {
+type UploaderFlags = Partial<Pick<UploadOptions, 'onExpired' | 'same'>> & {
   chunkSize?: string;
   again?: boolean | undefined;
-  same?: 'skip' | 'upload';
-  onExpired?: 'restart' | 'fail';
   requireChecksum?: boolean | undefined;
 };
 
 /** Parses the uploader's options. @throws MediactlError `usage` (exit 2) if one is invalid */
-export function parseUploadOptions({ settings }: Context, flags: UploadFlags): UploadOptions {
-  const { chunkSize = '50MiB', onExpired = 'restart', same = 'skip' } = flags;
-  const chunkBytes = parseSize('--chunk-size', chunkSize);
+export function parseUploadOptions({ settings }: Context, flags: UploaderFlags): UploadOptions {
+  const { chunkSize, onExpired = 'restart', same = 'skip', again = false, requireChecksum = false } = flags;
+  const chunkBytes = chunkSize === undefined ? maxChunkBytes : parseSize('--chunk-size', chunkSize);
   if (chunkBytes < 1 || chunkBytes > maxChunkBytes)
     throw usageError(
       `--chunk-size does not accept '${chunkSize}'`,
-      'from 1 byte to 50MiB',
+      `from 1 byte to ${maxChunkSize}`,
       'the service takes at most 50 MiB a request',
     );
-  return {
-    ...{ chunkBytes, onExpired, same },
-    idleTimeoutMs: settings.requestTimeoutMs ?? defaultIdleTimeoutMs,
-    again: flags.again ?? false,
-    requireChecksum: flags.requireChecksum ?? false,
-  };
+  const idleTimeoutMs = settings.requestTimeoutMs ?? defaultIdleTimeoutMs;
+  return { chunkBytes, idleTimeoutMs, onExpired, same, again, requireChecksum };
 }
 
 /** Parses `--limit-rate` to bytes per second. @throws MediactlError `usage` (exit 2) */
@@ -56,12 +50,6 @@ export function parseShard(typed: string | undefined): Shard | undefined {
     `--shard does not accept '${typed}'`,
     'from 1/10 to 10/10; in a job of Kubernetes, $((JOB_COMPLETION_INDEX + 1))/10',
   );
-}
-
-/** Parses a time of day, timestamp, or duration from now. @throws MediactlError `usage` (exit 2) */
-export function parseUntil({ clock }: Context, typed: string | undefined) {
-  if (typed === undefined) return undefined;
-  return { time: parseMoment('--until', typed, clock.now()), typed };
 }
 
 /** Parses `--timeout` to ms; undefined without `--wait`. @throws MediactlError `usage` (exit 2) */

@@ -1,7 +1,6 @@
-import type { ErrorRecord, MediactlError } from '../../client/errors.ts';
+import type { ErrorRecord } from '../../client/errors.ts';
 import type { UploadOutcome } from '../../client/upload/session/events.ts';
-import { type FileOutcome, outcomeOf } from '../../client/upload/session/file-outcome.ts';
-import type { Uploaded } from '../../client/upload/session/upload-job.ts';
+import { type FileOutcome, outcomeOf } from '../../client/upload/session/upload-job.ts';
 import { formatBytes } from '../../contract/figures.ts';
 import { asObject, asText } from '../../contract/json-values.ts';
 import { displayText, escapeControls } from '../../contract/sanitize.ts';
@@ -29,51 +28,28 @@ export type UploadRecord = {
   error: ErrorRecord | null;
 };
 
-type UploadFacts = Omit<UploadRecord, 'outcome' | 'queue_id' | 'requests' | 'duration_ms' | 'status' | 'error'>;
-
 /**
  * Converts an outcome to an output record. Redacts the error, because the service's text might contain secrets, but
- * not the paths.
+ * not the paths. A file that was not uploaded has the asset that it left behind, if any.
  */
 export function toUploadRecord({ terminal }: Context, outcome: FileOutcome): UploadRecord {
-  const { job, uploaded, error, status, requests, durationMs } = outcome;
-  const { path, ...facts } = uploaded ? uploadedRecord(job.path, uploaded) : notUploadedRecord(job.path, error);
+  const { job, uploaded, error, status, requests, durationMs, queueId } = outcome;
   return {
-    path,
+    path: job.path,
     outcome: outcomeOf(outcome),
-    queue_id: outcome.queueId ?? null,
-    ...facts,
+    queue_id: queueId ?? null,
+    asset_uid: uploaded?.assetUid ?? asText(asObject(error?.explanation.details).asset_uid) ?? null,
+    session_uid: uploaded?.sessionUid ?? null,
+    name: uploaded?.name ?? null,
+    size_bytes: uploaded?.sizeBytes ?? null,
+    bytes_sent: uploaded?.bytesSent ?? null,
+    resumed_from: uploaded?.resumedFrom ?? null,
+    blake3: uploaded?.blake3 ?? null,
+    verified: uploaded?.verified ?? null,
     requests,
     duration_ms: durationMs,
     status: status ?? null,
     error: terminal.redactor.redactRecord(error?.toJSON() ?? null),
-  };
-}
-
-const uploadedRecord = (path: string, uploaded: Uploaded): UploadFacts => ({
-  path,
-  asset_uid: uploaded.assetUid,
-  session_uid: uploaded.sessionUid,
-  name: uploaded.name,
-  size_bytes: uploaded.sizeBytes,
-  bytes_sent: uploaded.bytesSent,
-  resumed_from: uploaded.resumedFrom,
-  blake3: uploaded.blake3,
-  verified: uploaded.verified,
-});
-
-/** Returns the fields for a file that was not uploaded, with the asset left behind, if any. */
-function notUploadedRecord(path: string, error: MediactlError | undefined): UploadFacts {
-  return {
-    path,
-    asset_uid: asText(asObject(error?.explanation.details).asset_uid) ?? null,
-    session_uid: null,
-    name: null,
-    size_bytes: null,
-    bytes_sent: null,
-    resumed_from: null,
-    blake3: null,
-    verified: null,
   };
 }
 
@@ -91,12 +67,7 @@ const formatResult = ({ outcome, error, verified, status, queue_id, name }: Uplo
 };
 
 export const uploadColumns: Column<UploadRecord>[] = [
-  {
-    header: 'ASSET',
-    value: ({ asset_uid }) => displayText(asset_uid),
-    uid: 'asset',
-    dropPriority: 1,
-  },
+  { header: 'ASSET', value: ({ asset_uid }) => displayText(asset_uid), uid: 'asset', dropPriority: 1 },
   { header: 'PATH', value: ({ path }) => escapeControls(path), minWidth: 18, isFirst: true },
   {
     header: 'SIZE',

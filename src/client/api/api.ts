@@ -7,28 +7,42 @@ import { PlaybackApi } from './playback.ts';
 import { UploadSessionsApi } from './upload-sessions.ts';
 import { WorkspacesApi } from './workspaces.ts';
 
-/** API client of one profile, with a property per resource. */
+/** API client of one profile, with a property per resource. Resources have no state, so each use makes one. */
 export class Api {
   readonly transport: Transport;
-  readonly assets: AssetsApi;
-  readonly videos: AssetsApi;
-  readonly workspaces: WorkspacesApi;
-  readonly folders: FoldersApi;
-  readonly embeds: EmbedsApi;
-  readonly playback: PlaybackApi;
-  readonly uploadSessions: UploadSessionsApi;
   readonly #names: NameOverrides;
 
   constructor(transport: Transport, names: NameOverrides) {
     this.transport = transport;
     this.#names = names;
-    this.assets = new AssetsApi(transport, 'assets', names);
-    this.videos = new AssetsApi(transport, 'videos', names);
-    this.workspaces = new WorkspacesApi(transport, names);
-    this.folders = new FoldersApi(transport, names);
-    this.embeds = new EmbedsApi(transport, names);
-    this.playback = new PlaybackApi(transport);
-    this.uploadSessions = new UploadSessionsApi(transport);
+  }
+
+  get assets() {
+    return new AssetsApi(this.transport, this.#names);
+  }
+
+  get videos() {
+    return new AssetsApi(this.transport, this.#names, 'videos');
+  }
+
+  get workspaces() {
+    return new WorkspacesApi(this.transport, this.#names);
+  }
+
+  get folders() {
+    return new FoldersApi(this.transport, this.#names);
+  }
+
+  get embeds() {
+    return new EmbedsApi(this.transport, this.#names);
+  }
+
+  get playback() {
+    return new PlaybackApi(this.transport);
+  }
+
+  get uploadSessions() {
+    return new UploadSessionsApi(this.transport);
   }
 
   /** Returns a client that shares the connection but reports its waits and requests to another observer. */

@@ -6,10 +6,10 @@ import { applySlugEdit, type SlugEdit } from '../../contract/slug.ts';
 import type { Asset, PageEnvelope, PlayerData } from '../../contract/types.ts';
 import { MediactlError } from '../errors.ts';
 import type { ApiRequest } from '../http/api-request.ts';
-import { parseIdentifier, parseRecord } from '../http/identifier.ts';
+import { unexpectedResponse } from '../http/error-response.ts';
 import type { Transport } from '../http/transport.ts';
-import { unexpectedResponse } from '../http/unexpected-response.ts';
 import { fetchPages, type ListWindow, maxPagesInFlight, parsePage } from './pagination.ts';
+import { deleteRequest, parseIdentifier, parseRecord, Resource, readPurpose, writeRequest } from './resource.ts';
 import { assertApplied, otherNameHint } from './write-check.ts';
 
 /** Filters and ordering of a list (§4). `type` and `parent` apply only to assets. Dates are YYYY-MM-DD. */
@@ -25,53 +25,35 @@ export type AssetFilters = {
 };
 
 /** Client of the videos and assets endpoints (§4), which are the same for both collections. */
-export class AssetsApi {
-  readonly #transport: Transport;
+export class AssetsApi extends Resource {
   readonly #collection: Collection;
-  readonly #names: NameOverrides;
 
-  constructor(transport: Transport, collection: Collection, names: NameOverrides) {
-    this.#transport = transport;
+  constructor(transport: Transport, names: NameOverrides, collection: Collection = 'assets') {
+    super(transport, names);
     this.#collection = collection;
-    this.#names = names;
   }
 
   async page(filters: AssetFilters, limit: number, offset: number): Promise<PageEnvelope<Asset>> {
-    const page = await this.#transport.json({
-      method: 'GET',
-      url: paths.collection(this.#collection),
-      query: { ...filters, limit, offset },
-      purpose: this.#read,
-    });
-    return parsePage(page);
+    return parsePage(await this.read(paths.collection(this.#collection), this.#read, { ...filters, limit, offset }));
   }
 
   list(filters: AssetFilters, window: ListWindow): AsyncGenerator<Asset[]> {
     return fetchPages(
       (limit, offset) => this.page(filters, limit, offset),
       window,
-      this.#names,
+      this.names,
       // Fetch fewer pages at once when few requests remain in the rate limit window, so that a 429 stops one request
       // instead of eight.
-      () => Math.min(maxPagesInFlight, this.#transport.rateLimit?.remaining ?? maxPagesInFlight),
+      () => Math.min(maxPagesInFlight, this.transport.rateLimit?.remaining ?? maxPagesInFlight),
     );
   }
 
   async get(uid: string): Promise<Asset> {
-    const asset = await this.#transport.json({
-      method: 'GET',
-      url: paths.item(this.#collection, parseIdentifier(uid)),
-      purpose: this.#read,
-    });
-    return parseRecord<Asset>(asset);
+    return parseRecord<Asset>(await this.read(this.#path(uid), this.#read));
   }
 
   async player(uid: string): Promise<PlayerData> {
-    const player = await this.#transport.json({
-      method: 'GET',
-      url: paths.player(this.#collection, parseIdentifier(uid)),
-      purpose: this.#read,
-    });
+    const player = await this.read(paths.player(this.#collection, parseIdentifier(uid)), this.#read);
     const { playback_token } = asObject(player);
     if (typeof playback_token === 'string') return { uid, ...player, playback_token } as PlayerData;
     throw unexpectedResponse('the player data has no playback token');
@@ -79,12 +61,7 @@ export class AssetsApi {
 
   /** Builds the PATCH request ("partial update of editorial fields", §4). Its field names are assumption A08. */
   updateRequest(uid: string, fields: JsonObject): ApiRequest {
-    return {
-      method: 'PATCH',
-      url: paths.item(this.#collection, parseIdentifier(uid)),
-      json: fields,
-      purpose: { action: `update ${this.#collection}`, scope: 'Write Assets' },
-    };
+    return writeRequest('PATCH', this.#path(uid), fields, `update ${this.#collection}`);
   }
 
   /**
@@ -96,26 +73,27 @@ export class AssetsApi {
    *   (assumption A08) is not shown
    */
   async update(uid: string, fields: JsonObject): Promise<{ asset: Asset; unverifiable: string[] }> {
-    const asset = parseRecord<Asset>(await this.#transport.json(this.updateRequest(uid, fields)));
-    const hasField = (record: Asset) => (field: string) => this.#fieldNameIn(field, record) in record;
+    const asset = parseRecord<Asset>(await this.transport.json(this.updateRequest(uid, fields)));
+    const isShown = (record: Asset) => (field: string) => this.#fieldNameIn(field, record) in record;
     const all = Object.keys(fields);
-    const now = all.every(hasField(asset)) ? asset : await this.get(uid);
+    const now = all.every(isShown(asset)) ? asset : await this.get(uid);
+    const shown = all.filter(isShown(now));
     // A field name given by the user or learned from the service is trusted.
-    const unverifiable = all.filter((field) => !hasField(now)(field) && !this.#isAssumedName(field));
-    const verifiable = Object.entries(fields).filter(([field]) => !unverifiable.includes(field));
-    const currentValues = all.map((field) => [field, now[this.#fieldNameIn(field, now)]] as const);
-    assertApplied(
-      Object.fromEntries(verifiable),
-      {
-        uid: now.uid,
-        ...Object.fromEntries(currentValues.filter(([field]) => hasField(now)(field))),
-      },
-      'an asset',
+    const unverifiable = all.filter((field) => !shown.includes(field) && !this.#isAssumedName(field));
+    const hint =
       this.#tagsField in fields
         ? `${otherNameHint('asset_tags')}; mediactl doctor --learn asks the service`
-        : 'mediactl assets get ID shows the fields there are',
-      [this.#tagsField],
-    );
+        : 'mediactl assets get ID shows the fields there are';
+    assertApplied({
+      noun: 'an asset',
+      requested: Object.fromEntries(Object.entries(fields).filter(([field]) => !unverifiable.includes(field))),
+      actual: {
+        uid: now.uid,
+        ...Object.fromEntries(shown.map((field) => [field, now[this.#fieldNameIn(field, now)]])),
+      },
+      unorderedFields: [this.#tagsField],
+      hint,
+    });
     return { asset, unverifiable };
   }
 
@@ -141,30 +119,30 @@ export class AssetsApi {
   }
 
   get #tagsField(): string {
-    return fieldNamesFor('asset_tags', this.#names)[0] as string;
+    return fieldNamesFor('asset_tags', this.names)[0] as string;
   }
 
   /** Returns true if the name of a field is only an assumption (A08), not configured in the profile. */
   #isAssumedName(field: string): boolean {
-    const guesses = this.#names.asset_tags === undefined ? [this.#tagsField] : [];
+    const guesses = this.names.asset_tags === undefined ? [this.#tagsField] : [];
     return ['name', 'description', ...guesses].includes(field);
   }
 
   /** Builds the DELETE request ("soft delete", §4). */
   deleteRequest(uid: string): ApiRequest {
-    return {
-      method: 'DELETE',
-      url: paths.item(this.#collection, parseIdentifier(uid)),
-      purpose: { action: `delete ${this.#collection}`, scope: 'Delete Assets' },
-    };
+    return deleteRequest(this.#path(uid), this.#collection);
   }
 
   async delete(uid: string): Promise<void> {
-    await this.#transport.send(this.deleteRequest(uid));
+    await this.transport.send(this.deleteRequest(uid));
+  }
+
+  #path(uid: string): string {
+    return paths.item(this.#collection, parseIdentifier(uid));
   }
 
   get #read() {
-    return { action: `read ${this.#collection}`, scope: 'Read Assets' } as const;
+    return readPurpose(this.#collection);
   }
 }
 

@@ -19,10 +19,8 @@ export type ExpectedFile = {
   contentType?: string | undefined;
   /** True if the service might return a file derived from the original, with the same type but another length. */
   mayBeRendition?: boolean;
-  /** True if the file can be text, JSON or XML. Otherwise a text response is treated as an error page. */
+  /** True if the file can be text. Otherwise a text response is treated as an error message. */
   mayBeText?: boolean;
-  /** True if the file can be HTML. */
-  mayBeHtml?: boolean;
   /** True if the URL must be a public address or belong to the service. */
   isPublic?: boolean;
 };
@@ -56,34 +54,19 @@ export async function download(
 ): Promise<DownloadOutcome> {
   const transfer = new ResumableDownload(url, sink, expected);
   let maxReceived = 0;
-  for (let tries = 0; ; tries++) {
+  for (let failures = 0; ; failures++) {
+    let failure: MediactlError | undefined;
     try {
-      const response = await transport.exchange({
-        method: 'GET',
-        url,
-        authenticate: false,
-        isPublic: expected.isPublic ?? false,
-        retry: 'rate-limit',
-        purpose,
-        headers: { 'accept-encoding': 'identity', ...transfer.rangeHeaders() },
-        sink: (part, answer) => transfer.writeChunk(part, answer),
-      });
-      const { status, headers } = response;
-      if (transfer.checkPastEnd(status)) return transfer.finish();
-      if (status === 416 && transfer.received > 0) throw transfer.rangeRefusedError();
-      if (status >= 300) throw errorFrom(response, purpose);
-      await transfer.acceptHead({ status, headers }); // the sink is not called for an empty body
-      if (transfer.isComplete) return transfer.finish();
+      if (await transfer.request(transport)) return transfer.finish();
       // The response was valid but shorter than requested, so request the rest next.
     } catch (error) {
-      if (!(error instanceof MediactlError)) throw error; // an error of the sink
-      if (!error.explanation.retryable || tries + 1 >= maxAttemptsWithoutProgress) throw error;
-      await transport.waitBeforeRetry(tries, error);
+      if (!(error instanceof MediactlError) || !error.explanation.retryable) throw error;
+      failure = error;
     }
-    if (transfer.received > maxReceived) tries = -1;
-    else if (tries + 1 >= maxAttemptsWithoutProgress) throw incomplete(url, transfer.received);
+    if (transfer.received > maxReceived) failures = 0;
+    else if (failures + 1 >= maxAttemptsWithoutProgress) throw failure ?? incomplete(url, transfer.received);
     maxReceived = Math.max(maxReceived, transfer.received);
-    await transfer.prepareNextRequest();
+    if (failure) await transport.waitBeforeRetry(failures, failure);
   }
 }
 
@@ -95,8 +78,9 @@ class ResumableDownload {
   readonly #url: URL;
   readonly #sink: DownloadSink;
   readonly #expected: ExpectedFile;
-  /** Headers of the first response. Later responses must belong to the same file. */
-  #first: ResponseHeaders | undefined;
+  /** Validator and type of the first response. Later responses must belong to the same file. */
+  #validator: Validator | undefined;
+  #contentType: string | undefined;
   #total: number | undefined;
   /** True if the last response shows where the file ends, even without a content length. */
   #isEndDelimited = false;
@@ -111,30 +95,57 @@ class ResumableDownload {
   }
 
   /**
-   * Returns the Range and If-Range headers that request the missing bytes of the same version of the file, or no
-   * headers at the start.
+   * Requests the missing bytes of the same version of the file. Restarts if the first response had no validator,
+   * because this response could not be proven to be of the same file.
+   *
+   * @returns true if the file is complete
    */
-  rangeHeaders(): Record<string, string> {
-    if (this.received === 0) return {};
-    const validator = this.#first && validatorOf(this.#first);
-    return {
-      range: `bytes=${this.received}-`,
-      ...(validator && { 'if-range': validator.value }),
-    };
+  async request(transport: Transport): Promise<boolean> {
+    this.#isHeadAccepted = false;
+    if (this.received > 0 && !this.#validator) await this.#restart();
+    const response = await transport.exchange({
+      method: 'GET',
+      url: this.#url,
+      authenticate: false,
+      isPublic: this.#expected.isPublic ?? false,
+      retry: 'rate-limit',
+      purpose,
+      headers: {
+        'accept-encoding': 'identity',
+        ...(this.#validator &&
+          this.received > 0 && { range: `bytes=${this.received}-`, 'if-range': this.#validator.value }),
+      },
+      sink: (part, head) => this.#write(part, head),
+    });
+    if (response.status === 416 && this.received > 0) return this.#endAtReceived();
+    if (response.status >= 300) throw errorFrom(response, purpose);
+    await this.#acceptHead(response); // the sink is not called for an empty body
+    return this.#total === undefined ? !this.#isPartial : this.received >= this.#total;
   }
 
-  async writeChunk(part: Uint8Array, answer: ResponseHead): Promise<void> {
-    await this.acceptHead(answer);
+  async #write(part: Uint8Array, head: ResponseHead): Promise<void> {
+    await this.#acceptHead(head);
     await this.#sink.write(part);
     this.received += part.length;
     this.#sink.onProgress?.(this.received, this.#total);
   }
 
   /**
+   * Handles a 416, by which a request started past the end of the file ("none of the ranges-specifier's values
+   * overlap", RFC 9110 §15.5.17). After a part of unknown total length, the download is complete.
+   */
+  #endAtReceived(): true {
+    if (!this.#isPartial || this.#total !== undefined)
+      throw changed(this.#url, `it refuses what follows byte ${this.received}, of ${this.#total}`);
+    this.#isEndDelimited = true;
+    return true;
+  }
+
+  /**
    * Validates the status and headers of each response once. @throws MediactlError `download_changed` (exit 13) if
    * the response is not for the expected file
    */
-  async acceptHead({ status, headers }: ResponseHead): Promise<void> {
+  async #acceptHead({ status, headers }: ResponseHead): Promise<void> {
     if (this.#isHeadAccepted) return;
     this.#isHeadAccepted = true;
     const encoding = headers['content-encoding'] ?? 'identity';
@@ -143,19 +154,21 @@ class ResumableDownload {
     this.#assertMediaType(headers['content-type'] ?? '');
     // A chunked body (RFC 9112 §7.1) marks its end. A body that ends with its connection does not.
     this.#isEndDelimited = status === 200 && /chunked/i.test(headers['transfer-encoding'] ?? '');
-    if (status === 206 && this.received > 0) return this.#assertContinues(headers);
+    this.#isPartial = status === 206 && this.received > 0;
+    if (this.#isPartial) return this.#assertContinues(headers);
     if (status !== 200) throw changed(this.#url, `it answered ${status}`);
     if (this.received > 0) await this.#restart();
-    this.#isPartial = false;
-    this.#first = headers;
+    this.#validator = validatorOf(headers);
+    this.#contentType = headers['content-type'];
     this.#total = parseCount(headers['content-length']);
   }
 
   /** Rejects a web page or text in place of media, because it is an error message of the service or of a proxy. */
   #assertMediaType(type: string): void {
-    const { mayBeHtml = false, mayBeText = false } = this.#expected;
+    const { mayBeText = false, contentType = '' } = this.#expected;
+    const mayBeHtml = mayBeText && (contentType === '' || isGenericType(contentType) || /html/i.test(contentType));
     if (/^text\/html\b|xhtml/i.test(type) && !mayBeHtml) throw changed(this.#url, 'it sent a web page');
-    if (isTextType(type) && !mayBeText && !mayBeHtml) throw changed(this.#url, `it sent text: ${type}`);
+    if (isTextType(type) && !mayBeText) throw changed(this.#url, `it sent text: ${type}`);
   }
 
   /** Asserts that a partial response starts at the requested offset and belongs to the same file. */
@@ -163,23 +176,12 @@ class ResumableDownload {
     const [, start, total] = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(headers['content-range'] ?? '') ?? [];
     if (start === undefined || Number(start) !== this.received)
       throw changed(this.#url, 'it sent another part than the one that was asked for');
-    const validator = validatorOf(this.#first ?? {});
-    if (validator && headers[validator.name] !== validator.value)
-      throw changed(this.#url, `its ${validator.name} changed meanwhile`);
+    if (this.#validator && headers[this.#validator.name] !== this.#validator.value)
+      throw changed(this.#url, `its ${this.#validator.name} changed meanwhile`);
     const totalBytes = parseCount(total);
     if (this.#total !== undefined && totalBytes !== undefined && totalBytes !== this.#total)
       throw changed(this.#url, `the file went from ${this.#total} to ${totalBytes} bytes`);
     this.#total ??= totalBytes;
-    this.#isPartial = true;
-  }
-
-  /**
-   * Prepares the next request. Restarts the download if the first response has no validator, because the next
-   * response could not be proven to be of the same file.
-   */
-  async prepareNextRequest(): Promise<void> {
-    this.#isHeadAccepted = false;
-    if (this.received > 0 && !validatorOf(this.#first ?? {})) await this.#restart();
   }
 
   async #restart(): Promise<void> {
@@ -188,30 +190,9 @@ class ResumableDownload {
     this.received = 0;
   }
 
-  /** True if the download is complete. After a partial response of unknown total length, another request must find out. */
-  get isComplete(): boolean {
-    return this.#total === undefined ? !this.#isPartial : this.received >= this.#total;
-  }
-
-  /**
-   * Returns true if a 416 means that the last request started past the end of the file ("none of the
-   * ranges-specifier's values overlap", RFC 9110 §15.5.17), so that the download is complete.
-   */
-  checkPastEnd(status: number): boolean {
-    const isPast = status === 416 && this.#isPartial && this.#total === undefined;
-    this.#isEndDelimited ||= isPast;
-    return isPast;
-  }
-
-  /** Creates the error for a server that promised more bytes but refuses to send them. */
-  rangeRefusedError(): MediactlError {
-    return changed(this.#url, `it refuses what follows byte ${this.received}, of ${this.#total}`);
-  }
-
   finish(): DownloadOutcome {
-    const contentType = this.#first?.['content-type'];
     const { sizeBytes, contentType: recorded, mayBeRendition = false } = this.#expected;
-    const hasType = isSameType(contentType, recorded);
+    const hasType = isSameType(this.#contentType, recorded);
     const hasSize = sizeBytes === undefined || this.received === sizeBytes;
     if (this.#total !== undefined && this.received > this.#total)
       throw changed(this.#url, `it sent ${this.received} bytes of a file of ${this.#total}`);
@@ -221,18 +202,21 @@ class ResumableDownload {
     const isRecorded = sizeBytes !== undefined && hasSize && hasType;
     return {
       bytes: this.received,
-      contentType,
+      contentType: this.#contentType,
       isLengthVerified: isRecorded || this.#total !== undefined || this.#isEndDelimited,
       isRendition: !hasSize || !hasType,
     };
   }
 }
 
+/** Header that identifies a version of a file. */
+type Validator = { name: 'etag' | 'last-modified'; value: string };
+
 /**
  * Returns the strong validator of a response, or undefined if it has none. Responses with the same validator are of
  * the same file (RFC 9110 §13.1.5).
  */
-function validatorOf(headers: ResponseHeaders): { name: string; value: string } | undefined {
+function validatorOf(headers: ResponseHeaders): Validator | undefined {
   const { etag, 'last-modified': modified, date } = headers;
   if (etag !== undefined) return etag.startsWith('W/') ? undefined : { name: 'etag', value: etag };
   // A Last-Modified in the same second as Date might belong to either of two versions (RFC 9110 §8.8.2.2).
@@ -255,10 +239,7 @@ export const isGenericType = (type: string) => /^(?:application|binary)\/octet-s
 export const isTextType = (type: string) => /^(?:text\/|application\/(?:[\w.-]+\+)?(?:json|xml)\b)/i.test(type);
 
 const changed = (url: URL, reason: string) =>
-  new MediactlError(`${url.host} sends another file than the one requested`, {
-    code: 'download_changed',
-    reason,
-  });
+  new MediactlError(`${url.host} sends another file than the one requested`, { code: 'download_changed', reason });
 
 const incomplete = (url: URL, received: number) =>
   new MediactlError(`${url.host} sends no more than ${received} bytes of the file`, {

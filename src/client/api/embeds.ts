@@ -1,62 +1,42 @@
-import type { NameOverrides } from '../../contract/assumptions.ts';
-import { isJsonObject, type JsonObject } from '../../contract/json-values.ts';
+import { isJsonObject } from '../../contract/json-values.ts';
 import { paths } from '../../contract/paths.ts';
 import type { ApiRequest } from '../http/api-request.ts';
-import type { Transport } from '../http/transport.ts';
-import { unexpectedResponse } from '../http/unexpected-response.ts';
+import { unexpectedResponse } from '../http/error-response.ts';
 import { WorkspaceEmbedSettings } from './embed-settings.ts';
-import { assertApplied, otherNameHint, withNameHint } from './write-check.ts';
+import { Resource, readPurpose, writeRequest } from './resource.ts';
+import { assertApplied, otherNameHint, sendWithNameHint } from './write-check.ts';
 
 /** HTTP method that changes the allow-list. POST adds a domain (idempotent), and DELETE removes it (§4). */
 export type DomainMethod = 'POST' | 'DELETE';
 
 /** Client of the embed settings endpoints (§4 Workspaces). Writes use the field names found in the record. */
-export class EmbedsApi {
-  readonly #transport: Transport;
-  readonly #names: NameOverrides;
-
-  constructor(transport: Transport, names: NameOverrides) {
-    this.#transport = transport;
-    this.#names = names;
-  }
-
+export class EmbedsApi extends Resource {
   async settings(workspace: string): Promise<WorkspaceEmbedSettings> {
-    const record = await this.#transport.json({
-      method: 'GET',
-      url: paths.embedSettings(workspace),
-      purpose: { action: 'read embed settings', scope: 'Read Assets' },
-    });
+    const record = await this.read(paths.embedSettings(workspace), readPurpose('embed settings'));
     if (!isJsonObject(record)) throw unexpectedResponse('the embed settings are not a record');
-    return new WorkspaceEmbedSettings(record, this.#names);
+    return new WorkspaceEmbedSettings(record, this.names);
   }
 
   restrictRequest(workspace: string, before: WorkspaceEmbedSettings, enabled: boolean): ApiRequest {
-    return {
-      method: 'PATCH',
-      url: paths.embedSettings(workspace),
-      json: before.restrictionFields(enabled),
-      purpose: { action: 'change embed settings', scope: 'Write Assets' },
-    };
+    const url = paths.embedSettings(workspace);
+    return writeRequest('PATCH', url, before.restrictionFields(enabled), 'change embed settings');
   }
 
   /** Turns the restriction on or off. @throws MediactlError `write_ignored` (exit 6) if the setting did not change */
   async restrict(workspace: string, before: WorkspaceEmbedSettings, enabled: boolean) {
     const request = this.restrictRequest(workspace, before, enabled);
-    await withNameHint(this.#transport.send(request), request.json as JsonObject, () => 'embed_enabled');
+    await sendWithNameHint(this.transport, request, () => 'embed_enabled');
     const after = await this.settings(workspace);
-    assertApplied({ enabled }, { enabled: after.enabled }, settings, otherNameHint('embed_enabled'));
+    const actual = { enabled: after.enabled };
+    assertApplied({ noun, requested: { enabled }, actual, hint: otherNameHint('embed_enabled') });
     return after;
   }
 
   /** Builds the request that adds or removes a domain. Both methods send the domain in the body. */
   domainRequest(method: DomainMethod, workspace: string, before: WorkspaceEmbedSettings, domain: string): ApiRequest {
-    return {
-      method,
-      url: paths.embedDomains(workspace),
-      // To remove a domain, send it exactly as the service writes it.
-      json: { [before.domainField]: method === 'DELETE' ? before.spellingOf(domain) : domain },
-      purpose: { action: 'change the embed allow-list', scope: 'Write Assets' },
-    };
+    // To remove a domain, send it exactly as the service writes it.
+    const json = { [before.domainField]: method === 'DELETE' ? before.spellingOf(domain) : domain };
+    return writeRequest(method, paths.embedDomains(workspace), json, 'change the embed allow-list');
   }
 
   async changeDomain(
@@ -66,7 +46,7 @@ export class EmbedsApi {
     domain: string,
   ): Promise<void> {
     const request = this.domainRequest(method, workspace, before, domain);
-    await withNameHint(this.#transport.send(request), request.json as JsonObject, () => 'embed_domain');
+    await sendWithNameHint(this.transport, request, () => 'embed_domain');
   }
 
   /**
@@ -92,8 +72,10 @@ export class EmbedsApi {
     const spelled = added.map((domain) => ({ domain, spelling: spelling(domain) ?? domain }));
     const remaining = current.filter((domain) => !removed.includes(domain));
     const domains = [...new Set([...remaining, ...spelled.map((each) => each.spelling)])];
-    const hint = otherNameHint('embed_domain');
-    assertApplied({ domains }, { domains: current }, settings, hint, ['domains']);
+    assertApplied({
+      ...{ noun, requested: { domains }, actual: { domains: current } },
+      ...{ hint: otherNameHint('embed_domain'), unorderedFields: ['domains'] },
+    });
     return spelled.filter((each) => each.spelling !== each.domain);
   }
 }
@@ -101,4 +83,4 @@ export class EmbedsApi {
 /** Strips `*.` and `www.` from a domain, because some services add or remove these prefixes. */
 const stripDomainPrefix = (domain: string) => domain.replace(/^(?:\*\.|www\.)+/, '');
 
-const settings = 'the embed settings';
+const noun = 'the embed settings';

@@ -2,8 +2,8 @@ import { fieldNamesFor, type NameKey, type NameOverrides } from '../../contract/
 import { asArray, asObject, asText } from '../../contract/json-values.ts';
 import type { ApiFolder } from '../../contract/types.ts';
 import { isSameUid, isUid } from '../../contract/uid.ts';
-import { parseRecord } from '../http/identifier.ts';
-import { unexpectedResponse } from '../http/unexpected-response.ts';
+import { unexpectedResponse } from '../http/error-response.ts';
+import { parseRecord } from './resource.ts';
 
 /** A folder and its position in the tree. */
 export type FolderNode = {
@@ -19,9 +19,7 @@ export type FolderNode = {
 const maxFolderDepth = 500;
 
 const tooDeep = () =>
-  unexpectedResponse('the folders are nested too deep', {
-    reason: `past ${maxFolderDepth} levels`,
-  });
+  unexpectedResponse('the folders are nested too deep', { reason: `past ${maxFolderDepth} levels` });
 
 /**
  * Parses the value of a parent field, which is a uid or an object with a uid. Returns null for the top level, and

@@ -1,15 +1,15 @@
-import type { NameKey, NameOverrides } from '../../contract/assumptions.ts';
+import type { NameKey } from '../../contract/assumptions.ts';
 import { asObject, asText, type JsonObject } from '../../contract/json-values.ts';
 import { paths } from '../../contract/paths.ts';
 import type { ApiFolder } from '../../contract/types.ts';
 import { normalizeUid } from '../../contract/uid.ts';
 import { MediactlError } from '../errors.ts';
 import type { ApiRequest } from '../http/api-request.ts';
-import { parseIdentifier, parseRecord } from '../http/identifier.ts';
-import type { Transport } from '../http/transport.ts';
-import { unexpectedResponse } from '../http/unexpected-response.ts';
+import { unexpectedResponse } from '../http/error-response.ts';
+import { parseJsonResponse } from '../http/json.ts';
 import { type FolderNode, parseParentUid, WorkspaceFolderTree } from './folder-tree.ts';
-import { assertApplied, otherNameHint, withNameHint } from './write-check.ts';
+import { deleteRequest, parseIdentifier, parseRecord, Resource, readPurpose, writeRequest } from './resource.ts';
+import { assertApplied, otherNameHint, sendWithNameHint } from './write-check.ts';
 
 /** New name and parent of a folder. The parent is a uid, or null for the top level. Undefined leaves a value unchanged. */
 export type FolderChange = { name?: string | undefined; parent?: string | null | undefined };
@@ -21,37 +21,21 @@ export type FolderWriteResult = { node: FolderNode; tree: WorkspaceFolderTree };
 const nameKeyOf = (field: string): NameKey => (/parent/i.test(field) ? 'folder_parent' : 'folder_name');
 
 /** Client of the folder endpoints (§4). Writes use the field names found in the folder tree (assumption A02). */
-export class FoldersApi {
-  readonly #transport: Transport;
-  readonly #names: NameOverrides;
-
-  constructor(transport: Transport, names: NameOverrides) {
-    this.#transport = transport;
-    this.#names = names;
-  }
-
+export class FoldersApi extends Resource {
   async tree(workspace: string): Promise<WorkspaceFolderTree> {
-    const folders = await this.#transport.json({
-      method: 'GET',
-      url: paths.folders(workspace),
-      purpose: { action: 'read folders', scope: 'Read Assets' },
-    });
+    const folders = await this.read(paths.folders(workspace), readPurpose('folders'));
     // §4 specifies an "array of folders". A page envelope around the array is accepted too.
     const list = Array.isArray(folders) ? folders : asObject(folders).items;
-    if (Array.isArray(list)) return new WorkspaceFolderTree(list, this.#names);
+    if (Array.isArray(list)) return new WorkspaceFolderTree(list, this.names);
     throw unexpectedResponse('the answer is not a list of folders', {
       reason: 'it is neither an array nor has `items`',
     });
   }
 
   createRequest(workspace: string, tree: WorkspaceFolderTree, change: FolderChange): ApiRequest {
-    return {
-      method: 'POST',
-      url: paths.folders(workspace),
-      // Omit the parent at the top level ("folder name and optional parent", §4).
-      json: this.#body(tree, { ...change, parent: change.parent ?? undefined }),
-      purpose: { action: 'create folders', scope: 'Write Assets' },
-    };
+    // Omit the parent at the top level ("folder name and optional parent", §4).
+    const body = this.#body(tree, { ...change, parent: change.parent ?? undefined });
+    return writeRequest('POST', paths.folders(workspace), body, 'create folders');
   }
 
   /**
@@ -67,8 +51,8 @@ export class FoldersApi {
     trustsResponse = false,
   ): Promise<Partial<FolderWriteResult> & { uid: string; tree: WorkspaceFolderTree }> {
     const request = this.createRequest(workspace, tree, { name, parent });
-    const creation = this.#transport.json(request);
-    const made = parseRecord<ApiFolder>(await withNameHint(creation, request.json as JsonObject, nameKeyOf));
+    const response = await sendWithNameHint(this.transport, request, nameKeyOf);
+    const made = parseRecord<ApiFolder>(await parseJsonResponse(response));
     const { uid } = made;
     const shownName = asText(made[tree.nameField]) ?? name;
     const hasOtherParent = Object.keys(made)
@@ -82,12 +66,8 @@ export class FoldersApi {
   }
 
   changeRequest(workspace: string, uid: string, tree: WorkspaceFolderTree, change: FolderChange): ApiRequest {
-    return {
-      method: 'PATCH',
-      url: paths.folder(workspace, parseIdentifier(uid)),
-      json: this.#body(tree, change),
-      purpose: { action: 'change folders', scope: 'Write Assets' },
-    };
+    const url = paths.folder(workspace, parseIdentifier(uid));
+    return writeRequest('PATCH', url, this.#body(tree, change), 'change folders');
   }
 
   /** Renames or moves a folder and verifies the change. @throws MediactlError `write_ignored` (exit 6) */
@@ -98,21 +78,17 @@ export class FoldersApi {
     change: FolderChange,
   ): Promise<FolderWriteResult> {
     const request = this.changeRequest(workspace, uid, tree, change);
-    await withNameHint(this.#transport.send(request), request.json as JsonObject, nameKeyOf);
+    await sendWithNameHint(this.transport, request, nameKeyOf);
     return this.#verify(workspace, uid, change);
   }
 
   deleteRequest(workspace: string, uid: string): ApiRequest {
-    return {
-      method: 'DELETE',
-      url: paths.folder(workspace, parseIdentifier(uid)),
-      purpose: { action: 'delete folders', scope: 'Delete Assets' },
-    };
+    return deleteRequest(paths.folder(workspace, parseIdentifier(uid)), 'folders');
   }
 
   /** Deletes a folder. Any 2xx is success, because the specification does not show the response (§4, assumption A04). */
   async delete(workspace: string, uid: string): Promise<void> {
-    await this.#transport.send(this.deleteRequest(workspace, uid));
+    await this.transport.send(this.deleteRequest(workspace, uid));
   }
 
   #body(tree: WorkspaceFolderTree, { name, parent }: FolderChange): JsonObject {
@@ -129,15 +105,15 @@ export class FoldersApi {
     if (!node) throw notListed(uid);
     const actual = { uid, name: node.name, parent: node.parent?.folder.uid ?? null };
     const { name, parent } = requested;
-    assertApplied(
-      { ...(name !== undefined && { name }), ...(parent !== undefined && { parent }) },
+    assertApplied({
+      noun: isNew ? `the folder, and made ${node.path} (${uid})` : 'the folder',
+      requested: { ...(name !== undefined && { name }), ...(parent !== undefined && { parent }) },
       actual,
-      isNew ? `the folder, and made ${node.path} (${uid})` : 'the folder',
-      [
+      hint: [
         ...(name !== undefined && name !== actual.name ? [otherNameHint('folder_name')] : []),
         ...(parent !== undefined && parent !== actual.parent ? [otherNameHint('folder_parent')] : []),
       ].join('; '),
-    );
+    });
     return { node, tree };
   }
 }

@@ -1,8 +1,8 @@
 import { fieldNamesFor, type NameOverrides } from '../../contract/assumptions.ts';
 import { asNumber, asObject, isJsonObject, type JsonObject } from '../../contract/json-values.ts';
 import type { PageEnvelope } from '../../contract/types.ts';
-import { parseRecord } from '../http/identifier.ts';
-import { unexpectedResponse } from '../http/unexpected-response.ts';
+import { unexpectedResponse } from '../http/error-response.ts';
+import { parseRecord } from './resource.ts';
 
 /** Maximum page size (§8: `limit` is 1 to 100). Full pages are requested to save requests. */
 export const maxPageSize = 100;
@@ -27,9 +27,7 @@ export function totalOf(page: PageEnvelope<unknown>, names: NameOverrides): numb
 export function itemsOf<T extends JsonObject>(answer: unknown): T[] {
   const items = Array.isArray(answer) ? answer : asObject(answer).items;
   if (Array.isArray(items) && items.every(isJsonObject)) return items as T[];
-  throw unexpectedResponse('the answer is not a page of the API', {
-    reason: 'it has no `items` array of records',
-  });
+  throw unexpectedResponse('the answer is not a page of the API', { reason: 'it has no `items` array of records' });
 }
 
 /** Validates a page of results and the uid of each item. */
@@ -56,11 +54,16 @@ const offsetIgnoredError = () =>
 
 type FetchPage<T> = (limit: number, offset: number) => Promise<PageEnvelope<T>>;
 
-/**
- * A received page of results. `asked` is the number of items requested. `hasNext` is the `next` field as a boolean,
- * or undefined if the service does not send that field.
- */
-type FetchedPage<T> = { items: T[]; asked: number; hasNext: boolean | undefined };
+/** A received page of results. */
+type FetchedPage<T> = {
+  items: T[];
+  /** Number of items requested. */
+  asked: number;
+  /** The `next` field as a boolean. Undefined if the service does not send that field. */
+  hasNext: boolean | undefined;
+  /** True for a plain array, which is the complete list. */
+  isWhole: boolean;
+};
 
 /**
  * Yields the pages of a list in order until the list ends. Prefetches pages up to the reported total (assumption
@@ -77,105 +80,121 @@ export async function* fetchPages<T extends JsonObject>(
   names: NameOverrides,
   maxInFlight: () => number = () => 1,
 ): AsyncGenerator<T[]> {
-  const seenKeys = new Set<unknown>();
-  let total: number | undefined;
+  if (limit <= 0) return;
+  const list = new PageReader({ fetchPage, names, mayBeUnpaged });
+  const first = await list.read(Math.min(maxPageSize, limit), offset);
+  const prefetched: Promise<FetchedPage<T> | undefined>[] = [];
+  let page: FetchedPage<T> | undefined = first;
   let remaining = limit;
   let end = offset + limit;
-  let freshPages = 0;
-  let stalePages = 0;
-  let consecutiveStale = 0;
-  let usesNext = false;
-
-  const fetchOnce = async (count: number, at: number): Promise<FetchedPage<T> & { whole: boolean }> => {
-    const page = await fetchPage(count, at);
-    total = totalOf(page, names) ?? total;
-    const { next } = asObject(page);
-    const hasNext = next === undefined ? undefined : Boolean(next);
-    usesNext ||= hasNext === true;
-    // A plain array is the complete list.
-    return { items: itemsOf<T>(page), asked: count, hasNext, whole: Array.isArray(page) };
-  };
-  /** Fetches `count` items from offset `at`. If the service returns fewer items, requests the rest. */
-  const fetchSpan = async (at: number, count: number): Promise<FetchedPage<T>> => {
-    const all = await fetchOnce(count, at);
-    let more = all;
-    while (more.items.length > 0 && all.items.length < count && at + all.items.length < (total ?? 0)) {
-      more = await fetchOnce(count - all.items.length, at + all.items.length);
-      all.items.push(...more.items);
-    }
-    return { ...all, hasNext: more.hasNext };
-  };
-  /** Dedupes the items of a page by uid, and keeps items without a uid. Returns undefined at the end of the list. */
-  const dedupe = ({ items, asked }: FetchedPage<T>, stride: number): T[] | undefined => {
-    const fresh = items.filter(({ uid }) => uid === undefined || !seenKeys.has(uid));
-    for (const { uid } of fresh) seenKeys.add(uid);
-    if (fresh.length > 0) freshPages++;
-    else stalePages++;
-    consecutiveStale = fresh.length > 0 ? 0 : consecutiveStale + 1;
-    // If a page has fewer items than requested and the next page repeats them, the service sent the whole list at once.
-    const isWhole = total === undefined ? !commonPageSizes.includes(stride) : mayBeUnpaged;
-    if (consecutiveStale > 0 && isWhole && (total ?? seenKeys.size) === seenKeys.size && stride < asked)
-      return undefined;
-    // With a total, items might repeat because new items were added at the head, unless that happens too often.
-    if (consecutiveStale >= (total === undefined ? 1 : maxStalePages)) throw offsetIgnoredError();
-    return fresh;
-  };
-
-  if (limit <= 0) return;
-  const first = await fetchOnce(Math.min(maxPageSize, limit), offset);
-  // Advance by the number of received items, because a service might return smaller pages than requested.
-  const stride = first.items.length;
-  let page: FetchedPage<T> | undefined = first;
-  let last: FetchedPage<T> = first;
-  const prefetched: Promise<FetchedPage<T> | undefined>[] = [];
-  let at = offset + stride;
+  let at = offset + list.stride;
   for (; page && page.items.length > 0; page = await prefetched.shift()) {
-    last = page;
-    const fresh = dedupe(page, stride);
+    const fresh = list.dedupe(page);
     if (!fresh) return;
     end += page.items.length - fresh.length;
     if (fresh.length > 0) yield fresh.slice(0, remaining);
     remaining -= fresh.length;
-    if (first.whole || remaining <= 0) return;
+    if (first.isWhole || remaining <= 0) return;
     const concurrency = Math.max(1, maxInFlight());
-    while (prefetched.length < concurrency && at < Math.min(end, total ?? 0)) {
-      const count = Math.min(stride, end - at);
-      const more = fetchSpan(at, count);
-      more.catch(() => {}); // thrown when the page is consumed; avoids an unhandled rejection
-      prefetched.push(more);
+    while (prefetched.length < concurrency && at < Math.min(end, list.total ?? 0)) {
+      const count = Math.min(list.stride, end - at);
+      prefetched.push(thrownLater(list.readSpan(count, at)));
       at += count;
     }
-    if (prefetched.length > 0 || !mayHaveMore(last, { stride, total, usesNext, mayBeWhole: mayBeUnpaged })) continue;
+    if (prefetched.length > 0 || !list.mayHaveMore(page)) continue;
     // Fetch sequentially beyond the reported total, or if there is no total.
-    const more = fetchOnce(Math.min(maxPageSize, end - at), at).then(
-      (one) => {
-        at += one.items.length;
-        return one;
-      },
-      (error) => {
-        if (error.explanation?.status !== 404) throw error;
-        return undefined; // some services respond 404 to an offset past the end
-      },
-    );
-    more.catch(() => {});
-    prefetched.push(more);
+    const more = list.readOrEnd(Math.min(maxPageSize, end - at), at).then((found) => {
+      at += found?.items.length ?? 0;
+      return found;
+    });
+    prefetched.push(thrownLater(more));
   }
-  if (freshPages === 1 && stalePages > 0) throw offsetIgnoredError();
+  list.assertOffsetUsed();
+}
+
+/** Returns a promise whose error is thrown when it is awaited, without an unhandled rejection before. */
+function thrownLater<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {});
+  return promise;
 }
 
 /** Page sizes that some services enforce regardless of the request. */
 const commonPageSizes = [10, 20, 25, 30, 40, 50];
 
-/** Returns false once a total, a shorter page or a missing `next` proves that the list has ended. */
-function mayHaveMore(
-  { items, asked, hasNext }: FetchedPage<unknown>,
-  list: { stride: number; total: number | undefined; usesNext: boolean; mayBeWhole: boolean },
-): boolean {
-  const { stride, total, usesNext, mayBeWhole } = list;
-  if (hasNext !== undefined && (hasNext || usesNext || total !== undefined)) return hasNext;
-  if (items.length >= asked) return true;
-  if (items.length < stride) return false; // shorter than the previous pages
-  if (total === undefined && !mayBeWhole) return true;
-  // A total equal to the page size might count only this page.
-  return commonPageSizes.includes(stride) && (total === undefined || total === stride);
+/** Fetches the pages of one list, and learns from them how the service pages. */
+class PageReader<T extends JsonObject> {
+  /** Number of items of the list, as last reported. */
+  total: number | undefined;
+  /** Number of items of the first page, because a service might return smaller pages than requested. */
+  stride = 0;
+  readonly #list: { fetchPage: FetchPage<T>; names: NameOverrides; mayBeUnpaged: boolean };
+  readonly #seenUids = new Set<unknown>();
+  #usesNext = false;
+  /** Number of consecutive pages without a new item. */
+  #stalePages = 0;
+
+  constructor(list: { fetchPage: FetchPage<T>; names: NameOverrides; mayBeUnpaged: boolean }) {
+    this.#list = list;
+  }
+
+  async read(count: number, at: number): Promise<FetchedPage<T>> {
+    const page = await this.#list.fetchPage(count, at);
+    const items = itemsOf<T>(page);
+    this.total = totalOf(page, this.#list.names) ?? this.total;
+    this.stride ||= items.length;
+    const { next } = asObject(page);
+    const hasNext = next === undefined ? undefined : Boolean(next);
+    this.#usesNext ||= hasNext === true;
+    return { items, asked: count, hasNext, isWhole: Array.isArray(page) };
+  }
+
+  /** Fetches `count` items from offset `at`. If the service returns fewer items, requests the rest. */
+  async readSpan(count: number, at: number): Promise<FetchedPage<T>> {
+    const all = await this.read(count, at);
+    let more = all;
+    while (more.items.length > 0 && all.items.length < count && at + all.items.length < (this.total ?? 0)) {
+      more = await this.read(count - all.items.length, at + all.items.length);
+      all.items.push(...more.items);
+    }
+    return { ...all, hasNext: more.hasNext };
+  }
+
+  /** Fetches a page, or returns undefined for a 404, by which some services respond to an offset past the end. */
+  readOrEnd(count: number, at: number): Promise<FetchedPage<T> | undefined> {
+    return this.read(count, at).catch((error) => {
+      if (error.explanation?.status !== 404) throw error;
+      return undefined;
+    });
+  }
+
+  /** Dedupes the items of a page by uid, and keeps items without a uid. Returns undefined at the end of the list. */
+  dedupe({ items, asked }: FetchedPage<T>): T[] | undefined {
+    const { total, stride } = this;
+    const fresh = items.filter(({ uid }) => uid === undefined || !this.#seenUids.has(uid));
+    for (const { uid } of fresh) this.#seenUids.add(uid);
+    this.#stalePages = fresh.length > 0 ? 0 : this.#stalePages + 1;
+    if (fresh.length > 0) return fresh;
+    // If a page has fewer items than requested and the next page repeats them, the service sent the whole list at once.
+    const isWhole = total === undefined ? !commonPageSizes.includes(stride) : this.#list.mayBeUnpaged;
+    if (isWhole && (total ?? this.#seenUids.size) === this.#seenUids.size && stride < asked) return undefined;
+    // With a total, items might repeat because new items were added at the head, unless that happens too often.
+    if (this.#stalePages >= (total === undefined ? 1 : maxStalePages)) throw offsetIgnoredError();
+    return fresh;
+  }
+
+  /** Returns false once a total, a shorter page or a missing `next` proves that the list has ended. */
+  mayHaveMore({ items, asked, hasNext }: FetchedPage<T>): boolean {
+    const { total, stride } = this;
+    if (hasNext !== undefined && (hasNext || this.#usesNext || total !== undefined)) return hasNext;
+    if (items.length >= asked) return true;
+    if (items.length < stride) return false; // shorter than the previous pages
+    if (total === undefined && !this.#list.mayBeUnpaged) return true;
+    // A total equal to the page size might count only this page.
+    return commonPageSizes.includes(stride) && (total === undefined || total === stride);
+  }
+
+  /** Asserts that the list did not end by repeating its first page. */
+  assertOffsetUsed(): void {
+    if (this.#stalePages > 0 && this.#seenUids.size <= this.stride) throw offsetIgnoredError();
+  }
 }

@@ -1,11 +1,12 @@
 import { isJsonObject } from '../../contract/json-values.ts';
 import { paths } from '../../contract/paths.ts';
+import { TimeoutError, withTimeout } from '../../contract/retry.ts';
 import type { PlaybackInfo } from '../../contract/types.ts';
+import { MediactlError } from '../errors.ts';
 import type { ApiResponse, Purpose } from '../http/api-request.ts';
-import type { Transport } from '../http/transport.ts';
-import { unexpectedResponse } from '../http/unexpected-response.ts';
+import { unexpectedResponse } from '../http/error-response.ts';
 import { type DownloadOutcome, type DownloadSink, download, type ExpectedFile } from './download.ts';
-import { fetchSmallMedia, type SmallMediaLimits } from './small-media.ts';
+import { Resource } from './resource.ts';
 
 const playbackPurpose: Purpose = {
   action: 'play this asset',
@@ -19,17 +20,19 @@ const playbackPurpose: Purpose = {
   },
 };
 
+/** Size and time limits of a file that is fetched into memory while the user waits. */
+type SmallMediaLimits = {
+  maxBytes: number;
+  timeoutMs: number;
+  /** Signal that aborts when the user presses Ctrl-C. */
+  interruption: AbortSignal;
+};
+
 /** Client of the playback info endpoint (§4) and of signed media URLs. No request sends the API key. */
-export class PlaybackApi {
-  readonly #transport: Transport;
-
-  constructor(transport: Transport) {
-    this.#transport = transport;
-  }
-
+export class PlaybackApi extends Resource {
   /** Fetches playback info. @throws MediactlError for an error status, such as `token_expired` (exit 4) */
   async info(assetUid: string, playbackToken: string): Promise<PlaybackInfo> {
-    const info = await this.#transport.json({
+    const info = await this.transport.json({
       method: 'POST',
       url: paths.playbackInfo(),
       json: { asset_id: assetUid, playback_token: playbackToken },
@@ -47,25 +50,46 @@ export class PlaybackApi {
 
   /** Downloads a signed URL into a sink. */
   download(url: URL, sink: DownloadSink, expected: ExpectedFile): Promise<DownloadOutcome> {
-    return download(this.#transport, url, sink, expected);
+    return download(this.transport, url, sink, expected);
   }
 
-  /** Fetches a small file from a signed URL into memory. @throws MediactlError like `fetchSmallMedia` */
-  fetchSmall(url: URL, bounds: SmallMediaLimits): Promise<Buffer> {
-    return fetchSmallMedia(this.#transport, url, bounds);
+  /**
+   * Fetches a small file from a signed URL into memory. Connects only to public addresses or to the service itself.
+   *
+   * @throws MediactlError for an error status or network failure, `too_large` or `private_address` (exit 6), or
+   *   `timeout` (exit 10)
+   */
+  async fetchSmall(url: URL, { maxBytes, timeoutMs, interruption }: SmallMediaLimits): Promise<Buffer> {
+    const limits = { isPublic: true, maxBodyBytes: maxBytes + 1 };
+    const send = (signal: AbortSignal) => this.transport.send({ ...mediaRequest(url), ...limits, signal });
+    const { bytes } = await withTimeout(timeoutMs, send, { signal: interruption }).catch((error) => {
+      throw error instanceof TimeoutError ? tooSlow(url, timeoutMs) : error;
+    });
+    if (bytes.length > maxBytes) throw tooLarge(url, maxBytes);
+    return Buffer.from(bytes);
   }
 
   /** Fetches a signed URL from any origin, either the whole file or only its first `firstBytes`. */
   fetchMedia(url: URL, firstBytes?: number): Promise<ApiResponse> {
-    return this.#transport.exchange({
-      method: 'GET',
-      url,
-      authenticate: false,
-      purpose: { action: 'fetch this media' },
-      ...(firstBytes && {
-        headers: { range: `bytes=0-${firstBytes - 1}` },
-        maxBodyBytes: firstBytes,
-      }),
+    return this.transport.exchange({
+      ...mediaRequest(url),
+      ...(firstBytes && { headers: { range: `bytes=0-${firstBytes - 1}` }, maxBodyBytes: firstBytes }),
     });
   }
 }
+
+const mediaRequest = (url: URL) =>
+  ({ method: 'GET', url, authenticate: false, purpose: { action: 'fetch this media' } }) as const;
+
+const tooSlow = (url: URL, withinMs: number) =>
+  new MediactlError(`${url.host} takes too long`, {
+    code: 'timeout',
+    reason: `it did not send the media within ${withinMs / 1000} s`,
+    hint: 'run it again',
+  });
+
+const tooLarge = (url: URL, mostBytes: number) =>
+  new MediactlError(`${url.host} sends more than is shown`, {
+    code: 'too_large',
+    reason: `it is past ${mostBytes} bytes`,
+  });

@@ -3,12 +3,11 @@ import { paths } from '../../contract/paths.ts';
 import { encodeMetadata, tusVersion, type UploadMetadata } from '../../contract/tus.ts';
 import { MediactlError } from '../errors.ts';
 import type { ApiResponse, Purpose } from '../http/api-request.ts';
-import { parseIdentifier } from '../http/identifier.ts';
+import { unexpectedResponse } from '../http/error-response.ts';
 import { parseJsonResponse } from '../http/json.ts';
 import { foreignOrigin } from '../http/network-error.ts';
 import type { ResponseHeaders } from '../http/rate-limit-headers.ts';
-import type { Transport } from '../http/transport.ts';
-import { unexpectedResponse } from '../http/unexpected-response.ts';
+import { parseIdentifier, Resource } from './resource.ts';
 
 /** A new upload session (§2 Upload session), with an absolute URL. */
 export type CreatedSession = {
@@ -33,13 +32,7 @@ export const transferPurpose: Purpose = {
 };
 
 /** Client for creating and inspecting upload sessions (§4 Upload, TUS). The uploader transfers the bytes itself. */
-export class UploadSessionsApi {
-  readonly #transport: Transport;
-
-  constructor(transport: Transport) {
-    this.#transport = transport;
-  }
-
+export class UploadSessionsApi extends Resource {
   /**
    * Creates an upload session. The POST is never retried after a lost response, because it might have created an
    * asset. It is retried after a 429, which guarantees that nothing was created.
@@ -48,7 +41,7 @@ export class UploadSessionsApi {
    *   or `size_differs` (exit 13) if the session is for another number of bytes
    */
   async create(lengthBytes: number, metadata: UploadMetadata, signal?: AbortSignal): Promise<CreatedSession> {
-    const response = await this.#transport.send({
+    const response = await this.transport.send({
       method: 'POST',
       url: paths.upload(),
       headers: {
@@ -81,7 +74,7 @@ export class UploadSessionsApi {
 
   /** Returns the "session URL from the Location header" (§4), or else from `location` in the body (§2). */
   #sessionUrl({ headers }: ApiResponse, bodyLocation: unknown, assetUid: string): string {
-    const { baseUrl } = this.#transport;
+    const { baseUrl } = this.transport;
     const location = [headers.location, asText(bodyLocation)].find(
       (each) => each !== undefined && URL.canParse(each, baseUrl.href),
     );
@@ -93,15 +86,13 @@ export class UploadSessionsApi {
     // "path of the session, may be relative; resolve against {base_url}" (§2)
     const url = new URL(location, baseUrl);
     if (url.origin !== baseUrl.origin)
-      throw foreignOrigin('the location of the upload session', url).with({
-        details: { asset_uid: assetUid },
-      });
+      throw foreignOrigin('the location of the upload session', url).with({ details: { asset_uid: assetUid } });
     return url.href;
   }
 
   /** Fetches the headers of a session ("HEAD … returns the current Upload-Offset", §4), or undefined if refused. */
   async fetchHeaders(sessionUrl: string, signal?: AbortSignal): Promise<ResponseHeaders | undefined> {
-    const { status, headers } = await this.#transport.exchange({
+    const { status, headers } = await this.transport.exchange({
       method: 'HEAD',
       url: sessionUrl,
       headers: { 'tus-resumable': tusVersion },

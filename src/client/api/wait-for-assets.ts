@@ -1,6 +1,7 @@
 import { classifyStatus } from '../../contract/assumptions.ts';
 import type { Clock } from '../../contract/clock.ts';
 import { asObject, asText } from '../../contract/json-values.ts';
+import { backoff, pollUntil, TimeoutError, withTimeout } from '../../contract/retry.ts';
 import type { Asset } from '../../contract/types.ts';
 import { normalizeUid } from '../../contract/uid.ts';
 import { exitCodes } from '../error-table.ts';
@@ -24,8 +25,8 @@ export type WaitOptions = {
   onResult?: (uid: string, outcome: Asset | MediactlError) => void;
 };
 
-const minPauseMs = 1_000;
-const maxPauseMs = 30_000;
+/** Backoff between polls. It restarts once no more assets will be added. */
+const pollBackoff = { minMs: 1_000, maxMs: 40_000 };
 /** Minimum pause for each request of the previous poll, if that poll needed several requests. */
 const pausePerRequestMs = 1_000;
 /** Minimum time that the last poll is given to complete, even past the deadline. */
@@ -60,25 +61,13 @@ export async function waitForAssets(
   options: WaitOptions,
 ): Promise<AssetOutcomes> {
   const settled: AssetOutcomes = new Map();
-  let waiting = uids;
-  await waitForIncoming(
-    assets,
-    {
-      takeNew: () => {
-        const come = waiting;
-        waiting = [];
-        return come;
-      },
-      done: Promise.resolve(),
-    },
-    {
-      ...options,
-      onResult: (uid, outcome) => {
-        settled.set(uid, outcome);
-        options.onResult?.(uid, outcome);
-      },
-    },
-  );
+  const waiting = [...uids];
+  const onResult = (uid: string, outcome: Asset | MediactlError) => {
+    settled.set(uid, outcome);
+    options.onResult?.(uid, outcome);
+  };
+  const incoming = { takeNew: () => waiting.splice(0), done: Promise.resolve() };
+  await waitForIncoming(assets, incoming, { ...options, onResult });
   return settled;
 }
 
@@ -89,59 +78,112 @@ export async function waitForAssets(
  */
 export async function waitForIncoming(
   assets: AssetsApi,
-  growth: IncomingAssets,
-  { clock, timeoutMs, status = 'ready', signal, rateLimiterState = () => 'open', onStatus, onResult }: WaitOptions,
+  incoming: IncomingAssets,
+  options: WaitOptions,
 ): Promise<void> {
-  const pending = new Set<string>();
-  const statuses = new Map<string, string>();
-  let deadline = Number.POSITIVE_INFINITY;
-  const over = new AbortController();
-  growth.done.then(() => over.abort());
-  await Promise.resolve(); // gives `over` a chance to abort if `done` has already resolved
-  const settle = (uid: string, outcome: Asset | MediactlError) => {
-    pending.delete(uid);
-    statuses.delete(uid);
-    onResult?.(uid, outcome);
-  };
-  let failures = 0;
-  let outage: unknown;
-  let pagesNeeded = 1;
-  for (let pauseMs = minPauseMs; ; ) {
-    const isInputDone = over.signal.aborted;
-    if (isInputDone) deadline = Math.min(deadline, clock.now() + timeoutMs);
-    for (const uid of growth.takeNew()) pending.add(uid);
-    if (pending.size === 0 && isInputDone) return;
-    const polled = [...pending];
-    let requests = 0;
+  const inputDone = new AbortController();
+  incoming.done.then(() => inputDone.abort());
+  await Promise.resolve(); // gives `inputDone` a chance to abort if `done` has already resolved
+  const wait = new AssetWait({ ...options, assets, incoming, inputDone: inputDone.signal });
+  await pollUntil(options.signal, () => wait.poll(), {
+    clock: { sleep: (delayMs, signal) => sleepUntil(inputDone.signal, options.clock, delayMs, signal) },
+    intervalMs: () => wait.nextPauseMs(),
+  });
+}
+
+/** Sleeps between polls. Wakes early when no more assets will be added. */
+async function sleepUntil(done: AbortSignal, clock: Clock, delayMs: number, signal: AbortSignal | undefined) {
+  if (done.aborted) return clock.sleep(delayMs, signal);
+  await clock.sleep(delayMs, signal ? AbortSignal.any([signal, done]) : done).catch(() => signal?.throwIfAborted());
+}
+
+type AssetWaitOptions = WaitOptions & {
+  assets: AssetsApi;
+  incoming: IncomingAssets;
+  /** Aborted when no more assets will be added. */
+  inputDone: AbortSignal;
+};
+
+class AssetWait {
+  readonly #options: AssetWaitOptions;
+  /** Maps each asset without a result to its latest status. */
+  readonly #pending = new Map<string, string | undefined>();
+  #deadline = Number.POSITIVE_INFINITY;
+  #polls = 0;
+  #requests = 0;
+  #pagesNeeded = 1;
+  #failures = 0;
+
+  constructor(options: AssetWaitOptions) {
+    this.#options = options;
+  }
+
+  /** Polls once. Returns true when each asset has a result and no more assets will be added. */
+  async poll(): Promise<true | undefined> {
+    const { clock, timeoutMs, incoming } = this.#options;
+    const isInputDone = this.#options.inputDone.aborted;
+    if (isInputDone && this.#deadline === Number.POSITIVE_INFINITY) {
+      this.#deadline = clock.now() + timeoutMs;
+      this.#polls = 0;
+    }
+    for (const uid of incoming.takeNew()) this.#pending.set(uid, undefined);
+    if (this.#pending.size === 0) return isInputDone || undefined;
+    const polled = [...this.#pending.keys()];
+    const outage = await this.#readStates(polled);
+    if (clock.now() >= this.#deadline) {
+      if (outage) throw outage; // the state of the assets is unknown
+      for (const uid of polled.filter((each) => this.#pending.has(each)))
+        this.#settle(uid, stillProcessing(uid, this.#pending.get(uid), timeoutMs));
+    }
+    return (this.#pending.size === 0 && isInputDone) || undefined;
+  }
+
+  nextPauseMs(): number {
+    const { clock } = this.#options;
+    const pauseMs = backoff(this.#polls++ / 2, pollBackoff, clock);
+    const costMs = this.#requests > 1 ? this.#requests * pausePerRequestMs : 0;
+    return Math.min(Math.max(pauseMs, costMs), Math.max(0, this.#deadline - clock.now()));
+  }
+
+  /** Reads the state of the assets and settles those that have a result. Returns the error of an outage. */
+  async #readStates(uids: readonly string[]): Promise<unknown> {
+    const { assets, status: target = 'ready', rateLimiterState = () => 'open', onStatus } = this.#options;
+    this.#requests = 0;
     try {
-      const poll = await pollUntilDeadline(clock, deadline, rateLimiterState, pollAssets(assets, polled, pagesNeeded));
-      if (!poll && rateLimiterState() === 'unreachable') throw unreachableError();
-      requests = poll?.requests ?? 0;
-      pagesNeeded = poll?.pages ?? pagesNeeded;
-      for (const [uid, found] of poll?.found ?? []) {
-        const outcome = found instanceof MediactlError ? found : classifyAsset(found, status);
+      const result = await this.#pollUntilDeadline(pollAssets(assets, uids, this.#pagesNeeded));
+      if (!result && rateLimiterState() === 'unreachable') throw unreachableError();
+      this.#requests = result?.requests ?? 0;
+      this.#pagesNeeded = result?.pages ?? this.#pagesNeeded;
+      for (const [uid, found] of result?.found ?? []) {
+        const outcome = found instanceof MediactlError ? found : classifyAsset(found, target);
         if (!(found instanceof MediactlError)) {
-          statuses.set(uid, statusOf(found));
+          this.#pending.set(uid, statusOf(found));
           onStatus?.(found, statusOf(found));
         }
-        if (outcome) settle(uid, outcome);
+        if (outcome) this.#settle(uid, outcome);
       }
-      failures = 0;
-      outage = undefined;
+      this.#failures = 0;
+      return undefined;
     } catch (error) {
-      if (!isOutage(error) || ++failures >= maxFailures) throw error;
-      outage = error;
+      if (!isOutage(error) || ++this.#failures >= maxFailures) throw error;
+      return error;
     }
-    const leftMs = deadline - clock.now();
-    if (leftMs <= 0 && outage) throw outage; // the state of the assets is unknown
-    if (leftMs <= 0)
-      for (const uid of polled) if (pending.has(uid)) settle(uid, stillProcessing(uid, statuses.get(uid), timeoutMs));
-    if (pending.size === 0 && isInputDone) return;
-    const jitteredMs = pauseMs * (0.8 + 0.4 * clock.random());
-    const costMs = requests > 1 ? requests * pausePerRequestMs : 0;
-    await sleepUntilDone(clock, Math.min(Math.max(jitteredMs, costMs), Math.max(0, leftMs)), signal, over);
-    // Restart with short pauses once the last asset is added.
-    pauseMs = isInputDone === over.signal.aborted ? Math.min(maxPauseMs, pauseMs * 1.5) : minPauseMs;
+  }
+
+  /** Awaits a poll. Returns undefined if an outage or the rate limit delays the poll past the deadline. */
+  async #pollUntilDeadline<T>(work: Promise<T>): Promise<T | undefined> {
+    const { clock, rateLimiterState = () => 'open' } = this.#options;
+    if (this.#deadline === Number.POSITIVE_INFINITY) return work;
+    const leftMs = Math.max(this.#deadline - clock.now(), minLastPollMs);
+    return withTimeout(leftMs, () => work, { clock }).catch((error) => {
+      if (!(error instanceof TimeoutError)) throw error;
+      return rateLimiterState() === 'open' ? work : undefined;
+    });
+  }
+
+  #settle(uid: string, outcome: Asset | MediactlError): void {
+    this.#pending.delete(uid);
+    this.#options.onResult?.(uid, outcome);
   }
 }
 
@@ -153,50 +195,12 @@ const unreachableError = () =>
     retryable: true,
   });
 
-/** Awaits a poll. Returns undefined if an outage or the rate limit delays the poll past the deadline. */
-async function pollUntilDeadline<T>(
-  clock: Clock,
-  deadline: number,
-  gate: () => RateLimiterState,
-  work: Promise<T>,
-): Promise<T | undefined> {
-  if (deadline === Number.POSITIVE_INFINITY) return work;
-  const over = new AbortController();
-  const until = Math.max(deadline, clock.now() + minLastPollMs);
-  const late = clock.sleep(until - clock.now(), over.signal).then(
-    () => (gate() === 'open' ? work : undefined),
-    () => undefined,
-  );
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    over.abort();
-    work.catch(() => {}); // avoid an unhandled rejection
-  }
-}
-
-/** Sleeps between polls. Wakes early when no more assets will be added. */
-async function sleepUntilDone(
-  clock: Clock,
-  delayMs: number,
-  signal: AbortSignal | undefined,
-  over: AbortController,
-): Promise<void> {
-  if (over.signal.aborted) return clock.sleep(delayMs, signal);
-  const either = signal ? AbortSignal.any([signal, over.signal]) : over.signal;
-  await clock.sleep(delayMs, either).catch((error) => {
-    if (signal?.aborted || !over.signal.aborted) throw error;
-  });
-}
-
-/** Error code of a refused connection, which does not count as an outage here. */
-const refusedCode = 'refused';
-
+/** Returns true for an error of an outage, which a refused connection is not. */
 const isOutage = (error: unknown) =>
   error instanceof MediactlError &&
   error.exitCode === exitCodes.unreachable &&
   error.explanation.retryable === true &&
-  error.explanation.code !== refusedCode;
+  error.explanation.code !== 'refused';
 
 /** Maximum number of failed assets per poll whose full record is fetched to find the reason. An error lists no more. */
 const maxReasonsRead = 10;
@@ -279,7 +283,7 @@ const statusOf = ({ status }: Asset) =>
   classifyStatus(status) === 'ready' ? 'ready' : (asText(status) ?? 'in progress');
 
 /** Fields in which services explain why processing failed, as a string or as an object with a `message`. */
-const reasonFields = [...['failure_reason', 'error', 'processing_error', 'error_message', 'status_message', 'reason']];
+const reasonFields = ['failure_reason', 'error', 'processing_error', 'error_message', 'status_message', 'reason'];
 
 export const failureReason = (asset: Asset) =>
   reasonFields

@@ -1,24 +1,28 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { NameKey } from '../../contract/assumptions.ts';
-import { type JsonObject, toJson } from '../../contract/json-values.ts';
+import { asObject, type JsonObject, toJson } from '../../contract/json-values.ts';
 import { MediactlError } from '../errors.ts';
+import type { ApiRequest, ApiResponse } from '../http/api-request.ts';
+import type { Transport } from '../http/transport.ts';
+
+type WriteCheck = {
+  /** Thing that was written, for example "a folder". */
+  noun: string;
+  requested: JsonObject;
+  actual: JsonObject;
+  /** How to find or set the correct field name. */
+  hint: string;
+  /** Names of array fields whose order does not matter, such as tags. */
+  unorderedFields?: readonly string[];
+};
 
 /**
  * Asserts that a write was applied, by comparing the requested values with the actual values. A service might
  * return 200 but ignore a field whose name it does not know.
  *
- * @param noun what was written, for example "a folder"
- * @param hint how to find or set the correct field name
- * @param unorderedFields names of array fields whose order does not matter, such as tags
  * @throws MediactlError `write_ignored` (exit 6) that names the ignored fields
  */
-export function assertApplied(
-  requested: JsonObject,
-  actual: JsonObject,
-  noun: string,
-  hint: string,
-  unorderedFields: readonly string[] = [],
-): void {
+export function assertApplied({ noun, requested, actual, hint, unorderedFields = [] }: WriteCheck): void {
   const ignored = Object.keys(requested).filter((field) =>
     unorderedFields.includes(field) && Array.isArray(requested[field]) && Array.isArray(actual[field])
       ? !areSameSet(requested[field], actual[field])
@@ -67,21 +71,21 @@ function preview(value: unknown): string {
 }
 
 /**
- * Awaits a write and adds a hint to a 422 that reports a missing field. The missing field is probably this
- * service's name for the field that was sent.
+ * Sends a write and adds a hint to a 422 that reports a missing field. The missing field is probably this service's
+ * name for the field that was sent.
  *
  * @param keyOf returns the config key that overrides the name of a field
  */
-export async function withNameHint<T>(
-  write: Promise<T>,
-  sent: JsonObject,
+export async function sendWithNameHint(
+  transport: Transport,
+  request: ApiRequest,
   keyOf: (field: string) => NameKey,
-): Promise<T> {
+): Promise<ApiResponse> {
   try {
-    return await write;
+    return await transport.send(request);
   } catch (error) {
     if (!(error instanceof MediactlError) || error.explanation.status !== 422) throw error;
-    const missingField = error.explanation.fields?.find((field) => !(field in sent));
+    const missingField = error.explanation.fields?.find((field) => !(field in asObject(request.json)));
     throw missingField === undefined ? error : error.with({ hint: nameHint(keyOf(missingField), missingField) });
   }
 }

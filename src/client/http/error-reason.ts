@@ -28,80 +28,64 @@ export function extractReason(response: ApiResponse): ErrorReason {
   }
 }
 
-/** Names of fields that can contain an error message, most specific first. */
-const messageKeys = ['message', 'detail', 'title', 'msg', 'description', 'error_description', 'reason'];
-/** Names of fields that can contain a list of errors, one for each invalid field. */
-const fieldErrorKeys = ['errors', 'details', 'fields', 'invalid_params', 'violations', 'issues'];
-
-function extractJsonReason(body: unknown, text: string): ErrorReason {
-  const found: { words: string[]; fields: string[] } = { words: [], fields: [] };
-  collectMessages(body, found, 0);
-  const error = asObject(asObject(body).error);
-  const detail = asObject(body).detail;
-  const words = [...new Set(found.words.map(truncate).filter(Boolean))];
-  return {
-    message: words.join('; ') || (text === '{}' ? undefined : truncate(text)),
-    code: asText(error.code) ?? asText(asObject(body).code),
-    details: error.details ?? asObject(body).details ?? (Array.isArray(detail) ? detail : undefined),
-    fields: [...new Set(found.fields)],
-  };
-}
+/** Names of fields that can contain an error message or a list of errors, most specific first. */
+const messageKeys = [
+  ...['message', 'detail', 'title', 'msg', 'description', 'error_description', 'reason'],
+  ...['errors', 'details', 'fields', 'invalid_params', 'violations', 'issues'],
+];
 
 /** Maximum nesting depth that is searched for messages. */
 const maxReasonDepth = 6;
 
-function collectMessages(value: unknown, found: { words: string[]; fields: string[] }, depth: number): void {
-  if (depth > maxReasonDepth) return;
-  if (typeof value === 'string') found.words.push(value);
-  else if (Array.isArray(value)) for (const entry of value) collectEntry(entry, found, depth);
-  else if (isJsonObject(value)) {
-    const before = found.words.length;
-    if (value.error !== true) collectMessages(value.error, found, depth + 1);
-    for (const key of messageKeys) collectMessages(value[key], found, depth + 1);
-    for (const key of fieldErrorKeys) collectMessages(value[key], found, depth + 1);
-    if (found.words.length === before) collectByField(value, found);
-  }
+function extractJsonReason(body: unknown, text: string): ErrorReason {
+  const messages = messagesIn(body);
+  const words = messages.map(({ path, text }) => truncate(path.length > 0 ? `${path.join('.')}: ${text}` : text));
+  const error = asObject(asObject(body).error);
+  const { code, details, detail } = asObject(body);
+  return {
+    message: [...new Set(words.filter(Boolean))].join('; ') || (text === '{}' ? undefined : truncate(text)),
+    code: asText(error.code) ?? asText(code),
+    details: error.details ?? details ?? (Array.isArray(detail) ? detail : undefined),
+    fields: [...new Set(messages.flatMap(({ path }) => path.slice(-1)).filter((field) => /^\w+$/.test(field)))],
+  };
 }
 
-/**
- * Adds the message and field name of one list entry to `found`. The entry is `{loc, msg, ctx}` (Pydantic), `{field,
- * message}` or a string.
- */
-function collectEntry(entry: unknown, found: { words: string[]; fields: string[] }, depth: number): void {
-  if (!isJsonObject(entry)) {
-    collectMessages(entry, found, depth + 1);
-    return;
-  }
-  const { loc, field, name, param, msg, message, ctx } = entry;
-  const path = (Array.isArray(loc) ? loc : [loc ?? field ?? param ?? name]).flatMap((step) => asText(step) ?? []);
+/** A message and the path of the field that it is about; empty if it is about none. */
+type FieldMessage = { path: string[]; text: string };
+
+function messagesIn(value: unknown, depth = 0): FieldMessage[] {
+  if (depth > maxReasonDepth) return [];
+  if (typeof value === 'string') return [{ path: [], text: value }];
+  if (Array.isArray(value)) return value.flatMap((entry) => entryMessage(entry) ?? messagesIn(entry, depth + 1));
+  if (!isJsonObject(value)) return [];
+  const nested = [value.error === true ? undefined : value.error, ...messageKeys.map((key) => value[key])];
+  const found = nested.flatMap((each) => messagesIn(each, depth + 1));
+  return found.length > 0 ? found : messagesByField(value);
+}
+
+/** Reads a list entry such as `{loc, msg, ctx}` (Pydantic) or `{field, message}`. Returns undefined for any other. */
+function entryMessage(entry: unknown): FieldMessage | undefined {
+  const { loc, field, name, param, msg, message, ctx } = asObject(entry);
   const text = asText(msg) ?? asText(message);
-  if (text === undefined) {
-    collectMessages(entry, found, depth + 1);
-    return;
-  }
+  if (text === undefined) return undefined;
   const expected = asText(asObject(ctx).expected);
-  found.words.push(
-    `${path.length > 0 ? `${path.join('.')}: ` : ''}${text}${expected ? ` (expected ${expected})` : ''}`,
-  );
-  const last = path.at(-1);
-  if (last !== undefined && /^\w+$/.test(last)) found.fields.push(last);
+  return {
+    path: (Array.isArray(loc) ? loc : [loc ?? field ?? param ?? name]).flatMap((step) => asText(step) ?? []),
+    text: expected ? `${text} (expected ${expected})` : text,
+  };
 }
 
 /** Keys that services use in place of a field name for errors that do not concern a single field. */
 const nonFieldKeys = new Set(['non_field_errors', '__all__', 'messages', 'errors', 'body']);
 
-/**
- * Adds errors that are keyed by field name to `found`, for example `{"name": ["This field is required."]}` (Django
- * REST framework).
- */
-function collectByField(value: JsonObject, found: { words: string[]; fields: string[] }): void {
-  for (const [field, messages] of Object.entries(value)) {
+/** Reads errors keyed by field name, for example `{"name": ["This field is required."]}` (Django REST framework). */
+function messagesByField(value: JsonObject): FieldMessage[] {
+  return Object.entries(value).flatMap(([field, messages]) => {
+    const texts = asArray(messages);
+    if (texts.length === 0 || !texts.every((each) => typeof each === 'string')) return [];
     const isField = /^\w+$/.test(field) && !nonFieldKeys.has(field);
-    const texts = asArray(messages).filter((each) => typeof each === 'string');
-    if (texts.length === 0 || texts.length !== asArray(messages).length) continue;
-    found.words.push(isField ? `${field}: ${texts.join(' ')}` : texts.join(' '));
-    if (isField) found.fields.push(field);
-  }
+    return [{ path: isField ? [field] : [], text: texts.join(' ') }];
+  });
 }
 
 const truncate = (text: string) => {

@@ -1,7 +1,7 @@
-import { asText, ExactNumber } from '../../contract/json-values.ts';
+import { ExactNumber } from '../../contract/json-values.ts';
 import type { ApiResponse } from './api-request.ts';
 import { isHtml } from './error-reason.ts';
-import { unexpectedResponse } from './unexpected-response.ts';
+import { unexpectedResponse } from './error-response.ts';
 
 /** Maximum nesting depth of a response. Deeper JSON would overflow the stack of code that traverses it. */
 const maxJsonDepth = 2_000;
@@ -23,14 +23,11 @@ export async function parseJsonResponse(response: ApiResponse): Promise<object> 
     });
   if (isHtml(response))
     throw unreadable(undefined, `${url.host} sent a web page: "${text.replace(/\s+/g, ' ').slice(0, 120)}"`);
-  if (exceedsDepth(text, maxJsonDepth)) throw unreadable(undefined, `it is nested past ${maxJsonDepth} levels`);
-  try {
-    const value: unknown = await parseExact(text);
-    if (typeof value === 'object' && value !== null) return value;
-    throw new Error(`it is ${asText(value) ?? 'null'}`); // caught below
-  } catch (error) {
-    throw unreadable(error, `${url.host} sent ${headers['content-type'] ?? 'no Content-Type'}`);
-  }
+  const value: unknown = await parseExact(text).catch((error) => error);
+  if (typeof value !== 'object' || value === null || value instanceof Error)
+    throw unreadable(value, `${url.host} sent ${headers['content-type'] ?? 'no Content-Type'}`);
+  if (exceedsDepth(value, maxJsonDepth)) throw unreadable(undefined, `it is nested past ${maxJsonDepth} levels`);
+  return value;
 }
 
 /** Matches numbers that a double might not represent exactly, because they have many digits or a large exponent. */
@@ -49,29 +46,12 @@ export async function parseExact(text: string): Promise<unknown> {
   );
 }
 
-/** Returns true if JSON text nests objects and arrays deeper than `levels`. */
-function exceedsDepth(text: string, levels: number): boolean {
-  let depth = 0;
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === quote) {
-      do at = text.indexOf('"', at + 1);
-      while (at > 0 && isEscaped(text, at));
-      if (at < 0) return false; // invalid JSON: the parser reports it
-    } else if (code === openBrace || code === openBracket) {
-      if (++depth > levels) return true;
-    } else if (code === closeBrace || code === closeBracket) depth--;
+/** Returns true if a value nests objects and arrays deeper than `levels`. Walks level by level, not by recursion. */
+function exceedsDepth(value: object, levels: number): boolean {
+  let level: object[] = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth >= levels) return true;
+    level = level.flatMap((each) => Object.values(each).filter((child) => typeof child === 'object' && child !== null));
   }
   return false;
-}
-
-const [quote, backslash, openBrace, openBracket, closeBrace, closeBracket] = [...'"\\{[}]'].map((character) =>
-  character.charCodeAt(0),
-);
-
-/** Returns true if the character at index `at` is preceded by an odd number of backslashes. */
-function isEscaped(text: string, at: number): boolean {
-  let count = 0;
-  while (text.charCodeAt(at - count - 1) === backslash) count++;
-  return count % 2 === 1;
 }

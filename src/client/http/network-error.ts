@@ -1,5 +1,4 @@
-import type { ErrorCode } from '../error-table.ts';
-import { MediactlError } from '../errors.ts';
+import { type Explanation, MediactlError } from '../errors.ts';
 
 /** Creates the error for a redirect or an upload session URL that points to another origin. */
 export const foreignOrigin = (what: string, target: URL) =>
@@ -25,59 +24,46 @@ export function networkError(error: unknown, url: URL, idleTimeoutMs: number): u
   // undici reports the refusal of a proxy as an abort with this message.
   const refusal = /^Proxy response \((\d+)\)/.exec(message)?.[1];
   if (!refusal && (name === 'AbortError' || code === 'UND_ERR_ABORTED' || code === '')) return error;
-  const failure = (problem: string, kind: ErrorCode, reason: string, hint: string, retryable = true) =>
-    new MediactlError(problem, {
-      code: kind,
-      reason,
-      hint,
-      retryable,
-      underlying: error,
-    });
-  if (refusal)
-    return failure(
-      `the proxy does not let through to ${url.origin}`,
-      'proxy',
-      `it answered ${refusal}`,
-      'check HTTPS_PROXY and NO_PROXY',
-      false,
-    );
-  if (networkDownCodes.has(code))
-    return failure(`cannot reach ${url.origin}`, 'unreachable', message, 'check the network, then run it again');
-  if (refusedCodes.has(code))
-    return failure(
-      `cannot reach ${url.origin}`,
-      'refused',
-      code === 'ECONNREFUSED' ? 'nothing listens there' : message,
-      ['127.0.0.1', 'localhost'].includes(url.hostname)
-        ? 'mediactl sandbox start, if it is a sandbox; mediactl auth ls lists the profiles'
-        : 'check the network and the base URL: mediactl auth status',
-    );
-  if (/TIMEOUT/.test(code))
-    return failure(
-      `${url.origin} went silent`,
-      'timeout',
-      code === 'UND_ERR_CONNECT_TIMEOUT'
-        ? 'no connection within 10 s'
-        : `no byte for ${Math.round(idleTimeoutMs / 1000)} s`,
-      'run it again, or allow more with --request-timeout',
-    );
-  if (/wrong version number|packet length too long/.test(message))
-    return failure(
-      `no secure connection to ${url.origin}`,
-      'tls',
-      'it does not use https there',
-      `if it uses http: ${url.origin.replace('https:', 'http:')} as the base URL`,
-      false,
-    );
-  if (tlsFailure.test(code))
-    return failure(
-      `no secure connection to ${url.origin}`,
-      'tls',
-      `${message} (${code})`,
-      'check the address, the clock of this machine and NODE_EXTRA_CA_CERTS',
-      false,
-    );
-  return failure(`the connection to ${url.origin} broke`, 'connection_lost', `${message} (${code})`, 'run it again');
+  const { problem, ...explanation } = refusal
+    ? {
+        problem: `the proxy does not let through to ${url.origin}`,
+        code: 'proxy' as const,
+        reason: `it answered ${refusal}`,
+      }
+    : (describeTlsError(code, message, url) ?? describeSocketError(code, message, url, idleTimeoutMs));
+  const retryable = explanation.code !== 'proxy' && explanation.code !== 'tls';
+  return new MediactlError(problem, { ...explanation, retryable, underlying: error });
+}
+
+type NetworkError = Pick<Explanation, 'code' | 'reason' | 'hint'> & { problem: string };
+
+function describeTlsError(code: string, message: string, { origin }: URL): NetworkError | undefined {
+  const failure = { problem: `no secure connection to ${origin}`, code: 'tls' } as const;
+  if (/wrong version number|packet length too long/.test(message)) {
+    const hint = `if it uses http: ${origin.replace('https:', 'http:')} as the base URL`;
+    return { ...failure, reason: 'it does not use https there', hint };
+  }
+  const isTls = tlsFailure.test(code) && !/TIMEOUT/.test(code);
+  return isTls ? { ...failure, reason: `${message} (${code})` } : undefined;
+}
+
+function describeSocketError(code: string, message: string, url: URL, idleTimeoutMs: number): NetworkError {
+  const { origin, hostname } = url;
+  const problem = `cannot reach ${origin}`;
+  if (networkDownCodes.has(code)) return { problem, code: 'unreachable', reason: message };
+  if (refusedCodes.has(code)) {
+    const reason = code === 'ECONNREFUSED' ? 'nothing listens there' : message;
+    const hint = ['127.0.0.1', 'localhost'].includes(hostname)
+      ? 'mediactl sandbox start, if it is a sandbox; mediactl auth ls lists the profiles'
+      : undefined;
+    return { problem, code: 'refused', reason, hint };
+  }
+  if (/TIMEOUT/.test(code)) {
+    const isConnecting = code === 'UND_ERR_CONNECT_TIMEOUT';
+    const reason = isConnecting ? 'no connection within 10 s' : `no byte for ${Math.round(idleTimeoutMs / 1000)} s`;
+    return { problem: `${origin} went silent`, code: 'timeout', reason };
+  }
+  return { problem: `the connection to ${origin} broke`, code: 'connection_lost', reason: `${message} (${code})` };
 }
 
 /** Returns true if the request was certainly not sent, because no connection was established. */

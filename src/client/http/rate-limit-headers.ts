@@ -18,7 +18,7 @@ const minClockSkewMs = 5_000;
  *   correct for clock skew
  */
 export function readRateLimit(headers: ResponseHeaders, receivedAt?: number): RateLimit | undefined {
-  const number = (name: string) => Number(headers[name] ?? Number.NaN);
+  const number = (name: string) => Number(headers[name]?.trim() || Number.NaN); // Number('') is 0
   const limit = number('x-ratelimit-limit');
   const remaining = number('x-ratelimit-remaining');
   const resetHeader = number('x-ratelimit-reset');

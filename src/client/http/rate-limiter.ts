@@ -1,4 +1,5 @@
 import type { Clock } from '../../contract/clock.ts';
+import { backoff } from '../../contract/retry.ts';
 import { MediactlError } from '../errors.ts';
 import type { RateLimit } from './rate-limit-headers.ts';
 
@@ -16,8 +17,8 @@ const probeTimeoutMs = 2_000;
 /** Longest plausible rate limit window. A longer window means that a clock is wrong. */
 const maxWindowMs = 24 * 3600_000;
 const backgroundShare = 0.05;
-const minPauseMs = 250;
-const maxPauseMs = 30_000;
+/** Backoff between the probes of an outage. */
+const probeBackoff = { minMs: 250, maxMs: 30_000 };
 
 /**
  * Minimum default reserve for interactive commands, in requests. The default reserve is the larger of this number
@@ -56,7 +57,10 @@ export class ClientRateLimiter {
   #inFlight = 0;
   #probedAt = Number.NEGATIVE_INFINITY;
   #outage: { since: number; tries: number; until: number } | undefined;
-  readonly #waiters = new Set<() => void>();
+  /** Number of requests that wait. */
+  #waiting = 0;
+  /** Aborted and replaced when the state changes, which wakes the requests that wait. */
+  #change = new AbortController();
 
   /** @param maxOutageMs maximum duration of an outage to wait for */
   constructor(clock: Clock, maxOutageMs: number) {
@@ -67,7 +71,7 @@ export class ClientRateLimiter {
   /** State of the limiter: `unreachable` in an outage, `waiting` while the rate limit delays requests, or `open`. */
   get state(): RateLimiterState {
     if (this.#outage) return 'unreachable';
-    return this.#waiters.size > 0 ? 'waiting' : 'open';
+    return this.#waiting > 0 ? 'waiting' : 'open';
   }
 
   /** Budget of the current window, or undefined if no response has reported it. */
@@ -151,8 +155,7 @@ export class ClientRateLimiter {
     const now = this.#clock.now();
     this.#probedAt = Number.NEGATIVE_INFINITY;
     const { since, tries } = this.#outage ?? { since: now, tries: 0 };
-    const maxPause = Math.min(maxPauseMs, minPauseMs * 2 ** tries);
-    const until = now + maxPause * (0.5 + this.#clock.random() / 2);
+    const until = now + backoff(tries, probeBackoff, this.#clock);
     // All concurrent requests fail together, so count them as one attempt.
     if (!this.#outage || now >= this.#outage.until) this.#outage = { since, tries: tries + 1, until };
     this.#wake();
@@ -201,21 +204,15 @@ export class ClientRateLimiter {
 
   /** Sleeps until a time (milliseconds since the epoch), or until the state of the limiter changes. */
   async #waitForChange(untilMs: number, signal: AbortSignal): Promise<void> {
-    const woken = new AbortController();
-    const wake = () => woken.abort();
-    this.#waiters.add(wake);
-    try {
-      const delayMs = Math.max(1, untilMs - this.#clock.now());
-      await this.#clock.sleep(delayMs, AbortSignal.any([signal, woken.signal]));
-    } catch (error) {
-      signal.throwIfAborted();
-      if (!woken.signal.aborted) throw error;
-    } finally {
-      this.#waiters.delete(wake);
-    }
+    this.#waiting++;
+    const delayMs = Math.max(1, untilMs - this.#clock.now());
+    // Rejects only if one of the signals aborts.
+    await this.#clock.sleep(delayMs, AbortSignal.any([signal, this.#change.signal])).catch(() => {});
+    this.#waiting--;
   }
 
   #wake(): void {
-    for (const wake of this.#waiters) wake();
+    this.#change.abort();
+    this.#change = new AbortController();
   }
 }

@@ -1,22 +1,17 @@
-import type { LookupFunction } from 'node:net';
-import type { Dispatcher } from 'undici';
 import type { Clock } from '../../contract/clock.ts';
-import { toJson } from '../../contract/json-values.ts';
 import { paths } from '../../contract/paths.ts';
-import { backoff } from '../../contract/retry.ts';
+import { backoff, retryUntil } from '../../contract/retry.ts';
 import type { Scope } from '../../contract/scopes.ts';
 import { MediactlError } from '../errors.ts';
 import type { ApiRequest, ApiResponse } from './api-request.ts';
-import { ConnectionState } from './connection-state.ts';
-import type { Connections } from './dispatcher.lazy.ts';
+import { Connection } from './connection.ts';
 import { errorFrom } from './error-response.ts';
 import { parseJsonResponse } from './json.ts';
-import { foreignOrigin, networkError, wasNotSent } from './network-error.ts';
+import { foreignOrigin, wasNotSent } from './network-error.ts';
 import type { ProxySettings } from './proxy.ts';
-import { type RateLimit, type ResponseHeaders, readRateLimit, retryAfterMs } from './rate-limit-headers.ts';
+import { type RateLimit, type ResponseHeaders, readRateLimit } from './rate-limit-headers.ts';
 import type { Lane, RateLimitBudget, RateLimiterState, RequestWait } from './rate-limiter.ts';
-import { normalizeHeaders, readBody, streamInto } from './response-body.ts';
-import { ResponseDeadline } from './response-deadline.ts';
+import { sendRequest } from './send-request.ts';
 
 /** Notice that requests wait or have resumed, for the user. `untilMs` is in milliseconds since the epoch. */
 export type TransportNotice =
@@ -49,7 +44,9 @@ export type TransportOptions = {
 const maxReadAttempts = 4;
 const maxRedirects = 3;
 /** Minimum delay after a 429, which avoids a hot retry loop if the service requests no delay. */
-const minRetryDelayMs = 1_000;
+const minRateLimitDelayMs = 1_000;
+/** Delay after a 429 that names none. */
+const defaultRateLimitDelayMs = 60_000;
 const transientStatuses = new Set([500, 502, 503, 504]);
 /** Statuses by which a gateway or the service reports an outage. */
 const outageStatuses = new Set([502, 503, 504]);
@@ -58,15 +55,15 @@ const outageStatuses = new Set([502, 503, 504]);
 export class Transport {
   readonly baseUrl: URL;
   readonly #options: TransportOptions;
-  readonly #connection: ConnectionState;
+  readonly #connection: Connection;
 
-  constructor(options: TransportOptions, connection = new ConnectionState(options.clock, options.maxWaitMs)) {
+  constructor(options: TransportOptions, connection = new Connection(options)) {
     this.#options = options;
     this.baseUrl = options.baseUrl;
     this.#connection = connection;
   }
 
-  /** Returns a transport that shares the connection state but has another observer, signal or priority. */
+  /** Returns a transport that shares the connection but has another observer, signal or priority. */
   withObserver(observer: Pick<TransportOptions, 'onNotice' | 'onRequest' | 'lane' | 'signal'>): Transport {
     return new Transport({ ...this.#options, ...observer }, this.#connection);
   }
@@ -119,71 +116,84 @@ export class Transport {
   /** Sends a request and returns the final response, whatever its status, after rate limit waits and retries. */
   async exchange(call: ApiRequest): Promise<ApiResponse> {
     const retry = call.retry ?? (isRead(call.method) ? 'reads' : 'rate-limit');
-    for (let attempt = 0; ; attempt++) {
-      const isLastAttempt = retry !== 'reads' || attempt + 1 >= maxReadAttempts;
-      try {
-        const response = await this.#sendOnce(call);
-        if (response.status === 429 && retry !== 'none') {
-          await this.#waitOutRateLimit(response, call);
-          attempt--; // a 429 does not count as an attempt
-          continue;
-        }
-        if (outageStatuses.has(response.status) && this.#isBulk) this.#connection.rateLimiter.onFailure();
-        this.#recordScope(call, response);
-        if (isLastAttempt || !transientStatuses.has(response.status)) return response;
-        await this.waitBeforeRetry(attempt, errorFrom(response, call.purpose), call.signal);
-      } catch (error) {
-        if (this.#connection.closeController.signal.aborted) throw error;
-        if (!(error instanceof MediactlError) || !error.explanation.retryable) throw error;
-        if (this.#isBulk && this.#connection.hasConnected) {
-          const isWorthWaiting = this.#connection.rateLimiter.onFailure();
-          if (isWorthWaiting && wasNotSent(error)) {
-            attempt--; // the request was not sent
-            continue;
-          }
-        }
-        if (isLastAttempt) throw error;
-        // If the service was never reached, fail at once, because a retry would only delay the error. Otherwise the
-        // service is expected to come back.
-        if (error.explanation.code === 'refused' && !this.#connection.hasConnected) throw error;
-        await this.waitBeforeRetry(attempt, error, call.signal);
+    const maxAttempts = retry === 'reads' ? maxReadAttempts : 1;
+    /** Number of failed attempts. A 429 and a request that was not sent do not count. */
+    let failures = 0;
+    const attempt = async () => {
+      const response = await this.#sendOnce(call);
+      const { status } = response;
+      if (status === 429 && retry !== 'none') throw errorFrom(response, call.purpose);
+      if (outageStatuses.has(status) && this.#isBulk) this.#connection.rateLimiter.onFailure();
+      this.#recordScope(call, status);
+      if (transientStatuses.has(status) && failures + 1 < maxAttempts) throw errorFrom(response, call.purpose);
+      return response;
+    };
+    const delayAfter = (error: MediactlError) => {
+      if (error.explanation.status === 429) return this.#rateLimitDelayMs(error);
+      if (this.#isBulk && this.#connection.hasConnected && error.explanation.status === undefined) {
+        const isWorthWaiting = this.#connection.rateLimiter.onFailure();
+        if (isWorthWaiting && wasNotSent(error)) return 0; // the rate limiter waits
       }
-    }
+      // If the service was never reached, fail at once, because a retry would only delay the error. Otherwise the
+      // service is expected to come back.
+      const isAbsent = error.explanation.code === 'refused' && !this.#connection.hasConnected;
+      return ++failures < maxAttempts && !isAbsent ? this.retryDelayMs(failures - 1, error) : undefined;
+    };
+    return this.retry(attempt, delayAfter, call.signal);
   }
 
   /**
-   * Sleeps for the delay that the response requested, or else by exponential backoff.
+   * Runs `work` until it resolves. Waits between attempts, and tells the observer so.
    *
-   * @throws `failure` if the wait would exceed --max-wait
+   * @param delayAfter returns the delay after a failure, usually from `retryDelayMs`, or undefined to give up
+   * @throws the last failure if it cannot be retried
    */
-  async waitBeforeRetry(attempt: number, failure: MediactlError, signal?: AbortSignal) {
-    const { retryAfterSeconds } = failure.explanation;
-    const delayMs = retryAfterSeconds ? retryAfterSeconds * 1000 : backoff(attempt, {}, this.clock);
-    if (!this.#connection.waitBudget.trySpend(delayMs)) throw failure;
-    await this.#wait(delayMs, signal, {
-      kind: 'retrying',
-      untilMs: this.clock.now() + delayMs,
-      reason: failure.message,
+  retry<T>(
+    work: () => Promise<T>,
+    delayAfter: (error: MediactlError) => number | undefined,
+    signal?: AbortSignal,
+  ): Promise<T> {
+    let failure: MediactlError;
+    return retryUntil(undefined, work, {
+      clock: { sleep: (delayMs) => this.#wait(delayMs, failure, signal) },
+      delayAfter: (error) => {
+        if (this.#connection.closeController.signal.aborted) return undefined;
+        if (!(error instanceof MediactlError) || !error.explanation.retryable) return undefined;
+        failure = error;
+        return delayAfter(error);
+      },
     });
   }
 
-  async #waitOutRateLimit(response: ApiResponse, call: ApiRequest): Promise<void> {
-    const requestedWaitMs = retryAfterMs(response.headers, response.receivedAt) ?? 60_000;
-    const delayMs = Math.max(requestedWaitMs, minRetryDelayMs);
+  /** Waits before a retry, for a caller that yields between attempts. @throws `failure` if it cannot wait that long */
+  async waitBeforeRetry(failuresBefore: number, failure: MediactlError, signal?: AbortSignal): Promise<void> {
+    const delayMs = this.retryDelayMs(failuresBefore, failure);
+    if (delayMs === undefined) throw failure;
+    await this.#wait(delayMs, failure, signal);
+  }
+
+  /** Returns the delay that the service asks for, or else a backoff. Returns undefined if it would exceed --max-wait. */
+  retryDelayMs(failuresBefore: number, { explanation }: MediactlError): number | undefined {
+    const { retryAfterSeconds } = explanation;
+    const delayMs = retryAfterSeconds ? retryAfterSeconds * 1000 : backoff(failuresBefore, {}, this.clock);
+    return this.#connection.trySpendWait(delayMs) ? delayMs : undefined;
+  }
+
+  /** Pauses the rate limiter after a 429, and returns the delay. Bulk requests wait in the rate limiter instead. */
+  #rateLimitDelayMs(error: MediactlError): number {
+    const { retryAfterSeconds } = error.explanation;
+    const requestedMs = retryAfterSeconds === undefined ? defaultRateLimitDelayMs : retryAfterSeconds * 1000;
+    const delayMs = Math.max(requestedMs, minRateLimitDelayMs);
     this.#connection.rateLimiter.pauseUntil(this.clock.now() + delayMs);
-    if (this.#isBulk) return; // the rate limiter waits, for as long as it takes
-    if (!this.#connection.waitBudget.trySpend(delayMs))
-      throw errorFrom(response, call.purpose).with({
-        reason: `the service asks to wait ${Math.ceil(delayMs / 1000)} s, which would pass --max-wait`,
-        retryAfterSeconds: Math.ceil(delayMs / 1000),
-      });
-    await this.#wait(delayMs, call.signal, {
-      kind: 'rate-limited',
-      untilMs: this.clock.now() + delayMs,
+    if (this.#isBulk) return 0;
+    if (this.#connection.trySpendWait(delayMs)) return delayMs;
+    throw error.with({
+      reason: `the service asks to wait ${Math.ceil(delayMs / 1000)} s, which would pass --max-wait`,
+      retryAfterSeconds: Math.ceil(delayMs / 1000),
     });
   }
 
-  #recordScope({ purpose }: ApiRequest, { status }: ApiResponse): void {
+  #recordScope({ purpose }: ApiRequest, status: number): void {
     const isAnswered = status === 403 || (status >= 200 && status < 300);
     if (purpose.scope && isAnswered) this.#connection.scopes.set(purpose.scope, status !== 403);
   }
@@ -192,10 +202,15 @@ export class Transport {
     return (this.#options.lane ?? 'interactive') !== 'interactive';
   }
 
-  async #wait(delayMs: number, signal: AbortSignal | undefined, notice: TransportNotice) {
-    this.#options.onNotice?.(notice);
-    const interruption = signal ?? this.#options.signal ?? this.#connection.closeController.signal;
-    await this.clock.sleep(delayMs, AbortSignal.any([interruption, this.#connection.closeController.signal]));
+  /** Sleeps after a failure, and tells the observer so. */
+  async #wait(delayMs: number, { message, explanation }: MediactlError, signal: AbortSignal | undefined) {
+    if (delayMs === 0) return;
+    const untilMs = this.clock.now() + delayMs;
+    this.#options.onNotice?.(
+      explanation.status === 429 ? { kind: 'rate-limited', untilMs } : { kind: 'retrying', untilMs, reason: message },
+    );
+    const closed = this.#connection.closeController.signal;
+    await this.clock.sleep(delayMs, AbortSignal.any([signal ?? this.#options.signal ?? closed, closed]));
     this.#options.onNotice?.({ kind: 'resumed' });
   }
 
@@ -205,7 +220,7 @@ export class Transport {
     for (const [name, value] of Object.entries(call.query ?? {}))
       if (value !== undefined) url.searchParams.set(name, String(value));
     for (let hops = 0; ; hops++) {
-      const response = await this.#fetch(call, url);
+      const response = await this.#sendLimited(call, url);
       const location = response.headers.location;
       // Never follow the redirect of a write. Follow the redirect of an authenticated read only within its origin,
       // because the API key belongs to one service (§5).
@@ -223,140 +238,55 @@ export class Transport {
     }
   }
 
-  async #fetch(call: ApiRequest, url: URL): Promise<ApiResponse> {
-    const { trace, userAgent, apiKey } = this.#options;
-    const headers: Record<string, string> = { 'user-agent': userAgent, ...call.headers };
-    // "POST /playback/info/ — no API key" (§4), for every caller.
-    const isKeyless = call.authenticate === false || url.pathname === paths.playbackInfo();
-    if (apiKey && !isKeyless && url.origin === this.baseUrl.origin) headers.authorization = `Bearer ${apiKey}`;
-    const interruption = call.signal ?? this.#options.signal;
-    if (headers.authorization) {
-      await this.#connection.rateLimiter.acquire(
-        this.#options.lane ?? 'interactive',
-        interruption ?? this.#connection.closeController.signal,
-        (wait) => this.#options.onNotice?.(noticeOf(wait)),
-      );
-    }
-    if (headers.authorization && !isRead(call.method)) this.#options.onWrite?.();
-    let isReported = !headers.authorization;
-    const idleTimeoutMs = call.idleTimeoutMs ?? this.#options.requestTimeoutMs;
-    const deadline = new ResponseDeadline(idleTimeoutMs, url.origin);
-    let body: string | Uint8Array | AsyncIterable<Uint8Array> | null = null;
-    if (call.json !== undefined) {
-      headers['content-type'] ??= 'application/json';
-      body = toJson(call.json);
-    } else if (call.body) {
-      headers['content-length'] = String(call.body.lengthBytes);
-      body = call.body.open();
-    }
-    if (body === null || typeof body === 'string' || body instanceof Uint8Array) deadline.start();
-    else body = notifyWhenSent(body, () => deadline.start());
+  /** Sends a request once the rate limiter allows it, and passes what the response reports to the limiter. */
+  async #sendLimited(call: ApiRequest, url: URL): Promise<ApiResponse> {
+    const { lane = 'interactive', requestTimeoutMs, trace, onNotice, onRequest, onWrite } = this.#options;
+    const { rateLimiter, closeController } = this.#connection;
+    const headers = this.#headersOf(call, url);
+    const isCounted = headers.authorization !== undefined;
+    const signal = call.signal ?? this.#options.signal;
+    if (isCounted)
+      await rateLimiter.acquire(lane, signal ?? closeController.signal, (wait) => onNotice?.(noticeOf(wait)));
     const startedAt = this.clock.now();
-    trace?.(`> ${call.method} ${url.href}${headerLines(headers)}`);
-    let isSent = false;
-    let hasSinkFailed = false;
+    let response: ApiResponse;
     try {
-      this.#options.onRequest?.();
-      this.#connection.requestCount++;
-      isSent = true;
-      const isOwn = isSameHost(url, this.baseUrl);
-      const { request } = await (call.isPublic && !isOwn ? this.#openPublic(url) : this.#open());
-      const answer = await request({
-        origin: url.origin,
-        path: url.pathname + url.search,
-        method: call.method as Dispatcher.HttpMethod,
-        headers,
-        body: body as Dispatcher.RequestOptions['body'], // undici’s types omit iterables
-        signal: interruption ? AbortSignal.any([interruption, deadline.signal]) : deadline.signal,
-        // undici restarts both timers at each byte, so they act as idle timeouts.
-        headersTimeout: idleTimeoutMs,
-        bodyTimeout: idleTimeoutMs,
-      });
-      this.#connection.hasConnected = true;
-      const head = { status: answer.statusCode, headers: normalizeHeaders(answer.headers) };
-      const { sink } = call;
-      if (sink && head.status < 300) deadline.startStream();
-      else deadline.start();
-      const bytes =
-        sink && head.status < 300
-          ? await streamInto(answer.body, (part) => {
-              const consumed = sink(part, head).catch((error) => {
-                hasSinkFailed = true;
-                throw error;
-              });
-              return deadline.onChunk(part.length, consumed);
-            })
-          : await readBody(answer.body, call.maxBodyBytes);
-      // undici returns a connection to its pool one event loop turn after the response. A request sent before
-      // that would open another connection.
-      await new Promise((resolve) => setImmediate(resolve));
-      const response: ApiResponse = {
-        ...head,
-        bytes,
-        receivedAt: this.clock.now(),
-        get text() {
-          return new TextDecoder().decode(bytes);
-        },
-        url,
-      };
-      const rateLimit = readRateLimit(response.headers, response.receivedAt);
-      this.#connection.rateLimit = rateLimit ?? this.#connection.rateLimit;
-      const isFromService = !outageStatuses.has(head.status);
-      if (!isReported) this.#connection.rateLimiter.onResponse(rateLimit, isFromService);
-      isReported = true;
-      if (this.#isBulk && isFromService) this.#connection.waitBudget.renew();
-      trace?.(
-        `< ${response.status} ${url.pathname} ${this.clock.now() - startedAt} ms${headerLines(response.headers)}`,
-      );
-      return response;
+      if (isCounted && !isRead(call.method)) onWrite?.();
+      trace?.(`> ${call.method} ${url.href}${headerLines(headers)}`);
+      onRequest?.();
+      const idleTimeoutMs = call.idleTimeoutMs ?? requestTimeoutMs;
+      response = await sendRequest(this.#connection, { call, url, headers, idleTimeoutMs, signal, clock: this.clock });
     } catch (error) {
       trace?.(`! ${call.method} ${url.pathname} ${(error as Error).message}`);
-      // An error of the sink, or of a request that was not sent, is not a network error.
-      if (hasSinkFailed || !isSent) throw error;
-      throw deadline.signal.aborted && !interruption?.aborted
-        ? deadline.signal.reason
-        : networkError(error, url, idleTimeoutMs);
-    } finally {
-      deadline.clear();
-      if (!isReported) this.#connection.rateLimiter.onAbandoned();
+      if (isCounted) rateLimiter.onAbandoned();
+      throw error;
     }
+    const rateLimit = readRateLimit(response.headers, response.receivedAt);
+    this.#connection.rateLimit = rateLimit ?? this.#connection.rateLimit;
+    const isFromService = !outageStatuses.has(response.status);
+    if (isCounted) rateLimiter.onResponse(rateLimit, isFromService);
+    if (this.#isBulk && isFromService) this.#connection.renewWaitBudget();
+    const duration = this.clock.now() - startedAt;
+    trace?.(`< ${response.status} ${url.pathname} ${duration} ms${headerLines(response.headers)}`);
+    return response;
   }
 
-  /** Opens the connection pool on first use. Loads undici only then. */
-  #open(): Promise<Connections> {
-    this.#connection.connections ??= this.#connections();
-    return this.#connection.connections;
+  #headersOf(call: ApiRequest, url: URL): Record<string, string> {
+    const { userAgent, apiKey } = this.#options;
+    // "POST /playback/info/ — no API key" (§4), for every caller.
+    const isKeyless = call.authenticate === false || url.pathname === paths.playbackInfo();
+    const isAuthenticated = apiKey && !isKeyless && url.origin === this.baseUrl.origin;
+    return {
+      'user-agent': userAgent,
+      ...call.headers,
+      ...(call.json !== undefined && { 'content-type': call.headers?.['content-type'] ?? 'application/json' }),
+      ...(call.body && { 'content-length': String(call.body.lengthBytes) }),
+      ...(isAuthenticated && { authorization: `Bearer ${apiKey}` }),
+    };
   }
 
-  async #openPublic(url: URL): Promise<Connections> {
-    this.#connection.publicAddresses ??= import('./public-address.ts').then(({ PublicAddresses }) =>
-      PublicAddresses.for(this.baseUrl),
-    );
-    const addresses = await this.#connection.publicAddresses;
-    addresses.assertAllowed(url);
-    this.#connection.publicConnections ??= this.#connections(addresses.lookup);
-    return this.#connection.publicConnections;
+  close(): Promise<void> {
+    return this.#connection.close();
   }
-
-  async #connections(lookup?: LookupFunction): Promise<Connections> {
-    const { openConnections } = await import('./dispatcher.lazy.ts');
-    return openConnections(this.#options.proxy, lookup);
-  }
-
-  async close(): Promise<void> {
-    const { closeController, connections, publicConnections } = this.#connection;
-    closeController.abort();
-    for (const each of [connections, publicConnections]) await (await each)?.close();
-  }
-}
-
-const isSameHost = (url: URL, service: URL) =>
-  url.hostname === service.hostname || (service.hostname === 'localhost' && url.hostname === '127.0.0.1');
-
-/** Yields the chunks of a request body, then calls `then` because undici has passed all of them to the socket. */
-async function* notifyWhenSent(body: AsyncIterable<Uint8Array>, then: () => void) {
-  yield* body;
-  then();
 }
 
 const noticeOf = (wait: RequestWait | undefined): TransportNotice => {

@@ -46,15 +46,14 @@ export class RetryingPool extends Pool {
   /** Runs `use` on a connection, without a retry. Rejects if the server is down or `use` fails. */
   async probe(use: (client: PoolClient) => Promise<unknown>): Promise<void> {
     const client = await super.connect();
-    let failure: Error | undefined;
-    try {
-      await use(client); // an idle connection might be dead
-    } catch (error) {
-      failure = error as Error;
-      throw error;
-    } finally {
-      client.release(failure);
-    }
+    const release = (error?: Error) => client.release(error); // an idle connection might be dead
+    await use(client).then(
+      () => release(),
+      (error) => {
+        release(error);
+        throw error;
+      },
+    );
   }
 
   override connect(): Promise<PoolClient>;

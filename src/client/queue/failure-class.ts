@@ -1,6 +1,6 @@
 import { exitCodes } from '../error-table.ts';
 import { endsTheRun, type MediactlError } from '../errors.ts';
-import { isInterruption } from '../upload/session/file-outcome.ts';
+import { isInterruption } from '../upload/session/upload-job.ts';
 
 /**
  * Class of a failed attempt, which determines how the worker handles it:

@@ -1,10 +1,10 @@
 import type { QueueEvents } from 'bullmq';
 import type { Clock } from '../../contract/clock.ts';
 import { asNumber, asObject, asText } from '../../contract/json-values.ts';
+import { pollUntil, retryUntil } from '../../contract/retry.ts';
 import { MediactlError } from '../errors.ts';
 import type { OnUploadEvent } from '../upload/session/events.ts';
-import type { FileOutcome } from '../upload/session/file-outcome.ts';
-import { restartUntilAborted } from './connection-monitor.ts';
+import type { FileOutcome } from '../upload/session/upload-job.ts';
 import type { QueueClient } from './queue-client.ts';
 import type { TaskProgress, TaskResult } from './task.ts';
 import { parseFailure, parseReceipt, parseTaskResult, uploadedFromResult } from './task-result.ts';
@@ -12,7 +12,9 @@ import { parseFailure, parseReceipt, parseTaskResult, uploadedFromResult } from 
 /** A file in the queue whose outcome is tracked. */
 export type TrackedFile = { path: string; workspace: string; sizeBytes: number };
 
-type JobTrackerListeners = {
+type JobTrackerDeps = {
+  clock: Clock;
+  signal: AbortSignal;
   onEvent: OnUploadEvent;
   /** Called once for each tracked file, when it is uploaded, has failed or was removed from the queue. */
   onOutcome(outcome: FileOutcome): void;
@@ -28,40 +30,27 @@ const restartDelayMs = 1_000;
 
 /** Tracks the progress and outcome of jobs, whichever worker has them, through events and polls. */
 export class JobTracker {
-  readonly #fleet: QueueClient;
-  readonly #clock: Clock;
-  readonly #signal: AbortSignal;
-  readonly #listeners: JobTrackerListeners;
-  readonly #events: QueueEvents;
+  readonly #client: QueueClient;
+  readonly #deps: JobTrackerDeps;
   readonly #tracked = new Map<string, TrackedFile>();
   /** Ids of active jobs, already reported as started. */
   readonly #activeIds = new Set<string>();
-  #wake = () => {};
+  #onAllDone = () => {};
 
-  private constructor(
-    fleet: QueueClient,
-    events: QueueEvents,
-    { clock, signal }: { clock: Clock; signal: AbortSignal },
-    hearers: JobTrackerListeners,
-  ) {
-    this.#fleet = fleet;
-    this.#clock = clock;
-    this.#signal = signal;
-    this.#listeners = hearers;
-    this.#events = events;
+  private constructor(client: QueueClient, deps: JobTrackerDeps) {
+    this.#client = client;
+    this.#deps = deps;
   }
 
-  /** Creates a tracker and starts to listen for job events. */
-  static async open(
-    fleet: QueueClient,
-    tools: { clock: Clock; signal: AbortSignal },
-    hearers: JobTrackerListeners,
-  ): Promise<JobTracker> {
-    const events = await fleet.events();
-    const follower = new JobTracker(fleet, events, tools, hearers);
-    follower.#listen();
-    void follower.#run(tools);
-    return follower;
+  /** Creates a tracker, and receives job events until the queue client is closed. Polls make up for missed events. */
+  static async open(client: QueueClient, deps: JobTrackerDeps): Promise<JobTracker> {
+    const { clock, signal } = deps;
+    const tracker = new JobTracker(client, deps);
+    const events = await client.events();
+    tracker.#listen(events);
+    const run = async () => (events.closing ? undefined : events.run());
+    retryUntil(signal, run, { clock, delayAfter: () => restartDelayMs }).catch(() => {}); // interrupted
+    return tracker;
   }
 
   /** Number of tracked files without an outcome. */
@@ -81,28 +70,20 @@ export class JobTracker {
 
   /** Resolves when all tracked files have an outcome. @throws the abort reason of the signal */
   async waitUntilDone(): Promise<void> {
-    while (this.#tracked.size > 0) {
-      await this.#poll();
-      if (this.#tracked.size === 0) return;
-      const woken = new AbortController();
-      this.#wake = () => woken.abort();
-      const interrupted = AbortSignal.any([this.#signal, woken.signal]);
-      const delayMs = pollIntervalMs + pollIntervalPerFileMs * this.#tracked.size;
-      await this.#clock.sleep(delayMs, interrupted).catch(() => this.#signal.throwIfAborted());
-    }
+    const { clock, signal } = this.#deps;
+    const done = new AbortController();
+    this.#onAllDone = () => done.abort();
+    const intervalMs = () => pollIntervalMs + pollIntervalPerFileMs * this.#tracked.size;
+    await pollUntil(AbortSignal.any([signal, done.signal]), () => this.#poll(), { clock, intervalMs }).catch(
+      (error) => {
+        if (signal.aborted || !done.signal.aborted) throw error;
+      },
+    );
   }
 
-  /** Receives events until the queue client is closed, and restarts after errors. Polls make up for missed events. */
-  #run(tools: { clock: Clock; signal: AbortSignal }): Promise<void> {
-    const run = () => (this.#events.closing ? Promise.resolve() : this.#events.run());
-    return restartUntilAborted(run, restartDelayMs, tools);
-  }
-
-  #listen(): void {
-    const { onEvent, onAdded = () => {} } = this.#listeners;
-    const events = this.#events;
+  #listen(events: QueueEvents): void {
     const reportUntracked = (id: string) => {
-      if (!this.#tracked.has(id)) onAdded(id);
+      if (!this.#tracked.has(id)) this.#deps.onAdded?.(id);
     };
     events.on('active', ({ jobId }) => {
       reportUntracked(jobId);
@@ -114,7 +95,7 @@ export class JobTracker {
     events.on('stalled', ({ jobId }) => {
       const message = 'its worker was not heard of for longer than its --lease; left to the next';
       const file = this.#tracked.get(jobId);
-      if (file) onEvent({ path: file.path, event: 'notice', message });
+      if (file) this.#deps.onEvent({ path: file.path, event: 'notice', message });
     });
     events.on('added', ({ jobId }) => reportUntracked(jobId));
     events.on('waiting', ({ jobId }) => {
@@ -128,7 +109,7 @@ export class JobTracker {
     const file = this.#tracked.get(id);
     if (!file || this.#activeIds.has(id)) return;
     this.#activeIds.add(id);
-    this.#listeners.onEvent({ path: file.path, event: 'started', size_bytes: file.sizeBytes });
+    this.#deps.onEvent({ path: file.path, event: 'started', size_bytes: file.sizeBytes });
     if (progress) this.#onProgress(id, progress);
   }
 
@@ -139,66 +120,53 @@ export class JobTracker {
     const bytes = asNumber(offset);
     if (!file || bytes === undefined) return;
     const { path, sizeBytes: size_bytes } = file;
-    const sent = { acknowledged_bytes: bytes, sent_bytes: bytes, size_bytes };
-    this.#listeners.onEvent({ path, event: 'progress', ...sent });
+    const { onEvent } = this.#deps;
+    onEvent({ path, event: 'progress', acknowledged_bytes: bytes, sent_bytes: bytes, size_bytes });
     if (error === undefined) return;
     const { message } = parseFailure(JSON.stringify(error));
-    this.#listeners.onEvent({
-      path,
-      event: 'notice',
-      message: `${asText(worker) ?? 'a worker'}: ${message}`,
-    });
+    onEvent({ path, event: 'notice', message: `${asText(worker) ?? 'a worker'}: ${message}` });
   }
 
   #onCompleted(id: string, result: TaskResult | undefined): void {
-    if (!result) return; // a poll will find the result
+    const file = this.#tracked.get(id);
+    if (!result || !file) return; // a poll will find the result
     const { requests, duration_ms: durationMs } = result;
-    this.#finish(id, ({ sizeBytes }) => ({
-      ...{ requests, durationMs, uploaded: uploadedFromResult(result, sizeBytes) },
-    }));
+    const uploaded = uploadedFromResult(result, file.sizeBytes);
+    const { assetUid: asset_uid, blake3, verified } = uploaded;
+    this.#deps.onEvent({ path: file.path, event: 'uploaded', asset_uid, blake3, verified });
+    this.#finish(id, file, { requests, durationMs, uploaded });
   }
 
   #onFailed(id: string, error: MediactlError): void {
-    this.#finish(id, () => ({ requests: 0, durationMs: 0, error }));
+    const file = this.#tracked.get(id);
+    if (file) this.#finish(id, file, { requests: 0, durationMs: 0, error });
   }
 
   #finish(
     id: string,
-    toOutcome: (file: TrackedFile) => Pick<FileOutcome, 'requests' | 'durationMs' | 'uploaded' | 'error'>,
+    { path, workspace }: TrackedFile,
+    result: Pick<FileOutcome, 'requests' | 'durationMs' | 'uploaded' | 'error'>,
   ): void {
-    const file = this.#tracked.get(id);
-    if (!file) return;
     this.#tracked.delete(id);
     this.#activeIds.delete(id);
-    const { path, workspace } = file;
-    const outcome: FileOutcome = {
-      job: { path, workspace },
-      path,
-      queueId: id,
-      ...toOutcome(file),
-    };
-    const asset_uid = outcome.uploaded?.assetUid ?? null;
-    const result = outcome.error ? 'failed' : 'uploaded';
-    if (outcome.uploaded) {
-      const { blake3, verified, assetUid } = outcome.uploaded;
-      this.#listeners.onEvent({ path, event: 'uploaded', asset_uid: assetUid, blake3, verified });
-    }
-    this.#listeners.onEvent({ path, event: 'finished', outcome: result, asset_uid });
-    this.#listeners.onOutcome(outcome);
-    if (this.#tracked.size === 0) this.#wake();
+    const asset_uid = result.uploaded?.assetUid ?? null;
+    this.#deps.onEvent({ path, event: 'finished', outcome: result.error ? 'failed' : 'uploaded', asset_uid });
+    this.#deps.onOutcome({ job: { path, workspace }, path, queueId: id, ...result });
+    if (this.#tracked.size === 0) this.#onAllDone();
   }
 
-  /** Polls the states of all tracked jobs, in batches. Some might have finished before the listener started. */
-  async #poll(): Promise<void> {
+  /** Polls the states of all tracked jobs, in batches. @returns true if all are done */
+  async #poll(): Promise<true | undefined> {
     const ids = [...this.#tracked.keys()];
     for (let at = 0; at < ids.length; at += pollBatchSize) {
-      this.#signal.throwIfAborted();
+      this.#deps.signal.throwIfAborted();
       await Promise.all(ids.slice(at, at + pollBatchSize).map((id) => this.#pollJob(id)));
     }
+    return this.#tracked.size === 0 || undefined;
   }
 
   async #pollJob(id: string): Promise<void> {
-    const { queue, withRetry, store } = this.#fleet;
+    const { queue, withRetry, store } = this.#client;
     const state = await withRetry(() => queue.getJobState(id));
     if (state === 'completed' || state === 'failed') {
       const job = await withRetry(() => queue.getJob(id));

@@ -1,4 +1,4 @@
-import { raceAbort } from './connection-monitor.ts';
+import { retryUntil, withGrace } from '../../contract/retry.ts';
 import { openPostgresClient } from './postgres-queue-client.ts';
 import type { QueueAddress } from './queue-address.ts';
 import type { QueueClient, QueueClientDeps } from './queue-client.ts';
@@ -23,25 +23,26 @@ const maxSilenceMs = 1_800;
  *
  * @throws the other errors of `openQueueClient`; the abort reason of the signal
  */
-export async function openQueueClientWithRetry(address: QueueAddress, deps: QueueClientDeps): Promise<QueueClient> {
+export function openQueueClientWithRetry(address: QueueAddress, deps: QueueClientDeps): Promise<QueueClient> {
   const { clock, signal, onConnectionChange } = deps;
-  for (;;) {
-    const settling = new AbortController();
-    clock.sleep(maxSilenceMs, settling.signal).then(
+  const open = async () => {
+    const settled = new AbortController();
+    clock.sleep(maxSilenceMs, settled.signal).then(
       () => onConnectionChange({ message: 'no answer yet' }),
       () => {}, // it responded, or rejected the connection
     );
-    try {
-      const client = await raceAbort(openQueueClient(address, deps), deps);
-      onConnectionChange();
-      return client;
-    } catch (error) {
+    const opening = openQueueClient(address, deps).finally(() => settled.abort());
+    const client = await withGrace(opening, deps);
+    onConnectionChange();
+    return client;
+  };
+  return retryUntil(signal, open, {
+    clock,
+    delayAfter: (error) => {
       const { explanation } = classifyOpenError(address, error);
-      if (signal.aborted || explanation.code !== 'queue_unreachable') throw error;
+      if (explanation.code !== 'queue_unreachable') return undefined;
       onConnectionChange(explanation.underlying ?? error);
-    } finally {
-      settling.abort();
-    }
-    await clock.sleep(retryDelayMs, signal);
-  }
+      return retryDelayMs;
+    },
+  });
 }

@@ -1,32 +1,50 @@
-import { setMaxListeners } from 'node:events';
-import type { Queue, QueueEvents, Worker } from 'bullmq';
 import type { Pool, PoolClient } from 'pg';
-import { ConnectionMonitor, createRetryingStore, isOutage, raceAbort, waitAtMost } from './connection-monitor.ts';
-import {
-  closeAll,
-  closeTimeoutMs,
-  connectTimeoutMs,
-  type ManagedConnection,
-  startManaged,
-} from './managed-connection.ts';
+import type { RetryingPool } from './engine.lazy.ts';
 import type { QueueAddress } from './queue-address.ts';
-import type { QueueClient, QueueClientDeps } from './queue-client.ts';
+import { QueueClient, type QueueClientDeps } from './queue-client.ts';
 import { classifyOpenError } from './store-errors.ts';
-import { StoreGuard } from './store-guard.ts';
-import type { TaskResult, UploadTask } from './task.ts';
 import { createPostgresStore, createTablesSql } from './upload-store.ts';
+
+type Engine = typeof import('./engine.lazy.ts');
 
 /** Pool size. PostgreSQL allows 100 connections by default. Up to two of ours listen permanently; the others run short queries. */
 const maxConnections = 6;
+const connectTimeoutMs = 10_000;
 
 /** Statement that selects BullMQ's schema, since BullMQ's queries do not name it. */
 const setSearchPathSql = 'set search_path to bullmq';
 
+/** Connects to a queue on PostgreSQL, and creates its tables if there are none. */
 export async function openPostgresClient(address: QueueAddress, deps: QueueClientDeps): Promise<QueueClient> {
-  const { clock } = deps;
   const engine = await import('./engine.lazy.ts');
-  const { name, href } = address;
-  let needsSearchPath = false;
+  const session: Session = {};
+  const pool = createPool(engine, address.href, session);
+  let client: QueueClient | undefined;
+  pool.on('error', () => void client?.recover()); // an idle connection was dropped
+  try {
+    await prepareSession(pool, engine, session);
+    client = new QueueClient(address, deps, {
+      ...{ connection: pool as never, backend: engine.createPostgresBackend as never, role: session.role },
+      storeInfo: { server: `postgresql ${session.server}` },
+      isConnected: () => true,
+      createUploadStore: (retry) => createPostgresStore(pool, address.name, retry),
+      checkWriteAccess: () => pool.probe((connection) => checkWriteAccess(connection, address.name)),
+      serverId: () => findServerId(pool),
+      end: () => pool.end(),
+    });
+    pool.retryConnect = client.retryOutages.bind(client);
+    await client.open();
+    return client;
+  } catch (error) {
+    await pool.end().catch(() => {}); // the first error matters more
+    throw classifyOpenError(address, error, session.role);
+  }
+}
+
+/** Settings of a store's connections, found by the first of them. */
+type Session = { role?: string; server?: string; needsSearchPath?: boolean };
+
+function createPool(engine: Engine, href: string, session: Session): RetryingPool {
   const pool = new engine.RetryingPool({
     // pg treats the older modes as verify-full, with a long warning.
     connectionString: href.includes('uselibpqcompat=')
@@ -36,92 +54,30 @@ export async function openPostgresClient(address: QueueAddress, deps: QueueClien
     keepAlive: true,
     max: maxConnections,
     // Set by a statement, because a pooler would reject a connection option.
-    onConnect: async (client) => void (needsSearchPath && (await client.query(setSearchPathSql))),
+    onConnect: async (client) => void (session.needsSearchPath && (await client.query(setSearchPathSql))),
     Client: engine.QuietClient,
   });
-  const closing = new AbortController();
-  const signal = AbortSignal.any([deps.signal, closing.signal]);
-  const probe = () => pool.probe((client) => checkWriteAccess(client, name));
-  const monitor = new ConnectionMonitor(probe, {
-    ...{ clock, signal },
-    onConnectionChange: (cause) => {
-      deps.onConnectionChange(cause);
-      if (cause === undefined) guard.notifyReconnected(serverStartTime(pool));
-    },
-  });
-  const guard = new StoreGuard(address, monitor, deps);
-  const retry = guard.withErrorClassification((ask) => raceAbort(monitor.retryUntilUp(ask), { clock, signal }));
-  setMaxListeners(0, signal); // one listener per request
   pool.setMaxListeners(0); // one listener per BullMQ object
-  // An idle connection was dropped. A query starts the retries.
-  pool.on('error', () => void pool.query('select 1').catch(() => {}));
+  return pool;
+}
+
+/** Reads the server's version and the role, makes BullMQ's schema the default of all connections, and creates the tables. */
+async function prepareSession(pool: Pool, engine: Engine, session: Session): Promise<void> {
+  const client = await pool.connect();
   try {
-    const client = await pool.connect();
-    let server = '';
-    try {
-      const { rows } = await client.query(
-        "select current_user as role, current_setting('server_version') as server, current_setting('search_path') as path, pg_backend_pid() as pid",
-      );
-      const { role, path, pid } = rows[0];
-      [guard.role, server] = [role, rows[0].server];
-      if (!/^"?bullmq"?(?:,|$)/.test(path)) {
-        if ((client as { processID?: number }).processID !== pid) await assertSessionPersists(client, pool);
-        await client.query(setSearchPathSql);
-        needsSearchPath = true;
-      }
-      await createTables(client, engine);
-      if (deps.checksWriteAccess)
-        await checkWriteAccess(client, name).catch((error) => {
-          if (!isOutage(error)) throw error; // an outage: retried later
-        });
-    } finally {
-      client.release();
+    const { rows } = await client.query(
+      "select current_user as role, current_setting('server_version') as server, current_setting('search_path') as path, pg_backend_pid() as pid",
+    );
+    const { role, server, path, pid } = rows[0];
+    Object.assign(session, { role, server });
+    if (!/^"?bullmq"?(?:,|$)/.test(path)) {
+      if ((client as { processID?: number }).processID !== pid) await assertSessionPersists(client, pool);
+      await client.query(setSearchPathSql);
+      session.needsSearchPath = true;
     }
-    pool.retryConnect = (connect) => monitor.retryUntilUp(connect);
-    const backend = engine.createPostgresBackend;
-    const connection = pool as never;
-    const parts = new Set<ManagedConnection>();
-    const start = <T extends ManagedConnection>(make: () => T) => startManaged(make, parts, retry, guard.onError);
-    guard.notifyReconnected(serverStartTime(pool));
-    const queue = await start(() => new engine.Queue<UploadTask, TaskResult>(name, { connection }, backend as never));
-    return {
-      address,
-      storeInfo: { server: `postgresql ${server}`, durabilityWarning: undefined },
-      store: createRetryingStore(createPostgresStore(pool, name), retry),
-      withRetry: retry,
-      get isDisconnected() {
-        return monitor.isDown;
-      },
-      fatalSignal: guard.fatal.signal,
-      checkWriteAccess: () => guard.withErrorClassification((ask) => ask())(probe),
-      onReconnect: guard.onReconnect,
-      queue: queue as unknown as Queue<UploadTask, TaskResult>,
-      worker: (perform, options) =>
-        start(
-          () =>
-            new engine.Worker(
-              name,
-              perform,
-              { ...options, connection, autorun: false },
-              backend as never,
-            ) as unknown as Worker<UploadTask, TaskResult>,
-        ),
-      events: () =>
-        start(
-          () =>
-            new engine.QueueEvents(name, { connection, autorun: false }, backend as never) as unknown as QueueEvents,
-        ),
-      requeueSignal: () => new engine.WaitingError(),
-      permanentFailure: (message) => new engine.UnrecoverableError(message),
-      close: async () => {
-        closing.abort();
-        await closeAll(parts, clock);
-        await waitAtMost(closeTimeoutMs, clock, pool.end());
-      },
-    };
-  } catch (error) {
-    await pool.end().catch(() => {}); // the first error matters more
-    throw classifyOpenError(address, error, guard.role);
+    await createTables(client, engine);
+  } finally {
+    client.release();
   }
 }
 
@@ -130,7 +86,7 @@ export async function openPostgresClient(address: QueueAddress, deps: QueueClien
  * existing tables need not own them. The lock is a session lock, because a transaction would still see its snapshot
  * from before the lock and create the tables twice.
  */
-async function createTables(client: PoolClient, engine: typeof import('./engine.lazy.ts')): Promise<void> {
+async function createTables(client: PoolClient, engine: Engine): Promise<void> {
   const findSchemas = async () => ({
     hasEngine: await engine.assertSchemaCompatibility(client, 'bullmq').then(
       (version) => version >= engine.LATEST_SCHEMA_VERSION,
@@ -153,8 +109,8 @@ async function createTables(client: PoolClient, engine: typeof import('./engine.
   }
 }
 
-/** Returns the server's start time. It identifies the server process, so that a failover or restart is detected. */
-const serverStartTime = async (pool: Pool): Promise<string> =>
+/** Returns the server's start time, which identifies the server process. */
+const findServerId = async (pool: Pool): Promise<string> =>
   (await pool.query('select pg_postmaster_start_time()::text as start')).rows[0].start;
 
 /**

@@ -1,52 +1,14 @@
-import type { Job, Processor, Queue, QueueEvents, Worker, WorkerOptions } from 'bullmq';
+import { setMaxListeners } from 'node:events';
+import type { Job, Processor, Queue, QueueBase, QueueEvents, Worker, WorkerOptions } from 'bullmq';
 import type { Clock } from '../../contract/clock.ts';
+import { backoff, retryUntil, withGrace, withTimeout } from '../../contract/retry.ts';
+import { MediactlError } from '../errors.ts';
 import type { QueueAddress } from './queue-address.ts';
+import { classifyStoreError, isOutage, isRejectedWrite } from './store-errors.ts';
 import type { TaskResult, UploadTask } from './task.ts';
-import type { UploadStore } from './upload-store.ts';
+import type { UploadStore, WithRetry } from './upload-store.ts';
 
 export type QueueJob = Job<UploadTask, TaskResult>;
-
-/** Server version of a store, and whether its writes are durable. */
-export type StoreInfo = {
-  /** Name and version, such as `redis 7.0.15`. */
-  server: string;
-  /** Warning about possible data loss, if any. */
-  durabilityWarning: string | undefined;
-};
-
-/** Connection to an upload queue that several machines share, and to the upload state stored with the queue. */
-export type QueueClient = {
-  address: QueueAddress;
-  storeInfo: StoreInfo;
-  queue: Queue<UploadTask, TaskResult>;
-  store: UploadStore;
-  /** Creates a BullMQ worker. Its `run()` starts to process jobs. @throws the abort reason of the signal */
-  worker(
-    perform: Processor<UploadTask, TaskResult>,
-    options: Omit<WorkerOptions, 'connection' | 'autorun'>,
-  ): Promise<Worker<UploadTask, TaskResult>>;
-  /** True while the store is known to be down. */
-  readonly isDisconnected: boolean;
-  /** Aborts with a MediactlError when the store permanently rejects BullMQ, such as for missing permissions. */
-  readonly fatalSignal: AbortSignal;
-  /**
-   * Checks write access by writing, reading and removing sample data.
-   *
-   * @throws MediactlError `queue_full` (exit 10) if the store rejects writes; as `openQueueClient`
-   */
-  checkWriteAccess(): Promise<void>;
-  /** Registers a listener for reconnects. `isOther` is true after a failover; the new server might lack recent writes. */
-  onReconnect(listener: (isOther: Promise<boolean>) => void): void;
-  /** Runs a request, and retries it while the store is down. The request must be idempotent. */
-  withRetry<T>(request: () => Promise<T>): Promise<T>;
-  /** Creates a listener for job events. Its `run()` starts to receive them. @throws the abort reason of the signal */
-  events(): Promise<QueueEvents>;
-  /** Creates the error that a job processor throws after requeueing the job, so that the job does not count as failed. */
-  requeueSignal(): Error;
-  /** Creates the error that a job processor throws to fail a job without a retry. */
-  permanentFailure(message: string): Error;
-  close(): Promise<void>;
-};
 
 /** Dependencies of a queue connection. */
 export type QueueClientDeps = {
@@ -59,3 +21,228 @@ export type QueueClientDeps = {
   /** Called once for each kind of background error in BullMQ. */
   onEngineError?(words: string): void;
 };
+
+/** Server version of a store, and whether its writes are durable. */
+type StoreInfo = {
+  /** Name and version, such as `redis 7.0.15`. */
+  server: string;
+  /** Warning about possible data loss, if any. */
+  durabilityWarning?: string | undefined;
+};
+
+/** Connection to Redis or PostgreSQL: the part of a queue client in which they differ. */
+export type StoreDriver = {
+  storeInfo: StoreInfo;
+  /** Connection of BullMQ's objects, which BullMQ types for Redis only. */
+  connection: never;
+  /** BullMQ's backend, unless the store is Redis. */
+  backend?: never;
+  /** PostgreSQL role, for error messages. */
+  role?: string | undefined;
+  isConnected(): boolean;
+  createUploadStore(retry: WithRetry): UploadStore;
+  /** Writes, reads and removes sample data. Rejects while the store is down. */
+  checkWriteAccess(): Promise<unknown>;
+  /** Returns an id of the server process, which is another one after a failover or restart. */
+  serverId(): Promise<string | undefined>;
+  end(): Promise<void>;
+};
+
+const maxReportedErrors = 10;
+const closeTimeoutMs = 3_000;
+const outageBackoff = { minMs: 200, maxMs: 2_000 };
+
+/** Connection to an upload queue that several machines share, and to the upload state stored with the queue. */
+export class QueueClient {
+  readonly address: QueueAddress;
+  readonly storeInfo: StoreInfo;
+  readonly store: UploadStore;
+  queue!: Queue<UploadTask, TaskResult>;
+  /** Called after each reconnect. `isOther` is true after a failover; the new server might lack recent writes. */
+  onReconnect: (isOther: Promise<boolean>) => void = () => {};
+  readonly #deps: QueueClientDeps;
+  readonly #driver: StoreDriver;
+  readonly #closing = new AbortController();
+  readonly #signal: AbortSignal;
+  readonly #fatal = new AbortController();
+  readonly #objects = new Set<QueueBase>();
+  /** Messages already reported, with job ids replaced so that each kind of error is reported once. */
+  readonly #reported = new Set<string>();
+  #serverId: string | undefined;
+  /** Pending during an outage. */
+  #recovery: Promise<void> | undefined;
+
+  constructor(address: QueueAddress, deps: QueueClientDeps, driver: StoreDriver) {
+    this.address = address;
+    this.storeInfo = driver.storeInfo;
+    this.#deps = deps;
+    this.#driver = driver;
+    this.#signal = AbortSignal.any([deps.signal, this.#closing.signal]);
+    setMaxListeners(0, this.#signal); // one listener per request
+    this.store = driver.createUploadStore(this.withRetry);
+  }
+
+  /** Opens the queue. @throws the store's error if it denies write access, unless it is an outage, which is retried */
+  async open(): Promise<void> {
+    const { checksWriteAccess } = this.#deps;
+    if (checksWriteAccess)
+      await this.#driver.checkWriteAccess().catch((error) => {
+        if (!isOutage(error)) throw error;
+      });
+    this.onConnected();
+    const { Queue } = await import('./engine.lazy.ts');
+    const { connection, backend } = this.#driver;
+    this.queue = await this.#start(() => new Queue<UploadTask, TaskResult>(this.address.name, { connection }, backend));
+  }
+
+  /** Creates a BullMQ worker. Its `run()` starts to process jobs. @throws the abort reason of the signal */
+  async worker(
+    perform: Processor<UploadTask, TaskResult>,
+    options: Omit<WorkerOptions, 'connection' | 'autorun'>,
+  ): Promise<Worker<UploadTask, TaskResult>> {
+    const { Worker } = await import('./engine.lazy.ts');
+    const { connection, backend } = this.#driver;
+    return this.#start(
+      () => new Worker(this.address.name, perform, { ...options, connection, autorun: false }, backend),
+    );
+  }
+
+  /** Creates a listener for job events. Its `run()` starts to receive them. @throws the abort reason of the signal */
+  async events(): Promise<QueueEvents> {
+    const { QueueEvents } = await import('./engine.lazy.ts');
+    const { connection, backend } = this.#driver;
+    return this.#start(() => new QueueEvents(this.address.name, { connection, autorun: false }, backend));
+  }
+
+  /** True while the store is known to be down. */
+  get isDisconnected(): boolean {
+    return this.#recovery !== undefined || !this.#driver.isConnected();
+  }
+
+  /** Aborts with a MediactlError when the store permanently rejects BullMQ, such as for missing permissions. */
+  get fatalSignal(): AbortSignal {
+    return this.#fatal.signal;
+  }
+
+  readonly withRetry: WithRetry = (request) => this.#withGrace(this.retryOutages(request));
+
+  /**
+   * Checks write access by writing, reading and removing sample data.
+   *
+   * @throws MediactlError `queue_full` (exit 10) if the store rejects writes; as `openQueueClient`
+   */
+  async checkWriteAccess(): Promise<void> {
+    await this.#withGrace(this.#driver.checkWriteAccess());
+  }
+
+  /** Closes all connections within a timeout, so that a store that is down does not keep the process alive. */
+  async close(): Promise<void> {
+    const { clock } = this.#deps;
+    this.#closing.abort();
+    const closed = Promise.all([...this.#objects].map((each) => each.close().catch(() => {})));
+    await withTimeout(closeTimeoutMs, () => closed, { clock }).catch(() => {});
+    for (const each of this.#objects) each.disconnect().catch(() => {}); // the connection is dead already
+    await withTimeout(closeTimeoutMs, () => this.#driver.end(), { clock }).catch(() => {});
+  }
+
+  /** Reports that the store is up, and whether it is another server than before. */
+  onConnected(): void {
+    if (this.#recovery) return; // it reports that itself
+    this.#deps.onConnectionChange();
+    const isOther = this.#driver.serverId().then((current) => {
+      const previous = this.#serverId;
+      this.#serverId = current;
+      return previous !== undefined && current !== previous;
+    });
+    isOther.catch(() => {}); // the store is down again
+    this.onReconnect(isOther);
+  }
+
+  /** Runs a request, and retries it after each outage. After an abort, requests that hand jobs back get one attempt. */
+  async retryOutages<T>(request: () => Promise<T>): Promise<T> {
+    if (this.#signal.aborted) return request();
+    const run = async () => {
+      await this.#recovery;
+      return request();
+    };
+    const { clock } = this.#deps;
+    return retryUntil(this.#signal, run, {
+      clock,
+      delayAfter: async (error, attempt) => {
+        if (!isOutage(error)) return undefined;
+        await this.recover();
+        return backoff(attempt, outageBackoff, clock);
+      },
+    });
+  }
+
+  /** Waits until the store is up and accepts writes. One probe with backoff serves all callers, like a circuit breaker. */
+  recover(): Promise<void> {
+    const { clock, onConnectionChange } = this.#deps;
+    this.#recovery ??= retryUntil(this.#signal, () => this.#driver.checkWriteAccess(), {
+      clock,
+      delayAfter: (error, attempt) => {
+        if (!isOutage(error)) return undefined;
+        onConnectionChange(error);
+        return backoff(attempt, outageBackoff, clock);
+      },
+    })
+      .catch(() => this.#signal.throwIfAborted()) // the store is up, and the retried request reports the error
+      .then(() => {
+        this.#recovery = undefined;
+        this.onConnected();
+      });
+    this.#recovery.catch(() => {}); // aborted: pending requests reject with the abort reason
+    return this.#recovery;
+  }
+
+  /** Awaits a request, after an abort for a few seconds more. @throws a MediactlError for known errors of the store */
+  async #withGrace<T>(request: Promise<T>): Promise<T> {
+    try {
+      return await withGrace(request, { clock: this.#deps.clock, signal: this.#signal });
+    } catch (error) {
+      throw classifyStoreError(this.address, error, this.#driver.role) ?? error;
+    }
+  }
+
+  /**
+   * Creates a BullMQ queue, worker or event listener, and recreates it until the store responds. In BullMQ 6.7, an
+   * object whose first connection fails never recovers and busy-loops.
+   */
+  #start<T extends QueueBase>(create: () => T): Promise<T> {
+    return this.withRetry(async () => {
+      const created = create();
+      this.#objects.add(created);
+      created.on('error', (error) => this.#onEngineError(error));
+      try {
+        await created.waitUntilReady();
+      } catch (error) {
+        this.#objects.delete(created);
+        // Closes the connections that this object opened itself, which are dead already, without the shared connection.
+        await created
+          .getBackend()
+          .close(true)
+          .catch(() => {});
+        throw error;
+      }
+      return created;
+    });
+  }
+
+  /** Handles a background error of BullMQ. Permanent failures abort `fatalSignal`; unknown errors are reported once per kind. */
+  #onEngineError(error: unknown): void {
+    const { signal, onEngineError } = this.#deps;
+    if (error instanceof MediactlError || signal.aborted) return;
+    const failure = classifyStoreError(this.address, error, this.#driver.role);
+    const { message } = error as Error;
+    const kind = message.replace(/\S*\d\S*/g, '#'); // job ids
+    if (isRejectedWrite(error)) void this.recover();
+    else if (isOutage(error))
+      return; // the connection is watched elsewhere
+    else if (failure) this.#fatal.abort(failure);
+    else if (!this.#reported.has(kind) && this.#reported.size < maxReportedErrors) {
+      this.#reported.add(kind);
+      onEngineError?.(`the queue ${this.address.label}: ${message}`);
+    }
+  }
+}

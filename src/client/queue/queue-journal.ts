@@ -1,79 +1,45 @@
 import type { UploadJournal } from '../upload/store/journal.ts';
 import { type CorruptEntry, isEntry, type JournalEntry } from '../upload/store/journal-entry.ts';
 import type { Lease } from './lease.ts';
-import type { Claim, UploadStore } from './upload-store.ts';
+import type { QueueClient } from './queue-client.ts';
+import type { Claim } from './upload-store.ts';
 
 /**
- * Journal for one attempt to upload one file, kept in the queue's store. Omits the file's device, inode and change
- * time, which differ on other machines.
+ * Creates the journal for one attempt to upload one file, kept in the queue's store. It writes only while the lease is
+ * held and the claim's token is the newest. Omits the file's device, inode and change time, which differ on other
+ * machines.
  */
-export class QueueJournal implements UploadJournal {
-  readonly directory: string;
-  readonly #store: UploadStore;
-  readonly #lease: Lease;
-  readonly #fence: string;
+export function createQueueJournal(
+  { store, address }: Pick<QueueClient, 'store' | 'address'>,
+  { fence, journalEntry }: Claim,
+  lease: Lease,
+): UploadJournal {
   /** Cached journal entry, as JSON. While the lease is held, only this attempt writes the entry. */
-  #entryJson: string | undefined;
-
-  /**
-   * Creates the journal for one claimed job. It writes only while the lease is held and the claim's fencing token
-   * is the newest.
-   *
-   * @param label name of the store, for messages
-   */
-  constructor(store: UploadStore, { fence, journalEntry }: Claim, lease: Lease, label: string) {
-    this.directory = label;
-    this.#store = store;
-    this.#lease = lease;
-    this.#fence = fence;
-    this.#entryJson = journalEntry;
-  }
-
-  async read(id: string): Promise<JournalEntry | CorruptEntry | undefined> {
-    return this.#entryJson === undefined ? undefined : parseEntry(this.#entryJson, id);
-  }
-
-  async write(entry: JournalEntry): Promise<void> {
-    const { dev: _dev, ino: _ino, ctimeNs: _ctimeNs, ...file } = entry.file;
-    await this.#save(entry.id, JSON.stringify({ ...entry, file }));
-  }
-
-  async remove(id: string): Promise<void> {
-    await this.#save(id, undefined);
-  }
-
-  /**
-   * Writes the entry, or removes it if `entryJson` is undefined.
-   *
-   * @throws MediactlError `lease_lost` if another attempt has claimed the job; this attempt then ends
-   */
-  async #save(id: string, entryJson: string | undefined): Promise<void> {
-    this.#lease.assertHeld();
-    if (!(await this.#store.writeEntry(id, this.#fence, entryJson))) throw this.#lease.revoke();
-    this.#entryJson = entryJson;
-  }
-
-  async list(): Promise<(JournalEntry | CorruptEntry)[]> {
-    return (await this.#store.listEntries()).map((page) => parseEntry(page, ''));
-  }
-
-  /** Returns no ids, because callers already know the only entry, which is for this attempt's file. */
-  async ids(): Promise<string[]> {
-    return [];
-  }
-
-  /** Removes an unreadable entry, which a newer version or another program has written. */
-  async setAside(id: string): Promise<string> {
-    await this.remove(id);
-    return this.directory;
-  }
-
-  /** Does nothing, because the claim serves as the lock. */
-  async lock(): Promise<() => Promise<void>> {
-    return async () => {};
-  }
-
-  async sweep(): Promise<void> {}
+  let entryJson = journalEntry;
+  /** @throws MediactlError `lease_lost` if another attempt has claimed the job; this attempt then ends */
+  const save = async (id: string, json: string | undefined) => {
+    lease.assertHeld();
+    if (!(await store.writeEntry(id, fence, json))) throw lease.revoke();
+    entryJson = json;
+  };
+  return {
+    directory: address.label,
+    read: async (id) => (entryJson === undefined ? undefined : parseEntry(entryJson, id)),
+    write: (entry) => {
+      const { dev: _dev, ino: _ino, ctimeNs: _ctimeNs, ...file } = entry.file;
+      return save(entry.id, JSON.stringify({ ...entry, file }));
+    },
+    remove: (id) => save(id, undefined),
+    list: async () => (await store.listEntries()).map((page) => parseEntry(page, '')),
+    ids: async () => [], // callers already know the only entry, which is for this attempt's file
+    // An unreadable entry, which a newer version or another program has written, is removed.
+    setAside: async (id) => {
+      await save(id, undefined);
+      return address.label;
+    },
+    lock: async () => async () => {}, // the claim serves as the lock
+    sweep: async () => {},
+  };
 }
 
 function parseEntry(json: string, id: string): JournalEntry | CorruptEntry {

@@ -1,18 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
 import { asMediactlError, endsTheRun, MediactlError } from '../errors.ts';
-import {
-  type BatchDeps,
-  type BatchRun,
-  filesToUpload,
-  type RunOptions,
-  type RunResult,
-} from '../upload/batch/batch-uploader.ts';
+import type { BatchDeps, BatchRun, RunOptions, RunResult } from '../upload/batch/batch-uploader.ts';
 import { Channel } from '../upload/batch/channel.ts';
-import { emptyPlan } from '../upload/batch/plan.ts';
+import { emptyPlan, filesToUpload } from '../upload/batch/plan.ts';
 import { ReadyWatch } from '../upload/batch/ready-watch.ts';
-import type { FileOutcome } from '../upload/session/file-outcome.ts';
-import type { Uploaded } from '../upload/session/upload-job.ts';
+import type { FileOutcome, Uploaded } from '../upload/session/upload-job.ts';
 import { isHttpUrl } from '../upload/sources/source-url.ts';
 import { receiptKeyOf, type UploadCandidate, userMetadataOf } from '../upload/sources/upload-candidate.ts';
 import type { ReceiptKey } from '../upload/store/receipts.ts';
@@ -20,8 +13,8 @@ import { JobTracker } from './job-tracker.ts';
 import { retryFailed } from './jobs.ts';
 import type { QueueClient } from './queue-client.ts';
 import type { Roots } from './roots.ts';
-import { shortTaskId, type TaskSource, taskId, type UploadTask } from './task.ts';
-import { alreadyUploadedFromResult, parseReceipt } from './task-result.ts';
+import { formatLocation, shortTaskId, taskId, type UploadTask } from './task.ts';
+import { parseReceipt, uploadedFromResult } from './task-result.ts';
 
 /** Number of files added to the queue in one batch. */
 const batchSize = 200;
@@ -58,13 +51,10 @@ export class QueueRun implements BatchRun {
     this.#roots = roots;
     this.#options = options;
     this.#deps = deps;
-    const { timeoutMs } = options;
-    if (timeoutMs === undefined) return;
-    this.#readyWatch = new ReadyWatch(deps, timeoutMs, {
+    if (options.timeoutMs === undefined) return;
+    this.#readyWatch = new ReadyWatch(deps, options.timeoutMs, {
       onResult: (outcome) => this.#outcomes.push(outcome),
-      onFailed: (error) => {
-        if (endsTheRun(error)) this.#stopReason ??= error;
-      },
+      onFailed: (error) => this.#stopIfFatal(error),
     });
   }
 
@@ -78,7 +68,7 @@ export class QueueRun implements BatchRun {
 
   async #run(candidates: AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>): Promise<void> {
     const done = (outcome: FileOutcome) => this.#reportOrWatch(outcome);
-    const files = await filesToUpload(candidates, this.#plan, this.#options, this.#deps, done);
+    const files = await filesToUpload(candidates, this.#plan, { ...this.#options, ...this.#deps }, done);
     await this.#deps.onPlan(this.#plan);
     const upload = () => this.#queueAndFollow(files);
     await (this.#readyWatch?.runWhile(upload) ?? upload());
@@ -87,12 +77,8 @@ export class QueueRun implements BatchRun {
   async #queueAndFollow(files: readonly UploadCandidate[]): Promise<void> {
     const { api, signal = new AbortController().signal, onEvent } = this.#deps;
     const { clock } = api.transport;
-    if (this.#readyWatch)
-      this.#tracker = await JobTracker.open(
-        this.#client,
-        { clock, signal },
-        { onEvent, onOutcome: (outcome) => this.#onOutcome(outcome) },
-      );
+    const onOutcome = (outcome: FileOutcome) => this.#onOutcome(outcome);
+    if (this.#readyWatch) this.#tracker = await JobTracker.open(this.#client, { clock, signal, onEvent, onOutcome });
     for (let at = 0; at < files.length; at += batchSize) {
       if (this.#stopReason || signal.aborted) {
         this.#remaining += files.length - at;
@@ -111,37 +97,19 @@ export class QueueRun implements BatchRun {
   }
 
   async #enqueue(files: readonly UploadCandidate[]): Promise<void> {
-    const queued: QueuedTask[] = [];
-    for (const file of files) {
-      if (this.#stopReason) this.#remaining++;
-      else
-        await this.#createTask(file).then(
-          (one) => queued.push(one),
-          (thrown) => this.#reportFailure(file, asMediactlError(thrown)),
-        );
-    }
+    const tasks = await this.#createTasks(files);
     const { queue, store, withRetry } = this.#client;
-    await this.#reuseShortIds(queued);
-    const receipts = await store.findReceipts(queued.map(({ id }) => id));
-    const fresh = queued.filter((one, index) => {
+    await this.#reuseShortIds(tasks);
+    const receipts = await store.findReceipts(tasks.map(({ id }) => id));
+    const fresh: QueuedTask[] = [];
+    for (const [index, queued] of tasks.entries()) {
       const result = parseReceipt(receipts[index]);
-      if (!result) return true;
-      const uploaded = alreadyUploadedFromResult(result, one.task.sizeBytes);
-      const { path, task } = one;
-      this.#deps.onEvent({ path, event: 'started', size_bytes: task.sizeBytes });
-      this.#deps.onEvent({
-        path,
-        event: 'finished',
-        outcome: 'there',
-        asset_uid: uploaded.assetUid,
-      });
-      this.#saveReceipt(one, uploaded);
-      this.#reportOrWatch({ ...outcomeOf(one), uploaded });
-      return false;
-    });
-    for (const one of fresh) {
-      this.#tracked.set(one.id, one);
-      this.#tracker?.add(one.id, { ...one.task, path: one.path });
+      if (result) this.#reportUploaded(queued, uploadedFromResult(result, queued.task.sizeBytes));
+      else fresh.push(queued);
+    }
+    for (const queued of fresh) {
+      this.#tracked.set(queued.id, queued);
+      this.#tracker?.add(queued.id, { ...queued.task, path: queued.path });
     }
     const states = await Promise.all(fresh.map(({ id }) => withRetry(() => queue.getJobState(id))));
     const jobs = fresh.map(({ id, task }) => ({
@@ -153,8 +121,33 @@ export class QueueRun implements BatchRun {
     }));
     await withRetry(() => queue.addBulk(jobs)); // existing jobs are not changed
     const inactive = fresh.filter((_, index) => inactiveStates.has(states[index] as string));
-    await Promise.all(inactive.map((one) => this.#updateAndRetry(one)));
-    if (!this.#tracker) for (const one of fresh) this.#reportOrWatch(outcomeOf(one));
+    await Promise.all(inactive.map((queued) => this.#updateAndRetry(queued)));
+    if (!this.#tracker) for (const queued of fresh) this.#reportOrWatch(outcomeOf(queued));
+  }
+
+  /** Creates the tasks of some files, and reports the files that cannot be queued. */
+  async #createTasks(files: readonly UploadCandidate[]): Promise<QueuedTask[]> {
+    const tasks: QueuedTask[] = [];
+    for (const file of files) {
+      if (this.#stopReason) this.#remaining++;
+      else
+        await this.#createTask(file).then(
+          (queued) => tasks.push(queued),
+          (thrown) => this.#reportFailure(file, asMediactlError(thrown)),
+        );
+    }
+    return tasks;
+  }
+
+  /** Reports a file that an earlier job has uploaded. */
+  #reportUploaded(queued: QueuedTask, earlier: Uploaded): void {
+    const { path, task } = queued;
+    const { onEvent } = this.#deps;
+    const uploaded: Uploaded = { ...earlier, how: 'there', bytesSent: 0, resumedFrom: null };
+    onEvent({ path, event: 'started', size_bytes: task.sizeBytes });
+    onEvent({ path, event: 'finished', outcome: 'there', asset_uid: uploaded.assetUid });
+    this.#saveReceipt(queued, uploaded);
+    this.#reportOrWatch({ ...outcomeOf(queued), uploaded });
   }
 
   /** Reuses the short ids of jobs that an earlier version queued, so that their files are not uploaded twice. */
@@ -191,20 +184,12 @@ export class QueueRun implements BatchRun {
       fileVersion: mtimeNs,
       workspace,
       filename: file.filename ?? basename(path),
-      ...omitUndefined({
-        folder,
-        ...userMetadataOf(file, defaults, contentType),
-        again: again ? randomUUID() : undefined,
-      }),
+      ...{ folder, ...userMetadataOf(file, defaults, contentType), again: again ? randomUUID() : undefined },
       ...{ chunkBytes, onExpired, requireChecksum },
     };
     const { service } = task;
-    return {
-      id: taskId(task, stableSource),
-      task,
-      path,
-      key: receiptKeyOf(file, { service, workspace, folders }),
-    };
+    const key = receiptKeyOf(file, { service, workspace, folders });
+    return { id: taskId(task, stableSource), task, path, key };
   }
 
   /** Handles the outcome of a tracked file. */
@@ -226,8 +211,12 @@ export class QueueRun implements BatchRun {
       );
   }
 
-  #reportFailure({ path }: UploadCandidate, error: MediactlError): void {
+  #stopIfFatal(error: MediactlError): void {
     if (endsTheRun(error)) this.#stopReason ??= error;
+  }
+
+  #reportFailure({ path }: UploadCandidate, error: MediactlError): void {
+    this.#stopIfFatal(error);
     const job = { path, workspace: this.#options.workspace };
     this.#outcomes.push({ job, path, requests: 0, durationMs: 0, error });
   }
@@ -244,11 +233,3 @@ export class QueueRun implements BatchRun {
 const outcomeOf = ({ id: queueId, task: { workspace }, path }: QueuedTask): FileOutcome => ({
   ...{ job: { path, workspace }, path, queueId, requests: 0, durationMs: 0 },
 });
-
-/** Formats a location as workers display it. */
-const formatLocation = ({ root, path }: TaskSource) => (root === undefined ? path : `${root}:${path}`);
-
-const omitUndefined = <T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]?: NonNullable<T[K]>;
-  };

@@ -1,17 +1,14 @@
-import { setMaxListeners } from 'node:events';
-import type { Queue } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { withTimeout } from '../../contract/retry.ts';
 import { MediactlError } from '../errors.ts';
-import { ConnectionMonitor, createRetryingStore, isOutage, raceAbort, withTimeout } from './connection-monitor.ts';
-import { closeAll, connectTimeoutMs, type ManagedConnection, startManaged } from './managed-connection.ts';
 import type { QueueAddress } from './queue-address.ts';
-import type { QueueClient, QueueClientDeps, StoreInfo } from './queue-client.ts';
+import { QueueClient, type QueueClientDeps, type StoreDriver } from './queue-client.ts';
 import { classifyOpenError } from './store-errors.ts';
-import { StoreGuard } from './store-guard.ts';
-import type { TaskResult, UploadTask } from './task.ts';
 import { createRedisStore } from './upload-store.ts';
 
 /** Maximum backoff between reconnects. It is short because most outages last only seconds. */
 const maxReconnectDelayMs = 2_000;
+const connectTimeoutMs = 10_000;
 
 /**
  * Lua script that runs the commands of BullMQ's scripts, on one of BullMQ's keys and on one of ours. LPUSH comes
@@ -26,16 +23,13 @@ const writeAccessScript = `
     redis.call('DEL', key) redis.call('SET', key, 1, 'PX', 1000) redis.call('DEL', key)
   end`;
 
-/** Connects to a queue on Redis or a compatible server, such as Valkey. */
+/** Connects to a queue on Redis or a compatible server, such as Valkey. ioredis reconnects by itself. */
 export async function openRedisClient(address: QueueAddress, deps: QueueClientDeps): Promise<QueueClient> {
-  const { clock, onConnectionChange } = deps;
-  const engine = await import('./engine.lazy.ts');
-  const closing = new AbortController();
-  const signal = AbortSignal.any([deps.signal, closing.signal]);
-  setMaxListeners(0, signal); // one listener per request
+  const { Redis } = await import('./engine.lazy.ts');
   const { name } = address;
   let isOpen = false;
-  const redis = new engine.Redis(address.href, {
+  let lastError: unknown;
+  const redis = new Redis(address.href, {
     lazyConnect: true,
     connectTimeout: connectTimeoutMs,
     maxRetriesPerRequest: null,
@@ -43,84 +37,53 @@ export async function openRedisClient(address: QueueAddress, deps: QueueClientDe
     // After a failover, the address leads to a new server, and the connected server is now a replica.
     reconnectOnError: ({ message }) => message.startsWith('READONLY'),
   });
-  let lastError: unknown;
   redis.on('error', (error) => {
     lastError = error; // reported if the connection cannot be opened, or is down
   });
   const keys = [`bull:${name}:trial`, `mediactl:${name}:trial`];
-  const checkWriteAccess = async () => void (await redis.eval(writeAccessScript, keys.length, ...keys));
-  // ioredis itself waits until the server is up again.
-  const abortable = <T>(ask: () => Promise<T>) => raceAbort(ask(), { clock, signal });
-  const monitor = new ConnectionMonitor(() => abortable(checkWriteAccess), { ...deps, signal });
-  const guard = new StoreGuard(address, monitor, deps);
-  const retry = guard.withErrorClassification((ask) => monitor.retryUntilUp(() => abortable(ask)));
   try {
-    // A connected server may never respond.
-    const info = await withTimeout(connectTimeoutMs, deps, async () => {
-      await redis.connect();
-      await redis.select(redis.options.db ?? 0); // ioredis ignores a failed select on connect
-      return redis.info();
-    });
-    const storeInfo = parseStoreInfo(info, address);
-    if (deps.checksWriteAccess)
-      await checkWriteAccess().catch((error) => {
-        if (!isOutage(error)) throw error; // an outage: retried later
-      });
-    isOpen = true;
-    redis.on('close', () => isOpen && onConnectionChange(lastError ?? new Error('the connection broke')));
-    redis.on('ready', () => {
-      lastError = undefined;
-      if (!monitor.isDown) onConnectionChange();
-      guard.notifyReconnected(redis.info('server').then(parseRunId));
-    });
-    guard.notifyReconnected(Promise.resolve(parseRunId(info)));
-    const connection = redis;
-    const parts = new Set<ManagedConnection>();
-    const start = <T extends ManagedConnection>(make: () => T) => startManaged(make, parts, retry, guard.onError);
-    const queue = await start(() => new engine.Queue<UploadTask, TaskResult>(name, { connection }));
-    return {
-      ...{ address, storeInfo },
-      store: createRetryingStore(createRedisStore(redis, name), retry),
-      withRetry: retry,
-      get isDisconnected() {
-        return redis.status !== 'ready' || monitor.isDown;
-      },
-      fatalSignal: guard.fatal.signal,
-      checkWriteAccess: () => guard.withErrorClassification(abortable)(checkWriteAccess),
-      onReconnect: guard.onReconnect,
-      queue: queue as unknown as Queue<UploadTask, TaskResult>,
-      worker: (perform, options) =>
-        start(
-          () =>
-            new engine.Worker<UploadTask, TaskResult>(name, perform, {
-              ...options,
-              ...{ connection, autorun: false },
-            }),
-        ),
-      events: () => start(() => new engine.QueueEvents(name, { connection, autorun: false })),
-      requeueSignal: () => new engine.WaitingError(),
-      permanentFailure: (message) => new engine.UnrecoverableError(message),
-      close: async () => {
-        closing.abort();
-        await closeAll(parts, clock);
+    const client = new QueueClient(address, deps, {
+      ...{ connection: redis as never, storeInfo: await connect(redis, address, deps) },
+      isConnected: () => redis.status === 'ready',
+      createUploadStore: (retry) => createRedisStore(redis, name, retry),
+      checkWriteAccess: () => redis.eval(writeAccessScript, keys.length, ...keys),
+      serverId: async () => /^run_id:(\w+)/m.exec(await redis.info('server'))?.[1],
+      end: async () => {
         isOpen = false; // BullMQ's own connections stop reconnecting too
         redis.disconnect();
       },
-    };
+    });
+    isOpen = true;
+    redis.on('close', () => isOpen && deps.onConnectionChange(lastError ?? new Error('the connection broke')));
+    redis.on('ready', () => {
+      lastError = undefined;
+      client.onConnected();
+    });
+    await client.open();
+    return client;
   } catch (error) {
+    isOpen = false;
     redis.disconnect();
     throw error instanceof MediactlError ? error : classifyOpenError(address, lastError ?? error);
   }
 }
 
-const parseRunId = (info: string) => /^run_id:(\w+)/m.exec(info)?.[1];
-
 /**
- * Parses the response to INFO, and checks the server's settings.
+ * Connects to the server, and checks its settings.
  *
- * @throws MediactlError `queue_evicts` (exit 2) or `queue_unusable` (exit 2)
+ * @throws MediactlError `queue_evicts` (exit 2) or `queue_unusable` (exit 2); Error if it cannot be reached
  */
-function parseStoreInfo(info: string, address: QueueAddress): StoreInfo {
+async function connect(redis: Redis, address: QueueAddress, deps: QueueClientDeps): Promise<StoreDriver['storeInfo']> {
+  // A connected server may never respond.
+  const info = await withTimeout(
+    connectTimeoutMs,
+    async () => {
+      await redis.connect();
+      await redis.select(redis.options.db ?? 0); // ioredis ignores a failed select on connect
+      return redis.info();
+    },
+    deps,
+  );
   const fields = new Map(
     info.split(/\r?\n/).map((line): [string, string] => {
       const [key = '', ...value] = line.split(':');

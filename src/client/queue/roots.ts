@@ -3,7 +3,7 @@ import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { MediactlError, usageError } from '../errors.ts';
 import { FileSource, type UploadSource } from '../upload/sources/source.ts';
 import { isHttpUrl, parseSourceUrl } from '../upload/sources/source-url.ts';
-import type { TaskSource, UploadTask } from './task.ts';
+import { formatLocation, type TaskSource, type UploadTask } from './task.ts';
 
 /** Directory from which files can be read, with an optional name that is the same on every machine. */
 type DirectoryRoot = { name?: string; path: string };
@@ -87,10 +87,13 @@ export class Roots {
    */
   async open(source: TaskSource, openAddress: OpenUrl): Promise<UploadSource> {
     if (source.root === undefined && isHttpUrl(source.path)) {
-      this.#assertAllowed(source.path);
+      const { url, path } = parseSourceUrl(source.path);
+      if (!this.#isAllowed(url)) throw this.#outsideRootsError(path);
       return openAddress(source.path, (target) => this.#isAllowed(target));
     }
-    const { root, place } = this.#resolveSource(source);
+    const found = this.#findRoot(source);
+    if (!found) throw this.#outsideRootsError(formatLocation(source));
+    const { root, place } = found;
     const real = await realpath(place).catch(() => undefined);
     if (real === undefined) {
       await assertNotEmpty(root);
@@ -125,23 +128,11 @@ export class Roots {
     }
   }
 
-  #assertAllowed(address: string): void {
-    const { url, path } = parseSourceUrl(address);
-    if (!this.#isAllowed(url)) throw this.#outsideRootsError(path);
-  }
-
   /** Returns true if a URL is below an allowed prefix. Rejects escaped separators, which servers might decode (path traversal). */
   #isAllowed(url: URL): boolean {
     return this.#urls.some(
       (each) => each.origin === url.origin && url.pathname.startsWith(each.path) && !/%2f|%5c/i.test(url.pathname),
     );
-  }
-
-  #resolveSource(source: TaskSource): { root: DirectoryRoot; place: string } {
-    const found = this.#findRoot(source);
-    if (found) return found;
-    const { root: name, path } = source;
-    throw this.#outsideRootsError(name === undefined ? path : `${name}:${path}`);
   }
 
   #findRoot({ root: name, path }: TaskSource): { root: DirectoryRoot; place: string } | undefined {

@@ -1,8 +1,29 @@
 import { type ErrorCode, errorTable } from '../error-table.ts';
 import { MediactlError } from '../errors.ts';
 import { tlsFailure } from '../http/network-error.ts';
-import { errorText, isRejectedWrite, rejectedWrite } from './connection-monitor.ts';
 import type { QueueAddress } from './queue-address.ts';
+
+/** Codes of a dropped connection, or of a server that is down, starting, stopping or out of connections (SQLSTATE 08, 57P01 to 57P03, 53300). */
+const outageCode = /^(?:ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_AGAIN|ENOENT|08|57P0|53300)/;
+/** Messages of pg and ioredis for an outage that has no error code. */
+const outageMessage =
+  /^(?:Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Connection is closed|it did not answer within)/;
+/** SQLSTATEs and Redis error prefixes of a server that is full, loading or temporarily a replica. A script error can contain the prefix. */
+const rejectedWrite = /^(?:53100|53200|25006) |\b(?:OOM|READONLY|MISCONF|LOADING|MASTERDOWN|NOREPLICAS) /;
+
+const errorText = (error: unknown) => {
+  const { code = '', message = '' } = error as { code?: string; message?: string };
+  return { code, message, text: `${code} ${message}` };
+};
+
+/** Returns true if the error means that the server is up but rejects writes for now. */
+export const isRejectedWrite = (error: unknown) => rejectedWrite.test(errorText(error).text);
+
+/** Returns true if the request might succeed once the store is up again or accepts writes. */
+export const isOutage = (error: unknown) => {
+  const { code, message } = errorText(error);
+  return outageCode.test(code) || outageMessage.test(message) || isRejectedWrite(error);
+};
 
 type StoreErrorPattern = [failure: RegExp, code: ErrorCode, problem: string, hint?: string];
 

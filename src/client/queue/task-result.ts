@@ -1,6 +1,6 @@
 import { asArray, asNumber, asObject, asText, parseJsonOrUndefined } from '../../contract/json-values.ts';
 import { errorTable } from '../error-table.ts';
-import { type ErrorRecord, MediactlError } from '../errors.ts';
+import { MediactlError } from '../errors.ts';
 import type { Uploaded } from '../upload/session/upload-job.ts';
 import type { QueueJob } from './queue-client.ts';
 import type { TaskResult } from './task.ts';
@@ -14,12 +14,6 @@ export const uploadedFromResult = (result: TaskResult, sizeBytes: number): Uploa
   resumedFrom: result.resumed_from,
   blake3: result.blake3,
   verified: result.verified,
-});
-
-/** Converts the result of an earlier job to the result for a file that is already uploaded. */
-export const alreadyUploadedFromResult = (result: TaskResult, sizeBytes: number): Uploaded => ({
-  ...uploadedFromResult(result, sizeBytes),
-  ...{ how: 'there', bytesSent: 0, resumedFrom: null },
 });
 
 /** Converts the uploader's result to a job's result. */
@@ -63,23 +57,14 @@ export const parseReceipt = (text: string | undefined): TaskResult | undefined =
 
 /** Converts the failure reason of a job, i.e. an ErrorRecord as JSON or a message from BullMQ, to an error. */
 export function parseFailure(reason: string): MediactlError {
-  const record = parseErrorRecord(reason);
-  if (record) return MediactlError.from(record);
+  const record = asObject(parseJsonOrUndefined(reason));
+  if (typeof record.message === 'string' && typeof record.code === 'string') return MediactlError.from(record);
   const isStalled = /stalled more than/.test(reason);
   return new MediactlError(isStalled ? 'given up' : 'it failed', {
     code: isStalled ? 'given_up' : 'unclassified',
     reason: isStalled ? 'each worker that had it in hand died, or lost the queue for too long' : reason || undefined,
     hint: errorTable.given_up.hint,
   });
-}
-
-function parseErrorRecord(reason: string): ErrorRecord | undefined {
-  try {
-    const record = JSON.parse(reason) as ErrorRecord | null;
-    return typeof record?.message === 'string' && typeof record.code === 'string' ? record : undefined;
-  } catch {
-    return undefined; // message from BullMQ
-  }
 }
 
 /** Returns the path to display for a job, or its id if the data is invalid. */

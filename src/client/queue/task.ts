@@ -9,6 +9,9 @@ export type TaskSource = {
   path: string;
 };
 
+/** Formats a location as workers display it. */
+export const formatLocation = ({ root, path }: TaskSource) => (root === undefined ? path : `${root}:${path}`);
+
 /** Data of a job: one file to upload as one asset. Contains no API key. */
 export type UploadTask = {
   version: 1;
@@ -21,19 +24,19 @@ export type UploadTask = {
   /** Modification time in nanoseconds since the epoch, or a version from the server, such as the ETag. */
   fileVersion: string;
   workspace: string;
-  folder?: string;
+  folder?: string | undefined;
   filename: string;
-  name?: string;
-  description?: string;
+  name?: string | undefined;
+  description?: string | undefined;
   /** Media type. */
-  contentType?: string;
+  contentType?: string | undefined;
   /** Slugs. */
-  tags?: readonly string[];
+  tags?: readonly string[] | undefined;
   chunkBytes: number;
   onExpired: 'restart' | 'fail';
   requireChecksum: boolean;
   /** Random id that changes the job id, so that the file is uploaded again. */
-  again?: string;
+  again?: string | undefined;
 };
 
 /** Result of a job, stored in the queue. */

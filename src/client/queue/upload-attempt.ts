@@ -1,134 +1,216 @@
+import { isAwaitingUpload } from '../../contract/assumptions.ts';
+import { asText } from '../../contract/json-values.ts';
+import type { Asset } from '../../contract/types.ts';
 import type { Api } from '../api/api.ts';
+import { exitCodes } from '../error-table.ts';
 import { MediactlError } from '../errors.ts';
-import { isNewAssetSafe } from '../upload/batch/unconfirmed-creations.ts';
 import { type OnUploadEvent, toWaitingEvent } from '../upload/session/events.ts';
-import { findOrphans } from '../upload/session/find-orphans.ts';
-import { versionOf } from '../upload/session/receipt-lookup.ts';
-import type { OrphanCandidates } from '../upload/session/unconfirmed-creation.ts';
-import { openUpload } from '../upload/session/upload-file.ts';
+import { isNewAssetSafe, scanForOrphans } from '../upload/session/find-orphans.ts';
+import { isUnchanged, toUploaded, versionOf } from '../upload/session/receipt-lookup.ts';
+import { type OpenedUpload, openUpload } from '../upload/session/upload-file.ts';
 import type { UploadDeps, Uploaded, UploadJob } from '../upload/session/upload-job.ts';
 import { fileChanged, type UploadSource } from '../upload/sources/source.ts';
+import type { UploadJournal } from '../upload/store/journal.ts';
+import type { Receipts } from '../upload/store/receipts.ts';
 import type { Lease } from './lease.ts';
-import { findLocalUpload, type LocalReceipts, saveLocalReceipt } from './local-receipts.ts';
-import { QueueJournal } from './queue-journal.ts';
+import type { QueueClient, QueueJob } from './queue-client.ts';
+import { createQueueJournal } from './queue-journal.ts';
 import type { OpenUrl, Roots } from './roots.ts';
 import type { UploadTask } from './task.ts';
-import { deleteByMarker, uploadMarkerOf } from './upload-marker.ts';
-import type { Claim, UploadStore } from './upload-store.ts';
+import type { Claim } from './upload-store.ts';
+
+/** Maximum number of assets to list by marker. One job has fewer attempts than that. */
+const maxMarkedAssets = 200;
 
 /** Dependencies that all attempts of a worker share. */
 export type AttemptDeps = Pick<UploadDeps, 'api' | 'throttle' | 'profile' | 'onEvent'> & {
   roots: Roots;
   openAddress: OpenUrl;
-  /** Receipts of this machine; undefined if they cannot be written. */
-  receipts: LocalReceipts | undefined;
+  /**
+   * Receipts of this machine, which prevent duplicate uploads if the store loses its newest writes; undefined if
+   * they cannot be written.
+   */
+  receipts: Pick<Receipts, 'find' | 'save'> | undefined;
   signal: AbortSignal;
 };
 
-export type UploadAttemptOptions = {
+/** A file from the queue that an attempt has claimed. */
+type ClaimedUpload = { job: QueueJob; task: UploadTask; claim: Claim; lease: Lease };
+
+type UploadAttemptOptions = {
   idleTimeoutMs: number;
   /** True to add a marker to the assets' descriptions, and to find and delete orphans by their marker. */
   hasMarker: boolean;
-  /** True if an earlier attempt was started, even if the store has lost the state of that attempt. */
-  isRetry: boolean;
-  /** Time when the job was queued, in milliseconds since the epoch. */
-  queuedAt: number;
 };
 
-export type AttemptResult = { uploaded: Uploaded; requests: number; removed: string[] };
+type AttemptResult = { uploaded: Uploaded; requests: number; removed: string[] };
 
 /**
- * Uploads one file from the queue. Keeps the journal entry in the store, so that another worker can resume the
- * upload. Sends nothing after the lease is lost.
+ * Attempt to upload one file from the queue. Keeps the journal entry in the store, so that another worker can resume
+ * the upload. Sends nothing after the lease is lost.
  */
-export async function attemptUpload(
-  id: string,
-  task: UploadTask,
-  { claim, lease, store, label }: { claim: Claim; lease: Lease; store: UploadStore; label: string },
-  options: UploadAttemptOptions,
-  deps: AttemptDeps,
-): Promise<AttemptResult> {
-  assertService(task, deps.api);
-  const marker = options.hasMarker ? uploadMarkerOf(id, options.queuedAt) : undefined;
-  let requests = 0;
-  const removed: string[] = [];
-  const api = deps.api.withObserver({
-    lane: 'bulk',
-    onNotice: (notice) => onEvent({ path: task.path, ...toWaitingEvent(notice) }),
-    onRequest: () => {
-      lease.assertHeld();
-      requests++;
-    },
-  });
-  const journal = new QueueJournal(store, claim, lease, label);
-  // Emit no events after the lease is lost, because another worker reports the file.
-  const onEvent: OnUploadEvent = (event) => {
-    if (!lease.signal.aborted) deps.onEvent(event);
-  };
-  const deleteOrphans = async () => {
-    if (marker === undefined) return undefined;
-    const { removed: deletedUids, left } = await deleteByMarker(api, marker);
-    removed.push(...deletedUids);
-    return { assets: left, isComplete: true };
-  };
-  let file: UploadSource | undefined;
-  const upload = await openUpload(
-    toUploadJob(id, task, marker),
-    {
-      ...{ chunkBytes: task.chunkBytes, idleTimeoutMs: options.idleTimeoutMs, same: 'upload' },
-      ...{ again: false, onExpired: task.onExpired, requireChecksum: task.requireChecksum },
-    },
-    {
-      ...{ api, journal, maxReceiptId: 0, throttle: deps.throttle, profile: deps.profile },
-      signal: AbortSignal.any([deps.signal, lease.signal]),
-      onEvent,
-      openSource: async () => {
-        const source = await deps.roots.open(task.source, deps.openAddress);
-        file = source;
-        const change = describeQueueChange(task, source);
-        if (!change) return leaseGuarded(source, lease);
-        await source.close();
-        throw fileChanged(task.path, change, 'it was queued').with({
-          hint: 'once it no longer changes, queue it again',
-        });
+export class UploadAttempt {
+  readonly #claimed: ClaimedUpload;
+  readonly #options: UploadAttemptOptions;
+  readonly #deps: AttemptDeps;
+  readonly #api: Api;
+  readonly #journal: UploadJournal;
+  readonly #marker: string | undefined;
+  readonly #removed: string[] = [];
+  #requests = 0;
+  #source: UploadSource | undefined;
+
+  constructor(client: QueueClient, claimed: ClaimedUpload, options: UploadAttemptOptions, deps: AttemptDeps) {
+    const { job, task, claim, lease } = claimed;
+    this.#claimed = claimed;
+    this.#options = options;
+    this.#deps = deps;
+    this.#journal = createQueueJournal(client, claim, lease);
+    this.#marker = options.hasMarker ? uploadMarkerOf(job) : undefined;
+    this.#api = deps.api.withObserver({
+      lane: 'bulk',
+      onNotice: (notice) => this.#onEvent({ path: task.path, ...toWaitingEvent(notice) }),
+      onRequest: () => {
+        lease.assertHeld();
+        this.#requests++;
       },
-      findOrphans: async (lost) => {
-        const marked = await deleteOrphans();
-        return marked ?? ((await findOrphans(api, journal, () => false, [lost])).get(lost) as OrphanCandidates);
-      },
-      // A match by name might be another worker's asset, so create a new asset.
-      confirmNewAsset: async (refusal) => {
-        if (options.hasMarker || !isNewAssetSafe(refusal)) throw refusal;
-      },
-    },
-  );
-  try {
-    const { receipts } = deps;
-    const hasNoEntry = claim.journalEntry === undefined;
-    const existing = file && receipts && hasNoEntry && (await findLocalUpload(task, file, receipts, api));
-    if (existing) return { uploaded: existing, requests, removed };
-    // The store might have lost its newest writes, and with them the journal entry of an earlier attempt.
-    if (options.isRetry && hasNoEntry) assertNoOrphans(task, await deleteOrphans());
+    });
+  }
+
+  async run(): Promise<AttemptResult> {
+    const { job, task, claim } = this.#claimed;
+    assertService(task, this.#deps.api);
+    const upload = await this.#open();
+    try {
+      const hasNoEntry = claim.journalEntry === undefined;
+      const existing = hasNoEntry ? await this.#findLocalUpload() : undefined;
+      // The store might have lost its newest writes, and with them the journal entry of an earlier attempt.
+      if (!existing && hasNoEntry && job.attemptsStarted > 1) assertNoOrphans(task, await this.#deleteOrphans());
+      const uploaded = existing ?? (await this.#send(upload));
+      return { uploaded, requests: this.#requests, removed: this.#removed };
+    } finally {
+      await upload.close();
+    }
+  }
+
+  async #send(upload: OpenedUpload): Promise<Uploaded> {
     const { uploaded, persisted } = await upload.run();
     await persisted;
-    if (file && receipts)
-      await saveLocalReceipt(task, file, uploaded, receipts, api.transport.clock.now()).catch(({ message }: Error) =>
-        onEvent({ path: task.path, ...receiptNotice(message) }),
-      );
-    return { uploaded, requests, removed };
-  } finally {
-    await upload.close();
+    await this.#saveLocalReceipt(uploaded).catch(({ message }: Error) => {
+      const { path } = this.#claimed.task;
+      this.#onEvent({ path, event: 'notice', message: `the receipt cannot be kept: ${message}` });
+    });
+    return uploaded;
+  }
+
+  #open(): Promise<OpenedUpload> {
+    const { job, task, lease } = this.#claimed;
+    const { throttle, profile, signal } = this.#deps;
+    const { idleTimeoutMs, hasMarker } = this.#options;
+    const { chunkBytes, onExpired, requireChecksum } = task;
+    return openUpload(
+      toUploadJob(job.id, task, this.#marker),
+      { chunkBytes, idleTimeoutMs, same: 'upload', again: false, onExpired, requireChecksum },
+      {
+        ...{ api: this.#api, journal: this.#journal, maxReceiptId: 0, throttle, profile },
+        signal: AbortSignal.any([signal, lease.signal]),
+        onEvent: this.#onEvent,
+        openSource: () => this.#openSource(),
+        findOrphans: async (lost) => {
+          const marked = await this.#deleteOrphans();
+          if (marked) return { assets: marked, isComplete: true };
+          return (await scanForOrphans({ api: this.#api, journal: this.#journal }, [lost]))(lost);
+        },
+        // A match by name might be another worker's asset, so create a new asset.
+        confirmNewAsset: async (refusal) => {
+          if (hasMarker || !isNewAssetSafe(refusal)) throw refusal;
+        },
+      },
+    );
+  }
+
+  /** Emits no events after the lease is lost, because another worker reports the file. */
+  readonly #onEvent: OnUploadEvent = (event) => {
+    if (!this.#claimed.lease.signal.aborted) this.#deps.onEvent(event);
+  };
+
+  async #openSource(): Promise<UploadSource> {
+    const { task, lease } = this.#claimed;
+    const { roots, openAddress } = this.#deps;
+    const source = await roots.open(task.source, openAddress);
+    this.#source = source;
+    const change = describeQueueChange(task, source);
+    if (!change) return leaseGuarded(source, lease);
+    await source.close();
+    throw fileChanged(task.path, change, 'it was queued').with({
+      hint: 'once it no longer changes, queue it again',
+    });
+  }
+
+  /**
+   * Moves the orphans of this upload to the trash. An orphan is an asset that has the upload's marker but no content,
+   * because the response to its creation was lost.
+   *
+   * @returns the assets with the marker that might have content; undefined without a marker
+   */
+  async #deleteOrphans(): Promise<Asset[] | undefined> {
+    const marker = this.#marker;
+    if (marker === undefined) return undefined;
+    const { assets } = this.#api;
+    const marked: Asset[] = [];
+    for await (const page of assets.list({ search: marker }, { limit: maxMarkedAssets }))
+      marked.push(...page.filter(({ description }) => asText(description)?.includes(marker)));
+    const isEmpty = ({ status }: Asset) => isAwaitingUpload(status);
+    const orphans = marked.filter(isEmpty).map(({ uid }) => uid);
+    for (const uid of orphans) await assets.delete(uid);
+    this.#removed.push(...orphans);
+    return marked.filter((asset) => !isEmpty(asset));
+  }
+
+  /** Returns the upload of this file from the local receipts, if the file is unchanged and its asset still exists. */
+  async #findLocalUpload(): Promise<Uploaded | undefined> {
+    const { task } = this.#claimed;
+    const source = this.#source;
+    if (!source || task.again !== undefined) return undefined;
+    const receipt = this.#deps.receipts?.find(localReceiptKeyOf(task, source));
+    const isSame = receipt?.name === (task.name ?? task.filename);
+    if (!receipt || !isSame || !isUnchanged(receipt, source.identity)) return undefined;
+    const exists = await this.#api.assets.get(receipt.assetUid).then(
+      () => true,
+      ({ exitCode }) => exitCode !== exitCodes.notFound,
+    );
+    return exists ? toUploaded(receipt, 'there') : undefined;
+  }
+
+  /** Writes a local receipt. Resolves when the receipt is on disk. */
+  async #saveLocalReceipt(uploaded: Uploaded): Promise<void> {
+    const source = this.#source;
+    if (!source) return;
+    await this.#deps.receipts?.save({
+      ...localReceiptKeyOf(this.#claimed.task, source),
+      ...uploaded,
+      mtimeNs: versionOf(source.identity),
+      reason: null,
+      at: new Date(this.#api.transport.clock.now()).toISOString(),
+    });
   }
 }
 
-const receiptNotice = (why: string) => ({ event: 'notice', message: `the receipt cannot be kept: ${why}` }) as const;
+/**
+ * Returns the marker for an asset's description, which identifies the job that created the asset. The marker
+ * includes the time because another queue might have a job with the same id.
+ */
+const uploadMarkerOf = ({ id, timestamp }: QueueJob) => `[mediactl ${id}-${timestamp.toString(36)}]`;
 
-const toUploadJob = (id: string, task: UploadTask, marker: string | undefined): UploadJob => {
+const localReceiptKeyOf = ({ service, workspace, folder = '' }: UploadTask, { realPath }: UploadSource) => ({
+  ...{ service, workspace, folder, path: realPath },
+});
+
+const toUploadJob = (id: string | undefined, task: UploadTask, marker: string | undefined): UploadJob => {
   const { description, path, workspace, folder, filename, name, contentType, tags } = task;
-  const markedDescription = [description, marker].filter(Boolean).join(' ');
   return {
     ...{ id, path, label: path, workspace, folder, filename, name, contentType, tags },
-    description: markedDescription || undefined,
+    description: [description, marker].filter(Boolean).join(' ') || undefined,
   };
 };
 
@@ -180,13 +262,13 @@ const leaseGuarded = (source: UploadSource, lease: Lease): UploadSource => ({
 });
 
 /** @throws MediactlError `creation_unknown` (exit 2) if an earlier attempt has created an asset */
-function assertNoOrphans({ path }: UploadTask, found: { assets: { uid: string }[] } | undefined): void {
-  const [first] = found?.assets ?? [];
+function assertNoOrphans({ path }: UploadTask, assets: readonly Asset[] = []): void {
+  const [first] = assets;
   if (first)
     throw new MediactlError(`an earlier attempt at ${path} made asset ${first.uid}`, {
       code: 'creation_unknown',
       reason: 'the queue lost what became of it',
       hint: 'mediactl assets get it: if it is whole, forget this upload; else delete it, then retry',
-      details: { asset_uids: found?.assets.map(({ uid }) => uid) },
+      details: { asset_uids: assets.map(({ uid }) => uid) },
     });
 }

@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
-import type { Pool } from 'pg';
+import type { Pool, QueryResult } from 'pg';
+
+/** Runs a request, and retries it while the store is down. The request must be idempotent. */
+export type WithRetry = <T>(request: () => Promise<T>) => Promise<T>;
 
 /** State that earlier attempts left, for the attempt that claims a job. */
 export type Claim = {
@@ -59,14 +62,14 @@ const scripts = {
 };
 
 /** Creates an upload store on Redis. Each write and its fencing check run in one Lua script, which is atomic. */
-export function createRedisStore(redis: Redis, queue: string): UploadStore {
+export function createRedisStore(redis: Redis, queue: string, retry: WithRetry): UploadStore {
   const keys = ['fences', 'pages', 'receipts'].map((part) => `mediactl:${queue}:${part}`);
   const [fences = '', pages = '', receipts = ''] = keys;
   const run = (script: keyof typeof scripts, ...args: string[]) =>
-    redis.eval(scripts[script], keys.length, ...keys, ...args);
+    retry(() => redis.eval(scripts[script], keys.length, ...keys, ...args));
   return {
     now: async () => {
-      const [seconds, micros] = (await redis.time()).map(Number) as [number, number];
+      const [seconds, micros] = (await retry(() => redis.time())).map(Number) as [number, number];
       return seconds * 1_000 + micros / 1_000;
     },
     claim: async (id) => {
@@ -78,11 +81,13 @@ export function createRedisStore(redis: Redis, queue: string): UploadStore {
       (await (page === undefined ? run('remove', id, fence) : run('write', id, fence, page))) === 1,
     finish: async (id, fence, receipt) => (await run('finish', id, fence, receipt)) === 1,
     restoreReceipt: async (id, receipt) => void (await run('restore', id, receipt)),
-    listEntries: () => redis.hvals(pages),
-    findReceipts: async (ids) =>
-      ids.length === 0 ? [] : (await redis.hmget(receipts, ...ids)).map((each) => each ?? undefined),
+    listEntries: () => retry(() => redis.hvals(pages)),
+    findReceipts: async (ids) => {
+      if (ids.length === 0) return [];
+      return (await retry(() => redis.hmget(receipts, ...ids))).map((each) => each ?? undefined);
+    },
     remove: async (ids) => {
-      for (const key of [fences, pages, receipts]) if (ids.length > 0) await redis.hdel(key, ...ids);
+      for (const key of [fences, pages, receipts]) if (ids.length > 0) await retry(() => redis.hdel(key, ...ids));
     },
   };
 }
@@ -94,27 +99,25 @@ create table mediactl.uploads (
   queue text not null, id text not null, fence text, page text, receipt text,
   primary key (queue, id));`;
 
-export function createPostgresStore(pool: Pool, queue: string): UploadStore {
-  const update = async (set: string, id: string, fence: string, text: string | null) =>
-    (
-      await pool.query(`update mediactl.uploads set ${set} where queue = $1 and id = $2 and fence = $3`, [
-        queue,
-        id,
-        fence,
-        text,
-      ])
-    ).rowCount === 1;
+export function createPostgresStore(pool: Pool, queue: string, retry: WithRetry): UploadStore {
+  /** Runs a statement whose first parameter is the queue. */
+  const query = (sql: string, ...values: unknown[]): Promise<QueryResult> =>
+    retry(() => pool.query(sql, [queue, ...values]));
+  const update = async (set: string, ...values: [id: string, fence: string, text: string | null]) =>
+    (await query(`update mediactl.uploads set ${set} where queue = $1 and id = $2 and fence = $3`, ...values))
+      .rowCount === 1;
   return {
     now: async () => {
-      const { rows } = await pool.query('select extract(epoch from clock_timestamp()) as now');
+      const { rows } = await retry(() => pool.query('select extract(epoch from clock_timestamp()) as now'));
       return Number(rows[0].now) * 1_000;
     },
     claim: async (id) => {
-      const { rows } = await pool.query(
+      const { rows } = await query(
         `insert into mediactl.uploads (queue, id, fence) values ($1, $2, $3)
          on conflict (queue, id) do update set fence = excluded.fence
          returning fence, page, receipt`,
-        [queue, id, randomUUID()],
+        id,
+        randomUUID(),
       );
       const { fence, page, receipt } = rows[0];
       return { fence, journalEntry: page ?? undefined, receipt: receipt ?? undefined };
@@ -122,27 +125,25 @@ export function createPostgresStore(pool: Pool, queue: string): UploadStore {
     writeEntry: (id, fence, page) => update('page = $4', id, fence, page ?? null),
     finish: (id, fence, receipt) => update('receipt = $4, page = null, fence = null', id, fence, receipt),
     restoreReceipt: async (id, receipt) =>
-      void (await pool.query(
+      void (await query(
         `insert into mediactl.uploads as kept (queue, id, receipt) values ($1, $2, $3)
          on conflict (queue, id) do update set receipt = excluded.receipt, page = null, fence = null
          where kept.receipt is null`,
-        [queue, id, receipt],
+        id,
+        receipt,
       )),
     listEntries: async () => {
-      const { rows } = await pool.query('select page from mediactl.uploads where queue = $1 and page is not null', [
-        queue,
-      ]);
+      const { rows } = await query('select page from mediactl.uploads where queue = $1 and page is not null');
       return rows.map(({ page }) => page);
     },
     findReceipts: async (ids) => {
-      const { rows } = await pool.query(
+      const { rows } = await query(
         'select id, receipt from mediactl.uploads where queue = $1 and id = any($2) and receipt is not null',
-        [queue, ids],
+        ids,
       );
       const found = new Map(rows.map(({ id, receipt }) => [id, receipt]));
       return ids.map((id) => found.get(id));
     },
-    remove: async (ids) =>
-      void (await pool.query('delete from mediactl.uploads where queue = $1 and id = any($2)', [queue, ids])),
+    remove: async (ids) => void (await query('delete from mediactl.uploads where queue = $1 and id = any($2)', ids)),
   };
 }

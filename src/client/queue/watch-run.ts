@@ -1,10 +1,11 @@
 import type { Clock } from '../../contract/clock.ts';
 import { asNumber, asObject, asText } from '../../contract/json-values.ts';
+import { pollUntil } from '../../contract/retry.ts';
 import type { BatchRun, RunResult } from '../upload/batch/batch-uploader.ts';
 import { Channel } from '../upload/batch/channel.ts';
 import { emptyPlan } from '../upload/batch/plan.ts';
 import type { OnUploadEvent, RunEvent } from '../upload/session/events.ts';
-import type { FileOutcome } from '../upload/session/file-outcome.ts';
+import type { FileOutcome } from '../upload/session/upload-job.ts';
 import { JobTracker } from './job-tracker.ts';
 import { countJobs, listJobs } from './jobs.ts';
 import type { QueueClient, QueueJob } from './queue-client.ts';
@@ -46,24 +47,23 @@ export class WatchRun implements BatchRun {
   }
 
   async #watch(): Promise<void> {
-    const { clock, signal, onEvent } = this.#deps;
-    const tracker: JobTracker = await JobTracker.open(this.#client, this.#deps, {
-      onEvent,
+    const { clock, signal } = this.#deps;
+    const tracker: JobTracker = await JobTracker.open(this.#client, {
+      ...this.#deps,
       onOutcome: (outcome) => this.#outcomes.push(outcome),
       onAdded: (id) => void this.#onAdded(tracker, id).catch(() => {}), // the store is down; a later poll finds the job
     });
-    try {
-      for (let emptyPolls = 0; emptyPolls < maxEmptyPolls; ) {
-        emptyPolls = (await this.#trackPending(tracker)) ? 0 : emptyPolls + 1;
-        await tracker.waitUntilDone();
-        const { unfinished } = await this.#client.withRetry(() => countJobs(this.#client));
-        if (unfinished === 0) return;
-        await clock.sleep(pollIntervalMs, signal);
-      }
-    } catch (error) {
+    let emptyPolls = 0;
+    const isOver = async () => {
+      emptyPolls = (await this.#trackPending(tracker)) ? 0 : emptyPolls + 1;
+      await tracker.waitUntilDone();
+      const { unfinished } = await this.#client.withRetry(() => countJobs(this.#client));
+      return unfinished === 0 || emptyPolls === maxEmptyPolls || undefined;
+    };
+    await pollUntil(signal, isOver, { clock, intervalMs: pollIntervalMs }).catch((error) => {
       if (!signal.aborted) throw error;
       this.#remaining = tracker.size;
-    }
+    });
   }
 
   /** Tracks all unfinished jobs. @returns true if at least one job is new */

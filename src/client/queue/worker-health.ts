@@ -1,13 +1,18 @@
 import type { Clock } from '../../contract/clock.ts';
+import { pollUntil, withGrace } from '../../contract/retry.ts';
 import { asMediactlError, MediactlError } from '../errors.ts';
-import { raceAbort } from './connection-monitor.ts';
 import type { QueueClient } from './queue-client.ts';
 import type { Roots } from './roots.ts';
-import { runSelfCheck } from './self-check.ts';
+import { parseTask, type UploadTask } from './task.ts';
 
 const maxCheckIntervalMs = 60_000;
 /** Number of consecutive failures with the same error code after which a worker pauses. */
 const maxConsecutiveFailures = 10;
+
+/** Id of the claim that each check writes to the store and removes. */
+const probeId = 'self-check';
+const sampleOffsets = [0, 0.25, 0.5, 0.75];
+const samplePageSize = 5;
 
 /** Abort reason of attempts when their worker pauses or stops itself. */
 export const pausedError = new MediactlError('this worker paused', {
@@ -43,7 +48,7 @@ export class WorkerHealth {
    */
   async waitUntilHealthy(signal: AbortSignal): Promise<AbortSignal> {
     const { clock } = this.#deps;
-    await raceAbort(this.#waitWhileUnhealthy(signal), { clock, signal }).catch(() => {}); // stopped
+    await withGrace(this.#waitWhileUnhealthy(signal), { clock, signal }).catch(() => {}); // stopped
     this.#pauseReason = undefined;
     this.#failureStreak.count = 0;
     this.#active = new AbortController();
@@ -52,19 +57,21 @@ export class WorkerHealth {
 
   async #waitWhileUnhealthy(signal: AbortSignal): Promise<void> {
     const { warn, clock } = this.#deps;
-    let warned = '';
-    let problem = this.#pauseReason ?? (await this.#check(warn));
-    while (problem && !signal.aborted) {
+    let warned: string | undefined;
+    const isHealthy = async () => {
+      const problem = this.#pauseReason ?? (await this.#check(warned === undefined ? warn : undefined));
+      this.#pauseReason = undefined;
+      if (!problem) return true;
       const { message, explanation } = problem;
       const why = [message, explanation.reason, explanation.hint].filter(Boolean).join('; ');
       const nextCheck = `it checks again every ${this.#checkIntervalMs / 1_000} s`;
       if (message !== warned) warn(`this worker is paused: ${why}; ${nextCheck}`);
       warned = message;
       this.isHalfOpen = true;
-      await clock.sleep(this.#checkIntervalMs, signal).catch(() => {});
-      if (!signal.aborted) problem = await this.#check();
-    }
-    if (warned && !signal.aborted) warn('this worker continues: nothing is wrong any more');
+      return undefined;
+    };
+    await pollUntil(signal, isHealthy, { clock, intervalMs: this.#checkIntervalMs });
+    if (warned !== undefined) warn('this worker continues: nothing is wrong any more');
   }
 
   /** Runs the self-check. @returns its error, or undefined if it succeeds */
@@ -74,11 +81,16 @@ export class WorkerHealth {
 
   /** Runs the self-check at intervals until the signal aborts, and pauses the worker if the check fails. */
   async checkPeriodically(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await this.#deps.clock.sleep(this.#checkIntervalMs, signal).catch(() => {});
-      const problem = signal.aborted ? undefined : await this.#check();
+    const { clock } = this.#deps;
+    const intervalMs = this.#checkIntervalMs;
+    const pauseIfUnhealthy = async () => {
+      const problem = await this.#check();
       if (problem && !signal.aborted) this.pause(problem);
-    }
+    };
+    await clock
+      .sleep(intervalMs, signal)
+      .then(() => pollUntil(signal, pauseIfUnhealthy, { clock, intervalMs }))
+      .catch(() => {}); // stopped or paused
   }
 
   /** Pauses the worker, which requeues its jobs and fetches no others until a self-check succeeds. */
@@ -103,4 +115,60 @@ export class WorkerHealth {
     const problem = `${maxConsecutiveFailures} files in a row failed with ${code}`;
     this.pause(new MediactlError(problem, { ...pausedError.explanation, reason, hint }));
   }
+}
+
+/**
+ * Checks a worker's clock, its store and its roots.
+ *
+ * @throws MediactlError `clock_differs` or `newer_task` (exit 2); as `Roots.assertFilesExist`; errors of the store
+ */
+async function runSelfCheck(client: QueueClient, deps: WorkerHealthDeps): Promise<void> {
+  await assertClock(client, deps);
+  await client.store.claim(probeId);
+  await client.store.remove([probeId]);
+  await deps.roots.assertFilesExist(await sampleTasks(client));
+}
+
+/** Checks that this machine's clock is within a quarter of the lease time of the store's. On Redis, only warns. */
+async function assertClock({ store, address }: QueueClient, deps: WorkerHealthDeps): Promise<void> {
+  const { clock, leaseMs, warn } = deps;
+  const before = clock.now();
+  const storeNow = await store.now();
+  const after = clock.now();
+  const aheadMs = (before + after) / 2 - storeNow;
+  if (Math.abs(aheadMs) <= leaseMs / 4 + (after - before) / 2) return;
+  const seconds = (Math.abs(aheadMs) / 1_000).toFixed(1);
+  const direction = aheadMs > 0 ? 'ahead of' : 'behind';
+  const problem = `the clock here is ${seconds} s ${direction} that of ${address.label}`;
+  const hint = 'set the clock by NTP, here or there';
+  // BullMQ expires leases by the server's clock on Redis, but by the workers' clocks on PostgreSQL.
+  if (address.store === 'redis') return warn(`${problem}; ${hint}`);
+  throw new MediactlError(problem, {
+    code: 'clock_differs',
+    reason: `it would take files from other workers; ${leaseMs / 4_000} s, a quarter of --lease, do no harm`,
+    hint,
+  });
+}
+
+/**
+ * Reads a sample of jobs that were never started, from several parts of the queue.
+ *
+ * @throws MediactlError `newer_task` (exit 2) if a newer version queued a job of the sample
+ */
+async function sampleTasks({ queue, withRetry }: QueueClient): Promise<UploadTask[]> {
+  const { waiting = 0 } = await withRetry(() => queue.getJobCounts('waiting'));
+  const pages = sampleOffsets.map((share) => {
+    const from = Math.floor(waiting * share);
+    return withRetry(() => queue.getJobs(['waiting'], from, from + samplePageSize - 1, true));
+  });
+  const jobs = new Map((await Promise.all(pages)).flat().map((job) => [job?.id, job]));
+  return [...jobs.values()].flatMap((job) => {
+    try {
+      const task = parseTask(job?.data);
+      return job.attemptsStarted === 0 ? [task] : [];
+    } catch (error) {
+      if ((error as MediactlError).explanation.code === 'newer_task') throw error;
+      return [];
+    }
+  });
 }

@@ -1,16 +1,19 @@
+import type { Clock } from '../../contract/clock.ts';
+import { asObject, asText } from '../../contract/json-values.ts';
+import { pollUntil, retryUntil, withTimeout } from '../../contract/retry.ts';
 import { asMediactlError, type ErrorRecord, type MediactlError } from '../errors.ts';
 import { Channel } from '../upload/batch/channel.ts';
 import type { RunEvent } from '../upload/session/events.ts';
-import type { FileOutcome } from '../upload/session/file-outcome.ts';
+import type { FileOutcome } from '../upload/session/upload-job.ts';
 import { hasCredentials, isHttpUrl, parseSourceUrl } from '../upload/sources/source-url.ts';
-import { restartUntilAborted, waitAtMost } from './connection-monitor.ts';
 import { classifyFailure } from './failure-class.ts';
 import { Lease } from './lease.ts';
 import { workersMissingFile, yieldToOtherWorkers } from './missing-file.ts';
 import type { QueueClient, QueueJob } from './queue-client.ts';
+import { RecentResults } from './recent-results.ts';
 import { parseTask, type TaskProgress, type TaskResult, type UploadTask } from './task.ts';
 import { displayPathOf, parseFailure, parseReceipt, toTaskResult } from './task-result.ts';
-import { type AttemptDeps, attemptUpload } from './upload-attempt.ts';
+import { type AttemptDeps, UploadAttempt } from './upload-attempt.ts';
 import { pausedError, WorkerHealth } from './worker-health.ts';
 
 export type WorkerRunOptions = {
@@ -29,17 +32,14 @@ export type WorkerRunOptions = {
 type WorkerRunDeps = AttemptDeps & {
   onPlanned(planned: RunEvent & { event: 'planned' }): void;
   warn(text: string): void;
+  /** Redacts keys and tokens from an error before the error is written to the queue. */
+  redact(record: ErrorRecord): ErrorRecord;
 };
 
 const progressIntervalMs = 1_000;
 const restartDelayMs = 1_000;
 const maxCloseMs = 10_000;
 const pollIntervalSeconds = 1;
-/** Maximum age of results that are written again after a failover. It is longer than the lag of a replica. */
-const maxRecentAgeMs = 10 * 60_000;
-const maxRecentResults = 10_000;
-/** Pause after a failover, during which other workers restore their results. */
-const restoreGraceMs = 5_000;
 /** Number of attempts that do not find the right file or account after which the job fails. */
 const maxMisses = 3;
 
@@ -48,21 +48,15 @@ export class WorkerRun {
   readonly #client: QueueClient;
   readonly #options: WorkerRunOptions;
   readonly #deps: WorkerRunDeps;
-  /** Redacts keys and tokens from an error before the error is written to the queue. */
-  readonly #redact: (record: ErrorRecord) => ErrorRecord;
+  readonly #clock: Clock;
+  readonly #health: WorkerHealth;
+  readonly #recentResults: RecentResults;
   readonly #outcomes = new Channel<FileOutcome>();
   readonly #leases = new Map<string, Lease>();
   /** Maps job ids to the outcomes of failed attempts that the queue has not confirmed yet. */
   readonly #failedOutcomes = new Map<string, FileOutcome>();
-  readonly #stopped = new AbortController();
-  /** Maps job ids to this worker's newest results, oldest first, to restore them after a failover. */
-  readonly #recentResults = new Map<string, { at: number; receipt: string }>();
-  /** Number of failovers to another server. */
-  #failovers = 0;
-  /** Promise that resolves when recent results are restored after a failover. */
-  #restoration: Promise<void> = Promise.resolve();
   readonly #planned = { files: 0, bytes: 0 };
-  readonly #health: WorkerHealth;
+  readonly #stopped = new AbortController();
   /** Aborts when this worker pauses or stops. */
   #activeSignal = this.#stopped.signal;
   /** Error that stopped this worker, such as a rejected key. */
@@ -70,19 +64,14 @@ export class WorkerRun {
   /** Number of files requeued for other workers. */
   requeuedFiles = 0;
 
-  constructor(
-    client: QueueClient,
-    options: WorkerRunOptions,
-    deps: WorkerRunDeps,
-    redact: (record: ErrorRecord) => ErrorRecord,
-  ) {
+  constructor(client: QueueClient, options: WorkerRunOptions, deps: WorkerRunDeps) {
     this.#client = client;
     this.#options = options;
     this.#deps = deps;
-    this.#redact = redact;
     const { roots, warn, api } = deps;
-    const { clock } = api.transport;
-    this.#health = new WorkerHealth(client, { roots, warn, clock, leaseMs: options.leaseMs });
+    this.#clock = api.transport.clock;
+    this.#recentResults = new RecentResults(client.store, this.#clock);
+    this.#health = new WorkerHealth(client, { roots, warn, clock: this.#clock, leaseMs: options.leaseMs });
   }
 
   outcomes(): AsyncGenerator<FileOutcome[]> {
@@ -97,13 +86,8 @@ export class WorkerRun {
     const { fatalSignal } = this.#client;
     fatalSignal.addEventListener('abort', () => this.#stopWith(fatalSignal.reason));
     if (fatalSignal.aborted) this.#stopWith(fatalSignal.reason);
-    this.#client.onReconnect((isOther) => {
-      const previous = this.#restoration;
-      this.#restoration = isOther
-        .then((is) => (is ? this.#restoreRecent(stopSignal) : undefined))
-        .catch(() => {}) // the store is down again; the next reconnect restores the results
-        .then(() => previous);
-    });
+    this.#client.onReconnect = (isOther) =>
+      this.#recentResults.onReconnect(isOther, stopSignal, (error) => this.#stopWith(asMediactlError(error)));
     while (!stopSignal.aborted) {
       this.#activeSignal = await this.#health.waitUntilHealthy(stopSignal);
       if (!stopSignal.aborted) await this.#processJobs(this.#activeSignal);
@@ -114,7 +98,7 @@ export class WorkerRun {
   async #processJobs(signal: AbortSignal): Promise<void> {
     const { name, concurrency, leaseMs, maxStalls } = this.#options;
     const processJob = (job: QueueJob, token?: string) => this.#processJob(job, token);
-    const engine = this.#client.worker(processJob, {
+    const created = this.#client.worker(processJob, {
       ...{ name, lockDuration: leaseMs, maxStalledCount: maxStalls },
       concurrency: this.#health.isHalfOpen ? 1 : concurrency,
       // BullMQ detects a stalled job at the second check, so check twice per lease time.
@@ -123,7 +107,7 @@ export class WorkerRun {
       // A suspended worker might consume the notification of a new job, so the other workers poll.
       drainDelay: pollIntervalSeconds,
     });
-    const worker = await engine.catch((thrown) => {
+    const worker = await created.catch((thrown) => {
       if (signal.aborted) return undefined; // stopped before the store was up
       throw thrown;
     });
@@ -141,42 +125,24 @@ export class WorkerRun {
     worker.on('failed', (job, error) => {
       if (job) this.#onJobFailed(job, error);
     });
-    const { clock } = this.#deps.api.transport;
-    void restartUntilAborted(() => worker.run(), restartDelayMs, { clock, signal });
+    const clock = this.#clock;
+    retryUntil(signal, () => worker.run(), { clock, delayAfter: () => restartDelayMs }).catch(() => {}); // stopped
     void this.#health.checkPeriodically(signal);
-    await this.#watchLeases(signal);
+    await pollUntil(signal, () => this.#revokeExpired(), { clock, intervalMs: leaseMs / 4 }).catch(() => {}); // stopped
     // If the store is down, do not wait; the jobs become available when their leases expire.
-    const idle = worker.pause().catch(() => {});
-    await waitAtMost(this.#client.isDisconnected ? 0 : maxCloseMs, clock, idle);
+    const idle = worker.pause();
+    await withTimeout(this.#client.isDisconnected ? 0 : maxCloseMs, () => idle, { clock }).catch(() => {});
     void worker.close(true).catch(() => {}); // does not wait for running jobs; closing the queue client awaits it
+  }
+
+  /** Aborts uploads whose lease has expired. */
+  #revokeExpired(): undefined {
+    for (const lease of this.#leases.values()) if (!lease.isHeld) lease.revoke();
   }
 
   #stopWith(failure: MediactlError): void {
     this.failure ??= failure;
     this.#stopped.abort(pausedError);
-  }
-
-  /** Restores recent results after a failover to a server that might lack them, and waits while other workers do the same. */
-  async #restoreRecent(signal: AbortSignal): Promise<void> {
-    this.#failovers++;
-    const { clock } = this.#deps.api.transport;
-    const since = clock.now() - maxRecentAgeMs;
-    try {
-      for (const [id, { at, receipt }] of this.#recentResults)
-        if (at > since) await this.#client.store.restoreReceipt(id, receipt);
-      await clock.sleep(restoreGraceMs, signal);
-    } catch (error) {
-      if (!signal.aborted) this.#stopWith(asMediactlError(error));
-    }
-  }
-
-  /** Aborts uploads whose lease has expired, at intervals until the signal aborts. */
-  async #watchLeases(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#deps.api.transport;
-    while (!signal.aborted) {
-      await clock.sleep(this.#options.leaseMs / 4, signal).catch(() => {});
-      for (const lease of this.#leases.values()) if (!lease.isHeld) lease.revoke();
-    }
   }
 
   /**
@@ -186,7 +152,7 @@ export class WorkerRun {
    * @throws an error that makes the queue retry, requeue or fail the job
    */
   async #processJob(job: QueueJob, token: string | undefined): Promise<TaskResult> {
-    const { clock } = this.#deps.api.transport;
+    const clock = this.#clock;
     const startedAt = clock.now();
     const id = job.id as string;
     const signal = this.#activeSignal;
@@ -194,64 +160,52 @@ export class WorkerRun {
     if (signal.aborted) throw await this.#requeue(job, token);
     const { name, leaseMs } = this.#options;
     if (await yieldToOtherWorkers(this.#client, job, token, { name, leaseMs, clock, signal }))
-      throw this.#client.requeueSignal();
-    const outcome: FileOutcome = {
-      ...{ job: { path: id, workspace: '' }, path: id, queueId: id, requests: 0, durationMs: 0 },
-    };
+      throw await requeueSignal();
     let lease: Lease | undefined;
     try {
       const task = parseTask(job.data);
-      outcome.job = { path: task.path, workspace: task.workspace };
-      outcome.path = task.path;
-      lease = new Lease(clock, this.#options.leaseMs, task.path);
+      lease = new Lease(clock, leaseMs, task.path);
       this.#leases.get(id)?.revoke(); // lease of an earlier attempt by this process, which lost it
       this.#leases.set(id, lease);
-      await this.#restoration;
-      lease.assertHeld();
-      const failovers = this.#failovers;
-      const claim = await this.#client.store.claim(id);
-      // The file is already uploaded, but its worker died before it updated the queue.
-      const previousResult = parseReceipt(claim.receipt);
-      if (previousResult) {
-        await removeUrlSecrets(job, task);
-        return previousResult;
-      }
-      this.#addPlanned(task);
-      const attempted = await attemptUpload(
-        id,
-        task,
-        { claim, lease, store: this.#client.store, label: this.#client.address.label },
-        {
-          idleTimeoutMs: this.#options.idleTimeoutMs,
-          hasMarker: this.#options.hasMarker,
-          isRetry: job.attemptsStarted > 1,
-          queuedAt: job.timestamp,
-        },
-        { ...this.#deps, onEvent: this.#progressListener(job), signal },
-      );
-      const durationMs = clock.now() - startedAt;
-      const { uploaded, requests, removed } = attempted;
-      const { name: worker } = this.#options;
-      const result = toTaskResult(uploaded, { worker, requests, duration_ms: durationMs, removed });
-      const receipt = JSON.stringify(result);
-      this.#recentResults.set(id, { at: clock.now(), receipt });
-      const [[oldest = ''] = []] = this.#recentResults;
-      if (this.#recentResults.size > maxRecentResults) this.#recentResults.delete(oldest);
-      const { store } = this.#client;
-      if (!lease.isHeld || !(await store.finish(id, claim.fence, receipt))) {
-        await this.#restoration;
-        if (failovers === this.#failovers) throw lease.revoke();
-        await store.restoreReceipt(id, receipt); // after a failover, the server might lack the claim
-      }
+      const result = await this.#uploadOnce(job, task, lease, signal);
       await removeUrlSecrets(job, task);
-      this.#report({ ...outcome, uploaded, requests, durationMs });
       return result;
     } catch (thrown) {
-      outcome.durationMs = clock.now() - startedAt;
+      const outcome = { ...outcomeOf(job), durationMs: clock.now() - startedAt };
       throw await this.#handleFailure(job, token, outcome, asMediactlError(thrown));
     } finally {
       if (lease && this.#leases.get(id) === lease) this.#leases.delete(id);
     }
+  }
+
+  /** Uploads a job's file and stores its receipt, unless the store has one already. @returns the result for the queue */
+  async #uploadOnce(job: QueueJob, task: UploadTask, lease: Lease, signal: AbortSignal): Promise<TaskResult> {
+    const id = job.id as string;
+    const { store } = this.#client;
+    const startedAt = this.#clock.now();
+    const recent = this.#recentResults;
+    await recent.restored;
+    lease.assertHeld();
+    const { failovers } = recent;
+    const claim = await store.claim(id);
+    // The file is already uploaded, but its worker died before it updated the queue.
+    const previousResult = parseReceipt(claim.receipt);
+    if (previousResult) return previousResult;
+    this.#addPlanned(task);
+    const deps = { ...this.#deps, onEvent: this.#progressListener(job), signal };
+    const attempt = new UploadAttempt(this.#client, { job, task, claim, lease }, this.#options, deps);
+    const { uploaded, requests, removed } = await attempt.run();
+    const durationMs = this.#clock.now() - startedAt;
+    const result = toTaskResult(uploaded, { worker: this.#options.name, requests, duration_ms: durationMs, removed });
+    const receipt = JSON.stringify(result);
+    recent.add(id, receipt);
+    if (!lease.isHeld || !(await store.finish(id, claim.fence, receipt))) {
+      await recent.restored;
+      if (failovers === recent.failovers) throw lease.revoke();
+      await store.restoreReceipt(id, receipt); // after a failover, the server might lack the claim
+    }
+    this.#report({ ...outcomeOf(job), uploaded, requests, durationMs });
+    return result;
   }
 
   /** Retries, requeues or fails a job, depending on its error's class. @returns the error for the job processor to throw */
@@ -261,7 +215,7 @@ export class WorkerRun {
     outcome: FileOutcome,
     error: MediactlError,
   ): Promise<Error> {
-    const record = this.#redact(error.toJSON());
+    const record = this.#deps.redact(error.toJSON());
     const recordJson = JSON.stringify(record);
     let failureClass = classifyFailure(error);
     if (failureClass === 'leaseLost') {
@@ -271,10 +225,11 @@ export class WorkerRun {
     const { name: worker } = this.#options;
     const { queue, withRetry } = this.#client;
     const missing = workersMissingFile(job);
-    if (failureClass === 'retryElsewhere') missing.push(worker);
     if (failureClass === 'retryElsewhere' || failureClass === 'retry') this.#health.onFailure(error);
-    if (failureClass === 'retryElsewhere')
+    if (failureClass === 'retryElsewhere') {
+      missing.push(worker);
       failureClass = missing.length < maxMisses || error.explanation.retryable ? 'retry' : 'permanent';
+    }
     const progress: TaskProgress = { worker, offset: 0, error: record, missedBy: missing };
     if (failureClass !== 'requeue') await withRetry(() => job.updateProgress(progress));
     if (failureClass === 'workerFault') this.#stopWith(error);
@@ -282,7 +237,7 @@ export class WorkerRun {
     // Count an attempt that stops this worker, since otherwise one file could stop all workers in turn.
     if (failureClass === 'retry' || failureClass === 'permanent' || failureClass === 'workerFault') {
       this.#failedOutcomes.set(job.id as string, { ...outcome, error });
-      return failureClass === 'permanent' ? this.#client.permanentFailure(recordJson) : new Error(recordJson);
+      return failureClass === 'permanent' ? await permanentFailure(recordJson) : new Error(recordJson);
     }
     if (failureClass === 'pauseQueue') {
       await withRetry(() => queue.pause());
@@ -295,7 +250,7 @@ export class WorkerRun {
 
   async #requeue(job: QueueJob, token: string | undefined): Promise<Error> {
     await this.#client.withRetry(() => job.moveToWait(token));
-    return this.#client.requeueSignal();
+    return requeueSignal();
   }
 
   /** Reports a failed attempt once the queue has recorded that the job will be retried or has failed. */
@@ -303,31 +258,15 @@ export class WorkerRun {
     const id = job.id as string;
     const outcome = this.#failedOutcomes.get(id);
     this.#failedOutcomes.delete(id);
-    const path = displayPathOf(job);
     const error = outcome?.error ?? parseFailure(message);
-    if (!job.finishedOn) {
-      this.#notice({ path }, `${error.message}; it is tried again later`);
-      return;
-    }
-    const nothing = { requests: 0, durationMs: 0 };
-    this.#report({
-      job: { path, workspace: '' },
-      path,
-      queueId: id,
-      ...nothing,
-      ...outcome,
-      error,
-    });
+    if (job.finishedOn) this.#report({ ...outcomeOf(job), ...outcome, error });
+    else this.#notice({ path: displayPathOf(job) }, `${error.message}; it is tried again later`);
   }
 
   #report(outcome: FileOutcome): void {
     const { path, uploaded, error } = outcome;
-    this.#deps.onEvent({
-      path,
-      event: 'finished',
-      outcome: error ? 'failed' : 'uploaded',
-      asset_uid: uploaded?.assetUid ?? null,
-    });
+    const asset_uid = uploaded?.assetUid ?? null;
+    this.#deps.onEvent({ path, event: 'finished', outcome: error ? 'failed' : 'uploaded', asset_uid });
     this.#outcomes.push(outcome);
   }
 
@@ -344,7 +283,7 @@ export class WorkerRun {
 
   /** Returns a listener that forwards a job's events, and writes its progress to the queue at most once a second. */
   #progressListener(job: QueueJob): AttemptDeps['onEvent'] {
-    const { clock } = this.#deps.api.transport;
+    const clock = this.#clock;
     const { name: worker } = this.#options;
     let reportedAt = clock.now();
     return (event) => {
@@ -356,6 +295,18 @@ export class WorkerRun {
     };
   }
 }
+
+const outcomeOf = (job: QueueJob): FileOutcome => {
+  const path = displayPathOf(job);
+  const workspace = asText(asObject(job.data).workspace) ?? '';
+  return { job: { path, workspace }, path, queueId: job.id, requests: 0, durationMs: 0 };
+};
+
+/** Creates the error that a job processor throws after requeueing the job, so that the job does not count as failed. */
+const requeueSignal = async () => new (await import('./engine.lazy.ts')).WaitingError();
+
+/** Creates the error that a job processor throws to fail a job without a retry. */
+const permanentFailure = async (message: string) => new (await import('./engine.lazy.ts')).UnrecoverableError(message);
 
 /** Removes the query and credentials from a job's URL once they are no longer needed. */
 async function removeUrlSecrets(job: QueueJob, task: UploadTask): Promise<void> {

@@ -1,109 +1,80 @@
-import { ArgumentError } from '../argument-error.ts';
+import { ArgumentError } from '../options.ts';
 import { type ErrorStatus, errorStatuses } from '../service-error.ts';
-import { parseBytes, parseMilliseconds } from './quantities.ts';
-
-/** Names of the faults that take no value. */
-type BareName = 'expire-sessions' | 'bad-checksum' | 'no-checksum' | 'lost-answer';
-
-/** Behavior of a fault, with its parsed value. */
-type Action =
-  | { name: 'cut-after' | 'silent-after'; bytes: number }
-  | { name: 'rate-limit'; limit: number; windowSeconds: number }
-  | { name: 'status'; status: ErrorStatus }
-  | { name: 'latency'; delayMs: number }
-  | { name: 'no-head-length'; isOn: boolean }
-  | { name: BareName };
-
-export type FaultName = Action['name'];
 
 /** A fault to inject, such as `cut-after=20MiB,times=2`. */
-export type Fault = Action & {
+export type Fault = FaultAction & {
   /** The fault as entered on the command line. */
   spec: string;
   /** Path prefix of the requests that the fault affects, with or without the API prefix. */
-  path?: string;
-  method?: string;
+  path?: string | undefined;
+  method?: string | undefined;
   /** Maximum number of times that the fault fires; Infinity if it has no limit. */
   times: number;
 };
 
+/** Behavior of a fault, with its parsed value. */
+type FaultAction = {
+  [Name in FaultName]: { name: Name } & NonNullable<ReturnType<(typeof faultKinds)[Name]['parse']>>;
+}[FaultName];
+
+export type FaultName = keyof typeof faultKinds;
+
 const faultFilters = {
-  path: { usage: 'path=/PATH', takes: /^\/\S*$/ },
-  method: { usage: 'method=METHOD', takes: /^(?:GET|HEAD|POST|PATCH|DELETE)$/ },
-  times: { usage: 'times=NUMBER', takes: /^[1-9]\d{0,8}$/ },
+  path: { usage: 'path=/PATH', pattern: /^\/\S*$/ },
+  method: { usage: 'method=METHOD', pattern: /^(?:GET|HEAD|POST|PATCH|DELETE)$/ },
+  times: { usage: 'times=NUMBER', pattern: /^[1-9]\d{0,8}$/ },
 } as const;
-type FaultFilter = keyof typeof faultFilters;
 
 type FaultKind = {
   usage: string;
-  filters: readonly FaultFilter[];
+  filters: readonly (keyof typeof faultFilters)[];
   /** Parses the value, which is empty if there is none. Returns undefined if it is invalid. */
-  parse(value: string): Action | undefined;
+  parse(value: string): object | undefined;
 };
 
-const bare = (name: BareName) => (value: string) => (value === '' ? { name } : undefined);
+const withoutValue = (value: string) => (value === '' ? {} : undefined);
 
-const afterBytes = (name: 'cut-after' | 'silent-after') => (value: string) => {
-  const bytes = parseBytes(value);
-  return bytes === undefined ? undefined : { name, bytes };
-};
+const byteUnits: Record<string, number> = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
 
-const anyRequest = ['path', 'method', 'times'] as const;
+/** Parses a size such as `20MiB` or a plain number of bytes. */
+function parseSize(value: string): { bytes: number } | undefined {
+  const [, amount, unit = 'B'] = /^(\d{1,12})(B|KiB|MiB|GiB)?$/.exec(value) ?? [];
+  return amount === undefined ? undefined : { bytes: Number(amount) * (byteUnits[unit] as number) };
+}
 
-const faultKinds: Record<FaultName, FaultKind> = {
-  'cut-after': {
-    usage: 'cut-after=SIZE',
-    filters: ['path', 'times'],
-    parse: afterBytes('cut-after'),
-  },
-  'silent-after': {
-    usage: 'silent-after=SIZE',
-    filters: ['path', 'times'],
-    parse: afterBytes('silent-after'),
-  },
-  'rate-limit': {
-    usage: 'rate-limit=NUMBER/DURATION',
-    filters: [],
-    parse(value) {
-      const [, limit, window = ''] = /^(\d{1,9})\/(\S+)$/.exec(value) ?? [];
-      const windowMs = parseMilliseconds(window);
-      return windowMs ? { name: 'rate-limit', limit: Number(limit), windowSeconds: windowMs / 1000 } : undefined;
-    },
-  },
-  status: {
-    usage: `status=${errorStatuses.join('|')}`,
-    filters: anyRequest,
-    parse(value) {
-      const status = errorStatuses.find((each) => String(each) === value);
-      return status && { name: 'status', status };
-    },
-  },
-  latency: {
-    usage: 'latency=DURATION',
-    filters: anyRequest,
-    parse(value) {
-      const delayMs = parseMilliseconds(value);
-      return delayMs === undefined ? undefined : { name: 'latency', delayMs };
-    },
-  },
-  'expire-sessions': {
-    usage: 'expire-sessions',
-    filters: ['times'],
-    parse: bare('expire-sessions'),
-  },
-  'bad-checksum': { usage: 'bad-checksum', filters: ['times'], parse: bare('bad-checksum') },
-  'no-checksum': { usage: 'no-checksum', filters: ['times'], parse: bare('no-checksum') },
-  'no-head-length': {
-    usage: 'no-head-length[=on|off]',
-    filters: [],
-    parse: (value) =>
-      ['', 'on', 'off'].includes(value) ? { name: 'no-head-length', isOn: value !== 'off' } : undefined,
-  },
-  'lost-answer': { usage: 'lost-answer', filters: anyRequest, parse: bare('lost-answer') },
-};
+const timeUnits: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
-/** Usage of every fault, for error messages. */
-const faultUsages = Object.values(faultKinds).map(({ usage }) => usage);
+/** Parses a duration such as `200ms`, `10s`, `5m` or `1h`. */
+function parseDuration(value: string): { delayMs: number } | undefined {
+  const [, amount, unit = ''] = /^(\d{1,9})(ms|s|m|h)$/.exec(value) ?? [];
+  return amount === undefined ? undefined : { delayMs: Number(amount) * (timeUnits[unit] as number) };
+}
+
+function parseRateLimit(value: string): { limit: number; windowSeconds: number } | undefined {
+  const [, limit, window = ''] = /^(\d{1,9})\/(\S+)$/.exec(value) ?? [];
+  const windowMs = parseDuration(window)?.delayMs;
+  return windowMs ? { limit: Number(limit), windowSeconds: windowMs / 1000 } : undefined;
+}
+
+function parseStatus(value: string): { status: ErrorStatus } | undefined {
+  const status = errorStatuses.find((each) => String(each) === value);
+  return status && { status };
+}
+
+const parseSwitch = (value: string) => (['', 'on', 'off'].includes(value) ? { isOn: value !== 'off' } : undefined);
+
+const faultKinds = {
+  'cut-after': { usage: 'cut-after=SIZE', filters: ['path', 'times'], parse: parseSize },
+  'silent-after': { usage: 'silent-after=SIZE', filters: ['path', 'times'], parse: parseSize },
+  'rate-limit': { usage: 'rate-limit=NUMBER/DURATION', filters: [], parse: parseRateLimit },
+  status: { usage: `status=${errorStatuses.join('|')}`, filters: ['path', 'method', 'times'], parse: parseStatus },
+  latency: { usage: 'latency=DURATION', filters: ['path', 'method', 'times'], parse: parseDuration },
+  'expire-sessions': { usage: 'expire-sessions', filters: ['times'], parse: withoutValue },
+  'bad-checksum': { usage: 'bad-checksum', filters: ['times'], parse: withoutValue },
+  'no-checksum': { usage: 'no-checksum', filters: ['times'], parse: withoutValue },
+  'no-head-length': { usage: 'no-head-length[=on|off]', filters: [], parse: parseSwitch },
+  'lost-answer': { usage: 'lost-answer', filters: ['path', 'method', 'times'], parse: withoutValue },
+} as const satisfies Record<string, FaultKind>;
 
 const usageOf = ({ usage, filters }: FaultKind) =>
   usage + filters.map((key) => `[,${faultFilters[key].usage}]`).join('');
@@ -116,30 +87,25 @@ export function parseFault(spec: string): Fault {
   const createError = (why: string) => new ArgumentError(`--fault '${spec}': ${why}`);
   const [first = '', ...rest] = spec.split(',');
   const [name, value] = splitAtEquals(first);
-  const kind = Object.hasOwn(faultKinds, name) ? faultKinds[name as FaultName] : undefined;
-  if (!kind) throw createError(`there is no fault '${name}'; there are ${faultUsages.join(', ')}`);
+  const kind: FaultKind | undefined = Object.hasOwn(faultKinds, name) ? faultKinds[name as FaultName] : undefined;
+  const usages = Object.values(faultKinds).map(({ usage }) => usage);
+  if (!kind) throw createError(`there is no fault '${name}'; there are ${usages.join(', ')}`);
+  const misread = (part: string) => createError(`'${part}' is not understood; it is written ${usageOf(kind)}`);
   const action = first.endsWith('=') ? undefined : kind.parse(value);
-  if (!action) throw createError(`'${first}' is not understood; it is written ${usageOf(kind)}`);
-  const filterValues = new Map<string, string>();
+  if (!action) throw misread(first);
+  const filters: Partial<Record<keyof typeof faultFilters, string>> = {};
   for (const part of rest) {
     const [key, text] = splitAtEquals(part);
     const filter = kind.filters.find((each) => each === key);
-    if (!filter || filterValues.has(key) || !faultFilters[filter].takes.test(text))
-      throw createError(`'${part}' is not understood; it is written ${usageOf(kind)}`);
-    filterValues.set(key, text);
+    if (!filter || filters[filter] !== undefined || !faultFilters[filter].pattern.test(text)) throw misread(part);
+    filters[filter] = text;
   }
-  const { path, method, times } = Object.fromEntries(filterValues);
-  return {
-    ...action,
-    spec,
-    ...(path !== undefined && { path }),
-    ...(method !== undefined && { method }),
-    times: times === undefined ? Number.POSITIVE_INFINITY : Number(times),
-  };
+  const { times = Number.POSITIVE_INFINITY, ...target } = filters;
+  return { name: name as FaultName, ...action, spec, ...target, times: Number(times) } as Fault;
 }
 
 /** Splits at the first `=` into a key and a value. The value can contain further `=` characters. */
 function splitAtEquals(part: string): [string, string] {
-  const at = part.indexOf('=');
-  return at < 0 ? [part, ''] : [part.slice(0, at), part.slice(at + 1)];
+  const [key = '', ...rest] = part.split('=');
+  return [key, rest.join('=')];
 }

@@ -1,11 +1,17 @@
-import { withTimeout } from './ffmpeg/ffmpeg-attempt.ts';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { drawWaveform } from '../pictures/waveform-picture.ts';
+import { waveformPictureFile } from '../store/derived-files.ts';
+import { attemptStep, type FfmpegSource } from './ffmpeg/ffmpeg.ts';
 import { assertNotDiskFull } from './ffmpeg/storage-errors.ts';
-import { readStreams, type Streams } from './ffmpeg/streams.ts';
+import { listStreams, type Streams } from './ffmpeg/streams.ts';
 import { ToolRejectedError } from './ffmpeg/tool.ts';
-import { makePages } from './make/pages.ts';
-import { processAudio } from './process-audio.ts';
-import { processImage } from './process-image.ts';
-import { processVideo } from './process-video.ts';
+import type { HlsPackage } from './hls/playlists.ts';
+import { audioSampleRate, isPlayableByBrowsers, makeAudio, makeWaveform, measureDuration } from './make/audio.ts';
+import { makeHls, type VideoProperties } from './make/ladder.ts';
+import { makePages, makeStill, makeThumbnail, makeVariants } from './make/pictures.ts';
+import { makeSprites } from './make/sprites.ts';
+import { subtitlesOf } from './make/subtitles.ts';
 import {
   createJob,
   failedOutcome,
@@ -14,17 +20,18 @@ import {
   type ProcessingOutcome,
   readyOutcome,
 } from './processing-job.ts';
+import type { Dimensions } from './recognize/dimensions.ts';
+import { animatedImageTypes, browserImageTypes } from './recognize/image-types.ts';
 import type { InspectedSource, MediaReading } from './recognize/inspection-messages.ts';
 
 /** Creates the HLS and derived files that are served for a source, in the job's work folder. */
 export async function processSource(options: ProcessingJobOptions): Promise<ProcessingOutcome> {
   const job = createJob(options);
-  const { found, reading, workerErrors } = await job.inspect({
-    sourcePath: job.sourcePath,
-    hlsDir: job.hlsDir,
-    firstId: 1,
-  });
+  const { sourcePath, hlsDir } = job;
+  const { found, reading, workerErrors } = await job.inspect({ sourcePath, hlsDir, firstId: 1 });
   if (workerErrors !== '') job.log(`while it was inspected: ${workerErrors}`);
+  const { demuxer } = found.type === 'broken' ? {} : found;
+  const source = demuxer === undefined ? undefined : { path: sourcePath, demuxer };
   switch (found.type) {
     case 'broken':
       return failedOutcome(found.reason);
@@ -33,9 +40,10 @@ export async function processSource(options: ProcessingJobOptions): Promise<Proc
     case 'document':
       return readyOutcome(found, { pages: await pagesOf(job, found) });
     case 'image':
-      return processImage(job, found);
-    default:
-      return processMedia(job, found, reading);
+      return source ? processImage(job, found, source) : readyOutcome(found);
+    case 'video':
+    case 'audio':
+      return source ? processMedia(job, found, source, reading) : readyOutcome(found);
   }
 }
 
@@ -44,8 +52,31 @@ async function pagesOf(job: ProcessingJob, { contentType }: InspectedSource): Pr
   const { sourcePath: path, derivedFilesDir: folder, tools } = job;
   const { pdftoppm } = tools;
   if (contentType !== 'application/pdf' || !pdftoppm) return [];
-  const pages = await withTimeout(job, 'pages', 60, (signal) => makePages(pdftoppm, { path, folder, signal }));
+  const pages = await attemptStep(job, 'pages', 60, (signal) => makePages(pdftoppm, { path, folder, signal }));
   return pages ?? [];
+}
+
+/** Creates the smaller variants of an image. Asks ffmpeg for the size if the header parser did not find it. */
+async function processImage(
+  job: ProcessingJob,
+  found: InspectedSource,
+  source: FfmpegSource,
+): Promise<ProcessingOutcome> {
+  const { contentType, width, height, unread } = found;
+  const stated = width && height ? { width, height } : undefined;
+  const streams = stated ? undefined : await listStreams(job, source);
+  if (streams instanceof ToolRejectedError)
+    return failedOutcome(unread?.reason ?? `the image cannot be read: ${streams.message}`);
+  const size = stated ?? streams?.pictures[0];
+  if (!size) return unread ? failedOutcome(unread.reason) : readyOutcome(found);
+  const measured = { ...found, ...size };
+  if (animatedImageTypes.has(contentType)) {
+    const still = await job.attempt('still', 60, source, (context) => makeStill(context, size));
+    return readyOutcome(measured, { thumbnail: still ?? null });
+  }
+  const isShown = browserImageTypes.has(contentType);
+  const variants = await job.attempt('variants', 60, source, (context) => makeVariants(context, size, isShown));
+  return readyOutcome(measured, { variants: variants ?? [] });
 }
 
 /** Tolerated difference between the duration stated in the header and the actual one. */
@@ -58,56 +89,127 @@ const toleratedLossSeconds = 1.5;
 async function processMedia(
   job: ProcessingJob,
   found: InspectedSource,
+  source: FfmpegSource,
   reading: MediaReading | undefined,
 ): Promise<ProcessingOutcome> {
   const { duration } = found;
-  assertNotDiskFull(`${found.unread?.reason} ${reading?.problem}`);
-  if (reading?.problem) job.log(`as HLS, it has to be encoded: ${reading.problem}`);
-  if (isTruncated(duration, reading))
-    return failedOutcome(
-      `the file is truncated: it promises ${duration?.toFixed(1)} s and holds ${reading?.seconds?.toFixed(1)} s`,
-    );
-  const streams = await streamsOf(job, found);
   const { reason, why } = found.unread ?? {};
-  if (streams instanceof ToolRejectedError && (why === 'broken' || why === 'foreign'))
-    return failedOutcome(`${reason}; ffmpeg: ${streams.message}`);
-  if (why === 'broken' && !streams) return failedOutcome(reason as string);
+  assertNotDiskFull(`${reason} ${reading?.problem}`);
+  if (reading?.problem) job.log(`as HLS, it has to be encoded: ${reading.problem}`);
+  const seconds = reading?.seconds;
+  if (duration && typeof seconds === 'number' && seconds < duration - toleratedLossSeconds)
+    return failedOutcome(
+      `the file is truncated: it promises ${duration.toFixed(1)} s and holds ${seconds.toFixed(1)} s`,
+    );
+  const listed = await listStreams(job, source);
+  if (listed instanceof ToolRejectedError && (why === 'broken' || why === 'foreign'))
+    return failedOutcome(`${reason}; ffmpeg: ${listed.message}`);
+  if (why === 'broken' && !listed) return failedOutcome(reason as string);
   if (reason) job.log(reason);
-  const knownStreams = streams instanceof ToolRejectedError ? undefined : streams;
-  const described = {
-    ...found,
-    type: typeOf(found, knownStreams),
-    chapters: found.chapters.length > 0 ? found.chapters : (knownStreams?.chapters ?? []),
-  };
+  const streams = listed instanceof ToolRejectedError ? undefined : listed;
+  const chapters = found.chapters?.length ? found.chapters : streams?.chapters;
+  const described = { ...found, type: typeOf(found, streams), chapters };
   return described.type === 'video'
-    ? processVideo(job, described, knownStreams, reading?.package ?? undefined)
-    : processAudio(job, described, knownStreams);
-}
-
-const isTruncated = (duration: number | null, reading: MediaReading | undefined) =>
-  duration !== null && typeof reading?.seconds === 'number' && reading.seconds < duration - toleratedLossSeconds;
-
-/**
- * Lists the streams with ffmpeg. Returns ToolRejectedError if ffmpeg rejects the file, and undefined if ffmpeg is
- * missing or fails for another reason.
- */
-async function streamsOf(
-  job: ProcessingJob,
-  { demuxer }: InspectedSource,
-): Promise<Streams | ToolRejectedError | undefined> {
-  if (demuxer === null) return undefined;
-  const source = { path: job.sourcePath, demuxer };
-  return job.attemptTemporary<Streams | ToolRejectedError>('list of streams', 60, source, (context) =>
-    readStreams(context).catch((error) => {
-      if (!(error instanceof ToolRejectedError)) throw error;
-      job.log(`no list of streams: ${error.message}`);
-      return error;
-    }),
-  );
+    ? processVideo(job, described, source, { streams, top: reading?.package ?? undefined })
+    : processAudio(job, described, source, streams);
 }
 
 /** Returns `video` if ffmpeg or mediabunny found a video track; the detected type if ffmpeg listed no streams. */
 function typeOf({ type, codecs }: InspectedSource, streams: Streams | undefined): 'video' | 'audio' {
-  if (streams) return streams.pictures.length > 0 || codecs?.picture ? 'video' : 'audio';
-  return type === 'video' ? 'video' : 'audio';
+  const isVideo = streams ? streams.pictures.length > 0 || codecs?.picture : type === 'video';
+  return isVideo ? 'video' : 'audio';
+}
+
+/**
+ * Creates the thumbnail, preview sprites, subtitles and HLS of a video. `top` is the source packaged as HLS without
+ * re-encoding, if that was possible.
+ */
+async function processVideo(
+  job: ProcessingJob,
+  found: InspectedSource,
+  source: FfmpegSource,
+  { streams, top }: { streams: Streams | undefined; top: HlsPackage | undefined },
+): Promise<ProcessingOutcome> {
+  if (!top) await rm(job.hlsDir, { recursive: true, force: true }); // partial output
+  const video = await videoOf(job, found, source, streams);
+  const { width, height, duration } = { ...found, ...video };
+  const thumbnail = video && (await job.attempt('thumbnail', 60, source, (context) => makeThumbnail(context, video)));
+  const sprites =
+    video && (await job.attempt('preview sprites', 300, source, (context) => makeSprites(context, video)));
+  const subtitles = await subtitlesOf(job, source, streams);
+  if (top && video) top.main.size = { width: video.width, height: video.height };
+  const hasHls = await makeHls(job, source, video, top);
+  return readyOutcome(
+    { ...found, width, height, duration },
+    { thumbnail: thumbnail ?? null, sprites: sprites ?? null, subtitles },
+    hasHls,
+  );
+}
+
+/**
+ * Delay relative to the other tracks above which a video counts as late, since broadcasts often have a smaller
+ * delay.
+ */
+const lateThresholdSeconds = 0.5;
+
+/** Returns the properties needed for encoding; undefined if the size or duration is unknown. */
+async function videoOf(
+  job: ProcessingJob,
+  { codecs, width, height, duration, pictureLateSeconds = 0 }: InspectedSource,
+  source: FfmpegSource,
+  streams: Streams | undefined,
+): Promise<VideoProperties | undefined> {
+  const size = combineSizes(width && height ? { width, height } : undefined, streams?.pictures[0]);
+  if (!size) return undefined;
+  // mediabunny cannot measure a video track that it does not recognize.
+  const measured = codecs?.picture ? undefined : await job.attemptTemporary('length', 600, source, measureDuration);
+  const seconds = measured ?? duration;
+  const hasAudio = streams?.hasSound ?? Boolean(codecs?.sounds.length);
+  const isLate = pictureLateSeconds > lateThresholdSeconds;
+  return seconds ? { ...size, duration: seconds, hasAudio, isLate } : undefined;
+}
+
+/** Returns true if two lengths in pixels are equal apart from rounding. */
+const isClose = (a: number, b: number) => Math.abs(a - b) <= 2;
+
+/**
+ * Chooses between the display sizes from mediabunny (`stated`) and ffmpeg (`seen`). Only mediabunny applies
+ * rotation, so its size is used if both match or differ only in orientation. Otherwise, the size from ffmpeg is
+ * used, since mediabunny halves the height of interlaced H.264.
+ */
+function combineSizes(stated: Dimensions | undefined, seen: Dimensions | undefined): Dimensions | undefined {
+  if (!stated || !seen) return stated ?? seen;
+  const isSame = isClose(stated.width, seen.width) && isClose(stated.height, seen.height);
+  const isTurned = isClose(stated.width, seen.height) && isClose(stated.height, seen.width);
+  return isSame || isTurned ? stated : seen;
+}
+
+/** Transcodes audio that browsers cannot play; creates its waveform, subtitles and thumbnail. */
+async function processAudio(
+  job: ProcessingJob,
+  found: InspectedSource,
+  source: FfmpegSource,
+  streams: Streams | undefined,
+): Promise<ProcessingOutcome> {
+  const audio = isPlayableByBrowsers(found)
+    ? undefined
+    : await job.attempt('sound that browsers play', 3600, source, makeAudio);
+  const played = audio ? { path: join(job.derivedFilesDir, audio), demuxer: 'mov' } : source;
+  // Some containers do not state it.
+  const measured = audio && !found.duration && (await job.attemptTemporary('length', 60, played, measureDuration));
+  const duration = measured || found.duration;
+  const sampleRate = audio ? audioSampleRate : found.sampleRate;
+  const sound = duration && sampleRate ? { duration, sampleRate } : undefined;
+  const waveform = sound && (await job.attempt('waveform', 300, played, (context) => makeWaveform(context, sound)));
+  const subtitles = await subtitlesOf(job, source, streams);
+  const thumbnail = found.cover ?? (waveform && (await pictureOf(job, waveform)));
+  const made = { audio: audio ?? null, waveform: waveform ?? null, thumbnail: thumbnail ?? null };
+  return readyOutcome({ ...found, duration }, { ...made, subtitles });
+}
+
+/** Draws the waveform as the thumbnail, since audio has no frames; returns its file name. */
+async function pictureOf({ derivedFilesDir }: ProcessingJob, waveform: string): Promise<string> {
+  const { peaks } = JSON.parse(await readFile(join(derivedFilesDir, waveform), 'utf8'));
+  await writeFile(join(derivedFilesDir, waveformPictureFile), drawWaveform(peaks), { mode: 0o600 });
+  return waveformPictureFile;
 }

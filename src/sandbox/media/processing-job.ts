@@ -1,28 +1,21 @@
 import { join } from 'node:path';
 import type { ProcessingResult } from '../store/assets.ts';
 import { type DerivedFiles, noDerivedFiles } from '../store/derived-files.ts';
-import { createFfmpegAttempt, type FfmpegAttempt } from './ffmpeg/ffmpeg-attempt.ts';
+import { createFfmpegAttempt, type FfmpegAttempt, type StepOptions } from './ffmpeg/ffmpeg.ts';
 import type { Tool } from './ffmpeg/tool.ts';
 import type { InspectedSource, InspectionTask } from './recognize/inspection-messages.ts';
-import { type InspectionReport, inspectInWorker, type MediaWorkerPaths } from './recognize/inspection-process.ts';
+import { type InspectionReport, inspectInWorker, type MediaWorker } from './recognize/inspection-process.ts';
 
-/** Optional programs, each undefined if it is missing. */
-export type MediaTools = { ffmpeg: Tool | undefined; pdftoppm: Tool | undefined };
-
-export type ProcessingJobOptions = {
+export type ProcessingJobOptions = StepOptions & {
   sourcePath: string;
   filename: string;
   /** Type declared by the uploader; see `InspectionTask`. */
   declaredType: string;
   /** Temporary folder of this job. */
   workDir: string;
-  inspector: MediaWorkerPaths;
-  tools: MediaTools;
-  /** Timeout in seconds for every tool run; overrides the default of each kind of run. */
-  limitSeconds: number | undefined;
-  /** Aborts the job when the sandbox closes. */
-  signal: AbortSignal;
-  log(line: string): void;
+  inspector: MediaWorker;
+  /** Optional programs, each undefined if it is missing. */
+  tools: { ffmpeg: Tool | undefined; pdftoppm: Tool | undefined };
 };
 
 /** Context for all processing steps of one asset. */
@@ -35,17 +28,20 @@ export type ProcessingJob = ProcessingJobOptions & {
   /** Runs an ffmpeg step that writes temporary files. */
   attemptTemporary: FfmpegAttempt;
   /**
-   * Inspects a file in a worker process.
+   * Inspects a file in a worker process. `signal` replaces that of the job.
    *
    * @throws Error if the worker ends without a result, or the abort reason
    */
-  inspect(task: Pick<InspectionTask, 'sourcePath' | 'hlsDir' | 'firstId' | 'cuts'>): Promise<InspectionReport>;
+  inspect(
+    task: Pick<InspectionTask, 'sourcePath' | 'hlsDir' | 'firstId' | 'cuts'>,
+    signal?: AbortSignal,
+  ): Promise<InspectionReport>;
 };
 
 export type ProcessingOutcome = { outcome: 'failed'; reason: string } | ({ outcome: 'ready' } & ProcessingResult);
 
 export function createJob(options: ProcessingJobOptions): ProcessingJob {
-  const { workDir, inspector, tools, filename, declaredType, signal } = options;
+  const { workDir, inspector, tools, filename, declaredType } = options;
   const derivedFilesDir = join(workDir, 'extras');
   return {
     ...options,
@@ -53,7 +49,7 @@ export function createJob(options: ProcessingJobOptions): ProcessingJob {
     hlsDir: join(workDir, 'hls'),
     attempt: createFfmpegAttempt(derivedFilesDir, tools.ffmpeg, options),
     attemptTemporary: createFfmpegAttempt(join(workDir, 'aside'), tools.ffmpeg, options),
-    inspect: (task) =>
+    inspect: (task, signal = options.signal) =>
       inspectInWorker(inspector, { ...task, filename, declaredType, extrasDir: derivedFilesDir }, signal),
   };
 }
@@ -62,12 +58,13 @@ export const failedOutcome = (reason: string): ProcessingOutcome => ({ outcome: 
 
 /** Builds the outcome of a successful job from the inspected source and its derived files. */
 export function readyOutcome(
-  { type, contentType, duration, width, height, chapters }: InspectedSource,
+  { type, contentType, duration, width, height, chapters = [] }: InspectedSource,
   made: Partial<DerivedFiles> = {},
   hasHls = false,
 ): ProcessingOutcome {
   const derivedFiles = { ...noDerivedFiles, ...made };
   const content_type = contentType;
-  const facts = { type, content_type, duration, width, height, chapters };
+  const size = { width: width ?? null, height: height ?? null };
+  const facts = { type, content_type, duration: duration ?? null, ...size, chapters };
   return { outcome: 'ready', ...facts, hasHls, derivedFiles };
 }

@@ -1,23 +1,17 @@
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { backoff, retryUntil } from '../../contract/retry.ts';
 import type { Files } from '../files.ts';
 import type { AssetRow, Assets } from '../store/assets.ts';
 import { DiskFullError, isStorageError } from './ffmpeg/storage-errors.ts';
 import { processSource } from './process-source.ts';
-import { failedOutcome, type MediaTools, type ProcessingOutcome } from './processing-job.ts';
-import type { MediaWorkerPaths } from './recognize/inspection-process.ts';
+import { failedOutcome, type ProcessingJobOptions, type ProcessingOutcome } from './processing-job.ts';
 
-export type ProcessorOptions = {
+export type ProcessorOptions = Pick<ProcessingJobOptions, 'inspector' | 'tools' | 'clock' | 'log'> & {
   files: Files;
   assets: Assets;
-  inspector: MediaWorkerPaths;
-  tools: MediaTools;
-  /** Timeout in seconds for every tool run; overrides the default of each kind of run. */
-  limitSeconds: number | undefined;
   now(): number;
-  log(line: string): void;
 };
 
 /**
@@ -56,19 +50,17 @@ export class Processor {
       const uid = this.#queue.shift();
       if (uid === undefined) return;
       const job = this.#process(uid)
-        .catch((error: Error) => this.#logFailure(uid, error))
+        .catch((error: Error) => {
+          // The asset keeps its status, so processing is retried at the next start.
+          if (!this.#closing.signal.aborted)
+            this.#options.log(`asset ${uid} is left as it is: ${error.stack ?? error.message}`);
+        })
         .finally(() => {
           this.#running.delete(job);
           this.#startJobs();
         });
       this.#running.add(job);
     }
-  }
-
-  /** Logs a failed job. The asset keeps its status, so processing is retried at the next start. */
-  #logFailure(uid: string, error: Error): void {
-    if (!this.#closing.signal.aborted)
-      this.#options.log(`asset ${uid} is left as it is: ${error.stack ?? error.message}`);
   }
 
   async #process(uid: string): Promise<void> {
@@ -96,23 +88,20 @@ export class Processor {
    * @throws Error if the work fails for another reason, if a full disk is reported repeatedly although there is
    *   free space, or once the sandbox is closing
    */
-  async #retryOnStorageError<T>(uid: string, work: () => T | Promise<T>): Promise<T> {
-    const { signal } = this.#closing;
+  #retryOnStorageError<T>(uid: string, work: () => T | Promise<T>): Promise<T> {
+    const { clock, files, log } = this.#options;
     let fullDiskReports = 0;
-    for (let pauseMs = 250; ; pauseMs = Math.min(2 * pauseMs, maxBackoffMs)) {
-      signal.throwIfAborted();
-      try {
-        return await work();
-      } catch (error) {
-        signal.throwIfAborted();
-        if (!isStorageError(error as Error)) throw error;
-        const hasRoom = error instanceof DiskFullError && (await this.#options.files.freeBytes()) > ampleFreeBytes;
-        if (hasRoom && fullDiskReports++ >= maxFullDiskRetries) throw error;
-        const { message } = error as Error;
-        this.#options.log(`asset ${uid} waits ${pauseMs / 1000} s for storage: ${message}`);
-        await sleep(pauseMs, undefined, { signal });
-      }
-    }
+    return retryUntil(this.#closing.signal, work, {
+      clock,
+      delayAfter: async (error, attempt) => {
+        if (!isStorageError(error as Error)) return undefined;
+        const hasRoom = error instanceof DiskFullError && (await files.freeBytes()) > ampleFreeBytes;
+        if (hasRoom && fullDiskReports++ >= maxFullDiskRetries) return undefined;
+        const delayMs = backoff(attempt, { minMs: 250, maxMs: 10_000 });
+        log(`asset ${uid} waits ${(delayMs / 1000).toFixed(1)} s for storage: ${(error as Error).message}`);
+        return delayMs;
+      },
+    });
   }
 
   /**
@@ -120,14 +109,15 @@ export class Processor {
    * cannot interfere.
    */
   async #runJob({ uid, filename, type }: AssetRow): Promise<ProcessingOutcome> {
-    const { files, inspector, tools, limitSeconds, log } = this.#options;
+    const { files, log } = this.#options;
     const { signal } = this.#closing;
     const workDir = files.work(uid);
     await rm(workDir, removeOptions);
     await mkdir(workDir, { mode: 0o700 });
     try {
       const outcome = await processSource({
-        ...{ workDir, filename, declaredType: type, inspector, tools, limitSeconds, signal },
+        ...this.#options,
+        ...{ workDir, filename, declaredType: type, signal },
         sourcePath: files.source(uid),
         log: (line) => log(`asset ${uid} ${line}`),
       });
@@ -151,7 +141,6 @@ export class Processor {
   }
 }
 
-const maxBackoffMs = 10_000;
 /**
  * Free space above which "disk full" is retried only a few times, since a malicious source can cause the message.
  */

@@ -1,84 +1,49 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { backoff, retryUntil } from '../../contract/retry.ts';
 import type { DroppedFileInfo } from '../../web/browse/protocol.ts';
 import type { BrowseBackend } from '../../web/browse/server/backend.ts';
 import { apiPrefix } from '../http.ts';
 import { RequestRefusedError, type ServiceClient } from './service-client.ts';
 
-/** Chunk size. The limit is "at most 50 MiB per request" (§4). */
+/** Size from which on buffers are sent as one chunk. The limit is "at most 50 MiB per request" (§4). */
 const chunkBytes = 16 * 1024 * 1024;
 
-const maxAttempts = 5;
-const baseDelayMs = 500;
-
-/**
- * Runs `work`, and retries it with a linear backoff. Retries a 429 response without limit, each time after its
- * Retry-After delay. Retries a 5xx response or a dropped connection until `maxAttempts` is reached.
- */
-async function withRetry<T>(onWait: () => void, work: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++)
-    try {
-      return await work();
-    } catch (error) {
-      const { status = 503, retryAfterSeconds = 0 } = error instanceof RequestRefusedError ? error : {};
-      const isLimited = status === 429;
-      if (!isLimited && (status < 500 || attempt >= maxAttempts)) throw error;
-      if (isLimited) attempt--;
-      onWait();
-      await sleep(Math.max(baseDelayMs * attempt, retryAfterSeconds * 1000));
-    }
-}
+/** Maximum number of 5xx responses and dropped connections in a row. A 429 response is retried without limit. */
+const maxFailures = 5;
 
 type PageUploadSession = { asset_uid: string; location: string };
 export type ListedFolder = { uid: string; name: string; children: ListedFolder[] };
+
+const tus = { 'tus-resumable': '1.0.0' };
 
 /** Returns a function that uploads a file from the page in chunks (§4, TUS). */
 export function createUploader(client: ServiceClient, workspace: string): BrowseBackend['uploadFile'] {
   const folderFor = createFolderFinder(client, workspace);
   return async (file, bytes, onProgress) => {
     const folder = await folderFor(file);
-    const metadata = Object.entries({
-      ...{ filename: file.name, workspace_uid: workspace },
-      ...(folder !== null && { parent_folder_uid: folder }),
-    }).map(([name, value]) => `${name} ${Buffer.from(value).toString('base64')}`);
-    const tus = { 'tus-resumable': '1.0.0' };
     let sentBytes = 0;
-    const reportWaiting = () => onProgress({ state: 'waiting', sentBytes });
-    const { asset_uid, location } = await withRetry(reportWaiting, () =>
-      client.json<PageUploadSession>('/upload/', {
-        method: 'POST',
-        headers: {
-          ...{ ...tus, 'upload-length': String(file.sizeBytes) },
-          'upload-metadata': metadata.join(','),
-        },
-      }),
+    const retry = <T>(work: () => Promise<T>) => retryRequest(work, () => onProgress({ state: 'waiting', sentBytes }));
+    const headers = { ...tus, ...creationHeaders(file, workspace, folder) };
+    const { asset_uid, location } = await retry(() =>
+      client.json<PageUploadSession>('/upload/', { method: 'POST', headers }),
     );
     const session = location.slice(apiPrefix.length);
-    const offset = async () => {
-      const { headers } = await client.request(session, { method: 'HEAD', headers: tus });
-      return Number(headers.get('upload-offset'));
+    const send = (body: Uint8Array) => {
+      const type = 'application/offset+octet-stream';
+      const headers = { ...tus, 'upload-offset': String(sentBytes), 'content-type': type };
+      return client.request(session, { method: 'PATCH', headers, body });
     };
     try {
-      for await (const chunk of splitIntoChunks(bytes)) {
+      for await (const chunk of groupIntoChunks(bytes)) {
         const chunkStart = sentBytes;
-        const send = async () => {
-          const body = chunk.subarray(sentBytes - chunkStart);
-          if (body.length === 0) return;
-          await client.request(session, {
-            method: 'PATCH',
-            body,
-            headers: {
-              ...{ ...tus, 'upload-offset': String(sentBytes) },
-              'content-type': 'application/offset+octet-stream',
-            },
-          });
-        };
-        await withRetry(reportWaiting, () =>
-          send().catch(async (error) => {
+        await retry(async () => {
+          if (sentBytes === chunkStart + chunk.length) return;
+          await send(chunk.subarray(sentBytes - chunkStart)).catch(async (error) => {
             // After a dropped connection, only the server knows how many bytes it received.
-            sentBytes = await offset();
+            const { headers } = await client.request(session, { method: 'HEAD', headers: tus });
+            sentBytes = Number(headers.get('upload-offset'));
             throw error;
-          }),
-        );
+          });
+        });
         sentBytes = chunkStart + chunk.length;
         onProgress({ state: 'sending', sentBytes });
       }
@@ -89,6 +54,25 @@ export function createUploader(client: ServiceClient, workspace: string): Browse
     }
     return { assetUid: asset_uid, how: 'uploaded' };
   };
+}
+
+/** Retries a request after a backoff, which is at least as long as Retry-After says. */
+function retryRequest<T>(work: () => Promise<T>, onWait: () => void): Promise<T> {
+  let failures = 0;
+  return retryUntil(undefined, work, {
+    delayAfter: (error, attempt) => {
+      const { status = 503, retryAfterSeconds = 0 } = error instanceof RequestRefusedError ? error : {};
+      if (status !== 429 && (status < 500 || ++failures >= maxFailures)) return undefined;
+      onWait();
+      return Math.max(backoff(attempt, { minMs: 500, maxMs: 10_000 }), retryAfterSeconds * 1000);
+    },
+  });
+}
+
+function creationHeaders({ name, sizeBytes }: DroppedFileInfo, workspace: string, folder: string | null) {
+  const fields = { filename: name, workspace_uid: workspace, ...(folder !== null && { parent_folder_uid: folder }) };
+  const metadata = Object.entries(fields).map(([key, value]) => `${key} ${Buffer.from(value).toString('base64')}`);
+  return { 'upload-length': String(sizeBytes), 'upload-metadata': metadata.join(',') };
 }
 
 /**
@@ -118,20 +102,17 @@ function createFolderFinder(client: ServiceClient, workspace: string) {
 const findFolder = (tree: readonly ListedFolder[], uid: string): ListedFolder | undefined =>
   tree.flatMap((folder) => (folder.uid === uid ? folder : (findFolder(folder.children, uid) ?? [])))[0];
 
-/** Regroups buffers of any size into chunks of `chunkBytes`; the last chunk can be shorter. */
-async function* splitIntoChunks(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+/** Groups buffers into chunks of at least `chunkBytes`; the last chunk can be shorter. */
+async function* groupIntoChunks(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let buffered: Uint8Array[] = [];
   let size = 0;
-  for await (const piece of bytes)
-    for (let rest = piece; rest.length > 0; ) {
-      const part = rest.subarray(0, chunkBytes - size);
-      buffered.push(part);
-      size += part.length;
-      rest = rest.subarray(part.length);
-      if (size < chunkBytes) continue;
-      yield Buffer.concat(buffered);
-      buffered = [];
-      size = 0;
-    }
+  for await (const piece of bytes) {
+    buffered.push(piece);
+    size += piece.length;
+    if (size < chunkBytes) continue;
+    yield Buffer.concat(buffered);
+    buffered = [];
+    size = 0;
+  }
   if (size > 0) yield Buffer.concat(buffered);
 }

@@ -2,8 +2,8 @@ import { slugsOf } from '../../contract/asset.ts';
 import { applySlugEdit } from '../../contract/slug.ts';
 import type { Asset, PlaybackInfo, PlayerData } from '../../contract/types.ts';
 import type { FolderView } from '../../web/browse/protocol.ts';
+import { type BrowseApp, createBrowseApp } from '../../web/browse/server/app.ts';
 import type { BrowseBackend } from '../../web/browse/server/backend.ts';
-import { type BrowseApp, createBrowseApp } from '../../web/browse/server/browse.ts';
 import type { Service } from '../service.ts';
 import { createUploader, type ListedFolder } from './page-upload.ts';
 import { RequestRefusedError, ServiceClient } from './service-client.ts';
@@ -16,10 +16,10 @@ export function createSandboxPage(
   service: Service,
   scripts: { browse: string; player: string },
   onTokenRedeemed: () => void,
-): BrowseApp {
+): Promise<BrowseApp> {
   return createBrowseApp({
     library: createLibrary(service),
-    origin: service.publicUrl,
+    origin: () => service.origin,
     now: service.now,
     scripts,
     accessHint: 'In a terminal, mediactl browse opens a new one, and mediactl sandbox status shows one.',
@@ -27,11 +27,11 @@ export function createSandboxPage(
   });
 }
 
-function createLibrary({ keys, publicUrl, workspaces }: Service): BrowseBackend {
-  const client = new ServiceClient(publicUrl, keys.ephemeral('the page'));
+function createLibrary({ keys, origin, workspaces }: Service): BrowseBackend {
+  const client = new ServiceClient(origin, keys.ephemeral('the page'));
   const { uid: workspace } = workspaces.primary();
   return {
-    baseUrl: new URL(publicUrl()),
+    baseUrl: new URL(origin),
     listAssets: async (query, limit, offset) => {
       const search = new URLSearchParams({ ...query, limit: `${limit}`, offset: `${offset}` });
       const { items, count } = await client.json<{ items: Asset[]; count?: number }>(`/assets/?${search}`);
@@ -61,7 +61,7 @@ function createLibrary({ keys, publicUrl, workspaces }: Service): BrowseBackend 
     },
     fetchMedia: async (url, maxBytes) => {
       // All media URLs of the sandbox are on its own origin.
-      if (url.origin !== publicUrl()) throw new RequestRefusedError(502, 'no media of this service');
+      if (url.origin !== origin) throw new RequestRefusedError(502, 'no media of this service');
       const response = await fetch(url, { redirect: 'error' });
       const bytes = new Uint8Array(await response.arrayBuffer());
       if (response.ok && bytes.length <= maxBytes) return bytes;

@@ -23,11 +23,11 @@ export class RequestRefusedError extends Error {
 
 /** HTTP client with which the library page calls the sandbox's own API. */
 export class ServiceClient {
-  readonly #origin: () => string;
+  readonly #origin: string;
   readonly #key: string;
   budget: RequestBudget | undefined;
 
-  constructor(origin: () => string, key: string) {
+  constructor(origin: string, key: string) {
     this.#origin = origin;
     this.#key = key;
   }
@@ -38,7 +38,7 @@ export class ServiceClient {
    * @throws RequestRefusedError if the status is not 2xx
    */
   async request(path: string, { method = 'GET', json, body, headers }: ClientRequest = {}): Promise<Response> {
-    const response = await fetch(new URL(`${apiPrefix}${path}`, this.#origin()), {
+    const response = await fetch(new URL(`${apiPrefix}${path}`, this.#origin), {
       method,
       headers: {
         authorization: `Bearer ${this.#key}`,

@@ -1,106 +1,20 @@
-import { type Color, encodeIndexedPng } from './png.ts';
+import type { AssetType } from '../../contract/asset-values.ts';
 
-/** Maps asset types to the pixel art for assets without a picture. */
-const drawings: Record<string, string> = {
-  video: `
-    ##################
-    ##....#.........##
-    #.....###........#
-    ##....#####.....##
-    #.....#######....#
-    ##....########..##
-    #.....#######....#
-    ##....#####.....##
-    #.....###........#
-    ##....#.........##
-    ##################`,
-  audio: `
-    ........#.........
-    .....#..#.........
-    .....#..#..#......
-    ..#..#..#..#......
-    ..#..#..#..#..#...
-    ..#..#..#..#..#..#
-    ..#..#..#..#..#...
-    ..#..#..#..#......
-    .....#..#..#......
-    .....#..#.........
-    ........#.........`,
-  image: `
-    ##################
-    #................#
-    #..##............#
-    #..##............#
-    #..........#.....#
-    #.........###....#
-    #...#....#####...#
-    #..###..#######..#
-    #.##############.#
-    #................#
-    ##################`,
-  document: `
-    ....#########.....
-    ....#.......##....
-    ....#.......###...
-    ....#.........#...
-    ....#..######.#...
-    ....#.........#...
-    ....#..######.#...
-    ....#.........#...
-    ....#..####...#...
-    ....#.........#...
-    ....###########...`,
-  third_party: `
-    ..........########
-    .............#####
-    ..............####
-    ..#######....#####
-    ..#.........##..##
-    ..#........##....#
-    ..#.......##......
-    ..#............#..
-    ..#............#..
-    ..#............#..
-    ..##############..`,
-  generic: `
-    ....##########....
-    ....#........#....
-    ....#........#....
-    ....#........#....
-    ....#........#....
-    ..####......####..
-    ..#..#......#..#..
-    ..#..########..#..
-    ..#............#..
-    ..#............#..
-    ..##############..`,
-};
+/** PNG images in base64 (640 × 360 pixels, two colors) for assets without a picture of their own. */
+const placeholders = {
+  video:
+    'iVBORw0KGgoAAAANSUhEUgAAAoAAAAFoAQMAAAD9/NgSAAAABlBMVEUcHiJcX2b4zGdbAAAAoUlEQVR42u3aMQqAMBBFQSEH8/63yQGECBIVi9hkXZuZShBf+dHgsgAAAAAAAAAA5Frbq01QUFAwLNgfKq0O7wkKCgrOB8+rcuzV866goKBgXPCer66G7aGgoKDgcL66uD0UFBQUHM3XdQIUtYeCgoKCFltQUPDHdxtfo4KCggnnNk7aBQUFvwr6i0BQUDAp6A9JQUHBhCAAAAAAAAAAwJwdFsKtjJ5PCk0AAAAASUVORK5CYII=',
+  audio:
+    'iVBORw0KGgoAAAANSUhEUgAAAoAAAAFoAQMAAAD9/NgSAAAABlBMVEUcHiJcX2b4zGdbAAAAiklEQVR42u3YsQmAQAxA0QMHcCRXdyQHEHKgtYVwyQm+V6b4ZSBpDQAAAAAAAABgpi0EBQUFk4NxCgoKCtYG19gFBQUFE4JLHIKCgoKzgvdQUFBQsCZ4DQUFBQXTgza2oKBgdtA1KigoODz4w8e4oKDgJ4KDCAoKCj4TFBQUrAkCAAAAAAAAALzVATZZX3rXLiqsAAAAAElFTkSuQmCC',
+  image:
+    'iVBORw0KGgoAAAANSUhEUgAAAoAAAAFoAQMAAAD9/NgSAAAABlBMVEUcHiJcX2b4zGdbAAAAmUlEQVR42u3awQmAMAxAUcEBOpKrdyQHECIIih7sxbQHee8a+AMkmSYAAAAAAAAAgLGWaNoEBQUFs4KtqaCgoGBqsESEoKCgoKCgoOBfgk8lqqCgoGD34HwsgAQFBQX7BK/uc98sKCgomBosZ+J+8loFBQUFc4Pz2z29CgoKCmYGGwQFBQXzgj4kBQUFRwQBAAAAAAAAAL7ZAS+0ipuHlk3ZAAAAAElFTkSuQmCC',
+  document:
+    'iVBORw0KGgoAAAANSUhEUgAAAoAAAAFoAQMAAAD9/NgSAAAABlBMVEUcHiJcX2b4zGdbAAAAiElEQVR42u3XuwnAQAxEQYELcEnuv5srwCCn/mQHe05mCnjhIlUBAAAAAAAAAPzi6CdBQUHBVPCVPwUFBQWXBLuHoKCgYDpYVZugoKBgLLjfXjNBQUHBXNBiCwoKum0EBQXdNoKCgoKT8zUEBQUFs0GLLSgouCD4ISgoKBgIAgAAAAAAAABMugCegitMF3/CmQAAAABJRU5ErkJggg==',
+  third_party:
+    'iVBORw0KGgoAAAANSUhEUgAAAoAAAAFoAQMAAAD9/NgSAAAABlBMVEUcHiJcX2b4zGdbAAAAmElEQVR42u3XQQqAIBRFUaEFtCS37pJaQFCEBRYIgVqTc4YO7vDxDQEAAAAAAAAA4GfTVloFBQUFBwUzQUFBwW+C14oJCgoK9gvezqMe8yUoKChYCS6Pl5hLUVBQUHBkcC5WTFBQUHBU8DidUuu3TlBQUPDVsXSuWBIUFBQUFBQUFBQUFBSsBSsEBQUFuwYBAAAAAAAAABrsZGflBASKRP4AAAAASUVORK5CYII=',
+  generic:
+    'iVBORw0KGgoAAAANSUhEUgAAAoAAAAFoAQMAAAD9/NgSAAAABlBMVEUcHiJcX2b4zGdbAAAAiklEQVR42u3YsQmAMBCG0YADOFJWdyQHEBSCTRKskiMI73XXfOVfXEoAAAAAAAAAAEvku3EJCgoKxgTrW1BQUFBQUFBQUFBQUFBQUFBwfXDrXj/vW+gQFBQUnBs8m8EqY7YLCgoKhgQrgoKCglHBjqCgoKCgoKDgT4MfBAUFBacGAQAAAAAAAAAGPGjchA77FNwuAAAAAElFTkSuQmCC',
+} satisfies Record<AssetType, string>;
 
-const [width, height] = [640, 360];
-const square = 14;
-const palette: Color[] = [
-  [28, 30, 34],
-  [92, 95, 102],
-];
-
-const cache = new Map<string, Buffer>();
-
-/** Returns the cached placeholder PNG for an asset type. Unknown types look like `generic`. */
-export function drawPlaceholder(type: string): Buffer {
-  const drawn = Object.hasOwn(drawings, type) ? type : 'generic';
-  const picture = cache.get(drawn) ?? draw(drawings[drawn] as string);
-  cache.set(drawn, picture);
-  return picture;
-}
-
-function draw(drawing: string): Buffer {
-  const rows = drawing
-    .trim()
-    .split('\n')
-    .map((row) => row.trim());
-  const across = Math.max(...rows.map(({ length }) => length));
-  const [left, top] = [(width - across * square) / 2, (height - rows.length * square) / 2];
-  return encodeIndexedPng(width, height, palette, (x, y) =>
-    rows[Math.floor((y - top) / square)]?.[Math.floor((x - left) / square)] === '#' ? 1 : 0,
-  );
-}
+/** Returns the placeholder for an asset type as a PNG. */
+export const placeholderFor = (type: AssetType): Buffer => Buffer.from(placeholders[type], 'base64');

@@ -1,84 +1,59 @@
-import { createRoute } from '@hono/zod-openapi';
+import { createRoute, type z } from '@hono/zod-openapi';
 import { type App, apiPrefix, requireJson, requireScope } from '../http.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
-import { embedChange, embedDomain, embedSettings, jsonContent, uidParameter } from './schemas.ts';
+import { embedChange, embedDomain, embedSettings, jsonBody, jsonContent, uidParameter } from './schemas.ts';
 import { findWorkspace } from './workspaces.ts';
-
-const workspacePath = `${apiPrefix}/workspaces/{uid}` as const;
 
 /** Registers the routes for the embed restriction and its allow-list (§4). Every response contains all settings. */
 export function embedRoutes(app: App, service: Service): void {
-  const { embeds } = service;
-  const settings = jsonContent(embedSettings, 'embed settings');
-
-  app.openapi(
-    createRoute({
-      operationId: 'getEmbedSettings',
-      method: 'get',
-      path: `${workspacePath}/embed-settings/`,
-      middleware: requireScope('Read Assets'),
-      request: { params: uidParameter },
-      responses: { 200: settings },
-    }),
-    (c) => c.json(embeds.get(findWorkspace(service, c.req.valid('param').uid).uid), 200),
+  const { workspaces } = service;
+  const [settings, domains] = ['embed-settings', 'embed-domains'] as const;
+  const updating = changeBy(embedChange, 'enable/disable the restriction', (uid, { enabled }) =>
+    workspaces.restrictEmbedding(uid, enabled),
   );
+  const adding = changeBy(embedDomain, 'a domain', (uid, { domain }) => workspaces.addEmbedDomain(uid, domain));
+  const removing = changeBy(embedDomain, 'a domain', (uid, { domain }) => {
+    if (!workspaces.removeEmbedDomain(uid, domain)) throw new ServiceError(404, `${domain} is not on the list`);
+  });
+  embedRoute(app, service, { operationId: 'getEmbedSettings', method: 'get', path: settings });
+  embedRoute(app, service, { operationId: 'updateEmbedSettings', method: 'patch', path: settings, ...updating });
+  embedRoute(app, service, { operationId: 'addEmbedDomain', method: 'post', path: domains, status: 201, ...adding });
+  embedRoute(app, service, { operationId: 'removeEmbedDomain', method: 'delete', path: domains, ...removing });
+}
 
+/** A JSON body, and the change that it makes to a workspace. */
+type EmbedChange = { body: ReturnType<typeof jsonBody>; change(workspaceUid: string, body: unknown): void };
+
+const changeBy = <Schema extends z.ZodType>(
+  schema: Schema,
+  description: string,
+  change: (workspaceUid: string, body: z.output<Schema>) => void,
+): EmbedChange => ({
+  body: jsonBody(schema, description),
+  change: (uid, body) => change(uid, body as z.output<Schema>), // the body was validated
+});
+
+type EmbedRoute = Partial<EmbedChange> & {
+  operationId: string;
+  method: 'get' | 'patch' | 'post' | 'delete';
+  path: 'embed-settings' | 'embed-domains';
+  status?: 200 | 201;
+};
+
+function embedRoute(app: App, service: Service, { path, status = 200, body, change, ...route }: EmbedRoute): void {
   app.openapi(
     createRoute({
-      operationId: 'updateEmbedSettings',
-      method: 'patch',
-      path: `${workspacePath}/embed-settings/`,
-      middleware: [requireScope('Write Assets'), requireJson],
-      request: {
-        params: uidParameter,
-        body: { ...jsonContent(embedChange, 'enable/disable the restriction'), required: true },
-      },
-      responses: { 200: settings },
+      ...route,
+      path: `${apiPrefix}/workspaces/{uid}/${path}/`,
+      middleware: body ? [requireScope('Write Assets'), requireJson] : [requireScope('Read Assets')],
+      request: { params: uidParameter, ...(body && { body }) },
+      responses: { [status]: jsonContent(embedSettings, 'embed settings') },
     }),
     (c) => {
       const { uid } = findWorkspace(service, c.req.valid('param').uid);
-      embeds.setEnabled(uid, c.req.valid('json').enabled);
-      return c.json(embeds.get(uid), 200);
-    },
-  );
-
-  app.openapi(
-    createRoute({
-      operationId: 'addEmbedDomain',
-      method: 'post',
-      path: `${workspacePath}/embed-domains/`,
-      middleware: [requireScope('Write Assets'), requireJson],
-      request: {
-        params: uidParameter,
-        body: { ...jsonContent(embedDomain, 'a domain'), required: true },
-      },
-      responses: { 201: settings },
-    }),
-    (c) => {
-      const { uid } = findWorkspace(service, c.req.valid('param').uid);
-      embeds.addDomain(uid, c.req.valid('json').domain);
-      return c.json(embeds.get(uid), 201);
-    },
-  );
-
-  app.openapi(
-    createRoute({
-      operationId: 'removeEmbedDomain',
-      method: 'delete',
-      path: `${workspacePath}/embed-domains/`,
-      middleware: [requireScope('Write Assets'), requireJson],
-      request: {
-        params: uidParameter,
-        body: { ...jsonContent(embedDomain, 'a domain'), required: true },
-      },
-      responses: { 200: settings },
-    }),
-    (c) => {
-      const { uid } = findWorkspace(service, c.req.valid('param').uid);
-      const { domain } = c.req.valid('json');
-      if (!embeds.removeDomain(uid, domain)) throw new ServiceError(404, `${domain} is not on the list`);
-      return c.json(embeds.get(uid), 200);
+      change?.(uid, c.req.valid('json' as never));
+      return c.json(service.workspaces.embedRestriction(uid), status);
     },
   );
 }

@@ -1,19 +1,21 @@
 import { createRoute, type z } from '@hono/zod-openapi';
 import { type App, apiPrefix, requireJson, requireScope } from '../http.ts';
 import type { Service } from '../service.ts';
-import { ServiceError } from '../service-error.ts';
+import { invalidError, ServiceError } from '../service-error.ts';
 import type { FolderRow, FolderRowTree } from '../store/folders.ts';
 import type { ResponseBody } from './response-schemas.ts';
-import { folderChange, folderParameter, jsonContent, newFolder, uidParameter } from './schemas.ts';
+import { folderChange, folderParameter, jsonBody, jsonContent, newFolder, uidParameter } from './schemas.ts';
 import { findWorkspace } from './workspaces.ts';
 
 const path = `${apiPrefix}/workspaces/{uid}/folders` as const;
 
 /** Registers the routes for folders (§4): tree, create, rename and move, delete. */
 export function folderRoutes(app: App, service: Service): void {
-  const { folders } = service;
-  const { folder, serialize } = service.responseSchemas;
+  for (const route of [listRoute, createFolderRoute, updateRoute, deleteRoute]) route(app, service);
+}
 
+function listRoute(app: App, service: Service): void {
+  const { folder, serialize } = service.responseSchemas;
   app.openapi(
     createRoute({
       operationId: 'listFolders',
@@ -25,41 +27,42 @@ export function folderRoutes(app: App, service: Service): void {
     }),
     (c) => {
       const { uid } = findWorkspace(service, c.req.valid('param').uid);
-      return c.json(serialize(folder.array(), folders.tree(uid).map(toFolder)), 200);
+      return c.json(serialize(folder.array(), service.folders.tree(uid).map(toFolder)), 200);
     },
   );
+}
 
+function createFolderRoute(app: App, service: Service): void {
+  const { folder, serialize } = service.responseSchemas;
   app.openapi(
     createRoute({
       operationId: 'createFolder',
       method: 'post',
       path: `${path}/`,
       middleware: [requireScope('Write Assets'), requireJson],
-      request: {
-        params: uidParameter,
-        body: { ...jsonContent(newFolder, 'name and optional parent'), required: true },
-      },
+      request: { params: uidParameter, body: jsonBody(newFolder, 'name and optional parent') },
       responses: { 201: jsonContent(folder, 'the folder') },
     }),
     (c) => {
       const { uid } = findWorkspace(service, c.req.valid('param').uid);
       const { name, parent_uid = null } = c.req.valid('json');
       if (parent_uid !== null) assertDepth(service, findParentFolder(service, uid, parent_uid), 1);
-      const made = folders.insert(uid, name, parent_uid, service.timestamp());
+      const made = service.folders.insert(uid, name, parent_uid, service.timestamp());
       return c.json(serialize(folder, toFolder({ ...made, children: [] })), 201);
     },
   );
+}
 
+function updateRoute(app: App, service: Service): void {
+  const { folders, responseSchemas } = service;
+  const { folder, serialize } = responseSchemas;
   app.openapi(
     createRoute({
       operationId: 'updateFolder',
       method: 'patch',
       path: `${path}/{folder_uid}/`,
       middleware: [requireScope('Write Assets'), requireJson],
-      request: {
-        params: folderParameter,
-        body: { ...jsonContent(folderChange, 'rename and/or move'), required: true },
-      },
+      request: { params: folderParameter, body: jsonBody(folderChange, 'rename and/or move') },
       responses: { 200: jsonContent(folder, 'the folder') },
     }),
     (c) => {
@@ -67,17 +70,19 @@ export function folderRoutes(app: App, service: Service): void {
       const fields = c.req.valid('json');
       if (fields.parent_uid != null) {
         const parent = findParentFolder(service, found.workspace_uid, fields.parent_uid);
-        if (folders.isSameOrAncestor(found.uid, fields.parent_uid))
-          throw new ServiceError(422, 'a folder cannot move below itself', {
-            details: [{ loc: ['body', 'parent_uid'], msg: 'this is the folder or one below it' }],
-          });
+        if (folders.lineage(parent.uid).includes(found.uid)) {
+          const msg = 'this is the folder or one below it';
+          throw invalidError(['body', 'parent_uid'], msg, 'a folder cannot move below itself');
+        }
         assertDepth(service, parent, heightOf(folders.subtree(found)));
       }
       folders.update(found, fields, service.timestamp());
       return c.json(serialize(folder, toFolder(folders.subtree(found))), 200);
     },
   );
+}
 
+function deleteRoute(app: App, service: Service): void {
   app.openapi(
     createRoute({
       operationId: 'deleteFolder',
@@ -90,19 +95,16 @@ export function folderRoutes(app: App, service: Service): void {
     (c) => {
       const { uid } = findFolder(service, c.req.valid('param'));
       // "DELETE … responses: not shown" (§4, assumption A04). Reject a non-empty folder, to lose nothing.
-      if (!folders.isEmpty(uid))
-        throw new ServiceError(422, 'this folder is not empty', {
-          details: [{ loc: ['path', 'folder_uid'], msg: 'it holds folders or assets' }],
-        });
-      folders.delete(uid);
+      if (!service.folders.isEmpty(uid))
+        throw invalidError(['path', 'folder_uid'], 'it holds folders or assets', 'this folder is not empty');
+      service.folders.delete(uid);
       return c.body(null, 204);
     },
   );
 }
 
 function findFolder(service: Service, { uid, folder_uid }: z.infer<typeof folderParameter>) {
-  const workspace = findWorkspace(service, uid);
-  const found = service.folders.find(workspace.uid, folder_uid.toLowerCase());
+  const found = service.folders.find(findWorkspace(service, uid).uid, folder_uid);
   if (!found) throw new ServiceError(404, `no folder ${folder_uid}`);
   return found;
 }
@@ -113,10 +115,8 @@ const heightOf = ({ children }: FolderRowTree): number => 1 + Math.max(0, ...chi
 
 /** Checks that a folder tree is not nested too deeply for a response. @throws ServiceError 422 */
 function assertDepth({ folders }: Service, parent: FolderRow, levels: number): void {
-  if (folders.depthOf(parent.uid) + levels > maxFolderDepth)
-    throw new ServiceError(422, `folders nest at most ${maxFolderDepth} deep`, {
-      details: [{ loc: ['body', 'parent_uid'], msg: 'this one is too deep' }],
-    });
+  if (folders.lineage(parent.uid).length + levels > maxFolderDepth)
+    throw invalidError(['body', 'parent_uid'], 'this one is too deep', `folders nest at most ${maxFolderDepth} deep`);
 }
 
 /** Finds the parent folder named in a request. @throws ServiceError 404 if the workspace has no such folder */

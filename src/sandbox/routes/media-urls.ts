@@ -9,7 +9,7 @@ export type SignedUrl = { url: string; expires_at: string };
 export function signedUrl(service: Service, { uid }: AssetRow, file: string): SignedUrl {
   const expiresAt = service.now() + service.playbackLifetimeMs;
   return {
-    url: service.publicUrl() + service.signer.signPath(`/media/${uid}/${file}`, expiresAt),
+    url: service.origin + service.signer.signPath(`/media/${uid}/${file}`, expiresAt),
     // Signatures have a resolution of one second.
     expires_at: new Date(Math.floor(expiresAt / 1000) * 1000).toISOString(),
   };

@@ -1,83 +1,82 @@
-import { createReadStream } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
-import { Readable } from 'node:stream';
-import type { Context } from 'hono';
+import type { Context, MiddlewareHandler } from 'hono';
 import { cors } from 'hono/cors';
 import type { App } from '../http.ts';
-import { drawPlaceholder } from '../pictures/placeholder.ts';
+import { placeholderFor } from '../pictures/placeholder.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { AssetRow } from '../store/assets.ts';
-import { isNotModified, isRangeCurrent, setValidators, validatorsOf } from './validators.ts';
+import { sendFile, sendText } from './send-file.ts';
 
 /**
  * Registers the routes for signed media: source files, playlists, segments and derived files. A modified or expired
  * URL returns 403.
  */
 export function mediaRoutes(app: App, service: Service): void {
-  // The signature alone authorizes a player, so any origin is allowed.
-  app.use(
-    '/media/*',
-    cors({
-      origin: '*',
-      allowMethods: ['GET', 'HEAD'],
-      allowHeaders: ['Range', 'If-Range', 'If-None-Match', 'If-Modified-Since'],
-      exposeHeaders: [...['Accept-Ranges', 'Content-Length', 'Content-Range', 'ETag', 'Last-Modified']],
-    }),
-  );
-  app.use('/media/*', async (c, next) => {
-    await next();
-    const type = c.res.headers.get('content-type');
-    if (type && !scriptlessTypePattern.test(type)) c.header('Content-Security-Policy', scriptBlockingPolicy);
-  });
+  const { files } = service;
+  app.use('/media/*', allowAnyOrigin, blockScripts);
   app.get('/media/:uid/source', (c) => {
     const asset = findReadyAsset(c, service);
-    return sendFile(c, service.files.source(asset.uid), asset.content_type ?? 'application/octet-stream');
+    return sendFile(c, files.source(asset.uid), asset.content_type ?? 'application/octet-stream');
   });
   // Only file names that the media worker writes match, so nothing else reaches the file system.
-  app.get('/media/:uid/hls/:file{[a-z]+(?:-[0-9]+){0,2}\\.(?:m3u8|m4s)}', async (c) => {
+  app.get('/media/:uid/hls/:file{[a-z]+(?:-[0-9]+){0,2}\\.m4s}', (c) => {
     const asset = findReadyAsset(c, service);
-    const path = join(service.files.hls(asset.uid), c.req.param('file'));
-    if (path.endsWith('.m4s')) return sendFile(c, path, 'video/mp4');
-    const playlist = await readUnlessCached(c, path);
-    if (playlist === undefined) return c.body(null, 304);
-    const sign = signerOf(c, service);
-    c.header('Content-Type', 'application/vnd.apple.mpegurl');
-    return c.body(
-      playlist
-        .replace(/URI="([^"]+)"/g, (_, name) => `URI="${sign(name)}"`)
-        .replace(/^(?!#)\S.*$/gm, (name) => sign(name)),
-    );
+    return sendFile(c, join(files.hls(asset.uid), c.req.param('file')), 'video/mp4');
+  });
+  app.get('/media/:uid/hls/:file{[a-z]+(?:-[0-9]+){0,2}\\.m3u8}', (c) => {
+    const asset = findReadyAsset(c, service);
+    const path = join(files.hls(asset.uid), c.req.param('file'));
+    const signNames = signerOf(c, service, /(?<=URI=")[^"]+|^(?!#)\S.*$/gm);
+    return sendText(c, path, 'application/vnd.apple.mpegurl', signNames);
   });
   // Available in every state, for assets without a picture of their own.
   app.get('/media/:uid/placeholder.png', (c) => {
     const { type } = findSignedAsset(c, service);
     c.header('Content-Type', 'image/png');
-    return c.body(new Uint8Array(drawPlaceholder(type)));
+    return c.body(new Uint8Array(placeholderFor(type)));
   });
   // Files derived from the source.
-  app.get('/media/:uid/extras/sprites.vtt', async (c) => {
+  app.get('/media/:uid/extras/sprites.vtt', (c) => {
     const asset = findReadyAsset(c, service);
-    const cues = await readUnlessCached(c, join(service.files.derivedFolder(asset.uid), 'sprites.vtt'));
-    if (cues === undefined) return c.body(null, 304);
-    const sign = signerOf(c, service);
-    c.header('Content-Type', 'text/vtt; charset=utf-8');
-    return c.body(cues.replace(/^sprites-\d+\.jpg/gm, (name) => sign(name)));
+    const path = join(files.derivedFolder(asset.uid), 'sprites.vtt');
+    return sendText(c, path, contentTypes['.vtt'], signerOf(c, service, /^sprites-\d+\.jpg/gm));
   });
   app.get('/media/:uid/extras/:file{[a-z]+(?:-[0-9]+)?\\.(?:jpg|png|json|vtt|m4a)}', (c) => {
     const asset = findReadyAsset(c, service);
     const name = c.req.param('file');
     const type = contentTypes[extname(name) as keyof typeof contentTypes];
-    return sendFile(c, join(service.files.derivedFolder(asset.uid), name), type);
+    return sendFile(c, join(files.derivedFolder(asset.uid), name), type);
   });
 }
+
+const contentTypes = {
+  '.jpg': 'image/jpeg',
+  '.png': 'image/png',
+  '.json': 'application/json',
+  '.vtt': 'text/vtt; charset=utf-8',
+  '.m4a': 'audio/mp4',
+} as const;
+
+/** Allows players on any site, since the signature alone authorizes them. */
+const allowAnyOrigin = cors({
+  origin: '*',
+  allowMethods: ['GET', 'HEAD'],
+  allowHeaders: ['Range', 'If-Range', 'If-None-Match', 'If-Modified-Since'],
+  exposeHeaders: ['Accept-Ranges', 'Content-Length', 'Content-Range', 'ETag', 'Last-Modified'],
+});
 
 /** Matches media types from which browsers run no scripts on this origin: video, audio, raster images and PDF. */
 const scriptlessTypePattern = /^(?!.*(?:svg|xml))(?:video\/|audio\/|image\/|application\/pdf\b)/i;
 
 /** Content-Security-Policy for other files, such as SVG or XHTML, which could run scripts if opened directly. */
 const scriptBlockingPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; sandbox";
+
+const blockScripts: MiddlewareHandler = async (c, next) => {
+  await next();
+  const type = c.res.headers.get('content-type');
+  if (type && !scriptlessTypePattern.test(type)) c.header('Content-Security-Policy', scriptBlockingPolicy);
+};
 
 function findReadyAsset(c: Context, service: Service): AssetRow {
   const asset = findSignedAsset(c, service);
@@ -96,66 +95,12 @@ function findSignedAsset(c: Context, { signer, assets, now }: Service): AssetRow
   return asset;
 }
 
-/** Returns a function that signs file names in the folder of the requested URL, with that URL's expiry. */
-function signerOf(c: Context, { signer }: Service): (name: string) => string {
+/**
+ * Returns a function that signs the file names in a text, which `names` matches. The files are in the folder of the
+ * requested URL, and get that URL's expiry.
+ */
+function signerOf(c: Context, { signer }: Service, names: RegExp): (text: string) => string {
   const folder = c.req.path.replace(/[^/]*$/, '');
   const expiresAt = Number(c.req.query('expires')) * 1000;
-  return (name) => name + signer.signPath(folder + name, expiresAt).replace(/^[^?]*/, '');
-}
-
-const contentTypes = {
-  '.jpg': 'image/jpeg',
-  '.png': 'image/png',
-  '.json': 'application/json',
-  '.vtt': 'text/vtt; charset=utf-8',
-  '.m4a': 'audio/mp4',
-} as const;
-
-const missing = () => {
-  throw new ServiceError(404, 'no such media');
-};
-
-/**
- * Reads a text file; undefined if the client has it cached. A cached response stays valid, since its URL always
- * returns the same text.
- */
-async function readUnlessCached(c: Context, path: string): Promise<string | undefined> {
-  const validators = validatorsOf(await stat(path, { bigint: true }).catch(missing));
-  setValidators(c, validators);
-  return isNotModified(c, validators) ? undefined : readFile(path, 'utf8').catch(missing);
-}
-
-/** Sends a file, or the part that a Range header requests (RFC 9110 §14). */
-async function sendFile(c: Context, path: string, contentType: string): Promise<Response> {
-  const stats = await stat(path, { bigint: true }).catch(missing);
-  const size = Number(stats.size);
-  const validators = validatorsOf(stats);
-  setValidators(c, validators);
-  if (isNotModified(c, validators)) return c.body(null, 304);
-  c.header('Content-Type', contentType);
-  c.header('Accept-Ranges', 'bytes');
-  const isRangeUsable = isRangeCurrent(c, validators, Date.now());
-  const range = isRangeUsable ? parseRange(c.req.header('range'), size) : undefined;
-  if (range === 'unsatisfiable') {
-    c.header('Content-Range', `bytes */${size}`);
-    return c.body(null, 416);
-  }
-  const { start, end } = range ?? { start: 0, end: size - 1 };
-  c.header('Content-Length', String(end - start + 1));
-  if (range) c.header('Content-Range', `bytes ${start}-${end}/${size}`);
-  const status = range ? 206 : 200;
-  if (c.req.method === 'HEAD' || size === 0) return c.body(null, status);
-  const stream = createReadStream(path, { start, end, highWaterMark: 256 * 1024 });
-  return c.body(Readable.toWeb(stream) as ReadableStream, status);
-}
-
-type ByteRange = { start: number; end: number };
-
-function parseRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | undefined {
-  const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? '');
-  if (!match || (match[1] === '' && match[2] === '')) return undefined;
-  const [, first = '', last = ''] = match;
-  const start = first === '' ? Math.max(0, size - Number(last)) : Number(first);
-  const end = first === '' || last === '' ? size - 1 : Math.min(Number(last), size - 1);
-  return start > end || start >= size ? 'unsatisfiable' : { start, end };
+  return (text) => text.replace(names, (name) => signer.signPath(folder + name, expiresAt).slice(folder.length));
 }

@@ -1,4 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi';
+import type { AssetType } from '../../contract/asset-values.ts';
 import { mayCall } from '../embedding.ts';
 import { type App, playbackPath, requireJson } from '../http.ts';
 import { browserImageTypes } from '../media/recognize/image-types.ts';
@@ -8,7 +9,7 @@ import type { AssetRow } from '../store/assets.ts';
 import { type DerivedFiles, parseDerivedFiles } from '../store/derived-files.ts';
 import { type SignedUrl, signedUrl } from './media-urls.ts';
 import { embedUrl } from './provider.ts';
-import { jsonContent, playbackInfo, playbackTypes } from './schemas.ts';
+import { jsonBody, jsonContent, type PlaybackType, playbackInfo } from './schemas.ts';
 
 /** Registers the playback info route (§4), which is "authenticated by the playback token" instead of an API key. */
 export function playbackRoutes(app: App, service: Service): void {
@@ -19,10 +20,7 @@ export function playbackRoutes(app: App, service: Service): void {
       path: playbackPath,
       middleware: requireJson,
       request: {
-        body: {
-          ...jsonContent(z.object({ asset_id: z.string(), playback_token: z.string() }), 'both are sent'),
-          required: true,
-        },
+        body: jsonBody(z.object({ asset_id: z.string(), playback_token: z.string() }), 'both are sent'),
       },
       responses: { 200: jsonContent(playbackInfo, 'what to play') },
     }),
@@ -30,7 +28,7 @@ export function playbackRoutes(app: App, service: Service): void {
       const { asset_id, playback_token } = c.req.valid('json');
       const asset = playableAsset(service, asset_id, playback_token);
       const info = playbackInfoOf(asset, service);
-      const isRefused = !mayCall(c, service.embeds.get(asset.workspace_uid));
+      const isRefused = !mayCall(c, service.workspaces.embedRestriction(asset.workspace_uid));
       return c.json(isRefused ? { type: info.type, blocked: true } : info, 200);
     },
   );
@@ -52,18 +50,17 @@ export function playableAsset(service: Service, assetUid: string, token: string)
   return asset;
 }
 
-/** Maps an asset type to "one of video, audio, image, document, third_party" (§2). The fallback is `document`. */
-const playbackType = (type: string) => playbackTypes.find((each) => each === type) ?? 'document';
+/** Maps an asset type to "one of video, audio, image, document, third_party" (§2). */
+const playbackTypeOf = (type: AssetType): PlaybackType => (type === 'generic' ? 'document' : type);
 
 type PlaybackInfoBody = z.infer<typeof playbackInfo>;
 
 export function playbackInfoOf(asset: AssetRow, service: Service): PlaybackInfoBody {
-  const type = playbackType(asset.type);
+  const type = playbackTypeOf(asset.type);
+  // Seeded assets have no media, except with a third party.
+  const hasMedia = asset.is_made_up === 0 || type === 'third_party';
   // "the asset may be played … only when status is ready" (§3)
-  const isReady = asset.status === 'ready';
-  if (isReady && type === 'third_party') return { type, blocked: false, embed_url: embedUrl(service, asset) };
-  // Seeded assets of the other types have no media.
-  const blocked = !isReady || asset.is_made_up === 1;
+  const blocked = asset.status !== 'ready' || !hasMedia;
   return blocked ? { type, blocked } : mediaInfoOf(asset, service);
 }
 
@@ -96,7 +93,10 @@ function mediaInfoOf(asset: AssetRow, service: Service): PlaybackInfoBody {
       };
     case 'image':
       return { type: 'image', blocked, variants: variantsOf(asset, made, signed) };
-    default:
+    case 'third_party':
+      return { type: 'third_party', blocked, embed_url: embedUrl(service, asset) };
+    case 'document':
+    case 'generic':
       return {
         ...{ type: 'document', blocked, url: signed('source').url },
         thumbnails: made.pages.map((file, at) => ({ page: at + 1, ...signed(`extras/${file}`) })),

@@ -19,8 +19,8 @@ export function providerRoutes(app: App, service: Service): void {
 }
 
 /** Returns the URL of the player, with another host name for this machine so that browsers see another origin. */
-export function embedUrl({ publicUrl }: Service, { uid }: AssetRow): string {
-  const url = new URL(`/provider/${uid}`, publicUrl());
+export function embedUrl({ origin }: Service, { uid }: AssetRow): string {
+  const url = new URL(`/provider/${uid}`, origin);
   url.hostname = url.hostname === 'localhost' ? '127.0.0.1' : 'localhost';
   return url.href;
 }

@@ -1,12 +1,10 @@
 import { z } from '@hono/zod-openapi';
+import { type AssetType, assetStatuses } from '../../contract/asset-values.ts';
 
-/** Asset statuses in the sandbox, since "Values of status other than ready: not shown" (§3). */
-export const assetStatuses = ['uploading', 'queued', 'processing', 'ready', 'failed'] as const;
 const status = z.enum(assetStatuses).openapi('AssetStatus');
 
 /** Asset types with the generic shape: "The asset kinds are video, audio, image and generic" (§2). */
-const genericTypes = ['document', 'third_party', 'generic'] as const;
-export const assetTypes = ['video', 'audio', 'image', ...genericTypes] as const;
+const genericTypes = ['document', 'third_party', 'generic'] as const satisfies AssetType[];
 
 const common = {
   uid: z.guid(),

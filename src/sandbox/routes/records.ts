@@ -1,7 +1,6 @@
 import type { Service } from '../service.ts';
 import type { AssetRow } from '../store/assets.ts';
 import { thumbnailUrl } from './media-urls.ts';
-import { assetTypes } from './record-schemas.ts';
 import type { ResponseBody } from './response-schemas.ts';
 
 type ListItem = ResponseBody<'listItem'>;
@@ -14,7 +13,7 @@ export function toListItem(service: Service, asset: AssetRow): ListItem {
     uid: asset.uid,
     name: asset.name,
     description: asset.description,
-    status: asset.status as ListItem['status'], // the database contains no other status
+    status: asset.status,
     created_at: asset.created_at,
     updated_at: asset.updated_at,
     thumbnail_url: thumbnailUrl(service, asset),
@@ -22,7 +21,7 @@ export function toListItem(service: Service, asset: AssetRow): ListItem {
     size: asset.size,
     parent: asset.parent_uid,
   };
-  const type = assetTypes.find((each) => each === asset.type) ?? 'generic';
+  const { type } = asset;
   switch (type) {
     case 'video':
       return { ...common, type, duration, width, height };
@@ -30,7 +29,9 @@ export function toListItem(service: Service, asset: AssetRow): ListItem {
       return { ...common, type, duration };
     case 'image':
       return { ...common, type, duration: null, width, height };
-    default:
+    case 'document':
+    case 'third_party':
+    case 'generic':
       return { ...common, type, duration: null };
   }
 }

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { assetStatuses, assetTypes } from './record-schemas.ts';
+import { type AssetType, assetStatuses, assetTypes } from '../../contract/asset-values.ts';
 
 /** Returns NaN for text that is not a plain decimal number, such as `0x10` or `1e1`, so that validation fails. */
 const digits = (text: unknown) => (typeof text === 'string' && !/^\d+$/.test(text) ? NaN : text);
@@ -154,7 +154,8 @@ export const player = z
 
 const signed = z.object({ url: z.url(), expires_at: z.iso.datetime() });
 
-export const playbackTypes = ['video', 'audio', 'image', 'document', 'third_party'] as const;
+/** Types of playback info (§2). */
+export type PlaybackType = Exclude<AssetType, 'generic'>;
 
 /** Fields of media with a duration. */
 const timelineFields = {
@@ -174,10 +175,8 @@ const variant = z.object({
  * Builds the playback info schema for one type. All other fields are optional, because they are omitted if
  * `blocked` is true and "the client does not play" (§4).
  */
-const playbackInfoSchema = <Type extends (typeof playbackTypes)[number], Fields extends z.ZodRawShape>(
-  type: Type,
-  fields: Fields,
-) => z.object({ type: z.literal(type), blocked: z.boolean() }).extend(z.object(fields).partial().shape);
+const playbackInfoSchema = <Type extends PlaybackType, Fields extends z.ZodRawShape>(type: Type, fields: Fields) =>
+  z.object({ type: z.literal(type), blocked: z.boolean() }).extend(z.object(fields).partial().shape);
 
 /** Playback info schema (§2), in which clients "branch on `type`". */
 export const playbackInfo = z
@@ -204,8 +203,14 @@ export const playbackInfo = z
   ])
   .openapi('PlaybackInfo');
 
-/** Builds an OpenAPI entry for JSON content. */
+/** Builds the OpenAPI entry of JSON content. */
 export const jsonContent = <T extends z.ZodType>(schema: T, description: string) => ({
   description,
   content: { 'application/json': { schema } },
+});
+
+/** Builds the OpenAPI entry of a required JSON body. */
+export const jsonBody = <T extends z.ZodType>(schema: T, description: string) => ({
+  ...jsonContent(schema, description),
+  required: true as const,
 });

@@ -43,7 +43,7 @@ export function uploadRoutes(app: App, service: Service): void {
     const length = parseWholeNumber(c.req.header('content-length'));
     const { incoming } = c.env;
     const body = faults.readBody(incoming, faultTargetOf(c));
-    const received = await service.receiver.receive(session, offset, length, incoming, body);
+    const received = await service.receiver.receive(session, { offset, lengthBytes: length, incoming, body });
     c.header('Upload-Offset', String(received.offset));
     // "The last chunk's response also carries the header X-Checksum-Blake3." (§4)
     if (received.checksum && !faults.findAndFire('no-checksum', faultTargetOf(c)))
@@ -54,6 +54,9 @@ export function uploadRoutes(app: App, service: Service): void {
     return c.body(null, 204);
   });
 }
+
+/** Asset types that a content type can name. Processing detects the type by content later. */
+const declarableTypes = ['video', 'audio', 'image'] as const;
 
 async function create(c: Context<Env>, service: Service): Promise<Response> {
   requireVersion(c);
@@ -71,7 +74,7 @@ async function create(c: Context<Env>, service: Service): Promise<Response> {
   const folder = parent ? findParentFolder(service, workspaceUid, parent).uid : null;
   if (size > service.maxUploadBytes)
     throw new ServiceError(413, `an upload holds at most ${service.maxUploadBytes} bytes`);
-  await service.receiver.clearExpired(service.now());
+  await service.receiver.clearExpired();
   const disk = await service.files.freeBytes();
   // No await from here on, because concurrent requests must not claim the same free space.
   const free = service.storageBytes - service.assets.storedBytes();
@@ -83,14 +86,14 @@ async function create(c: Context<Env>, service: Service): Promise<Response> {
     expires_at: service.now() + service.sessionLifetimeMs,
   };
   const contentType = metadata.get('content_type') || null;
-  service.transaction(() => {
+  service.store.transaction(() => {
     service.assets.insert(
       {
         uid: session.asset_uid,
         workspace_uid: workspaceUid,
         name,
         description: metadata.get('description') ?? '',
-        type: /^(video|audio|image)\//.exec(contentType ?? '')?.[1] ?? 'generic',
+        type: declarableTypes.find((type) => contentType?.startsWith(`${type}/`)) ?? 'generic',
         filename,
         content_type: contentType,
         size,
@@ -101,7 +104,6 @@ async function create(c: Context<Env>, service: Service): Promise<Response> {
     service.sessions.insert(session);
     service.credits.drawStorage(size); // a 402 rolls back the transaction
   });
-  service.sessionSweeper.schedule();
   if (size === 0) service.assets.setStatus(session.asset_uid, 'failed', service.timestamp(), 'the file is empty');
   const location = `${uploadPath}${session.uid}/`;
   c.header('Location', location);
@@ -126,14 +128,13 @@ function requireVersion(c: Context): void {
 }
 
 /** Finds a complete or unexpired session ("sessions expire after 24 hours", §2). @throws ServiceError 404 */
-function findSession(c: Context, { sessions, sessionSweeper, now, faults }: Service): SessionRow {
+function findSession(c: Context, { sessions, now, faults }: Service): SessionRow {
   const uid = (c.req.param('uid') as string).toLowerCase();
   const session = sessions.find(uid);
   const gone = new ServiceError(404, `no upload session ${uid}`);
   if (!session || (!session.completed_at && session.expires_at <= now())) throw gone;
   if (!session.completed_at && faults.findAndFire('expire-sessions', faultTargetOf(c))) {
     sessions.expire(uid, now());
-    sessionSweeper.schedule();
     throw gone;
   }
   return session;

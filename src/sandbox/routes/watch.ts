@@ -1,10 +1,10 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
+import { isTimedType } from '../../contract/asset-values.ts';
 import { type HtmlPage, renderNoticePage, renderWatchPage } from '../../web/watch/server/page.ts';
 import { frameAncestors, mayEmbed } from '../embedding.ts';
 import { type App, requireJson } from '../http.ts';
-import { computeResumePosition } from '../media/resume-position.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { AssetRow } from '../store/assets.ts';
@@ -42,7 +42,7 @@ export function watchRoutes(app: App, service: Service): void {
     (c) => {
       const { playback_token, position_seconds } = c.req.valid('json');
       const asset = playableAsset(service, c.req.valid('param').uid, playback_token);
-      if (asset.type !== 'video' && asset.type !== 'audio')
+      if (!isTimedType[asset.type])
         throw new ServiceError(422, `this asset has no position: it is of type ${asset.type}`);
       service.assets.setResumePosition(asset.uid, computeResumePosition(position_seconds, asset.duration));
       return c.body(null, 204);
@@ -65,7 +65,7 @@ function createWatchPage(c: Context, service: Service): Response {
   const token = c.req.query('token');
   if (!token) throw new ServiceError(401, 'the address of this page lacks its playback token');
   const asset = playableAsset(service, c.req.param('uid') as string, token);
-  const settings = service.embeds.get(asset.workspace_uid);
+  const settings = service.workspaces.embedRestriction(asset.workspace_uid);
   if (!mayEmbed(c, settings)) throw new ServiceError(403, 'this player may not be embedded on that site');
   const page = renderWatchPage({
     title: asset.name,
@@ -103,3 +103,17 @@ const describeError = ({ message, status }: ServiceError) =>
   `${message.charAt(0).toUpperCase()}${message.slice(1)} (${status}).${
     status === 401 ? ' Ask whoever gave you the link for a new one.' : ''
   }`;
+
+/** Playback counts as finished in the last 5 % or 30 s, whichever is shorter. */
+const endFraction = 0.05;
+const maxEndSeconds = 30;
+
+/**
+ * Returns the position in seconds from which playback resumes after it stopped at `position`; null to restart from
+ * the beginning.
+ */
+export function computeResumePosition(position: number, duration: number | null): number | null {
+  if (position === 0) return null;
+  const left = (duration ?? Number.POSITIVE_INFINITY) - position;
+  return left <= Math.min(maxEndSeconds, (duration ?? 0) * endFraction) ? null : position;
+}

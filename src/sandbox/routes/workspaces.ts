@@ -33,7 +33,7 @@ export function workspaceRoutes(app: App, { workspaces, responseSchemas }: Servi
 }
 
 export function findWorkspace({ workspaces }: Service, uid: string): WorkspaceRow {
-  const found = workspaces.find(uid.toLowerCase());
+  const found = workspaces.find(uid);
   if (!found) throw new ServiceError(404, `no workspace ${uid}`);
   return found;
 }

@@ -1,29 +1,19 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { type Scope, scopes } from '../../contract/scopes.ts';
-import type { SandboxStore } from './sandbox-store.ts';
+import { StoreTable } from './sandbox-store.ts';
 
 export type ApiKey = { hash: string; name: string; scopes: readonly Scope[] };
 
 const hashOf = (key: string) => createHash('sha256').update(key).digest('hex');
 
 /** API keys, stored as SHA-256 hashes. A key itself is returned only when it is created. */
-export class ApiKeys {
-  readonly #store: SandboxStore;
+export class ApiKeys extends StoreTable {
   /** Maps hashes to temporary keys, which are kept only in memory. */
   readonly #ephemeral = new Map<string, ApiKey>();
 
-  constructor(store: SandboxStore) {
-    this.#store = store;
-  }
-
   create(name: string, granted: readonly Scope[] = scopes): string {
     const key = `sandbox_${randomBytes(24).toString('base64url')}`;
-    this.#store.run(
-      'INSERT INTO api_keys (hash, name, scopes) VALUES (?, ?, ?)',
-      hashOf(key),
-      name,
-      JSON.stringify(granted),
-    );
+    this.store.insert('api_keys', { hash: hashOf(key), name, scopes: JSON.stringify(granted) });
     return key;
   }
 
@@ -36,16 +26,12 @@ export class ApiKeys {
   }
 
   count(): number {
-    return this.#store.get<{ n: number }>('SELECT count(*) AS n FROM api_keys')?.n ?? 0;
+    return this.store.get<{ n: number }>('SELECT count(*) AS n FROM api_keys')?.n ?? 0;
   }
 
   find(key: string): ApiKey | undefined {
-    const ephemeral = this.#ephemeral.get(hashOf(key));
-    if (ephemeral) return ephemeral;
-    const row = this.#store.get<{ hash: string; name: string; scopes: string }>(
-      'SELECT hash, name, scopes FROM api_keys WHERE hash = ?',
-      hashOf(key),
-    );
-    return row && { ...row, scopes: JSON.parse(row.scopes) };
+    const hash = hashOf(key);
+    const row = this.store.get<ApiKey & { scopes: string }>('SELECT * FROM api_keys WHERE hash = ?', hash);
+    return row ? { ...row, scopes: JSON.parse(row.scopes) } : this.#ephemeral.get(hash);
   }
 }

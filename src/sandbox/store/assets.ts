@@ -1,14 +1,15 @@
+import type { AssetStatus, AssetType } from '../../contract/asset-values.ts';
 import type { DerivedFiles } from './derived-files.ts';
 import { OrderedIdCache } from './ordered-id-cache.ts';
-import type { ColumnValue, SandboxStore } from './sandbox-store.ts';
+import { type ColumnValue, StoreTable } from './sandbox-store.ts';
 
 export type AssetRow = {
   uid: string;
   workspace_uid: string;
   name: string;
   description: string;
-  type: string;
-  status: string;
+  type: AssetType;
+  status: AssetStatus;
   failure_reason: string | null;
   filename: string;
   content_type: string | null;
@@ -60,7 +61,7 @@ export type EditableFields = {
 
 /** Processing results that are stored with the asset. */
 export type ProcessingResult = {
-  type: string;
+  type: AssetType;
   content_type: string;
   duration: number | null;
   width: number | null;
@@ -70,41 +71,20 @@ export type ProcessingResult = {
   derivedFiles: DerivedFiles;
 };
 
-export class Assets {
-  readonly #store: SandboxStore;
-  readonly #orderedIds: OrderedIdCache;
-
-  constructor(store: SandboxStore) {
-    this.#store = store;
-    this.#orderedIds = new OrderedIdCache(store);
-  }
+export class Assets extends StoreTable {
+  readonly #orderedIds = new OrderedIdCache(this.store);
 
   insert(asset: NewAsset, now: string): void {
-    this.#store.run(
-      `INSERT INTO assets (uid, workspace_uid, name, description, type, status, filename,
-        content_type, size, parent_uid, created_at, updated_at)
-       VALUES (?, ?, ?, ?, ?, 'uploading', ?, ?, ?, ?, ?, ?)`,
-      asset.uid,
-      asset.workspace_uid,
-      asset.name,
-      asset.description,
-      asset.type,
-      asset.filename,
-      asset.content_type,
-      asset.size,
-      asset.parent_uid,
-      now,
-      now,
-    );
+    this.store.insert('assets', { ...asset, status: 'uploading', created_at: now, updated_at: now });
   }
 
   find(uid: string): AssetRow | undefined {
-    return this.#store.get('SELECT * FROM assets WHERE uid = ? AND deleted_at IS NULL', uid);
+    return this.store.get('SELECT * FROM assets WHERE uid = ? AND deleted_at IS NULL', uid);
   }
 
   /** Returns the given uids for which there is no asset, not even in the trash. */
   findUnknown(uids: readonly string[]): string[] {
-    return this.#store
+    return this.store
       .all<{ uid: string }>(
         'SELECT value AS uid FROM json_each(?) WHERE value NOT IN (SELECT uid FROM assets)',
         JSON.stringify(uids),
@@ -122,7 +102,7 @@ export class Assets {
       values,
     );
     const page = ids.subarray(query.offset, query.offset + query.limit);
-    const items = this.#store.all<AssetRow>(
+    const items = this.store.all<AssetRow>(
       `SELECT assets.* FROM json_each(?) AS page JOIN assets ON assets.id = page.value
        ORDER BY page.key`,
       JSON.stringify([...page]),
@@ -131,23 +111,13 @@ export class Assets {
   }
 
   /** Updates the given fields of an asset. All other fields keep their values. */
-  edit(uid: string, fields: Partial<EditableFields>, now: string): void {
-    const { tags, ...texts } = fields;
-    const changes: [string, ColumnValue][] = [
-      ...Object.entries(texts),
-      ...(tags ? [['tags', JSON.stringify(tags)] satisfies [string, ColumnValue]] : []),
-      ['updated_at', now],
-    ];
-    this.#store.run(
-      `UPDATE assets SET ${changes.map(([column]) => `${column} = ?`).join(', ')} WHERE uid = ?`,
-      ...changes.map(([, value]) => value),
-      uid,
-    );
+  edit(uid: string, { tags, ...texts }: Partial<EditableFields>, now: string): void {
+    this.#update(uid, { ...texts, tags: tags && JSON.stringify(tags), updated_at: now });
   }
 
   /** Moves an asset to the trash ("soft-delete", §1). The row and the files stay. */
   trash(uid: string, now: string): void {
-    this.#store.run('UPDATE assets SET deleted_at = ? WHERE uid = ?', now, uid);
+    this.#update(uid, { deleted_at: now });
   }
 
   /**
@@ -155,60 +125,46 @@ export class Assets {
    * not sample assets, which have no files.
    */
   storedBytes(): number {
-    const stored = this.#store.get<{ n: number | null }>('SELECT sum(size) AS n FROM assets WHERE is_made_up = 0');
+    const stored = this.store.get<{ n: number | null }>('SELECT sum(size) AS n FROM assets WHERE is_made_up = 0');
     return stored?.n ?? 0;
-  }
-
-  /** Marks an asset as failed because its upload session has expired. Frees its storage quota. */
-  expire(uid: string, now: string): void {
-    this.#store.run(
-      `UPDATE assets SET status = 'failed', failure_reason = 'its upload session expired', size = 0,
-        updated_at = ? WHERE uid = ? AND status = 'uploading'`,
-      now,
-      uid,
-    );
   }
 
   /** Returns the uids of assets whose processing was interrupted. */
   findInterrupted(): string[] {
-    return this.#store
+    return this.store
       .all<{ uid: string }>(
         "SELECT uid FROM assets WHERE status IN ('queued', 'processing') AND deleted_at IS NULL ORDER BY id",
       )
       .map(({ uid }) => uid);
   }
 
-  setStatus(uid: string, status: string, now: string, failureReason: string | null = null): void {
-    this.#store.run(
-      'UPDATE assets SET status = ?, failure_reason = ?, updated_at = ? WHERE uid = ?',
-      status,
-      failureReason,
-      now,
-      uid,
-    );
+  setStatus(uid: string, status: AssetStatus, now: string, failureReason: string | null = null): void {
+    this.#update(uid, { status, failure_reason: failureReason, updated_at: now });
   }
 
   /** Sets the resume position for playback in seconds; null means the beginning. Does not change `updated_at`. */
   setResumePosition(uid: string, seconds: number | null): void {
-    this.#store.run('UPDATE assets SET resume_position_seconds = ? WHERE uid = ?', seconds, uid);
+    this.#update(uid, { resume_position_seconds: seconds });
   }
 
-  setProcessed(uid: string, found: ProcessingResult, now: string): void {
-    this.#store.run(
-      `UPDATE assets SET status = 'ready', failure_reason = NULL, type = ?, content_type = ?,
-        duration = ?, width = ?, height = ?, has_hls = ?, chapters = ?, extras = ?,
-        updated_at = ? WHERE uid = ?`,
-      found.type,
-      found.content_type,
-      found.duration,
-      found.width,
-      found.height,
-      found.hasHls ? 1 : 0,
-      JSON.stringify(found.chapters),
-      JSON.stringify(found.derivedFiles),
-      now,
-      uid,
-    );
+  setProcessed(uid: string, { hasHls, chapters, derivedFiles, ...found }: ProcessingResult, now: string): void {
+    this.#update(uid, {
+      type: found.type,
+      content_type: found.content_type,
+      duration: found.duration,
+      width: found.width,
+      height: found.height,
+      has_hls: hasHls ? 1 : 0,
+      chapters: JSON.stringify(chapters),
+      extras: JSON.stringify(derivedFiles),
+      status: 'ready',
+      failure_reason: null,
+      updated_at: now,
+    });
+  }
+
+  #update(uid: string, columns: Partial<AssetRow & { deleted_at: string }>): void {
+    this.store.update('assets', uid, columns);
   }
 }
 

@@ -1,6 +1,54 @@
-import { readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { ArgumentError } from '../argument-error.ts';
+import Database from 'libsql';
+import { ArgumentError } from '../options.ts';
+import { SandboxStore } from './sandbox-store.ts';
+
+/** Thrown if another sandbox process has locked the data folder. */
+export class FolderLockedError extends Error {}
+
+/**
+ * Opens the database of a data folder, which is created if it does not exist. Locks the folder, so that only one
+ * sandbox process uses it. `close` releases both.
+ *
+ * @throws ArgumentError if the folder has files but no database, FolderLockedError if another process has locked it
+ */
+export function openDataFolder(dataDir: string): { store: SandboxStore; close(): void } {
+  assertUsableDataFolder(dataDir);
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const unlock = lockFolder(dataDir);
+  try {
+    const store = new SandboxStore(dataDir);
+    const close = () => {
+      store.close();
+      unlock();
+    };
+    return { store, close };
+  } catch (error) {
+    unlock();
+    throw error;
+  }
+}
+
+/**
+ * Locks a data folder with SQLite's exclusive file lock, which the operating system releases when the process dies.
+ *
+ * @returns a function that releases the lock
+ */
+function lockFolder(dataDir: string): () => void {
+  const lock = new Database(join(dataDir, 'lock'));
+  try {
+    lock.exec('BEGIN EXCLUSIVE');
+  } catch (error) {
+    lock.close();
+    if ((error as { code?: string }).code !== 'SQLITE_BUSY') throw error;
+    throw new FolderLockedError(`another sandbox runs on ${dataDir}`);
+  }
+  return () => {
+    lock.exec('ROLLBACK');
+    lock.close();
+  };
+}
 
 /** Names of files that a sandbox can leave if it is killed before it creates its database. */
 const ownFileNames = [
@@ -13,7 +61,7 @@ const ownFileNames = [
  *
  * @throws ArgumentError if the folder contains files but no sandbox database
  */
-export function assertUsableDataFolder(dataDir: string): void {
+function assertUsableDataFolder(dataDir: string): void {
   const names = entries(dataDir);
   if (names.includes('sandbox.db')) return;
   const isForeign = (name: string) =>

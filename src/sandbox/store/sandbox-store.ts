@@ -4,6 +4,7 @@ import { classifyStorageFailure, isDamaged } from '../storage-failure.ts';
 import { migrations } from './migrations.ts';
 
 export type ColumnValue = string | number | null;
+type Columns = Record<string, ColumnValue>;
 
 /** SQLite busy timeout, after which calls fail. It is short, since calls block the event loop. */
 const busyTimeoutMs = 250;
@@ -41,6 +42,22 @@ export class SandboxStore {
 
   run(sql: string, ...values: ColumnValue[]): number {
     return this.#prepare(sql).run(...values).changes;
+  }
+
+  /** Inserts a row. The column names are not escaped, so they must not come from a request. */
+  insert(table: string, row: Columns): void {
+    const names = Object.keys(row);
+    const places = names.map(() => '?').join(', ');
+    this.run(`INSERT INTO ${table} (${names.join(', ')}) VALUES (${places})`, ...Object.values(row));
+  }
+
+  /** Updates the given columns of the row with a uid. The column names must not come from a request. */
+  update(table: string, uid: string, columns: Partial<Columns>): void {
+    const changes = Object.entries(columns).filter(
+      (change): change is [string, ColumnValue] => change[1] !== undefined,
+    );
+    const assignments = changes.map(([name]) => `${name} = ?`).join(', ');
+    this.run(`UPDATE ${table} SET ${assignments} WHERE uid = ?`, ...changes.map(([, value]) => value), uid);
   }
 
   /** Returns a token for cache invalidation that changes with every write to the database by any connection. */
@@ -116,6 +133,15 @@ export class SandboxStore {
     const statement = this.#database.prepare(sql);
     this.#statements.set(sql, statement);
     return statement;
+  }
+}
+
+/** Base class of the classes that read and write one kind of row. */
+export abstract class StoreTable {
+  protected readonly store: SandboxStore;
+
+  constructor(store: SandboxStore) {
+    this.store = store;
   }
 }
 

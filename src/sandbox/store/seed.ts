@@ -1,4 +1,5 @@
-import { ArgumentError } from '../argument-error.ts';
+import { type AssetType, assetTypes, isTimedType } from '../../contract/asset-values.ts';
+import { ArgumentError } from '../options.ts';
 import type { ColumnValue, SandboxStore } from './sandbox-store.ts';
 
 /** Maximum number of seeded assets, since more assets would delay the start. */
@@ -26,14 +27,15 @@ const tagSlugs = 'press|internal|campaign|archive|social|training|event|product|
 const folderNames = ['Campaigns', 'Events', 'Training', 'Press', 'Archive footage', 'Podcasts'];
 
 /** Asset types with their share of the sample assets, file extension and content type. */
-const assetKinds = [
-  { type: 'video', share: 0.58, ext: 'mp4', mime: 'video/mp4', timed: true, framed: true },
-  { type: 'audio', share: 0.14, ext: 'mp3', mime: 'audio/mpeg', timed: true, framed: false },
-  { type: 'image', share: 0.16, ext: 'jpg', mime: 'image/jpeg', timed: false, framed: true },
-  { type: 'document', share: 0.07, ext: 'pdf', mime: 'application/pdf', timed: false },
-  { type: 'third_party', share: 0.03, ext: 'url', mime: null, timed: false },
-  { type: 'generic', share: 0.02, ext: 'zip', mime: 'application/zip', timed: false },
-] as const;
+const seededTypes = {
+  video: { share: 0.58, ext: 'mp4', mime: 'video/mp4', hasFrame: true },
+  audio: { share: 0.14, ext: 'mp3', mime: 'audio/mpeg', hasFrame: false },
+  image: { share: 0.16, ext: 'jpg', mime: 'image/jpeg', hasFrame: true },
+  document: { share: 0.07, ext: 'pdf', mime: 'application/pdf', hasFrame: false },
+  third_party: { share: 0.03, ext: 'url', mime: null, hasFrame: false },
+  generic: { share: 0.02, ext: 'zip', mime: 'application/zip', hasFrame: false },
+} satisfies Record<AssetType, object>;
+const assetKinds = assetTypes.map((type) => ({ type, ...seededTypes[type] }));
 
 const dayMs = 86_400_000;
 
@@ -56,15 +58,11 @@ export function seed(store: SandboxStore, workspace: string, count: number, now:
     const folders = folderNames.map((name) => {
       const uid = random.uuid();
       const made = new Date(now - 731 * dayMs).toISOString();
-      store.run(
-        `INSERT INTO folders (uid, workspace_uid, name, parent_uid, created_at, updated_at)
-         VALUES (?, ?, ?, NULL, ?, ?)`,
-        ...[uid, workspace, name, made, made],
-      );
+      store.insert('folders', { uid, workspace_uid: workspace, name, created_at: made, updated_at: made });
       return uid;
     });
     withoutIndexes(store, () => {
-      for (let at = 0; at < count; at++) insert(store, createRecord(random, workspace, folders, now));
+      for (let at = 0; at < count; at++) store.insert('assets', createRecord(random, workspace, folders, now));
     });
   });
 }
@@ -87,7 +85,7 @@ function createRecord(random: SeededRandom, workspace: string, folders: string[]
   const created = new Date(now - Math.floor(random.next() * 730 * dayMs)).toISOString();
   // The distribution is skewed, so that most media are short and some are long.
   const seconds = Math.round(4 + 5400 * random.next() ** 4);
-  const hasFrame = 'framed' in kind && kind.framed && isReady;
+  const hasFrame = kind.hasFrame && isReady;
   return {
     uid: random.uuid(),
     workspace_uid: workspace,
@@ -101,8 +99,8 @@ function createRecord(random: SeededRandom, workspace: string, folders: string[]
       .normalize('NFKD')
       .replace(/[^a-z0-9]+/g, '-')}.${kind.ext}`,
     content_type: kind.mime,
-    size: sizeOf(kind, seconds, random),
-    duration: kind.timed && isReady ? seconds : null,
+    size: sizeOf(kind.type, seconds, random),
+    duration: isTimedType[kind.type] && isReady ? seconds : null,
     width: hasFrame ? 1920 : null,
     height: hasFrame ? 1080 : null,
     tags: JSON.stringify(tagSlugs.filter(() => random.next() < 0.15)),
@@ -113,17 +111,9 @@ function createRecord(random: SeededRandom, workspace: string, folders: string[]
   };
 }
 
-function sizeOf({ type, timed }: (typeof assetKinds)[number], seconds: number, random: SeededRandom): number {
+function sizeOf(type: AssetType, seconds: number, random: SeededRandom): number {
   if (type === 'third_party') return 0;
-  return timed ? seconds * 350_000 : 50_000 + Math.floor(random.next() * 9_000_000);
-}
-
-function insert(store: SandboxStore, asset: SeedRecord): void {
-  const columns = Object.keys(asset);
-  store.run(
-    `INSERT INTO assets (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
-    ...Object.values(asset),
-  );
+  return isTimedType[type] ? seconds * 350_000 : 50_000 + Math.floor(random.next() * 9_000_000);
 }
 
 /**
@@ -173,12 +163,8 @@ class SeededRandom {
 
   /** Returns a pseudorandom UUID in the format of version 4. */
   uuid(): string {
-    const hex = [0, 1, 2, 3].map(() =>
-      Math.floor(this.next() * 2 ** 32)
-        .toString(16)
-        .padStart(8, '0'),
-    );
-    const [a, b, c, d] = hex as [string, string, string, string];
-    return `${a}-${b.slice(0, 4)}-4${b.slice(5)}-a${c.slice(1, 4)}-${c.slice(4)}${d}`;
+    const words = [0, 1, 2, 3].map(() => Math.floor(this.next() * 2 ** 32));
+    const hex = words.map((word) => word.toString(16).padStart(8, '0')).join('');
+    return hex.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/, '$1-$2-4$3-a$4-$5');
   }
 }

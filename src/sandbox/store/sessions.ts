@@ -1,4 +1,4 @@
-import type { SandboxStore } from './sandbox-store.ts';
+import { StoreTable } from './sandbox-store.ts';
 
 export type SessionRow = {
   uid: string;
@@ -9,60 +9,50 @@ export type SessionRow = {
   completed_at: string | null;
 };
 
-export class UploadSessions {
-  readonly #store: SandboxStore;
-
-  constructor(store: SandboxStore) {
-    this.#store = store;
-  }
-
+export class UploadSessions extends StoreTable {
   insert(session: Omit<SessionRow, 'completed_at'>): void {
-    this.#store.run(
-      'INSERT INTO upload_sessions (uid, asset_uid, total_size, expires_at) VALUES (?, ?, ?, ?)',
-      session.uid,
-      session.asset_uid,
-      session.total_size,
-      session.expires_at,
-    );
+    this.store.insert('upload_sessions', session);
   }
 
   /** Returns a session; undefined if it does not exist or its asset is in the trash. */
   find(uid: string): SessionRow | undefined {
-    return this.#store.get(`${selectUntrashed} WHERE upload_sessions.uid = ?`, uid);
+    return this.store.get(`${selectUntrashed} WHERE upload_sessions.uid = ?`, uid);
   }
 
-  complete(uid: string, now: string): void {
-    this.#store.run('UPDATE upload_sessions SET completed_at = ? WHERE uid = ?', now, uid);
+  /** Completes a session and queues its asset for processing. */
+  complete({ uid, asset_uid }: SessionRow, now: string): void {
+    this.store.transaction(() => {
+      this.store.update('upload_sessions', uid, { completed_at: now });
+      this.store.update('assets', asset_uid, { status: 'queued', failure_reason: null, updated_at: now });
+    });
   }
 
   /** Expires a session early, at `now` in milliseconds since the Unix epoch. */
   expire(uid: string, now: number): void {
-    this.#store.run('UPDATE upload_sessions SET expires_at = ? WHERE uid = ?', now, uid);
+    this.store.update('upload_sessions', uid, { expires_at: now });
   }
 
-  delete(uid: string): void {
-    this.#store.run('DELETE FROM upload_sessions WHERE uid = ?', uid);
+  /** Deletes an expired session. Its asset has failed, and no longer counts toward the storage quota. */
+  delete({ uid, asset_uid }: SessionRow, now: string): void {
+    this.store.transaction(() => {
+      this.store.run('DELETE FROM upload_sessions WHERE uid = ?', uid);
+      this.store.run(
+        `UPDATE assets SET status = 'failed', failure_reason = 'its upload session expired', size = 0,
+          updated_at = ? WHERE uid = ? AND status = 'uploading'`,
+        now,
+        asset_uid,
+      );
+    });
   }
 
   /** Returns all incomplete sessions whose asset is not in the trash. */
   findIncomplete(): SessionRow[] {
-    return this.#store.all(`${selectUntrashed} WHERE completed_at IS NULL`);
+    return this.store.all(`${selectUntrashed} WHERE completed_at IS NULL`);
   }
 
   /** Returns all expired incomplete sessions, even if the asset is in the trash. */
   findExpired(now: number): SessionRow[] {
-    return this.#store.all('SELECT * FROM upload_sessions WHERE completed_at IS NULL AND expires_at <= ?', now);
-  }
-
-  /**
-   * Returns the earliest expiry time of incomplete sessions, in milliseconds since the Unix epoch; undefined if
-   * there are none.
-   */
-  nextExpiry(): number | undefined {
-    const next = this.#store.get<{ at: number | null }>(
-      'SELECT min(expires_at) AS at FROM upload_sessions WHERE completed_at IS NULL',
-    );
-    return next?.at ?? undefined;
+    return this.store.all('SELECT * FROM upload_sessions WHERE completed_at IS NULL AND expires_at <= ?', now);
   }
 }
 

@@ -1,5 +1,12 @@
 import { createReadStream } from 'node:fs';
-import { type Blake3, createBlake3 } from './blake3.ts';
+
+/** An incremental BLAKE3 hash. `digest` must be called only once. */
+type Blake3 = { update(bytes: Buffer): unknown; digest(encoding: 'hex'): string };
+
+async function createBlake3(): Promise<Blake3> {
+  const native = await import('@napi-rs/blake-hash').catch(() => undefined);
+  return native ? new native.Blake3Hasher() : (await import('hash-wasm')).createBLAKE3();
+}
 
 /** Incremental checksum of the first `offset` bytes of an upload session's file. */
 export type Digest = { offset: number; blake3: Blake3; checksum?: string };
@@ -17,10 +24,7 @@ export class DigestCache {
     if (cached?.offset === offset) return cached;
     const digest: Digest = { offset: 0, blake3: await createBlake3() };
     if (offset > 0)
-      for await (const bytes of createReadStream(path, {
-        end: offset - 1,
-        highWaterMark: 1024 * 1024,
-      })) {
+      for await (const bytes of createReadStream(path, { end: offset - 1, highWaterMark: 1024 * 1024 })) {
         digest.blake3.update(bytes);
         digest.offset += bytes.length;
       }
@@ -34,7 +38,7 @@ export class DigestCache {
 }
 
 /** Returns the checksum as a hex string. Memoizes it, because a hash can be finished only once. */
-export function checksumOf(digest: Digest): string {
-  digest.checksum ??= digest.blake3.finish();
+export const checksumOf = (digest: Digest): string => {
+  digest.checksum ??= digest.blake3.digest('hex');
   return digest.checksum;
-}
+};

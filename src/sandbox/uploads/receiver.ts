@@ -1,6 +1,6 @@
 import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { pollUntil, retryUntil } from '../../contract/retry.ts';
 import type { Files } from '../files.ts';
 import { ServiceError } from '../service-error.ts';
 import { isLocked } from '../storage-failure.ts';
@@ -16,32 +16,35 @@ const idleTimeoutMs = 60_000;
  * at the same offset.
  */
 const stallMs = 1_000;
-/** Maximum time to retry while another process locks the database. */
-const maxLockWaitMs = 5_000;
+/** Time between two checks whether another writer has finished. */
+const writerPollMs = 50;
+/** Number of retries, 250 ms apart, while another process locks the database. */
+const maxLockRetries = 20;
+/** Time between two sweeps. */
+const sweepIntervalMs = 1_000;
 
-/**
- * Connection that currently writes to a session. `lastDataAt` is the time of its last bytes, in milliseconds since
- * the Unix epoch.
- */
-type Writer = {
+/** A PATCH request. */
+export type Chunk = {
+  /** Offset of the first byte, as the client sent it. */
+  offset: number;
+  /** Length of the body, if the client sent it. */
+  lengthBytes: number | undefined;
   incoming: IncomingMessage;
   body: AsyncIterable<Buffer>;
-  done: Promise<void>;
-  lastDataAt: number;
 };
+
+/** Request that currently writes to a session. `lastDataAt` is the time of its last bytes, by `Date.now()`. */
+type Writer = Chunk & { lastDataAt: number };
 
 /** Result of a PATCH request. `checksum` is set if the request completed the upload. */
 export type Received = { offset: number; checksum?: string };
 
-export type ReceiverOptions = {
+type ReceiverOptions = {
   files: Files;
   sessions: UploadSessions;
-  /** Called when all bytes of an upload are on disk, to mark the session as complete. */
-  onComplete(session: SessionRow): void;
-  /** Called if a disk or database error kept an upload from completing. `retryPending` retries it. */
-  onPending(): void;
-  /** Called after a session expired and its bytes were deleted. */
-  onExpired(session: SessionRow): void;
+  now(): number;
+  /** Called when all bytes of an asset are on disk and its session is complete. */
+  onComplete(assetUid: string): void;
 };
 
 /**
@@ -78,51 +81,38 @@ export class Receiver {
    * end of a fully received session retries a pending completion.
    * @throws ServiceError 409 if `offset` is not the current offset, 413 if the body is too large
    */
-  async receive(
-    session: SessionRow,
-    offset: number,
-    lengthBytes: number | undefined,
-    incoming: IncomingMessage,
-    body: AsyncIterable<Buffer>,
-  ): Promise<Received> {
-    // "409 means the sent Upload-Offset differs from the server's" (§4)
-    if (offset !== (await this.getOffset(session))) throw await this.#createConflict(session);
+  async receive(session: SessionRow, chunk: Chunk): Promise<Received> {
+    const { offset, lengthBytes } = chunk;
+    await this.#assertOffset(session, offset);
     if (offset === session.total_size && !lengthBytes && !this.#pending.has(session.uid)) return { offset };
-    if (lengthBytes !== undefined && lengthBytes > maxChunkBytes)
-      throw new ServiceError(413, 'a PATCH body holds at most 50 MiB');
-    if (offset + (lengthBytes ?? 0) > session.total_size)
-      throw new ServiceError(413, `the upload is of ${session.total_size} bytes`);
-    await this.#waitForWriter(session, offset);
-    if (this.#writers.has(session.uid)) throw await this.#createConflict(session);
-    let release = () => {};
-    const done = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    const writer: Writer = { incoming, body, done, lastDataAt: Date.now() };
-    this.#writers.set(session.uid, writer);
+    if (lengthBytes !== undefined) assertFits(session, offset, lengthBytes);
+    const writer = await pollUntil(undefined, () => this.#becomeWriter(session, chunk), { intervalMs: writerPollMs });
     try {
-      return await this.#append(session, offset, writer);
+      return await this.#append(session, writer);
     } finally {
       this.#writers.delete(session.uid);
-      release();
     }
   }
 
   /**
-   * Waits until no other connection writes to the session, and closes a connection that has stalled.
-   * @throws ServiceError 409 if the other connection has written more bytes
+   * Registers a request as the only writer of the session. Returns undefined while there is another one, whose
+   * connection is closed if it has stalled.
+   * @throws ServiceError 409 if the other one has written more bytes
    */
-  async #waitForWriter(session: SessionRow, offset: number): Promise<void> {
-    for (let rival = this.#writers.get(session.uid); rival; rival = this.#writers.get(session.uid)) {
-      if (Date.now() - rival.lastDataAt > stallMs) rival.incoming.destroy();
-      await Promise.race([rival.done, sleep(50)]);
-      if (offset !== (await this.getOffset(session))) throw await this.#createConflict(session);
-    }
+  async #becomeWriter(session: SessionRow, chunk: Chunk): Promise<Writer | undefined> {
+    await this.#assertOffset(session, chunk.offset);
+    const rival = this.#writers.get(session.uid);
+    if (rival && Date.now() - rival.lastDataAt > stallMs) rival.incoming.destroy();
+    if (rival) return undefined;
+    const writer = { ...chunk, lastDataAt: Date.now() };
+    this.#writers.set(session.uid, writer);
+    return writer;
   }
 
-  async #append(session: SessionRow, start: number, writer: Writer): Promise<Received> {
+  async #append(session: SessionRow, writer: Writer): Promise<Received> {
     const { files } = this.#options;
     const { uid, asset_uid, total_size } = session;
+    const { offset: start } = writer;
     const partial = files.partial(uid);
     const isMoved = start === total_size && (await sizeOf(partial)) === undefined;
     const digest = await this.#digests.get(uid, start, isMoved ? files.source(asset_uid) : partial);
@@ -130,7 +120,7 @@ export class Receiver {
       const handle = await open(partial, 'a', 0o600);
       writer.incoming.setTimeout(idleTimeoutMs, () => writer.incoming.destroy());
       try {
-        await appendBody(writer, handle, digest, start, total_size);
+        await appendBody(session, writer, handle, digest);
         await handle.sync(); // before the 204, because acknowledged bytes must survive a crash
       } finally {
         await handle.close();
@@ -147,18 +137,13 @@ export class Receiver {
     const { uid } = session;
     if (!this.#options.sessions.find(uid)) throw new ServiceError(404, `no upload session ${uid}`); // its asset is in the trash
     this.#pending.add(uid);
-    try {
-      await this.#moveToSource(session);
-    } catch (error) {
-      this.#options.onPending();
-      throw error;
-    }
+    await this.#moveToSource(session);
     this.#pending.delete(uid);
     this.#digests.delete(uid);
   }
 
   async #moveToSource({ uid, asset_uid, total_size }: SessionRow): Promise<void> {
-    const { files, sessions, onComplete } = this.#options;
+    const { files, sessions, now, onComplete } = this.#options;
     await mkdir(files.assetFolder(asset_uid), { recursive: true, mode: 0o700 });
     // After a kill between rename and database update, the source already exists.
     const partial = await sizeOf(files.partial(uid));
@@ -166,9 +151,15 @@ export class Receiver {
     if ((await sizeOf(receivedFile)) !== total_size)
       throw new ServiceError(503, 'the bytes on disk are not those that were received');
     if (partial !== undefined) await rename(receivedFile, files.source(asset_uid));
-    await retryWhileLocked(() => {
+    const complete = () => {
       const current = sessions.find(uid);
-      if (current && !current.completed_at) onComplete(current);
+      if (!current || current.completed_at) return;
+      sessions.complete(current, new Date(now()).toISOString());
+      onComplete(asset_uid);
+    };
+    // Other requests are served while another process locks the database.
+    await retryUntil(undefined, complete, {
+      delayAfter: (error, attempt) => (isLocked(error) && attempt < maxLockRetries ? 250 : undefined),
     });
   }
 
@@ -176,13 +167,13 @@ export class Receiver {
    * Deletes the bytes of expired sessions, because "a new session must be created" (§3). Their assets become failed
    * and no longer count toward the storage quota.
    */
-  async clearExpired(now: number): Promise<void> {
-    const { sessions, files, onExpired } = this.#options;
-    for (const session of sessions.findExpired(now)) {
+  async clearExpired(): Promise<void> {
+    const { sessions, files, now } = this.#options;
+    for (const session of sessions.findExpired(now())) {
       if (this.#writers.has(session.uid) || this.#pending.has(session.uid)) continue;
       this.#digests.delete(session.uid);
       await rm(files.partial(session.uid), { force: true });
-      onExpired(session);
+      sessions.delete(session, new Date(now()).toISOString());
     }
   }
 
@@ -196,13 +187,21 @@ export class Receiver {
     }
   }
 
-  /** True if any session has received all bytes but is not completed yet. */
-  get hasPendingCompletions(): boolean {
-    return this.#pending.size > 0;
+  /** Clears expired sessions and retries failed completions every second, until the signal aborts. */
+  async sweep(signal: AbortSignal, log: (line: string) => void): Promise<void> {
+    const sweepOnce = async () => {
+      try {
+        await this.clearExpired();
+        await this.#retryPending();
+      } catch (error) {
+        log(`error sessions: ${(error as Error).message}`);
+      }
+    };
+    await pollUntil(signal, sweepOnce, { intervalMs: sweepIntervalMs }).catch(() => {}); // it was aborted
   }
 
   /** Retries the completion of sessions that have received all bytes. */
-  async retryPending(): Promise<void> {
+  async #retryPending(): Promise<void> {
     for (const uid of this.#pending) {
       if (this.#writers.has(uid)) continue;
       const session = this.#options.sessions.find(uid);
@@ -211,12 +210,22 @@ export class Receiver {
     }
   }
 
-  async #createConflict(session: SessionRow): Promise<ServiceError> {
-    const offset = await this.getOffset(session);
-    return new ServiceError(409, `the upload is at byte ${offset}`, {
-      headers: { 'Upload-Offset': String(offset) },
-    });
+  /**
+   * Asserts the offset of a PATCH: "409 means the sent Upload-Offset differs from the server's" (§4).
+   * @throws ServiceError 409 with the current offset
+   */
+  async #assertOffset(session: SessionRow, offset: number): Promise<void> {
+    const current = await this.getOffset(session);
+    if (offset === current) return;
+    const headers = { 'Upload-Offset': String(current) };
+    throw new ServiceError(409, `the upload is at byte ${current}`, { headers });
   }
+}
+
+/** @throws ServiceError 413 if a chunk is too large, or exceeds the upload */
+function assertFits({ total_size }: SessionRow, offset: number, lengthBytes: number): void {
+  if (lengthBytes > maxChunkBytes) throw new ServiceError(413, 'a PATCH body holds at most 50 MiB');
+  if (offset + lengthBytes > total_size) throw new ServiceError(413, `the upload is of ${total_size} bytes`);
 }
 
 /** Returns the size of a file; undefined if it does not exist. */
@@ -230,35 +239,18 @@ async function sizeOf(path: string): Promise<number | undefined> {
   }
 }
 
-/** Runs and retries `work` while another process locks the database, without blocking requests. */
-async function retryWhileLocked(work: () => void): Promise<void> {
-  for (const deadline = Date.now() + maxLockWaitMs; ; await sleep(250)) {
-    try {
-      return work();
-    } catch (error) {
-      if (!isLocked(error) || Date.now() > deadline) throw error;
-    }
-  }
-}
-
 /**
  * Offset that marks a cached digest as invalid, because the last bytes in it might not be on disk. The next PATCH
  * recomputes the digest.
  */
 const invalidOffset = -1;
 
-async function appendBody(
-  writer: Writer,
-  handle: FileHandle,
-  digest: Digest,
-  start: number,
-  totalSize: number,
-): Promise<void> {
-  let offset = digest.offset;
+async function appendBody(session: SessionRow, writer: Writer, handle: FileHandle, digest: Digest): Promise<void> {
+  const { offset: start } = writer;
+  let offset = start;
   for await (const bytes of writer.body) {
     const end = offset + bytes.length;
-    if (end - start > maxChunkBytes) throw new ServiceError(413, 'a PATCH body holds at most 50 MiB');
-    if (end > totalSize) throw new ServiceError(413, `the upload is of ${totalSize} bytes`);
+    assertFits(session, start, end - start);
     const written = handle.appendFile(bytes); // writes all or throws, so no short write is acknowledged
     digest.blake3.update(bytes); // while the write is in progress
     digest.offset = invalidOffset;

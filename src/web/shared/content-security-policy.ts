@@ -1,47 +1,36 @@
 import { createHash } from 'node:crypto';
+import type { PlayerSetup } from '../watch/setup.ts';
 import type { Html } from './html.ts';
 import type { MediaUrl } from './media-url.ts';
 
-/** Resources of a page, grouped by how the page loads them. */
+type MediaUrls = readonly (MediaUrl | undefined)[];
+
+/** What a page loads. */
 export type PageResources = {
   script?: Html | undefined;
   style: Html;
-  /** Images: posters, variants, thumbnails. */
-  images?: readonly MediaUrl[];
-  /** Files that `<video>` or `<audio>` loads natively. */
-  media?: readonly MediaUrl[];
-  /** HLS streams, which hls.js fetches and plays from a blob URL. */
-  streams?: readonly MediaUrl[];
-  /** Subtitles, which are fetched and then loaded from a blob URL. */
-  subtitles?: readonly MediaUrl[];
-  /**
-   * Waveforms, which are fetched and then drawn or shown from a blob URL. If CORS blocks the fetch, the page loads
-   * them as images.
-   */
-  waveforms?: readonly MediaUrl[];
-  /** Sprite cue files, which are fetched. They refer to sprite sheets, which are loaded as images. */
-  sprites?: readonly MediaUrl[];
-  frames?: readonly MediaUrl[];
-  /** True if the page reports its playback position to its own origin. */
-  reportsPosition?: boolean;
+  /** Posters, variants, thumbnails. */
+  images?: MediaUrls | undefined;
+  frames?: MediaUrls | undefined;
+  /** Configuration of the player script, which loads the media in it. */
+  player?: Partial<PlayerSetup> | undefined;
 };
 
 /** Builds the Content-Security-Policy of a page. Allows its script and style by hash, and its resources by source. */
-export function buildPolicy(resources: PageResources): string {
-  const { images = [], media = [], streams = [], subtitles = [], frames = [] } = resources;
-  const { waveforms = [], sprites = [] } = resources;
-  const fetched = [...streams, ...subtitles, ...waveforms, ...sprites];
-  const hasBlobs = streams.length + subtitles.length > 0;
+export function buildPolicy({ script, style, images = [], frames = [], player = {} }: PageResources): string {
+  const { hls, file, subtitles = [], waveform, sprites, position } = player;
+  // hls.js plays a stream, and a track has its subtitles, from a blob URL.
+  const mediaBlobs = hls || subtitles.length > 0 ? ['blob:'] : [];
+  // If CORS blocks the fetch of a waveform, the page loads it as an image. Sprite cues refer to images.
+  const imageSources = ['data:', ...policySources([...images, waveform, sprites]), ...(waveform ? ['blob:'] : [])];
+  const fetched = policySources([hls, ...subtitles, waveform, sprites]);
   const directives: [string, readonly string[]][] = [
     ['default-src', []],
-    ['script-src', resources.script ? [policyHash(resources.script)] : []],
-    ['style-src', [policyHash(resources.style)]],
-    [
-      'img-src',
-      ['data:', ...policySources([...images, ...waveforms, ...sprites]), ...(waveforms.length > 0 ? ['blob:'] : [])],
-    ],
-    ['media-src', [...policySources([...media, ...streams]), ...(hasBlobs ? ['blob:'] : [])]],
-    ['connect-src', [...policySources(fetched), ...(resources.reportsPosition ? ["'self'"] : [])]],
+    ['script-src', script ? [policyHash(script)] : []],
+    ['style-src', [policyHash(style)]],
+    ['img-src', imageSources],
+    ['media-src', [...policySources([file, hls]), ...mediaBlobs]],
+    ['connect-src', [...fetched, ...(position ? ["'self'"] : [])]],
     ['frame-src', policySources(frames)],
     ['base-uri', []],
     ['form-action', []],
@@ -54,10 +43,11 @@ export function buildPolicy(resources: PageResources): string {
  * might redirect or refer to another host. An http URL belongs to a local service, so it allows only its own
  * origin.
  */
-const policySources = (urls: readonly MediaUrl[]) => [
+const policySources = (urls: MediaUrls) => [
   ...new Set(
-    urls.map(({ url }) => {
-      const { protocol, origin } = new URL(url);
+    urls.flatMap((media) => {
+      if (!media) return [];
+      const { protocol, origin } = new URL(media.url);
       return protocol === 'https:' ? 'https:' : origin;
     }),
   ),

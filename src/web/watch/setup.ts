@@ -1,5 +1,4 @@
 import type { MediaUrl } from '../shared/media-url.ts';
-import type { PlayerChapter } from './chapters.ts';
 
 /** Id of the element that holds the player script's configuration as JSON. */
 export const playerSetupId = 'player-setup';
@@ -22,6 +21,9 @@ export type PlayerSetup = {
   resumeAt: number;
   position?: PositionReport | undefined;
 };
+
+/** A chapter; `start` is in seconds. */
+export type PlayerChapter = { title: string; start: number };
 
 /** Endpoint that stores the playback position, and the playback token that authorizes the request. */
 export type PositionReport = { url: string; playbackToken: string };

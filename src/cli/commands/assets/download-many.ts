@@ -1,5 +1,6 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { AssetFilters } from '../../../client/api/assets.ts';
 import { type ErrorRecord, type MediactlError, usageError } from '../../../client/errors.ts';
 import { formatBytes, pluralize } from '../../../contract/figures.ts';
 import { asNumber, parseTimestamp } from '../../../contract/json-values.ts';
@@ -8,21 +9,27 @@ import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import { type Column, listBy, noResult } from '../../output/result.ts';
-import type { ProgressDisplay } from '../../progress/progress.ts';
-import type { ProgressMode } from '../../progress/progress-modes.ts';
-import { openDownloadProgress } from '../progress.ts';
+import { createProgress, type ProgressDisplay, type ProgressMode } from '../../progress/progress.ts';
 import { failureOf, runConcurrently } from './bulk.ts';
 import { uniqueFileNames } from './file-name.ts';
-import { isUnchangedDownload, type MediaDownload, save } from './save.ts';
+import { resolveDownload } from './media-download.ts';
+import { isUnchangedDownload, save } from './save.ts';
 import type { BulkTarget } from './targets.ts';
 
-type DownloadManyOptions = {
+export type DownloadOptions = {
+  filters: AssetFilters;
+  newest: boolean | undefined;
+  /** Path for a single asset; `-` for stdout. */
+  output: string | undefined;
+  /** Directory for the files; empty for the current one. */
   directory: string;
   /** Number of concurrent downloads. */
   lanes: number;
   progress: ProgressMode;
-  resolveDownload(context: Context, asset: Asset): Promise<MediaDownload>;
 };
+
+/** Assets to download: those with the given ids, or all that match the filters. */
+export type DownloadRequest = DownloadOptions & { collection: Collection; ids: readonly string[] };
 
 /** Result for one file, as printed. */
 type DownloadRecord = {
@@ -40,9 +47,8 @@ type DownloadRecord = {
  */
 export async function downloadMany(
   context: Context,
-  collection: Collection,
+  { collection, directory, lanes, progress: progressMode }: DownloadRequest,
   targets: readonly BulkTarget[],
-  { directory, lanes, progress: requestedProgress, resolveDownload }: DownloadManyOptions,
 ) {
   if (context.isDryRun(`download ${pluralize(targets.length, 'file')} to ${directory || '.'}`)) return noResult;
   const { [collection]: assets } = await context.api();
@@ -58,7 +64,7 @@ export async function downloadMany(
     lanes,
   );
   const files = assignPaths(assetsByUid, directory);
-  const progress = await openDownloadProgress(context, requestedProgress);
+  const progress = await createProgress(context, progressMode);
   progress.show({ event: 'planned', files: files.size, bytes: totalBytes(assetsByUid), there: 0 });
   const resultsByUid = new Map<string, DownloadResult>();
   const downloads = await runConcurrently(
@@ -68,7 +74,7 @@ export async function downloadMany(
       const file = files.get(uid) as DownloadTarget;
       const reportFinished = (outcome: DownloadRecord['outcome']) =>
         progress.show({ path: file.path, event: 'finished', asset_uid: uid, outcome });
-      const result = await downloadUnlessPresent(context, file, progress, resolveDownload).catch((error) => {
+      const result = await downloadUnlessPresent(context, file, progress).catch((error) => {
         reportFinished('failed');
         throw error;
       });
@@ -105,14 +111,13 @@ async function downloadUnlessPresent(
   context: Context,
   { asset, path }: DownloadTarget,
   progress: ProgressDisplay,
-  mediaOf: DownloadManyOptions['resolveDownload'],
 ): Promise<DownloadResult> {
   const existing = context.settings.yes ? undefined : await lstat(path).catch(() => undefined);
   const createdAt = parseTimestamp(asset.created_at);
   if (existing && isUnchangedDownload(existing, { assetUid: asset.uid, createdAt }))
     return { outcome: 'there', size_bytes: existing.size };
   if (existing) throw usageError(`${path} is there already, and may be another file`, '--yes replaces it');
-  const saved = await save(context, await mediaOf(context, asset), path, progress);
+  const saved = await save(context, await resolveDownload(context, asset), path, progress);
   return { outcome: 'downloaded', size_bytes: saved?.size_bytes ?? null };
 }
 
@@ -146,8 +151,5 @@ const columns: Column<DownloadRecord>[] = [
       size === null ? '' : isTerminal ? formatBytes(size) : String(size),
     noTruncate: true,
   },
-  {
-    header: 'RESULT',
-    value: ({ outcome, error }) => (error ? `failed: ${escapeControls(error.message)}` : outcome),
-  },
+  { header: 'RESULT', value: ({ outcome, error }) => (error ? `failed: ${escapeControls(error.message)}` : outcome) },
 ];

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { type FileHandle, link, lstat, open, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, link, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { MediactlError, usageError } from '../../../client/errors.ts';
@@ -32,39 +32,33 @@ export async function writeOutput<T>(
   // Only a regular file can be replaced by a rename, so a device or pipe is written in place.
   return existing !== undefined && !existing.isFile()
     ? writeThrough(output, write)
-    : writeAtomically(context, output, await pathExists(output.path), write);
+    : writeAtomically(context, output, write);
 }
 
-async function writeThrough<T>(place: OutputFile, write: (file: OutputHandle) => Promise<T>): Promise<T> {
-  const handle = await open(place.path, 'w').catch((error) => {
-    throw cannotOpen(place, error);
-  });
+async function writeThrough<T>(output: OutputFile, write: (file: OutputHandle) => Promise<T>): Promise<T> {
+  const handle = await open(output.path, 'w').catch(throwCannotOpen(output));
   try {
-    return await write({ write: writerTo(handle, place), setTime: async () => {} });
+    return await write({ write: writerTo(handle, output), setTime: async () => {} });
   } finally {
     await handle.close();
   }
 }
 
-/**
- * Writes a temporary file, then renames it to the target.
- *
- * @param canOverwrite false to fail if the target was created in the meantime
- */
+/** Writes a temporary file, then renames it to the target, unless another program has created the target meanwhile. */
 async function writeAtomically<T>(
   context: Context,
   output: OutputFile,
-  canOverwrite: boolean,
   write: (file: OutputHandle) => Promise<T>,
 ): Promise<T> {
-  const target = await resolveTarget(output);
-  const release = await lockTarget(context, target, output);
-  const part = `${target}.${partFileTag(context)}${randomBytes(4).toString('hex')}.part`;
+  // A dangling symlink exists, and can be replaced.
+  const mayReplace = context.settings.yes || (await lstat(output.path).catch(() => undefined)) !== undefined;
+  // All processes lock the same path, without symlinks in its folder.
+  const folder = await realpath(dirname(resolve(output.path))).catch(throwCannotOpen(output));
+  const target = join(folder, basename(output.path));
+  const { part, release } = await lockTarget(context, target, output);
   try {
     // In append mode, the first write after a truncation starts at offset 0.
-    const handle = await open(part, 'ax', 0o600).catch((error) => {
-      throw cannotOpen(output, error);
-    });
+    const handle = await open(part, 'ax', 0o600).catch(throwCannotOpen(output));
     let written: T;
     try {
       written = await write({
@@ -73,16 +67,14 @@ async function writeAtomically<T>(
         // Best effort: some file systems do not support timestamps.
         setTime: (seconds) => handle.utimes(seconds, seconds).catch(() => {}),
       });
-      await handle.sync().catch((error) => {
-        throw cannotWrite(output, error);
-      });
+      await handle.sync().catch(throwCannotWrite(output));
     } finally {
       await handle.close();
     }
-    if (canOverwrite || context.settings.yes) await rename(part, target);
+    if (mayReplace) await rename(part, target);
     else await renameWithoutReplacing(part, target, output);
-    const folder = await open(dirname(target), 'r');
-    await folder.sync().finally(() => folder.close());
+    const directory = await open(folder, 'r');
+    await directory.sync().finally(() => directory.close());
     return written;
   } catch (error) {
     await rm(part, { force: true });
@@ -102,55 +94,31 @@ async function renameWithoutReplacing(part: string, target: string, output: Outp
   await rm(part);
 }
 
-/** Returns true if the path exists, even if it is a dangling symlink, which can be replaced. */
-const pathExists = (path: string) =>
-  lstat(path).then(
-    () => true,
-    () => false,
-  );
-
-/** Resolves the symlinks of the target's folder, so that all processes lock the same path. */
-async function resolveTarget({ path, option }: OutputFile): Promise<string> {
-  const folder = await realpath(dirname(resolve(path))).catch((error) => {
-    throw cannotOpen({ path, option }, error);
-  });
-  return join(folder, basename(path));
-}
-
 /**
- * Locks the target, and deletes temporary files that crashed runs left beside it. Continues without a lock if the
- * state folder cannot be written.
+ * Locks the target and returns the path of its temporary file, without what a crashed run left of it. Continues
+ * without a lock if the state folder cannot be written, with a temporary file of its own.
  *
  * @throws MediactlError `already_downloading` (exit 6) if another process is writing the target
  */
-async function lockTarget(context: Context, target: string, output: OutputFile): Promise<() => Promise<void>> {
-  const name = createHash('sha256').update(target).digest('hex').slice(0, 16);
+async function lockTarget(context: Context, target: string, output: OutputFile) {
   const locks = new NamedLocks(join(context.stateDir, 'downloads'), (message) => context.terminal.warn(message));
+  // Processes with another state folder do not share our locks, so their temporary files have other names.
+  const part = `${target}.${shortHash(`${hostname()} ${context.stateDir}`).slice(0, 8)}`;
   let release: (() => Promise<void>) | undefined;
   try {
-    await locks.removeStale();
-    release = await locks.acquire(name);
+    release = await locks.acquire(shortHash(target));
   } catch {
-    return async () => {};
+    return { part: `${part}${randomBytes(4).toString('hex')}.part`, release: async () => {} };
   }
   if (!release) throw alreadyWritten(target, output);
-  for (const each of await readdir(dirname(target)))
-    if (each.startsWith(`${basename(target)}.${partFileTag(context)}`) && each.endsWith('.part'))
-      await rm(join(dirname(target), each), { force: true });
-  return release;
+  await rm(`${part}.part`, { force: true });
+  return { part: `${part}.part`, release };
 }
 
-/**
- * Returns a tag for the names of our temporary files. Files with another tag belong to another state folder, whose
- * processes do not share our locks and might still be writing.
- */
-const partFileTag = ({ stateDir }: Context) =>
-  createHash('sha256').update(`${hostname()} ${stateDir}`).digest('hex').slice(0, 8);
+const shortHash = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 16);
 
-const writerTo = (handle: FileHandle, place: OutputFile) => (chunk: Uint8Array) =>
-  handle.appendFile(chunk).catch((error: Error) => {
-    throw cannotWrite(place, error);
-  });
+const writerTo = (handle: FileHandle, output: OutputFile) => (chunk: Uint8Array) =>
+  handle.appendFile(chunk).catch(throwCannotWrite(output));
 
 /** Asks before it replaces an existing file. Returns the file's stats, or undefined if missing. */
 async function confirmOverwrite({ terminal, settings }: Context, { path, option }: OutputFile) {
@@ -179,13 +147,19 @@ const appearedMeanwhile = (path: string, { option }: OutputFile) =>
     'it was not at the beginning',
   );
 
-const cannotOpen = ({ path, option }: OutputFile, error: Error) =>
-  usageError(`cannot write ${path}`, `give another place with ${option}`, error.message);
+const throwCannotOpen =
+  ({ path, option }: OutputFile) =>
+  (error: Error): never => {
+    throw usageError(`cannot write ${path}`, `give another place with ${option}`, error.message);
+  };
 
-const cannotWrite = ({ path, option }: OutputFile, error: Error) =>
-  new MediactlError(`cannot write ${path}`, {
-    code: 'output',
-    reason: error.message,
-    hint: `make room, or give another place with ${option}`,
-    underlying: error,
-  });
+const throwCannotWrite =
+  ({ path, option }: OutputFile) =>
+  (error: Error): never => {
+    throw new MediactlError(`cannot write ${path}`, {
+      code: 'output',
+      reason: error.message,
+      hint: `make room, or give another place with ${option}`,
+      underlying: error,
+    });
+  };

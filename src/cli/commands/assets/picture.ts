@@ -58,11 +58,7 @@ export async function renderPreview(context: Context, asset: Asset): Promise<str
  * @throws MediactlError `not_shown` (exit 1) if it is not an image, or another code if it cannot be fetched
  */
 export const renderThumbnail = (context: Context, url: URL, protocol: GraphicsProtocol) =>
-  renderPicture(context, url, {
-    protocol,
-    rows: context.terminal.rows - 1,
-    timeoutMs: showTimeoutMs,
-  });
+  renderPicture(context, url, { protocol, rows: context.terminal.rows - 1, timeoutMs: showTimeoutMs });
 
 const canShowPictures = ({ isHumanOutput, settings: { outputOptions }, host }: Context) =>
   isHumanOutput && !outputOptions.fields && outputOptions.jq === undefined && host.environment.TERM !== 'dumb';
@@ -86,8 +82,5 @@ async function renderPicture(
   const colours = hasTrueColor(context.host.environment);
   const picture = drawPicture(bytes, { ...maxSize, protocol, hasTrueColor: colours });
   if ('text' in picture) return picture.text;
-  throw new MediactlError('the thumbnail cannot be shown', {
-    code: 'not_shown',
-    reason: picture.problem,
-  });
+  throw new MediactlError('the thumbnail cannot be shown', { code: 'not_shown', reason: picture.problem });
 }

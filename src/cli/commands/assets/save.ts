@@ -9,24 +9,11 @@ import { normalizeUid } from '../../../contract/uid.ts';
 import type { Context } from '../../context.ts';
 import { type DetailRow, type RenderContext, type Result, record } from '../../output/result.ts';
 import type { ProgressDisplay } from '../../progress/progress.ts';
+import type { MediaDownload } from './media-download.ts';
 import { writeOutput } from './output-file.ts';
 
 /** Saved file, as printed. */
-export type SavedFile = {
-  asset_uid: string;
-  path: string;
-  size_bytes: number;
-  content_type: string | null;
-};
-
-/** Media file to save, with its signed URL and the size and type in the asset's record. */
-export type MediaDownload = {
-  assetUid: string;
-  url: URL;
-  expected: ExpectedFile;
-  /** Creation time in milliseconds since the Unix epoch, used as the file's modification time. */
-  createdAt?: number | undefined;
-};
+export type SavedFile = { asset_uid: string; path: string; size_bytes: number; content_type: string | null };
 
 /**
  * Returns the modification time for a saved file, in seconds since the Unix epoch: the asset's creation time, with
@@ -60,7 +47,7 @@ export async function save(
   if (path === '-') return toStdout(context, media, progress);
   const seconds = mtimeFor(media);
   const saved = await writeOutput(context, { path, option: '-o' }, async (file) => {
-    const result = await downloadTo({ context, media, path, progress }, file);
+    const result = await downloadTo(context, media, { path, progress }, file);
     if (seconds !== undefined) await file.setTime(seconds);
     return result;
   });
@@ -69,13 +56,6 @@ export async function save(
 }
 
 export const savedRecord = (saved: SavedFile): Result => record(saved, saved.asset_uid, savedRows);
-
-type DownloadParams = {
-  context: Context;
-  media: MediaDownload;
-  path: string;
-  progress: ProgressDisplay;
-};
 
 const savedRows = ({ path, size_bytes, content_type }: SavedFile, { isTerminal }: RenderContext): DetailRow[] => [
   ['saved', escapeControls(path)],
@@ -86,12 +66,13 @@ const savedRows = ({ path, size_bytes, content_type }: SavedFile, { isTerminal }
 async function toStdout(context: Context, media: MediaDownload, progress: ProgressDisplay): Promise<undefined> {
   const { terminal } = context;
   if (terminal.stdout.isTTY) throw usageError('media is not written to a terminal', 'give a file with -o, or a pipe');
-  const saving = { context, media, path: '-', progress };
-  await downloadTo(saving, { write: (chunk) => terminal.write(chunk) });
+  await downloadTo(context, media, { path: '-', progress }, { write: (chunk) => terminal.write(chunk) });
 }
 
 async function downloadTo(
-  { context, media: { url, expected }, path, progress }: DownloadParams,
+  context: Context,
+  { url, expected }: MediaDownload,
+  { path, progress }: { path: string; progress: ProgressDisplay },
   sink: DownloadSink,
 ): Promise<DownloadOutcome> {
   const { terminal } = context;
@@ -102,8 +83,8 @@ async function downloadTo(
   progress.show({ path, event: 'started', size_bytes });
   const onProgress = (received: number, total: number | undefined) =>
     progress.show({
-      ...{ path, event: 'progress', acknowledged_bytes: received, sent_bytes: received },
-      size_bytes: total ?? size_bytes,
+      ...{ path, event: 'progress', size_bytes: total ?? size_bytes },
+      ...{ acknowledged_bytes: received, sent_bytes: received },
     });
   const saved = await api.playback.download(url, { ...sink, onProgress }, expected);
   if (!saved.isLengthVerified)

@@ -2,10 +2,11 @@ import type { Command } from '@commander-js/extra-typings';
 import { MediactlError } from '../../../client/errors.ts';
 import { parseHttpUrl } from '../../../contract/http-url.ts';
 import type { Collection } from '../../../contract/paths.ts';
+import type { Context } from '../../context.ts';
 import { idHelp, newestOption, resolveAssetUid } from '../../library/asset-ids.ts';
 import { noResult } from '../../output/result.ts';
+import { createProgress } from '../../progress/progress.ts';
 import { type ActionWrapper, addExamples } from '../command.ts';
-import { openDownloadProgress } from '../progress.ts';
 import { sanitizeFileName } from './file-name.ts';
 import { renderThumbnail, requireProtocol } from './picture.ts';
 import { save, savedRecord } from './save.ts';
@@ -21,28 +22,36 @@ export function thumb(command: Command, run: ActionWrapper, collection: Collecti
     .option('-o, --output <file>', 'where to; - for stdout (NAME.jpg by default)')
     .option('--show', 'show it in this terminal; with -o, save it too')
     .option(...newestOption)
-    .action(
-      run(async (context, id, { output, show, ...choice }) => {
-        const protocol = show ? requireProtocol(context) : undefined;
-        const api = await context.api();
-        const uid = await resolveAssetUid(context, collection, id, choice);
-        const { name, thumbnail_url } = await api[collection].get(uid);
-        const url = parseHttpUrl(thumbnail_url);
-        if (!url) throw noThumbnail(uid);
-        const isSaved = output !== undefined || !protocol;
-        const extension = /\.(jpe?g|png|webp|gif|avif)$/i.exec(url.pathname)?.[1] ?? 'jpg';
-        const path = output ?? sanitizeFileName(name, uid, extension);
-        const from = `${url.origin}${url.pathname}`;
-        const what = isSaved ? `save ${from} as ${path}` : `show ${from}`;
-        if (context.isDryRun(what)) return noResult;
-        const picture = protocol && (await renderThumbnail(context, url, protocol));
-        if (!isSaved) return { result: noResult, picture };
-        const progress = await openDownloadProgress(context);
-        const media = { assetUid: uid, url, expected: { isPublic: true } };
-        const saved = await save(context, media, path, progress).finally(() => progress.close());
-        return { result: saved ? savedRecord(saved) : noResult, picture };
-      }),
-    );
+    .action(run((context, id, flags) => runThumb(context, { collection, id, ...flags })));
+}
+
+type ThumbRequest = {
+  collection: Collection;
+  id: string | undefined;
+  /** File for the thumbnail; `-` for stdout. By default the asset's name, or no file with `show`. */
+  output?: string | undefined;
+  show?: boolean | undefined;
+  newest?: boolean | undefined;
+};
+
+async function runThumb(context: Context, { collection, id, output, show, newest }: ThumbRequest) {
+  const protocol = show ? requireProtocol(context) : undefined;
+  const api = await context.api();
+  const uid = await resolveAssetUid(context, collection, id, { newest });
+  const { name, thumbnail_url } = await api[collection].get(uid);
+  const url = parseHttpUrl(thumbnail_url);
+  if (!url) throw noThumbnail(uid);
+  const isSaved = output !== undefined || !protocol;
+  const extension = /\.(jpe?g|png|webp|gif|avif)$/i.exec(url.pathname)?.[1] ?? 'jpg';
+  const path = output ?? sanitizeFileName(name, uid, extension);
+  const from = `${url.origin}${url.pathname}`;
+  if (context.isDryRun(isSaved ? `save ${from} as ${path}` : `show ${from}`)) return noResult;
+  const picture = protocol && (await renderThumbnail(context, url, protocol));
+  if (!isSaved) return { result: noResult, picture };
+  const progress = await createProgress(context);
+  const media = { assetUid: uid, url, expected: { isPublic: true } };
+  const saved = await save(context, media, path, progress).finally(() => progress.close());
+  return { result: saved ? savedRecord(saved) : noResult, picture };
 }
 
 const noThumbnail = (uid: string) =>

@@ -1,14 +1,12 @@
 import { type Command, Option } from '@commander-js/extra-typings';
-import { waitForAssets } from '../../../client/api/wait-for-assets.ts';
 import { combineFailures, MediactlError } from '../../../client/errors.ts';
-import { toWaitingEvent } from '../../../client/upload/session/events.ts';
-import { assetStatuses } from '../../../contract/asset-values.ts';
+import { suggestedStatuses } from '../../../contract/asset-values.ts';
 import { asText } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import { idHelp, newestOption, resolveAssetUids } from '../../library/asset-ids.ts';
-import { WaitDisplay } from '../../progress/wait-display.ts';
+import { waitWithDisplay } from '../../progress/wait-display.ts';
 import { parseDuration } from '../../settings/units.ts';
 import { type ActionWrapper, addExamples, withSuggestions } from '../command.ts';
 import { recordOrList } from './columns.ts';
@@ -20,7 +18,7 @@ export function wait(command: Command, run: ActionWrapper, collection: Collectio
       'Waits until an asset is ready. Exit code 12: its processing failed; 8: it took longer than --timeout.',
     )
     .argument('[id...]', `${idHelp}; - for stdin`)
-    .addOption(withSuggestions(new Option('--for <status>', 'status to wait for').default('ready'), assetStatuses))
+    .addOption(withSuggestions(new Option('--for <status>', 'status to wait for').default('ready'), suggestedStatuses))
     .option('--timeout <duration>', 'how long at most', '30m')
     .option(...newestOption)
     .action(
@@ -38,26 +36,17 @@ const parseWaitRequest = (args: GetRequest, flags: { timeout: string; for: strin
 });
 
 async function runWait(context: Context, { collection, ids, newest, timeoutMs, status }: WaitRequest) {
-  const { clock, signal, terminal } = context;
   const uids = await resolveAssetUids(context, collection, ids, { newest });
-  const api = await context.api();
-  const display = await WaitDisplay.open(terminal, clock, uids.length);
-  const observed = api.withObserver({ onNotice: (notice) => display.onWait(toWaitingEvent(notice)) });
-  try {
-    const settled = await waitForAssets(observed[collection], uids, {
-      ...{ clock, signal, timeoutMs, status },
-      onStatus: ({ uid, name }, current) => display.onStatus(asText(name) ?? uid, current),
-      onResult: (_uid, outcome) => display.onSettled(!(outcome instanceof MediactlError)),
-    });
-    const outcomes = [...settled.values()];
-    const failures = outcomes.filter((outcome) => outcome instanceof MediactlError);
-    const found = outcomes.filter((outcome): outcome is Asset => !(outcome instanceof MediactlError));
-    const problem = `${failures.length} of ${outcomes.length} assets did not become ${status}`;
-    return {
-      result: await recordOrList(context, found, settled.size),
-      failure: combineFailures(outcomes.length, problem, failures),
-    };
-  } finally {
-    display.close();
-  }
+  const settled = await waitWithDisplay(context, uids, {
+    ...{ collection, timeoutMs, status },
+    nameOf: ({ uid, name }) => asText(name) ?? uid,
+  });
+  const outcomes = [...settled.values()];
+  const failures = outcomes.filter((outcome) => outcome instanceof MediactlError);
+  const found = outcomes.filter((outcome): outcome is Asset => !(outcome instanceof MediactlError));
+  const problem = `${failures.length} of ${outcomes.length} assets did not become ${status}`;
+  return {
+    result: await recordOrList(context, found, settled.size),
+    failure: combineFailures(outcomes.length, problem, failures),
+  };
 }

@@ -1,3 +1,4 @@
+import type { Api } from '../../../client/api/api.ts';
 import type { FolderNode } from '../../../client/api/folder-tree.ts';
 import { itemsOf, totalOf } from '../../../client/api/pagination.ts';
 import { exitCodes } from '../../../client/error-table.ts';
@@ -54,28 +55,12 @@ export async function openAccountLibrary(
       return { items: itemsOf<Asset>(page), total: totalOf(page, names) };
     },
     get: (uid) => api.assets.get(uid),
-    update: async (uid, change) => {
-      const fields = await fieldsFor(change, () => api.assets.get(uid));
-      const { tags } = change;
-      // Fetched again, because its tags might have changed since the web page loaded it.
-      const tagging = tags && api.assets.tagEditFields(await api.assets.get(uid), tags);
-      const all = { ...fields, ...tagging };
-      const { asset, unverifiable } = await api.assets.update(uid, all);
-      if (unverifiable.length > 0) throw unverifiableChange(unverifiable);
-      return asset;
-    },
+    update: (uid, change) => updateAsset(api, uid, change),
     trash: (uid) => api.assets.delete(uid),
     fetchFolders: async () => (await fetchFolderTree(context, false)).tree.roots.map(toFolderView),
-    fetchPlayback: async (uid) => {
-      const { info, player } = await resolvePlayback(context, uid);
-      return { info, player: player ?? { uid, playback_token: '' } };
-    },
+    fetchPlayback: (uid) => resolvePlayback(context, uid),
     fetchMedia: (url, maxBytes) =>
-      playback.fetchSmall(url, {
-        maxBytes,
-        timeoutMs: mediaTimeoutMs,
-        interruption: context.signal,
-      }),
+      playback.fetchSmall(url, { maxBytes, timeoutMs: mediaTimeoutMs, interruption: context.signal }),
     uploadFile: async (file, bytes, onProgress) => (await getDropUploader()).send(file, bytes, onProgress),
     budget: () => transport.budget,
     toProblem: (error) => toProblem(context, error),
@@ -86,22 +71,24 @@ export async function openAccountLibrary(
   };
 }
 
-const unverifiableChange = (fields: readonly string[]) =>
-  new MediactlError('whether the service took that cannot be told', {
-    code: 'write_unseen',
-    reason: `its record shows no ${fields.join(', ')}`,
-  });
-
 /**
- * Returns the fields for a PATCH request. The folder field gets the name that it has in the asset's record
- * (assumptions A09 and A20).
+ * Changes an asset. The folder field gets the name that it has in the asset's record (assumptions A09 and A20). The
+ * record is fetched again for its tags too, because they might have changed since the web page loaded it.
+ *
+ * @throws MediactlError `write_unseen` if the response does not show whether the service applied the change
  */
-async function fieldsFor({ name, description, folder }: AssetEdit, record: () => Promise<Asset>) {
-  return {
-    ...(name !== undefined && { name }),
-    ...(description !== undefined && { description }),
-    ...(folder !== undefined && { [findParentField(await record()) ?? 'parent']: folder }),
-  };
+async function updateAsset({ assets }: Api, uid: string, { folder, tags, ...fields }: AssetEdit): Promise<Asset> {
+  const record = tags || folder !== undefined ? await assets.get(uid) : { uid };
+  const { asset, unverifiable } = await assets.update(uid, {
+    ...fields,
+    ...(folder !== undefined && { [findParentField(record) ?? 'parent']: folder }),
+    ...(tags && assets.tagEditFields(record, tags)),
+  });
+  if (unverifiable.length === 0) return asset;
+  throw new MediactlError('whether the service took that cannot be told', {
+    code: 'write_unseen',
+    reason: `its record shows no ${unverifiable.join(', ')}`,
+  });
 }
 
 const toFolderView = ({ folder, name, path, children }: FolderNode): FolderView => ({

@@ -1,22 +1,36 @@
+import { once } from 'node:events';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { AssetFilters } from '../../../client/api/assets.ts';
-import type { MediactlError } from '../../../client/errors.ts';
 import { writeStateFile } from '../../../client/state-files.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { queryFields } from '../../../web/browse/protocol.ts';
-import { type BrowseApp, createBrowseApp as browsePages } from '../../../web/browse/server/browse.ts';
+import { createBrowseApp } from '../../../web/browse/server/app.ts';
 import { renderEntryPage } from '../../../web/browse/server/gallery-page.ts';
 import type { Context } from '../../context.ts';
-import { noResult } from '../../output/result.ts';
+import { noResult, type Result } from '../../output/result.ts';
 import { parseCount } from '../../settings/units.ts';
 import { parseLimitRate } from '../../uploading/upload-options.ts';
 import { addExamples, type CommandDefinition } from '../command.ts';
-import { parseFilters, sortOption, withFilters } from '../filters.ts';
+import { type FilterOptions, parseFilters, sortOption, withFilters } from '../filters.ts';
 import { openWithDefault } from '../open-program.ts';
 import { openAccountLibrary } from './account-library.ts';
 import { serve } from './loopback-server.ts';
+
+/** View to open, and how to serve the page. */
+type BrowseRequest = {
+  /** Query string of the initial view. */
+  view: string;
+  /** Port to listen on; 0 for any free one. */
+  port: number;
+  /** True to open a browser. */
+  opens: boolean;
+  /** Upload rate limit; undefined for none. */
+  bytesPerSecond: number | undefined;
+};
+
+type BrowseFlags = FilterOptions & { port?: string | undefined; open: boolean; limitRate?: string | undefined };
 
 export const browse: CommandDefinition = (command, run) => {
   addExamples(
@@ -35,50 +49,58 @@ export const browse: CommandDefinition = (command, run) => {
     .option('--limit-rate <size>', 'bytes a second that uploads take in all, such as 5MiB');
   withFilters(described, 'assets')
     .addOption(sortOption)
-    .action(
-      run(async (context, words, { port, open, limitRate, ...filters }) => {
-        const search = words.length > 0 ? words.join(' ') : filters.search;
-        const view = queryOfAddress(words) ?? encodeQuery(await parseFilters(context, { ...filters, search }));
-        const listenAt = port === undefined ? 0 : parseCount('--port', port);
-        const bytesPerSecond = parseLimitRate(limitRate);
-        if (context.isDryRun('serve the library on this machine')) return noResult;
-        const library = await openAccountLibrary(context, bytesPerSecond);
-        const { host } = context;
-        const [script, player] = await Promise.all([
-          readFile(host.browseScript, 'utf8'),
-          readFile(host.playerScript, 'utf8'),
-        ]);
-        const entry = join(context.stateDir, 'browse', `${host.processes.pid}.html`);
-        const pages = browsePages({
-          library,
-          origin: () => server.origin,
-          now: () => context.clock.now(),
-          scripts: { browse: script, player },
-          accessHint:
-            'In a terminal, mediactl browse opens a new one; mediactl browse ADDRESS shows the view of this one.',
-          onTokenRedeemed: () => void rm(entry, { force: true }),
-        });
-        library.publishTo(pages.broadcaster);
-        const server = await serve(pages, listenAt);
-        let unfinishedCount = 0;
-        try {
-          await printAddress(context, pages.createEntryUrl(view));
-          const isOpened = open && context.isHumanOutput && !context.terminal.isCi;
-          await Promise.all([
-            isOpened && openPage(context, pages, view, entry),
-            waitForInterrupt(context, pages, view, open),
-          ]);
-        } finally {
-          await server.close();
-          unfinishedCount = await library.close();
-          await rm(entry, { force: true });
-        }
-        if (unfinishedCount === 0) return noResult;
-        context.terminal.info(`${pluralize(unfinishedCount, 'upload')} not finished: mediactl uploads resume --all`);
-        throw context.signal.reason as MediactlError;
-      }),
-    );
+    .action(run(async (context, words, flags) => runBrowse(context, await parseBrowseRequest(context, words, flags))));
 };
+
+async function parseBrowseRequest(context: Context, words: readonly string[], flags: BrowseFlags) {
+  const { port, open, limitRate, ...filters } = flags;
+  const search = words.length > 0 ? words.join(' ') : filters.search;
+  return {
+    view: queryOfAddress(words) ?? encodeQuery(await parseFilters(context, { ...filters, search })),
+    port: port === undefined ? 0 : parseCount('--port', port),
+    opens: open,
+    bytesPerSecond: parseLimitRate(limitRate),
+  };
+}
+
+/** Serves the page until Ctrl-C. */
+async function runBrowse(context: Context, request: BrowseRequest): Promise<Result> {
+  if (context.isDryRun('serve the library on this machine')) return noResult;
+  const { clock, host, stateDir, terminal } = context;
+  const library = await openAccountLibrary(context, request.bytesPerSecond);
+  const [script, player] = await Promise.all([
+    readFile(host.browseScript, 'utf8'),
+    readFile(host.playerScript, 'utf8'),
+  ]);
+  const entryFile = join(stateDir, 'browse', `${host.processes.pid}.html`);
+  const pages = await createBrowseApp({
+    library,
+    origin: () => server.origin,
+    now: () => clock.now(),
+    scripts: { browse: script, player },
+    accessHint: 'In a terminal, mediactl browse opens a new one; mediactl browse ADDRESS shows the view of this one.',
+    onTokenRedeemed: () => void rm(entryFile, { force: true }),
+  });
+  library.publishTo(pages.broadcaster);
+  const server = await serve(pages, request.port);
+  let unfinishedCount = 0;
+  try {
+    const printAddress = () => printUrl(context, pages.createEntryUrl(request.view));
+    await printAddress();
+    const opensPage = request.opens && context.isHumanOutput && !terminal.isCi;
+    await Promise.all([
+      opensPage && openPage(context, entryFile, pages.createEntryUrl(request.view), printAddress),
+      waitForInterrupt(context, request.opens, printAddress),
+    ]);
+  } finally {
+    await server.close();
+    unfinishedCount = await library.close();
+    await rm(entryFile, { force: true });
+  }
+  if (unfinishedCount === 0) return noResult;
+  terminal.info(`${pluralize(unfinishedCount, 'upload')} not finished: mediactl uploads resume --all`);
+  throw context.signal.reason;
+}
 
 /**
  * Returns the query string of a web page address that was copied from any session, or undefined if the words are
@@ -100,34 +122,33 @@ const encodeQuery = (filters: AssetFilters): string =>
     Object.entries(filters).filter((entry): entry is [string, string] => Boolean(entry[1])),
   ).toString();
 
-const printAddress = ({ terminal, settings }: Context, url: string) =>
+const printUrl = ({ terminal, settings }: Context, url: string) =>
   terminal.write(settings.outputOptions.format.startsWith('json') ? `${JSON.stringify({ url })}\n` : `${url}\n`);
 
 /**
  * Opens the web page through a redirect file with mode 0600, because other users can read a URL and its token in
  * the browser's arguments.
  */
-async function openPage(context: Context, pages: BrowseApp, view: string, entry: string) {
-  await writeStateFile(entry, renderEntryPage(pages.createEntryUrl(view)).html);
-  const isOpened = await openWithDefault(context, pathToFileURL(entry)).catch((error) => {
+async function openPage(context: Context, entryFile: string, url: string, printAddress: () => Promise<unknown>) {
+  await writeStateFile(entryFile, renderEntryPage(url).html);
+  const isOpened = await openWithDefault(context, pathToFileURL(entryFile)).catch((error) => {
     if (!context.signal.aborted) throw error;
     return true;
   });
-  if (!isOpened) await printAddress(context, pages.createEntryUrl(view));
+  if (!isOpened) await printAddress();
 }
 
 /** Waits for Ctrl-C. Each time the user presses Enter, prints an address for another browser. */
-async function waitForInterrupt(context: Context, pages: BrowseApp, view: string, reads: boolean): Promise<void> {
+async function waitForInterrupt(context: Context, reads: boolean, printAddress: () => Promise<unknown>): Promise<void> {
   const { signal, terminal } = context;
-  const another = () => void printAddress(context, pages.createEntryUrl(view));
+  const another = () => void printAddress();
   // A shell stops a background job that reads from the terminal.
   const readsEnter = reads && terminal.isInteractive && Boolean(terminal.stdout.isTTY);
   if (readsEnter) {
     terminal.info('Enter prints an address for another browser, Ctrl-C ends it');
     terminal.stdin.on('data', another);
   }
-  if (!signal.aborted)
-    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  if (!signal.aborted) await once(signal, 'abort');
   if (readsEnter) {
     terminal.stdin.off('data', another);
     terminal.stdin.pause();

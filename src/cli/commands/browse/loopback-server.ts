@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { MediactlError, usageError } from '../../../client/errors.ts';
-import type { BrowseApp } from '../../../web/browse/server/browse.ts';
+import type { BrowseApp } from '../../../web/browse/server/app.ts';
 
 export type LoopbackServer = { origin: string; close(): Promise<void> };
 
@@ -10,10 +10,7 @@ const maxHeaderBytes = 16 * 1024;
 /** Serves the web page on loopback only. @throws MediactlError if the port is not available */
 export async function serve(pages: BrowseApp, port: number): Promise<LoopbackServer> {
   const { getRequestListener } = await import('@hono/node-server');
-  const nothingHere = () => new Response(null, { status: 404 });
-  const listener = getRequestListener(async (request) => (await pages.handle(request)) ?? nothingHere(), {
-    overrideGlobalObjects: false,
-  });
+  const listener = getRequestListener(pages.handle, { overrideGlobalObjects: false });
   // No timeout, because a large upload can take hours.
   const server = createServer({ requestTimeout: 0, maxHeaderSize: maxHeaderBytes }, listener);
   await new Promise<void>((resolve, reject) => {

@@ -4,7 +4,7 @@ import type { FolderNode } from '../../../client/api/folder-tree.ts';
 import { exitCodes } from '../../../client/error-table.ts';
 import { asMediactlError, MediactlError, usageError } from '../../../client/errors.ts';
 import { digestAndClose, isUnchanged } from '../../../client/upload/session/receipt-lookup.ts';
-import { FileWalker } from '../../../client/upload/sources/file-walker.ts';
+import { FileWalker, type WalkOptions } from '../../../client/upload/sources/file-walker.ts';
 import { FileSource } from '../../../client/upload/sources/source.ts';
 import type { UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
 import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
@@ -14,9 +14,11 @@ import { asText } from '../../../contract/json-values.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
 import { normalizeUid } from '../../../contract/uid.ts';
+import type { Context } from '../../context.ts';
 import { fetchFolderTree, isRootPath, resolveFolder } from '../../library/folders.ts';
 import { type Column, listBy } from '../../output/result.ts';
-import { addExamples, type CommandDefinition, collect } from '../command.ts';
+import { warnOfSkipped } from '../../uploading/sources.ts';
+import { addExamples, type CommandDefinition, type CommandOutcome, collect } from '../command.ts';
 
 /** Difference between a local file and the assets in the folder. */
 type FileDifference = {
@@ -45,55 +47,51 @@ export const check: CommandDefinition = (command, run) => {
     .option('--include <glob>', 'only files like this; may be repeated', collect, [] as string[])
     .option('--exclude <glob>', 'no files like this; may be repeated', collect, [] as string[])
     .action(
-      run(async (context, directory, { folder, include, exclude }) => {
-        if (!(await isDirectoryAt(directory)))
-          throw usageError(`${directory} is not a directory`, 'mediactl check DIRECTORY');
-        const walk = new FileWalker({ recursive: true, include, exclude });
-        await walk.checkPaths([directory]);
-        const { tree, workspace } = await fetchFolderTree(context);
-        const top = folder ?? context.settings.folder ?? '/';
-        const places = isRootPath(top)
-          ? { path: '', nodes: tree.roots, uid: '' }
-          : toCheckedFolder(await resolveFolder(context, tree, top));
-        const api = (await context.api()).withObserver({ lane: 'bulk' });
-        const library = await indexAssets(api.assets, places);
-        const receipts = await context.receiptsIfAny();
-        const scope = { service: api.transport.baseUrl.origin, workspace };
-        const differences: FileDifference[] = [];
-        let files = 0;
-        for await (const file of walk.files()) {
-          files++;
-          const found = await compareFile(file, library, receipts, scope);
-          if (found?.difference === 'missing' && found.asset_uid !== null)
-            if (await isDeleted(api.assets, found.asset_uid)) await receipts?.forgetAsset(found.asset_uid);
-            else found.difference = 'moved';
-          if (found) differences.push(found);
-        }
-        for (const kind of walk.skipped) context.terminal.warn(`left out: ${kind}`);
-        for (const { path, error } of walk.failures) context.terminal.warn(`${escapeControls(path)}: ${error.message}`);
-        for (const [path, assets] of library.byFolder)
-          for (const asset of assets.values()) {
-            const name = asText(asset.name) ?? asset.uid;
-            const where = `${places.path}/${[path, name].filter(Boolean).join('/')}`;
-            differences.push({ path: where, difference: 'extra', asset_uid: asset.uid });
-          }
-        const same = files - differences.filter(({ difference }) => difference !== 'extra').length;
-        context.terminal.info(`${same} of ${files} files are there; ${pluralize(differences.length, 'difference')}`);
-        return {
-          result: listBy(({ asset_uid }) => asset_uid ?? '', differences, columns, ''),
-          failure: differences.length + walk.failures.length > 0 ? differencesError(differences.length) : undefined,
-        };
-      }),
+      run((context, directory, { folder = context.settings.folder ?? '/', include, exclude }) =>
+        runCheck(context, { directory, folder, include, exclude }),
+      ),
     );
 };
 
-type CheckedFolder = { path: string; nodes: readonly FolderNode[]; uid: string };
+/** Directory to compare with a folder, which is given by uid or path. */
+export type CheckRequest = Pick<WalkOptions, 'include' | 'exclude'> & { directory: string; folder: string };
 
-const toCheckedFolder = ({ folder, path, children }: FolderNode): CheckedFolder => ({
-  path,
-  nodes: children,
-  uid: folder.uid,
-});
+/** Compares the files of a directory with the assets of a folder. */
+export async function runCheck(context: Context, request: CheckRequest): Promise<CommandOutcome> {
+  const { directory, include, exclude } = request;
+  const isDirectory = await stat(directory).catch(() => undefined);
+  if (!isDirectory?.isDirectory()) throw usageError(`${directory} is not a directory`, 'mediactl check DIRECTORY');
+  const walk = new FileWalker({ recursive: true, include, exclude });
+  await walk.checkPaths([directory]);
+  const { tree, workspace } = await fetchFolderTree(context);
+  const top = isRootPath(request.folder) ? undefined : await resolveFolder(context, tree, request.folder);
+  const api = (await context.api()).withObserver({ lane: 'bulk' });
+  const library = await indexAssets(api.assets, top, tree.roots);
+  const receipts = await context.receiptsIfAny();
+  const scope = { service: api.transport.baseUrl.origin, workspace };
+  const differences: FileDifference[] = [];
+  let files = 0;
+  for await (const file of walk.files()) {
+    files++;
+    const found = await compareFile(file, library, receipts, scope);
+    if (found?.difference === 'missing' && found.asset_uid !== null)
+      if (await isDeleted(api.assets, found.asset_uid)) await receipts?.forgetAsset(found.asset_uid);
+      else found.difference = 'moved';
+    if (found) differences.push(found);
+  }
+  warnOfSkipped(context, walk);
+  const same = files - differences.length;
+  for (const [path, assets] of library.byFolder)
+    for (const { name, uid } of assets.values()) {
+      const where = `${top?.path ?? ''}/${joinPath(path, asText(name) ?? uid)}`;
+      differences.push({ path: where, difference: 'extra', asset_uid: uid });
+    }
+  context.terminal.info(`${same} of ${files} files are there; ${pluralize(differences.length, 'difference')}`);
+  return {
+    result: listBy(({ asset_uid }) => asset_uid ?? '', differences, columns, ''),
+    failure: differences.length + walk.failures.length > 0 ? differencesError(differences.length) : undefined,
+  };
+}
 
 /**
  * Maps folder paths, relative to the compared folder, to their assets by uid (`byFolder`) and to the folders' uids
@@ -101,25 +99,28 @@ const toCheckedFolder = ({ folder, path, children }: FolderNode): CheckedFolder 
  */
 type AssetIndex = { byFolder: Map<string, Map<string, Asset>>; uids: Map<string, string> };
 
-async function indexAssets(assets: AssetsApi, top: CheckedFolder): Promise<AssetIndex> {
+/** @param top folder to compare; undefined for the top level, whose folders are `roots` */
+async function indexAssets(
+  assets: AssetsApi,
+  top: FolderNode | undefined,
+  roots: readonly FolderNode[],
+): Promise<AssetIndex> {
   const library: AssetIndex = { byFolder: new Map(), uids: new Map() };
-  const waiting = [{ ...top, path: '' }];
+  const waiting = [{ path: '', uid: top?.folder.uid ?? '', children: top?.children ?? roots }];
   for (let place = waiting.pop(); place; place = waiting.pop()) {
-    const { path, nodes, uid } = place;
+    const { path, uid } = place;
     const held = new Map<string, Asset>();
     for await (const page of assets.list({ parent: uid === '' ? 'root' : uid }, {}))
       for (const asset of page) held.set(normalizeUid(asset.uid), asset);
     library.byFolder.set(path, held);
     library.uids.set(path, uid);
-    for (const node of nodes)
-      waiting.push({
-        path: [path, node.name].filter(Boolean).join('/'),
-        nodes: node.children,
-        uid: node.folder.uid,
-      });
+    for (const { name, folder, children } of place.children)
+      waiting.push({ path: joinPath(path, name), uid: folder.uid, children });
   }
   return library;
 }
+
+const joinPath = (...names: readonly string[]) => names.filter(Boolean).join('/');
 
 async function compareFile(
   file: UploadCandidate,
@@ -141,16 +142,10 @@ async function compareFile(
     return isFailed ? { path, difference: 'failed', asset_uid: uid } : undefined;
   }
   const name = path.split(/[\\/]/).at(-1) ?? path;
-  const named = findByName(assets, name);
+  const named = [...(assets ?? [])].find(([, each]) => hasFileName(each, name));
   if (!named) return { path, difference: 'missing', asset_uid: receipt?.assetUid ?? null };
   assets?.delete(named[0]);
   return { path, difference: 'not_compared', asset_uid: named[1].uid };
-}
-
-/** Returns the first asset with the file's name, and its uid, or undefined if there is none. */
-function findByName(held: ReadonlyMap<string, Asset> | undefined, fileName: string): [string, Asset] | undefined {
-  for (const entry of held ?? []) if (hasFileName(entry[1], fileName)) return entry;
-  return undefined;
 }
 
 /** Returns true if an asset is deleted or in the trash. */
@@ -161,12 +156,6 @@ const isDeleted = (assets: AssetsApi, uid: string) =>
       if (asMediactlError(error).exitCode === exitCodes.notFound) return true;
       throw error;
     },
-  );
-
-const isDirectoryAt = (path: string) =>
-  stat(path).then(
-    (found) => found.isDirectory(),
-    () => false,
   );
 
 /** Returns true if an asset has the file's name, with or without the extension. */

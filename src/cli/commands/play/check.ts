@@ -1,6 +1,5 @@
 import type { PlaybackApi } from '../../../client/api/playback.ts';
 import { asMediactlError } from '../../../client/errors.ts';
-import type { ApiResponse } from '../../../client/http/api-request.ts';
 import { parseHttpUrl } from '../../../contract/http-url.ts';
 import type { Playable } from '../../library/playables.ts';
 
@@ -21,43 +20,49 @@ export type CheckReport = { kind: Playable['kind']; plays: boolean; links: Playb
 /** Number of bytes to fetch as proof that a file is readable. */
 const sampleBytes = 64 * 1024;
 
+/** Fetches a link of the chain and records it. Returns its text; undefined if it is broken. */
+type FollowLink = (link: PlaybackLink['link'], at: URL) => Promise<string | undefined>;
+
 /** Checks the chain link by link, until it reaches media bytes or a broken link. */
 export async function checkPlayback(playback: PlaybackApi, { kind, url }: Playable): Promise<CheckReport> {
   const links: PlaybackLink[] = [];
-  const follow = async (link: PlaybackLink['link'], at: URL, firstBytes?: number) => {
-    const { checked, text } = await fetchLink(playback, link, at, firstBytes);
-    links.push(checked);
-    return checked.ok ? text : undefined;
+  const follow: FollowLink = async (link, at) => {
+    const { text, ...fetched } = await fetchLink(playback, link, at);
+    links.push({ link, url: at.href, ...fetched });
+    return fetched.ok ? text : undefined;
   };
-  if (kind !== 'hls') await follow('file', url, sampleBytes);
-  else await followHls(url, links, follow);
+  let problem: string | undefined;
+  if (kind === 'hls') problem = await followHls(url, follow);
+  else await follow('file', url);
+  const last = links.at(-1);
+  if (last && problem !== undefined) Object.assign(last, { ok: false, problem });
   return { kind, plays: links.every(({ ok }) => ok), links };
 }
 
-type FollowLink = (link: PlaybackLink['link'], at: URL, firstBytes?: number) => Promise<string | undefined>;
-
-async function followHls(url: URL, links: PlaybackLink[], follow: FollowLink): Promise<void> {
+/** Follows an HLS stream to its first segment. Returns the problem if a playlist names no next link. */
+async function followHls(url: URL, follow: FollowLink): Promise<string | undefined> {
   let at = url;
   let playlist = await follow('master playlist', at);
-  if (playlist === undefined) return;
-  const [variant] = urisIn(playlist);
+  if (playlist === undefined) return undefined;
   if (/^#EXT-X-STREAM-INF/m.test(playlist)) {
-    if (!variant) return markBroken(links, 'the master playlist lists no media playlist');
+    const [variant] = urisIn(playlist);
+    if (!variant) return 'the master playlist lists no media playlist';
     const media = resolveUri(variant, at);
-    if (!media) return markBroken(links, `the master playlist names ${variant}, which is not a URL`);
+    if (!media) return `the master playlist names ${variant}, which is not a URL`;
     at = media;
     playlist = await follow('media playlist', at);
-    if (playlist === undefined) return;
+    if (playlist === undefined) return undefined;
   }
   const init = /^#EXT-X-MAP:.*\bURI="([^"]+)"/m.exec(playlist)?.[1];
   const [segment] = urisIn(playlist);
-  if (!segment) return markBroken(links, 'the media playlist lists no segment');
-  const parts = [...(init ? [['init segment', init] as const] : [])];
-  for (const [link, uri] of [...parts, ['first segment', segment] as const]) {
+  if (!segment) return 'the media playlist lists no segment';
+  const parts = { ...(init && { 'init segment': init }), 'first segment': segment };
+  for (const [link, uri] of Object.entries(parts)) {
     const part = resolveUri(uri, at);
-    if (!part) return markBroken(links, `the media playlist names ${uri}, which is not a URL`);
-    if ((await follow(link, part, sampleBytes)) === undefined) return;
+    if (!part) return `the media playlist names ${uri}, which is not a URL`;
+    if ((await follow(link as keyof typeof parts, part)) === undefined) return undefined;
   }
+  return undefined;
 }
 
 /** Resolves a URI against its playlist's URL. Returns undefined unless it is http or https. */
@@ -71,51 +76,24 @@ const urisIn = (playlist: string) =>
     .map((line) => line.trim())
     .filter((line) => line !== '' && !line.startsWith('#'));
 
-function markBroken(links: PlaybackLink[], problem: string): void {
-  const last = links.at(-1);
-  if (last) Object.assign(last, { ok: false, problem });
-}
-
-async function fetchLink(
-  playback: PlaybackApi,
-  link: PlaybackLink['link'],
-  url: URL,
-  firstBytes: number | undefined,
-): Promise<{ checked: PlaybackLink; text: string }> {
-  const checked = {
-    link,
-    url: url.href,
-    ok: false,
-    status: null,
-    content_type: null,
-    bytes: null,
-    problem: null,
-  };
+/** Fetches a playlist, or the beginning of a media file. */
+async function fetchLink(playback: PlaybackApi, link: PlaybackLink['link'], url: URL) {
+  const isPlaylist = link.endsWith('playlist');
   try {
-    const response = await playback.fetchMedia(url, firstBytes);
-    const problem = problemOf(response, link);
-    const text = problem === null && link.endsWith('playlist') ? response.text : '';
-    return {
-      text,
-      checked: {
-        ...checked,
-        ok: problem === null,
-        status: response.status,
-        content_type: response.headers['content-type'] ?? null,
-        bytes: response.bytes.length,
-        problem,
-      },
-    };
+    const { status, headers, bytes, text } = await playback.fetchMedia(url, isPlaylist ? undefined : sampleBytes);
+    const problem = problemOf(status, bytes.length, isPlaylist ? text : undefined);
+    const content_type = headers['content-type'] ?? null;
+    return { ok: problem === null, status, content_type, bytes: bytes.length, problem, text };
   } catch (error) {
     const { message, explanation } = asMediactlError(error);
     const problem = [message, explanation.reason].filter(Boolean).join(': ');
-    return { text: '', checked: { ...checked, problem } };
+    return { ok: false, status: null, content_type: null, bytes: null, problem, text: '' };
   }
 }
 
-function problemOf(response: ApiResponse, link: PlaybackLink['link']): string | null {
-  if (response.status >= 300) return `HTTP ${response.status}`;
-  if (response.bytes.length === 0) return 'it is empty';
-  if (link.endsWith('playlist') && !response.text.trimStart().startsWith('#EXTM3U')) return 'it is not an HLS playlist';
+function problemOf(status: number, length: number, playlist: string | undefined): string | null {
+  if (status >= 300) return `HTTP ${status}`;
+  if (length === 0) return 'it is empty';
+  if (playlist !== undefined && !playlist.trimStart().startsWith('#EXTM3U')) return 'it is not an HLS playlist';
   return null;
 }

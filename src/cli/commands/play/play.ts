@@ -7,6 +7,7 @@ import { expandUidPrefix } from '../../library/ambiguity.ts';
 import { type IdOptions, idHelp, newestOption, resolveAssetUid } from '../../library/asset-ids.ts';
 import {
   findNearestImage,
+  type PixelSize,
   type Playable,
   parseDimensions,
   parsePlayables,
@@ -28,6 +29,27 @@ import { checkRows, playbackRows } from './playback-rows.ts';
 import { openAsPage } from './watch-page-file.ts';
 
 const outputModes = ['url', 'info', 'check', 'open', 'player', 'web'] as const;
+
+/** An asset to play, and what to do with it. */
+type PlayRequest = {
+  asset: { id: string | undefined; choice: IdOptions } | { uid: string; tokenFile: string };
+  /** Output mode; undefined to show all URLs. */
+  mode: (typeof outputModes)[number] | undefined;
+  /** Rendition of a video. */
+  source?: 'hls' | 'file' | undefined;
+  /** Size of an image. */
+  size?: PixelSize | undefined;
+  /** Command of the player, for the mode `player`. */
+  player?: string | undefined;
+};
+
+type PlayFlags = IdOptions &
+  Pick<PlayRequest, 'source' | 'player'> &
+  Partial<Record<Exclude<(typeof outputModes)[number], 'player'>, boolean>> & {
+    size?: string | undefined;
+    asset?: string | undefined;
+    tokenFile?: string | undefined;
+  };
 
 export const play: CommandDefinition = (command, run) => {
   addExamples(
@@ -54,71 +76,80 @@ export const play: CommandDefinition = (command, run) => {
     .option(...newestOption)
     .option('--asset <uid>', 'play with a playback token, without an API key')
     .option('--token-file <file>', 'where that token is; - for stdin')
-    .action(
-      run(async (context, id, options) => {
-        const [mode, other] = outputModes.filter((each) => options[each] !== undefined);
-        if (other) throw usageError(`--${mode} and --${other} cannot be used together`);
-        const size = options.size === undefined ? undefined : parseDimensions(options.size);
-        const { uid, ...playback } = await resolveSource(context, id, options);
-        const { info } = playback;
-        if (mode === 'info')
-          return record(info, uid, (shown, { isTerminal }) => {
-            const json = `${toJson(shown, 2)}\n`;
-            return isTerminal ? escapeControlsInJson(json) : json;
-          });
-        await assertNotBlocked(context, uid, playback);
-        const { baseUrl } = (await context.mediaApi()).transport;
-        const offered = parsePlayables(info, baseUrl);
-        const found = offered.urls.filter(({ kind }) => options.source === undefined || kind === options.source);
-        if (size && !offered.isSorted) throw sizesUnknownError(uid);
-        const chosen = size
-          ? findNearestImage(
-              found.filter(({ kind }) => kind === 'image'),
-              size,
-            )
-          : found;
-        const [best] = chosen;
-        if (!best) {
-          const requestedKind = size ? 'image' : options.source;
-          const error = nothingToPlayError(uid, info, offered.unusable, requestedKind);
-          throw await explainUnplayable(context, uid, playback, error);
-        }
-        if (mode !== undefined && best.kind === 'image' && !offered.isSorted)
-          context.terminal.warn('it is not known which image is the largest: this is the first one');
-        if (mode === 'url') return text(best.url.href);
-        if (mode === 'check') return checkResult(context, uid, best);
-        if (mode === undefined) return record(info, uid, (shown, render) => playbackRows(shown, chosen, render));
-        if (context.isDryRun(`open ${best.url.origin}${best.url.pathname}`)) return noResult;
-        const resumeSeconds = asNumber(info.resume_position_seconds) ?? 0;
-        if (mode === 'web') return text(await openAsPage(context, uid, playback));
-        if (options.player === undefined)
-          return (await openWithDefault(context, best.url)) ? noResult : text(best.url.href);
-        await openWithPlayer(context, options.player, best.url, resumeSeconds);
-        return noResult;
-      }),
-    );
+    .action(run((context, id, flags) => runPlay(context, parsePlayRequest(id, flags))));
 };
 
-type PlaybackSource = IdOptions & { asset?: string | undefined; tokenFile?: string | undefined };
+/** @throws MediactlError `usage` (exit 2) if flags exclude each other */
+function parsePlayRequest(id: string | undefined, flags: PlayFlags): PlayRequest {
+  const { source, player, asset, tokenFile, ...choice } = flags;
+  const [mode, other] = outputModes.filter((each) => flags[each] !== undefined);
+  if (other) throw usageError(`--${mode} and --${other} cannot be used together`);
+  const size = flags.size === undefined ? undefined : parseDimensions(flags.size);
+  if ((asset === undefined) !== (tokenFile === undefined)) throw usageError('--asset and --token-file go together');
+  if (asset !== undefined && id !== undefined)
+    throw usageError('which asset?', 'mediactl play ID, or --asset UID --token-file FILE');
+  const byToken = asset !== undefined && tokenFile !== undefined;
+  return { mode, source, size, player, asset: byToken ? { uid: asset, tokenFile } : { id, choice } };
+}
+
+async function runPlay(context: Context, request: PlayRequest) {
+  const { mode } = request;
+  const { uid, ...playback } = await resolveSource(context, request.asset);
+  const { info } = playback;
+  if (mode === 'info')
+    return record(info, uid, (shown, { isTerminal }) => {
+      const json = `${toJson(shown, 2)}\n`;
+      return isTerminal ? escapeControlsInJson(json) : json;
+    });
+  await assertNotBlocked(context, uid, playback);
+  const found = await choosePlayables(context, request, { uid, ...playback });
+  const [best] = found;
+  if (mode === 'url') return text(best.url.href);
+  if (mode === 'check') return checkResult(context, uid, best);
+  if (mode === undefined) return record(info, uid, (shown, render) => playbackRows(shown, found, render));
+  if (context.isDryRun(`open ${best.url.origin}${best.url.pathname}`)) return noResult;
+  if (mode === 'web') return text(await openAsPage(context, uid, playback));
+  if (request.player === undefined) return (await openWithDefault(context, best.url)) ? noResult : text(best.url.href);
+  await openWithPlayer(context, request.player, best.url, asNumber(info.resume_position_seconds) ?? 0);
+  return noResult;
+}
+
+/**
+ * Returns the URLs of an asset that fit the request, the best first.
+ *
+ * @throws MediactlError `nothing_to_play` (exit 12) if there are none
+ */
+async function choosePlayables(
+  context: Context,
+  { mode, source, size }: PlayRequest,
+  { uid, ...playback }: ResolvedPlayback & { uid: string },
+): Promise<[Playable, ...Playable[]]> {
+  const { urls, isSorted, unusable } = parsePlayables(playback.info, (await context.mediaApi()).transport.baseUrl);
+  if (size && !isSorted) throw sizesUnknownError(uid);
+  const wanted = size ? 'image' : source;
+  const fitting = urls.filter(({ kind }) => [kind, undefined].includes(source) && (!size || kind === 'image'));
+  const [best, ...others] = size ? findNearestImage(fitting, size) : fitting;
+  if (!best) {
+    const error = nothingToPlayError(uid, playback.info, unusable, wanted);
+    throw await explainUnplayable(context, uid, playback, error);
+  }
+  if (mode !== undefined && best.kind === 'image' && !isSorted)
+    context.terminal.warn('it is not known which image is the largest: this is the first one');
+  return [best, ...others];
+}
 
 /** Resolves an asset's playback with the account's key, or with a playback token and no key. */
 async function resolveSource(
   context: Context,
-  id: string | undefined,
-  { asset, tokenFile, ...choice }: PlaybackSource,
+  asset: PlayRequest['asset'],
 ): Promise<ResolvedPlayback & { uid: string }> {
-  if ((asset === undefined) !== (tokenFile === undefined)) throw usageError('--asset and --token-file go together');
-  if (asset !== undefined && id !== undefined)
-    throw usageError('which asset?', 'mediactl play ID, or --asset UID --token-file FILE');
-  if (asset !== undefined && tokenFile !== undefined) return tokenPlayback(context, asset, tokenFile);
-  const uid = await resolveAssetUid(context, 'assets', id, choice);
+  if ('tokenFile' in asset) {
+    const { baseUrl } = (await context.mediaApi()).transport;
+    const uid = expandUidPrefix(context, baseUrl, 'asset', asset.uid) ?? asset.uid;
+    return { uid, info: await fetchPlaybackByToken(context, uid, asset.tokenFile) };
+  }
+  const uid = await resolveAssetUid(context, 'assets', asset.id, asset.choice);
   return { uid, ...(await resolvePlayback(context, uid)) };
-}
-
-async function tokenPlayback(context: Context, typed: string, tokenFile: string) {
-  const { baseUrl } = (await context.mediaApi()).transport;
-  const uid = expandUidPrefix(context, baseUrl, 'asset', typed) ?? typed;
-  return { uid, info: await fetchPlaybackByToken(context, uid, tokenFile) };
 }
 
 async function checkResult(context: Context, uid: string, playable: Playable) {

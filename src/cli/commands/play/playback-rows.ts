@@ -1,5 +1,6 @@
+import { type AssetType, entryForType } from '../../../contract/asset-values.ts';
 import { formatBytes, formatDuration } from '../../../contract/figures.ts';
-import { asArray, asNumber, asObject, asText, isJsonObject, type JsonObject } from '../../../contract/json-values.ts';
+import { asArray, asNumber, asObject, isJsonObject, type JsonObject } from '../../../contract/json-values.ts';
 import { displayText, escapeControls, relativeTime, shortenUrl } from '../../../contract/sanitize.ts';
 import type { PlaybackInfo } from '../../../contract/types.ts';
 import { isPixelSize, type Playable } from '../../library/playables.ts';
@@ -60,20 +61,21 @@ const urlOf = (value: unknown, render: RenderContext) =>
   urlText(displayText(isJsonObject(value) ? value.url : value), render);
 
 /** Maps each playback type to its rows (§2, "Playback info": "branch on `type`"). */
-const views: Record<string, (info: PlaybackInfo, render: RenderContext) => DetailRow[]> = {
+const views: Record<AssetType, (info: PlaybackInfo, render: RenderContext) => DetailRow[]> = {
   video: (info, render) => [['sprites', urlOf(info.preview_sprites_url, render)], ...chapters(info)],
   audio: (info, render) => [
     ['waveform', urlOf(info.waveform_url, render)],
     ...entries('subtitles', info.subtitle_tracks, render),
     ...chapters(info),
   ],
+  image: () => [],
   document: (info, render) => entries('pages', info.thumbnails, render),
   third_party: () => [['note', 'a page of its provider, no stream']],
+  generic: () => [],
 };
 
 export function playbackRows(info: PlaybackInfo, found: readonly Playable[], render: RenderContext): DetailRow[] {
-  const type = asText(info.type) ?? '';
-  const view = Object.hasOwn(views, type) ? views[type] : undefined;
+  const view = entryForType(views, info.type);
   const rows = found.map(urlRow(render));
   const next = '--url prints the whole address; --open, --web and --player play it';
   const end: DetailRow[] = render.isTerminal ? [['next', next]] : [];

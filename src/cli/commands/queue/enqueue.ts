@@ -6,47 +6,8 @@ import { hasCredentials, isHttpUrl, parseSourceUrl } from '../../../client/uploa
 import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { confirm } from '../../terminal/prompt.ts';
-import { isRclone } from '../../uploading/remote-sources.ts';
 import { type RunRequest, runUploads } from '../../uploading/run-uploads.ts';
 import { warnOfQueueState } from './queue-list.ts';
-
-/** Options that `--queue` rejects, because each worker sets its own or they need this process. */
-type QueueFlags = {
-  parallel?: string | undefined;
-  limitRate?: string | undefined;
-  reserve?: string | undefined;
-  until?: string | undefined;
-  wait?: boolean | undefined;
-  prune?: boolean | undefined;
-  root: readonly string[];
-};
-
-/** Checks that inputs and options work with `--queue`. @throws MediactlError `usage` (exit 2) */
-export function assertQueueable(named: readonly string[], flags: QueueFlags): void {
-  for (const [option, value] of [
-    ['--parallel', flags.parallel],
-    ['--limit-rate', flags.limitRate],
-    ['--reserve', flags.reserve],
-  ] as const)
-    if (value !== undefined)
-      throw usageError(
-        `with --queue, ${option} is each worker’s own`,
-        option === '--parallel' ? 'mediactl worker --concurrency N' : `mediactl worker ${option} ${value}`,
-      );
-  if (flags.prune || (flags.until !== undefined && !flags.wait))
-    throw usageError(
-      `--queue does not accept ${flags.prune ? '--prune' : '--until without --wait'}`,
-      'leave out one of them',
-      'the workers continue whatever this command does',
-    );
-  const unreachable = named.find((path) => path === '-' || isRclone(path));
-  if (unreachable !== undefined)
-    throw usageError(
-      `${unreachable === '-' ? 'stdin' : unreachable} cannot be queued`,
-      'upload it from here, without --queue',
-      'workers read files that they reach by path, and addresses',
-    );
-}
 
 /** Queues files for the workers (`--queue`). With `--wait`, reports each file's outcome. */
 export async function enqueue(context: Context, address: QueueAddress, roots: readonly string[], request: RunRequest) {

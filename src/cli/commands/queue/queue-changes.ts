@@ -1,6 +1,7 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
 import { asMediactlError, combineFailures, MediactlError, usageError } from '../../../client/errors.ts';
 import { type JobState, listJobs, retryFailed } from '../../../client/queue/jobs.ts';
+import type { QueueAddress } from '../../../client/queue/queue-address.ts';
 import type { QueueClient, QueueJob } from '../../../client/queue/queue-client.ts';
 import { displayPathOf } from '../../../client/queue/task-result.ts';
 import { pluralize } from '../../../contract/figures.ts';
@@ -27,83 +28,90 @@ export function retry(command: Command, run: ActionWrapper): void {
     .addArgument(withSuggestions(new Argument('[id...]', 'its id, the beginning of it, or its path'), []))
     .option(queueFlag, 'queue that they are in; else MEDIACTL_QUEUE')
     .option('--all', 'every failed upload')
-    .action(
-      run(async (context, typed, { queue, all }) => {
-        const { address, given: ids } = resolveQueue(context, queue, typed);
-        assertSelection(ids, all);
-        const client = await context.openQueue(address, 'write');
-        const chosen = all ? await listJobIds(client, ['failed']) : await findJobIds(client, ids, ['failed']);
-        if (context.isDryRun(`retry ${pluralize(chosen.length, 'upload')}`))
-          return listBy(() => '', [], queuedColumns, '');
-        return applyToEach(
-          context,
-          chosen,
-          'retried',
-          async (id) => {
-            const job = await getJob(client, id);
-            if (!(await retryFailed(job)))
-              throw new MediactlError('it has not failed', {
-                code: 'not_failed',
-              });
-            return toQueuedUpload(job, 'waiting');
-          },
-          async () => {
-            if (await client.queue.isPaused()) {
-              await client.queue.resume();
-              context.terminal.info('the queue continues');
-            }
-          },
-        );
-      }),
-    );
+    .action(run((context, typed, flags) => runRetry(context, parseRetryRequest(context, typed, flags))));
 }
 
-/** Removes jobs from a queue (`uploads forget --queue`). Their assets are not changed. */
-export async function forgetQueued(
+/** Jobs to change: all in some states, or those of them with the given ids, id prefixes or paths. */
+type ChangeRequest = { address: QueueAddress; ids: readonly string[]; all: boolean; states: readonly JobState[] };
+
+type SelectionFlags = { all?: boolean | undefined; expired?: boolean | undefined; done?: boolean | undefined };
+
+/** @throws MediactlError `usage` (exit 2) */
+function parseRetryRequest(
+  context: Context,
+  typed: readonly string[],
+  { queue, all = false }: { queue?: string | true | undefined; all?: boolean | undefined },
+): ChangeRequest {
+  const { address, given: ids } = resolveQueue(context, queue, typed);
+  assertSelection(ids, all);
+  return { address, ids, all, states: ['failed'] };
+}
+
+/** Puts failed jobs back into the queue, and ends a pause of the queue. */
+async function runRetry(context: Context, request: ChangeRequest) {
+  const client = await context.openQueue(request.address, 'write');
+  const ids = await findJobIds(client, request);
+  if (context.isDryRun(`retry ${pluralize(ids.length, 'upload')}`)) return presentRows([], '');
+  const changes = await changeEach(ids, async (id) => {
+    const job = await getJob(client, id);
+    if (await retryFailed(job)) return toQueuedUpload(job, 'waiting');
+    throw new MediactlError('it has not failed', { code: 'not_failed' });
+  });
+  if (await client.queue.isPaused()) {
+    await client.queue.resume();
+    context.terminal.info('the queue continues');
+  }
+  return presentChanges(context, 'retried', changes);
+}
+
+/** @throws MediactlError `usage` (exit 2) */
+export function parseForgetRequest(
   context: Context,
   typed: string | boolean,
   given: readonly string[],
-  { all, expired, done }: { all?: boolean | undefined; expired?: boolean | undefined; done?: boolean | undefined },
-) {
+  { all = false, expired, done = false }: SelectionFlags,
+): ChangeRequest {
   const { address, given: ids } = resolveQueue(context, typed, given);
   if (expired) throw usageError('--expired is of the uploads of this machine');
   assertSelection(ids, all || done);
   if (all && done) throw usageError('which uploads?', '--all, or --done');
-  const client = await context.openQueue(address, 'write');
-  const chosen = done
-    ? await listJobIds(client, ['completed'])
-    : all
-      ? await listJobIds(client, unfinishedStates)
-      : await findJobIds(client, ids, [...unfinishedStates, 'completed']);
-  if (context.isDryRun(`forget ${pluralize(chosen.length, 'upload')}`)) return listBy(() => '', [], queuedColumns, '');
-  if (chosen.length > 0)
+  const states: JobState[] = [...(done ? [] : unfinishedStates), ...(all ? [] : (['completed'] as const))];
+  return { address, ids, all: all || done, states };
+}
+
+/** Removes jobs from a queue (`uploads forget --queue`). Their assets are not changed. */
+export async function runForget(context: Context, request: ChangeRequest) {
+  const client = await context.openQueue(request.address, 'write');
+  const ids = await findJobIds(client, request);
+  const count = pluralize(ids.length, 'upload');
+  if (context.isDryRun(`forget ${count}`)) return presentRows([], '');
+  if (ids.length > 0)
     await confirm(
       context.terminal,
-      `${pluralize(chosen.length, 'upload')}: what is not finished stays so, what is may be sent again. Forget ${chosen.length === 1 ? 'it' : 'them'}?`,
+      `${count}: what is not finished stays so, what is may be sent again. Forget ${ids.length === 1 ? 'it' : 'them'}?`,
       { yes: context.settings.yes, instead: 'the same command with --yes' },
     );
-  return applyToEach(context, chosen, 'forgotten', async (id) => {
-    const [receipt] = await client.store.findReceipts([id]);
-    const job = await getJob(client, id).catch((error) => {
-      if (receipt === undefined) throw error;
-      return undefined; // removed by another program; its receipt is still stored
-    });
-    if (!job) {
-      await client.store.remove([id]);
-      return undefined;
-    }
-    const row = toQueuedUpload(job, 'waiting');
-    const state = await job.getState();
-    if (state === 'active')
-      throw new MediactlError('a worker has it in hand', {
-        code: 'already_uploading',
-        hint: 'stop that worker, then forget it',
-        retryable: true,
-      });
-    await job.remove();
-    await client.store.remove([id]);
-    return { ...row, state: stateNames[state as JobState] ?? 'waiting' };
+  return presentChanges(context, 'forgotten', await changeEach(ids, (id) => forgetJob(client, id)));
+}
+
+/** Removes one job with its stored state. @returns undefined if another program has removed the job */
+async function forgetJob(client: QueueClient, id: string): Promise<QueuedUpload | undefined> {
+  const [receipt] = await client.store.findReceipts([id]);
+  const job = await getJob(client, id).catch((error) => {
+    if (receipt === undefined) throw error;
+    return undefined;
   });
+  const state = await job?.getState();
+  if (state === 'active')
+    throw new MediactlError('a worker has it in hand', {
+      code: 'already_uploading',
+      hint: 'stop that worker, then forget it',
+      retryable: true,
+    });
+  const row = job && { ...toQueuedUpload(job, 'waiting'), state: stateNames[state as JobState] ?? 'waiting' };
+  await job?.remove();
+  await client.store.remove([id]);
+  return row;
 }
 
 function assertSelection(ids: readonly string[], all: boolean | undefined): void {
@@ -111,32 +119,22 @@ function assertSelection(ids: readonly string[], all: boolean | undefined): void
     throw usageError('which upload?', 'an id from mediactl uploads ls --queue, or --all');
 }
 
-async function listJobIds(client: QueueClient, states: readonly JobState[]): Promise<string[]> {
-  const ids: string[] = [];
-  for (const state of states)
-    for await (const jobs of listJobs(client, state)) ids.push(...jobs.map(({ id }) => id as string));
-  return ids;
-}
-
-/** Resolves ids, id prefixes, or paths to job ids. @throws MediactlError (exit 2) if ambiguous */
-async function findJobIds(
-  client: QueueClient,
-  typed: readonly string[],
-  states: readonly JobState[],
-): Promise<string[]> {
+/** Resolves a selection to job ids. @throws MediactlError (exit 2) if an id prefix or path is ambiguous */
+async function findJobIds(client: QueueClient, { ids, all, states }: ChangeRequest): Promise<string[]> {
   const unknown = new Set<string>();
-  for (const query of typed) if (!(await client.queue.getJob(query))) unknown.add(query);
-  if (unknown.size === 0) return [...typed];
-  const found = new Map<string, string[]>();
+  for (const id of ids) if (!(await client.queue.getJob(id))) unknown.add(id);
+  if (!all && unknown.size === 0) return [...ids];
+  const listed: { id: string; path: string }[] = [];
   for (const state of states)
     for await (const jobs of listJobs(client, state))
-      for (const job of jobs)
-        for (const word of unknown)
-          if (displayPathOf(job) === word || (word.length >= 6 && job.id?.startsWith(word)))
-            found.set(word, [...(found.get(word) ?? []), job.id as string]);
-  return typed.map((word) => {
-    const [id = word, other] = found.get(word) ?? [];
-    if (other === undefined) return id;
+      listed.push(...jobs.map((job) => ({ id: job.id as string, path: displayPathOf(job) })));
+  if (all) return listed.map(({ id }) => id);
+  return ids.map((word) => {
+    if (!unknown.has(word)) return word;
+    const isMeant = ({ id, path }: { id: string; path: string }) =>
+      path === word || (word.length >= 6 && id.startsWith(word));
+    const [match, other] = listed.filter(isMeant);
+    if (other === undefined) return match?.id ?? word;
     throw usageError(`several uploads are meant by ${escapeControls(word)}`, 'type more of the id');
   });
 }
@@ -150,25 +148,27 @@ async function getJob({ queue }: QueueClient, id: string): Promise<QueueJob> {
   });
 }
 
-/** Applies a change to each job, and continues with the next job after a failure. */
-async function applyToEach(
-  { terminal }: Context,
+type Changes = { total: number; rows: QueuedUpload[]; failures: MediactlError[] };
+
+/** Changes each job, and continues with the next job after a failure. */
+async function changeEach(
   ids: readonly string[],
-  verb: string,
   change: (id: string) => Promise<QueuedUpload | undefined>,
-  afterwards: () => Promise<void> = async () => {},
-) {
-  const rows: QueuedUpload[] = [];
-  const failures: MediactlError[] = [];
+): Promise<Changes> {
+  const changes: Changes = { total: ids.length, rows: [], failures: [] };
   for (const id of ids)
     await change(id).then(
-      (row) => row && rows.push(row),
-      (error) => failures.push(asMediactlError(error).withSubject(id)),
+      (row) => row && changes.rows.push(row),
+      (error) => changes.failures.push(asMediactlError(error).withSubject(id)),
     );
-  await afterwards();
-  if (rows.length > 0) terminal.info(`${pluralize(rows.length, 'upload')} ${verb}`);
-  return {
-    result: listBy(({ id }: QueuedUpload) => id, rows, queuedColumns, `nothing ${verb}`),
-    failure: combineFailures(ids.length, `${failures.length} of ${ids.length} uploads were not ${verb}`, failures),
-  };
+  return changes;
 }
+
+/** @param verb past participle, for messages */
+function presentChanges({ terminal }: Context, verb: string, { total, rows, failures }: Changes) {
+  if (rows.length > 0) terminal.info(`${pluralize(rows.length, 'upload')} ${verb}`);
+  const failure = combineFailures(total, `${failures.length} of ${total} uploads were not ${verb}`, failures);
+  return { result: presentRows(rows, `nothing ${verb}`), failure };
+}
+
+const presentRows = (rows: QueuedUpload[], emptyText: string) => listBy(({ id }) => id, rows, queuedColumns, emptyText);

@@ -1,14 +1,13 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import { countJobs, type JobState, listJobs } from '../../../client/queue/jobs.ts';
+import type { QueueAddress } from '../../../client/queue/queue-address.ts';
 import type { QueueClient } from '../../../client/queue/queue-client.ts';
 import { WatchRun } from '../../../client/queue/watch-run.ts';
 import type { Context } from '../../context.ts';
 import type { ListResult } from '../../output/result.ts';
-import { createProgress } from '../../progress/progress.ts';
-import { progressModes } from '../../progress/progress-modes.ts';
+import { createProgress, type ProgressMode, progressModes } from '../../progress/progress.ts';
 import { presentRun } from '../../uploading/run-view.ts';
 import { type ActionWrapper, addExamples } from '../command.ts';
-import { resolveProgressMode } from '../progress.ts';
 import { queueFlag, resolveQueue } from './queue.ts';
 import { type QueuedUpload, queuedColumns, toQueuedUpload } from './queued-upload.ts';
 
@@ -21,7 +20,7 @@ export async function listQueuedUploads(
   typed: string | boolean,
   done: boolean | undefined,
 ): Promise<ListResult> {
-  const client = await openQueue(context, typed);
+  const client = await context.openQueue(resolveQueue(context, typed).address, 'read');
   await warnOfQueueState(context, client);
   const states: readonly JobState[] = done ? ['completed'] : unfinishedStates;
   const pages = async function* (): AsyncGenerator<QueuedUpload[]> {
@@ -34,9 +33,6 @@ export async function listQueuedUploads(
     empty: done ? 'nothing uploaded yet' : 'nothing is queued',
   };
 }
-
-const openQueue = (context: Context, typed: string | boolean | undefined): Promise<QueueClient> =>
-  context.openQueue(resolveQueue(context, typed).address, 'read');
 
 /** Warns if a queue is paused or has no worker. @param hasNewFiles true before files are queued */
 export async function warnOfQueueState({ terminal }: Context, client: QueueClient, hasNewFiles = false): Promise<void> {
@@ -57,24 +53,34 @@ export function watch(command: Command, run: ActionWrapper): void {
     .option(queueFlag, 'queue to watch; else MEDIACTL_QUEUE')
     .option('-v, --verbose', 'show what became of every file, not only of those that failed')
     .addOption(new Option('--progress <form>', 'what to show').choices(progressModes).default('auto' as const))
-    .action(
-      run(async (context, { queue, verbose = false, progress: asked }) => {
-        const { terminal, clock, signal } = context;
-        const client = await openQueue(context, queue);
-        await warnOfQueueState(context, client);
-        const mode = resolveProgressMode(context, asked);
-        const progress = await createProgress(mode, terminal, clock, () => undefined);
-        const watching = new WatchRun(client, {
-          ...{ clock, signal },
-          onEvent: (event) => progress.show(event),
-          onPlanned: (planned) => progress.show(planned),
-        });
-        return presentRun(context, watching, {
-          ...{ progress, verbose, files: [], failures: [], waitsForReady: false },
-          emptyText: 'nothing is queued',
-          isQuiet: ['json', 'none'].includes(mode),
-          close: async () => {},
-        });
-      }),
-    );
+    .action(run((context, flags) => runWatch(context, parseWatchRequest(context, flags))));
+}
+
+type WatchRequest = { address: QueueAddress; mode: ProgressMode; verbose: boolean };
+
+type WatchFlags = { queue?: string | true | undefined; progress: ProgressMode; verbose?: boolean | undefined };
+
+/** @throws MediactlError `usage` (exit 2) if no queue is configured */
+const parseWatchRequest = (context: Context, { queue, progress, verbose = false }: WatchFlags): WatchRequest => ({
+  address: resolveQueue(context, queue).address,
+  mode: progress,
+  verbose,
+});
+
+/** Shows the uploads of a queue until none is unfinished. */
+async function runWatch(context: Context, { address, mode, verbose }: WatchRequest) {
+  const { clock, signal } = context;
+  const client = await context.openQueue(address, 'read');
+  await warnOfQueueState(context, client);
+  const progress = await createProgress(context, mode);
+  const watching = new WatchRun(client, {
+    ...{ clock, signal },
+    onEvent: (event) => progress.show(event),
+    onPlanned: (planned) => progress.show(planned),
+  });
+  return presentRun(context, watching, {
+    ...{ progress, verbose, files: [], failures: [], waitsForReady: false },
+    emptyText: 'nothing is queued',
+    close: async () => {},
+  });
 }

@@ -1,6 +1,6 @@
 import type { JobState } from '../../../client/queue/jobs.ts';
 import type { QueueJob } from '../../../client/queue/queue-client.ts';
-import { shortTaskId } from '../../../client/queue/task.ts';
+import { shortTaskId, type TaskResult } from '../../../client/queue/task.ts';
 import { displayPathOf, parseFailure, parseTaskResult } from '../../../client/queue/task-result.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { asObject, asText } from '../../../contract/json-values.ts';
@@ -46,15 +46,13 @@ const count = (value: unknown) => (Number.isSafeInteger(value) ? (value as numbe
 /** Converts a job to a row. Validates its data, because other programs can write to the store. */
 export function toQueuedUpload(job: QueueJob, state: JobState): QueuedUpload {
   const data = asObject(job.data);
-  const result = parseTaskResult(job.returnvalue);
+  const result: Partial<TaskResult> = parseTaskResult(job.returnvalue) ?? {};
+  const { asset_uid = null, session_uid = null, name = null, bytes_sent = null, resumed_from = null } = result;
+  const { requests = null, duration_ms = null, verified = null, removed = [] } = result;
   const progress = asObject(job.progress);
   const isCompleted = state === 'completed';
-  const reason =
-    state === 'failed' || state === 'delayed'
-      ? (asText(job.failedReason) ?? '')
-      : isCompleted || !progress.error
-        ? undefined
-        : JSON.stringify(progress.error);
+  const error = isCompleted || !progress.error ? undefined : JSON.stringify(progress.error);
+  const reason = state === 'failed' || state === 'delayed' ? (asText(job.failedReason) ?? '') : error;
   const size = count(data.sizeBytes);
   return {
     id: job.id as string,
@@ -62,19 +60,12 @@ export function toQueuedUpload(job: QueueJob, state: JobState): QueuedUpload {
     state: stateNames[state],
     size_bytes: size,
     offset_bytes: isCompleted ? size : (count(progress.offset) ?? 0),
-    worker: result?.worker ?? text(workerOf(job, state, progress)),
+    worker: result.worker ?? text(workerOf(job, state, progress)),
     attempts: count(job.attemptsStarted) ?? 0,
     stalls: count(job.stalledCounter) ?? 0,
-    asset_uid: result?.asset_uid ?? null,
-    session_uid: result?.session_uid ?? null,
-    name: result?.name ?? null,
-    bytes_sent: result?.bytes_sent ?? null,
-    resumed_from: result?.resumed_from ?? null,
-    requests: result?.requests ?? null,
-    duration_ms: result?.duration_ms ?? null,
-    blake3: result?.blake3 || null,
-    verified: result?.verified ?? null,
-    removed: result?.removed ?? [],
+    ...{ asset_uid, session_uid, name, bytes_sent, resumed_from, requests, duration_ms },
+    blake3: result.blake3 || null,
+    ...{ verified, removed },
     base_url: text(data.service),
     queued_at: isoOrNull(job.timestamp) ?? new Date(0).toISOString(),
     begun_at: isoOrNull(job.processedOn),
@@ -103,11 +94,7 @@ export const queuedColumns: Column<QueuedUpload>[] = [
     noTruncate: true,
   },
   { header: 'PATH', value: ({ path }) => escapeControls(path), isFirst: true, minWidth: 18 },
-  {
-    header: 'DONE',
-    value: formatProgress,
-    dropPriority: 1,
-  },
+  { header: 'DONE', value: formatProgress, dropPriority: 1 },
   { header: 'WORKER', value: ({ worker }) => escapeControls(worker ?? ''), dropPriority: 2 },
   { header: 'STATE', value: formatState, minWidth: 18 },
 ];

@@ -1,12 +1,18 @@
-import { filesToUpload } from '../../../client/upload/batch/batch-uploader.ts';
-import { addToPlan, type Classification, classify, emptyPlan, totalToSend } from '../../../client/upload/batch/plan.ts';
+import {
+  addToPlan,
+  type Classification,
+  classify,
+  emptyPlan,
+  filesToUpload,
+  totalToSend,
+} from '../../../client/upload/batch/plan.ts';
 import {
   digestAndClose,
   matchReceiptByContent,
   mayHaveReceipt,
 } from '../../../client/upload/session/receipt-lookup.ts';
 import { receiptKeyOf, type UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
-import type { Receipt, ReceiptKey, Receipts } from '../../../client/upload/store/receipts.ts';
+import type { Receipt } from '../../../client/upload/store/receipts.ts';
 import { formatBytes, pluralize } from '../../../contract/figures.ts';
 import { paths } from '../../../contract/paths.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
@@ -22,6 +28,7 @@ import {
   toPlanRows,
 } from '../../uploading/plan-view.ts';
 import { assertHasFiles, type RunRequest, runIdOf } from '../../uploading/run-uploads.ts';
+import { warnOfSkipped } from '../../uploading/sources.ts';
 import {
   type PrunableAsset,
   type PruneOptions,
@@ -65,7 +72,8 @@ export async function printPlanTotals(context: Context, request: RunRequest, pru
     },
     gone: gone.length,
   };
-  context.terminal.info(formatPlan(plan, transport.rateLimit, context.clock.now(), same.files, true));
+  const { rateLimit } = transport;
+  context.terminal.info(formatPlan(plan, { rateLimit, now: context.clock.now(), same: same.files, isExact: true }));
   if (context.settings.outputOptions.format !== 'human')
     return { kind: 'record' as const, record, id: '', view: () => '' };
   return listBy(({ kind }) => kind, toPlanRows(record), planColumns, 'nothing to upload');
@@ -119,6 +127,8 @@ async function listPrunable(context: Context, pruning?: PruneOptions, prunable?:
   return [];
 }
 
+type PlannedOutcome = Classification | { kind: 'same'; receipt: Receipt };
+
 /**
  * Compares all files with the receipts by size and mtime and, if that is not conclusive, by checksum. Calls
  * `onFile` with the decision for each file.
@@ -129,13 +139,9 @@ async function compareFiles(
   pruning: PruneOptions | undefined,
   onFile: (file: UploadCandidate, decision: PlannedOutcome) => void,
 ) {
-  const { sources, folders, options, receipts: all, singleFileOption, rateLimit } = request;
-  const { workspace, again, chunkBytes, same: sameAction } = options;
+  const { sources, options, receipts, singleFileOption, rateLimit } = request;
   const { baseUrl } = await context.account();
-  const receipts = again ? undefined : all;
-  const mark = all?.runMark(runIdOf(baseUrl, request)) ?? Number.MAX_SAFE_INTEGER;
-  const startMark = sameAction === 'skip' ? mark : undefined;
-  const place = { service: baseUrl.origin, workspace, folders };
+  const startMark = receipts?.runMark(runIdOf(baseUrl, request)) ?? Number.MAX_SAFE_INTEGER;
   const tools = { ...request, api: await context.api(), signal: context.signal };
   const moved = new Set<string>();
   const plan = emptyPlan();
@@ -147,19 +153,14 @@ async function compareFiles(
       onFile(file, { kind: 'there', receipt });
       if (receipt.path !== file.sourceId) moved.add(receipt.assetUid);
     };
-    const files = await filesToUpload(sources.files(), unread, options, tools, onUploaded);
+    const files = await filesToUpload(sources.files(), unread, { ...options, ...tools }, onUploaded);
     plan.there = unread.there;
     for (const file of files) {
-      const key = receiptKeyOf(file, place);
-      const classification = classify(file, key, receipts);
-      const decision =
-        key && receipts
-          ? await classifyByContent(file, classification, key, receipts, sources, startMark)
-          : classification;
+      const decision = await classifyByContent(file, request, baseUrl.origin, startMark);
       if (decision.kind === 'same') {
         same.files++;
         same.bytes += file.sizeBytes ?? 0;
-      } else addToPlan(plan, decision, file, chunkBytes);
+      } else addToPlan(plan, decision, file, options.chunkBytes);
       const isSent = decision.kind === 'new' || decision.kind === 'changed';
       if (isSent && exceedsSessionLifetime(file.sizeBytes ?? 0, rateLimit)) outliving++;
       onFile(file, decision);
@@ -168,27 +169,29 @@ async function compareFiles(
     await sources.close();
   }
   assertHasFiles(plan, sources, singleFileOption, same.files);
-  for (const kind of sources.skipped()) context.terminal.warn(`left out: ${kind}`);
-  for (const { path, error } of sources.failures) context.terminal.warn(`${escapeControls(path)}: ${error.message}`);
-  const prunable = pruning && all && (await planPrune(context, pruning, all, mark, moved));
+  warnOfSkipped(context, { skipped: sources.skipped(), failures: sources.failures });
+  const prunable = pruning && receipts && (await planPrune(context, pruning, { receipts, startMark, moved }));
   return { plan, same, outliving, prunable };
 }
 
-type PlannedOutcome = Classification | { kind: 'same'; receipt: Receipt };
-
+/** Compares a file with the receipts, by checksum if another file of its size was uploaded. */
 async function classifyByContent(
   file: UploadCandidate,
-  classification: Classification,
-  key: ReceiptKey,
-  receipts: Receipts,
-  { open }: RunRequest['sources'],
-  before: number | undefined,
+  { sources, folders, options, receipts: all }: RunRequest,
+  service: string,
+  startMark: number,
 ): Promise<PlannedOutcome> {
+  const { workspace, again, same } = options;
+  const receipts = again ? undefined : all;
+  const key = receiptKeyOf(file, { service, workspace, folders });
+  const classification = classify(file, key, receipts);
+  if (!key || !receipts) return classification;
   const unmatched: PlannedOutcome = { kind: classification.kind === 'changed' ? 'changed' : 'new' };
   const sizeBytes = file.sizeBytes ?? 0;
   if (!mayHaveReceipt(receipts, key, sizeBytes)) return unmatched;
-  const blake3 = await digestAndClose(open(file.path));
-  return matchReceiptByContent(receipts, key, sizeBytes, blake3, before) ?? unmatched;
+  const blake3 = await digestAndClose(sources.open(file.path));
+  const before = same === 'skip' ? startMark : undefined;
+  return matchReceiptByContent(receipts, key, { sizeBytes, blake3 }, before) ?? unmatched;
 }
 
 const fileColumns = (places: LocationNames): Column<PlannedFile>[] => [

@@ -1,6 +1,6 @@
 import { realpath } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
-import type { FindMoved } from '../../../client/upload/batch/batch-uploader.ts';
+import type { FindMoved } from '../../../client/upload/batch/plan.ts';
 import { digestAndClose } from '../../../client/upload/session/receipt-lookup.ts';
 import type { FolderResolver, UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
 import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
@@ -15,7 +15,7 @@ import { type PruneOptions, pathExists } from './prune.ts';
 type MovedFileOptions = Omit<PruneOptions, 'limit'> &
   Pick<UploadSources, 'open'> & {
     folders: FolderResolver;
-    prune: boolean | undefined;
+    isPruned: boolean;
     isDryRun: boolean;
   };
 
@@ -101,12 +101,12 @@ const nameAndSizeKey = (name: string, sizeBytes: number | undefined) => `${sizeB
 
 /** Formats the warning that a renamed directory is uploaded again, and how to avoid that. */
 async function formatRenameWarning(
-  { directory, folders, prune }: MovedFileOptions,
+  { directory, folders, isPruned }: MovedFileOptions,
   { top, was, is, count }: { top: string; was: string; is: string; count: number },
 ): Promise<string> {
   const [from = '', to = ''] = [was, is].map((path) => join(directory, relative(top, path)));
   const what = `${pluralize(count, 'file')} of ${from} ${count === 1 ? 'is' : 'are'} now in ${to}`;
-  const old = prune ? 'go to the trash once the new ones are ready' : 'stay';
+  const old = isPruned ? 'go to the trash once the new ones are ready' : 'stay';
   const sent = escapeControls(`${what}: uploaded again, to ${is}; the old assets in ${was} ${old}`);
   const isFree = folders.find({ path: '', relativeDir: relative(top, is) }) === null;
   if (!isFree || dirname(was) !== dirname(is) || (await pathExists(from))) return sent;

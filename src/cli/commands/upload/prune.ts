@@ -2,7 +2,7 @@ import { lstat, realpath } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import type { Api } from '../../../client/api/api.ts';
 import { exitCodes } from '../../../client/error-table.ts';
-import { asMediactlError, endsTheRun, MediactlError, partialFailure, usageError } from '../../../client/errors.ts';
+import { MediactlError, partialFailure, usageError } from '../../../client/errors.ts';
 import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
 import { parentOf } from '../../../contract/asset.ts';
 import { classifyStatus } from '../../../contract/assumptions.ts';
@@ -12,32 +12,7 @@ import { isUid, normalizeUid } from '../../../contract/uid.ts';
 import type { Context } from '../../context.ts';
 import { descendantsOf, fetchFolderTree, isRootPath, resolveFolder } from '../../library/folders.ts';
 import { LocationNames } from '../../library/location-names.ts';
-import { confirmMany, findLimitError, parseWriteLimit, truncateLines, type WriteLimit } from '../confirm-many.ts';
-
-/** Checks the options given with --sync and --prune. @throws MediactlError `usage` (exit 2) */
-export function assertSyncOptions(
-  given: readonly string[],
-  flags: {
-    sync?: boolean | undefined;
-    prune?: boolean | undefined;
-    folder?: string | undefined;
-    maxDelete?: string | undefined;
-    again?: boolean | undefined;
-    fromList?: string | undefined;
-    manifest?: string | undefined;
-  },
-): void {
-  if (flags.prune && !flags.sync) throw usageError('--prune goes with --sync');
-  if (flags.prune && flags.folder === undefined)
-    throw usageError('--prune wants --folder', 'it trashes what is in that folder, and below');
-  if (flags.maxDelete !== undefined && !flags.prune) throw usageError('--max-delete goes with --prune');
-  if (!flags.sync) return;
-  if (given.length !== 1 || flags.fromList !== undefined || flags.manifest !== undefined)
-    throw usageError('--sync takes one directory', 'mediactl upload --sync ./rushes --folder /Rushes');
-  if (flags.again) throw usageError('--sync and --again cannot be used together');
-}
-
-export const parsePruneLimit = (typed: string | undefined): WriteLimit => parseWriteLimit('--max-delete', typed);
+import { findLimitError, ignoreNotFound, trashAssets, truncateLines, type WriteLimit } from '../confirm-many.ts';
 
 export type PruneOptions = {
   directory: string;
@@ -59,20 +34,25 @@ export type PrunePlan = {
   isInPrunedFolder(folder: string | null): boolean;
 };
 
+type ReceiptsAtStart = {
+  receipts: Receipts;
+  /**
+   * Id of the newest receipt when the run started. If a disk is not mounted, the directory may contain only files
+   * that this run uploaded. They have newer receipts and do not count as proof of the disk.
+   */
+  startMark: number;
+  /** Uids of assets whose files were only moved, so that they are never pruned. */
+  moved?: ReadonlySet<string>;
+};
+
 /**
  * Returns the assets to prune: those that this machine uploaded from the directory to the folder, and whose file is
  * missing or was replaced by a newer version that is ready. Never includes other machines' assets.
- *
- * @param startMark id of the newest receipt when the run started. If a disk is not mounted, the directory may
- *   contain only files that this run uploaded. They have newer receipts and do not count as proof of the disk.
- * @param moved uids of assets whose files were only moved, so that they are never pruned
  */
 export async function planPrune(
   context: Context,
   { directory, top, workspace, movedUids }: Omit<PruneOptions, 'limit'>,
-  receipts: Receipts,
-  startMark: number,
-  moved: ReadonlySet<string> = new Set(),
+  { receipts, startMark, moved = new Set() }: ReceiptsAtStart,
 ): Promise<PrunePlan> {
   const api = await context.api();
   const service = api.transport.baseUrl.origin;
@@ -184,17 +164,12 @@ export const pruneRefusal = ({ limit }: PruneOptions, { candidates, safetyError 
   (limit.isTyped && limit.count !== candidates.length ? safetyError : undefined) ??
   findLimitError({ count: candidates.length, noun: 'assets', limit, doubt: safetyError });
 
-/** Ignores a 404 error, because the asset is already deleted, and rethrows any other error. */
-function ignoreNotFound(error: unknown): undefined {
-  if (asMediactlError(error).explanation.status !== 404) throw error;
-}
-
 /** Returns true if an asset is ready, so that the version it replaces can be pruned. */
 async function isReady(api: Api, receipts: Receipts, { assetUid, state }: Receipt) {
   if (state !== 'pending') return state === 'ready';
   const { status } = await api.assets.get(assetUid);
   if (classifyStatus(status) !== 'ready') return false;
-  await receipts.setState(assetUid, 'ready');
+  await receipts.saveProcessingResult(assetUid, 'ready');
   return true;
 }
 
@@ -213,57 +188,27 @@ export async function pruneMissing(
   if (!receipts) return;
   const { terminal, settings } = context;
   const { limit, top } = pruning;
-  const prunable = await planPrune(context, pruning, receipts, startMark);
-  const { safetyError } = prunable;
+  const prunable = await planPrune(context, pruning, { receipts, startMark });
   const refusal = pruneRefusal(pruning, prunable);
   // Fail early, before one request per asset is sent.
   if (refusal && (settings.yes || !terminal.isInteractive)) throw refusal;
-  const { inside: gone, elsewhere } = await splitByLocation(context, prunable);
-  const count = gone.length;
-  await confirmMany(context, {
-    ...{ count, noun: 'assets', limit, doubt: safetyError },
+  const { inside, elsewhere } = await splitByLocation(context, prunable);
+  const count = inside.length;
+  const gone = inside.map(({ assetUid, path }) => ({ assetUid, label: path }));
+  const question = {
+    limit,
+    doubt: prunable.safetyError,
     what: `move ${pluralize(count, 'asset')} of ${top} to the trash`,
-    lines: async () => [
-      ...(safetyError ? [`${safetyError.message}: ${safetyError.explanation.reason}`] : []),
-      ...truncateLines(
-        gone.map(({ assetUid, path }) => `  ${assetUid}  ${escapeControls(path)}`),
-        count,
-      ),
-    ],
+  };
+  let moved = 0;
+  const { failures, stop } = await trashAssets(context, gone, question, async ({ assetUid }) => {
+    await receipts.forgetAsset(assetUid);
+    moved++;
   });
   for (const { assetUid } of elsewhere) await receipts.forgetAsset(assetUid);
-  const { assets } = await context.api();
-  const failures: MediactlError[] = [];
-  let moved = 0;
-  let stop: MediactlError | undefined;
-  for (const { assetUid, path } of gone) {
-    if (stop) break;
-    try {
-      await assets.delete(assetUid).catch(ignoreNotFound);
-      await receipts.forgetAsset(assetUid);
-      moved++;
-    } catch (thrown) {
-      const error = asMediactlError(thrown);
-      failures.push(error.withSubject(path));
-      if (endsTheRun(error)) stop = error;
-    }
-  }
   if (moved > 0) terminal.info(`moved ${pluralize(moved, 'asset')} to the trash`);
   if (stop) throw stop;
   if (failures.length > 0) throw partialFailure(`${failures.length} of ${count} assets were not moved`, failures);
-}
-
-/**
- * Checks that the user can confirm --prune. Called before an upload that can take hours.
- *
- * @throws MediactlError `usage` (exit 2) if there is neither a terminal nor --yes
- */
-export function assertMayPrune({ settings, terminal }: Context): void {
-  if (settings.yes || terminal.isInteractive) return;
-  throw usageError(
-    '--prune asks before it moves assets to the trash, and there is nobody to ask here',
-    'the same command with --yes',
-  );
 }
 
 /** Returns the uids of a folder and its subfolders; undefined for the top level (all folders). */

@@ -1,27 +1,17 @@
-import { Argument, Option } from '@commander-js/extra-typings';
-import { usageError } from '../../../client/errors.ts';
+import { exitCodes } from '../../../client/error-table.ts';
+import { MediactlError, usageError } from '../../../client/errors.ts';
+import type { FolderResolver, UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
+import type { Receipts } from '../../../client/upload/store/receipts.ts';
+import { isUid } from '../../../contract/uid.ts';
+import type { Context } from '../../context.ts';
+import { isRootPath, resolveFolderUid } from '../../library/folders.ts';
 import { resolveWorkspaceUid } from '../../library/workspaces.ts';
-import { progressModes } from '../../progress/progress-modes.ts';
-import { openReceipts } from '../../uploading/receipts.ts';
+import { createdFoldersOf, openReceipts } from '../../uploading/receipts.ts';
 import { type RunRequest, runUploads, toAbsolutePaths } from '../../uploading/run-uploads.ts';
-import { openSources } from '../../uploading/sources.ts';
-import {
-  defaultParallel,
-  parseLimitRate,
-  parseOptionalCount,
-  parseShard,
-  parseUntil,
-  parseUploadOptions,
-  parseWaitTimeout,
-} from '../../uploading/upload-options.ts';
-import { addExamples, type CommandDefinition, collect, withSuggestions } from '../command.ts';
-import { resolveProgressMode } from '../progress.ts';
-import { assertQueueable, enqueue } from '../queue/enqueue.ts';
-import { queueFlag, resolveQueue } from '../queue/queue.ts';
-import { printDryRun, printPlanTotals } from './dry-run.ts';
-import { createMovedFileFinder } from './moved-files.ts';
-import { assertMayPrune, assertSyncOptions, parsePruneLimit, pruneMissing } from './prune.ts';
-import { resolveTargetFolders } from './target-folders.ts';
+import { openSources, type UploadSources } from '../../uploading/sources.ts';
+import { addExamples, type CommandDefinition, type CommandOutcome } from '../command.ts';
+import type { PruneOptions } from './prune.ts';
+import { addUploadOptions, assertQueueable, parseUploadRequest, type UploadRequest } from './upload-request.ts';
 
 export const upload: CommandDefinition = (command, run) => {
   addExamples(
@@ -35,142 +25,125 @@ export const upload: CommandDefinition = (command, run) => {
     'mediactl upload https://example.com/clip.mp4 rclone:archive:2026/clip.mov',
     'ffmpeg -i in.mov -f mp4 - | mediactl upload - --name "From a pipe"',
   );
-  command
-    .description(
-      'Uploads files, several at once. The same command run again sends what is missing and nothing twice: after a dropped line, a killed process or a month. Every file is checked by its BLAKE3.',
-    )
-    .addArgument(
-      withSuggestions(
-        new Argument('[path...]', 'files, globs, directories with -r; https://…; rclone:REMOTE:PATH; - for stdin'),
-        'files',
-      ),
-    )
-    .option('--folder <folder>', 'folder to put the assets in, by uid or path')
-    .option('--create-folders', 'make it where it is missing; with -r, folders like those on disk')
-    .option('--name <name>', 'name of the asset (one file only)')
-    .option('--description <text>', 'description of the asset')
-    .option('--content-type <type>', 'media type; guessed from the file name otherwise')
-    .option('-r, --recursive', 'take the files in directories')
-    .option('--include <glob>', 'with -r, only files like this; may be repeated', collect, [] as string[])
-    .option('--exclude <glob>', 'with -r, no files like this; may be repeated', collect, [] as string[])
-    .option('--from-list <file>', 'the paths in a file, one a line; - for stdin')
-    .option('--manifest <file>', 'the files in CSV or JSON lines: path, name, description, folder, tags, content_type')
-    .option('--manifest-out <file>', 'write what becomes of each file there too, as JSON lines')
-    .option('--plan', 'print what would be sent and what it takes, and send nothing')
-    .option('--sync', 'make the folder like the directory: -r, --create-folders, every file')
-    .option('--prune', 'with --sync, move assets to the trash whose files are gone')
-    .option('--max-delete <number>', 'with --prune, how many at most (100)')
-    .option('--again', 'send it even if it was sent before, as a new asset')
-    .addOption(new Option('--no-resume', 'the same').hideHelp())
-    .addOption(
-      new Option('--same <action>', 'what to do with content that the same folder already has under another name')
-        .choices(['skip', 'upload'] as const)
-        .default('skip' as const),
-    )
-    .option('--size <size>', 'length of stdin; it is then sent without a copy on the disk')
-    .option('--wait', 'wait until the assets are ready')
-    .option('--timeout <duration>', 'how long to wait at most, after the last upload', '30m')
-    .option('--parallel <number>', `files sent at once (${defaultParallel})`)
-    .option('--shard <part>', 'send one part of the files, such as 3/10; other machines the others')
-    .option(queueFlag, 'hand the files to the workers of a queue (redis://HOST; else MEDIACTL_QUEUE)')
-    .option(
-      '--root <name=path>',
-      'with --queue, a directory that workers know by a name; may be repeated',
-      collect,
-      [] as string[],
-    )
-    .option('--until <time>', 'stop then, to continue another time: 06:00, or a while such as 8h')
-    .option('--reserve <requests>', 'requests an hour to leave for other uses (10, or 5 %)')
-    .option('--chunk-size <size>', 'bytes a request, at most 50MiB', '50MiB')
-    .option('--limit-rate <size>', 'bytes a second in all, such as 5MiB')
-    .addOption(
-      new Option('--on-expired <action>', 'when the session of an earlier attempt is gone')
-        .choices(['restart', 'fail'] as const)
-        .default('restart' as const),
-    )
-    .option('--require-checksum', 'fail if the service gives no checksum')
-    .option('-v, --verbose', 'show what became of every file, not only of those that failed')
-    .addOption(new Option('--progress <form>', 'what to show').choices(progressModes).default('auto' as const))
-    .action(
-      run(async (context, typed, flags) => {
-        const sync = flags.sync ?? false;
-        const queue = flags.queue === undefined ? undefined : resolveQueue(context, flags.queue, typed);
-        const given = [...(queue?.given ?? typed)];
-        if (!queue && flags.root.length > 0) throw usageError('--root is of --queue');
-        assertSyncOptions(given, flags);
-        if (queue) assertQueueable(given, flags);
-        const options = parseUploadOptions(context, {
-          ...flags,
-          again: flags.again || !flags.resume,
-          same: sync ? 'upload' : flags.same,
-        });
-        const timeoutMs = parseWaitTimeout(flags.wait, flags.timeout);
-        const parallel = parseOptionalCount('--parallel', flags.parallel, 1) ?? defaultParallel;
-        const rateLimit = parseLimitRate(flags.limitRate);
-        const sources = await openSources(context, given, {
-          ...flags,
-          recursive: sync || (flags.recursive ?? false),
-          chunkBytes: options.chunkBytes,
-          shard: parseShard(flags.shard),
-        });
-        if (queue)
-          try {
-            assertQueueable(sources.inputs, flags);
-          } catch (error) {
-            await sources.close();
-            throw error;
-          }
-        const workspace = await resolveWorkspaceUid(context);
-        const isPlan = flags.plan === true || context.settings.dryRun;
-        const receipts = await (isPlan
-          ? options.again
-            ? undefined
-            : context.receiptsIfAny()
-          : openReceipts(context, options.again));
-        const top = flags.folder ?? context.settings.folder ?? '/';
-        const create = sync || (flags.createFolders ?? false);
-        const folders = await resolveTargetFolders(
-          context,
-          { top, create, hasManifestFolders: sources.hasFolders },
-          receipts,
-        );
-        const { name, description, contentType, prune, maxDelete } = flags;
-        const request: RunRequest = {
-          sources,
-          folders,
-          options: {
-            ...options,
-            ...{ workspace, parallel, timeoutMs, about: { name, description, contentType } },
-          },
-          receipts,
-          identity: [
-            ...[top, String(create), ...toAbsolutePaths(context.host.cwd, sources.inputs)],
-            ...(flags.shard ? [`--shard ${flags.shard}`] : []),
-            ...(flags.prune ? ['--prune'] : []),
-          ],
-          progress: resolveProgressMode(context, flags.progress),
-          rateLimit,
-          reserve: parseOptionalCount('--reserve', flags.reserve, 0),
-          until: parseUntil(context, flags.until),
-          verbose: flags.verbose ?? false,
-          isFlat: !create,
-          manifestOut: flags.manifestOut,
-          ...(name !== undefined && { singleFileOption: '--name' }),
-        };
-        const [directory = ''] = given;
-        const target = { directory, top, workspace, movedUids: new Set<string>() };
-        const synced = { ...target, folders, open: sources.open, prune, isDryRun: isPlan };
-        if (sync && receipts) request.findMoved = createMovedFileFinder(context, synced, receipts);
-        const pruning = prune ? { ...target, limit: parsePruneLimit(maxDelete) } : undefined;
-        if (isPlan) return (flags.plan ? printPlanTotals : printDryRun)(context, request, pruning);
-        if (queue) return enqueue(context, queue.address, flags.root, request);
-        if (prune) assertMayPrune(context);
-        return runUploads(context, {
-          ...request,
-          ...(pruning && {
-            onComplete: (before) => pruneMissing(context, pruning, receipts, before),
-          }),
-        });
-      }),
-    );
+  command.description(
+    'Uploads files, several at once. The same command run again sends what is missing and nothing twice: after a dropped line, a killed process or a month. Every file is checked by its BLAKE3.',
+  );
+  addUploadOptions(command).action(
+    run((context, args, flags) => runUpload(context, parseUploadRequest(context, args, flags))),
+  );
 };
+
+/** Uploads files, queues them for workers, or shows what would be uploaded. */
+export async function runUpload(context: Context, request: UploadRequest): Promise<CommandOutcome> {
+  const { queue, preview, pruneLimit } = request;
+  const sources = await openSources(context, request.inputs, request.sources);
+  const { run, target } = await prepareRun(context, request, sources).catch(async (error) => {
+    await sources.close();
+    throw error;
+  });
+  const pruning: PruneOptions | undefined = pruneLimit && { ...target, limit: pruneLimit };
+  if (preview) {
+    const { printDryRun, printPlanTotals } = await import('./dry-run.ts');
+    return (preview === 'totals' ? printPlanTotals : printDryRun)(context, run, pruning);
+  }
+  if (queue) {
+    const { enqueue } = await import('../queue/enqueue.ts');
+    return enqueue(context, queue.address, queue.roots, run);
+  }
+  if (!pruning) return runUploads(context, run);
+  return runUploads(context, {
+    ...run,
+    onComplete: async (startMark) => {
+      const { pruneMissing } = await import('./prune.ts');
+      await pruneMissing(context, pruning, run.receipts, startMark);
+    },
+  });
+}
+
+/** Resolves workspace and folders, opens the receipts, and returns the run and the directory that it syncs. */
+async function prepareRun(context: Context, request: UploadRequest, sources: UploadSources) {
+  const { inputs, folder: top, createFolders, options, sync, preview } = request;
+  const { shard, manifestOut } = request.sources;
+  if (request.queue) assertQueueable(sources.inputs);
+  const workspace = await resolveWorkspaceUid(context);
+  const receipts = await openReceiptsFor(context, request);
+  const folders = await resolveTargetFolders(context, request, sources.hasFolders, receipts);
+  const target = { directory: inputs[0] ?? '', top, workspace, movedUids: new Set<string>() };
+  const run: RunRequest = {
+    ...{ sources, folders, receipts, manifestOut, options: { ...options, workspace } },
+    ...{ rateLimit: request.rateLimit, reserve: request.reserve, until: request.until },
+    ...{ progress: request.progress, verbose: request.verbose, isFlat: !createFolders },
+    identity: [
+      ...[top, String(createFolders), ...toAbsolutePaths(context.host.cwd, sources.inputs)],
+      ...(shard ? [`--shard ${shard.number}/${shard.total}`] : []),
+      ...(request.pruneLimit ? ['--prune'] : []),
+    ],
+    ...(options.about.name !== undefined && { singleFileOption: '--name' }),
+  };
+  if (sync && receipts) {
+    const { createMovedFileFinder } = await import('./moved-files.ts');
+    const isPruned = request.pruneLimit !== undefined;
+    const synced = { ...target, folders, open: sources.open, isPruned, isDryRun: preview !== undefined };
+    run.findMoved = createMovedFileFinder(context, synced, receipts);
+  }
+  return { run, target };
+}
+
+/** Opens the receipts: for a preview only if there are any, and not to be written. */
+function openReceiptsFor(context: Context, { preview, options }: UploadRequest): Promise<Receipts | undefined> {
+  if (!preview) return openReceipts(context, options.again);
+  return options.again ? Promise.resolve(undefined) : context.receiptsIfAny();
+}
+
+/**
+ * Returns a resolver that finds or creates each file's target folder.
+ *
+ * @throws MediactlError `not_found` (exit 3) if the folder does not exist
+ */
+async function resolveTargetFolders(
+  context: Context,
+  { folder: top, createFolders: create }: Pick<UploadRequest, 'folder' | 'createFolders'>,
+  hasManifestFolders: boolean,
+  receipts: Receipts | undefined,
+): Promise<FolderResolver> {
+  if (!create && !hasManifestFolders) {
+    const uid = isRootPath(top) ? undefined : await resolveFolderUid(context, top).catch(addCreateHint);
+    return { find: () => uid, findOrCreate: async () => uid };
+  }
+  if (create && isUid(top)) throw usageError('--create-folders takes a path', '--folder /Campaigns/2026');
+  const { createFolderPathResolver } = await import('../../library/folder-creation.ts');
+  const { origin } = (await context.account()).baseUrl;
+  const byPath = await createFolderPathResolver(
+    context,
+    (workspace) => receipts && createdFoldersOf(receipts, origin, workspace),
+  );
+  const targetOf = (file: UploadCandidate) => {
+    const folder = file.about?.folder ?? top;
+    const path = create ? `${folder}/${file.relativeDir}` : folder;
+    const [first = ''] = path.split('/');
+    return { path, uid: isUid(first) ? first.toLowerCase() : undefined };
+  };
+  return {
+    find: (file) => {
+      const { path, uid } = targetOf(file);
+      const found = uid ?? byPath.find(path);
+      if (found !== null || create) return found;
+      throw usageError(
+        `${file.path}: no folder ${path}`,
+        '--create-folders makes what is missing; mediactl folders tree',
+      );
+    },
+    findOrCreate: async (file) => {
+      const { path, uid } = targetOf(file);
+      return uid ?? byPath.make(path);
+    },
+  };
+}
+
+/** Rethrows an error. Adds a hint to use --create-folders if a folder was not found. */
+function addCreateHint(error: unknown): never {
+  const isMissing = error instanceof MediactlError && error.exitCode === exitCodes.notFound;
+  throw isMissing
+    ? error.with({ hint: '--create-folders makes it; mediactl folders tree shows those there are' })
+    : error;
+}

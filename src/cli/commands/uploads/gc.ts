@@ -1,18 +1,17 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { Api } from '../../../client/api/api.ts';
 import { exitCodes } from '../../../client/error-table.ts';
-import { asMediactlError, endsTheRun, type MediactlError, partialFailure } from '../../../client/errors.ts';
+import { asMediactlError, type MediactlError, partialFailure } from '../../../client/errors.ts';
 import type { Orphan, Receipts } from '../../../client/upload/store/receipts.ts';
 import { isAwaitingUpload } from '../../../contract/assumptions.ts';
-import { pluralize } from '../../../contract/figures.ts';
 import { parseTimestamp } from '../../../contract/json-values.ts';
 import { escapeControls, relativeTime } from '../../../contract/sanitize.ts';
 import { sessionLifetimeMs } from '../../../contract/tus.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import { type Column, listBy } from '../../output/result.ts';
-import { type ActionWrapper, addExamples } from '../command.ts';
-import { confirmMany, parseWriteLimit, truncateLines } from '../confirm-many.ts';
+import { type ActionWrapper, addExamples, type CommandOutcome } from '../command.ts';
+import { parseWriteLimit, trashAssets, type WriteLimit } from '../confirm-many.ts';
 
 type OrphanRow = {
   asset_uid: string;
@@ -37,22 +36,34 @@ export function gc(command: Command, run: ActionWrapper): void {
     .option('--trash', 'move them to the trash')
     .option('--max-delete <number>', 'with --trash, how many at most (100)')
     .action(
-      run(async (context, { trash, maxDelete }) => {
-        const limit = parseWriteLimit('--max-delete', maxDelete);
-        const api = await context.api();
-        const receipts = await context.receiptsIfAny();
-        if (!receipts) return listBy(() => '', [], columns, noOrphansText);
-        const left = await findIncompleteOrphans(api, receipts, context.clock.now());
-        const isMeant = trash && !context.isDryRun(`move ${left.length} assets to the trash`);
-        const failures = isMeant ? await moveToTrash(context, api, receipts, left, limit) : [];
-        const result = listBy<OrphanRow>(({ asset_uid }) => asset_uid, left, columns, noOrphansText);
-        const problem = `${failures.length} of ${left.length} assets were not moved`;
-        return {
-          result,
-          failure: failures.length > 0 ? partialFailure(problem, failures) : undefined,
-        };
-      }),
+      run((context, { trash = false, maxDelete }) =>
+        runGc(context, { trash, limit: parseWriteLimit('--max-delete', maxDelete) }),
+      ),
     );
+}
+
+/** True to move the orphans to the trash, and how many at most. */
+type GcRequest = { trash: boolean; limit: WriteLimit };
+
+/** Lists the assets that uploads of this machine left incomplete, and moves them to the trash if requested. */
+export async function runGc(context: Context, { trash, limit }: GcRequest): Promise<CommandOutcome> {
+  const api = await context.api();
+  const receipts = await context.receiptsIfAny();
+  const orphans = receipts ? await findIncompleteOrphans(api, receipts, context.clock.now()) : [];
+  let failures: MediactlError[] = [];
+  if (receipts && trash && !context.isDryRun(`move ${orphans.length} assets to the trash`)) {
+    const unused = orphans.filter(({ in_use_until }) => in_use_until === null);
+    const assets = unused.map((row) => ({ assetUid: row.asset_uid, label: row.name, row }));
+    ({ failures } = await trashAssets(context, assets, { limit }, async ({ assetUid, row }) => {
+      await receipts.forgetOrphan(assetUid);
+      row.trashed = true;
+    }));
+  }
+  const problem = `${failures.length} of ${orphans.length} assets were not moved`;
+  return {
+    result: listBy<OrphanRow>(({ asset_uid }) => asset_uid, orphans, columns, 'nothing was left'),
+    failure: failures.length > 0 ? partialFailure(problem, failures) : undefined,
+  };
 }
 
 /** Returns the recorded orphans that still exist and are incomplete, and removes the others. */
@@ -81,40 +92,6 @@ async function getIfUnfinished(api: Api, { assetUid }: Orphan): Promise<Asset | 
     throw error;
   }
 }
-
-async function moveToTrash(
-  context: Context,
-  api: Api,
-  receipts: Receipts,
-  all: readonly OrphanRow[],
-  limit: ReturnType<typeof parseWriteLimit>,
-): Promise<MediactlError[]> {
-  const left = all.filter(({ in_use_until }) => in_use_until === null);
-  const count = left.length;
-  await confirmMany(context, {
-    ...{ count, noun: 'assets', limit },
-    what: `move ${pluralize(count, 'asset')} to the trash`,
-    lines: async () =>
-      truncateLines(
-        left.map(({ asset_uid, name }) => `  ${asset_uid}  ${escapeControls(name)}`),
-        count,
-      ),
-  });
-  const failures: MediactlError[] = [];
-  for (const each of left)
-    try {
-      await api.assets.delete(each.asset_uid);
-      await receipts.forgetOrphan(each.asset_uid);
-      each.trashed = true;
-    } catch (thrown) {
-      const error = asMediactlError(thrown);
-      failures.push(error.withSubject(each.name));
-      if (endsTheRun(error)) break;
-    }
-  return failures;
-}
-
-const noOrphansText = 'nothing was left';
 
 const columns: Column<OrphanRow>[] = [
   { header: 'ASSET', value: ({ asset_uid }) => asset_uid, uid: 'asset' },

@@ -1,17 +1,18 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
+import type { UploadOptions } from '../../../client/upload/session/upload-job.ts';
 import { FileSource } from '../../../client/upload/sources/source.ts';
 import type { UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
 import { type CorruptEntry, isCorrupt, type JournalEntry } from '../../../client/upload/store/journal-entry.ts';
+import type { Context } from '../../context.ts';
 import { listBy, noResult } from '../../output/result.ts';
-import { progressModes } from '../../progress/progress-modes.ts';
+import { type ProgressMode, progressModes } from '../../progress/progress.ts';
 import { chooseUploadId, findUpload, listPendingUploads, sortByStart } from '../../uploading/pending-uploads.ts';
 import { openReceipts } from '../../uploading/receipts.ts';
-import { isRemote } from '../../uploading/remote-sources.ts';
 import { runUploads } from '../../uploading/run-uploads.ts';
+import { isRemote } from '../../uploading/sources.ts';
 import { defaultParallel, parseUploadOptions, parseWaitTimeout } from '../../uploading/upload-options.ts';
-import { type ActionWrapper, addExamples } from '../command.ts';
-import { resolveProgressMode } from '../progress.ts';
+import { type ActionWrapper, addExamples, type CommandOutcome } from '../command.ts';
 
 export function resume(command: Command, run: ActionWrapper): void {
   addExamples(command, 'mediactl uploads resume --all', 'mediactl uploads resume 3f2a9c1d5e6b7a80 --wait');
@@ -29,62 +30,81 @@ export function resume(command: Command, run: ActionWrapper): void {
         .default('auto' as const),
     )
     .action(
-      run(async (context, given, { all, again, wait, timeout, progress }) => {
-        const which = 'give its id from mediactl uploads ls, or --all';
-        if (given && all) throw usageError('which upload?', which);
-        const id = all ? undefined : await chooseUploadId(context, given, which);
-        const { baseUrl, profile } = await context.account();
-        const entries = id ? [await findUpload(context, id)] : sortByStart(await listPendingUploads(context));
-        const readable = entries.filter((entry): entry is JournalEntry => !isCorrupt(entry));
-        // Match by profile, as the key might have been rotated. The service checks permissions.
-        const ownEntries = readable.filter(
-          (entry) => entry.baseUrl === baseUrl.origin && (id || entry.profile === profile),
-        );
-        if (id && ownEntries.length === 0) {
-          const [other] = readable;
-          throw other
-            ? usageError(
-                `upload ${id} belongs to another service`,
-                other.profile === 'environment'
-                  ? `set MEDIACTL_BASE_URL=${other.baseUrl} and a key of it`
-                  : `mediactl uploads resume ${id} --profile ${other.profile}`,
-                `it was begun with profile ${other.profile} at ${other.baseUrl}`,
-              )
-            : notResumableError(entries[0] as CorruptEntry);
-        }
-        const isHere = ({ realPath }: JournalEntry) => !isNotLocal(realPath);
-        if (all)
-          for (const { path } of ownEntries.filter((entry) => !isHere(entry)))
-            context.terminal.warn(`${path}: give the command again that began it`);
-        if (all)
-          for (const entry of entries.filter(isCorrupt))
-            context.terminal.warn(`${notResumableError(entry).message}: ${notResumableError(entry).explanation.hint}`);
-        if (context.isDryRun(`finish ${ownEntries.map(({ path }) => path).join(', ') || 'nothing'}`)) return noResult;
-        const options = parseUploadOptions(context, { again });
-        const files = ownEntries.filter((entry) => id || isHere(entry)).map(toUploadCandidate);
-        const [first] = ownEntries;
-        if (!first || files.length === 0) return listBy(() => '', [], [], 'no uploads under way');
-        const folderOf = ({ resumable }: UploadCandidate) => resumable?.folder;
-        return runUploads(context, {
-          sources: {
-            files: async function* () {
-              yield* files;
-            },
-            ...{ failures: [], skipped: () => [], open: reopenFile, close: async () => {} },
-          },
-          folders: { find: folderOf, findOrCreate: async (file) => folderOf(file) },
-          options: {
-            ...{ ...options, workspace: first.metadata.workspace_uid, about: {} },
-            ...{ parallel: defaultParallel, timeoutMs: parseWaitTimeout(wait, timeout) },
-          },
-          receipts: await openReceipts(context, options.again),
-          identity: ownEntries.map(({ id: each }) => each),
-          progress: resolveProgressMode(context, progress),
-          verbose: false,
-        });
+      run((context, id, { all = false, wait, timeout, again, progress }) => {
+        if (id && all) throw usageError('which upload?', whichHint);
+        const timeoutMs = parseWaitTimeout(wait, timeout);
+        return runResume(context, { id, all, timeoutMs, progress, options: parseUploadOptions(context, { again }) });
       }),
     );
 }
+
+const whichHint = 'give its id from mediactl uploads ls, or --all';
+
+/** Uploads to finish: all of this account, or one, which the user chooses if `id` is undefined. */
+export type ResumeRequest = {
+  id: string | undefined;
+  all: boolean;
+  options: UploadOptions;
+  timeoutMs: number | undefined;
+  progress: ProgressMode;
+};
+
+/** Finishes unfinished uploads of this machine. */
+export async function runResume(context: Context, request: ResumeRequest): Promise<CommandOutcome> {
+  const { all, options, timeoutMs, progress } = request;
+  const entries = await findResumable(context, request);
+  if (context.isDryRun(`finish ${entries.map(({ path }) => path).join(', ') || 'nothing'}`)) return noResult;
+  const files = entries.filter(({ realPath }) => !all || !isNotLocal(realPath)).map(toUploadCandidate);
+  const [first] = entries;
+  if (!first || files.length === 0) return listBy(() => '', [], [], 'no uploads under way');
+  const folderOf = ({ resumable }: UploadCandidate) => resumable?.folder;
+  return runUploads(context, {
+    sources: {
+      files: async function* () {
+        yield* files;
+      },
+      ...{ failures: [], skipped: () => [], open: reopenFile, close: async () => {} },
+    },
+    folders: { find: folderOf, findOrCreate: async (file) => folderOf(file) },
+    options: {
+      ...{ ...options, workspace: first.metadata.workspace_uid, about: {} },
+      ...{ parallel: defaultParallel, timeoutMs },
+    },
+    receipts: await openReceipts(context, options.again),
+    identity: entries.map(({ id }) => id),
+    ...{ progress, verbose: false },
+  });
+}
+
+/** Returns the journal entries to resume. With --all, warns about those that cannot be resumed from here. */
+async function findResumable(context: Context, { all, id: given }: ResumeRequest): Promise<JournalEntry[]> {
+  const id = all ? undefined : await chooseUploadId(context, given, whichHint);
+  const { baseUrl, profile } = await context.account();
+  const entries = id ? [await findUpload(context, id)] : sortByStart(await listPendingUploads(context));
+  const readable = entries.filter((entry): entry is JournalEntry => !isCorrupt(entry));
+  // Match by profile, as the key might have been rotated. The service checks permissions.
+  const own = readable.filter((entry) => entry.baseUrl === baseUrl.origin && (id || entry.profile === profile));
+  if (id && own.length === 0) {
+    const [other] = readable;
+    throw other ? otherServiceError(id, other) : notResumableError(entries[0] as CorruptEntry);
+  }
+  if (all) {
+    for (const { path } of own.filter(({ realPath }) => isNotLocal(realPath)))
+      context.terminal.warn(`${path}: give the command again that began it`);
+    for (const { message, explanation } of entries.filter(isCorrupt).map(notResumableError))
+      context.terminal.warn(`${message}: ${explanation.hint}`);
+  }
+  return own;
+}
+
+const otherServiceError = (id: string, { profile, baseUrl }: JournalEntry) =>
+  usageError(
+    `upload ${id} belongs to another service`,
+    profile === 'environment'
+      ? `set MEDIACTL_BASE_URL=${baseUrl} and a key of it`
+      : `mediactl uploads resume ${id} --profile ${profile}`,
+    `it was begun with profile ${profile} at ${baseUrl}`,
+  );
 
 /**
  * Creates the error for an upload that cannot be resumed. If a spool file (copy of stdin) exists, the hint is to

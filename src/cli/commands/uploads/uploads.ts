@@ -4,7 +4,8 @@ import { Spool } from '../../../client/upload/sources/spool.ts';
 import type { UploadJournal } from '../../../client/upload/store/journal.ts';
 import type { CorruptEntry, JournalEntry } from '../../../client/upload/store/journal-entry.ts';
 import type { Orphan } from '../../../client/upload/store/receipts.ts';
-import { listBy, noResult } from '../../output/result.ts';
+import type { Context } from '../../context.ts';
+import { listBy, noResult, type Result } from '../../output/result.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import {
   chooseUploadId,
@@ -15,9 +16,9 @@ import {
   sortByStart,
   toPendingUpload,
 } from '../../uploading/pending-uploads.ts';
-import { type ActionWrapper, addExamples, type CommandDefinition } from '../command.ts';
+import { type ActionWrapper, addExamples, type CommandDefinition, type CommandOutcome } from '../command.ts';
 import { queueFlag, queueFlagHelp } from '../queue/queue.ts';
-import { forgetQueued, retry } from '../queue/queue-changes.ts';
+import { parseForgetRequest, retry, runForget as runForgetQueued } from '../queue/queue-changes.ts';
 import { listQueuedUploads, watch } from '../queue/queue-list.ts';
 import { importDone, listFinishedUploads } from './finished-uploads.ts';
 import { gc } from './gc.ts';
@@ -50,18 +51,19 @@ function list(command: Command, run: ActionWrapper): void {
     )
     .option('--done', 'what was sent from this machine, to any service; of a queue, what is done')
     .option(queueFlag, queueFlagHelp)
-    .action(
-      run(async (context, { done, queue }) => {
-        if (queue !== undefined) return listQueuedUploads(context, queue, done);
-        if (done) return listFinishedUploads(context);
-        return listBy(
-          ({ id }) => id,
-          sortByStart(await listPendingUploads(context)).map((entry) => toPendingUpload(entry, context.clock.now())),
-          pendingColumns,
-          'no uploads under way',
-        );
-      }),
-    );
+    .action(run((context, { done = false, queue }) => runList(context, { done, queue })));
+}
+
+/** Uploads to list: unfinished or finished ones, of this machine or of a queue. */
+export type UploadListRequest = { done: boolean; queue: string | boolean | undefined };
+
+/** Lists uploads of this machine or of a queue. */
+export async function runList(context: Context, { done, queue }: UploadListRequest): Promise<Result> {
+  if (queue !== undefined) return listQueuedUploads(context, queue, done);
+  if (done) return listFinishedUploads(context);
+  const entries = sortByStart(await listPendingUploads(context));
+  const rows = entries.map((entry) => toPendingUpload(entry, context.clock.now()));
+  return listBy(({ id }) => id, rows, pendingColumns, 'no uploads under way');
 }
 
 /**
@@ -92,47 +94,58 @@ function forget(command: Command, run: ActionWrapper): void {
     .option(queueFlag, queueFlagHelp)
     .option('--done', 'with --queue, those that are done: their files may be queued again')
     .action(
-      run(async (context, given, { expired, all, queue, done }) => {
-        if (queue !== undefined) return forgetQueued(context, queue, given ? [given] : [], { all, expired, done });
+      run((context, id, { expired, all, queue, done }) => {
+        if (queue !== undefined) {
+          const request = parseForgetRequest(context, queue, id ? [id] : [], { all, expired, done });
+          return runForgetQueued(context, request);
+        }
         if (done) throw usageError('--done is of --queue');
-        const which = 'give its id from mediactl uploads ls, or --expired, or --all';
-        if ([given, expired, all].filter(Boolean).length > 1) throw usageError('which upload?', which);
-        const id = expired || all ? undefined : await chooseUploadId(context, given, which);
-        const { clock, settings, terminal } = context;
-        const journal = await context.journal();
-        const entries = id ? [await findUpload(context, id)] : await listPendingUploads(context);
-        const selected = entries
-          .map((entry) => ({ entry, shown: toPendingUpload(entry, clock.now()) }))
-          .filter(({ shown }) => id !== undefined || all || shown.state === 'expired');
-        const names = selected.map(({ shown }) => shown.path).join(', ');
-        if (context.isDryRun(`forget ${names || 'nothing'}`)) return noResult;
-        const spool = new Spool(context.stateDir);
-        const spooled = new Set((await spool.list()).map(({ name }) => name));
-        const resumable = selected.filter(({ entry, shown }) => losesData(entry, shown, spooled.has(entry.id)));
-        if (resumable.length > 0)
-          await confirm(
-            terminal,
-            resumable.length === 1
-              ? `${resumable[0]?.shown.path} could still be finished. Forget it?`
-              : `${resumable.length} uploads could still be finished. Forget them?`,
-            { yes: settings.yes, instead: 'the same command with --yes' },
-          );
-        const forgotten: PendingUpload[] = [];
-        const failures: MediactlError[] = [];
-        for (const { entry, shown } of selected)
-          await withUploadLock(journal, entry.id, async () => {
-            if (shown.asset_uid && shown.base_url && shown.state !== 'uploaded')
-              await (await context.receipts()).saveOrphan(shown.base_url, toOrphan(shown));
-            await journal.remove(entry.id);
-            await spool.forget(entry.id);
-            forgotten.push(shown);
-            if (shown.asset_uid) terminal.info(`forgotten; asset ${shown.asset_uid} stays as it is`);
-          }).catch((error) => failures.push(asMediactlError(error).withSubject(shown.path)));
-        const result = listBy(({ id: each }) => each, forgotten, pendingColumns, 'nothing to forget');
-        const problem = `${failures.length} of ${selected.length} uploads are not forgotten`;
-        return { result, failure: combineFailures(selected.length, problem, failures) };
+        if ([id, expired, all].filter(Boolean).length > 1) throw usageError('which upload?', whichHint);
+        return runForget(context, { id, which: all ? 'all' : expired ? 'expired' : 'one' });
       }),
     );
+}
+
+const whichHint = 'give its id from mediactl uploads ls, or --expired, or --all';
+
+/** Uploads of this machine to forget. If it is one and `id` is undefined, the user chooses it. */
+export type ForgetRequest = { id: string | undefined; which: 'one' | 'expired' | 'all' };
+
+/** Removes uploads from the journal. Their assets stay on the service, as orphans. */
+export async function runForget(context: Context, { id: given, which }: ForgetRequest): Promise<CommandOutcome> {
+  const { clock, settings, terminal } = context;
+  const id = which === 'one' ? await chooseUploadId(context, given, whichHint) : undefined;
+  const entries = id ? [await findUpload(context, id)] : await listPendingUploads(context);
+  const selected = entries
+    .map((entry) => ({ entry, shown: toPendingUpload(entry, clock.now()) }))
+    .filter(({ shown }) => which !== 'expired' || shown.state === 'expired');
+  if (context.isDryRun(`forget ${selected.map(({ shown }) => shown.path).join(', ') || 'nothing'}`)) return noResult;
+  const spool = new Spool(context.stateDir);
+  const spooled = new Set((await spool.list()).map(({ name }) => name));
+  const resumable = selected.filter(({ entry, shown }) => losesData(entry, shown, spooled.has(entry.id)));
+  if (resumable.length > 0)
+    await confirm(
+      terminal,
+      resumable.length === 1
+        ? `${resumable[0]?.shown.path} could still be finished. Forget it?`
+        : `${resumable.length} uploads could still be finished. Forget them?`,
+      { yes: settings.yes, instead: 'the same command with --yes' },
+    );
+  const journal = await context.journal();
+  const forgotten: PendingUpload[] = [];
+  const failures: MediactlError[] = [];
+  for (const { shown } of selected)
+    await withUploadLock(journal, shown.id, async () => {
+      if (shown.asset_uid && shown.base_url && shown.state !== 'uploaded')
+        await (await context.receipts()).saveOrphan(shown.base_url, toOrphan(shown));
+      await journal.remove(shown.id);
+      await spool.forget(shown.id);
+      forgotten.push(shown);
+      if (shown.asset_uid) terminal.info(`forgotten; asset ${shown.asset_uid} stays as it is`);
+    }).catch((error) => failures.push(asMediactlError(error).withSubject(shown.path)));
+  const result = listBy(({ id: each }) => each, forgotten, pendingColumns, 'nothing to forget');
+  const problem = `${failures.length} of ${selected.length} uploads are not forgotten`;
+  return { result, failure: combineFailures(selected.length, problem, failures) };
 }
 
 /** Creates the orphan entry for the asset of a forgotten upload, so that `uploads gc` finds it. */

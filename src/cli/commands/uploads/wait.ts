@@ -1,14 +1,12 @@
 import type { Command } from '@commander-js/extra-typings';
-import { waitForAssets } from '../../../client/api/wait-for-assets.ts';
 import { combineFailures, MediactlError } from '../../../client/errors.ts';
-import { toWaitingEvent } from '../../../client/upload/session/events.ts';
-import { recordProcessingResult } from '../../../client/upload/store/processing-result.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
+import type { Context } from '../../context.ts';
 import { resolveWorkspaceUid } from '../../library/workspaces.ts';
 import { type Column, listBy } from '../../output/result.ts';
-import { WaitDisplay } from '../../progress/wait-display.ts';
+import { waitWithDisplay } from '../../progress/wait-display.ts';
 import { parseDuration } from '../../settings/units.ts';
-import { type ActionWrapper, addExamples } from '../command.ts';
+import { type ActionWrapper, addExamples, type CommandOutcome } from '../command.ts';
 
 type WaitRow = { asset_uid: string; path: string; status: string; error: string | null };
 
@@ -20,57 +18,43 @@ export function wait(command: Command, run: ActionWrapper): void {
       'Waits until the assets that this machine has sent to the workspace are ready: those that no command has seen ready yet.',
     )
     .option('--timeout <duration>', 'how long to wait at most', '30m')
-    .action(
-      run(async (context, { timeout }) => {
-        const timeoutMs = parseDuration('--timeout', timeout);
-        const workspace = await resolveWorkspaceUid(context);
-        const api = await context.api();
-        const receipts = await context.receiptsIfAny();
-        if (!receipts) return listBy(() => '', [], columns, nothingThere);
-        const pending = receipts.pending(api.transport.baseUrl.origin, workspace);
-        const paths = new Map(pending.map(({ assetUid, path }) => [assetUid, path]));
-        const waited: WaitRow[] = [];
-        const failures: MediactlError[] = [];
-        const noted: Promise<void>[] = [];
-        let receiptError: MediactlError | undefined;
-        const display = await WaitDisplay.open(context.terminal, context.clock, paths.size);
-        const observed = api.withObserver({
-          lane: 'bulk',
-          onNotice: (notice) => display.onWait(toWaitingEvent(notice)),
-        });
-        try {
-          await waitForAssets(observed.assets, [...paths.keys()], {
-            clock: context.clock,
-            signal: context.signal,
-            timeoutMs,
-            onStatus: ({ uid }, status) => display.onStatus(paths.get(uid) ?? uid, status),
-            onResult: (uid, found) => {
-              const path = paths.get(uid) ?? '';
-              const error = found instanceof MediactlError ? found : undefined;
-              noted.push(
-                recordProcessingResult(receipts, uid, found).catch((error) => {
-                  receiptError ??= error;
-                }),
-              );
-              if (error) failures.push(error.withSubject(path));
-              const isFailed = error?.explanation.code === 'processing_failed';
-              const status = isFailed ? 'failed' : error ? 'unknown' : 'ready';
-              waited.push({ asset_uid: uid, path, status, error: error?.message ?? null });
-              display.onSettled(!error);
-            },
-          });
-        } finally {
-          display.close();
-        }
-        await Promise.all(noted);
-        const result = listBy(({ asset_uid }) => asset_uid, waited, columns, nothingThere);
-        const problem = `${failures.length} of ${waited.length} assets are not ready`;
-        return {
-          result,
-          failure: receiptError ?? combineFailures(waited.length, problem, failures),
-        };
-      }),
-    );
+    .action(run((context, { timeout }) => runUploadsWait(context, { timeoutMs: parseDuration('--timeout', timeout) })));
+}
+
+/** Waits until the assets that this machine uploaded to the workspace are ready, and updates their receipts. */
+export async function runUploadsWait(context: Context, { timeoutMs }: { timeoutMs: number }): Promise<CommandOutcome> {
+  const workspace = await resolveWorkspaceUid(context);
+  const { baseUrl } = await context.account();
+  const receipts = await context.receiptsIfAny();
+  if (!receipts) return listBy(() => '', [], columns, nothingThere);
+  const pending = receipts.pending(baseUrl.origin, workspace);
+  const paths = new Map(pending.map(({ assetUid, path }) => [assetUid, path]));
+  const waited: WaitRow[] = [];
+  const failures: MediactlError[] = [];
+  const recorded: Promise<void>[] = [];
+  let receiptError: MediactlError | undefined;
+  await waitWithDisplay(context, [...paths.keys()], {
+    ...{ collection: 'assets', lane: 'bulk', timeoutMs },
+    nameOf: ({ uid }) => paths.get(uid) ?? uid,
+    onResult: (uid, found) => {
+      const path = paths.get(uid) ?? '';
+      const error = found instanceof MediactlError ? found : undefined;
+      recorded.push(
+        receipts.saveProcessingResult(uid, found).catch((thrown) => {
+          receiptError ??= thrown;
+        }),
+      );
+      if (error) failures.push(error.withSubject(path));
+      const failedStatus = error?.explanation.code === 'processing_failed' ? 'failed' : 'unknown';
+      waited.push({ asset_uid: uid, path, status: error ? failedStatus : 'ready', error: error?.message ?? null });
+    },
+  });
+  await Promise.all(recorded);
+  const problem = `${failures.length} of ${waited.length} assets are not ready`;
+  return {
+    result: listBy(({ asset_uid }) => asset_uid, waited, columns, nothingThere),
+    failure: receiptError ?? combineFailures(waited.length, problem, failures),
+  };
 }
 
 const nothingThere = 'nothing to wait for';

@@ -2,14 +2,16 @@ import { hostname } from 'node:os';
 import type { Api } from '../../../client/api/api.ts';
 import { exitCodes } from '../../../client/error-table.ts';
 import { type MediactlError, usageError } from '../../../client/errors.ts';
+import type { QueueAddress } from '../../../client/queue/queue-address.ts';
+import type { QueueClient } from '../../../client/queue/queue-client.ts';
 import { Roots } from '../../../client/queue/roots.ts';
-import { WorkerRun } from '../../../client/queue/worker-run.ts';
+import { WorkerRun, type WorkerRunOptions } from '../../../client/queue/worker-run.ts';
 import { Throttle } from '../../../client/upload/session/throttle.ts';
 import { RangeSource } from '../../../client/upload/sources/range-source.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import type { Context } from '../../context.ts';
 import { type ListResult, noResult } from '../../output/result.ts';
-import { createRunProgress } from '../../progress/run-progress.ts';
+import { createProgress } from '../../progress/progress.ts';
 import { parseCount, parseDuration } from '../../settings/units.ts';
 import { RunSummary } from '../../uploading/run-summary.ts';
 import { parseLimitRate, parseOptionalCount, parseUploadOptions } from '../../uploading/upload-options.ts';
@@ -44,64 +46,98 @@ export const worker: CommandDefinition = (command, run) => {
     .option('--limit-rate <size>', 'bytes a second in all, such as 5MiB')
     .option('--mark', 'mark assets in their description, and delete by that what a lost answer left empty')
     .option('--name <name>', 'what others call this worker (host and process)')
-    .action(
-      run(async (context, flags) => {
-        const { terminal, clock, host, signal } = context;
-        const { address } = resolveQueue(context, flags.queue);
-        const options = {
-          concurrency: parseCount('--concurrency', flags.concurrency, 1),
-          leaseMs: parseLease(flags.lease),
-          maxStalls: parseCount('--max-stalls', flags.maxStalls, 0),
-          hasMarker: flags.mark ?? false,
-          name: flags.name ?? `${hostname()}:${host.processes.pid}`,
-          idleTimeoutMs: parseUploadOptions(context, {}).idleTimeoutMs,
-        };
-        const rateLimit = parseLimitRate(flags.limitRate);
-        const reserve = parseOptionalCount('--reserve', flags.reserve, 0);
-        const typedRoots = flags.root.length > 0 ? flags.root : ['.'];
-        const roots = await Roots.open(typedRoots, host.cwd, options.name);
-        const { baseUrl, profile } = await context.account();
-        if (context.isDryRun(`upload what is queued in ${address.label} to ${baseUrl.origin}`)) return noResult;
-        const api = await context.api();
-        await assertKeyAccepted(api);
-        api.transport.setReserve(reserve);
-        const client = await context.openQueue(address, 'work').catch((error) => {
-          if (!signal.aborted) throw error;
-          return undefined; // stopped before its store was up
-        });
-        if (!client) return noResult;
-        const receipts = await context.receipts().catch((error: Error) => {
-          terminal.warn(`${error.message}: after a failover of the queue, files may be sent twice`);
-          return undefined;
-        });
-        if (client.storeInfo.durabilityWarning)
-          terminal.warn(`${address.label}: ${client.storeInfo.durabilityWarning}`);
-        const mode = terminal.canAnimate ? 'bar' : 'none';
-        const progress = await createRunProgress(mode, terminal, clock, () => api.transport.budget);
-        const media = (await context.mediaApi()).transport;
-        const workerRun = new WorkerRun(
-          client,
-          options,
-          {
-            ...{ api, profile, roots, receipts, signal },
-            throttle: rateLimit === undefined ? undefined : new Throttle(clock, rateLimit),
-            onEvent: (event) => progress.show(event),
-            onPlanned: (planned) => progress.begin(planned),
-            warn: (text) => terminal.warn(text),
-            openAddress: (url, mayFollow) => RangeSource.open(url, media, { signal, mayFollow }),
-          },
-          (record) => terminal.redactor.redactRecord(record),
-        );
-        terminal.info(
-          `${options.name} uploads from ${address.label} (${client.storeInfo.server}) to ${baseUrl.origin}; it reads below ${roots.label}`,
-        );
-        return {
-          result: displayRun(context, workerRun, () => progress.close()),
-          failure: () => workerRun.failure,
-        };
-      }),
-    );
+    .action(run((context, flags) => runWorker(context, parseWorkerRequest(context, flags))));
 };
+
+type WorkerFlags = {
+  queue?: string | true | undefined;
+  root: readonly string[];
+  concurrency: string;
+  lease: string;
+  maxStalls: string;
+  reserve?: string | undefined;
+  limitRate?: string | undefined;
+  mark?: true | undefined;
+  name?: string | undefined;
+};
+
+export type WorkerRequest = {
+  address: QueueAddress;
+  options: WorkerRunOptions;
+  /** Directories and URLs below which the worker reads. */
+  roots: readonly string[];
+  /** Number of requests to leave for other uses. */
+  reserve: number | undefined;
+  /** Total bytes per second. */
+  rateLimit: number | undefined;
+};
+
+/** @throws MediactlError `usage` (exit 2) */
+export function parseWorkerRequest(context: Context, flags: WorkerFlags): WorkerRequest {
+  const { processes } = context.host;
+  return {
+    address: resolveQueue(context, flags.queue).address,
+    options: {
+      concurrency: parseCount('--concurrency', flags.concurrency, 1),
+      leaseMs: parseLease(flags.lease),
+      maxStalls: parseCount('--max-stalls', flags.maxStalls, 0),
+      hasMarker: flags.mark ?? false,
+      name: flags.name ?? `${hostname()}:${processes.pid}`,
+      idleTimeoutMs: parseUploadOptions(context, {}).idleTimeoutMs,
+    },
+    rateLimit: parseLimitRate(flags.limitRate),
+    reserve: parseOptionalCount('--reserve', flags.reserve, 0),
+    roots: flags.root.length > 0 ? flags.root : ['.'],
+  };
+}
+
+/** Uploads the files of a queue until it is interrupted. */
+export async function runWorker(context: Context, request: WorkerRequest) {
+  const { terminal, signal } = context;
+  const { address, options } = request;
+  const roots = await Roots.open(request.roots, context.host.cwd, options.name);
+  const { baseUrl } = await context.account();
+  if (context.isDryRun(`upload what is queued in ${address.label} to ${baseUrl.origin}`)) return noResult;
+  const api = await context.api();
+  await assertKeyAccepted(api);
+  api.transport.setReserve(request.reserve);
+  const client = await context.openQueue(address, 'work').catch((error) => {
+    if (!signal.aborted) throw error;
+    return undefined; // stopped before its store was up
+  });
+  if (!client) return noResult;
+  const { run, close } = await createWorkerRun(context, client, roots, request);
+  const { server, durabilityWarning } = client.storeInfo;
+  if (durabilityWarning) terminal.warn(`${address.label}: ${durabilityWarning}`);
+  terminal.info(
+    `${options.name} uploads from ${address.label} (${server}) to ${baseUrl.origin}; it reads below ${roots.label}`,
+  );
+  return { result: displayRun(context, run, close), failure: () => run.failure };
+}
+
+async function createWorkerRun(context: Context, client: QueueClient, roots: Roots, request: WorkerRequest) {
+  const { terminal, clock, signal } = context;
+  const { options, rateLimit } = request;
+  const api = await context.api();
+  const { profile } = await context.account();
+  const receipts = await context.receipts().catch((error: Error) => {
+    terminal.warn(`${error.message}: after a failover of the queue, files may be sent twice`);
+    return undefined;
+  });
+  const mode = terminal.canAnimate ? 'bar' : 'none';
+  const progress = await createProgress(context, mode, { budget: () => api.transport.budget, isWorker: true });
+  const media = (await context.mediaApi()).transport;
+  const run = new WorkerRun(client, options, {
+    ...{ api, profile, roots, receipts, signal },
+    throttle: rateLimit === undefined ? undefined : new Throttle(clock, rateLimit),
+    onEvent: (event) => progress.show(event),
+    onPlanned: (planned) => progress.show(planned),
+    warn: (text) => terminal.warn(text),
+    redact: (record) => terminal.redactor.redactRecord(record),
+    openAddress: (url, mayFollow) => RangeSource.open(url, media, { signal, mayFollow }),
+  });
+  return { run, close: () => progress.close() };
+}
 
 /** Prints the outcome of each file as it happens, and a summary at the end. */
 function displayRun(context: Context, work: WorkerRun, close: () => void): ListResult {

@@ -2,12 +2,16 @@ import { exitCodes } from '../../error-table.ts';
 import { asMediactlError, endsTheRun, type MediactlError } from '../../errors.ts';
 import type { Lane } from '../../http/rate-limiter.ts';
 import { toWaitingEvent } from '../session/events.ts';
-import { type FileOutcome, outcomeOf, type RunDeps } from '../session/file-outcome.ts';
-import { createMovedUploadFinder } from '../session/moved-upload.ts';
-import { withNextStep } from '../session/next-step.ts';
-import { toUploaded } from '../session/receipt-lookup.ts';
 import { openUpload, type PersistResult } from '../session/upload-file.ts';
-import { labelOf, type UploadJob, type UploadOptions } from '../session/upload-job.ts';
+import {
+  createOutcome,
+  type FileOutcome,
+  labelOf,
+  outcomeOf,
+  type RunDeps,
+  type UploadJob,
+  type UploadOptions,
+} from '../session/upload-job.ts';
 import { uploadIdOf } from '../session/upload-run.ts';
 import {
   type FolderResolver,
@@ -16,12 +20,10 @@ import {
   type UserMetadata,
   userMetadataOf,
 } from '../sources/upload-candidate.ts';
-import type { Receipt } from '../store/receipts.ts';
 import { Channel } from './channel.ts';
-import { FileScheduler } from './file-scheduler.ts';
-import { addToPlan, type Classification, classify, emptyPlan, type Plan } from './plan.ts';
-import { ReadyWatch } from './ready-watch.ts';
-import { UnconfirmedCreations } from './unconfirmed-creations.ts';
+import { emptyPlan, type FindMoved, filesToUpload, type Plan } from './plan.ts';
+import type { ReadyWatch } from './ready-watch.ts';
+import type { UnconfirmedCreations } from './unconfirmed-creations.ts';
 
 /** Options for one upload run with any number of files. */
 export type RunOptions = UploadOptions & {
@@ -45,9 +47,6 @@ export type BatchDeps = RunDeps & {
   contentType(path: string): string | undefined;
 };
 
-/** Finds receipts of files already uploaded from another path, so that `--sync` recognizes a renamed directory. */
-export type FindMoved = (files: readonly UploadCandidate[]) => Promise<ReadonlyMap<UploadCandidate, Receipt>>;
-
 /** An upload run, carried out by this process or by the workers of a queue. */
 export type BatchRun = {
   /** Uploads the files and yields the outcome of each as it becomes known. */
@@ -64,6 +63,8 @@ export type RunResult = {
   remaining: number;
 };
 
+type Candidates = AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>;
+
 /**
  * Uploads all files without a receipt, in a few concurrent upload slots (lanes). It can be stopped and rerun at any
  * time. A bad file fails alone, but an error that would affect every file aborts the run. If the consumer of the
@@ -71,45 +72,31 @@ export type RunResult = {
  */
 export class BatchUploader implements BatchRun {
   readonly #options: RunOptions;
-  readonly #deps: BatchDeps;
+  #deps: BatchDeps;
   readonly #outcomes = new Channel<FileOutcome>();
-  readonly #unconfirmed: UnconfirmedCreations;
   readonly #plan = emptyPlan();
-  readonly #watch: ReadyWatch | undefined;
+  #watch: ReadyWatch | undefined;
+  /** Handles the unconfirmed creations of a batch; undefined for a single file. */
+  #unconfirmed: UnconfirmedCreations | undefined;
   #stopReason: MediactlError | undefined;
   /** Pending receipt writes of complete uploads. */
   readonly #persisting = new Set<Promise<void>>();
   #remaining = 0;
-  #isBatch = true;
 
   constructor(options: RunOptions, deps: BatchDeps) {
     this.#options = options;
-    this.#unconfirmed = new UnconfirmedCreations(deps);
-    this.#deps = {
-      ...deps,
-      ...this.#unconfirmed.tools,
-      findResumable: createMovedUploadFinder(deps),
-    };
-    const { timeoutMs } = options;
-    if (timeoutMs !== undefined)
-      this.#watch = new ReadyWatch(deps, timeoutMs, {
-        onResult: (outcome) => this.#report(outcome),
-        onFailed: (error) => {
-          if (endsTheRun(error)) this.#stopReason ??= error;
-        },
-      });
+    this.#deps = deps;
   }
 
-  outcomes(candidates: AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>): AsyncGenerator<FileOutcome[]> {
+  outcomes(candidates: Candidates): AsyncGenerator<FileOutcome[]> {
     return this.#outcomes.streamWhile(() => this.#run(candidates));
   }
 
-  /** The result of the run; final once `outcomes` has ended. */
   get result(): RunResult {
     return { plan: this.#plan, stopReason: this.#stopReason, remaining: this.#remaining };
   }
 
-  async #run(candidates: AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>): Promise<void> {
+  async #run(candidates: Candidates): Promise<void> {
     await removeLeftovers(this.#deps);
     const send = () =>
       this.#planAndUpload(candidates).catch((thrown) => {
@@ -117,54 +104,71 @@ export class BatchUploader implements BatchRun {
         if (error.exitCode !== exitCodes.state) throw thrown;
         this.#stopReason ??= error; // outcomes collected so far are still reported
       });
-    await (this.#watch?.runWhile(send) ?? send());
+    const { timeoutMs } = this.#options;
+    if (timeoutMs === undefined) return send();
+    const { ReadyWatch } = await import('./ready-watch.ts');
+    this.#watch = new ReadyWatch(this.#deps, timeoutMs, {
+      onResult: (outcome) => this.#outcomes.push(outcome),
+      onFailed: (error) => this.#stopIfFatal(error),
+    });
+    await this.#watch.runWhile(send);
   }
 
-  async #planAndUpload(candidates: AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>): Promise<void> {
-    const files = await filesToUpload(candidates, this.#plan, this.#options, this.#deps, (outcome) =>
-      this.#reportOrWatch(outcome),
-    );
-    const { there } = this.#plan;
-    this.#isBatch = files.length + there.files > 1;
-    this.#unconfirmed.isBatch = this.#isBatch;
+  async #planAndUpload(candidates: Candidates): Promise<void> {
+    const settings = { ...this.#options, ...this.#deps };
+    const files = await filesToUpload(candidates, this.#plan, settings, (found) => this.#reportOrWatch(found));
+    if (files.length + this.#plan.there.files > 1) await this.#prepareBatch();
     await this.#deps.onPlan(this.#plan);
     await this.#uploadAll(files);
-    while (!this.#isOver && this.#unconfirmed.deferred.length > 0)
-      await this.#uploadAll(await this.#lookUpUnconfirmed());
-    this.#remaining += this.#unconfirmed.deferred.length;
+    while (!this.#isOver && this.#unconfirmed?.hasDeferred)
+      await this.#uploadAll(await this.#lookUp(this.#unconfirmed));
+    this.#remaining += this.#unconfirmed?.takeDeferred().length ?? 0;
     await Promise.all(this.#persisting);
+  }
+
+  async #prepareBatch(): Promise<void> {
+    const { UnconfirmedCreations } = await import('./unconfirmed-creations.ts');
+    this.#unconfirmed = new UnconfirmedCreations(this.#deps);
+    this.#deps = { ...this.#deps, ...this.#unconfirmed.tools };
   }
 
   get #isOver(): boolean {
     return this.#stopReason !== undefined || this.#deps.signal?.aborted === true;
   }
 
+  #stopIfFatal(error: MediactlError | undefined): void {
+    if (error && endsTheRun(error)) this.#stopReason ??= error;
+  }
+
   /** Looks up unconfirmed creations and returns the files to retry, or reports them as failed if the lookup fails. */
-  async #lookUpUnconfirmed(): Promise<UploadCandidate[]> {
-    const waiting = this.#unconfirmed.deferred.map(({ file }) => file);
+  async #lookUp(unconfirmed: UnconfirmedCreations): Promise<UploadCandidate[]> {
+    const files = unconfirmed.takeDeferred();
     try {
-      return await this.#unconfirmed.lookUp();
+      await unconfirmed.lookUp(files);
+      return files.map(({ file }) => file);
     } catch (thrown) {
       const error = asMediactlError(thrown);
-      for (const file of waiting) {
-        const job = { path: file.path, workspace: this.#options.workspace };
-        this.#report({ job, path: file.path, requests: 0, durationMs: 0, error });
-      }
-      if (endsTheRun(error)) this.#stopReason ??= error;
+      for (const { file } of files) await this.#finish(createOutcome(file.path, this.#options.workspace, { error }));
       return [];
     }
   }
 
   async #uploadAll(files: UploadCandidate[]): Promise<void> {
-    const { parallel } = this.#options;
-    const lanes = Math.max(1, Math.min(parallel, files.length));
-    const isListed = files.length > 1 && this.#deps.receipts; // without a state folder there is no journal
-    const journalIds = new Set(isListed ? await this.#deps.journal.ids() : []);
-    const scheduler = new FileScheduler(
-      files,
-      (file) => journalIds.size > 0 && this.#hasJournalEntry(file, journalIds),
-      lanes,
-    );
+    const journalIds = await this.#findJournalIds();
+    if (journalIds.size > 0 && !this.#deps.findResumable) {
+      const { createMovedUploadFinder } = await import('../session/moved-upload.ts');
+      this.#deps = { ...this.#deps, findResumable: createMovedUploadFinder(this.#deps) };
+    }
+    const [file] = files;
+    if (file && files.length === 1) {
+      if (this.#isOver) this.#remaining++;
+      else await this.#uploadOne(file);
+      return;
+    }
+    const { FileScheduler } = await import('./file-scheduler.ts');
+    const lanes = Math.max(1, Math.min(this.#options.parallel, files.length));
+    const isResumable = (file: UploadCandidate) => journalIds.size > 0 && this.#hasJournalEntry(file, journalIds);
+    const scheduler = new FileScheduler(files, isResumable, lanes);
     const lane = async (_: unknown, number: number) => {
       while (!this.#isOver) {
         const file = scheduler.next(number);
@@ -174,6 +178,12 @@ export class BatchUploader implements BatchRun {
     };
     await Promise.all(Array.from({ length: lanes }, lane));
     this.#remaining += scheduler.remaining;
+  }
+
+  /** Returns the ids of the unfinished uploads. Ignores an error, because each upload reports it. */
+  async #findJournalIds(): Promise<ReadonlySet<string>> {
+    const { receipts, journal } = this.#deps;
+    return new Set(receipts && (await journal.ids().catch(() => []))); // without a state folder there is no journal
   }
 
   #hasJournalEntry(file: UploadCandidate, journalIds: ReadonlySet<string>): boolean {
@@ -188,71 +198,63 @@ export class BatchUploader implements BatchRun {
   async #uploadOne(file: UploadCandidate): Promise<void> {
     const { clock } = this.#deps.api.transport;
     const startedAt = clock.now();
-    const outcome: FileOutcome = {
-      job: { path: file.path, workspace: this.#options.workspace },
-      path: file.path,
-      requests: 0,
-      durationMs: 0,
-    };
-    let persisted: PersistResult = Promise.resolve(undefined);
+    const outcome = createOutcome(file.path, this.#options.workspace);
+    let persisted: PersistResult | undefined;
     try {
       ({ persisted } = await this.#upload(file, outcome));
     } catch (thrown) {
-      if (this.#isBatch && this.#unconfirmed.deferIfUnconfirmed(thrown, file)) return;
+      if (await this.#unconfirmed?.defer(file, outcome.id, thrown)) return;
       outcome.error = asMediactlError(thrown);
     }
     outcome.durationMs = clock.now() - startedAt;
+    await this.#finish(outcome, persisted);
+  }
+
+  /** Reports an outcome once its receipt is on disk. The next file starts without waiting for that. */
+  async #finish(outcome: FileOutcome, persisted: PersistResult = Promise.resolve(undefined)): Promise<void> {
     const { error } = outcome;
-    if (this.#isBatch && error && this.#unconfirmed.canRetry(error) && (await this.#isUnconfirmed(outcome)))
-      return this.#unconfirmed.retryLater(file);
-    if (error && this.#isBatch && error.explanation.code === 'already_uploading') {
+    this.#stopIfFatal(error);
+    if (this.#unconfirmed && error?.explanation.code === 'already_uploading') {
       delete outcome.error;
       outcome.isElsewhere = true;
+    } else if (error) {
+      const { withNextStep } = await import('../session/resume.ts');
+      outcome.error = await withNextStep(outcome, error, this.#options, this.#deps);
     }
-    if (error && endsTheRun(error)) this.#stopReason ??= error;
-    if (outcome.error) outcome.error = await withNextStep(outcome, outcome.error, this.#options, this.#deps);
-    if (this.#isBatch)
-      this.#deps.onEvent({
-        path: labelOf(outcome.job),
-        event: 'finished',
-        outcome: outcomeOf(outcome),
-        asset_uid: outcome.uploaded?.assetUid ?? null,
-      });
-    // Report the outcome only once the receipt is on disk. The next file starts without waiting for that.
+    if (this.#unconfirmed) {
+      const asset_uid = outcome.uploaded?.assetUid ?? null;
+      const path = labelOf(outcome.job);
+      this.#deps.onEvent({ path, event: 'finished', outcome: outcomeOf(outcome), asset_uid });
+    }
     const reported = persisted
       .then((receiptError) => {
         outcome.error ??= receiptError;
-        if (receiptError && endsTheRun(receiptError)) this.#stopReason ??= receiptError;
+        this.#stopIfFatal(receiptError);
         this.#reportOrWatch(outcome);
       })
       .finally(() => this.#persisting.delete(reported));
     this.#persisting.add(reported);
   }
 
-  async #isUnconfirmed({ id }: FileOutcome): Promise<boolean> {
-    const entry = id === undefined ? undefined : await this.#deps.journal.read(id);
-    return entry !== undefined && 'state' in entry && entry.state === 'intended';
-  }
-
   /** Uploads one file. @returns a promise that resolves once its receipt is on disk or could not be written */
   async #upload(file: UploadCandidate, outcome: FileOutcome): Promise<{ persisted: PersistResult }> {
-    const { folders, onEvent, onUploaded } = this.#deps;
+    const { folders, onUploaded, spool } = this.#deps;
+    const isBatch = this.#unconfirmed !== undefined;
     const folder = file.resumable ? file.resumable.folder : await folders.findOrCreate(file);
     const job = this.#jobOf(file, folder);
     outcome.job = job;
-    const previousReceipt = this.#isBatch ? undefined : this.#previousReceipt(file);
+    const previousReceipt = isBatch ? undefined : this.#previousReceipt(file);
+    const notice = (message: string) => this.#deps.onEvent({ path: labelOf(job), event: 'notice', message });
     const api = this.#deps.api.withObserver({
-      lane: this.#options.lane ?? (this.#isBatch ? 'bulk' : 'interactive'),
-      onNotice: (notice) => onEvent({ path: labelOf(job), ...toWaitingEvent(notice) }),
+      lane: this.#options.lane ?? (isBatch ? 'bulk' : 'interactive'),
+      onNotice: (wait) => this.#deps.onEvent({ path: labelOf(job), ...toWaitingEvent(wait) }),
       onRequest: () => {
         outcome.requests++;
       },
     });
-    const tools = { ...this.#deps, api };
-    const isSpooled = job.path === '-' && !job.isSingleRead;
-    const source = isSpooled ? await spoolStdin(job, tools) : job;
+    const source = job.path === '-' && !job.isSingleRead ? await spoolStdin(job, this.#deps) : job;
     outcome.path = source.path;
-    const upload = await openUpload({ ...source, label: labelOf(job) }, this.#options, tools);
+    const upload = await openUpload({ ...source, label: labelOf(job) }, this.#options, { ...this.#deps, api });
     outcome.id = upload.id;
     let persisted: PersistResult;
     try {
@@ -261,33 +263,18 @@ export class BatchUploader implements BatchRun {
       await upload.close();
     }
     if (source.identity !== undefined)
-      persisted = persisted.then(async (receiptError) => {
-        return receiptError ?? this.#deps.spool.remove(source.path).then(() => undefined, asMediactlError);
-      });
-    if (previousReceipt && outcome.uploaded.how === 'uploaded') {
-      const message = `uploaded before: asset ${previousReceipt.assetUid}, which stays`;
-      onEvent({ path: labelOf(job), event: 'notice', message });
-    }
-    await onUploaded(outcome.uploaded.assetUid).catch((error: Error) =>
-      onEvent({
-        path: labelOf(job),
-        event: 'notice',
-        message: `@last is not kept: ${error.message}`,
-      }),
-    );
+      persisted = persisted.then((error) => error ?? spool.remove(source.path).then(() => undefined, asMediactlError));
+    if (previousReceipt && outcome.uploaded.how === 'uploaded')
+      notice(`uploaded before: asset ${previousReceipt.assetUid}, which stays`);
+    await onUploaded(outcome.uploaded.assetUid).catch((error: Error) => notice(`@last is not kept: ${error.message}`));
     return { persisted };
   }
 
   #jobOf(file: UploadCandidate, folder: string | undefined): UploadJob {
-    const { resumable } = file;
+    const { path, filename, label, sourceId, isSingleRead, resumable } = file;
     const { workspace, about: defaults } = this.#options;
     return {
-      path: file.path,
-      ...(file.filename !== undefined && { filename: file.filename }),
-      ...(file.label !== undefined && { label: file.label }),
-      sourceId: file.sourceId,
-      isSingleRead: file.isSingleRead,
-      workspace,
+      ...{ path, filename, label, sourceId, isSingleRead, workspace },
       ...resumable,
       folder,
       ...userMetadataOf(file, defaults, this.#deps.contentType),
@@ -298,8 +285,7 @@ export class BatchUploader implements BatchRun {
   #previousReceipt(file: UploadCandidate) {
     const { receipts, folders, api } = this.#deps;
     const { workspace } = this.#options;
-    const service = api.transport.baseUrl.origin;
-    const key = receiptKeyOf(file, { service, workspace, folders });
+    const key = receiptKeyOf(file, { service: api.transport.baseUrl.origin, workspace, folders });
     return key && receipts?.find(key);
   }
 
@@ -307,49 +293,8 @@ export class BatchUploader implements BatchRun {
   #reportOrWatch(outcome: FileOutcome): void {
     const { uploaded, error } = outcome;
     if (this.#watch && uploaded && !error) this.#watch.add(outcome);
-    else this.#report(outcome);
+    else this.#outcomes.push(outcome);
   }
-
-  #report(outcome: FileOutcome): void {
-    this.#outcomes.push(outcome);
-  }
-}
-
-type FilesToUploadDeps = Pick<BatchDeps, 'receipts' | 'folders' | 'api' | 'signal' | 'findMoved'>;
-
-/** Reports files that are already uploaded and returns those still to be uploaded. */
-export async function filesToUpload(
-  candidates: AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>,
-  plan: Plan,
-  { workspace, again, chunkBytes }: Pick<RunOptions, 'workspace' | 'again' | 'chunkBytes'>,
-  { receipts, folders, api, signal, findMoved }: FilesToUploadDeps,
-  onAlreadyUploaded: (outcome: FileOutcome, file: UploadCandidate, receipt: Receipt) => void,
-): Promise<UploadCandidate[]> {
-  const service = api.transport.baseUrl.origin;
-  const files: UploadCandidate[] = [];
-  const add = (file: UploadCandidate, classification: Classification) => {
-    addToPlan(plan, classification, file, chunkBytes);
-    if (classification.kind !== 'there') return files.push(file);
-    const { path } = file;
-    const uploaded = toUploaded(classification.receipt, 'there');
-    const outcome = { job: { path, workspace }, path, requests: 0, durationMs: 0, uploaded };
-    return onAlreadyUploaded(outcome, file, classification.receipt);
-  };
-  const unmatched = new Map<UploadCandidate, Classification>();
-  for await (const file of candidates) {
-    signal?.throwIfAborted();
-    const key = receiptKeyOf(file, { service, workspace, folders });
-    const classification = classify(file, key, again ? undefined : receipts);
-    if (findMoved && classification.kind !== 'there' && classification.kind !== 'changed')
-      unmatched.set(file, classification);
-    else add(file, classification);
-  }
-  const moved = unmatched.size > 0 ? await findMoved?.([...unmatched.keys()]) : undefined;
-  for (const [file, classification] of unmatched) {
-    const receipt = moved?.get(file);
-    add(file, receipt ? { kind: 'there', receipt } : classification);
-  }
-  return files;
 }
 
 /** Removes leftovers of killed runs. Errors are ignored, because a later write to the journal reports them. */

@@ -1,5 +1,7 @@
-import { isUnchanged } from '../session/receipt-lookup.ts';
-import type { UploadCandidate } from '../sources/upload-candidate.ts';
+import type { Api } from '../../api/api.ts';
+import { isUnchanged, toUploaded } from '../session/receipt-lookup.ts';
+import { createOutcome, type FileOutcome, type UploadOptions } from '../session/upload-job.ts';
+import { type FolderResolver, receiptKeyOf, type UploadCandidate } from '../sources/upload-candidate.ts';
 import type { Receipt, ReceiptKey, Receipts } from '../store/receipts.ts';
 
 /** Number of files and their total size. */
@@ -67,3 +69,48 @@ export const totalToSend = ({ changed, sameSize, new: fresh }: Plan): FileTotals
   files: changed.files + sameSize.files + fresh.files,
   bytes: changed.bytes + sameSize.bytes + fresh.bytes,
 });
+
+/** Finds receipts of files already uploaded from another path, so that `--sync` recognizes a renamed directory. */
+export type FindMoved = (files: readonly UploadCandidate[]) => Promise<ReadonlyMap<UploadCandidate, Receipt>>;
+
+type PlanContext = Pick<UploadOptions, 'again' | 'chunkBytes'> & {
+  api: Api;
+  workspace: string;
+  folders: FolderResolver;
+  receipts?: Pick<Receipts, 'find' | 'hasSize'> | undefined;
+  signal?: AbortSignal | undefined;
+  findMoved?: FindMoved | undefined;
+};
+
+/** Adds all files to the plan. Reports those that are already uploaded, and returns those still to be uploaded. */
+export async function filesToUpload(
+  candidates: AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>,
+  plan: Plan,
+  { api, workspace, folders, receipts, again, chunkBytes, signal, findMoved }: PlanContext,
+  onAlreadyUploaded: (outcome: FileOutcome, file: UploadCandidate, receipt: Receipt) => void,
+): Promise<UploadCandidate[]> {
+  const service = api.transport.baseUrl.origin;
+  const files: UploadCandidate[] = [];
+  const add = (file: UploadCandidate, classification: Classification) => {
+    addToPlan(plan, classification, file, chunkBytes);
+    if (classification.kind !== 'there') return files.push(file);
+    const { receipt } = classification;
+    const uploaded = toUploaded(receipt, 'there');
+    return onAlreadyUploaded(createOutcome(file.path, workspace, { uploaded }), file, receipt);
+  };
+  const unmatched = new Map<UploadCandidate, Classification>();
+  for await (const file of candidates) {
+    signal?.throwIfAborted();
+    const key = receiptKeyOf(file, { service, workspace, folders });
+    const classification = classify(file, key, again ? undefined : receipts);
+    if (findMoved && classification.kind !== 'there' && classification.kind !== 'changed')
+      unmatched.set(file, classification);
+    else add(file, classification);
+  }
+  const moved = unmatched.size > 0 ? await findMoved?.([...unmatched.keys()]) : undefined;
+  for (const [file, classification] of unmatched) {
+    const receipt = moved?.get(file);
+    add(file, receipt ? { kind: 'there', receipt } : classification);
+  }
+  return files;
+}

@@ -1,10 +1,11 @@
 import { asText } from '../../../contract/json-values.ts';
+import type { Asset } from '../../../contract/types.ts';
 import { waitForIncoming } from '../../api/wait-for-assets.ts';
 import { asMediactlError, MediactlError } from '../../errors.ts';
+import type { TransportNotice } from '../../http/transport.ts';
 import { toWaitingEvent } from '../session/events.ts';
-import type { FileOutcome, RunDeps } from '../session/file-outcome.ts';
+import type { FileOutcome, RunDeps } from '../session/upload-job.ts';
 import { labelOf } from '../session/upload-job.ts';
-import { recordProcessingResult } from '../store/processing-result.ts';
 
 type ReadyListeners = {
   /** Called with each file once its asset is ready, has failed, or timed out. */
@@ -20,35 +21,24 @@ type ReadyListeners = {
 export class ReadyWatch {
   readonly #deps: RunDeps;
   readonly #timeoutMs: number;
-  readonly #report: (outcome: FileOutcome) => void;
-  readonly #onFailed: (error: MediactlError) => void;
+  readonly #listeners: ReadyListeners;
   /** Maps an asset uid to the files to report. Files with the same content can share an asset. */
   readonly #waiting = new Map<string, FileOutcome[]>();
-  readonly #aborter = new AbortController();
   readonly #receiptWrites: Promise<void>[] = [];
   #added: string[] = [];
-  #close = () => {};
-  readonly #closed = new Promise<void>((resolve) => {
-    this.#close = resolve;
-  });
 
-  constructor(deps: RunDeps, timeoutMs: number, { onResult, onFailed }: ReadyListeners) {
+  constructor(deps: RunDeps, timeoutMs: number, listeners: ReadyListeners) {
     this.#deps = deps;
     this.#timeoutMs = timeoutMs;
-    this.#report = onResult;
-    this.#onFailed = onFailed;
+    this.#listeners = listeners;
   }
 
   /** Adds a complete upload. Reports it at once if its asset is already known to be ready. */
   add(outcome: FileOutcome): void {
     const { assetUid = '', state } = outcome.uploaded ?? {};
-    if (state === 'ready') {
-      outcome.status = 'ready';
-      this.#report(outcome);
-      return;
-    }
     const others = this.#waiting.get(assetUid);
-    if (others) others.push(outcome);
+    if (state === 'ready') this.#listeners.onResult({ ...outcome, status: 'ready' });
+    else if (others) others.push(outcome);
     else {
       this.#waiting.set(assetUid, [outcome]);
       this.#added.push(assetUid);
@@ -57,63 +47,52 @@ export class ReadyWatch {
 
   /** Polls the added assets while `work` runs. Resolves once `work` is done and all files are reported. */
   async runWhile(work: () => Promise<void>): Promise<void> {
-    const watching = this.#poll();
-    try {
-      await work();
-    } catch (error) {
-      this.#aborter.abort(new Error('the run has ended')); // stops polling
-      this.#close();
+    const failed = new AbortController();
+    const done = work().catch((error) => {
+      failed.abort(error); // stops polling
       throw error;
-    }
-    this.#close();
-    await watching;
+    });
+    const closed = done.catch(() => {});
+    const { signal } = this.#deps;
+    await this.#poll(closed, signal ? AbortSignal.any([signal, failed.signal]) : failed.signal).catch(
+      async (thrown) => {
+        if (failed.signal.aborted) return;
+        const error = asMediactlError(thrown);
+        this.#listeners.onFailed(error);
+        await closed;
+        for (const outcome of [...this.#waiting.values()].flat())
+          this.#listeners.onResult({ ...outcome, error: outcome.error ?? error });
+      },
+    );
+    await done.finally(() => Promise.all(this.#receiptWrites));
   }
 
-  async #poll(): Promise<void> {
-    const { api, signal, onEvent, receipts } = this.#deps;
+  async #poll(done: Promise<void>, signal: AbortSignal): Promise<void> {
+    const { api, onEvent } = this.#deps;
+    const { clock } = api.transport;
     let current = '';
-    const observed = api.withObserver({
-      lane: 'background',
-      onNotice: (notice) => onEvent({ path: current, ...toWaitingEvent(notice) }),
+    const onNotice = (notice: TransportNotice) => onEvent({ path: current, ...toWaitingEvent(notice) });
+    const { assets } = api.withObserver({ lane: 'background', onNotice });
+    const incoming = { takeNew: () => this.#added.splice(0), done };
+    await waitForIncoming(assets, incoming, {
+      ...{ clock, signal, timeoutMs: this.#timeoutMs },
+      rateLimiterState: () => api.transport.rateLimiterState,
+      onStatus: ({ uid }, status) => {
+        const [outcome] = this.#waiting.get(uid) ?? [];
+        if (!outcome) return;
+        current = labelOf(outcome.job);
+        onEvent({ path: current, event: 'status', asset_uid: uid, status });
+      },
+      onResult: (uid, found) => this.#settle(uid, found),
     });
-    try {
-      await waitForIncoming(
-        observed.assets,
-        { takeNew: () => this.#added.splice(0), done: this.#closed },
-        {
-          clock: api.transport.clock,
-          signal: signal ? AbortSignal.any([signal, this.#aborter.signal]) : this.#aborter.signal,
-          timeoutMs: this.#timeoutMs,
-          rateLimiterState: () => api.transport.rateLimiterState,
-          onStatus: ({ uid }, status) => {
-            const [outcome] = this.#waiting.get(uid) ?? [];
-            if (!outcome) return;
-            current = labelOf(outcome.job);
-            onEvent({ path: current, event: 'status', asset_uid: uid, status });
-          },
-          onResult: (uid, found) => {
-            if (receipts)
-              this.#receiptWrites.push(
-                recordProcessingResult(receipts, uid, found).catch((error) => this.#onFailed(asMediactlError(error))),
-              );
-            for (const outcome of this.#waiting.get(uid) ?? []) {
-              if (found instanceof MediactlError) outcome.error = found;
-              else outcome.status = asText(found.status);
-              this.#report(outcome);
-            }
-            this.#waiting.delete(uid);
-          },
-        },
-      );
-      await Promise.all(this.#receiptWrites);
-    } catch (thrown) {
-      if (this.#aborter.signal.aborted) return; // the run reports the reason
-      this.#onFailed(asMediactlError(thrown));
-      await this.#closed;
-      for (const outcome of [...this.#waiting.values()].flat()) {
-        outcome.error ??= asMediactlError(thrown);
-        this.#report(outcome);
-      }
-    }
+  }
+
+  #settle(uid: string, found: Asset | MediactlError): void {
+    const { onResult, onFailed } = this.#listeners;
+    const saved = this.#deps.receipts?.saveProcessingResult(uid, found);
+    if (saved) this.#receiptWrites.push(saved.catch((error) => onFailed(asMediactlError(error))));
+    const result = found instanceof MediactlError ? { error: found } : { status: asText(found.status) };
+    for (const outcome of this.#waiting.get(uid) ?? []) onResult({ ...outcome, ...result });
+    this.#waiting.delete(uid);
   }
 }

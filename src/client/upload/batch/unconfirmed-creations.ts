@@ -1,95 +1,87 @@
-import { asObject } from '../../../contract/json-values.ts';
 import { exitCodes } from '../../error-table.ts';
-import type { MediactlError } from '../../errors.ts';
-import { findOrphans } from '../session/find-orphans.ts';
-import { DeferredLookup, type OrphanCandidates, type UnconfirmedCreation } from '../session/unconfirmed-creation.ts';
-import type { UploadDeps } from '../session/upload-job.ts';
+import { asMediactlError } from '../../errors.ts';
+import { isNewAssetSafe, scanForOrphans } from '../session/find-orphans.ts';
+import type { UnconfirmedCreation, UploadDeps } from '../session/upload-job.ts';
 import type { UploadCandidate } from '../sources/upload-candidate.ts';
 
 /** Maximum rounds of lookups and retries for unconfirmed creations per run. After that, their files fail. */
-const maxLookupRounds = 3;
+const maxLookupRounds = 2;
 
-type UnconfirmedCreationDeps = Pick<UploadDeps, 'api' | 'journal' | 'receipts' | 'findOrphans' | 'confirmNewAsset'>;
+type DeferredFile = { file: UploadCandidate; begunAt: string | undefined };
+
+/** Stops the upload of a file whose unconfirmed creation is looked up at the end of the run. */
+class DeferredLookup extends Error {
+  readonly creation: UnconfirmedCreation;
+
+  constructor(creation: UnconfirmedCreation) {
+    super('to be looked up');
+    this.creation = creation;
+  }
+}
 
 /**
- * Handles the unconfirmed creations of a run. For a single file, the creation is looked up at once and the user is
- * asked to confirm a new asset. In a batch, the creations are collected and looked up together at the end. If all
- * assets found are empty, new ones are created without asking, since nothing is lost. The empty assets are recorded
- * as orphans for `uploads gc`.
+ * Handles the unconfirmed creations of a batch. They are collected and looked up together at the end, when no
+ * creation is in flight. If all assets found are empty, new ones are created without asking, since nothing is lost.
+ * The empty assets are recorded as orphans for `uploads gc`.
  */
 export class UnconfirmedCreations {
-  readonly #deps: Pick<UnconfirmedCreationDeps, 'api' | 'journal' | 'receipts' | 'confirmNewAsset'>;
-  readonly #found = new Map<string, OrphanCandidates>();
-  readonly #deferred: { file: UploadCandidate; lost?: UnconfirmedCreation }[] = [];
+  readonly #deps: Pick<UploadDeps, 'api' | 'journal' | 'receipts' | 'confirmNewAsset'>;
+  #deferred: DeferredFile[] = [];
+  #findOrphans: UploadDeps['findOrphans'];
   #rounds = 0;
-  isBatch = false;
 
-  constructor(deps: Pick<UnconfirmedCreationDeps, 'api' | 'journal' | 'receipts' | 'confirmNewAsset'>) {
+  constructor(deps: Pick<UploadDeps, 'api' | 'journal' | 'receipts' | 'confirmNewAsset'>) {
     this.#deps = deps;
   }
 
   /** The dependencies to inject into each upload. */
-  get tools(): Pick<UnconfirmedCreationDeps, 'findOrphans' | 'confirmNewAsset'> {
+  get tools(): Required<Pick<UploadDeps, 'findOrphans' | 'confirmNewAsset'>> {
     return {
-      findOrphans: (lost) => this.#find(lost),
+      findOrphans: async (creation) => {
+        if (!this.#findOrphans) throw new DeferredLookup(creation);
+        return this.#findOrphans(creation);
+      },
       confirmNewAsset: async (refusal, assetUids) => {
-        if (!this.isBatch || !isNewAssetSafe(refusal)) await this.#deps.confirmNewAsset(refusal, assetUids);
+        if (!isNewAssetSafe(refusal)) await this.#deps.confirmNewAsset(refusal, assetUids);
       },
     };
   }
 
-  get deferred(): readonly { file: UploadCandidate }[] {
-    return this.#deferred;
+  get hasDeferred(): boolean {
+    return this.#deferred.length > 0;
   }
 
-  /** Collects the file for a later lookup if its lookup was deferred. @returns false for any other error */
-  deferIfUnconfirmed(thrown: unknown, file: UploadCandidate): boolean {
-    if (!(thrown instanceof DeferredLookup)) return false;
-    this.#deferred.push({ file, lost: thrown.creation });
-    return true;
+  /** Returns the deferred files, and removes them. */
+  takeDeferred(): DeferredFile[] {
+    return this.#deferred.splice(0);
   }
 
-  /** Returns true if an error might come from an unconfirmed creation and another retry is allowed. */
-  canRetry({ exitCode }: MediactlError): boolean {
-    return exitCode === exitCodes.unreachable && this.#rounds < maxLookupRounds;
+  /**
+   * Defers a file whose upload has failed, if its creation is unconfirmed and another retry is allowed.
+   *
+   * @param id id of the journal entry, if there is one
+   * @returns false for any other error
+   */
+  async defer(file: UploadCandidate, id: string | undefined, thrown: unknown): Promise<boolean> {
+    const creation = thrown instanceof DeferredLookup ? thrown.creation : await this.#creationToRetry(id, thrown);
+    if (creation) this.#deferred.push({ file, begunAt: creation.begunAt });
+    return creation !== undefined;
   }
 
-  retryLater(file: UploadCandidate): void {
-    this.#deferred.push({ file });
+  async #creationToRetry(
+    id: string | undefined,
+    thrown: unknown,
+  ): Promise<Pick<UnconfirmedCreation, 'begunAt'> | undefined> {
+    const isUnreachable = asMediactlError(thrown).exitCode === exitCodes.unreachable;
+    if (!isUnreachable || this.#rounds >= maxLookupRounds || id === undefined) return undefined;
+    const entry = await this.#deps.journal.read(id);
+    return entry && 'state' in entry && entry.state === 'intended' ? entry : undefined;
   }
 
-  /** Looks up all collected creations in one batch. @returns the files to retry */
-  async lookUp(): Promise<UploadCandidate[]> {
+  /** Looks up the creations of all these files in one scan. Their next attempt uses its result. */
+  async lookUp(files: readonly DeferredFile[]): Promise<void> {
     this.#rounds++;
-    const waiting = this.#deferred.splice(0);
-    const creations = waiting.flatMap(({ lost }) => lost ?? []);
-    if (creations.length > 0) {
-      const found = await this.#lookUp(creations);
-      for (const [lost, assets] of found) this.#found.set(creationKeyOf(lost), assets);
-    }
-    return waiting.map(({ file }) => file);
-  }
-
-  async #find(creation: UnconfirmedCreation): Promise<OrphanCandidates> {
-    const found = this.#found.get(creationKeyOf(creation));
-    this.#found.delete(creationKeyOf(creation));
-    if (found) return found;
-    if (this.isBatch) throw new DeferredLookup(creation);
-    return (await this.#lookUp([creation])).get(creation) as OrphanCandidates;
-  }
-
-  #lookUp(creations: readonly UnconfirmedCreation[]) {
-    const { api, journal, receipts } = this.#deps;
-    const bulkApi = this.isBatch ? api.withObserver({ lane: 'bulk' }) : api;
-    return findOrphans(bulkApi, journal, (uid) => receipts?.hasAsset(uid) ?? false, creations);
+    const api = this.#deps.api.withObserver({ lane: 'bulk' });
+    this.#findOrphans = await scanForOrphans({ ...this.#deps, api }, files);
   }
 }
-
-/** Returns true if the search was complete and found only empty assets, so that creating a new asset is safe. */
-export function isNewAssetSafe({ explanation: { code, details } }: MediactlError): boolean {
-  const { is_all: isAll, may_be_whole: mayBeWhole } = asObject(details);
-  return code === 'creation_unknown' && isAll === true && mayBeWhole === false;
-}
-
-/** Returns a key that identifies a creation within a run. */
-const creationKeyOf = ({ metadata, begunAt }: UnconfirmedCreation) => JSON.stringify([metadata, begunAt]);

@@ -1,13 +1,12 @@
 import { classifyStatus } from '../../../contract/assumptions.ts';
-import { asNumber, asText, normalizeName, parseTimestamp } from '../../../contract/json-values.ts';
+import { asNumber, asObject, asText, normalizeName, parseTimestamp } from '../../../contract/json-values.ts';
 import type { UploadMetadata } from '../../../contract/tus.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Api } from '../../api/api.ts';
 import { MediactlError } from '../../errors.ts';
-import type { UploadJournal } from '../store/journal.ts';
+import { isGone } from '../../http/error-response.ts';
 import { assetOf, isCorrupt } from '../store/journal-entry.ts';
-import { isGone } from './session-gone.ts';
-import type { OrphanCandidates, UnconfirmedCreation } from './unconfirmed-creation.ts';
+import type { OrphanCandidates, UnconfirmedCreation, UploadDeps } from './upload-job.ts';
 import type { UploadRun } from './upload-run.ts';
 
 /** Tolerated difference between the clocks of this machine and the service. */
@@ -22,85 +21,75 @@ const maxScannedAssets = 5_000;
  * new asset, which could be a duplicate.
  *
  * @throws MediactlError `creation_unknown` (exit 2) if there is no terminal to ask on; `declined` if the user
- *   declines
- * @throws DeferredLookup in a batch, which looks up all unconfirmed creations together later
+ *   declines; any error of `findOrphans`
  */
 export async function confirmPossibleDuplicate(run: UploadRun, creation: UnconfirmedCreation): Promise<void> {
-  const { confirmNewAsset, findOrphans } = run.deps;
-  const found = await findOrphans(creation);
+  const { deps } = run;
+  const found = await (deps.findOrphans?.(creation) ?? scanForOrphans(deps, [creation]).then((find) => find(creation)));
   if (found.assets.length === 0 && found.isComplete) return;
   const assetUids = found.assets.map(({ uid }) => uid);
-  await confirmNewAsset(creationUnknown(run.label, found, run.id), assetUids);
+  await deps.confirmNewAsset(creationUnknown(run.label, found, run.id), assetUids);
   for (const uid of assetUids) await run.recordOrphan(uid, true);
   if (found.assets.length > 0) run.notice(`left alone: ${assetUids.join(', ')}`);
 }
 
+type FindOrphans = (creation: UnconfirmedCreation) => Promise<OrphanCandidates>;
+
 /**
- * Finds orphans, i.e. assets that unconfirmed creations might have made. Candidates are among the newest assets,
- * have the upload's name and no bytes yet, and belong to no other upload from this machine. One scan serves all
- * creations. Full-text search is not used because it misses names without letters.
+ * Scans the newest assets, and returns a function that finds the orphans of a creation among them, i.e. the assets
+ * that it might have made. They have the upload's name and no bytes yet, and belong to no other upload from this
+ * machine. Full-text search is not used because it misses names without letters.
  *
- * @param isKnown returns true if this machine has uploaded the asset
+ * @param creations determines how far back to scan
  */
-export async function findOrphans(
-  api: Api,
-  journal: Pick<UploadJournal, 'list'>,
-  isKnown: (assetUid: string) => boolean,
-  creations: readonly UnconfirmedCreation[],
-): Promise<Map<UnconfirmedCreation, OrphanCandidates>> {
+export async function scanForOrphans(
+  { api, journal, receipts }: Pick<UploadDeps, 'api' | 'journal' | 'receipts'>,
+  creations: readonly Pick<UnconfirmedCreation, 'begunAt'>[],
+): Promise<FindOrphans> {
   const entries = await journal.list();
-  const journaledAssets = new Set(entries.map((other) => !isCorrupt(other) && assetOf(other)));
-  const found = new Map(creations.map((lost) => [lost, new Map<string, Asset>()]));
-  const byName = new Map<string, UnconfirmedCreation[]>();
-  for (const lost of creations) {
-    for (const name of possibleNames(lost.metadata)) byName.set(name, [...(byName.get(name) ?? []), lost]);
-    const named = lost.assetUid === undefined ? undefined : await findAsset(api, lost.assetUid);
-    if (named) found.get(lost)?.set(named.uid, named);
-  }
-  const collect = (asset: Asset) => {
-    if (journaledAssets.has(asset.uid) || isKnown(asset.uid)) return;
-    const isInProgress = classifyStatus(asset.status) === 'in progress';
-    const size = asNumber(asset.size);
-    // Some services report the bytes received so far as `size`. An empty file is complete at once.
-    for (const lost of byName.get(normalizeName(asText(asset.name) ?? '')) ?? [])
-      if ((isInProgress || lost.sizeBytes === 0) && [undefined, 0, lost.sizeBytes].includes(size))
-        found.get(lost)?.set(asset.uid, asset);
+  const journaled = new Set(entries.map((entry) => !isCorrupt(entry) && assetOf(entry)));
+  const { assets, isComplete } = await scanNewestAssets(api, earliestSendTime(creations));
+  const unknown = assets.filter(({ uid }) => !journaled.has(uid) && !receipts?.hasAsset(uid));
+  return async ({ metadata, sizeBytes, assetUid }) => {
+    const names = possibleNames(metadata);
+    const found = unknown.filter(({ name, size, status }) => {
+      // An empty file is complete at once. Some services report the bytes received so far as `size`.
+      const isEmpty = classifyStatus(status) === 'in progress' || sizeBytes === 0;
+      const isOfSize = [undefined, 0, sizeBytes].includes(asNumber(size));
+      return isEmpty && isOfSize && names.has(normalizeName(asText(name) ?? ''));
+    });
+    const named = assetUid === undefined ? undefined : await findAsset(api, assetUid);
+    if (named) found.unshift(named);
+    return { assets: [...new Map(found.map((asset) => [asset.uid, asset])).values()], isComplete };
   };
-  const isComplete = await scanNewestAssets(api, earliestSendTime(creations), collect);
-  return new Map([...found].map(([lost, assets]) => [lost, { assets: [...assets.values()], isComplete }]));
 }
 
 /** Returns the earliest time (ms since the epoch) at which a creation was sent; undefined if one has no time. */
-function earliestSendTime(creations: readonly UnconfirmedCreation[]): number | undefined {
-  const times = creations.map(({ begunAt }) => (begunAt === undefined ? Number.NaN : Date.parse(begunAt)));
-  const first = Math.min(...times);
+function earliestSendTime(creations: readonly Pick<UnconfirmedCreation, 'begunAt'>[]): number | undefined {
+  const first = Math.min(...creations.map(({ begunAt = '' }) => Date.parse(begunAt)));
   return Number.isNaN(first) ? undefined : first - clockSkewMs;
 }
 
 /**
- * Passes the newest assets to `visit`.
+ * Returns the newest assets.
  *
- * @param since milliseconds since the epoch; undefined to visit a fixed number of assets
- * @returns false if too many assets were created after `since` to visit them all
+ * @param since milliseconds since the epoch; undefined for a fixed number of assets
+ * @returns `isComplete` is false if too many assets were created after `since`
  */
-async function scanNewestAssets(api: Api, since: number | undefined, visit: (asset: Asset) => void): Promise<boolean> {
-  const maxAssets = since === undefined ? minScannedAssets : maxScannedAssets;
-  let count = 0;
-  let isNewestFirst = true;
-  let newest: number | undefined;
-  let oldest: number | undefined;
-  for await (const page of api.assets.list({ ordering: '-created_at' }, { limit: maxAssets })) {
-    count += page.length;
-    for (const asset of page) visit(asset);
-    isNewestFirst &&= isSortedNewestFirst(page, oldest);
-    newest ??= parseTimestamp(page[0]?.created_at);
-    oldest = parseTimestamp(page.at(-1)?.created_at) ?? oldest;
-    const isOlder = since !== undefined && !page.some(({ created_at }) => mayBeCreatedSince(created_at, since));
+async function scanNewestAssets(api: Api, since: number | undefined): Promise<OrphanCandidates> {
+  const limit = since === undefined ? minScannedAssets : maxScannedAssets;
+  const assets: Asset[] = [];
+  const timeOf = ({ created_at }: Asset) => parseTimestamp(created_at);
+  for await (const page of api.assets.list({ ordering: '-created_at' }, { limit })) {
+    assets.push(...page);
+    const isOlder = since !== undefined && page.every((asset) => (timeOf(asset) ?? since) < since);
+    if (!isOlder || assets.length < minScannedAssets) continue;
+    const times = assets.map(timeOf).filter((time) => time !== undefined);
     // A service that ignores `ordering` might return new assets after a page of old ones, so keep scanning.
-    const isOrdered = isNewestFirst && (newest ?? 0) > (oldest ?? 0);
-    if (isOlder && isOrdered && count >= minScannedAssets) return true;
+    const isSorted = times.every((time, at) => at === 0 || time <= (times[at - 1] as number));
+    if (isSorted && times.at(0) !== times.at(-1)) return { assets, isComplete: true };
   }
-  return since === undefined || count < maxAssets;
+  return { assets, isComplete: since === undefined || assets.length < limit };
 }
 
 /** Returns the names that the asset might have: its given name, else the file name with or without extension. */
@@ -108,19 +97,6 @@ function possibleNames({ filename, asset_name }: UploadMetadata): Set<string> {
   const names = asset_name === undefined ? [filename, filename.replace(/\.[^.]+$/, '')] : [asset_name];
   return new Set(names.map(normalizeName));
 }
-
-/** Returns true if a page of assets, and the asset created at `before`, are in order, newest first. */
-function isSortedNewestFirst(page: readonly Asset[], before: number | undefined): boolean {
-  const times = [before, ...page.map(({ created_at }) => parseTimestamp(created_at))];
-  return times.every((time, at) => {
-    const [earlier] = times.slice(Math.max(0, at - 1), at);
-    return time === undefined || earlier === undefined || time <= earlier;
-  });
-}
-
-/** Returns false only if an asset has a creation time and it is earlier than `since`. */
-const mayBeCreatedSince = (createdAt: unknown, since: number | undefined) =>
-  since === undefined || (parseTimestamp(createdAt) ?? since) >= since;
 
 const findAsset = (api: Api, uid: string): Promise<Asset | undefined> =>
   api.assets.get(uid).catch((error) => {
@@ -146,3 +122,9 @@ const creationUnknown = (path: string, { assets, isComplete }: OrphanCandidates,
       may_be_whole: assets.some(({ status }) => classifyStatus(status) !== 'in progress'),
     },
   });
+
+/** Returns true if the search was complete and found only empty assets, so that creating a new asset is safe. */
+export function isNewAssetSafe({ explanation: { code, details } }: MediactlError): boolean {
+  const { is_all: isAll, may_be_whole: mayBeWhole } = asObject(details);
+  return code === 'creation_unknown' && isAll === true && mayBeWhole === false;
+}

@@ -2,8 +2,7 @@ import { lstat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import { asMediactlError } from '../../errors.ts';
 import { stateError } from '../../state-error.ts';
-import { openChecksum } from '../sources/checksum.ts';
-import { PrefixDigest } from '../sources/prefix-digest.ts';
+import { PrefixDigest } from '../sources/checksum.ts';
 import type { UploadSource } from '../sources/source.ts';
 import type { CorruptEntry, JournalEntry, OpenEntry } from '../store/journal-entry.ts';
 import type { UploadDeps } from './upload-job.ts';
@@ -53,7 +52,7 @@ export function createMovedUploadFinder({ journal, receipts }: MovedUploadDeps):
 
 /** Returns the entries whose path no longer exists and whose acknowledged bytes are a prefix of this file. */
 async function findMatching(source: UploadSource, entries: readonly OpenEntry[]): Promise<OpenEntry[]> {
-  const digest = new PrefixDigest(source, await openChecksum());
+  const digest = await PrefixDigest.open(source);
   const found: OpenEntry[] = [];
   const offsetOf = ({ prefix }: OpenEntry) => prefix?.offset ?? 0;
   // A run killed while it moved an entry leaves two entries for one session. Use the one with the higher offset.

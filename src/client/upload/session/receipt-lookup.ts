@@ -1,5 +1,4 @@
-import { openChecksum } from '../sources/checksum.ts';
-import { PrefixDigest } from '../sources/prefix-digest.ts';
+import { digestOf } from '../sources/checksum.ts';
 import type { FileIdentity, UploadSource } from '../sources/source.ts';
 import type { Receipt, ReceiptKey, Receipts } from '../store/receipts.ts';
 import type { SuccessOutcome, Uploaded } from './upload-job.ts';
@@ -29,9 +28,9 @@ export async function findReceiptByContent(run: UploadRun): Promise<Uploaded | u
   const { deps, receiptKey, source, options, job } = run;
   const { receipts } = deps;
   if (job.isSingleRead || !receipts || !mayHaveReceipt(receipts, receiptKey, source.sizeBytes)) return undefined;
-  const digest = await digestOf(run);
+  const blake3 = await digestOf(source);
   const mark = options.same === 'skip' ? deps.maxReceiptId : undefined;
-  const match = matchReceiptByContent(receipts, receiptKey, source.sizeBytes, digest, mark);
+  const match = matchReceiptByContent(receipts, receiptKey, { sizeBytes: source.sizeBytes, blake3 }, mark);
   if (match?.kind === 'there') await receipts.updateMtime(receiptKey, versionOf(source.identity));
   return match && toUploaded(match.receipt, match.kind);
 }
@@ -51,8 +50,7 @@ export const mayHaveReceipt = (receipts: ReceiptLookup, key: ReceiptKey, sizeByt
 export function matchReceiptByContent(
   receipts: ReceiptLookup,
   key: ReceiptKey,
-  sizeBytes: number,
-  blake3: string,
+  { sizeBytes, blake3 }: { sizeBytes: number; blake3: string },
   mark: number | undefined,
 ): { kind: 'there' | 'same'; receipt: Receipt } | undefined {
   const own = receipts.find(key);
@@ -65,27 +63,11 @@ export function matchReceiptByContent(
 /** Returns the BLAKE3 digest of a source, in hex, and closes the source. */
 export async function digestAndClose(opening: Promise<UploadSource>): Promise<string> {
   const source = await opening;
-  return digestOf({ source }).finally(() => source.close());
-}
-
-/** Returns the BLAKE3 digest of the complete file, in hex. */
-export async function digestOf({ source }: Pick<UploadRun, 'source'>): Promise<string> {
-  const digest = new PrefixDigest(source, await openChecksum());
-  await digest.catchUp(source.sizeBytes);
-  await digest.assertUnchanged();
-  return digest.current().blake3;
+  return digestOf(source).finally(() => source.close());
 }
 
 /** Converts the receipt of an earlier upload to the result of this run, which sent no bytes. */
-export const toUploaded = (receipt: Receipt, how: SuccessOutcome): Uploaded => ({
-  how,
-  state: receipt.state,
-  assetUid: receipt.assetUid,
-  sessionUid: receipt.sessionUid,
-  name: receipt.name,
-  sizeBytes: receipt.sizeBytes,
-  bytesSent: 0,
-  resumedFrom: null,
-  blake3: receipt.blake3,
-  verified: receipt.verified,
-});
+export function toUploaded(receipt: Receipt, how: SuccessOutcome): Uploaded {
+  const { state, assetUid, sessionUid, name, sizeBytes, blake3, verified } = receipt;
+  return { how, state, assetUid, sessionUid, name, sizeBytes, bytesSent: 0, resumedFrom: null, blake3, verified };
+}

@@ -1,6 +1,9 @@
 import { isAwaitingUpload } from '../../../contract/assumptions.ts';
 import { parseUploadOffset } from '../../../contract/tus.ts';
+import { exitCodes } from '../../error-table.ts';
 import { MediactlError } from '../../errors.ts';
+import { isGone } from '../../http/error-response.ts';
+import { digestOf } from '../sources/checksum.ts';
 import { fileChanged, isUntouched } from '../sources/source.ts';
 import {
   acknowledged,
@@ -12,8 +15,7 @@ import {
   type OpenEntry,
 } from '../store/journal-entry.ts';
 import { confirmPossibleDuplicate } from './find-orphans.ts';
-import { digestOf } from './receipt-lookup.ts';
-import { isGone } from './session-gone.ts';
+import type { FileOutcome, RunDeps, UploadOptions } from './upload-job.ts';
 import type { UploadRun } from './upload-run.ts';
 
 /**
@@ -71,7 +73,7 @@ function resumeSession(run: UploadRun, entry: OpenEntry): OpenEntry {
 
 /** Reuses a complete upload. Returns undefined if the file has changed or the asset no longer exists. */
 async function reuseComplete(run: UploadRun, entry: CompleteEntry): Promise<OpenEntry | CompleteEntry | undefined> {
-  const isSame = isUntouched(entry.file, run.source.identity) || (await digestOf(run)) === entry.blake3;
+  const isSame = isUntouched(entry.file, run.source.identity) || (await digestOf(run.source)) === entry.blake3;
   if (!isSame) {
     await reportAbandonedAsset(run, entry);
     return undefined;
@@ -104,4 +106,54 @@ async function reopenIfBytesLost(run: UploadRun, entry: CompleteEntry): Promise<
   run.resumedFrom = offset;
   const { blake3: _blake3, verified: _verified, serviceBlake3: _serviceBlake3, ...rest } = entry;
   return { ...rest, state: 'open', file: run.source.identity, offset, sentTo: sizeBytes };
+}
+
+/** Codes of the errors that `--yes` resolves by creating a new asset. */
+const resolvedByNewAsset = new Set<string>(['creation_unknown', 'session_refused', 'session_unknown']);
+
+/** Errors after which the same command would fail again until the user has followed their own hint. */
+const codesWithOwnHint = new Set<string>(['already_uploading', 'broken_session', 'file_gone', 'session_expired']);
+
+/** Adds a hint to the error of a failed upload. The hint names the command that resumes or restarts it. */
+export async function withNextStep(
+  { job, id, path, uploaded }: FileOutcome,
+  error: MediactlError,
+  { again: isFromScratch }: UploadOptions,
+  { journal, spool }: RunDeps,
+): Promise<MediactlError> {
+  const isState = error.exitCode === exitCodes.state && job.identity === undefined; // its own hint is better
+  if (error.exitCode === exitCodes.integrity || isState || id === undefined) return error;
+  const entry = await journal.read(id);
+  if (job.isSingleRead)
+    return error.with({ hint: 'run the same command again, with the same input, to continue from here' });
+  const isFromStdin = job.identity !== undefined || job.path === '-';
+  if (!entry && job.path === '-' && !uploaded)
+    return error.with({ hint: `it is kept: mediactl upload '${path}' --name NAME, then delete it` });
+  if (!entry || isCorrupt(entry)) return error;
+  if (resolvedByNewAsset.has(error.explanation.code)) {
+    if (!isFromStdin) return error;
+    const confirm = `mediactl uploads resume ${id} --yes`;
+    return error.with({ hint: `${confirm} makes a new asset and leaves what there is` });
+  }
+  if (entry.state === 'intended')
+    return isFromStdin ? error.with({ hint: combineHints(error, `mediactl uploads resume ${id}`) }) : error;
+  if (entry.state === 'planned') {
+    if (error.exitCode !== exitCodes.rejected)
+      return error.with({ hint: combineHints(error, `mediactl uploads resume ${id}`) });
+    // The service would reject the file again, so there is nothing to resume.
+    await journal.remove(id);
+    await spool.remove(path);
+    return error;
+  }
+  if (codesWithOwnHint.has(error.explanation.code)) return error;
+  const finish = `mediactl uploads resume ${id}`;
+  const again = isFromStdin || isFromScratch ? finish : `run the same command again, or ${finish}`;
+  return error.with({ hint: `${combineHints(error, again)}, to continue from here` });
+}
+
+/** Returns our hint. If the user first has to fix something, such as the key, puts the error's own hint before it. */
+function combineHints({ exitCode, explanation: { hint } }: MediactlError, nextStep: string): string {
+  const first: number[] = [...[exitCodes.unauthenticated, exitCodes.quota, exitCodes.forbidden, exitCodes.state]];
+  if (!hint || !first.includes(exitCode)) return nextStep;
+  return `${hint.replace(/[,;] then run (?:it|the same command) again$/, '')}; then ${nextStep}`;
 }

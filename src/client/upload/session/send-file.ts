@@ -1,9 +1,8 @@
 import type { ResponseHeaders } from '../../http/rate-limit-headers.ts';
-import { openChecksum } from '../sources/checksum.ts';
-import { PrefixDigest } from '../sources/prefix-digest.ts';
+import { PrefixDigest } from '../sources/checksum.ts';
 import { describeChange, fileChanged } from '../sources/source.ts';
 import type { CompleteEntry, OpenEntry } from '../store/journal-entry.ts';
-import { transfer } from './transfer.ts';
+import { type TransferListener, transfer } from './transfer.ts';
 import type { UploadRun } from './upload-run.ts';
 import { type Verdict, verify, verifyAgain } from './verification.ts';
 
@@ -28,85 +27,101 @@ export function sendAheadLimit(offset: number, { source, options }: UploadRun): 
  * @throws MediactlError if the upload fails; `file_changed` (exit 13) if the file changed since the upload started
  */
 export async function sendFile(run: UploadRun, entry: OpenEntry): Promise<CompleteEntry> {
-  const { source, deps, options, journal } = run;
-  const { sizeBytes } = source;
-  const isFresh = run.resumedFrom === null;
-  const verifiedTo = entry.prefix?.offset ?? 0;
-  const digest = new PrefixDigest(source, await openChecksum(), entry.prefix);
-  let hasResponded = isFresh;
-  let position = entry.offset;
-  let isReadToEnd = false;
-  let lastChunkStart = entry.offset;
-  let verdict: Verdict = { verified: null };
-  let suspectedChange: string | undefined;
-  /** Value of `sentTo` in the entry on disk. The value in memory can be higher. */
-  let sentToOnDisk = entry.sentTo;
-  let lastWrite = Promise.resolve();
-  /** Error of a failed journal write, thrown instead of sending the next chunk. */
-  let writeError: unknown;
-  const saveEntry = () => {
-    const { sentTo } = entry;
-    lastWrite = journal.write(entry).then(() => {
-      sentToOnDisk = Math.max(sentToOnDisk, sentTo);
-    });
-    lastWrite.catch((error) => {
-      writeError = error;
-    });
-  };
-  if (!isFresh && entry.prefix) run.emit({ event: 'rehashing', offset_bytes: verifiedTo });
-  const progress = () =>
-    run.emit({
-      event: 'progress',
-      acknowledged_bytes: entry.offset,
-      sent_bytes: Math.max(position, entry.offset),
-      size_bytes: sizeBytes,
-    });
-  await transfer(entry.session.url, options.chunkBytes, {
-    transport: deps.api.transport,
-    source,
-    digest,
-    isFresh: isFresh,
-    sentTo: isFresh ? 0 : entry.sentTo,
-    idleTimeoutMs: options.idleTimeoutMs,
-    throttle: deps.throttle,
-    signal: deps.signal,
-    onSending: async (end) => {
-      if (writeError) throw writeError;
-      if (end <= sentToOnDisk) return;
-      if (end > entry.sentTo) {
-        entry.sentTo = end;
-        saveEntry();
-      }
-      await lastWrite;
-    },
-    onSent: (count, at) => {
-      run.bytesSent += count;
-      isReadToEnd = at === sizeBytes;
-      position = at;
-      progress();
-    },
-    onAcknowledged: async (offset, headers) => {
-      if (!hasResponded) {
-        suspectedChange = findSuspectedChange(run, entry, offset);
-        if (!suspectedChange) entry.file = source.identity;
-        emitResumed(run, entry, offset);
-      }
-      hasResponded = true;
-      if (offset < sizeBytes) lastChunkStart = offset;
-      entry.offset = offset;
-      entry.sentTo = Math.max(entry.sentTo, sendAheadLimit(offset, run));
-      position = offset;
-      const prefix = digest.current();
-      if (prefix.offset === offset && !suspectedChange) entry.prefix = prefix;
-      if (offset < sizeBytes) saveEntry();
-      else verdict = await verify(source, prefix.blake3, lastChunkStart, headers);
-      progress();
-    },
-  });
+  const { prefix } = entry;
+  const digest = await PrefixDigest.open(run.source, prefix);
+  const sender = new FileSender(run, entry, digest);
+  if (run.resumedFrom !== null && prefix) run.emit({ event: 'rehashing', offset_bytes: prefix.offset });
+  await transfer(run, entry, sender);
   // A source that was read to its end has already checked that the file is unchanged.
-  if (!isReadToEnd) await digest.assertUnchanged();
-  await digest.catchUp(sizeBytes);
-  return completeEntry(run, entry, digest.current().blake3, verdict, suspectedChange, lastChunkStart);
+  if (!sender.isReadToEnd) await digest.assertUnchanged();
+  await digest.catchUp(run.source.sizeBytes);
+  return completeEntry(run, entry, { ...sender.sent, blake3: digest.current().blake3 });
+}
+
+/** Follows the transfer of a file, and records in the journal what was sent and what is acknowledged. */
+class FileSender implements TransferListener {
+  readonly digest: PrefixDigest;
+  /** True if the last bytes were read from the source in this run. */
+  isReadToEnd = false;
+  sent: Omit<SentFile, 'blake3'>;
+  readonly #run: UploadRun;
+  readonly #entry: OpenEntry;
+  #hasResponded: boolean;
+  #position: number;
+  /** Value of `sentTo` in the entry on disk. The value in memory can be higher. */
+  #sentToOnDisk: number;
+  #lastWrite = Promise.resolve();
+  /** Error of a failed journal write, thrown instead of sending the next chunk. */
+  #writeError: unknown;
+
+  constructor(run: UploadRun, entry: OpenEntry, digest: PrefixDigest) {
+    this.digest = digest;
+    this.sent = { verdict: { verified: null }, lastChunkStart: entry.offset };
+    this.#run = run;
+    this.#entry = entry;
+    this.#hasResponded = run.resumedFrom === null;
+    this.#position = entry.offset;
+    this.#sentToOnDisk = entry.sentTo;
+  }
+
+  async onSending(end: number): Promise<void> {
+    if (this.#writeError) throw this.#writeError;
+    if (end <= this.#sentToOnDisk) return;
+    if (end > this.#entry.sentTo) {
+      this.#entry.sentTo = end;
+      this.#saveEntry();
+    }
+    await this.#lastWrite;
+  }
+
+  onSent(count: number, at: number): void {
+    this.#run.bytesSent += count;
+    this.isReadToEnd = at === this.#run.source.sizeBytes;
+    this.#position = at;
+    this.#emitProgress();
+  }
+
+  async onAcknowledged(offset: number, headers: ResponseHeaders): Promise<void> {
+    const { source } = this.#run;
+    const isComplete = offset >= source.sizeBytes;
+    if (!this.#hasResponded) this.#onResumed(offset);
+    if (!isComplete) this.sent.lastChunkStart = offset;
+    const entry = this.#entry;
+    entry.offset = offset;
+    entry.sentTo = Math.max(entry.sentTo, sendAheadLimit(offset, this.#run));
+    this.#position = offset;
+    const prefix = this.digest.current();
+    if (prefix.offset === offset && !this.sent.suspectedChange) entry.prefix = prefix;
+    if (isComplete) this.sent.verdict = await verify(source, prefix.blake3, this.sent.lastChunkStart, headers);
+    else this.#saveEntry();
+    this.#emitProgress();
+  }
+
+  #onResumed(offset: number): void {
+    const { session } = this.#entry;
+    this.sent.suspectedChange = findSuspectedChange(this.#run, this.#entry, offset);
+    if (!this.sent.suspectedChange) this.#entry.file = this.#run.source.identity;
+    this.#hasResponded = true;
+    this.#run.resumedFrom = offset;
+    const { assetUid: asset_uid, uid: session_uid } = session;
+    this.#run.emit({ event: 'resumed', asset_uid, session_uid, offset_bytes: offset });
+  }
+
+  #saveEntry(): void {
+    const { sentTo } = this.#entry;
+    this.#lastWrite = this.#run.journal.write(this.#entry).then(() => {
+      this.#sentToOnDisk = Math.max(this.#sentToOnDisk, sentTo);
+    });
+    this.#lastWrite.catch((error) => {
+      this.#writeError = error;
+    });
+  }
+
+  #emitProgress(): void {
+    const { offset } = this.#entry;
+    const [sent_bytes, size_bytes] = [Math.max(this.#position, offset), this.#run.source.sizeBytes];
+    this.#run.emit({ event: 'progress', acknowledged_bytes: offset, sent_bytes, size_bytes });
+  }
 }
 
 /**
@@ -125,15 +140,14 @@ export function findSuspectedChange({ source }: UploadRun, entry: OpenEntry, off
   return suspectedChange;
 }
 
-function emitResumed(run: UploadRun, { session }: OpenEntry, offset: number): void {
-  run.resumedFrom = offset;
-  run.emit({
-    event: 'resumed',
-    asset_uid: session.assetUid,
-    session_uid: session.uid,
-    offset_bytes: offset,
-  });
-}
+/** A file of which every byte is acknowledged: its digest, and what was found out about the service's copy. */
+type SentFile = {
+  /** BLAKE3 of the file, in hex. */
+  blake3: string;
+  verdict: Verdict;
+  lastChunkStart: number;
+  suspectedChange?: string | undefined;
+};
 
 /**
  * Returns the `CompleteEntry` for an upload whose bytes are all acknowledged. If the service has sent no checksum
@@ -142,26 +156,18 @@ function emitResumed(run: UploadRun, { session }: OpenEntry, offset: number): vo
  * @throws MediactlError `file_changed` (exit 13) if no checksum rules out a suspected change
  *   (`findSuspectedChange`)
  */
-export async function completeEntry(
-  run: UploadRun,
-  entry: OpenEntry,
-  blake3: string,
-  first: Verdict,
-  suspectedChange: string | undefined,
-  lastChunkStart = 0,
-): Promise<CompleteEntry> {
-  const { api, signal } = run.deps;
+export async function completeEntry(run: UploadRun, entry: OpenEntry, sent: SentFile): Promise<CompleteEntry> {
+  const { blake3, verdict: first, lastChunkStart, suspectedChange } = sent;
   let verdict = first;
   if (first.verified === null && run.source.sizeBytes > 0) {
-    const compare = (headers: ResponseHeaders) => verify(run.source, blake3, lastChunkStart, headers);
-    verdict = await verifyAgain(api, entry.session, { sizeBytes: run.source.sizeBytes, blake3 }, compare, signal);
+    verdict = await verifyAgain(run, entry.session, blake3, lastChunkStart);
     const note = verdict.verified === null ? (first.note ?? verdict.note) : undefined;
     if (suspectedChange && verdict.verified === null)
       throw fileChanged(run.source.path, `${suspectedChange}, and the service gives no checksum of it`);
     if (note) run.notice(note);
   }
   const { offset: _offset, sentTo: _sentTo, prefix: _prefix, isRefused: _refused, ...rest } = entry;
-  const completeEntry: CompleteEntry = {
+  const complete: CompleteEntry = {
     ...rest,
     state: 'whole',
     file: run.source.identity,
@@ -169,6 +175,6 @@ export async function completeEntry(
     verified: verdict.verified,
     ...(verdict.verified === false && { serviceBlake3: verdict.serviceBlake3 }),
   };
-  if (completeEntry.verified === false || !run.deps.receipts || run.job.tags) await run.journal.write(completeEntry);
-  return completeEntry;
+  if (complete.verified === false || !run.deps.receipts || run.job.tags) await run.journal.write(complete);
+  return complete;
 }

@@ -1,5 +1,5 @@
+import { retryUntil } from '../../../contract/retry.ts';
 import { sessionLifetimeMs } from '../../../contract/tus.ts';
-import type { Api } from '../../api/api.ts';
 import type { CreatedSession } from '../../api/upload-sessions.ts';
 import { MediactlError } from '../../errors.ts';
 import { wasNotSent } from '../../http/network-error.ts';
@@ -28,7 +28,8 @@ export async function createUpload(run: UploadRun, previousEntry?: OpenEntry): P
         uid: created.uid,
         url: created.sessionUrl,
         assetUid: created.assetUid,
-        expiresAt: created.expiresAt ?? defaultExpiry(api),
+        // "sessions expire after 24 hours" (§2), if the service sends no time
+        expiresAt: created.expiresAt ?? new Date(api.transport.clock.now() + sessionLifetimeMs).toISOString(),
       },
       offset: 0,
       sentTo: sendAheadLimit(0, run),
@@ -51,23 +52,19 @@ async function restorePrevious(run: UploadRun, previousEntry: OpenEntry | undefi
   else await run.journal.forget();
 }
 
-/** Returns the default expiry time, for a service that sends none: "sessions expire after 24 hours" (§2). */
-const defaultExpiry = ({ transport }: Api) => new Date(transport.clock.now() + sessionLifetimeMs).toISOString();
-
 /**
  * Sends the creation request. Retries with backoff only after the service's own 503, which proves that nothing was
  * created. After any other failure an asset might exist, so the next run looks for one first.
  */
 async function createSession({ deps, source, metadata }: UploadRun): Promise<CreatedSession> {
   const { api, signal } = deps;
-  for (let tries = 1; ; tries++) {
-    try {
-      return await api.uploadSessions.create(source.sizeBytes, metadata, signal);
-    } catch (error) {
-      if (!isStorageUnavailable(error) || tries >= maxTries) throw error;
-      await api.transport.waitBeforeRetry(tries - 1, error, signal);
-    }
-  }
+  return retryUntil(signal, () => api.uploadSessions.create(source.sizeBytes, metadata, signal), {
+    clock: api.transport.clock,
+    delayAfter: async (error, attempt) => {
+      if (!isStorageUnavailable(error) || attempt + 1 >= maxTries) return undefined;
+      return api.transport.waitBeforeRetry(attempt, error, signal).then(() => 0);
+    },
+  });
 }
 
 /**

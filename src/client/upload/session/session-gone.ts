@@ -1,33 +1,57 @@
 import { classifyStatus, isAwaitingUpload } from '../../../contract/assumptions.ts';
 import { waitForAssets } from '../../api/wait-for-assets.ts';
-import type { ErrorCode } from '../../error-table.ts';
 import { MediactlError } from '../../errors.ts';
-import type { OpenEntry } from '../store/journal-entry.ts';
+import { isGone } from '../../http/error-response.ts';
+import { digestOf } from '../sources/checksum.ts';
+import type { CompleteEntry, OpenEntry } from '../store/journal-entry.ts';
+import { completeEntry, findSuspectedChange } from './send-file.ts';
+import { createUpload } from './session-creation.ts';
+import type { SessionGoneError } from './transfer.ts';
 import type { UploadRun } from './upload-run.ts';
 
-const statusOf = (error: unknown) => (error instanceof MediactlError ? error.explanation.status : undefined);
-
-/** Returns true for a 404 or 410 response, which means that the session or asset does not exist. */
-export const isGone = (error: unknown) => statusOf(error) === 404 || statusOf(error) === 410;
-
-/** Error for a transfer whose session the service does not know. Includes the progress until then. */
-export class SessionGoneError extends Error {
-  readonly underlying: MediactlError;
-  /** True if the session responded earlier in this run. */
-  readonly hasResponded: boolean;
-  /** True if every byte of the file might have arrived, since no response proves the contrary. */
-  readonly isAllSent: boolean;
-
-  constructor(underlying: unknown, hasResponded: boolean, isAllSent: boolean) {
-    super('the upload session is gone');
-    this.underlying = underlying as MediactlError;
-    this.hasResponded = hasResponded;
-    this.isAllSent = isAllSent;
+/**
+ * Recovers from a session that the service no longer knows, or never knew. If its asset holds the complete file,
+ * completes the upload; otherwise creates a new session. Ignores the expiry time because clocks might be wrong.
+ *
+ * @throws MediactlError `session_refused`, `session_expired` or `session_unknown` (exit 3); each names the asset
+ */
+export async function recoverFromGoneSession(
+  run: UploadRun,
+  entry: OpenEntry,
+  { underlying, hasResponded, isAllSent }: SessionGoneError,
+): Promise<OpenEntry | CompleteEntry> {
+  const { confirmNewAsset } = run.deps;
+  // The session was created by this run, and the service did not know it on first use.
+  const isRefused = run.sessionsCreated > 0 && !hasResponded;
+  // A session that the service has never known, not even in an earlier run, has received no bytes.
+  const mayBeComplete = isAllSent && (hasResponded || !entry.isRefused);
+  const content = isRefused && !mayBeComplete ? 'unfinished' : await checkCompleteness(run, entry, mayBeComplete);
+  if (content === 'complete') return completeWithoutSession(run, entry);
+  if (isRefused && content !== 'unknown') {
+    await run.journal.write({ ...entry, isRefused: true });
+    throw sessionGone(entry, 'session_refused', underlying);
   }
+  // Replace a lost session only once per run, or a service that loses every session would get endless assets.
+  if (run.sessionsCreated > 1) throw sessionGone(entry, 'session_refused', underlying);
+  if (run.options.onExpired === 'fail') throw sessionGone(entry, 'session_expired', underlying);
+  const { assetUid } = entry.session;
+  if (content === 'unknown') await confirmNewAsset(sessionGone(entry, 'session_unknown', underlying), [assetUid]);
+  else if (entry.isRefused) await confirmNewAsset(sessionGone(entry, 'session_refused', underlying), [assetUid]);
+  if (content !== 'gone') await run.recordOrphan(assetUid);
+  run.notice(
+    content === 'gone'
+      ? `the upload session and its asset ${assetUid} are gone; starting again`
+      : `the upload session is gone; starting again. Asset ${assetUid} stays unfinished`,
+  );
+  return createUpload(run, entry);
 }
 
-/** Completeness of an asset whose session is gone. `gone` means that the asset does not exist either. */
-export type AssetCompleteness = 'complete' | 'unfinished' | 'gone' | 'unknown';
+/** Completes an upload whose session is gone. Hashes the file, because the receipt needs its digest. */
+async function completeWithoutSession(run: UploadRun, entry: OpenEntry): Promise<CompleteEntry> {
+  const suspectedChange = findSuspectedChange(run, entry, run.source.sizeBytes);
+  const blake3 = await digestOf(run.source, entry.prefix);
+  return completeEntry(run, entry, { blake3, verdict: { verified: null }, lastChunkStart: 0, suspectedChange });
+}
 
 /** Maximum wait until an asset that might hold the complete file is processed. */
 const maxReadyWaitMs = 120_000;
@@ -36,12 +60,13 @@ const maxReadyWaitMs = 120_000;
  * Checks whether the asset of a lost session holds the complete file.
  *
  * @param isAllSent false if bytes are certainly missing, so that the asset is unfinished whatever its status
+ * @returns `gone` if the asset does not exist either
  */
-export async function checkCompleteness(
+async function checkCompleteness(
   run: UploadRun,
   { session, offset, file }: OpenEntry,
   isAllSent: boolean,
-): Promise<AssetCompleteness> {
+): Promise<'complete' | 'unfinished' | 'gone' | 'unknown'> {
   const { assets, transport } = run.deps.api;
   const { assetUid } = session;
   let status: unknown;
@@ -50,57 +75,39 @@ export async function checkCompleteness(
   } catch (error) {
     if (isGone(error)) return 'gone';
     // 403: the API key can write but not read, so the asset's state is unknown.
-    if (statusOf(error) !== 403) throw error;
+    if (!(error instanceof MediactlError) || error.explanation.status !== 403) throw error;
     return isAllSent ? 'unknown' : 'unfinished';
   }
   if (!isAllSent || isAwaitingUpload(status)) return 'unfinished';
   if (offset === file.sizeBytes || classifyStatus(status) === 'ready') return 'complete';
   // Some services report `queued` before the first byte arrives, so only a ready asset counts as complete.
   run.notice(`the upload session is gone; waiting until asset ${assetUid} is ready`);
-  const settled = await waitForAssets(assets, [assetUid], {
-    ...{ clock: transport.clock, timeoutMs: maxReadyWaitMs, signal: run.deps.signal },
-  });
+  const options = { clock: transport.clock, timeoutMs: maxReadyWaitMs, signal: run.deps.signal };
+  const settled = await waitForAssets(assets, [assetUid], options);
   return settled.get(assetUid) instanceof MediactlError ? 'unknown' : 'complete';
 }
 
-const sessionGoneError = (
-  { session }: OpenEntry,
-  code: ErrorCode,
-  explanation: { reason: string; hint: string; underlying: unknown },
-) =>
-  new MediactlError(`the upload session of asset ${session.assetUid} is gone`, {
-    code,
-    details: { asset_uid: session.assetUid },
-    ...explanation,
-  });
-
-/** Returns the error for an expired session with `--on-expired fail`. */
-export const sessionExpired = (entry: OpenEntry, underlying: unknown) =>
-  sessionGoneError(entry, 'session_expired', {
+/** Reason and next step of each error for a session that is gone. */
+const explanations = {
+  session_expired: {
     reason: 'upload sessions end 24 hours after they began; the asset stays unfinished',
     hint: 'run the same command without --on-expired fail to start again',
-    underlying,
-  });
-
-/** Returns the error for a session that the service forgot right after creation. Retries would pile up assets. */
-export const sessionRefused = (entry: OpenEntry, underlying: unknown) =>
-  sessionGoneError(entry, 'session_refused', {
+  },
+  /** The service forgot the session right after its creation. Retries would pile up assets. */
+  session_refused: {
     reason: 'the service made it, and did not know it the first time it was used',
     hint: 'check the base URL and any proxy on the way; --yes makes a new asset and leaves that one',
-    underlying,
-  });
-
-/** Returns true for errors that `--yes` resolves by creating a new asset. */
-export const isResolvedByNewAsset = ({ explanation }: MediactlError): boolean =>
-  ['creation_unknown', 'session_refused', 'session_unknown'].includes(explanation.code);
-
-/**
- * Creates the error for an upload session that no longer exists on the service, when its asset does not show
- * whether it has the complete file.
- */
-export const sessionUnknown = (entry: OpenEntry, underlying: unknown) =>
-  sessionGoneError(entry, 'session_unknown', {
+  },
+  session_unknown: {
     reason: 'the last answer was lost, and the asset does not tell whether it has the whole file',
-    hint: `mediactl assets get ${entry.session.assetUid}; --yes starts again and leaves that asset`,
-    underlying,
+    hint: 'mediactl assets get ID; --yes starts again and leaves that asset',
+  },
+};
+
+function sessionGone({ session }: OpenEntry, code: keyof typeof explanations, underlying: unknown): MediactlError {
+  const { reason, hint } = explanations[code];
+  return new MediactlError(`the upload session of asset ${session.assetUid} is gone`, {
+    ...{ code, reason, underlying, hint: hint.replace('ID', session.assetUid) },
+    details: { asset_uid: session.assetUid },
   });
+}

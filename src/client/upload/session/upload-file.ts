@@ -1,11 +1,9 @@
 import { asMediactlError, type MediactlError } from '../../errors.ts';
 import type { CompleteEntry, OpenEntry } from '../store/journal-entry.ts';
 import { findReceiptByContent, findReceiptByPath, versionOf } from './receipt-lookup.ts';
-import { resumeFrom } from './resume.ts';
 import { sendFile } from './send-file.ts';
 import { createUpload } from './session-creation.ts';
-import { SessionGoneError } from './session-gone.ts';
-import { recoverFromGoneSession } from './session-recovery.ts';
+import { SessionGoneError } from './transfer.ts';
 import type { UploadDeps, Uploaded, UploadJob, UploadOptions } from './upload-job.ts';
 import { UploadRun } from './upload-run.ts';
 import { checksumMismatch, unverifiedError } from './verification.ts';
@@ -74,7 +72,9 @@ async function findPrevious(run: UploadRun): Promise<Uploaded | { entry: OpenEnt
   if (!found && !again) found = await run.deps.findResumable?.(run.planned(), run.source, run.notice.bind(run));
   // The spool file is the only copy of stdin. Record it now, so that it can be found after any failure.
   if (!found && run.job.identity !== undefined) await run.journal.write(run.planned());
-  return { entry: found && (await resumeFrom(run, found)) };
+  if (!found) return { entry: undefined };
+  const { resumeFrom } = await import('./resume.ts');
+  return { entry: await resumeFrom(run, found) };
 }
 
 function requireVerified({ options }: UploadRun, result: Uploaded): Uploaded {
@@ -86,8 +86,9 @@ async function sendOrRecover(run: UploadRun, entry: OpenEntry): Promise<OpenEntr
   try {
     return await sendFile(run, entry);
   } catch (error) {
-    if (error instanceof SessionGoneError) return recoverFromGoneSession(run, entry, error);
-    throw error;
+    if (!(error instanceof SessionGoneError)) throw error;
+    const { recoverFromGoneSession } = await import('./session-gone.ts');
+    return recoverFromGoneSession(run, entry, error);
   }
 }
 

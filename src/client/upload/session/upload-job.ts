@@ -1,14 +1,15 @@
 import { basename } from 'node:path';
 import type { UploadMetadata } from '../../../contract/tus.ts';
+import type { Asset } from '../../../contract/types.ts';
 import type { Api } from '../../api/api.ts';
 import type { MediactlError } from '../../errors.ts';
 import type { UploadSource } from '../sources/source.ts';
+import type { Spool } from '../sources/spool.ts';
 import type { UploadJournal } from '../store/journal.ts';
 import type { OpenEntry, PlannedEntry } from '../store/journal-entry.ts';
 import type { ProcessingState, Receipts } from '../store/receipts.ts';
-import type { OnUploadEvent } from './events.ts';
+import type { OnUploadEvent, UploadOutcome } from './events.ts';
 import type { Throttle } from './throttle.ts';
-import type { OrphanCandidates, UnconfirmedCreation } from './unconfirmed-creation.ts';
 
 /** A file to upload, with the metadata for the service. */
 export type UploadJob = {
@@ -74,22 +75,31 @@ export type UploadDeps = {
    * @throws MediactlError `declined` if the user declines; `refusal` if there is no terminal to ask on
    */
   confirmNewAsset(refusal: MediactlError, assetUids: readonly string[]): Promise<void>;
-  /**
-   * Finds the assets that a creation without a response might have made.
-   *
-   * @throws DeferredLookup in a batch, which looks up all unconfirmed creations together later
-   */
-  findOrphans(lost: UnconfirmedCreation): Promise<OrphanCandidates>;
+  /** Finds the assets that an unconfirmed creation might have made. By default, scans the newest assets for it. */
+  findOrphans?(creation: UnconfirmedCreation): Promise<OrphanCandidates>;
   /** Finds the unfinished upload of a file that was moved since; absent if moved files are not looked for. */
   findResumable?(file: PlannedEntry, source: UploadSource, notice: Notice): Promise<OpenEntry | undefined>;
 };
+
+/** Creation request without a response. The service might have made an asset, whose uid is then unknown. */
+export type UnconfirmedCreation = {
+  metadata: UploadMetadata;
+  sizeBytes: number;
+  /** Time before which the request was certainly not sent, in ISO 8601; undefined if unknown. */
+  begunAt?: string | undefined;
+  /** Uid of the created asset, if a damaged journal entry still shows it. */
+  assetUid?: string | undefined;
+};
+
+/** Assets that an unconfirmed creation might have made. `isComplete` is false if not all new assets were scanned. */
+export type OrphanCandidates = { assets: Asset[]; isComplete: boolean };
 
 type Notice = (message: string) => void;
 
 /** The receipt operations that the uploader uses. */
 type UploadReceipts = Pick<
   Receipts,
-  'find' | 'hasSize' | 'hasAsset' | 'findByContent' | 'save' | 'updateMtime' | 'setState' | 'saveOrphan' | 'forgetAsset'
+  'find' | 'hasSize' | 'hasAsset' | 'findByContent' | 'save' | 'updateMtime' | 'saveProcessingResult' | 'saveOrphan'
 >;
 
 /** Outcome of a successful upload: by this run, or before from this path (`there`) or with the same content (`same`). */
@@ -123,3 +133,51 @@ export function metadataOf(job: UploadJob): UploadMetadata {
     ...(job.contentType !== undefined && { content_type: job.contentType }),
   };
 }
+
+/** Dependencies of an upload run. */
+export type RunDeps = UploadDeps & {
+  spool: Spool;
+  /** Opens stdin, the source of the path `-`. */
+  stdin(): AsyncIterable<Buffer | string>;
+  /** Called with the uid of each asset whose upload is complete. */
+  onUploaded(assetUid: string): Promise<void>;
+};
+
+/** Outcome of one file of a run. */
+export type FileOutcome = {
+  job: UploadJob;
+  /** Id of the journal entry; absent if none was made. */
+  id?: string;
+  /** Path from which the bytes are read; for stdin, the path of the spool file. */
+  path: string;
+  uploaded?: Uploaded;
+  /** True if this run skips the file because another process is uploading it. */
+  isElsewhere?: boolean;
+  /** Id of the queue job, if the file was queued. */
+  queueId?: string;
+  requests: number;
+  durationMs: number;
+  /** Processing status of the asset, if the run waited for it. */
+  status?: string | undefined;
+  error?: MediactlError;
+};
+
+/** Creates the outcome of a file, to be completed later unless `result` has everything. */
+export const createOutcome = (path: string, workspace: string, result: Partial<FileOutcome> = {}): FileOutcome => ({
+  job: { path, workspace },
+  path,
+  requests: 0,
+  durationMs: 0,
+  ...result,
+});
+
+/** Returns the outcome's name. A complete upload counts as uploaded even if a later step failed. */
+export function outcomeOf({ uploaded, isElsewhere, queueId, error }: FileOutcome): UploadOutcome {
+  if (isElsewhere) return 'elsewhere';
+  if (queueId !== undefined && !uploaded && !error) return 'queued';
+  return uploaded?.how ?? (error && isInterruption(error) ? 'left' : 'failed');
+}
+
+/** Returns true if the error means that a signal or `--until` stopped the run. */
+export const isInterruption = ({ explanation: { code } }: MediactlError) =>
+  ['until', 'interrupted', 'terminated'].includes(code);

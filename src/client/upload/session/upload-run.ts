@@ -1,7 +1,10 @@
+import { createHash } from 'node:crypto';
 import type { UploadMetadata } from '../../../contract/tus.ts';
+import { exitCodes } from '../../error-table.ts';
+import { stateError } from '../../state-error.ts';
 import type { UploadSource } from '../sources/source.ts';
-import { type PlannedEntry, uploadId } from '../store/journal-entry.ts';
-import { JournalHandle } from '../store/journal-handle.ts';
+import type { UploadJournal } from '../store/journal.ts';
+import type { CorruptEntry, JournalEntry, PlannedEntry } from '../store/journal-entry.ts';
 import type { ReceiptKey } from '../store/receipts.ts';
 import type { FileEvent } from './events.ts';
 import { metadataOf, type UploadDeps, type UploadJob, type UploadOptions } from './upload-job.ts';
@@ -35,8 +38,9 @@ export class UploadRun {
     this.startedAt = new Date(deps.api.transport.clock.now()).toISOString();
     const identity = job.identity ?? source.realPath;
     this.id = job.id ?? uploadIdOf({ ...job, identity }, deps.api.transport.baseUrl);
-    this.receiptKey = receiptKey(job, identity, deps.api.transport.baseUrl);
-    this.journal = new JournalHandle(deps.journal, this.id, !deps.receipts, (message) => this.notice(message));
+    const { workspace, folder = '' } = job;
+    this.receiptKey = { service: deps.api.transport.baseUrl.origin, workspace, folder, path: identity };
+    this.journal = new JournalHandle(this);
   }
 
   /** Returns the journal entry that this upload has before any request to the service. */
@@ -44,10 +48,7 @@ export class UploadRun {
     const { api, profile } = this.deps;
     const { identity } = this.job;
     return {
-      version: 2,
-      state: 'planned',
-      id: this.id,
-      path: this.label,
+      ...{ version: 2, state: 'planned', id: this.id, path: this.label },
       realPath: this.source.realPath,
       ...(identity !== undefined && { identity }),
       file: this.source.identity,
@@ -71,13 +72,7 @@ export class UploadRun {
     const { receipts, api } = this.deps;
     const { asset_name: name = this.metadata.filename } = this.metadata;
     const at = new Date(api.transport.clock.now()).toISOString();
-    await receipts?.saveOrphan(this.receiptKey.service, {
-      assetUid,
-      name,
-      path: this.label,
-      at,
-      isGuessed,
-    });
+    await receipts?.saveOrphan(this.receiptKey.service, { assetUid, name, path: this.label, at, isGuessed });
   }
 
   notice(message: string): void {
@@ -89,15 +84,104 @@ export class UploadRun {
   }
 }
 
-/** Returns the journal id of an upload job. */
-export const uploadIdOf = (job: UploadJob & { identity: string }, baseUrl: URL) =>
-  uploadId({ baseUrl: baseUrl.origin, source: job.identity, metadata: metadataOf(job) });
-
-/** Returns the receipt key of an upload job. @param path real path, URL or stdin's content identity */
-const receiptKey = (
-  { workspace, folder }: Pick<UploadJob, 'workspace' | 'folder'>,
-  path: string,
-  baseUrl: URL,
-): ReceiptKey => ({ service: baseUrl.origin, workspace, folder: folder ?? '', path });
+/**
+ * Returns the journal id of an upload job, a short hash of service, source and metadata, so that the same command
+ * finds its own entry again. It does not include the API key, because a rotated key still belongs to the same
+ * organization.
+ */
+export const uploadIdOf = (job: UploadJob & { identity: string }, { origin }: URL) =>
+  createHash('sha256')
+    .update(JSON.stringify([origin, job.identity, Object.entries(metadataOf(job)).sort()]))
+    .digest('hex')
+    .slice(0, 16);
 
 type WithoutPath<T> = T extends unknown ? Omit<T, 'path'> : never;
+
+/**
+ * Handle for one upload's journal entry. A failed write aborts the upload, which can be resumed later. Without
+ * receipts the entry is optional: the failure is reported once and the upload continues.
+ */
+class JournalHandle {
+  readonly #run: UploadRun;
+  readonly #journal: UploadJournal;
+  #hasReported = false;
+  /** Next entry to write. A newer entry replaces it until its write starts (write coalescing). */
+  #pending: JournalEntry | undefined;
+  #writing: Promise<void> | undefined;
+
+  constructor(run: UploadRun) {
+    this.#run = run;
+    this.#journal = run.deps.journal;
+  }
+
+  /**
+   * Locks the upload.
+   *
+   * @returns a function that unlocks it
+   * @throws MediactlError `already_uploading` (exit 6) if another process holds the lock; `state_…` (exit 14)
+   */
+  async lock(): Promise<() => Promise<void>> {
+    try {
+      const release = await this.#journal.lock(this.#run.id);
+      return async () => {
+        await this.#writing?.catch(() => {}); // its caller reports it
+        await release();
+      };
+    } catch (error) {
+      const failure = stateError(error, this.#journal.directory);
+      if (failure.exitCode !== exitCodes.state) throw failure;
+      this.#throwOrReport(failure);
+      return async () => {};
+    }
+  }
+
+  /** Reads the entry that an earlier run left, if any. */
+  read(): Promise<JournalEntry | CorruptEntry | undefined> {
+    return this.#journal.read(this.#run.id);
+  }
+
+  /** Renames an unreadable entry and reports its new path. */
+  async setAside({ path, reason }: CorruptEntry): Promise<void> {
+    const aside = await this.#journal.setAside(this.#run.id).catch(() => path);
+    this.#run.notice(`the journal of an earlier attempt is unreadable (${reason}); kept as ${aside}`);
+  }
+
+  /** Writes the entry and resolves once it or a newer one is on disk. @throws MediactlError `state_…` (exit 14) */
+  write(entry: JournalEntry): Promise<void> {
+    this.#pending = structuredClone(entry);
+    this.#writing ??= this.#writeAll();
+    return this.#writing;
+  }
+
+  async #writeAll(): Promise<void> {
+    try {
+      for (let state = this.#pending; state; state = this.#pending) {
+        this.#pending = undefined;
+        await this.#journal.write(state).catch(async (error) => {
+          this.#throwOrReport(error);
+          await this.#journal.remove(this.#run.id).catch(() => {}); // a stale entry would claim that less was sent
+        });
+      }
+    } finally {
+      this.#writing = undefined;
+    }
+  }
+
+  async forget(): Promise<void> {
+    await this.#writing;
+    await this.#journal.remove(this.#run.id).catch((error) => this.#reportOnce(error));
+  }
+
+  #throwOrReport(error: unknown): void {
+    if (this.#run.deps.receipts) throw stateError(error, this.#journal.directory);
+    this.#reportOnce(error);
+  }
+
+  #reportOnce(error: unknown): void {
+    if (this.#hasReported) return;
+    this.#hasReported = true;
+    this.#run.notice(
+      `cannot write to ${this.#journal.directory} (${(error as Error).message}); if this run is interrupted, the upload cannot be resumed`,
+    );
+  }
+}

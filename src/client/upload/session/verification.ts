@@ -1,11 +1,11 @@
 import { asText } from '../../../contract/json-values.ts';
 import { parseUploadOffset } from '../../../contract/tus.ts';
-import type { Api } from '../../api/api.ts';
 import { MediactlError } from '../../errors.ts';
 import type { ResponseHeaders } from '../../http/rate-limit-headers.ts';
-import { type Checksum, openChecksum, parseDigest } from '../sources/checksum.ts';
+import { openChecksum, parseDigest } from '../sources/checksum.ts';
 import type { UploadSource } from '../sources/source.ts';
-import type { CompleteEntry } from '../store/journal-entry.ts';
+import type { CompleteEntry, OpenEntry } from '../store/journal-entry.ts';
+import type { UploadRun } from './upload-run.ts';
 
 /** Result of comparing the service's checksum with the file's. `note` explains why none could be compared. */
 export type Verdict =
@@ -28,12 +28,9 @@ export async function verify(
   if (header === undefined) return { verified: null };
   const stated = parseDigest(header);
   if (stated === undefined)
-    return {
-      verified: null,
-      note: `the service’s checksum cannot be read: ${header.slice(0, 80)}`,
-    };
+    return { verified: null, note: `the service’s checksum cannot be read: ${header.slice(0, 80)}` };
   if (stated === blake3) return { verified: true };
-  const lastChunk: Checksum = await openChecksum();
+  const lastChunk = await openChecksum();
   for await (const bytes of source.read(lastChunkStart, source.sizeBytes)) lastChunk.update(bytes);
   if (stated === lastChunk.digest())
     return { verified: null, note: 'the service’s checksum covers the last chunk only' };
@@ -45,20 +42,19 @@ export async function verify(
  * asset's fields, though the API specification promises neither. A header that differs is a mismatch. A field that
  * differs is ignored, since it might be a checksum of something else.
  *
- * @param compare compares the session's headers with the file
  * @throws MediactlError `bytes_lost` (exit 10) if the session has fewer bytes than it acknowledged
  */
 export async function verifyAgain(
-  { uploadSessions, assets }: Api,
-  { url, assetUid }: { url: string; assetUid: string },
-  { sizeBytes, blake3 }: { sizeBytes: number; blake3: string },
-  compare: (headers: ResponseHeaders) => Promise<Verdict>,
-  signal: AbortSignal | undefined,
+  { source, deps }: UploadRun,
+  { url, assetUid }: OpenEntry['session'],
+  blake3: string,
+  lastChunkStart: number,
 ): Promise<Verdict> {
-  const session = await ignoreRefusal(uploadSessions.fetchHeaders(url, signal));
-  const offset = parseUploadOffset(session?.['upload-offset']);
-  if (offset !== undefined && offset < sizeBytes) throw bytesLost(assetUid, offset, sizeBytes);
-  const verdict = await compare(session ?? {});
+  const { assets, uploadSessions } = deps.api;
+  const headers = await ignoreRefusal(uploadSessions.fetchHeaders(url, deps.signal));
+  const offset = parseUploadOffset(headers?.['upload-offset']);
+  if (offset !== undefined && offset < source.sizeBytes) throw bytesLost(assetUid, offset, source.sizeBytes);
+  const verdict = await verify(source, blake3, lastChunkStart, headers ?? {});
   if (verdict.verified !== null) return verdict;
   const record = await ignoreRefusal(assets.get(assetUid));
   const hasMatchingDigest = Object.entries(record ?? {}).some(

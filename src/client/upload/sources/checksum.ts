@@ -1,3 +1,5 @@
+import { fileChanged, type UploadSource } from './source.ts';
+
 /** Incremental BLAKE3 hasher whose digest can be read at any point in the stream. */
 export type Checksum = {
   update(bytes: Buffer): void;
@@ -46,4 +48,92 @@ export function parseDigest(text: string | undefined): string | undefined {
   if (/^[0-9a-f]{64}$/i.test(value)) return value.toLowerCase();
   if (!/^[A-Za-z0-9+/_-]{43}=?$/.test(value)) return undefined;
   return Buffer.from(value.replaceAll('-', '+').replaceAll('_', '/'), 'base64').toString('hex');
+}
+
+/** Digest of a file's prefix: BLAKE3 of the first `offset` bytes, in hex. */
+export type Prefix = { offset: number; blake3: string };
+
+/**
+ * Computes the BLAKE3 digest of a file's prefix from the bytes being sent. It only moves forward. Bytes that are
+ * resent after a dropped connection are not hashed twice, and a gap is read from the source.
+ */
+export class PrefixDigest {
+  readonly #source: UploadSource;
+  readonly #checksum: Checksum;
+  /** Prefix acknowledged to an earlier process. It is compared as soon as the digest reaches its offset. */
+  #expected: Prefix | undefined;
+  #offset = 0;
+
+  private constructor(source: UploadSource, checksum: Checksum, expected: Prefix | undefined) {
+    this.#source = source;
+    this.#checksum = checksum;
+    this.#expected = expected;
+  }
+
+  static async open(source: UploadSource, expected?: Prefix): Promise<PrefixDigest> {
+    return new PrefixDigest(source, await openChecksum(), expected);
+  }
+
+  /** Returns the current offset and the digest of all bytes before it. */
+  current(): Prefix {
+    return { offset: this.#offset, blake3: this.#checksum.digest() };
+  }
+
+  /** Hashes bytes that are being sent and skips those already hashed. @param start their offset in the file */
+  update(start: number, bytes: Buffer): void {
+    const alreadyHashed = this.#offset - start;
+    if (alreadyHashed < 0) throw new Error(`digest at ${this.#offset} cannot take bytes at ${start}`);
+    if (alreadyHashed >= bytes.length) return;
+    this.#checksum.update(alreadyHashed === 0 ? bytes : bytes.subarray(alreadyHashed));
+    this.#offset = start + bytes.length;
+  }
+
+  /**
+   * Hashes the source up to `offset`. The first call also compares the prefix that was acknowledged to an earlier
+   * process.
+   *
+   * @throws MediactlError `file_changed` (exit 13) if the content of that prefix has changed
+   */
+  async catchUp(offset: number): Promise<void> {
+    const expected = this.#expected;
+    if (expected) {
+      await this.#readUpTo(expected.offset);
+      if (this.#checksum.digest() !== expected.blake3)
+        throw fileChanged(this.#source.path, 'the part that was uploaded earlier is no longer the same');
+      this.#expected = undefined;
+    }
+    await this.#readUpTo(offset);
+  }
+
+  /**
+   * Checks that the file has not changed since it was opened.
+   *
+   * @throws MediactlError `file_changed` (exit 13), or `file_gone` (exit 1) if it was deleted
+   */
+  assertUnchanged(): Promise<void> {
+    return this.#source.assertUnchanged(() => this.#assertSameContent());
+  }
+
+  async #assertSameContent(): Promise<void> {
+    const { offset, blake3 } = this.current();
+    const rehash = await openChecksum();
+    for await (const bytes of this.#source.read(0, offset, { assertUnchanged: async () => {} })) rehash.update(bytes);
+    if (rehash.digest() !== blake3)
+      throw fileChanged(this.#source.path, 'it was written to, and its time of writing put back');
+  }
+
+  async #readUpTo(offset: number): Promise<void> {
+    if (offset <= this.#offset) return;
+    // `update` gets the offset too, since bytes prefetched by an aborted request might arrive in between.
+    const onRead = this.update.bind(this);
+    for await (const _bytes of this.#source.read(this.#offset, offset, { onRead }));
+  }
+}
+
+/** Returns the BLAKE3 digest of the complete file, in hex. @param expected prefix that must not have changed */
+export async function digestOf(source: UploadSource, expected?: Prefix): Promise<string> {
+  const digest = await PrefixDigest.open(source, expected);
+  await digest.catchUp(source.sizeBytes);
+  await digest.assertUnchanged();
+  return digest.current().blake3;
 }

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
-import { type BigIntStats, type Dirent, statSync } from 'node:fs';
+import type { BigIntStats, Dirent } from 'node:fs';
 import { open, readdir, realpath, stat } from 'node:fs/promises';
-import { join, relative, sep } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { MediactlError, usageError } from '../../errors.ts';
 import { notAFile, realPathOf, unreadableFile } from './source.ts';
@@ -20,7 +20,11 @@ export type WalkOptions = {
 };
 
 type WalkFailure = { path: string; error: MediactlError };
-type Matches = (inside: string) => boolean;
+type DirectoryRoot = { directory: string; named: string; glob?: string };
+type WalkRoot = { file: UploadCandidate } | DirectoryRoot;
+
+/** Selection of the entries of one directory tree. */
+type Selection = { maxDepth: number; isSelected(path: string): boolean; isExcluded(path: string): boolean };
 
 /** Maps each kind of skipped entry to its singular, its plural, and a note for the user. */
 const skipKinds = {
@@ -28,10 +32,6 @@ const skipKinds = {
   link: ['linked directory', 'linked directories', ', which may form a loop'],
   special: ['pipe, socket or device', 'pipes, sockets and devices', ''],
 } as const;
-
-/** Duration above which a `stat` call counts as slow. A local disk is faster unless it is busy. */
-const minSlowStatMs = 1;
-const maxSlowStats = 20;
 
 /** Number of files whose `stat` runs concurrently. */
 const maxConcurrentStats = 64;
@@ -45,8 +45,6 @@ export class FileWalker {
   readonly #counts = new Map<keyof typeof skipKinds, number>();
   readonly #failures: WalkFailure[] = [];
   #roots: WalkRoot[] = [];
-  #slowStats = 0;
-  #isSlowFileSystem = false;
 
   constructor(options: WalkOptions) {
     this.#options = options;
@@ -67,48 +65,46 @@ export class FileWalker {
 
   /** Yields all files at the paths given to `checkPaths`, which must be called first. */
   async *files(): AsyncGenerator<UploadCandidate> {
-    const { include, exclude } = this.#options;
-    const { default: picomatch } = await import('picomatch');
-    const anyOf = (globs: readonly string[]): Matches => {
-      const each = globs.map((glob) => picomatch(glob, { basename: !glob.includes('/'), dot: true }));
-      return (inside) => each.some((matches) => matches(inside));
-    };
-    const isIncluded = anyOf(include);
-    const isPassed = (inside: string) => include.length === 0 || isIncluded(inside);
-    const isExcluded = anyOf(exclude);
+    const { excludedPath, onDuplicate } = this.#options;
     // Dedupe by real path, since several of the given paths might lead to the same file.
     const seen = this.#roots.length > 1 ? new Set<string>() : undefined;
-    const isNew = (file: UploadCandidate) => {
-      const { sourceId = file.path } = file;
-      if (sourceId === this.#options.excludedPath) return false;
-      if (seen?.has(sourceId)) {
-        this.#options.onDuplicate?.(file);
-        return false;
+    for (const root of this.#roots)
+      for await (const file of 'file' in root ? [root.file] : this.#filesIn(root)) {
+        const { sourceId = file.path } = file;
+        if (sourceId === excludedPath) continue;
+        if (seen?.has(sourceId)) onDuplicate?.(file);
+        else yield file;
+        seen?.add(sourceId);
       }
-      seen?.add(sourceId);
-      return true;
+  }
+
+  /** Yields the files in a directory that the globs select. */
+  async *#filesIn({ directory, named, glob }: DirectoryRoot): AsyncGenerator<UploadCandidate> {
+    const { default: picomatch } = await import('picomatch');
+    const { include, exclude } = this.#options;
+    const anyOf = (globs: readonly string[]) => {
+      const each = globs.map((one) => picomatch(one, { basename: !one.includes('/'), dot: true }));
+      return (inside: string) => each.some((matches) => matches(inside));
     };
-    for (const place of this.#roots) {
-      if ('file' in place) {
-        if (isNew(place.file)) yield place.file;
-        continue;
-      }
-      const relativePathOf = (found: string) => relative(place.directory, found).split(sep).join('/');
-      const isMatch: Matches = place.glob === undefined ? isPassed : picomatch(place.glob, { dot: false });
-      const maxDepth =
-        place.glob === undefined || place.glob.includes('**') ? Number.POSITIVE_INFINITY : place.glob.split('/').length;
-      for await (const file of this.#walkDirectory(place.directory, maxDepth, (found) => {
-        const inside = relativePathOf(found);
-        if (isExcluded(inside) || !isMatch(inside)) return false;
-        if (!isSystemFile(inside) || isIncluded(inside)) return true;
-        this.#skip('system');
-        return false;
-      })) {
-        if (place.glob === undefined) file.relativeDir = relativePathOf(file.path).split('/').slice(0, -1).join('/');
-        file.typedPath = place.named;
-        if (isNew(file)) yield file;
-      }
-      this.#dropFailures(({ path }) => isExcluded(relativePathOf(path)));
+    const relativePathOf = (path: string) => relative(directory, path).split(sep).join('/');
+    const [isIncluded, isExcluded] = [anyOf(include), anyOf(exclude)];
+    const isMatch = glob === undefined ? isIncluded : picomatch(glob, { dot: false });
+    const takesAll = glob === undefined && include.length === 0;
+    const isDeep = glob === undefined || glob.includes('**');
+    for await (const file of this.#walk(directory, await realpath(directory), {
+      maxDepth: isDeep ? Number.POSITIVE_INFINITY : glob.split('/').length,
+      isExcluded: (path) => isExcluded(relativePathOf(path)),
+      isSelected: (path) => {
+        const inside = relativePathOf(path);
+        if (isExcluded(inside) || !(takesAll || isMatch(inside))) return false;
+        const isSkipped = systemFilePattern.test(inside) && !isIncluded(inside);
+        if (isSkipped) this.#skip('system');
+        return !isSkipped;
+      },
+    })) {
+      if (glob === undefined) file.relativeDir = relativePathOf(dirname(file.path));
+      file.typedPath = named;
+      yield file;
     }
   }
 
@@ -118,29 +114,21 @@ export class FileWalker {
    * @param mayBeGlob returns true if a path that does not exist might be a glob that no shell has expanded
    * @throws MediactlError (exit 2) that names each path that cannot be uploaded
    */
-  async checkPaths(paths: readonly string[], mayBeGlob: (path: string) => boolean = () => false) {
-    const places: WalkRoot[] = [];
-    const failed: WalkFailure[] = [];
-    for (let at = 0; at < paths.length; at += maxConcurrentStats)
-      await Promise.all(
-        paths.slice(at, at + maxConcurrentStats).map(async (path, n) => {
-          try {
-            places[at + n] = await this.#resolveRoot(path, mayBeGlob(path));
-          } catch (error) {
-            failed[at + n] = { path, error: error as MediactlError };
-          }
-        }),
-      );
-    const failures = failed.filter(Boolean); // in the order of the arguments
-    const [first] = failures;
-    if (first && failures.length === 1) throw first.error;
-    if (first)
+  async checkPaths(paths: readonly string[], mayBeGlob: (path: string) => boolean = () => false): Promise<void> {
+    const roots: PromiseSettledResult<WalkRoot>[] = [];
+    for (let at = 0; at < paths.length; at += maxConcurrentStats) {
+      const some = paths.slice(at, at + maxConcurrentStats);
+      roots.push(...(await Promise.allSettled(some.map((path) => this.#resolveRoot(path, mayBeGlob(path))))));
+    }
+    const errors = roots.flatMap((root) => (root.status === 'rejected' ? [root.reason as Error] : []));
+    if (errors.length === 1) throw errors[0];
+    if (errors.length > 1)
       throw usageError(
-        `${failures.length} of ${paths.length} sources cannot be uploaded`,
+        `${errors.length} of ${paths.length} sources cannot be uploaded`,
         'check the paths; nothing was sent',
-        failures.map(({ error }) => error.message).join('; '),
+        errors.map(({ message }) => message).join('; '),
       );
-    this.#roots = places;
+    this.#roots = roots.flatMap((root) => (root.status === 'fulfilled' ? [root.value] : []));
   }
 
   async #resolveRoot(path: string, mayBeGlob: boolean): Promise<WalkRoot> {
@@ -165,41 +153,30 @@ export class FileWalker {
   }
 
   /** Yields the matching files in a directory tree, in order of name. Follows links to files, not to directories. */
-  async *#walkDirectory(
-    directory: string,
-    maxDepth: number,
-    isMatch: Matches,
-    realDirectory?: string,
-  ): AsyncGenerator<UploadCandidate> {
-    const realHere = realDirectory ?? (await realpath(directory));
+  async *#walk(directory: string, real: string, selection: Selection): AsyncGenerator<UploadCandidate> {
+    const { maxDepth, isSelected } = selection;
     let batch: Dirent[] = [];
     const statBatch = async () => {
       const some = batch;
       batch = [];
-      const files = await Promise.all(
-        some.map((entry) => this.#fileAt(entry, join(directory, entry.name), join(realHere, entry.name))),
-      );
-      return files.filter((file) => file !== undefined);
+      const describe = ({ name }: Dirent) => this.#fileAt(join(directory, name), join(real, name));
+      return (await Promise.all(some.map(describe))).filter((file) => file !== undefined);
     };
-    for (const entry of await this.#entriesOf(directory)) {
+    for (const entry of await this.#entriesOf(directory, selection)) {
       const path = join(directory, entry.name);
       if (!entry.isDirectory()) {
-        if (isMatch(path)) batch.push(entry);
+        if (isSelected(path)) batch.push(entry);
         if (batch.length >= maxConcurrentStats) yield* await statBatch();
       } else if (maxDepth > 1) {
         yield* await statBatch();
-        yield* this.#walkDirectory(path, maxDepth - 1, isMatch, join(realHere, entry.name));
+        yield* this.#walk(path, join(real, entry.name), { ...selection, maxDepth: maxDepth - 1 });
       }
     }
     yield* await statBatch();
   }
 
-  async #fileAt(entry: Dirent, path: string, real: string): Promise<UploadCandidate | undefined> {
-    if (!entry.isFile() && !entry.isSymbolicLink()) {
-      this.#skip('special');
-      return undefined;
-    }
-    const found = await this.#stat(path);
+  async #fileAt(path: string, real: string): Promise<UploadCandidate | undefined> {
+    const found = await stat(path, { bigint: true }).catch(() => undefined);
     // A dangling link, or a file deleted since the listing, is reported when it is opened.
     if (!found) return { path, relativeDir: '' };
     if (found.isFile()) return toCandidate(path, real, found);
@@ -207,34 +184,21 @@ export class FileWalker {
     return undefined;
   }
 
-  /**
-   * Runs `stat` synchronously, which is five times faster than the thread pool on a local file system. After too
-   * many slow calls it switches to asynchronous calls, because a network file system must not block the event loop.
-   * Returns undefined on failure.
-   */
-  async #stat(path: string): Promise<BigIntStats | undefined> {
-    if (this.#isSlowFileSystem) return stat(path, { bigint: true }).catch(() => undefined);
-    const startedAt = performance.now();
-    const found = statSyncIfExists(path);
-    this.#slowStats += performance.now() - startedAt > minSlowStatMs ? 1 : 0;
-    this.#isSlowFileSystem = this.#slowStats >= maxSlowStats;
-    return found;
-  }
-
-  async #entriesOf(folder: string): Promise<Dirent[]> {
+  async #entriesOf(folder: string, { isExcluded }: Selection): Promise<Dirent[]> {
+    const fail = (path: string, error: MediactlError) => {
+      if (!isExcluded(path)) this.#failures.push({ path, error });
+    };
     try {
       const [entries, names] = await Promise.all([
         readdir(folder, { withFileTypes: true }),
         readdir(folder, { encoding: 'buffer' }),
       ]);
       // Node decodes a name that is not UTF-8 lossily, so the file cannot be opened by the decoded name.
-      const unreadableNames = names.filter((name) => !isUtf8(name)).map(String);
-      for (const name of unreadableNames) this.#failures.push({ path: join(folder, name), error: notUtf8() });
-      const readable =
-        unreadableNames.length === 0 ? entries : entries.filter(({ name }) => !unreadableNames.includes(name));
-      return readable.sort((a, b) => (a.name < b.name ? -1 : 1));
+      const unreadable = new Set(names.filter((name) => !isUtf8(name)).map(String));
+      for (const name of unreadable) fail(join(folder, name), notUtf8());
+      return entries.filter(({ name }) => !unreadable.has(name)).sort((a, b) => (a.name < b.name ? -1 : 1));
     } catch (error) {
-      this.#failures.push({ path: folder, error: unreadableDirectory(folder, error as Error) });
+      fail(folder, unreadableDirectory(folder, error as Error));
       return [];
     }
   }
@@ -242,13 +206,7 @@ export class FileWalker {
   #skip(kind: keyof typeof skipKinds): void {
     this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + 1);
   }
-
-  #dropFailures(isMeant: (failure: WalkFailure) => boolean): void {
-    for (const failure of this.#failures.filter(isMeant)) this.#failures.splice(this.#failures.indexOf(failure), 1);
-  }
 }
-
-type WalkRoot = { file: UploadCandidate } | { directory: string; named: string; glob?: string };
 
 function toCandidate(path: string, sourceId: string, found: BigIntStats): UploadCandidate {
   return {
@@ -261,31 +219,19 @@ function toCandidate(path: string, sourceId: string, found: BigIntStats): Upload
   };
 }
 
-function statSyncIfExists(path: string): BigIntStats | undefined {
-  try {
-    return statSync(path, { bigint: true, throwIfNoEntry: false });
-  } catch {
-    return undefined; // reported when the file is opened
-  }
-}
-
 /** Splits a glob into base directory and pattern; undefined if it is not a glob or the directory does not exist. */
-async function parseGlob(path: string): Promise<WalkRoot | undefined> {
+async function parseGlob(path: string): Promise<DirectoryRoot | undefined> {
   const { default: picomatch } = await import('picomatch');
   const { base, glob, isGlob } = picomatch.scan(path);
   if (!isGlob) return undefined;
   const directory = base === '' ? '.' : base;
-  const isThere = await stat(directory).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );
-  return isThere ? { directory, named: path, glob } : undefined;
+  const found = await stat(directory).catch(() => undefined);
+  return found?.isDirectory() ? { directory, named: path, glob } : undefined;
 }
 
 /** Matches files that file managers create, such as thumbnails, view settings and resource forks. */
 const systemFilePattern =
   /(^|\/)(\.DS_Store|\._[^/]*|Thumbs\.db|desktop\.ini|\.(Spotlight-V100|Trashes|fseventsd)(\/.*)?)$/i;
-const isSystemFile = (inside: string) => systemFilePattern.test(inside);
 
 const unreadableDirectory = (folder: string, { message }: Error) =>
   new MediactlError(`cannot read the directory ${escapeControls(folder)}`, {

@@ -15,44 +15,36 @@ const columns = ['path', 'name', 'description', 'folder', 'tags', 'content_type'
  * @throws MediactlError `usage` (exit 2) with the number of the invalid line
  */
 export async function parseManifest(text: string): Promise<ManifestEntry[]> {
-  const isJson = /^\s*\{/.test(text);
-  const rows = isJson ? parseJsonLines(text) : await parseCsv(text);
+  const rows = /^\s*\{/.test(text) ? parseJsonLines(text) : await parseCsv(text);
   return rows.map(({ line, fields }) => {
-    const unknown = Object.keys(fields).find((name) => !isColumn(name));
-    if (unknown !== undefined) throw manifestError(line, `unknown column ${unknown}`);
+    assertColumns(line, Object.keys(fields));
     const path = asText(fields.path) ?? '';
     if (path === '') throw manifestError(line, 'it has no path');
-    const text = (name: (typeof columns)[number]) => asText(fields[name]) || undefined;
     const tags = parseTags(fields.tags);
     const wrongTag = tags?.find((tag) => !isSlug(tag));
     if (wrongTag !== undefined) throw manifestError(line, `'${wrongTag}' is not a tag: tags are slugs`);
-    return {
-      path,
-      about: {
-        name: text('name'),
-        description: text('description'),
-        folder: text('folder'),
-        contentType: text('content_type'),
-        tags,
-      },
-    };
+    const text = (name: (typeof columns)[number]) => asText(fields[name]) || undefined;
+    const [name, description, folder] = [text('name'), text('description'), text('folder')];
+    return { path, about: { name, description, folder, contentType: text('content_type'), tags } };
   });
 }
 
 type ManifestRow = { line: number; fields: { [name: string]: unknown } };
 
-const isColumn = (name: string) => (columns as readonly string[]).includes(name);
-
-function parseTags(value: unknown): readonly string[] | undefined {
-  const tags = Array.isArray(value) ? value.flatMap((each) => asText(each) ?? []) : splitTags(value);
-  return tags.length > 0 ? [...new Set(tags)] : undefined;
+function assertColumns(line: number, names: readonly string[]): void {
+  const unknown = names.find((name) => !(columns as readonly string[]).includes(name));
+  if (unknown !== undefined) throw manifestError(line, `unknown column ${unknown}`);
 }
 
-const splitTags = (value: unknown) =>
-  (asText(value) ?? '')
-    .split(/[,;]/)
-    .map((tag) => tag.trim())
-    .filter(Boolean);
+function parseTags(value: unknown): readonly string[] | undefined {
+  const split = (text: string) =>
+    text
+      .split(/[,;]/)
+      .map((tag) => tag.trim())
+      .filter(Boolean);
+  const tags = Array.isArray(value) ? value.flatMap((each) => asText(each) ?? []) : split(asText(value) ?? '');
+  return tags.length > 0 ? [...new Set(tags)] : undefined;
+}
 
 function parseJsonLines(text: string): ManifestRow[] {
   return text.split('\n').flatMap((line, at) => {
@@ -74,10 +66,7 @@ async function parseCsv(text: string): Promise<ManifestRow[]> {
   let records: { record: { [name: string]: string }; info: { lines: number } }[];
   try {
     records = parse(text, {
-      columns: (found: string[]) => {
-        header = found;
-        return found;
-      },
+      columns: (found: string[]) => (header = found),
       info: true,
       skip_empty_lines: true,
       trim: true,
@@ -85,8 +74,7 @@ async function parseCsv(text: string): Promise<ManifestRow[]> {
   } catch (error) {
     throw usageError('the manifest cannot be read', manifestHint, (error as Error).message);
   }
-  const unknown = header.find((name) => !isColumn(name));
-  if (unknown !== undefined) throw manifestError(1, `unknown column ${unknown}`);
+  assertColumns(1, header);
   if (records.length > 0 && !header.includes('path')) throw manifestError(1, 'its header has no column path');
   return records.map(({ record, info }) => ({ line: info.lines, fields: record }));
 }

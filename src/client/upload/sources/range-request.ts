@@ -1,8 +1,11 @@
+import { isGenericType } from '../../api/download.ts';
 import { exitCodes } from '../../error-table.ts';
 import { MediactlError, usageError } from '../../errors.ts';
 import type { ApiRequest, ApiResponse, Purpose } from '../../http/api-request.ts';
 import { errorFrom } from '../../http/error-response.ts';
+import type { ResponseHeaders } from '../../http/rate-limit-headers.ts';
 import type { Transport } from '../../http/transport.ts';
+import { fileChanged } from './source.ts';
 
 /** File on a web server, with everything needed to request it. */
 export type RemoteFile = {
@@ -26,7 +29,7 @@ const purpose: Purpose = {
   },
 };
 
-const hint = 'check the address and the network, then run the same command again';
+const networkHint = 'check the address and the network, then run the same command again';
 
 /**
  * Requests the bytes [start, end) without content encoding and without the API key.
@@ -39,43 +42,61 @@ export async function requestRange(
   end: number,
   more: Pick<ApiRequest, 'headers' | 'retry' | 'signal' | 'sink' | 'maxBodyBytes'>,
 ): Promise<ApiResponse> {
+  const range = { 'accept-encoding': 'identity', range: `bytes=${start}-${end - 1}` };
   try {
     return await transport.exchange({
-      method: 'GET',
-      url,
-      purpose,
-      authenticate: false,
-      signal,
-      mayFollowRedirect,
+      ...{ method: 'GET', url, purpose, authenticate: false, signal, mayFollowRedirect },
       ...more,
-      headers: {
-        'accept-encoding': 'identity',
-        range: `bytes=${start}-${end - 1}`,
-        ...headers,
-        ...more.headers,
-      },
+      headers: { ...range, ...headers, ...more.headers },
     });
   } catch (error) {
     if (error instanceof MediactlError && error.exitCode === exitCodes.unreachable)
-      throw error.with({ hint, status: undefined });
+      throw error.with({ hint: networkHint, status: undefined });
     throw error;
   }
+}
+
+/** Version of a remote file: strong ETag and Last-Modified, which is compared only if there is no ETag. */
+export type ContentVersion = { etag?: string; modified?: string };
+
+/** Extracts a file's version from response headers. Ignores a weak ETag and an invalid date. */
+export function parseVersion({ etag, 'last-modified': modified }: ResponseHeaders): ContentVersion {
+  return {
+    ...(etag !== undefined && /^"[^"]*"$/.test(etag) && { etag }),
+    ...(!Number.isNaN(Date.parse(modified ?? '')) && { modified }),
+  };
+}
+
+/**
+ * Returns the file size in bytes from the response to a request for the first byte. Returns the reason as a string
+ * if the response does not show the size, and undefined for an error status.
+ */
+export function parseSize({ status, headers, bytes }: ApiResponse): number | string | undefined {
+  const range = headers['content-range'] ?? '';
+  if (status === 416) return range === 'bytes */0' ? 0 : 'its server does not send its first byte';
+  if (status > 299) return undefined;
+  if (isEncoded(headers)) return `its server sends it encoded as ${headers['content-encoding']}`;
+  if (status !== 206) return bytes.length === 0 ? 0 : 'its server does not send parts of it';
+  const size = /^bytes 0-0\/(\d{1,15})$/.exec(range)?.[1];
+  return size === undefined ? 'its server does not tell its length' : Number(size);
+}
+
+/** Returns true if a response is encoded, e.g. compressed, so that its offsets differ from those in the file. */
+export const isEncoded = ({ 'content-encoding': encoding = 'identity' }: ResponseHeaders) =>
+  encoding.toLowerCase() !== 'identity';
+
+/** Returns the media type from a Content-Type header; undefined if it is malformed or just `octet-stream`. */
+export function parseMediaType(header = ''): string | undefined {
+  const type = header.split(';')[0]?.trim().toLowerCase() ?? '';
+  return /^[\w.+-]+\/[\w.+-]+$/.test(type) && !isGenericType(type) ? type : undefined;
 }
 
 /**
  * Converts an error response from the file's server to a MediactlError. The error has no `status`, because a 404
  * from this server must not be mistaken for a lost upload session.
- *
- * @param specificError returns a more specific error, if any, for a file that was readable before
  */
-export function toSourceError(
-  { url, path }: RemoteFile,
-  response: ApiResponse,
-  specificError: () => MediactlError | undefined = () => undefined,
-): MediactlError {
+export function toSourceError({ url, path }: RemoteFile, response: ApiResponse): MediactlError {
   const { status } = response;
-  const specific = specificError();
-  if (specific) return specific;
   if (status === 404 || status === 410)
     return new MediactlError(`no such file: ${path}`, {
       code: 'no_such_file',
@@ -88,14 +109,12 @@ export function toSourceError(
       reason: `its server answers ${status}`,
     });
   const { retryable, retryAfterSeconds } = errorFrom(response, purpose).explanation;
-  return new MediactlError(`${url.host} does not send ${path}`, {
-    code: 'source_failed',
-    reason: `it answers ${status}`,
-    hint,
-    retryable,
-    retryAfterSeconds,
-  });
+  const failure = sourceFailed(`${url.host} does not send ${path}`, `it answers ${status}`, networkHint);
+  return failure.with({ retryable, retryAfterSeconds });
 }
+
+const sourceFailed = (problem: string, reason: string, hint?: string) =>
+  new MediactlError(problem, { code: 'source_failed', reason, hint });
 
 /** Creates the error for a URL that cannot be uploaded directly. Its hint is to download the file first. */
 export const sourceNotReadable = ({ path }: RemoteFile, reason: string) =>
@@ -103,16 +122,16 @@ export const sourceNotReadable = ({ path }: RemoteFile, reason: string) =>
 
 /** Creates the error for a response that contains another byte range than requested, or encoded bytes. */
 export const rangeMismatch = ({ url, path }: RemoteFile) =>
-  new MediactlError(`${url.host} sends other bytes of ${path} than requested`, {
-    code: 'source_failed',
-    reason: 'its answer is of another range, or encoded',
-  });
+  sourceFailed(`${url.host} sends other bytes of ${path} than requested`, 'its answer is of another range, or encoded');
 
 /** Creates the retryable error for a server whose responses end before the file does. */
-export const sourceTruncated = ({ url, path }: RemoteFile, at: number) =>
-  new MediactlError(`${url.host} sends no more than ${at} bytes of ${path}`, {
-    code: 'source_failed',
-    reason: 'its answers end before the file does',
-    hint,
-    retryable: true,
+export const sourceTruncated = ({ url, path }: RemoteFile, at: number) => {
+  const problem = `${url.host} sends no more than ${at} bytes of ${path}`;
+  return sourceFailed(problem, 'its answers end before the file does', networkHint).with({ retryable: true });
+};
+
+/** Creates the error for a remote file that changed during its upload. */
+export const remoteFileChanged = (path: string, reason: string) =>
+  fileChanged(path, reason).with({
+    hint: 'once it no longer changes, the same command with --again, which makes a new asset',
   });

@@ -1,26 +1,25 @@
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
-import { MediactlError } from '../../errors.ts';
+import type { MediactlError } from '../../errors.ts';
+import type { ApiResponse } from '../../http/api-request.ts';
+import { isRetryable } from '../../http/error-response.ts';
 import type { ResponseHeaders } from '../../http/rate-limit-headers.ts';
 import type { Transport } from '../../http/transport.ts';
 import {
+  type ContentVersion,
+  isEncoded,
+  parseMediaType,
+  parseSize,
+  parseVersion,
   type RemoteFile,
   rangeMismatch,
+  remoteFileChanged,
   requestRange,
   sourceNotReadable,
   sourceTruncated,
   toSourceError,
 } from './range-request.ts';
-import {
-  type ContentVersion,
-  identityOf,
-  isEncoded,
-  parseMediaType,
-  parseSize,
-  parseVersion,
-  type RangeResponse,
-} from './range-response.ts';
-import { type FileIdentity, fileChanged, fileGone, type ReadOptions, type UploadSource } from './source.ts';
+import { type FileIdentity, fileGone, type ReadOptions, type UploadSource } from './source.ts';
 import { fileNameOf, parseDispositionName, parseSourceUrl } from './source-url.ts';
 
 /** Options for `RangeSource.open`. */
@@ -33,6 +32,8 @@ export type RangeOptions = {
   signal?: AbortSignal | undefined;
   /** Returns true if a redirect to that URL may be followed. */
   mayFollow?: ((target: URL) => boolean) | undefined;
+  /** Checks the original of a file that the server only passes on, in place of the server's own version of it. */
+  checkOriginal?: (() => Promise<void>) | undefined;
 };
 
 const maxTriesWithoutProgress = 4;
@@ -51,20 +52,23 @@ const maxBufferedBytes = 1024 * 1024;
 export class RangeSource implements UploadSource {
   readonly path: string;
   readonly realPath: string;
-  readonly identity: FileIdentity;
+  identity: FileIdentity;
   /** File name from Content-Disposition, otherwise from the URL. */
   readonly fileName: string;
   /** Media type; undefined if the server does not send a specific one. */
   readonly contentType: string | undefined;
   readonly #remote: RemoteFile;
   readonly #version: ContentVersion;
+  #checkOriginal: RangeOptions['checkOriginal'];
 
   private constructor(remote: RemoteFile, realPath: string, sizeBytes: number, headers: ResponseHeaders) {
-    this.#remote = remote;
     this.#version = parseVersion(headers);
+    const { etag, modified } = this.#version;
+    const mtimeNs = modified === undefined ? '0' : String(BigInt(Date.parse(modified)) * 1_000_000n);
+    this.#remote = remote;
     this.path = remote.path;
     this.realPath = realPath;
-    this.identity = identityOf(sizeBytes, this.#version);
+    this.identity = { sizeBytes, mtimeNs, ...(etag !== undefined && { validator: etag }) };
     this.fileName = parseDispositionName(headers['content-disposition']) ?? fileNameOf(remote.url);
     this.contentType = parseMediaType(headers['content-type']);
   }
@@ -76,25 +80,23 @@ export class RangeSource implements UploadSource {
    * @throws MediactlError `usage` (exit 2) if the URL is invalid, or if the server does not support ranges or sends
    *   no length or version; `no_such_file`, `source_refused` (exit 2); network errors
    */
-  static async open(
-    address: string,
-    transport: Transport,
-    { label, headers, signal, mayFollow }: RangeOptions = {},
-  ): Promise<RangeSource> {
+  static async open(address: string, transport: Transport, options: RangeOptions = {}): Promise<RangeSource> {
+    const { label, headers, signal, mayFollow, checkOriginal } = options;
     const parsed = parseSourceUrl(address);
-    const path = label ?? parsed.path;
     const remote = {
-      ...{ transport, signal, path, mayFollow, url: parsed.url },
+      ...{ transport, signal, mayFollow, url: parsed.url, path: label ?? parsed.path },
       headers: { ...parsed.headers, ...headers },
     };
     const response = await requestFirstByte(remote);
     const sizeBytes = parseSize(response);
     if (sizeBytes === undefined) throw toSourceError(remote, response);
     if (typeof sizeBytes === 'string') throw sourceNotReadable(remote, sizeBytes);
-    const { etag, modified } = parseVersion(response.headers);
+    const source = new RangeSource(remote, label ?? parsed.realPath, sizeBytes, response.headers);
+    const { etag, modified } = source.#version;
     if (sizeBytes > 0 && etag === undefined && modified === undefined)
       throw sourceNotReadable(remote, 'its server does not tell one version of it from another');
-    return new RangeSource(remote, label ?? parsed.realPath, sizeBytes, response.headers);
+    source.#checkOriginal = checkOriginal;
+    return source;
   }
 
   get sizeBytes(): number {
@@ -103,7 +105,7 @@ export class RangeSource implements UploadSource {
 
   /**
    * Yields the bytes [start, end) as they arrive, and resumes after a dropped connection. Before the last buffer it
-   * sends a request to check the version, so a changed file never completes a chunk.
+   * checks the version, so a changed file never completes a chunk.
    *
    * @throws MediactlError `file_changed` (exit 13), `file_gone` (exit 1), `source_refused` (exit 2); a network
    *   error after a few retries without progress
@@ -122,8 +124,8 @@ export class RangeSource implements UploadSource {
     }
   }
 
+  /** Reads with retries. Does not use `retryUntil`, which cannot yield the bytes of a failed attempt. */
   async *#readWithRetry(start: number, end: number): AsyncGenerator<Buffer> {
-    const { transport, signal } = this.#remote;
     let at = start;
     for (let tries = 0; at < end; tries++) {
       const from = at;
@@ -135,13 +137,16 @@ export class RangeSource implements UploadSource {
         }
         if (at >= end) return;
       } catch (error) {
-        if (!(error instanceof MediactlError) || !error.explanation.retryable) throw error;
+        if (!isRetryable(error)) throw error;
         failure = error;
       }
       const minBytes = failure.explanation.code === 'timeout' ? minProgressBytes : 1;
       if (at - from >= minBytes) tries = 0;
-      if (tries + 1 >= maxTriesWithoutProgress) throw failure;
-      await transport.waitBeforeRetry(tries, failure, signal);
+      if (tries + 1 >= maxTriesWithoutProgress) {
+        await this.#checkOriginal?.(); // a server that only passes it on does not tell why it fails
+        throw failure;
+      }
+      await this.#remote.transport.waitBeforeRetry(tries, failure, this.#remote.signal);
     }
   }
 
@@ -163,7 +168,7 @@ export class RangeSource implements UploadSource {
       },
     })
       .then((answer) => {
-        if (answer.status > 299) throw toSourceError(this.#remote, answer, () => this.#changeError(answer));
+        if (answer.status > 299) throw this.#errorOf(answer);
         this.#assertPart(answer, at, end); // an empty body has not been checked by `sink`
       })
       .finally(() => pipe.end());
@@ -178,11 +183,11 @@ export class RangeSource implements UploadSource {
 
   /** Checks the version with a new request. @throws MediactlError `file_changed` (exit 13), `file_gone` (exit 1) */
   async assertUnchanged(): Promise<void> {
+    if (this.#checkOriginal) return this.#checkOriginal();
     const answer = await requestFirstByte(this.#remote, this.#conditionalHeaders);
     const sizeBytes = parseSize(answer);
     if (this.sizeBytes === 0 && sizeBytes === 0) return;
-    if (sizeBytes === undefined || answer.status === 416)
-      throw toSourceError(this.#remote, answer, () => this.#changeError(answer));
+    if (sizeBytes === undefined || answer.status === 416) throw this.#errorOf(answer);
     this.#assertPart(answer, 0, 1);
   }
 
@@ -197,28 +202,23 @@ export class RangeSource implements UploadSource {
   }
 
   /** Checks the version and range of a response, because not every server evaluates conditional headers. */
-  #assertPart({ status, headers }: RangeResponse, at: number, end: number): void {
-    if (status !== 206) throw this.#changed('the server sent it from its beginning');
+  #assertPart({ status, headers }: Pick<ApiResponse, 'status' | 'headers'>, at: number, end: number): void {
+    if (status !== 206) throw remoteFileChanged(this.path, 'the server sent it from its beginning');
     const [, first, last, total] = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(headers['content-range'] ?? '') ?? [];
     if (total !== '*' && total !== undefined && Number(total) !== this.sizeBytes)
-      throw this.#changed(`its size went from ${this.sizeBytes} to ${total} bytes`);
+      throw remoteFileChanged(this.path, `its size went from ${this.sizeBytes} to ${total} bytes`);
     const { etag, modified } = parseVersion(headers);
     const isSame = this.#version.etag === undefined ? modified === this.#version.modified : etag === this.#version.etag;
-    if (!isSame) throw this.#changed('the server has another version of it');
+    if (!isSame) throw remoteFileChanged(this.path, 'the server has another version of it');
     if (isEncoded(headers) || Number(first) !== at || !(Number(last) < end)) throw rangeMismatch(this.#remote);
   }
 
-  /** Returns the error for a status that means a deleted or changed file; undefined for any other status. */
-  #changeError({ status }: RangeResponse): MediactlError | undefined {
+  /** Returns the error for a status, which means a deleted or changed file in some cases. */
+  #errorOf(answer: ApiResponse): MediactlError {
+    const { status } = answer;
     if (status === 404 || status === 410) return fileGone(this.path);
-    if (status === 412) return this.#changed('the server has another version of it');
-    return status === 416 ? this.#changed('it became shorter') : undefined;
-  }
-
-  #changed(reason: string): MediactlError {
-    return fileChanged(this.path, reason).with({
-      hint: 'once it no longer changes, the same command with --again, which makes a new asset',
-    });
+    if (status === 412) return remoteFileChanged(this.path, 'the server has another version of it');
+    return status === 416 ? remoteFileChanged(this.path, 'it became shorter') : toSourceError(this.#remote, answer);
   }
 }
 

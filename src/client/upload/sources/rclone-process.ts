@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
+import { withTimeout } from '../../../contract/retry.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { MediactlError, usageError } from '../../errors.ts';
 import { withoutApiKey } from '../../processes.ts';
@@ -47,7 +48,7 @@ export async function* rcloneLines(
   remote: string,
   deps: RcloneDeps,
 ): AsyncGenerator<string> {
-  const rclone = new RcloneProcess(command, remote, 'pipe', deps);
+  const rclone = new RcloneProcess(command, remote, deps);
   try {
     yield* createInterface({ input: rclone.child.stdout as Readable });
     const code = await rclone.ended;
@@ -71,25 +72,21 @@ export async function* rcloneLines(
  */
 export async function serveRemote(remote: string, deps: RcloneDeps): Promise<RcloneServer> {
   const [user, password] = [randomBytes(12).toString('hex'), randomBytes(24).toString('hex')];
-  const rclone = new RcloneProcess(
-    [
-      ...['serve', 'webdav', '--read-only', '--addr', '127.0.0.1:0'],
-      ...['--stats', '2s', '--stats-one-line', '--stats-log-level', 'NOTICE'],
-    ],
-    remote,
-    'ignore',
-    deps,
-    // The arguments of a process are visible to every user, but its environment only to its owner.
-    { RCLONE_USER: user, RCLONE_PASS: password },
-  );
+  const command = [
+    ...['serve', 'webdav', '--read-only', '--addr', '127.0.0.1:0'],
+    ...['--stats', '2s', '--stats-one-line', '--stats-log-level', 'NOTICE'],
+  ];
+  // The arguments of a process are visible to every user, but its environment only to its owner.
+  const rclone = new RcloneProcess(command, remote, deps, { RCLONE_USER: user, RCLONE_PASS: password });
   const stopped = new AbortController();
-  const end = rclone.ended.then((code) => stopped.abort(rclone.toError(code)));
-  const failed = end.catch((error) => stopped.abort(error));
+  const failed = rclone.ended.then(
+    (code) => stopped.abort(rclone.toError(code)),
+    (error) => stopped.abort(error),
+  );
   const address = await Promise.race([rclone.address, failed]);
   deps.signal?.throwIfAborted();
   if (!address) throw stopped.signal.reason;
-  const url = new URL(address);
-  return { url, user, password, ended: stopped.signal, close: () => rclone.end() };
+  return { url: new URL(address), user, password, ended: stopped.signal, close: () => rclone.end() };
 }
 
 class RcloneProcess {
@@ -103,18 +100,18 @@ class RcloneProcess {
   readonly #stop = () => void this.end();
   #lastErrorLine = '';
 
+  /** @param credentials of the server, if it is one; its output is not read */
   constructor(
     command: readonly string[],
     remote: string,
-    stdout: 'pipe' | 'ignore',
     { environment, signal }: RcloneDeps,
-    own: Record<string, string> = {},
+    credentials?: Record<string, string>,
   ) {
     signal?.throwIfAborted();
     const inherited = Object.entries(withoutApiKey(environment)).filter(([name]) => !removedVariables.test(name));
     this.child = spawn('rclone', [...command, ...commonFlags, '--', remote], {
-      env: { ...Object.fromEntries(inherited), ...own },
-      stdio: ['ignore', stdout, 'pipe'],
+      env: { ...Object.fromEntries(inherited), ...credentials },
+      stdio: ['ignore', credentials ? 'ignore' : 'pipe', 'pipe'],
     });
     this.ended = once(this.child, 'close').then(
       ([code]) => code,
@@ -170,12 +167,12 @@ class RcloneProcess {
   async end(): Promise<void> {
     this.#signal?.removeEventListener('abort', this.#stop);
     this.child.kill('SIGTERM');
-    const timer = setTimeout(() => {
+    const ended = this.ended.catch(() => {}); // it never started
+    await withTimeout(killDelayMs, () => ended).catch(() => {
       this.child.kill('SIGKILL');
       for (const pipe of [this.child.stdout, this.child.stderr]) pipe?.destroy();
-    }, killDelayMs);
-    await this.ended.catch(() => {}); // it never started
-    clearTimeout(timer);
+      return ended;
+    });
   }
 }
 

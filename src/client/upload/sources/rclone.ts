@@ -1,8 +1,9 @@
 import { MediactlError, usageError } from '../../errors.ts';
 import type { Transport } from '../../http/transport.ts';
+import { remoteFileChanged } from './range-request.ts';
 import { RangeSource } from './range-source.ts';
 import { type RcloneDeps, type RcloneServer, rcloneLines, serveRemote } from './rclone-process.ts';
-import { fileChanged, fileGone, type UploadSource } from './source.ts';
+import { fileGone } from './source.ts';
 import { basicAuth } from './source-url.ts';
 
 /** A file in an rclone listing. */
@@ -33,7 +34,7 @@ export type RcloneFiles = {
    *
    * @throws MediactlError under the same conditions as `RangeSource.open`
    */
-  sourceOf(file: RcloneFile): Promise<UploadSource>;
+  sourceOf(file: RcloneFile): Promise<RangeSource>;
   /** Stops the server. */
   close(): Promise<void>;
 };
@@ -45,16 +46,13 @@ export type RcloneFiles = {
  *   `is_directory` (exit 2) if it is one and `recursive` is false; `rclone_failed` (exit 10) with rclone's own
  *   message; the signal's reason if it aborts
  */
-export async function openRclone(
-  address: string,
-  { recursive, transport, ...tools }: RcloneOptions,
-): Promise<RcloneFiles> {
+export async function openRclone(address: string, options: RcloneOptions): Promise<RcloneFiles> {
   const remote = parseRemote(address);
-  const found = await statRemote(remote, tools);
-  if (found.isDirectory && !recursive) throw isDirectory(address);
-  const files = found.isDirectory ? await listFiles(remote, tools) : [found.file];
-  const join = (base: string, path: string) => `${base}${/[:/]$/.test(base) ? '' : '/'}${path}`;
-  const addressOf = ({ path }: RcloneFile) => (found.isDirectory ? join(address, path) : address);
+  const found = await statRemote(remote, options);
+  if (found.isDirectory && !options.recursive) throw isDirectory(address);
+  const files = found.isDirectory ? await listFiles(remote, options) : [found.file];
+  const separator = /[:/]$/.test(address) ? '' : '/';
+  const addressOf = ({ path }: RcloneFile) => (found.isDirectory ? `${address}${separator}${path}` : address);
   let serving: Promise<RcloneServer> | undefined;
   return {
     files,
@@ -62,8 +60,8 @@ export async function openRclone(
     sourceOf: async (file) => {
       const label = addressOf(file);
       if (file.sizeBytes < 0) throw unknownLength(label);
-      serving ??= serveRemote(remote, tools);
-      return openSource(await serving, file, label, transport, tools);
+      serving ??= serveRemote(remote, options);
+      return openSource(await serving, file, label, options);
     },
     close: async () => {
       const server = await serving?.catch(() => undefined); // reported by sourceOf
@@ -73,53 +71,34 @@ export async function openRclone(
 }
 
 /**
- * Opens a file through the rclone server. The server caches directories for five minutes, so `assertUnchanged` runs
- * `rclone lsjson` against the remote instead.
+ * Opens a file through the rclone server. The server caches directories for five minutes, so the version is checked
+ * by `rclone lsjson` against the remote instead.
  */
 async function openSource(
   { url, user, password, ended }: RcloneServer,
   listed: RcloneFile,
   label: string,
-  transport: Transport,
-  deps: RcloneDeps,
-): Promise<UploadSource> {
-  const { signal } = deps;
+  options: RcloneOptions,
+): Promise<RangeSource> {
+  const { signal, transport } = options;
+  let expected = listed;
+  const assertSame = (file: RcloneFile) => {
+    if (!isSameVersion(expected, file))
+      throw remoteFileChanged(label, `on the remote it is of ${file.sizeBytes} bytes and ${file.modTime}`);
+  };
   const path = listed.path.split('/').map(encodeURIComponent).join('/');
   const source = await RangeSource.open(new URL(path, url).href, transport, {
     label,
     headers: basicAuth(user, password),
     signal: signal ? AbortSignal.any([signal, ended]) : ended,
+    checkOriginal: async () => assertSame(await statAgain(label, options)),
   });
-  const served = {
-    path: listed.path,
-    sizeBytes: source.sizeBytes,
-    modTime: new Date(Number(BigInt(source.identity.mtimeNs) / 1_000_000n)).toISOString(),
-  };
-  const statNow = () => statAgain(label, deps);
+  const modTime = new Date(Number(BigInt(source.identity.mtimeNs) / 1_000_000n)).toISOString();
+  const served = { ...listed, sizeBytes: source.sizeBytes, modTime };
   // The file might have been modified between the listing and now.
-  const initial = isSameVersion(listed, served) ? listed : await statNow();
-  const assertSame = (file: RcloneFile) => {
-    if (isSameVersion(initial, file)) return;
-    throw fileChanged(label, `on the remote it is of ${file.sizeBytes} bytes and ${file.modTime}`).with({
-      hint: 'once it no longer changes, the same command with --again, which makes a new asset',
-    });
-  };
+  if (!isSameVersion(listed, served)) expected = await statAgain(label, options);
   assertSame(served);
-  const assertUnchanged = async () => assertSame(await statNow());
-  return {
-    ...{ path: label, realPath: label, identity: source.identity, sizeBytes: source.sizeBytes },
-    async *read(start, end, reading) {
-      try {
-        yield* source.read(start, end, { assertUnchanged, ...reading });
-      } catch (error) {
-        // rclone's server just drops the connection if the file is gone or shorter, so check.
-        if (error instanceof MediactlError && error.explanation.retryable) await assertUnchanged();
-        throw error;
-      }
-    },
-    assertUnchanged,
-    close: () => source.close(),
-  };
+  return source;
 }
 
 /** Returns the file's current listing entry. @throws MediactlError `file_gone` (exit 1) if it no longer exists */
@@ -138,18 +117,17 @@ async function statAgain(address: string, deps: RcloneDeps): Promise<RcloneFile>
  * them, because some remotes report them only in listings.
  */
 function isSameVersion(one: RcloneFile, other: RcloneFile): boolean {
-  const [a, b] = [one, other].map(({ modTime }) => ({
-    second: Math.floor(Date.parse(modTime) / 1000),
-    fraction: (/\.(\d+)/.exec(modTime)?.[1] ?? '').replace(/0+$/, ''),
-  })) as [{ second: number; fraction: string }, { second: number; fraction: string }];
-  const isSameTime = a.second === b.second && (!a.fraction || !b.fraction || a.fraction === b.fraction);
+  const secondOf = ({ modTime }: RcloneFile) => Math.floor(Date.parse(modTime) / 1000);
+  const fractionOf = ({ modTime }: RcloneFile) => /\.(\d*[1-9])/.exec(modTime)?.[1];
+  const [a, b] = [fractionOf(one), fractionOf(other)];
+  const isSameTime = secondOf(one) === secondOf(other) && (!a || !b || a === b);
   return one.sizeBytes === other.sizeBytes && isSameTime;
 }
 
 async function statRemote(remote: string, deps: RcloneDeps) {
-  const lines: string[] = [];
-  for await (const line of rcloneLines(['lsjson', '--stat', '--no-mimetype'], remote, deps)) lines.push(line);
-  return parseListEntry(lines.join('\n'));
+  let text = '';
+  for await (const line of rcloneLines(['lsjson', '--stat', '--no-mimetype'], remote, deps)) text += `${line}\n`;
+  return parseListEntry(text);
 }
 
 /** Lists the files in a directory. Parses the output line by line, so that a long listing is never fully buffered. */

@@ -155,8 +155,8 @@ export class FileSource {
     if (now.sizeBytes !== before.sizeBytes)
       throw fileChanged(this.path, `its size went from ${this.sizeBytes} to ${now.sizeBytes} bytes`);
     if (now.mtimeNs !== before.mtimeNs) throw fileChanged(this.path, 'it was written to');
-    const there = statPath(this.path);
-    if (String(there.ino) !== before.ino || String(there.dev) !== before.dev)
+    const there = identityOf(statPath(this.path));
+    if (there.ino !== before.ino || there.dev !== before.dev)
       throw fileChanged(this.path, 'another file took its place');
     if (now.ctimeNs === before.ctimeNs) return;
     await assertSameContent();
@@ -191,15 +191,10 @@ function statPath(path: string): BigIntStats {
   }
 }
 
-function identityOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): FileIdentity {
-  return {
-    dev: String(dev),
-    ino: String(ino),
-    sizeBytes: Number(size),
-    mtimeNs: String(mtimeNs),
-    ctimeNs: String(ctimeNs),
-  };
-}
+const identityOf = ({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): FileIdentity => ({
+  ...{ dev: String(dev), ino: String(ino), sizeBytes: Number(size) },
+  ...{ mtimeNs: String(mtimeNs), ctimeNs: String(ctimeNs) },
+});
 
 /** Returns the path with the real path of its directory. A link at the path itself is not followed. */
 export const realPathOf = async (path: string) => join(await realpath(dirname(path)), basename(path));

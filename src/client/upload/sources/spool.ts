@@ -119,7 +119,7 @@ async function writeToDisk(
 }
 
 /** Yields the items of the input. Throws as soon as the signal aborts, even if no item arrives. */
-async function* untilAborted<T>(input: AsyncIterable<T>, signal: AbortSignal | undefined) {
+export async function* untilAborted<T>(input: AsyncIterable<T>, signal: AbortSignal | undefined) {
   const iterator = input[Symbol.asyncIterator]();
   const aborted = new Promise<never>((_, reject) => {
     if (signal?.aborted) reject(signal.reason);

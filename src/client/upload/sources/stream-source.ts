@@ -1,6 +1,7 @@
 import { exitCodes } from '../../error-table.ts';
 import { MediactlError } from '../../errors.ts';
 import type { FileIdentity, ReadOptions, UploadSource } from './source.ts';
+import { untilAborted } from './spool.ts';
 
 /** Options for a stream source. */
 export type StreamOptions = {
@@ -17,9 +18,6 @@ export type StreamOptions = {
 /** Input stream. It is destroyed on close if possible, because an open pipe would keep the process running. */
 type StreamInput = AsyncIterable<Buffer | string> & { destroy?: () => unknown };
 
-/** Size of the blocks in which incoming bytes are buffered. */
-const blockBytes = 1024 * 1024;
-
 /**
  * Reads stdin of known length without spooling it to disk. It can only be read forward. The current chunk stays
  * buffered in memory for a retry. A read from a later offset frees the bytes before that offset.
@@ -30,11 +28,11 @@ export class StreamSource implements UploadSource {
   readonly identity: FileIdentity;
   readonly #chunkBytes: number;
   readonly #input: StreamInput;
+  readonly #signal: AbortSignal | undefined;
   readonly #pieces: AsyncIterator<Buffer | string>;
-  readonly #aborted: Promise<never>;
-  /** Maps a block index to its buffer. Buffers are never reused, because a socket might still read from one. */
-  readonly #blocks = new Map<number, Buffer>();
-  /** The buffered bytes of the stream are [#bufferStart, #bufferEnd). */
+  /** The buffered bytes with their offsets, in order. They are never overwritten, since a socket might still read them. */
+  readonly #buffers: { at: number; bytes: Buffer }[] = [];
+  /** Start of the bytes that are kept; earlier ones in the first buffer are not. */
   #bufferStart = 0;
   #bufferEnd = 0;
   #isEnded = false;
@@ -47,12 +45,8 @@ export class StreamSource implements UploadSource {
     this.identity = { sizeBytes, mtimeNs: '0' };
     this.#chunkBytes = chunkBytes;
     this.#input = input;
-    this.#pieces = input[Symbol.asyncIterator]();
-    this.#aborted = new Promise((_, reject) => {
-      if (signal?.aborted) reject(signal.reason);
-      signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
-    });
-    this.#aborted.catch(() => {}); // avoids an unhandled rejection
+    this.#signal = signal;
+    this.#pieces = untilAborted(input, signal);
   }
 
   get sizeBytes(): number {
@@ -72,11 +66,12 @@ export class StreamSource implements UploadSource {
       const keepFrom = isChunk ? start : at;
       this.#freeBefore(keepFrom);
       while (this.#bufferEnd <= at) {
+        this.#signal?.throwIfAborted();
         if (this.#isEnded) throw tooShort(this.#bufferEnd, this.sizeBytes);
         await this.#pull();
         this.#freeBefore(keepFrom);
       }
-      const bytes = this.#buffered(at, end);
+      const bytes = this.#buffered(at).subarray(0, end - at);
       onRead(at, bytes);
       at += bytes.length;
       if (at >= this.sizeBytes) await this.#assertEnds();
@@ -89,7 +84,6 @@ export class StreamSource implements UploadSource {
 
   async close(): Promise<void> {
     this.#freeBefore(this.#bufferEnd);
-    this.#blocks.clear();
     this.#input.destroy?.();
   }
 
@@ -103,49 +97,33 @@ export class StreamSource implements UploadSource {
     this.#pulling ??= this.#readNext().finally(() => {
       this.#pulling = undefined;
     });
-    this.#pulling.catch(() => {}); // avoids an unhandled rejection if the reader was aborted
-    return Promise.race([this.#pulling, this.#aborted]);
+    return this.#pulling;
   }
 
   async #readNext(): Promise<void> {
     const { done, value } = await this.#pieces.next();
-    if (done) this.#isEnded = true;
-    else this.#append(typeof value === 'string' ? Buffer.from(value) : value);
-  }
-
-  #append(piece: Buffer): void {
-    const remaining = this.sizeBytes - this.#bufferEnd;
-    if (piece.length > remaining) this.#isTooLong = true;
-    for (let rest = piece.subarray(0, remaining); rest.length > 0; ) {
-      const within = this.#bufferEnd % blockBytes;
-      const block = this.#block(Math.floor(this.#bufferEnd / blockBytes));
-      const copied = rest.copy(block, within);
-      rest = rest.subarray(copied);
-      this.#bufferEnd += copied;
+    if (done) {
+      this.#isEnded = true;
+      return;
     }
+    const copy = Buffer.from(value);
+    const bytes = copy.subarray(0, this.sizeBytes - this.#bufferEnd);
+    this.#isTooLong ||= bytes.length < copy.length;
+    this.#buffers.push({ at: this.#bufferEnd, bytes });
+    this.#bufferEnd += bytes.length;
   }
 
-  #block(index: number): Buffer {
-    const block = this.#blocks.get(index) ?? Buffer.allocUnsafeSlow(blockBytes);
-    this.#blocks.set(index, block);
-    return block;
+  /** Returns the bytes from an offset to the end of the buffer that has them. */
+  #buffered(offset: number): Buffer {
+    const { at, bytes } = this.#buffers.findLast((buffer) => buffer.at <= offset) as { at: number; bytes: Buffer };
+    return bytes.subarray(offset - at);
   }
 
-  /** Returns the buffered bytes from `at` up to `end` or the end of the block, whichever comes first. */
-  #buffered(at: number, end: number): Buffer {
-    const index = Math.floor(at / blockBytes);
-    const blockStart = index * blockBytes;
-    const to = Math.min(end, this.#bufferEnd, blockStart + blockBytes);
-    return this.#block(index).subarray(at - blockStart, to - blockStart);
-  }
-
-  /** Frees the blocks before an offset. */
+  /** Frees the buffers before an offset. */
   #freeBefore(from: number): void {
     this.#bufferStart = Math.max(this.#bufferStart, Math.min(from, this.#bufferEnd));
-    for (const index of this.#blocks.keys()) {
-      if ((index + 1) * blockBytes > this.#bufferStart) break; // ordered by index
-      this.#blocks.delete(index);
-    }
+    const count = this.#buffers.findIndex(({ at, bytes }) => at + bytes.length > this.#bufferStart);
+    this.#buffers.splice(0, count < 0 ? this.#buffers.length : count);
   }
 }
 

@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
 import type { UploadMetadata } from '../../../contract/tus.ts';
-import { isIdentifier } from '../../http/identifier.ts';
-import type { Prefix } from '../sources/prefix-digest.ts';
+import { isIdentifier } from '../../api/resource.ts';
+import type { Prefix } from '../sources/checksum.ts';
 import type { FileIdentity } from '../sources/source.ts';
 
 /** Fields that a journal entry has in every state. */
@@ -78,24 +77,6 @@ export type CorruptEntry = {
 };
 
 export const isCorrupt = (entry: JournalEntry | CorruptEntry): entry is CorruptEntry => 'reason' in entry;
-
-/**
- * Identity of an upload: service, source and metadata. It does not include the API key, because a rotated key still
- * belongs to the same organization.
- */
-export type UploadKey = {
-  baseUrl: string;
-  /** Real path; for stdin, its checksum and size. */
-  source: string;
-  metadata: UploadMetadata;
-};
-
-/** Returns a short, stable id for an upload, so that the same command finds its own entry again. */
-export const uploadId = ({ baseUrl, source, metadata }: UploadKey) =>
-  createHash('sha256')
-    .update(JSON.stringify([baseUrl, source, Object.entries(metadata).sort()]))
-    .digest('hex')
-    .slice(0, 16);
 
 /** Returns the number of bytes that the service has acknowledged. */
 export function acknowledged(entry: JournalEntry): number {

@@ -3,12 +3,12 @@ import { type FileHandle, open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { maxChunkBytes } from '../../../contract/tus.ts';
+import { isIdentifier } from '../../api/resource.ts';
 import { MediactlError } from '../../errors.ts';
-import { isIdentifier } from '../../http/identifier.ts';
 import { isDiskFull, stateError } from '../../state-error.ts';
 import { makeStateFolder } from '../../state-files.ts';
 import { type CorruptEntry, isEntry, type JournalEntry, type OpenEntry } from './journal-entry.ts';
-import type { UploadLocks } from './upload-locks.ts';
+import type { Ledger } from './ledger.ts';
 
 /** Maximum size of a journal entry, which usually has only a few hundred bytes. */
 const maxEntryBytes = 1024 * 1024;
@@ -25,9 +25,10 @@ export class Journal {
   readonly directory: string;
   readonly #locks: () => Promise<UploadLocks>;
 
-  constructor(stateDir: string, claims: () => Promise<UploadLocks>) {
+  /** @param pid id of this process, shown to other processes that find an upload locked */
+  constructor(stateDir: string, openLedger: () => Promise<Ledger>, pid: number) {
     this.directory = join(stateDir, 'uploads');
-    this.#locks = claims;
+    this.#locks = async () => new UploadLocks(await openLedger(), pid);
   }
 
   async read(id: string): Promise<JournalEntry | CorruptEntry | undefined> {
@@ -122,16 +123,16 @@ export class Journal {
    * @throws MediactlError `already_uploading` (exit 6) if another process holds the lock
    */
   async lock(id: string): Promise<() => Promise<void>> {
-    const claims = await this.#locks();
-    const pid = await claims.tryLock(id);
+    const locks = await this.#locks();
+    const pid = await locks.tryLock(id);
     if (pid !== undefined) throw alreadyUploading(pid);
-    return async () => claims.release(id);
+    return () => locks.release(id);
   }
 
   /** Removes the temporary files that killed processes left, and releases their locks. */
   async sweep(): Promise<void> {
-    const claims = await this.#locks();
-    await claims.sweep((id) => rm(`${this.#path(id)}.tmp`, { force: true }));
+    const locks = await this.#locks();
+    await locks.sweep((id) => rm(`${this.#path(id)}.tmp`, { force: true }));
   }
 
   #path(id: string): string {
@@ -219,3 +220,52 @@ const alreadyUploading = (pid: number) =>
     reason: 'another mediactl process has this upload in hand',
     retryable: true,
   });
+
+/** Locks uploads across processes (a mutex per upload id, in SQLite). Locks of killed processes are released. */
+class UploadLocks {
+  readonly #ledger: Ledger;
+  readonly #pid: number;
+
+  constructor(ledger: Ledger, pid: number) {
+    this.#ledger = ledger;
+    this.#pid = pid;
+  }
+
+  /** Tries to lock an upload. @returns undefined on success, otherwise the pid of the process that locked it */
+  async tryLock(id: string): Promise<number | undefined> {
+    await this.#ledger.registerProcess();
+    for (;;) {
+      // Read first, because a write blocks all other processes and a read shows most conflicts already.
+      const select = 'SELECT run, pid FROM claims WHERE id = ?';
+      const holder = this.#ledger.get<{ run: string; pid: number }>(select, id);
+      if (holder) {
+        const isAbandoned =
+          holder.run !== this.#ledger.processId &&
+          (await this.#ledger.processLocks.ifStale(holder.run, () => this.#releaseAll(holder.run)));
+        if (!isAbandoned) return holder.pid;
+      }
+      const insert = 'INSERT OR IGNORE INTO claims VALUES (?, ?, ?)';
+      const inserted = await this.#ledger.write(insert, id, this.#ledger.processId, this.#pid);
+      if (inserted > 0) return undefined;
+    }
+  }
+
+  /** Unlocks an upload. Errors are ignored, because the lock ends with the process at the latest. */
+  async release(id: string): Promise<void> {
+    const sql = 'DELETE FROM claims WHERE id = ? AND run = ?';
+    await this.#ledger.write(sql, id, this.#ledger.processId).catch(() => {});
+  }
+
+  /** Releases the locks of killed processes. @param onAbandoned called with the id of each upload they locked */
+  sweep(onAbandoned: (id: string) => Promise<void>): Promise<void> {
+    return this.#ledger.processLocks.removeStale(async (run) => {
+      const sql = 'SELECT id FROM claims WHERE run = ?';
+      for (const { id } of this.#ledger.all<{ id: string }>(sql, run)) await onAbandoned(id);
+      await this.#releaseAll(run);
+    });
+  }
+
+  async #releaseAll(run: string): Promise<void> {
+    await this.#ledger.write('DELETE FROM claims WHERE run = ?', run);
+  }
+}

@@ -1,3 +1,4 @@
+import { MediactlError } from '../../errors.ts';
 import type { Ledger } from './ledger.ts';
 
 /** Unique key of a receipt: source path and target folder. */
@@ -33,23 +34,6 @@ export type Receipt = ReceiptKey & {
   at: string;
 };
 
-type ReceiptRow = {
-  service: string;
-  workspace: string;
-  folder: string;
-  path: string;
-  size: number;
-  mtime_ns: string;
-  blake3: string;
-  verified: number | null;
-  asset: string;
-  session: string;
-  name: string;
-  state: ProcessingState;
-  reason: string | null;
-  at: string;
-};
-
 /** An incomplete asset that an interrupted upload left on the service, or might have left there. */
 export type Orphan = {
   assetUid: string;
@@ -64,11 +48,21 @@ export type Orphan = {
 /** An asset superseded by a newer upload of the same path. */
 export type ReplacedAsset = { folder: string; path: string; assetUid: string };
 
-const columns =
-  'service, workspace, folder, path, size, mtime_ns, blake3, verified, asset, session, name, state, reason, at';
+/** Maps each field of a receipt to its column. */
+const columnOf: Record<keyof Receipt, string> = {
+  ...{ service: 'service', workspace: 'workspace', folder: 'folder', path: 'path' },
+  ...{ sizeBytes: 'size', mtimeNs: 'mtime_ns', blake3: 'blake3', verified: 'verified' },
+  ...{ assetUid: 'asset', sessionUid: 'session', name: 'name', state: 'state', reason: 'reason', at: 'at' },
+};
+const columns = Object.values(columnOf).join(', ');
+const placeholders = columns.replaceAll(/\w+/g, '?');
 /** Columns to select. Imported receipts count as unverified, because this machine has not compared them. */
-const selectedColumns = columns.replace('verified', 'iif(imported, NULL, verified) AS verified');
+const selectedColumns = Object.entries(columnOf)
+  .map(([field, column]) => `${field === 'verified' ? 'iif(imported, NULL, verified)' : column} AS ${field}`)
+  .join(', ');
 const byKey = 'service = ? AND workspace = ? AND folder = ? AND path = ?';
+
+type ReceiptRow = Omit<Receipt, 'verified'> & { verified: number | null };
 
 /** Receipts of finished uploads. They are local records, never read from the service, and never expire. */
 export class Receipts {
@@ -78,9 +72,9 @@ export class Receipts {
     this.#ledger = ledger;
   }
 
-  find({ service, workspace, folder, path }: ReceiptKey): Receipt | undefined {
-    const sql = `SELECT ${selectedColumns} FROM receipts WHERE ${byKey}`;
-    return receiptIn(this.#ledger.get<ReceiptRow>(sql, service, workspace, folder, path));
+  find(key: ReceiptKey): Receipt | undefined {
+    const row = this.#ledger.get<ReceiptRow>(`SELECT ${selectedColumns} FROM receipts WHERE ${byKey}`, ...keyOf(key));
+    return row && receiptOf(row);
   }
 
   /**
@@ -106,8 +100,8 @@ export class Receipts {
       WHERE service = ? AND workspace = ? AND size = ? AND blake3 = ? AND folder = ?
         AND state <> 'failed' AND (id <= ? OR imported = 1)
       ORDER BY id DESC LIMIT 1`;
-    const found = [service, workspace, sizeBytes, blake3, folder, mark];
-    return receiptIn(this.#ledger.get<ReceiptRow>(sql, ...found));
+    const row = this.#ledger.get<ReceiptRow>(sql, service, workspace, sizeBytes, blake3, folder, mark);
+    return row && receiptOf(row);
   }
 
   hasAsset(assetUid: string): boolean {
@@ -120,38 +114,39 @@ export class Receipts {
    * is then recorded as replaced.
    */
   save(receipt: Receipt): Promise<void> {
-    const { service, workspace, folder, path, assetUid } = receipt;
     return this.#ledger.writeDurably(() => {
       this.#ledger.execute(
         `INSERT OR IGNORE INTO replaced SELECT service, workspace, folder, path, asset FROM receipts
           WHERE ${byKey} AND asset <> ? AND imported = 0`,
-        ...[service, workspace, folder, path, assetUid],
+        ...[...keyOf(receipt), receipt.assetUid],
       );
-      this.#ledger.execute(
-        `INSERT OR REPLACE INTO receipts (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-        ...valuesOf(receipt),
-      );
+      const sql = `INSERT OR REPLACE INTO receipts (${columns}) VALUES (${placeholders})`;
+      this.#ledger.execute(sql, ...valuesOf(receipt));
     });
   }
 
   /** Updates the modification time of a file that was touched and has the same content. */
-  updateMtime({ service, workspace, folder, path }: ReceiptKey, mtimeNs: string): Promise<void> {
-    const sql = `UPDATE receipts SET mtime_ns = ? WHERE ${byKey}`;
-    return this.#ledger.writeDurably(() => void this.#ledger.execute(sql, mtimeNs, service, workspace, folder, path));
+  updateMtime(key: ReceiptKey, mtimeNs: string): Promise<void> {
+    return this.updatePath(key, { path: key.path, mtimeNs });
   }
 
   /** Updates the path of a file that was moved. */
-  updatePath({ service, workspace, folder, path }: ReceiptKey, to: { path: string; mtimeNs: string }) {
+  updatePath(key: ReceiptKey, to: { path: string; mtimeNs: string }): Promise<void> {
     const sql = `UPDATE OR IGNORE receipts SET path = ?, mtime_ns = ? WHERE ${byKey}`;
-    return this.#ledger.writeDurably(
-      () => void this.#ledger.execute(sql, to.path, to.mtimeNs, service, workspace, folder, path),
-    );
+    return this.#ledger.writeDurably(() => void this.#ledger.execute(sql, to.path, to.mtimeNs, ...keyOf(key)));
   }
 
-  /** Updates the processing state of an asset. */
-  async setState(assetUid: string, state: ProcessingState, reason: string | null = null): Promise<void> {
+  /**
+   * Updates the receipts of an asset after its processing, or deletes them if the asset no longer exists.
+   *
+   * @param result the ready asset, or the error of waiting for it
+   */
+  async saveProcessingResult(assetUid: string, result: unknown): Promise<void> {
+    const { code, reason = null } = result instanceof MediactlError ? result.explanation : { code: 'ready' };
     const sql = 'UPDATE receipts SET state = ?, reason = ? WHERE asset = ?';
-    await this.#ledger.write(sql, state, reason, assetUid);
+    if (code === 'ready') await this.#ledger.write(sql, 'ready', null, assetUid);
+    if (code === 'processing_failed') await this.#ledger.write(sql, 'failed', reason, assetUid);
+    if (code === 'not_found') await this.forgetAsset(assetUid);
   }
 
   /** Deletes all records of an asset that no longer exists. */
@@ -166,7 +161,7 @@ export class Receipts {
   pending(service: string, workspace: string): Receipt[] {
     const sql = `SELECT ${selectedColumns} FROM receipts
       WHERE service = ? AND workspace = ? AND state = 'pending' ORDER BY id`;
-    return this.#ledger.all<ReceiptRow>(sql, service, workspace).map(receiptOf);
+    return this.#ledger.all<ReceiptRow>(sql, service, workspace).map((row) => receiptOf(row));
   }
 
   count(): number {
@@ -186,11 +181,9 @@ export class Receipts {
     const sql = `SELECT id, ${selectedColumns} FROM receipts
       WHERE service = ? AND workspace = ? AND path >= ? AND path < ? AND imported = 0
       ORDER BY path`;
-    const first = `${directory}/`;
-    const end = `${directory}0`; // the character after the slash
-    const range = [service, workspace, first, end];
-    for (const row of this.#ledger.each<ReceiptRow & { id: number }>(sql, ...range))
-      yield { ...receiptOf(row), id: row.id };
+    const range = [`${directory}/`, `${directory}0`]; // 0 is the character after the slash
+    for (const row of this.#ledger.each<ReceiptRow & { id: number }>(sql, service, workspace, ...range))
+      yield receiptOf(row);
   }
 
   /** Returns the replaced assets of files under a directory. */
@@ -202,8 +195,7 @@ export class Receipts {
 
   /** Imports receipts of another machine, all or none, and keeps existing ones. @returns number of new receipts */
   import(receipts: readonly Receipt[]): Promise<number> {
-    const sql = `INSERT OR IGNORE INTO receipts (${columns}, imported)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)`;
+    const sql = `INSERT OR IGNORE INTO receipts (${columns}, imported) VALUES (${placeholders}, 1)`;
     return this.#ledger.transaction(
       () => receipts.filter((receipt) => this.#ledger.execute(sql, ...valuesOf(receipt)) > 0).length,
     );
@@ -270,23 +262,15 @@ export class Receipts {
   }
 }
 
-const valuesOf = (receipt: Receipt) => [
-  ...[receipt.service, receipt.workspace, receipt.folder, receipt.path],
-  ...[receipt.sizeBytes, receipt.mtimeNs, receipt.blake3],
-  receipt.verified === null ? null : Number(receipt.verified),
-  ...[receipt.assetUid, receipt.sessionUid, receipt.name],
-  ...[receipt.state, receipt.reason, receipt.at],
-];
+const keyOf = ({ service, workspace, folder, path }: ReceiptKey) => [service, workspace, folder, path];
 
-const receiptIn = (row: ReceiptRow | undefined) => row && receiptOf(row);
+const valuesOf = (receipt: Receipt) =>
+  Object.keys(columnOf).map((field) => {
+    const value = receipt[field as keyof Receipt];
+    return typeof value === 'boolean' ? Number(value) : value;
+  });
 
-function receiptOf(row: ReceiptRow): Receipt {
-  const { size, mtime_ns, verified, asset, session, ...same } = row;
-  return {
-    ...{ service: same.service, workspace: same.workspace, folder: same.folder, path: same.path },
-    ...{ sizeBytes: size, mtimeNs: mtime_ns, blake3: same.blake3 },
-    verified: verified === null ? null : verified === 1,
-    ...{ assetUid: asset, sessionUid: session, name: same.name },
-    ...{ state: same.state, reason: same.reason, at: same.at },
-  };
-}
+const receiptOf = <Row extends ReceiptRow>(row: Row) => ({
+  ...row,
+  verified: row.verified === null ? null : row.verified === 1,
+});

@@ -1,5 +1,9 @@
-import { resolve } from 'node:path';
-import { runTool, type Tool, type ToolRun } from './tool.ts';
+import { mkdir, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { Clock } from '../../../contract/clock.ts';
+import { TimeoutError, withTimeout } from '../../../contract/retry.ts';
+import { assertNotDiskFull } from './storage-errors.ts';
+import { runTool, type Tool } from './tool.ts';
 
 /** Memory limit for ffmpeg, which suffices for 8K frames and the reference frames of a codec. */
 const memoryMiB = 3 * 1024;
@@ -21,15 +25,91 @@ export type FfmpegSource = { path: string; demuxer: string };
  * but uses the demuxer of the detected container, so that it follows no playlist or script. Only the `file`
  * protocol is allowed, and images are limited to 100 megapixels.
  */
-export const inputArgs = (source: FfmpegSource, ...options: string[]) => [
+const inputArgs = ({ path, demuxer }: FfmpegSource, options: readonly string[]) => [
   ...['-protocol_whitelist', 'file', '-max_pixels', '100000000', '-threads', '1'],
-  ...['-f', source.demuxer, ...options, '-i', `file:${resolve(source.path)}`],
+  ...['-f', demuxer, ...options, '-i', `file:${resolve(path)}`],
 ];
 
+/** Context for creating derived files from a source with ffmpeg. */
+export type FfmpegContext = {
+  /** Output folder, and ffmpeg's working directory. */
+  folder: string;
+  /**
+   * Runs ffmpeg on the source with the memory limit, and with the timeout of the step. `input` are options of the
+   * input. Returns its stdout.
+   *
+   * @throws Error if one of the `outputs` is missing or empty, and the errors of `runTool`
+   */
+  run(args: readonly string[], options?: { input?: string[]; outputs?: string[] }): Promise<Buffer>;
+};
+
 /**
- * Runs ffmpeg with a memory limit; returns its stdout.
- *
- * @throws the same errors as `runTool`
+ * Returns true if ffmpeg wrote a non-empty file. If there is no frame, ffmpeg still succeeds but leaves an empty
+ * file or no file.
  */
-export const runFfmpeg = (ffmpeg: Tool, { args, cwd, signal }: Omit<ToolRun, 'memoryMiB'>): Promise<Buffer> =>
-  runTool(ffmpeg, { args: [...commonArgs, ...args], memoryMiB, cwd, signal });
+export const hasOutput = (folder: string, file: string): Promise<boolean> =>
+  stat(join(folder, file)).then(
+    ({ size }) => size > 0,
+    () => false,
+  );
+
+export type StepOptions = {
+  clock: Pick<Clock, 'sleep'>;
+  /** Aborts all steps when the sandbox closes. */
+  signal: AbortSignal;
+  /** Receives the reason for each skipped step. */
+  log(line: string): void;
+};
+
+/**
+ * Runs an optional processing step with a timeout. If the step fails, logs the reason and returns undefined, since
+ * the asset is usable without the result.
+ *
+ * @throws DiskFullError if the disk is full, or the abort reason if the sandbox closes
+ */
+export async function attemptStep<T>(
+  { clock, signal, log }: StepOptions,
+  name: string,
+  seconds: number,
+  make: (signal: AbortSignal) => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await withTimeout(1000 * seconds, make, { clock, signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    const { message } = error as Error;
+    assertNotDiskFull(message);
+    log(`no ${name}: ${error instanceof TimeoutError ? `it took over ${seconds} s` : message}`);
+    return undefined;
+  }
+}
+
+/** Runs an optional ffmpeg step on a source; returns undefined if it fails or ffmpeg is missing. */
+export type FfmpegAttempt = <T>(
+  name: string,
+  seconds: number,
+  source: FfmpegSource,
+  make: (context: FfmpegContext) => Promise<T>,
+) => Promise<T | undefined>;
+
+/** Creates an `FfmpegAttempt` that writes to a folder, which it creates if missing. */
+export const createFfmpegAttempt =
+  (folder: string, ffmpeg: Tool | undefined, options: StepOptions): FfmpegAttempt =>
+  async (name, seconds, source, make) =>
+    ffmpeg &&
+    attemptStep(options, name, seconds, async (signal) => {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const run: FfmpegContext['run'] = async (args, { input = [], outputs = [] } = {}) => {
+        const allArgs = [...commonArgs, ...inputArgs(source, input), ...args];
+        const printed = await runTool(ffmpeg, { args: allArgs, memoryMiB, cwd: folder, signal }).catch(
+          (error: Error) => {
+            // Strip the absolute path from the message.
+            error.message = error.message.replaceAll(`file:${resolve(source.path)}`, 'the source');
+            throw error;
+          },
+        );
+        for (const file of outputs) if (!(await hasOutput(folder, file))) throw new Error(`ffmpeg left ${file} out`);
+        return printed;
+      };
+      return make({ folder, run });
+    });

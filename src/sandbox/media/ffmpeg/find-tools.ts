@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { delimiter, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { ArgumentError } from '../../argument-error.ts';
+import { ArgumentError } from '../../options.ts';
 
 /** Timeout for a tool to print its version, which normally takes a fraction of a second. */
 const versionTimeoutMs = 10_000;
@@ -21,52 +21,67 @@ export async function findFfmpeg(
   if (named === 'none') return undefined;
   if (named) {
     const path = /[/\\]/.test(named) ? resolve(named) : await findOnPath(named, searchPath);
-    const problem = path ? await checkTool(path, ffmpegSignature) : 'it is not on PATH';
+    const problem = path ? await checkTool(path, 'ffmpeg') : 'it is not on PATH';
     if (problem) throw new ArgumentError(`MEDIACTL_FFMPEG is ${named}, which cannot be used: ${problem}`);
     return path;
   }
-  return findRunning('ffmpeg', ffmpegSignature, searchPath);
+  return findRunning('ffmpeg', searchPath);
 }
 
 /** Finds pdftoppm (poppler-utils) on PATH; returns undefined if it is missing or cannot be run. */
 export const findPdftoppm = (searchPath: string | undefined): Promise<string | undefined> =>
-  findRunning('pdftoppm', pdftoppmSignature, searchPath);
+  findRunning('pdftoppm', searchPath);
 
-/** Option and expected output that identify a program. */
-type ToolSignature = { name: string; option: string; expectedOutput: RegExp };
+/** Options that print the version of a program. */
+const versionOptions = { ffmpeg: '-version', pdftoppm: '-v' };
+type ToolName = keyof typeof versionOptions;
 
-const ffmpegSignature: ToolSignature = {
-  name: 'ffmpeg',
-  option: '-version',
-  expectedOutput: /^ffmpeg version/,
-};
-const pdftoppmSignature: ToolSignature = {
-  name: 'pdftoppm',
-  option: '-v',
-  expectedOutput: /^pdftoppm version/,
-};
-
-async function findRunning(name: string, mark: ToolSignature, searchPath: string | undefined) {
+async function findRunning(name: ToolName, searchPath: string | undefined) {
   const path = await findOnPath(name, searchPath);
-  return path && !(await checkTool(path, mark)) ? path : undefined;
+  return path && !(await checkTool(path, name)) ? path : undefined;
 }
 
 async function findOnPath(name: string, searchPath = ''): Promise<string | undefined> {
   for (const folder of searchPath.split(delimiter).filter(Boolean)) {
     const path = resolve(join(folder, name));
-    if (await access(path, constants.X_OK).then(yes, no)) return path;
+    try {
+      await access(path, constants.X_OK);
+      return path;
+    } catch {
+      // Try the next folder.
+    }
   }
   return undefined;
 }
 
-const yes = () => true;
-const no = () => false;
-
 /** Returns the reason why a program cannot be used; undefined if it is the expected one. */
-async function checkTool(path: string, { name, option, expectedOutput }: ToolSignature): Promise<string | undefined> {
+async function checkTool(path: string, name: ToolName): Promise<string | undefined> {
   const options = { timeout: versionTimeoutMs, killSignal: 'SIGKILL' } as const;
-  return promisify(execFile)(path, [option], options).then(
-    ({ stdout, stderr }) => (expectedOutput.test(stdout || stderr) ? undefined : `it is no ${name}`),
+  return promisify(execFile)(path, [versionOptions[name]], options).then(
+    ({ stdout, stderr }) => ((stdout || stderr).startsWith(`${name} version`) ? undefined : `it is no ${name}`),
     (error) => (error.killed ? 'it does not answer' : error.message.trim().split('\n')[0]),
   );
 }
+
+/** Paths of optional programs, each undefined if it is missing. */
+export type ToolPaths = { ffmpeg: string | undefined; pdftoppm: string | undefined };
+
+const ffmpegFeatures = [
+  ...['thumbnails', 'preview sprites', 'waveforms', 'smaller variants of images', 'subtitles'],
+  'a second step of HLS',
+  'and whatever browsers do not play of themselves',
+];
+const pdftoppmFeatures = ['page thumbnails of PDFs'];
+
+/** Returns the features that are unavailable because the path of ffmpeg or pdftoppm is undefined. */
+export const listMissingFeatures = ({ ffmpeg, pdftoppm }: ToolPaths): string[] => [
+  ...(ffmpeg === undefined ? ffmpegFeatures : []),
+  ...(pdftoppm === undefined ? pdftoppmFeatures : []),
+];
+
+/** Returns a log line with the paths of the programs and the features that are missing. */
+export const describeTools = ({ ffmpeg, pdftoppm }: ToolPaths): string =>
+  [
+    ffmpeg === undefined ? `no ffmpeg: assets go without ${ffmpegFeatures.join(', ')}` : `ffmpeg: ${ffmpeg}`,
+    pdftoppm === undefined ? `no pdftoppm: assets go without ${pdftoppmFeatures.join(', ')}` : `pdftoppm: ${pdftoppm}`,
+  ].join('; ');

@@ -1,45 +1,50 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { MediaChapter } from '../recognize/chapters.ts';
+import type { ProcessingJob } from '../processing-job.ts';
 import type { Dimensions } from '../recognize/dimensions.ts';
-import { inputArgs } from './ffmpeg.ts';
-import type { FfmpegContext } from './ffmpeg-context.ts';
+import type { MediaChapter } from '../recognize/inspection-messages.ts';
+import type { FfmpegContext, FfmpegSource } from './ffmpeg.ts';
+import { ToolRejectedError } from './tool.ts';
 
 /** Streams that ffmpeg finds in a file. Cover art of audio does not count as video. */
 export type Streams = {
-  pictures: (Dimensions & { codec: string })[];
-  sounds: { codec: string; sampleRate: number }[];
+  pictures: Dimensions[];
+  hasSound: boolean;
   subtitles: { codec: string; language: string | undefined; title: string | undefined }[];
   chapters: MediaChapter[];
 };
 
 /**
- * Lists the streams and chapters of a source with ffmpeg.
- *
- * @throws Error if the source contains neither video nor audio
+ * Lists the streams and chapters of a source with ffmpeg. Returns ToolRejectedError if ffmpeg rejects the file, and
+ * undefined if ffmpeg is missing or fails for another reason, or if the file contains neither video nor audio.
  */
-export async function readStreams(context: FfmpegContext): Promise<Streams> {
+export const listStreams = (
+  job: ProcessingJob,
+  source: FfmpegSource,
+): Promise<Streams | ToolRejectedError | undefined> =>
+  job.attemptTemporary<Streams | ToolRejectedError>('list of streams', 60, source, (context) =>
+    readStreams(context).catch((error) => {
+      if (!(error instanceof ToolRejectedError)) throw error;
+      job.log(`no list of streams: ${error.message}`);
+      return error;
+    }),
+  );
+
+async function readStreams({ folder, run }: FfmpegContext): Promise<Streams> {
   const tags = 'streams.txt';
   // framecrc prints each property of a stream on its own line; ffmetadata contains the metadata of
   // subtitles and chapters.
-  const printed = await context.run([
-    ...inputArgs(context.source),
+  const printed = await run([
     ...['-map', '0:V?', '-map', '0:a?', '-map', '0:s?', '-c', 'copy', '-t', '0'],
     ...['-f', 'framecrc', '-', '-map', '0:s?', '-c', 'copy', '-f', 'ffmetadata', tags],
   ]);
   const streams = propertiesOf(printed.toString());
-  const sections = sectionsOf(await readFile(join(context.folder, tags), 'utf8'));
+  const sections = sectionsOf(await readFile(join(folder, tags), 'utf8'));
   const ofType = (type: string) => streams.filter(({ media_type }) => media_type === type);
   const tagsOf = sections.filter(({ section }) => section === 'STREAM');
   const found = {
-    pictures: ofType('video').map(({ codec_id = '', dimensions = '', sar = '' }) => ({
-      codec: codec_id,
-      ...displaySize(dimensions, sar),
-    })),
-    sounds: ofType('audio').map(({ codec_id = '', sample_rate }) => ({
-      codec: codec_id,
-      sampleRate: Number(sample_rate),
-    })),
+    pictures: ofType('video').map(({ dimensions = '', sar = '' }) => displaySize(dimensions, sar)),
+    hasSound: ofType('audio').length > 0,
     subtitles: ofType('subtitle').map(({ codec_id = '' }, at) => ({
       codec: codec_id,
       language: tagsOf[at]?.language,
@@ -47,7 +52,7 @@ export async function readStreams(context: FfmpegContext): Promise<Streams> {
     })),
     chapters: sections.filter(({ section }) => section === 'CHAPTER').map(chapterOf),
   };
-  if (found.pictures.length + found.sounds.length === 0) throw new Error('there is neither a picture nor a sound');
+  if (found.pictures.length === 0 && !found.hasSound) throw new Error('there is neither a picture nor a sound');
   return found;
 }
 

@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process';
-import { withMemoryLimit } from '../recognize/memory-limit.ts';
 
 /** An external program, and the function that kills a process group by the pid of its leader. */
 export type Tool = { path: string; killGroup(leader: number): void };
@@ -11,34 +10,50 @@ export type ToolRun = {
    * Working directory. Output arguments are plain file names in it, so that the tool cannot take them for paths,
    * patterns or protocols.
    */
-  cwd: string;
+  cwd?: string;
   /** Kills the process group when aborted. */
   signal: AbortSignal;
+  /** Opens an IPC channel and sends a task. The process is killed once `onMessage` returns true. */
+  ipc?: { task: object; onMessage(message: object): boolean };
 };
+
+/** End of a process: its stdout and the end of its stderr, and its exit code or the signal that killed it. */
+export type ProcessEnd = { output: Buffer; errors: string; code: number | null; killedBy: string | null };
+
+/**
+ * Wraps a command to limit all its private writable memory, not only a heap that the program itself limits. Also
+ * disables core dumps. The command runs without a memory limit on systems whose `ulimit -d` does not support this
+ * (Linux supports it since 4.7).
+ */
+export function withMemoryLimit(
+  memoryMiB: number,
+  command: string,
+  args: readonly string[],
+): { command: string; args: string[] } {
+  const script = 'ulimit -c 0; ulimit -d "$0" 2>/dev/null; exec "$@"';
+  return {
+    command: '/bin/sh',
+    args: ['-c', script, String(memoryMiB * 1024), command, ...args],
+  };
+}
 
 const maxOutputBytes = 16 * 1024 * 1024;
 /** Maximum length of stderr to keep. The end is kept, since it contains the error. */
-const maxStderrLength = 2048;
-
-/** Error for a tool that ran but rejected its input, so the file is at fault, not the system. */
-export class ToolRejectedError extends Error {}
+const maxStderrLength = 4096;
 
 /**
- * Runs a tool in its own process group, with a memory limit.
+ * Runs a program in its own process group, with a memory limit.
  *
- * @returns its stdout
- * @throws ToolRejectedError if the tool rejects its input, Error with a one-line message for any other failure, or
- *   the abort reason
+ * @throws Error if it cannot be started or writes too much, or the abort reason
  */
-export function runTool({ path, killGroup }: Tool, { args, memoryMiB, cwd, signal }: ToolRun): Promise<Buffer> {
-  return new Promise((fulfil, reject) => {
+export function runLimited({ path, killGroup }: Tool, { args, memoryMiB, cwd, signal, ipc }: ToolRun) {
+  return new Promise<ProcessEnd>((fulfil, reject) => {
     signal.throwIfAborted();
     const run = withMemoryLimit(memoryMiB, path, args);
     // Use a separate process group, so that processes started by a wrapper script are killed too.
     const child = spawn(run.command, run.args, {
-      cwd,
-      detached: true,
-      stdio: ['ignore', 'pipe', 'pipe'],
+      ...{ cwd, detached: true },
+      stdio: ['ignore', 'pipe', 'pipe', ipc ? 'ipc' : 'ignore'],
     });
     const output: Buffer[] = [];
     let outputBytes = 0;
@@ -48,28 +63,30 @@ export function runTool({ path, killGroup }: Tool, { args, memoryMiB, cwd, signa
     const finish = () => {
       signal.removeEventListener('abort', onAbort);
       // A process that left the group might keep the pipes open.
-      child.stdout.destroy();
-      child.stderr.destroy();
+      child.stdout?.destroy();
+      child.stderr?.destroy();
       if (stopped) reject(stopped);
-      else if (child.exitCode === 0) fulfil(Buffer.concat(output));
-      else reject(failureOf(child.exitCode, child.signalCode, errors));
+      else fulfil({ output: Buffer.concat(output), errors, code: child.exitCode, killedBy: child.signalCode });
     };
-    const stop = (reason: Error) => {
-      stopped ??= reason;
+    const kill = () => {
       if (child.pid === undefined) return; // never started: 'error' will follow
       killGroup(child.pid);
       if (child.exitCode === null && child.signalCode === null) child.once('exit', finish);
       else finish();
     };
+    const stop = (reason: Error) => {
+      stopped ??= reason;
+      kill();
+    };
     const onAbort = () => stop(signal.reason);
 
     signal.addEventListener('abort', onAbort, { once: true });
-    child.stdout.on('data', (chunk: Buffer) => {
+    child.stdout?.on('data', (chunk: Buffer) => {
       outputBytes += chunk.length;
       if (outputBytes > maxOutputBytes) stop(new Error('it wrote too much'));
       else output.push(chunk);
     });
-    child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
       errors = (errors + chunk).slice(-maxStderrLength);
     });
     child.on('error', (error) => {
@@ -77,16 +94,29 @@ export function runTool({ path, killGroup }: Tool, { args, memoryMiB, cwd, signa
       finish();
     });
     child.once('close', finish);
+    child.on('message', (message: object) => ipc?.onMessage(message) && kill());
+    if (ipc) child.send(ipc.task, () => {}); // if it was not sent, the process has ended
   });
 }
+
+/** Error for a tool that ran but rejected its input, so the file is at fault, not the system. */
+export class ToolRejectedError extends Error {}
 
 /** Exit codes of the shell if a program is missing or not executable. */
 const notRunnableCodes = [126, 127];
 
-function failureOf(code: number | null, signal: string | null, errors: string): Error {
-  const end = code === null ? `ended by ${signal}` : `exit code ${code}`;
+/**
+ * Runs a tool; returns its stdout.
+ *
+ * @throws ToolRejectedError if the tool rejects its input, Error with a one-line message for any other failure, or
+ *   the abort reason
+ */
+export async function runTool(tool: Tool, run: ToolRun): Promise<Buffer> {
+  const { output, errors, code, killedBy } = await runLimited(tool, run);
+  if (code === 0) return output;
+  const end = code === null ? `ended by ${killedBy}` : `exit code ${code}`;
   const last = errors.trim().split('\n').at(-1)?.trim();
   const message = last ? `${end}: ${last}` : end;
   const isRejection = code !== null && code < 128 && !notRunnableCodes.includes(code);
-  return isRejection ? new ToolRejectedError(message) : new Error(message);
+  throw isRejection ? new ToolRejectedError(message) : new Error(message);
 }

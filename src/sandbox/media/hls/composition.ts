@@ -1,4 +1,26 @@
-import { type Box, boxAt, boxesIn } from './boxes.ts';
+/** Byte offsets of an MP4 box (ISO/IEC 14496-12 §4.2): start, start of its content, and end. */
+export type Box = { type: string; start: number; content: number; end: number };
+
+/** Yields the boxes between two offsets; stops at a box that exceeds the range, or whose size has 64 bits. */
+export function* boxesIn(bytes: Buffer, from = 0, to = bytes.length): Generator<Box> {
+  for (let start = from; start + 8 <= to; ) {
+    const content = start + 8;
+    const end = start + bytes.readUInt32BE(start);
+    if (end < content || end > to) return;
+    yield { type: bytes.toString('latin1', start + 4, start + 8), start, content, end };
+    start = end;
+  }
+}
+
+/** Returns the boxes at a path such as `moov/trak`. */
+function boxesAt(bytes: Buffer, path: string, within?: Box): Box[] {
+  const [type, ...rest] = path.split('/');
+  const found = [...boxesIn(bytes, within?.content, within?.end)].filter((box) => box.type === type);
+  return rest.length === 0 ? found : found.flatMap((box) => boxesAt(bytes, rest.join('/'), box));
+}
+
+/** Returns the first box at a path; undefined if there is none. */
+export const boxAt = (bytes: Buffer, path: string, within?: Box): Box | undefined => boxesAt(bytes, path, within)[0];
 
 /**
  * Composition offsets. mediabunny derives decode times from presentation times only, so reordered frames (B-frames)
@@ -7,17 +29,12 @@ import { type Box, boxAt, boxesIn } from './boxes.ts';
  * the header that subtracts the same delay (ISO/IEC 14496-12 §8.6.6).
  */
 
-/** Yields the byte positions of a track's composition offsets in a media segment. */
-function* offsetsIn(segment: Buffer, trackId: number): Generator<number> {
-  for (const moof of boxesIn(segment)) {
-    if (moof.type !== 'moof') continue;
-    for (const traf of boxesIn(segment, moof.content, moof.end)) {
-      if (traf.type !== 'traf' || trackOf(segment, traf) !== trackId) continue;
-      for (const trun of boxesIn(segment, traf.content, traf.end))
-        if (trun.type === 'trun') yield* offsetsOfRun(segment, trun);
-    }
-  }
-}
+/** Returns the byte positions of a track's composition offsets in a media segment. */
+const offsetsIn = (segment: Buffer, trackId: number): number[] =>
+  boxesAt(segment, 'moof/traf')
+    .filter((traf) => trackOf(segment, traf) === trackId)
+    .flatMap((traf) => boxesAt(segment, 'trun', traf))
+    .flatMap((trun) => [...offsetsOfRun(segment, trun)]);
 
 const trackOf = (segment: Buffer, traf: Box) => segment.readUInt32BE((boxAt(segment, 'tfhd', traf)?.content ?? 0) + 4);
 
@@ -46,47 +63,35 @@ export function addDelay(segment: Buffer, trackId: number, by: number): void {
   for (const at of offsetsIn(segment, trackId)) segment.writeInt32BE(segment.readInt32BE(at) + by, at);
 }
 
-/** Maps track ids to the time in the media at which presentation starts, in timescale units. */
-export type PresentationStarts = ReadonlyMap<number, number>;
-
-/** Returns the header (moov) with an edit list added to each track that has a presentation start. */
-export function withEditLists(header: Buffer, starts: PresentationStarts): Buffer {
+/**
+ * Returns the header (moov) with an edit list added to each track whose presentation does not start at 0. `starts` has
+ * the time in the media at which it starts, in timescale units, in the order of the tracks.
+ */
+export function withEditLists(header: Buffer, starts: readonly number[]): Buffer {
   const moov = boxAt(header, 'moov');
   if (!moov) throw new Error('the header holds no moov');
-  const parts: Buffer[] = [];
-  for (const box of boxesIn(header, moov.content, moov.end)) {
-    const bytes = header.subarray(box.start, box.end);
-    const start = box.type === 'trak' ? starts.get(trackOfHeader(header, box)) : undefined;
-    parts.push(start ? withEditList(bytes, start) : bytes);
+  let edited = Buffer.from(header);
+  // From the last track to the first, so that the offsets of those that follow remain valid.
+  for (const [at, trak] of [...boxesAt(header, 'trak', moov).entries()].reverse()) {
+    const start = starts[at];
+    if (!start) continue;
+    const edts = editList(start);
+    const after = boxAt(header, 'tkhd', trak)?.end ?? trak.content;
+    edited = Buffer.concat([edited.subarray(0, after), edts, edited.subarray(after)]);
+    for (const grown of [moov, trak]) edited.writeUInt32BE(edited.readUInt32BE(grown.start) + edts.length, grown.start);
   }
-  const content = Buffer.concat(parts);
-  return Buffer.concat([header.subarray(0, moov.start), box('moov', content), header.subarray(moov.end)]);
+  return edited;
 }
 
-/**
- * Returns the id of a track. In the track header, the id follows two timestamps, which are longer in version 1
- * (ISO/IEC 14496-12 §8.3.2).
- */
-function trackOfHeader(header: Buffer, trak: Box): number {
-  const tkhd = boxAt(header, 'tkhd', trak);
-  if (!tkhd) throw new Error('a track has no header');
-  return header.readUInt32BE(tkhd.content + (header[tkhd.content] === 1 ? 20 : 12));
-}
-
-function withEditList(trak: Buffer, start: number): Buffer {
-  const inside = trak.subarray(8);
-  const after = boxAt(inside, 'tkhd')?.end ?? 0;
-  const entry = Buffer.alloc(20);
-  entry.writeUInt32BE(1, 4); // one entry; duration 0 means "to the end" in a fragmented movie
-  entry.writeInt32BE(start, 12);
-  entry.writeUInt16BE(1, 16); // media rate 1
-  const edts = box('edts', box('elst', entry));
-  return box('trak', Buffer.concat([inside.subarray(0, after), edts, inside.subarray(after)]));
-}
-
-function box(type: string, content: Buffer): Buffer {
-  const head = Buffer.alloc(8);
-  head.writeUInt32BE(8 + content.length);
-  head.write(type, 4, 'latin1');
-  return Buffer.concat([head, content]);
+/** Returns an `edts` box that contains an `elst` box with one entry, which lasts to the end of the track. */
+function editList(start: number): Buffer {
+  const bytes = Buffer.alloc(36);
+  for (const [at, type] of [...['edts', 'elst'].entries()]) {
+    bytes.writeUInt32BE(bytes.length - 8 * at, 8 * at);
+    bytes.write(type, 8 * at + 4, 'latin1');
+  }
+  bytes.writeUInt32BE(1, 20); // one entry; duration 0 means "to the end" in a fragmented movie
+  bytes.writeInt32BE(start, 28);
+  bytes.writeUInt16BE(1, 32); // media rate 1
+  return bytes;
 }

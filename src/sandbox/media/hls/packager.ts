@@ -1,19 +1,8 @@
+import { mkdir } from 'node:fs/promises';
 import type { EncodedPacket, InputAudioTrack, InputVideoTrack } from 'mediabunny';
-import { AudioReader } from './audio-reader.ts';
-import { NotPackageableError } from './not-packageable-error.ts';
-import type { AudioRendition, HlsPackage, Rendition } from './rendition.ts';
+import type { HlsPackage, Rendition } from './playlists.ts';
 import { SegmentWriter } from './segment-writer.ts';
-import { VideoReader } from './video-reader.ts';
-
-export type PackageOptions = {
-  picture: InputVideoTrack;
-  sounds: readonly InputAudioTrack[];
-  folder: string;
-  /** Id of the first playlist; separate audio playlists get the following ids. */
-  firstId: number;
-  /** Requested segment starts in seconds; by default about every four seconds, at key frames. */
-  cuts?: readonly number[] | undefined;
-};
+import { type AudioReader, NotPackageableError, openAudio, openVideo, type VideoReader } from './track-readers.ts';
 
 /** Maximum delay of audio relative to the video, since players wait until they have both. */
 const maxAudioDelaySeconds = 0.25;
@@ -26,112 +15,89 @@ const maxAudioLeadSeconds = 0.5;
 const maxOverhangSeconds = 4;
 
 /**
- * Packages a file as HLS without re-encoding, in CMAF segments that start at key frames. If there are several audio
- * tracks, each gets its own playlist. Time 0 is the first video frame.
+ * Packages a file as HLS without re-encoding, in CMAF segments that start at key frames: at `cuts` in seconds, or about
+ * every four seconds. `firstId` is the id of the first playlist; if there are several audio tracks, each gets its own
+ * playlist with the next id. Time 0 is the first video frame.
  *
  * @throws NotPackageableError if players could not play the result correctly
  */
-export async function packageHls(order: PackageOptions): Promise<HlsPackage> {
-  const { folder, firstId } = order;
-  const picture = await VideoReader.open(order.picture, order.cuts);
-  const sounds: AudioReader[] = [];
-  for (const track of order.sounds) sounds.push(await AudioReader.open(track, picture.beginsAt));
-  if (sounds.some(({ beginsAt }) => beginsAt > maxAudioDelaySeconds))
+export async function packageHls(
+  picture: InputVideoTrack,
+  sounds: readonly InputAudioTrack[],
+  { hlsDir: folder, firstId, cuts }: { hlsDir: string; firstId: number; cuts?: readonly number[] },
+): Promise<HlsPackage> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const video = await openVideo(picture, cuts);
+  const audio: AudioReader[] = [];
+  for (const track of sounds) audio.push(await openAudio(track, video.zero));
+  if (audio.some(({ beginsAt }) => beginsAt > maxAudioDelaySeconds))
     throw new NotPackageableError('sound begins later than the picture');
-  if (sounds.some(({ firstAt }) => picture.firstAt - firstAt > maxAudioLeadSeconds))
+  if (audio.some(({ firstAt }) => video.firstAt - firstAt > maxAudioLeadSeconds))
     throw new NotPackageableError('sound begins earlier than the picture');
-  const alone = sounds.length > 1 ? sounds : [];
-  const muxed = sounds.length > 1 ? [] : sounds;
-  const writer = new SegmentWriter(
-    folder,
-    firstId,
-    [picture, ...muxed].map(({ part }) => part),
-  );
-  const ownWriters = alone.map(({ part }, at) => new SegmentWriter(folder, firstId + 1 + at, [part]));
-  const write = async ({ videoPackets, audioPackets, seconds }: Segment) => {
-    await writer.write([videoPackets, ...(alone.length > 0 ? [] : audioPackets)], seconds);
-    for (const [at, own] of ownWriters.entries()) await own.write([audioPackets[at] ?? []], seconds);
-  };
-  const cuts: number[] = [];
-  let pending: Segment | undefined;
-  for await (const segment of segmentsOf(picture, sounds)) {
-    const isSilent = segment.audioPackets.some(({ length }) => length === 0);
-    if (isSilent && !(pending && isTail(segment)))
-      throw new NotPackageableError(`no sound from ${segment.start.toFixed(1)} s on`);
-    if (pending && !isSilent) {
-      await write(pending);
-      cuts.push(segment.start);
-    }
-    pending = pending && isSilent ? mergeSegments(pending, segment) : segment;
+  const parts = [video, ...audio].map(({ part }) => part);
+  const renditions = audio.length > 1 ? parts.map((part) => [part]) : [parts];
+  const writers = renditions.map((each, at) => new SegmentWriter(folder, firstId + at, each));
+  const starts: number[] = [];
+  let seconds = 0;
+  for await (const segment of mergedSegments(segmentsOf(video, audio))) {
+    for (const [at, writer] of writers.entries())
+      await writer.write(writers.length > 1 ? [segment.packets[at] ?? []] : segment.packets, segment.seconds);
+    starts.push(segment.start);
+    seconds = segment.start + segment.seconds;
   }
-  if (!pending) throw new NotPackageableError('there is no picture');
-  await write(pending);
+  const finished: Rendition[] = [];
+  for (const [at, writer] of writers.entries()) {
+    const codecs = (renditions[at] ?? []).map(({ config }) => hlsCodecName(config.codec));
+    finished.push({ ...(await writer.finish()), codecs, size: null });
+  }
+  const [main, ...others] = finished as [Rendition, ...Rendition[]];
   return {
-    main: await renditionOf(picture, muxed, writer),
-    sounds: await Promise.all(
-      alone.map(async (sound, at): Promise<AudioRendition> => {
-        const track = sound.part.track as InputAudioTrack;
-        return {
-          ...(await renditionOf(undefined, [sound], ownWriters[at] as SegmentWriter)),
-          language: track.languageCode,
-          name: track.name,
-          channels: track.numberOfChannels,
-        };
-      }),
-    ),
-    cuts,
-    beginsAt: picture.beginsAt,
-    seconds: pending.start + pending.seconds,
+    main: { ...main, size: { width: picture.displayWidth, height: picture.displayHeight } },
+    sounds: others.map((rendition, at) => {
+      const { languageCode: language, name, numberOfChannels: channels } = sounds[at] as InputAudioTrack;
+      return { ...rendition, language, name, channels };
+    }),
+    cuts: starts.slice(1),
+    beginsAt: video.zero,
+    seconds,
   };
 }
 
-/** A segment with its video packets, and its audio packets by track. */
-type Segment = {
-  start: number;
-  seconds: number;
-  videoPackets: EncodedPacket[];
-  audioPackets: EncodedPacket[][];
-  isLast: boolean;
-};
+/** A segment with the packets of each track, the video first. */
+type Segment = { start: number; seconds: number; packets: EncodedPacket[][]; isLast: boolean };
 
-async function* segmentsOf(picture: VideoReader, sounds: readonly AudioReader[]): AsyncGenerator<Segment> {
-  for (let start = 0, end = 0; picture.nextAt !== undefined; start = end) {
-    const videoPackets = await picture.readSegment(start);
-    const cut = picture.nextAt;
-    const audioPackets: EncodedPacket[][] = [];
-    for (const sound of sounds) audioPackets.push(await sound.readUntil(cut));
-    const heardUntil = Math.max(0, ...sounds.map(({ endsAt }) => endsAt));
-    if (cut === undefined && heardUntil > picture.endsAt + maxOverhangSeconds)
+async function* segmentsOf(video: VideoReader, audio: readonly AudioReader[]): AsyncGenerator<Segment> {
+  for (let start = 0, end = 0; video.nextAt() !== undefined; start = end) {
+    const packets = [await video.readSegment(start)];
+    const cut = video.nextAt();
+    for (const sound of audio) packets.push(await sound.readUntil(cut));
+    const heardUntil = Math.max(0, ...audio.map(({ endsAt }) => endsAt()));
+    if (cut === undefined && heardUntil > video.endsAt() + maxOverhangSeconds)
       throw new NotPackageableError('sound goes on where the picture has ended');
-    end = cut ?? Math.max(picture.endsAt, heardUntil);
-    yield { start, seconds: end - start, videoPackets, audioPackets, isLast: cut === undefined };
+    end = cut ?? Math.max(video.endsAt(), heardUntil);
+    yield { start, seconds: end - start, packets, isLast: cut === undefined };
   }
 }
 
 /**
- * Returns true for a last segment that is short enough to be merged into the previous segment if it has no audio.
+ * Merges a short last segment without audio into the previous one, so that video and audio end together.
+ *
+ * @throws NotPackageableError if audio is missing from another segment, or if there is no segment
  */
-const isTail = ({ isLast, seconds }: Segment) => isLast && seconds <= maxOverhangSeconds;
-
-const mergeSegments = (held: Segment, tail: Segment): Segment => ({
-  ...held,
-  seconds: held.seconds + tail.seconds,
-  videoPackets: [...held.videoPackets, ...tail.videoPackets],
-  audioPackets: held.audioPackets.map((packets, at) => [...packets, ...(tail.audioPackets[at] ?? [])]),
-});
-
-async function renditionOf(
-  picture: VideoReader | undefined,
-  sounds: readonly AudioReader[],
-  writer: SegmentWriter,
-): Promise<Rendition> {
-  const parts = [...(picture ? [picture] : []), ...sounds].map(({ part }) => part);
-  const video = picture?.part.track as InputVideoTrack | undefined;
-  return {
-    ...(await writer.finish()),
-    codecs: parts.map(({ config }) => hlsCodecName(config.codec)),
-    size: video ? { width: video.displayWidth, height: video.displayHeight } : null,
-  };
+async function* mergedSegments(segments: AsyncIterable<Segment>): AsyncGenerator<Segment> {
+  let pending: Segment | undefined;
+  for await (const segment of segments) {
+    const isSilent = segment.packets.slice(1).some(({ length }) => length === 0);
+    if (!isSilent) {
+      if (pending) yield pending;
+      pending = segment;
+    } else if (pending && segment.isLast && segment.seconds <= maxOverhangSeconds) {
+      const packets = pending.packets.map((held, at) => [...held, ...(segment.packets[at] ?? [])]);
+      pending = { ...pending, seconds: pending.seconds + segment.seconds, packets };
+    } else throw new NotPackageableError(`no sound from ${segment.start.toFixed(1)} s on`);
+  }
+  if (!pending) throw new NotPackageableError('there is no picture');
+  yield pending;
 }
 
 /**

@@ -1,6 +1,7 @@
-import { type FileHandle, open, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { open, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
+  type AudioCodec,
   CmafOutputFormat,
   EncodedAudioPacketSource,
   type EncodedPacket,
@@ -10,9 +11,10 @@ import {
   type InputVideoTrack,
   NullTarget,
   Output,
+  type VideoCodec,
 } from 'mediabunny';
-import { addDelay, maxNegativeOffset, withEditLists } from './composition.ts';
-import { bitRatesOf, mediaPlaylist, type PlaylistSegment } from './playlist.ts';
+import { addDelay, boxAt, maxNegativeOffset, withEditLists } from './composition.ts';
+import { bitRatesOf, mediaPlaylist, type PlaylistSegment } from './playlists.ts';
 
 /** A track to be written into segments. */
 export type SegmentTrack = {
@@ -32,6 +34,7 @@ export class SegmentWriter {
   readonly #folder: string;
   readonly #id: number;
   readonly #parts: readonly SegmentTrack[];
+  readonly #header: string;
   readonly #entries: PlaylistSegment[] = [];
   /** Magnitude of the largest negative composition offset per track so far, in timescale units. */
   readonly #delays: number[];
@@ -41,11 +44,8 @@ export class SegmentWriter {
     this.#folder = folder;
     this.#id = id;
     this.#parts = parts;
+    this.#header = `init-${id}.m4s`;
     this.#delays = parts.map(() => 0);
-  }
-
-  get #header(): string {
-    return `init-${this.#id}.m4s`;
   }
 
   /**
@@ -54,21 +54,21 @@ export class SegmentWriter {
    */
   async write(packets: readonly (readonly EncodedPacket[])[], seconds: number): Promise<void> {
     const file = `segment-${this.#id}-${this.#entries.length + 1}.m4s`;
+    const path = join(this.#folder, file);
     const output = new Output({
       format: new CmafOutputFormat(),
-      target: new FilePathTarget(join(this.#folder, file)),
+      target: new FilePathTarget(path),
       initTarget: this.#entries.length > 0 ? new NullTarget() : new FilePathTarget(join(this.#folder, this.#header)),
     });
     try {
-      const adds = this.#parts.map((part) => addTrack(output, part));
+      const tracks = this.#parts.map((part) => addTrack(output, part));
       await output.start();
-      for (const [at, add] of adds.entries()) for (const each of packets[at] ?? []) await add(each);
+      for (const [at, track] of tracks.entries()) for (const each of packets[at] ?? []) await track.add(each);
       await output.finalize();
     } catch (error) {
       await output.cancel();
       throw error;
     }
-    const path = join(this.#folder, file);
     this.#entries.push({ file, seconds, bytes: (await stat(path)).size });
     await editHead(path, (head) => {
       for (const [at, lag] of this.#delays.entries()) this.#delays[at] = Math.max(lag, maxNegativeOffset(head, at + 1));
@@ -90,10 +90,10 @@ export class SegmentWriter {
         });
     const starts = this.#parts.map(({ priming, config }, at) => {
       const rate = 'sampleRate' in config ? config.sampleRate : 0; // the timescale of audio
-      return [at + 1, Math.round(priming * rate) + (this.#delays[at] as number)] as const;
+      return Math.round(priming * rate) + (this.#delays[at] ?? 0);
     });
     const header = join(this.#folder, this.#header);
-    const edited = withEditLists(await readFile(header), new Map(starts));
+    const edited = withEditLists(await readFile(header), starts);
     await writeFile(`${header}.new`, edited, { mode: 0o600 });
     await rename(`${header}.new`, header);
     const playlist = `playlist-${this.#id}.m3u8`;
@@ -103,45 +103,32 @@ export class SegmentWriter {
   }
 }
 
-/** Adds a track to the output; returns a function that writes a packet of the track. */
-function addTrack(output: Output, { track, config, first }: SegmentTrack) {
+/** Adds a track to the output; returns the source that takes the packets of the track. */
+function addTrack(output: Output, { track, config, first: primingPacket }: SegmentTrack) {
   if (track.isVideoTrack()) {
-    const source = new EncodedVideoPacketSource(track.codec as NonNullable<typeof track.codec>);
-    output.addVideoTrack(source, {
-      rotation: track.rotation,
-      decoderConfig: config as VideoDecoderConfig,
-      primingPacket: first,
-    });
-    return (packet: EncodedPacket) => source.add(packet);
+    const source = new EncodedVideoPacketSource(track.codec as VideoCodec);
+    const decoderConfig = config as VideoDecoderConfig;
+    output.addVideoTrack(source, { rotation: track.rotation, decoderConfig, primingPacket });
+    return source;
   }
-  const source = new EncodedAudioPacketSource(
-    (track as InputAudioTrack).codec as NonNullable<InputAudioTrack['codec']>,
-  );
-  output.addAudioTrack(source, {
-    decoderConfig: config as AudioDecoderConfig,
-    primingPacket: first,
-  });
-  return (packet: EncodedPacket) => source.add(packet);
+  const source = new EncodedAudioPacketSource(track.codec as AudioCodec);
+  output.addAudioTrack(source, { decoderConfig: config as AudioDecoderConfig, primingPacket });
+  return source;
 }
+
+/** Maximum size of the boxes before the media data; 30 s of packets need less than a tenth of it. */
+const maxHeadBytes = 1024 * 1024;
 
 /** Reads the boxes before the media data of a segment and writes them back if `change` returns true. */
 async function editHead(path: string, change: (head: Buffer) => boolean): Promise<void> {
   const handle = await open(path, 'r+');
   try {
-    const head = Buffer.alloc(await headLength(handle));
-    await handle.read(head, 0, head.length, 0);
+    const { buffer } = await handle.read(Buffer.alloc(maxHeadBytes), 0, maxHeadBytes, 0);
+    const moof = boxAt(buffer, 'moof');
+    if (!moof) throw new Error('a segment without media was written');
+    const head = buffer.subarray(0, moof.end);
     if (change(head)) await handle.write(head, 0, head.length, 0);
   } finally {
     await handle.close();
-  }
-}
-
-async function headLength(handle: FileHandle): Promise<number> {
-  const box = Buffer.alloc(8);
-  for (let at = 0; ; at += box.readUInt32BE()) {
-    const { bytesRead } = await handle.read(box, 0, box.length, at);
-    if (bytesRead < box.length || box.readUInt32BE() < box.length)
-      throw new Error('a segment without media was written');
-    if (box.toString('latin1', 4) === 'mdat') return at;
   }
 }

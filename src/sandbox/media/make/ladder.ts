@@ -1,7 +1,63 @@
-import type { VideoProperties } from '../ffmpeg/ffmpeg-context.ts';
-import type { HlsPackage } from '../hls/rendition.ts';
-import { scaledEven } from '../recognize/dimensions.ts';
-import type { Rung } from './rung.ts';
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { attemptStep, type FfmpegContext, type FfmpegSource } from '../ffmpeg/ffmpeg.ts';
+import { type HlsPackage, masterPlaylist } from '../hls/playlists.ts';
+import type { ProcessingJob } from '../processing-job.ts';
+import { type Dimensions, scaledEven, scaleTo } from '../recognize/dimensions.ts';
+
+/** Properties of a video that encoding needs. */
+export type VideoProperties = Dimensions & {
+  /** Duration of both video and audio, in seconds. */
+  duration: number;
+  hasAudio: boolean;
+  /** True if the audio starts well before the video. The first frame is then shown from the beginning. */
+  isLate: boolean;
+};
+
+type Rung = Omit<VideoProperties, 'hasAudio'> & {
+  /** Base name of the encoded file. */
+  name: string;
+  /** Maximum video bit rate, in bits per second. */
+  maxRate: number;
+  /** Audio bit rate, in bits per second; undefined for no audio. */
+  audioRate: number | undefined;
+  /** Positions of key frames in seconds; by default every four seconds. */
+  cuts?: readonly number[];
+  /** Id of the first playlist. */
+  firstId: number;
+};
+
+/**
+ * Creates the HLS ladder in `job.hlsDir` from the packaged source, if there is one, and rungs encoded by ffmpeg.
+ * The upper rung is encoded only if some browsers cannot play the source. All rungs share the audio renditions that
+ * have their own playlists.
+ *
+ * @returns true if at least one rung was created
+ */
+export async function makeHls(
+  job: ProcessingJob,
+  source: FfmpegSource,
+  video: VideoProperties | undefined,
+  top?: HlsPackage,
+): Promise<boolean> {
+  const hasPlayableAudio = top && arePlayableEverywhere(top.sounds.flatMap(({ codecs }) => codecs));
+  const isPlayableEverywhere = hasPlayableAudio && arePlayableEverywhere(top.main.codecs);
+  const steps = hasPlayableAudio ? [top] : [];
+  if (video && !isPlayableEverywhere) steps.push(...(await encodeAndPackage(job, source, upperRung(video, steps[0]))));
+  const best = steps[0] ?? top;
+  if (!best) return false;
+  const lower = video ? await encodeAndPackage(job, source, lowerRung(video, best)) : [];
+  const master = masterPlaylist(best, [...steps.slice(1), ...lower]);
+  await writeFile(join(job.hlsDir, 'master.m3u8'), master, { mode: 0o600 });
+  return true;
+}
+
+/**
+ * Returns true if every browser with HLS support plays these RFC 6381 codecs. HEVC, H.264 beyond 8-bit 4:2:0, AC-3,
+ * and MP3 in MP4 are not among them.
+ */
+const arePlayableEverywhere = (codecs: readonly string[]) =>
+  codecs.every((codec) => /^(?:avc1\.(?:42|4d|58|64)|vp09\.00|av01\.0|mp4a\.40\.(?:2|5|29)$|Opus|flac)/i.test(codec));
 
 /** Maximum longer side of the encoded rungs in pixels: 1080p for the upper rung, 480p for the lower rung. */
 const upperSide = 1920;
@@ -11,34 +67,93 @@ const maxBitsPerPixel = 4;
 const minBitRate = 120_000;
 
 /** Returns the upper rung, up to 1080p. It has no audio if audio has its own playlists. */
-export function upperRung(video: VideoProperties, ownSounds: number): Rung {
-  const audioRate = ownSounds > 0 ? undefined : 128_000;
-  return createRung('upper', video, Math.min(1, upperSide / longerSide(video)), audioRate);
-}
+const upperRung = (video: VideoProperties, top: HlsPackage | undefined): Rung => ({
+  ...createRung(video, Math.min(1, upperSide / longerSide(video))),
+  ...{ name: 'upper', firstId: 100, audioRate: audioRateOf(video, top, 128_000) },
+});
 
 /**
  * Returns the lower rung, with at most half the size and peak bit rate of the rung above it. It has no audio if
  * audio has its own playlists.
  */
-export function lowerRung(video: VideoProperties, { main, sounds, cuts, seconds }: HlsPackage): Rung {
-  const audioRate = sounds.length > 0 ? undefined : 64_000;
-  const lower = createRung('lower', video, Math.min(0.5, lowerSide / longerSide(video)), audioRate);
-  const maxRate = Math.max(minBitRate, Math.min(lower.maxRate, Math.round(main.peak / 2)));
-  return { ...lower, maxRate, cuts, duration: seconds };
+function lowerRung(video: VideoProperties, best: HlsPackage): Rung {
+  const rung = createRung(video, Math.min(0.5, lowerSide / longerSide(video)));
+  const maxRate = Math.max(minBitRate, Math.min(rung.maxRate, Math.round(best.main.peak / 2)));
+  const { cuts, seconds: duration } = best;
+  return { ...rung, name: 'lower', firstId: 200, maxRate, cuts, duration, audioRate: audioRateOf(video, best, 64_000) };
 }
 
-const longerSide = ({ width, height }: VideoProperties) => Math.max(width, height);
+const longerSide = ({ width, height }: Dimensions) => Math.max(width, height);
 
-function createRung(name: string, video: VideoProperties, factor: number, audioRate: number | undefined): Rung {
+const audioRateOf = ({ hasAudio }: VideoProperties, above: HlsPackage | undefined, rate: number) =>
+  hasAudio && !above?.sounds.length ? rate : undefined;
+
+function createRung({ duration, isLate, ...video }: VideoProperties, factor: number) {
   const size = scaledEven(video, factor);
   const maxRate = Math.max(minBitRate, Math.round(maxBitsPerPixel * size.width * size.height));
-  const { duration, hasAudio, isLate } = video;
-  return { name, size, maxRate, audioRate: hasAudio ? audioRate : undefined, duration, isLate };
+  return { ...size, maxRate, duration, isLate };
 }
 
+/** Encodes and packages one rung of the ladder; returns an empty array if that fails. */
+async function encodeAndPackage(job: ProcessingJob, source: FfmpegSource, rung: Rung): Promise<HlsPackage[]> {
+  const { name, cuts, firstId } = rung;
+  const seconds = Math.min(3600, Math.ceil(60 + 6 * rung.duration));
+  const path = await job.attemptTemporary(`${name} step`, seconds, source, (context) => encodeRung(context, rung));
+  if (path === undefined) return [];
+  const hlsDir = join(job.workDir, name);
+  const task = { sourcePath: path, hlsDir, firstId, ...(cuts && { cuts }) };
+  const report = await attemptStep(job, `${name} step`, seconds, (signal) => job.inspect(task, signal));
+  await rm(path);
+  const made = report?.reading?.package;
+  if (!made) {
+    if (report) job.log(`no ${name} step: ${report.reading?.problem ?? report.workerErrors}`);
+    return [];
+  }
+  await mkdir(job.hlsDir, { recursive: true, mode: 0o700 });
+  for (const file of await readdir(hlsDir)) await rename(join(hlsDir, file), join(job.hlsDir, file));
+  return [made];
+}
+
+const maxFps = 60;
+/** Maximum number of key frames requested by position; beyond it, they are placed regularly. */
+const maxCuts = 5000;
+/** Minimum duration of the last segment. */
+const minTailSeconds = 1;
+/** Margin for rounding, since ffmpeg puts a key frame at or after the requested time. */
+const marginSeconds = 0.005;
+
 /**
- * Returns true if every browser with HLS support plays these RFC 6381 codecs. HEVC, H.264 beyond 8-bit 4:2:0, AC-3,
- * and MP3 in MP4 are not among them.
+ * Encodes one rung of the ladder as H.264 and AAC. The shorter track is padded with a frozen frame or silence, and
+ * late audio starts with silence. The container is Matroska, in which every version of ffmpeg preserves frame
+ * times; in MP4, some versions round them to a grid.
+ *
+ * @returns the path of the file
  */
-export const arePlayableEverywhere = (codecs: readonly string[]) =>
-  codecs.every((codec) => /^(?:avc1\.(?:42|4d|58|64)|vp09\.00|av01\.0|mp4a\.40\.(?:2|5|29)$|Opus|flac)/i.test(codec));
+async function encodeRung({ folder, run }: FfmpegContext, rung: Rung): Promise<string> {
+  const { name, maxRate, audioRate, duration, isLate, cuts = [] } = rung;
+  const file = `${name}.mkv`;
+  const isPlain = cuts.length === 0 || cuts.length > maxCuts;
+  const keyFrames = isPlain
+    ? `expr:gte(t,n_forced*4)*lt(t,${Math.max(0, duration - minTailSeconds)})`
+    : cuts.map((cut) => Math.max(0, cut - marginSeconds).toFixed(6)).join(',');
+  const filters = [
+    ...(isLate ? ['setpts=if(eq(N\\,0)\\,0\\,PTS)'] : []),
+    ...['yadif=deint=interlaced', scaleTo(rung), 'tpad=stop_mode=clone:stop=-1'],
+  ];
+  const sound = [
+    ...['-map', '0:a:0', '-af', 'aresample=async=1:first_pts=0,apad', '-c:a', 'aac'],
+    ...['-b:a', String(audioRate), '-ac', '2', '-ar', '48000'],
+  ];
+  const args = [
+    ...['-map', '0:V:0', '-map_metadata', '-1', '-map_chapters', '-1'],
+    ...['-t', duration.toFixed(3), '-fpsmax', String(maxFps), '-enc_time_base:v', '1/90000'],
+    ...['-vf', filters.join(','), '-c:v', 'libx264', '-profile:v', 'main', '-pix_fmt', 'yuv420p'],
+    ...['-preset', 'veryfast', '-crf', '23', '-bf', '0', '-threads', '1'],
+    ...['-maxrate', String(maxRate), '-bufsize', String(maxRate)],
+    ...['-force_key_frames', keyFrames],
+    ...(audioRate ? sound : []),
+    ...['-f', 'matroska', file],
+  ];
+  await run(args, { outputs: [file] });
+  return join(folder, file);
+}

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { inputArgs } from '../ffmpeg/ffmpeg.ts';
-import { assertOutputs, type FfmpegContext, type VideoProperties } from '../ffmpeg/ffmpeg-context.ts';
+import type { FfmpegContext } from '../ffmpeg/ffmpeg.ts';
 import { fitWithin, scaledEven, scaleTo } from '../recognize/dimensions.ts';
+import type { VideoProperties } from './ladder.ts';
 
 const longerSide = 160;
 const columns = 5;
@@ -15,7 +15,7 @@ const maxFullDecodeSeconds = 300;
  * Creates preview sprites (sheets of small frames) and a WebVTT file that maps times to frames; returns the name of
  * the WebVTT file.
  */
-export async function makeSprites(context: FfmpegContext, video: VideoProperties): Promise<string> {
+export async function makeSprites({ folder, run }: FfmpegContext, video: VideoProperties): Promise<string> {
   const seconds = Math.max(1, Math.ceil(video.duration / maxTiles));
   const tiles = Math.ceil(video.duration / seconds);
   const rows = Math.ceil(Math.min(tiles, tilesASheet) / columns);
@@ -28,16 +28,14 @@ export async function makeSprites(context: FfmpegContext, video: VideoProperties
     'tpad=stop_mode=clone:stop=-1',
     `tile=${columns}x${rows}`,
   ].join(',');
-  const skipping = video.duration > maxFullDecodeSeconds ? ['-skip_frame', 'nokey'] : [];
-  await context.run([
-    ...inputArgs(context.source, ...skipping),
+  const args = [
     ...['-map', '0:V:0', '-vf', filters, '-frames:v', String(sheets), '-q:v', '5'],
     ...['-f', 'image2', '-start_number', '0', 'sprites-%d.jpg'],
-  ]);
-  await assertOutputs(
-    context.folder,
-    Array.from({ length: sheets }, (_, at) => `sprites-${at}.jpg`),
-  );
+  ];
+  await run(args, {
+    input: video.duration > maxFullDecodeSeconds ? ['-skip_frame', 'nokey'] : [],
+    outputs: Array.from({ length: sheets }, (_, at) => `sprites-${at}.jpg`),
+  });
   const cues = Array.from({ length: tiles }, (_, at) => {
     const place = at % (columns * rows);
     const x = (place % columns) * tile.width;
@@ -50,15 +48,13 @@ export async function makeSprites(context: FfmpegContext, video: VideoProperties
     ].join('\n');
   });
   const file = 'sprites.vtt';
-  await writeFile(join(context.folder, file), `${['WEBVTT', ...cues].join('\n\n')}\n`);
+  await writeFile(join(folder, file), `${['WEBVTT', ...cues].join('\n\n')}\n`);
   return file;
 }
 
 /** Formats seconds as a WebVTT timestamp: hours:minutes:seconds.milliseconds. */
 function timestamp(seconds: number): string {
-  const thousandths = Math.round(seconds * 1000);
-  const part = (unit: number, modulo: number, digits: number) =>
-    String(Math.floor(thousandths / unit) % modulo).padStart(digits, '0');
-  const clock = [part(3_600_000, 1e6, 2), part(60_000, 60, 2), part(1000, 60, 2)];
-  return `${clock.join(':')}.${part(1, 1000, 3)}`;
+  const milliseconds = Math.round(seconds * 1000);
+  const hours = String(Math.floor(milliseconds / 3_600_000)).padStart(2, '0');
+  return `${hours}:${new Date(milliseconds % 3_600_000).toISOString().slice('1970-01-01T00:'.length, -1)}`;
 }

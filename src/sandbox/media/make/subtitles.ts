@@ -1,13 +1,10 @@
 import type { DerivedFiles } from '../../store/derived-files.ts';
-import { type FfmpegSource, inputArgs } from '../ffmpeg/ffmpeg.ts';
-import { assertOutputs, type FfmpegContext } from '../ffmpeg/ffmpeg-context.ts';
+import type { FfmpegContext, FfmpegSource } from '../ffmpeg/ffmpeg.ts';
 import type { Streams } from '../ffmpeg/streams.ts';
 import type { ProcessingJob } from '../processing-job.ts';
 
 /** Subtitle codecs that store text. All other subtitle codecs store images. */
-const textCodecs = new Set([
-  ...['subrip', 'ass', 'ssa', 'webvtt', 'mov_text', 'text', 'microdvd', 'subviewer', 'ttml'],
-]);
+const textCodecs = /^(?:subrip|ass|ssa|webvtt|mov_text|text|microdvd|subviewer|ttml)$/;
 const maxTracks = 50;
 
 /** A subtitle track to extract. `at` is its index among the subtitle tracks of the source. */
@@ -21,13 +18,11 @@ export async function subtitlesOf(
 ): Promise<DerivedFiles['subtitles']> {
   const tracks = (streams?.subtitles ?? [])
     .map(({ codec, language, title }, at) => ({
-      codec,
-      at,
+      ...{ codec, at, file: `subtitles-${at}.vtt` },
       ...describeLanguage(language, title, at),
     }))
-    .filter(({ codec }) => textCodecs.has(codec))
-    .slice(0, maxTracks)
-    .map(({ at, language, label }) => ({ at, file: `subtitles-${at}.vtt`, language, label }));
+    .filter(({ codec }) => textCodecs.test(codec))
+    .slice(0, maxTracks);
   if (tracks.length === 0) return [];
   const extracted = (tracksToExtract: Track[], name: string) =>
     attempt(name, 600, source, (context) => extract(context, tracksToExtract));
@@ -39,13 +34,9 @@ export async function subtitlesOf(
   return made;
 }
 
-async function extract({ source, folder, run }: FfmpegContext, tracks: readonly Track[]) {
-  const outputs = tracks.flatMap(({ at, file }) => ['-map', `0:s:${at}`, '-f', 'webvtt', file]);
-  await run([...inputArgs(source), ...outputs]);
-  await assertOutputs(
-    folder,
-    tracks.map(({ file }) => file),
-  );
+async function extract({ run }: FfmpegContext, tracks: readonly Track[]) {
+  const args = tracks.flatMap(({ at, file }) => ['-map', `0:s:${at}`, '-f', 'webvtt', file]);
+  await run(args, { outputs: tracks.map(({ file }) => file) });
   return tracks.map(({ file, label, language }) => ({ file, label, language }));
 }
 

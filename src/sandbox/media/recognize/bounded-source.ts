@@ -11,45 +11,42 @@ export class MediaTooLargeError extends Error {}
 
 const inMiB = (bytes: number) => Math.ceil(bytes / 1024 / 1024);
 
-/** A file source for mediabunny that limits the size of reads, since files are untrusted. */
-export class BoundedSource {
-  readonly source: CustomSource;
-  #headerBytes = 0;
-  #isInHeader = true;
-
-  constructor(path: string) {
-    const opening = open(path);
-    this.source = new CustomSource({
-      getSize: async () => (await (await opening).stat()).size,
-      read: async (start, end) => {
-        this.#assertBounded(end - start);
-        const bytes = new Uint8Array(end - start);
-        for (let at = 0; at < bytes.length; ) {
-          const left = bytes.length - at;
-          const { bytesRead } = await (await opening).read(bytes, at, left, start + at);
-          if (bytesRead === 0) throw new Error('the file ends before it should');
-          at += bytesRead;
-        }
-        return bytes;
-      },
-      dispose: () => opening.then((handle) => handle.close()),
-      prefetchProfile: 'fileSystem',
-      // Ignore unhandled errors of prefetched reads; awaited reads still fail.
-      handleUnhandledError: () => {},
-    });
-  }
-
-  /** Ends the header phase. Packets read afterwards are released again, so the total size is no longer limited. */
-  endHeader(): void {
-    this.#isInHeader = false;
-  }
-
-  #assertBounded(bytes: number): void {
+/**
+ * Opens a file as a source for mediabunny that limits the size of reads, since files are untrusted. `endHeader` ends
+ * the header phase: packets that are read afterwards are released again, so their total size is not limited.
+ */
+export function openBounded(path: string): { source: CustomSource; endHeader(): void } {
+  const opening = open(path);
+  let isInHeader = true;
+  let headerBytes = 0;
+  const assertBounded = (bytes: number) => {
     if (inMiB(bytes) > maxReadMiB)
       throw new MediaTooLargeError(`a part of ${inMiB(bytes)} MiB is more than is read at once`);
-    if (!this.#isInHeader) return;
-    this.#headerBytes += bytes;
-    if (inMiB(this.#headerBytes) > maxHeaderMiB)
+    if (isInHeader) headerBytes += bytes;
+    if (isInHeader && inMiB(headerBytes) > maxHeaderMiB)
       throw new MediaTooLargeError(`its header and tags are more than the ${maxHeaderMiB} MiB that are read`);
-  }
+  };
+  const source = new CustomSource({
+    getSize: async () => (await (await opening).stat()).size,
+    read: async (start, end) => {
+      assertBounded(end - start);
+      const bytes = new Uint8Array(end - start);
+      for (let at = 0; at < bytes.length; ) {
+        const { bytesRead } = await (await opening).read(bytes, at, bytes.length - at, start + at);
+        if (bytesRead === 0) throw new Error('the file ends before it should');
+        at += bytesRead;
+      }
+      return bytes;
+    },
+    dispose: () => opening.then((handle) => handle.close()),
+    prefetchProfile: 'fileSystem',
+    // Ignore unhandled errors of prefetched reads; awaited reads still fail.
+    handleUnhandledError: () => {},
+  });
+  return {
+    source,
+    endHeader: () => {
+      isInHeader = false;
+    },
+  };
 }

@@ -1,18 +1,10 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { imageSize } from 'image-size';
-import {
-  EncodedPacketSink,
-  type Input,
-  type InputAudioTrack,
-  type InputTrack,
-  type InputVideoTrack,
-  type MetadataTags,
-} from 'mediabunny';
+import { EncodedPacketSink, type Input, type InputTrack, type MetadataTags } from 'mediabunny';
 import { packageHls } from '../hls/packager.ts';
-import { parseNeroChapters } from './chapters.ts';
-import { demuxerOf } from './containers.ts';
-import type { InspectedSource, InspectionTask, MediaReading } from './inspection-messages.ts';
+import type { InspectedSource, InspectionTask, MediaChapter, MediaReading } from './inspection-messages.ts';
+import { demuxerOf } from './source-kind.ts';
 
 /** An open media file. `endHeader` must be called once the header has been read. */
 export type OpenMedia = { input: Input; endHeader(): void };
@@ -46,8 +38,8 @@ export async function inspectMedia(
     type,
     contentType,
     duration: Math.round(duration * 1000) / 1000,
-    width: picture?.displayWidth ?? null,
-    height: picture?.displayHeight ?? null,
+    width: picture?.displayWidth,
+    height: picture?.displayHeight,
     chapters: chpl instanceof Uint8Array ? parseNeroChapters(chpl) : [],
     demuxer: demuxerOf(await input.getFormat()),
     codecs: {
@@ -55,20 +47,39 @@ export async function inspectMedia(
       sounds: sounds.map(({ codec }) => codec),
     },
     pictureLateSeconds,
-    sampleRate: sounds[0]?.sampleRate ?? null,
-    cover: type === 'audio' ? await coverOf(tags, extrasDir) : null,
+    sampleRate: sounds[0]?.sampleRate,
+    cover: type === 'audio' ? await coverOf(tags, extrasDir) : undefined,
   };
+}
+
+/**
+ * Parses the `chpl` box (Nero chapters) of an MP4 file. It contains a version, flags, four more bytes in version 1,
+ * and a count. For each chapter follow its start in units of 100 ns, the length of its title, and the title.
+ */
+export function parseNeroChapters(box: Uint8Array): MediaChapter[] {
+  const view = new DataView(box.buffer, box.byteOffset, box.byteLength);
+  const chapters: MediaChapter[] = [];
+  let at = view.byteLength > 8 && view.getUint8(0) === 1 ? 8 : 4;
+  const count = at < view.byteLength ? view.getUint8(at++) : 0;
+  for (let n = 0; n < count && at + 9 <= view.byteLength; n++) {
+    const start_time = Number(view.getBigUint64(at)) / 1e7;
+    const length = view.getUint8(at + 8);
+    const title = new TextDecoder().decode(box.subarray(at + 9, at + 9 + length));
+    chapters.push({ title, start_time });
+    at += 9 + length;
+  }
+  return chapters;
 }
 
 const maxCoverBytes = 8 * 1024 * 1024;
 const maxCoverSide = 8192;
 
-/** Extracts the cover of a song; returns its file name, or null if browsers cannot display it. */
-async function coverOf({ images = [] }: MetadataTags, folder: string): Promise<string | null> {
+/** Extracts the cover of a song; returns its file name, or undefined if browsers cannot display it. */
+async function coverOf({ images = [] }: MetadataTags, folder: string): Promise<string | undefined> {
   const front = images.find(({ kind }) => kind === 'coverFront') ?? images[0];
-  if (!front || front.data.length > maxCoverBytes) return null;
+  if (!front || front.data.length > maxCoverBytes) return undefined;
   const { type, width, height } = readCoverSize(front.data);
-  if ((type !== 'jpg' && type !== 'png') || Math.max(width, height) > maxCoverSide) return null;
+  if ((type !== 'jpg' && type !== 'png') || Math.max(width, height) > maxCoverSide) return undefined;
   const file = `cover.${type}`;
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await writeFile(join(folder, file), front.data, { mode: 0o600 });
@@ -99,20 +110,11 @@ export async function readMedia(input: Input, task: InspectionTask): Promise<Med
   const problems = picture && other ? [`${other.codec ?? 'an unknown codec'} is not for HLS`] : [];
   // The file is not necessarily broken, since ffmpeg might still read it.
   const failed = (error: Error) => void problems.push(error.stack ?? error.message);
-  const made = picture && !other ? await packageVideo(picture, sounds, task).catch(failed) : undefined;
+  const made = picture && !other ? await packageHls(picture, sounds, task).catch(failed) : undefined;
   const endsAt = made ? made.beginsAt + made.seconds : await endOf(all).catch(failed);
   const first = Math.max(0, await input.getFirstTimestamp());
   const seconds = endsAt === undefined ? null : endsAt - first;
   return { seconds, package: made ?? null, problem: problems.join('\n') || null };
-}
-
-async function packageVideo(
-  picture: InputVideoTrack,
-  sounds: readonly InputAudioTrack[],
-  { hlsDir: folder, firstId, cuts }: InspectionTask,
-) {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  return packageHls({ picture, sounds, folder, firstId, cuts });
 }
 
 /** Returns the end of the last packet in seconds, which it finds by reading all packets. */

@@ -1,69 +1,82 @@
+import { readFile, stat } from 'node:fs/promises';
+import { imageSize } from 'image-size';
+import { imageSizeFromFile } from 'image-size/fromFile';
 import { Input } from 'mediabunny';
 import mime from 'mime';
-import { BoundedSource, MediaTooLargeError } from './bounded-source.ts';
-import { containers, demuxerOf, type FfmpegOnlyContainer } from './containers.ts';
+import { MediaTooLargeError, openBounded } from './bounded-source.ts';
+import type { Dimensions } from './dimensions.ts';
 import { imageDemuxers } from './image-types.ts';
-import { inspectImage } from './inspect-image.ts';
 import { inspectMedia, type OpenMedia, readMedia } from './inspect-media.ts';
 import type { BrokenSource, InspectedSource, InspectionTask, WorkerMessage } from './inspection-messages.ts';
-import { detectKind } from './source-kind.ts';
+import { containers, demuxerOf, detectKind, type FfmpegOnlyContainer } from './source-kind.ts';
 
 type SendMessage = (message: WorkerMessage) => Promise<void>;
 
 /** Inspects a source and sends its properties; for media, also sends the result of reading it to its end. */
 export async function inspectSource(task: InspectionTask, send: SendMessage): Promise<void> {
   const kind = await detectKind(task);
-  const found = (what: InspectedSource | BrokenSource) => send({ about: 'source', found: what });
+  const found = (what: InspectedSource | BrokenSource) => send({ found: what });
   switch (kind.is) {
     case 'document':
     case 'generic':
-      return found({ ...noProperties, type: kind.is, contentType: kind.contentType });
-    case 'image': {
-      const image = await inspectImage(task.sourcePath, kind.contentType);
-      if ('type' in image) return found(image);
-      const { contentType } = kind;
-      const demuxer = imageDemuxers.get(contentType) ?? null;
-      return found({ ...noProperties, ...image, type: 'image', contentType, demuxer });
-    }
+      return found({ type: kind.is, contentType: kind.contentType });
+    case 'image':
+      return found(await inspectImage(task.sourcePath, kind.contentType));
     case 'foreign':
       return found(unreadSource(kind.foreign, 'ffmpeg alone reads this kind of file', 'foreign'));
     case 'other': {
       const { contentType, foreign } = kind;
-      const bounded = new BoundedSource(task.sourcePath);
-      const input = new Input({ formats: containers, source: bounded.source });
-      const endHeader = () => bounded.endHeader();
-      if (await canRead(input)) return inspectContainer({ input, endHeader }, contentType, task, send);
+      const { source, endHeader } = openBounded(task.sourcePath);
+      const input = new Input({ formats: containers, source });
+      if (await input.canRead().catch(() => false))
+        return inspectContainer({ input, endHeader }, contentType, task, send);
       if (foreign) return found(unreadSource(foreign, 'ffmpeg alone reads what is in it', 'foreign'));
       return found(classifyUnknown(task, contentType));
     }
   }
 }
 
-const noProperties = {
-  duration: null,
-  width: null,
-  height: null,
-  chapters: [],
-  demuxer: null,
-  codecs: undefined,
-  pictureLateSeconds: 0,
-  sampleRate: null,
-  cover: null,
-} satisfies Partial<InspectedSource>;
-
 type UnreadCause = NonNullable<InspectedSource['unread']>['why'];
 
 const unreadSource = (container: FfmpegOnlyContainer, reason: string, why: UnreadCause): InspectedSource => ({
-  ...noProperties,
   ...container,
   unread: { reason, why },
 });
 
-const canRead = (input: Input) =>
-  input.canRead().then(
-    (readable) => readable,
-    () => false,
-  );
+/** Maximum number of pixels. A header that claims more is considered forged. */
+const maxPixels = 2 ** 32;
+
+/** Content types that the `image-size` package reads reliably. If it fails on one, the file is damaged. */
+const measurableTypes = new Set(['image/jpeg', 'image/png', 'image/apng', 'image/gif', 'image/webp', 'image/bmp']);
+
+/** Returns an image with its size. Sets `unread` if an image of a common type cannot be read. */
+async function inspectImage(sourcePath: string, contentType: string): Promise<InspectedSource> {
+  const demuxer = imageDemuxers.get(contentType);
+  const image = { type: 'image', contentType, demuxer } as const;
+  try {
+    return { ...image, ...(await imageSizeOf(sourcePath)) };
+  } catch (error) {
+    const reason = `the image cannot be read: ${(error as Error).message}`;
+    // ffmpeg might still read rare types.
+    return measurableTypes.has(contentType) ? { ...image, unread: { reason, why: 'broken' } } : image;
+  }
+}
+
+/** Maximum size of an image file that is loaded into memory to find its dimensions. */
+const maxInMemoryBytes = 64 * 1024 * 1024;
+
+/** @throws Error if the image has no plausible size */
+async function imageSizeOf(path: string): Promise<Dimensions> {
+  // image-size reads only the first half megabyte of a file, but the dimensions can come later, after the metadata.
+  const found = await imageSizeFromFile(path).catch(async (error) => {
+    if ((await stat(path)).size > maxInMemoryBytes) throw error;
+    return imageSize(await readFile(path));
+  });
+  const [width, height] = [Math.round(found.width), Math.round(found.height)]; // SVG sizes may be fractional
+  if (width < 1 || height < 1 || width * height > maxPixels) throw new Error(`it claims ${width} by ${height} pixels`);
+  // EXIF orientations 5 to 8 are rotated by 90°.
+  return (found.orientation ?? 1) < 5 ? { width, height } : { width: height, height: width };
+}
 
 /** Inspects a file whose container mediabunny recognizes, even if it fails to read the content. */
 async function inspectContainer(
@@ -76,9 +89,9 @@ async function inspectContainer(
   const { extrasDir } = task;
   const callsItselfVideo = contentType === 'video/mp2t' || contentType === 'video/ogg';
   const type = contentType?.startsWith('audio/') ? 'audio' : 'video';
-  const demuxer = demuxerOf(await input.getFormat()) as string;
+  const demuxer = demuxerOf(await input.getFormat());
   const container = { type, contentType: contentType ?? 'video/mp4', demuxer } as const;
-  const source = (found: InspectedSource) => send({ about: 'source', found });
+  const source = (found: InspectedSource) => send({ found });
   // Send a preliminary result first, which is used if reading the header kills this process.
   await source(unreadSource(container, 'reading its header came to no end', 'large'));
   let found: InspectedSource;
@@ -91,7 +104,7 @@ async function inspectContainer(
     return source(unreadSource(container, reason, why));
   }
   await source(found);
-  await send({ about: 'reading', reading: await readMedia(input, task) });
+  await send({ reading: await readMedia(input, task) });
 }
 
 /**
@@ -111,9 +124,5 @@ function classifyUnknown(
         ? `${contentType} is no media type that this service processes`
         : 'the file is no media, image or document that this service knows',
     };
-  return {
-    ...noProperties,
-    type: 'generic',
-    contentType: contentType ?? 'application/octet-stream',
-  };
+  return { type: 'generic', contentType: contentType ?? 'application/octet-stream' };
 }

@@ -1,5 +1,8 @@
-import type { HlsPackage } from '../hls/rendition.ts';
-import type { MediaChapter } from './chapters.ts';
+import type { AssetType } from '../../../contract/asset-values.ts';
+import type { HlsPackage } from '../hls/playlists.ts';
+
+/** A chapter as in playback info (§2); `start_time` is in seconds. */
+export type MediaChapter = { title: string; start_time: number };
 
 /** Message that gives the media worker its task. */
 export type InspectionTask = {
@@ -17,37 +20,38 @@ export type InspectionTask = {
   cuts?: readonly number[];
 };
 
-/**
- * Messages from the worker, in this order: the properties of the source (a later message replaces an earlier one),
- * for media the result of reading it to its end, and the end of the task.
- */
-export type WorkerMessage =
-  | { about: 'source'; found: InspectedSource | BrokenSource }
-  | { about: 'reading'; reading: MediaReading }
-  | { about: 'end' };
+/** Message from the worker, which replaces what an earlier one said. Media are inspected before they are read. */
+export type WorkerMessage = {
+  /** Properties of the source. */
+  found?: InspectedSource | BrokenSource;
+  /** Result of reading media to their end. */
+  reading?: MediaReading;
+  /** True in the last message. */
+  isComplete?: boolean;
+};
 
 /** Result for a file that is damaged or does not match its name or type; users see `reason`. */
 export type BrokenSource = { type: 'broken'; reason: string };
 
 export type InspectedSource = {
-  type: 'video' | 'audio' | 'image' | 'document' | 'generic';
+  type: Exclude<AssetType, 'third_party'>;
   contentType: string;
   /** Duration in seconds. */
-  duration: number | null;
+  duration?: number | null;
   /** Display size in pixels. */
-  width: number | null;
-  height: number | null;
-  chapters: MediaChapter[];
-  /** ffmpeg demuxer for the container; null if ffmpeg is not used for it. */
-  demuxer: string | null;
+  width?: number;
+  height?: number;
+  chapters?: MediaChapter[];
+  /** ffmpeg demuxer for the container; undefined if ffmpeg is not used for it. */
+  demuxer?: string;
   /** Codec names, null for codecs unknown to mediabunny; undefined if the file was not read. */
-  codecs: { picture?: string | null; sounds: (string | null)[] } | undefined;
+  codecs?: { picture?: string | null; sounds: (string | null)[] } | undefined;
   /** Delay in seconds of the first video frame relative to the start of the earliest track. */
-  pictureLateSeconds: number;
-  /** Sample rate of the first audio track in Hz; null if unknown. */
-  sampleRate: number | null;
-  /** File name of the cover extracted from audio, in `extrasDir`; null if there is none. */
-  cover: string | null;
+  pictureLateSeconds?: number;
+  /** Sample rate of the first audio track in Hz. */
+  sampleRate?: number;
+  /** File name of the cover extracted from audio, in `extrasDir`. */
+  cover?: string | undefined;
   /**
    * Reason why the file could not be read: its content is broken (`broken`), the sandbox has no reader for its
    * type, only ffmpeg has (`foreign`), or reading it needs too much memory (`large`).

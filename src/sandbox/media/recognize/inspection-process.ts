@@ -1,85 +1,60 @@
-import { spawn } from 'node:child_process';
-import type {
-  BrokenSource,
-  InspectedSource,
-  InspectionTask,
-  MediaReading,
-  WorkerMessage,
-} from './inspection-messages.ts';
-import { reservedForCodeMiB, withMemoryLimit } from './memory-limit.ts';
+import { existsSync, readFileSync } from 'node:fs';
+import { TimeoutError, withTimeout } from '../../../contract/retry.ts';
+import { runLimited, type Tool } from '../ffmpeg/tool.ts';
+import type { InspectionTask, WorkerMessage } from './inspection-messages.ts';
 
 /** Limits for the worker process, since a malicious file could block a core or exhaust memory. */
 const limits = { seconds: 600, memoryMiB: 1024, heapMiB: 768 };
-/** Maximum length of stderr to keep. The end is kept. */
-const maxStderrLength = 4096;
 
-export type InspectionReport = {
-  found: InspectedSource | BrokenSource;
-  /** Result of reading the media to its end, if mediabunny can read it. */
-  reading: MediaReading | undefined;
-  /** Stderr of the worker, after the reason if it ended early. */
-  workerErrors: string;
-};
+/** What the worker has sent, and its stderr, after the reason if it ended early. */
+export type InspectionReport = Required<Pick<WorkerMessage, 'found'>> & WorkerMessage & { workerErrors: string };
 
-/** Paths of Node.js (`node`) and of the built media worker (`worker`). */
-export type MediaWorkerPaths = { node: string; worker: string };
+/** Node.js, and the path of the built media worker. */
+export type MediaWorker = { node: Tool; worker: string };
+
+/**
+ * Returns the MiB that V8 reserves for compiled code in every process of this Node.js. Add them to the memory limit
+ * of a Node.js process, since `ulimit -d` counts them although they are hardly used: since Node 24, all 512 MiB are
+ * mapped writable from the start. Returns 0 without /proc, where `ulimit -d` has no effect either.
+ */
+export function reservedForCodeMiB(): number {
+  const maps = '/proc/self/maps';
+  if (!existsSync(maps)) return 0;
+  const executable = /^([0-9a-f]+)-([0-9a-f]+) rwxp /gm;
+  let bytes = 0;
+  for (const [, start = '', end = ''] of readFileSync(maps, 'utf8').matchAll(executable))
+    bytes += Number.parseInt(end, 16) - Number.parseInt(start, 16);
+  return Math.ceil(bytes / 1024 / 1024);
+}
 
 /**
  * Inspects a source in a worker process, which is killed on timeout or abort.
  *
  * @throws Error if the worker ends without a result, or the abort reason
  */
-export function inspectInWorker(
-  { node, worker }: MediaWorkerPaths,
+export async function inspectInWorker(
+  { node, worker }: MediaWorker,
   task: InspectionTask,
   signal: AbortSignal,
 ): Promise<InspectionReport> {
-  return new Promise((resolve, reject) => {
-    signal.throwIfAborted();
-    const heap = `--max-old-space-size=${limits.heapMiB}`;
-    const memoryMiB = limits.memoryMiB + reservedForCodeMiB();
-    const run = withMemoryLimit(memoryMiB, node, [heap, worker]);
-    const child = spawn(run.command, run.args, { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
-    let found: InspectionReport['found'] | undefined;
-    let reading: MediaReading | undefined;
-    let complaints = '';
-    let isComplete = false;
-    let stopped: Error | undefined;
-
-    const stop = (reason: Error) => {
-      stopped ??= reason;
-      child.kill('SIGKILL');
-    };
-    const onAbort = () => stop(signal.reason);
-    const onTimeout = () => stop(new Error(`inspecting took over ${limits.seconds} s`));
-    const timer = setTimeout(onTimeout, limits.seconds * 1000);
-    signal.addEventListener('abort', onAbort, { once: true });
-    child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
-      complaints = (complaints + chunk).slice(-maxStderrLength);
-    });
-    child.on('message', (message: WorkerMessage) => {
-      if (message.about === 'source') found = message.found;
-      else if (message.about === 'reading') reading = message.reading;
-      else {
-        isComplete = true;
-        child.kill('SIGKILL'); // it might never exit on its own (see worker.ts)
-      }
-    });
-    child.on('error', (error) => {
-      stopped ??= error; // not sent; 'close' follows unless the process never started
-      if (child.pid === undefined) reject(error);
-    });
-    child.once('close', (code, killed) => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', onAbort);
-      if (signal.aborted) return reject(signal.reason);
-      const end = stopped?.message ?? `the worker ended: ${killed ?? `exit code ${code}`}`;
-      if (!isComplete || stopped) complaints = `${end}\n${complaints}`;
-      if (found) return resolve({ found, reading, workerErrors: complaints.trim() });
-      const error = new Error(end);
-      error.stack = complaints.trim() || end; // the worker's own stack trace
-      reject(error);
-    });
-    child.send(task);
-  });
+  const sent: WorkerMessage = {};
+  // When it is complete, the worker is killed, since it might never exit on its own (see worker.ts).
+  const onMessage = (message: object) => Object.assign(sent, message).isComplete === true;
+  const args = [`--max-old-space-size=${limits.heapMiB}`, worker];
+  const memoryMiB = limits.memoryMiB + reservedForCodeMiB();
+  const run = (stop: AbortSignal) => runLimited(node, { args, memoryMiB, signal: stop, ipc: { task, onMessage } });
+  const { end, errors } = await withTimeout(1000 * limits.seconds, run, { signal }).then(
+    ({ errors, code, killedBy }) => ({ end: `the worker ended: ${killedBy ?? `exit code ${code}`}`, errors }),
+    (error: Error) => {
+      signal.throwIfAborted();
+      const isLate = error instanceof TimeoutError;
+      return { end: isLate ? `inspecting took over ${limits.seconds} s` : error.message, errors: '' };
+    },
+  );
+  const workerErrors = (sent.isComplete ? errors : `${end}\n${errors}`).trim();
+  const { found } = sent;
+  if (found) return { ...sent, found, workerErrors };
+  const error = new Error(end);
+  error.stack = workerErrors; // the worker's own stack trace
+  throw error;
 }

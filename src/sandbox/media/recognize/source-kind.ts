@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import { fileTypeFromFile } from 'file-type';
-import { detectFfmpegOnly, type FfmpegOnlyContainer, ffmpegOnlyContainers } from './containers.ts';
+import { ADTS, FLAC, type InputFormat, MATROSKA, MP3, MP4, MPEG_TS, OGG, QTFF, WAVE, WEBM } from 'mediabunny';
 import type { InspectionTask } from './inspection-messages.ts';
 
 /** Kind of a file, detected from its content; the file name matters only for plain text. */
@@ -31,7 +31,7 @@ export async function detectKind({ sourcePath, filename }: InspectionTask): Prom
     return { is: 'image', contentType: 'image/svg+xml' };
   if (contentType?.startsWith('image/')) return { is: 'image', contentType };
   if (contentType && documents.has(contentType)) return { is: 'document', contentType };
-  const foreign = detectFfmpegOnly(head) ?? ffmpegOnlyContainers.get(contentType?.split(';')[0] ?? '');
+  const foreign = detectFfmpegOnly(head, contentType);
   if (foreign && foreign.demuxer !== 'ogg') return { is: 'foreign', foreign };
   const isText = head.length > 0 && !head.includes(0);
   if (isText && (!contentType || contentType === 'application/xml') && textNames.test(filename))
@@ -50,4 +50,90 @@ async function beginningOf(path: string): Promise<Buffer> {
   } finally {
     await handle.close();
   }
+}
+
+/**
+ * Maps the containers that mediabunny reads to ffmpeg demuxers. HLS is excluded, since it references other files.
+ */
+const demuxers = new Map<InputFormat, string>([
+  [MP4, 'mov'],
+  [QTFF, 'mov'],
+  [MATROSKA, 'matroska'],
+  [WEBM, 'matroska'],
+  [WAVE, 'wav'],
+  [OGG, 'ogg'],
+  [FLAC, 'flac'],
+  [MP3, 'mp3'],
+  [ADTS, 'aac'],
+  [MPEG_TS, 'mpegts'],
+]);
+
+export const containers = [...demuxers.keys()];
+
+export const demuxerOf = (container: InputFormat) => demuxers.get(container) as string;
+
+/** A container that only ffmpeg reads, with the demuxer to use. */
+export type FfmpegOnlyContainer = { type: 'video' | 'audio'; contentType: string; demuxer: string };
+
+const ffmpegOnly = (contentType: string, demuxer: string): FfmpegOnlyContainer => ({
+  ...{ contentType, demuxer },
+  type: /^audio\/|^application\/ogg$/.test(contentType) ? 'audio' : 'video',
+});
+
+/**
+ * Maps content types that file-type detects to demuxers of containers that only ffmpeg reads. None of these demuxers
+ * opens another file.
+ */
+const ffmpegOnlyDemuxers: Record<string, string> = {
+  'video/vnd.avi': 'avi',
+  'video/x-flv': 'flv',
+  'application/vnd.ms-asf': 'asf',
+  'video/x-ms-asf': 'asf',
+  'audio/x-ms-asf': 'asf',
+  'video/MP1S': 'mpeg',
+  'video/MP2P': 'mpeg',
+  'video/mpeg': 'mpegvideo',
+  'application/mxf': 'mxf',
+  'application/vnd.rn-realmedia': 'rm',
+  'video/ogg': 'ogg',
+  'audio/ogg': 'ogg',
+  'application/ogg': 'ogg',
+  'audio/aiff': 'aiff',
+  'audio/amr': 'amr',
+  'audio/ape': 'ape',
+  'audio/wavpack': 'wv',
+  'audio/x-dsf': 'dsf',
+  'audio/x-voc': 'voc',
+  'audio/qcelp': 'qcp',
+};
+
+/**
+ * Detects containers that only ffmpeg reads: by first bytes, if file-type does not recognize them or mistakes them
+ * for others, or else by content type.
+ */
+function detectFfmpegOnly(head: Buffer, contentType: string | undefined): FfmpegOnlyContainer | undefined {
+  const startsWithHex = (hex: string) => head.toString('hex', 0, hex.length / 2) === hex;
+  const startsWithText = (text: string) => head.toString('latin1', 0, text.length) === text;
+  const isAc3 = startsWithHex('0b77');
+  const signatures: [matches: boolean, contentType: string, demuxer: string][] = [
+    [isAc3 && (head[5] ?? 0) >> 3 > 10, 'audio/eac3', 'eac3'],
+    [isAc3, 'audio/ac3', 'ac3'],
+    [startsWithHex('7ffe8001'), 'audio/vnd.dts', 'dts'],
+    [startsWithText('caff'), 'audio/x-caf', 'caf'],
+    [startsWithText('.snd'), 'audio/basic', 'au'],
+    [startsWithText('TTA1'), 'audio/x-tta', 'tta'],
+    [startsWithText('MPCK'), 'audio/x-musepack', 'mpc8'],
+    [startsWithText('MP+'), 'audio/x-musepack', 'mpc'],
+    [startsWithHex('726966662e91cf11'), 'audio/x-w64', 'w64'],
+    [startsWithText('DKIF'), 'video/x-ivf', 'ivf'],
+    [startsWithText('YUV4MPEG2'), 'video/x-yuv4mpeg', 'yuv4mpegpipe'],
+    [startsWithHex('1f070000'), 'video/dv', 'dv'],
+    [startsWithHex('0000000167') || startsWithHex('0000000127'), 'video/h264', 'h264'],
+    [startsWithHex('0000000140'), 'video/h265', 'hevc'],
+  ];
+  const signature = signatures.find(([matches]) => matches);
+  if (signature) return ffmpegOnly(signature[1], signature[2]);
+  const [named = ''] = contentType?.split(';') ?? [];
+  const demuxer = ffmpegOnlyDemuxers[named];
+  return demuxer === undefined ? undefined : ffmpegOnly(named, demuxer);
 }

@@ -18,7 +18,7 @@ process.on('unhandledRejection', (error) => console.error(error));
 process.once('disconnect', end); // the sandbox has exited
 process.once('message', (task: InspectionTask) => {
   inspectSource(task, send)
-    .then(() => send({ about: 'end' }))
+    .then(() => send({ isComplete: true }))
     .catch((error: Error) => {
       console.error(error);
       end();

@@ -1,12 +1,11 @@
 import { useState } from 'preact/hooks';
+import { type AssetType, entryForType } from '../../../contract/asset-values.ts';
+import { formatClockTime } from '../../../contract/figures.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
-import { formatClockTime } from '../../shared/clock-time.ts';
 import type { Card } from '../protocol.ts';
 import { thumbnailUrl } from './api.ts';
-import { startDrag } from './dragging.ts';
-import type { CardBounds } from './layout.ts';
+import { startDrag } from './drops.ts';
 import { Preview } from './preview.tsx';
-import { TypeIcon } from './type-icon.tsx';
 
 type CardProps = {
   /** Asset of the card; undefined until its page of results has loaded. */
@@ -14,7 +13,8 @@ type CardProps = {
   index: number;
   /** Length of the whole list; -1 if unknown. */
   length: number;
-  bounds: CardBounds;
+  /** Position and size of the card, as CSS properties. */
+  style: Record<string, string>;
   isFocusable: boolean;
   onFocus(): void;
   /** Called when a key is pressed. Returns true if the key moves the focus to another card. */
@@ -23,16 +23,10 @@ type CardProps = {
 };
 
 /** Renders the card of one asset in the grid. */
-export function AssetCard({ card, index, length, bounds, isFocusable, onFocus, onKey, onOpen }: CardProps) {
-  const { left, top, width, height } = bounds;
-  const style = {
-    ...{ left: `${left}px`, top: `${top}px` },
-    ...{ width: `${width}px`, height: `${height}px` },
-  };
+export function AssetCard({ card, index, length, style, isFocusable, onFocus, onKey, onOpen }: CardProps) {
   const [isHovered, setHovered] = useState(false);
-  const list = { 'aria-setsize': length, 'aria-posinset': index + 1 };
   return (
-    <li class="card" style={style} {...list} aria-busy={card === undefined}>
+    <li class="card" style={style} aria-setsize={length} aria-posinset={index + 1} aria-busy={card === undefined}>
       <a
         class="thing"
         href={card ? `?asset=${encodeURIComponent(card.uid)}` : '?'}
@@ -55,32 +49,29 @@ export function AssetCard({ card, index, length, bounds, isFocusable, onFocus, o
           if (isOpening && card) onOpen(card.uid);
         }}
       >
-        {card ? <CardBody card={card} isPointed={isHovered} /> : <CardSkeleton />}
+        {card ? <CardBody card={card} isHovered={isHovered} /> : <CardSkeleton />}
       </a>
     </li>
   );
 }
 
 const CardSkeleton = () => (
-  <>
-    <span class="picture" />
+  <span class="picture">
     <span class="hidden">Loading</span>
-  </>
+  </span>
 );
 
-function CardBody({ card, isPointed }: { card: Card; isPointed: boolean }) {
+function CardBody({ card, isHovered }: { card: Card; isHovered: boolean }) {
   const { uid, name, means, status, type, duration, createdAt } = card;
-  const isVideo = type === 'video' && means === 'ready';
-  const facts = [type.replaceAll('_', ' '), createdAt?.slice(0, 10)];
+  const isFailed = means === 'failed';
+  const facts = [typeName(type), createdAt?.slice(0, 10)];
   return (
     <>
       <span class="picture">
         <CardThumbnail card={card} />
-        {isVideo && isPointed && <Preview uid={uid} />}
+        {type === 'video' && means === 'ready' && isHovered && <Preview uid={uid} />}
         {duration !== null && duration > 0 && <span class="badge">{formatClockTime(duration)}</span>}
-        {means !== 'ready' && status && (
-          <span class={`badge state${means === 'failed' ? ' failed' : ''}`}>{status}</span>
-        )}
+        {means !== 'ready' && status && <span class={`badge state ${isFailed ? 'failed' : ''}`}>{status}</span>}
       </span>
       <span class="name" title={name} dir="auto">
         {escapeControls(name)}
@@ -92,18 +83,42 @@ function CardBody({ card, isPointed }: { card: Card; isPointed: boolean }) {
 
 /** Renders the thumbnail of an asset, or the icon of its type as a fallback. */
 export function CardThumbnail({ card }: { card: Card }) {
-  const [broken, setBroken] = useState<string>();
+  const [brokenUrl, setBrokenUrl] = useState<string>();
   const url = card.thumbnail === null ? undefined : thumbnailUrl(card);
-  if (!url || url === broken) return <TypeIcon type={card.type} />;
+  if (!url || url === brokenUrl) return <TypeIcon type={card.type} />;
+  const fit = card.type === 'image' ? 'whole' : '';
   return (
     <img
-      class={card.type === 'image' ? 'whole' : ''}
+      class={fit}
       src={url}
       alt=""
       loading="lazy"
       decoding="async"
       draggable={false}
-      onError={() => setBroken(url)}
+      onError={() => setBrokenUrl(url)}
     />
   );
 }
+
+/** Maps asset types to the SVG path of their icon. */
+const iconPaths = {
+  video: 'M3 5h18v14H3z M10 9l5 3-5 3z',
+  audio: 'M4 10v4 M8 7v10 M12 4v16 M16 8v8 M20 11v2',
+  image: 'M3 5h18v14H3z M3 16l5-5 4 4 3-3 6 6 M15.5 9h.01',
+  document: 'M6 3h8l4 4v14H6z M14 3v4h4 M9 12h6 M9 16h6',
+  third_party: 'M10 4H4v16h16v-6 M14 4h6v6 M20 4l-9 9',
+  generic: 'M6 3h8l4 4v14H6z M14 3v4h4',
+} satisfies Record<AssetType, string>;
+
+/** Renders the icon and name of an asset type. */
+const TypeIcon = ({ type }: { type: string }) => (
+  <span class="kind">
+    <svg viewBox="0 0 24 24" aria-hidden="true">
+      <path d={entryForType(iconPaths, type) ?? iconPaths.generic} />
+    </svg>
+    {typeName(type)}
+  </span>
+);
+
+/** Formats an asset type or a status for display. */
+export const typeName = (type: string) => type.replaceAll('_', ' ');

@@ -1,214 +1,207 @@
+import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { entryForType, isTimedType } from '../../../contract/asset-values.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
-import { type SlugEdit, toSlug } from '../../../contract/slug.ts';
 import type { Card, FolderView } from '../protocol.ts';
 import { downloadUrl, fetchCard, trashCard, updateCard, watchUrl } from './api.ts';
 import { CardThumbnail } from './asset-card.tsx';
-import { Facts, FolderChoice } from './facts.tsx';
-import { CopyField, EditableField } from './fields.tsx';
+import { Button, CopyField } from './controls.tsx';
+import { Facts, FolderChoice, TextFields } from './facts.tsx';
+import type { PagedList } from './paged-list.ts';
 
 type DetailProps = {
   uid: string;
-  /** Card from the list, shown until the full card has loaded. */
-  listCard: Card | undefined;
+  list: PagedList;
   tree: readonly FolderView[];
-  onClose(): void;
-  onChange(card: Card): void;
-  onMove(folder: FolderView | null): Promise<void>;
+  /** Opens another asset, or closes the dialog. */
+  onOpen(uid: string | null): void;
+  onMove(uid: string, folder: FolderView | null): Promise<void>;
   onTrashed(): void;
-  onStep(by: 1 | -1): void;
 };
 
 /** Renders the dialog of one asset, with its player, editable fields, facts and actions. */
-export function Detail(props: DetailProps) {
-  const { uid, listCard, tree, onClose, onChange, onMove, onTrashed, onStep } = props;
+export function Detail({ uid, list, tree, onOpen, onMove, onTrashed }: DetailProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useRef<HTMLHeadingElement>(null);
   const frame = useRef<HTMLIFrameElement>(null);
-  const [card, setCard] = useState(listCard);
-  /** True once the full card has loaded. Lists truncate descriptions, so editing stays disabled until then. */
-  const [isComplete, setComplete] = useState(false);
-  const [problem, setProblem] = useState('');
-  const [isConfirmingTrash, setConfirmingTrash] = useState(false);
-  /** Key of the player. A new status, for example after processing, changes the key and thus reloads the player. */
-  const playerKey = card?.means ?? '';
-  const [loadedKey, setLoadedKey] = useState<string>();
-
+  const { card, ...state } = useCard(uid, list);
   useLayoutEffect(() => {
     const element = dialog.current as HTMLDialogElement;
     element.showModal();
     heading.current?.focus();
     return () => element.close(); // also restores the focus
   }, []);
-  const reload = () =>
-    fetchCard(uid).then(
-      (got) => {
-        setCard(got);
-        setComplete(true);
-        onChange(got);
-      },
-      (error: Error) => setProblem(error.message),
-    );
-  useEffect(() => void reload(), [uid]);
-  const listStatus = listCard?.means;
-  // Reloads the card when the list reports a new status.
-  useEffect(() => {
-    if (card && listStatus && card.means !== listStatus) void reload();
-  }, [listStatus]);
-
-  const save = async (fields: Parameters<typeof updateCard>[1]) => {
-    const changed = await updateCard(uid, fields);
-    setCard(changed);
-    onChange(changed);
-    return changed;
+  const close = () => onOpen(null);
+  const closeTrashed = () => {
+    close();
+    onTrashed();
   };
-  const trash = () =>
-    trashCard(uid).then(onTrashed, (error: Error) => {
-      setConfirmingTrash(false);
-      setProblem(error.message);
-    });
+  const step = async (by: 1 | -1) => {
+    const index = list.indexOf(uid);
+    const next = index < 0 ? undefined : await list.fetchCard(index + by);
+    if (next) onOpen(next.uid);
+  };
   const handleKey = (event: KeyboardEvent) => {
-    const isInField = (event.target as HTMLElement).matches?.('input, textarea, select, video, audio, [role=slider]');
-    const isOnButton = (event.target as HTMLElement).matches?.('button, a');
-    if (event.key === 'Escape') isConfirmingTrash ? setConfirmingTrash(false) : onClose();
-    else if (isInField || event.ctrlKey || event.metaKey || event.altKey) return;
-    else if (event.key === 'ArrowRight') onStep(1);
-    else if (event.key === 'ArrowLeft') onStep(-1);
-    else if (event.key === ' ' && !isOnButton) playOrPause(frame.current);
+    const target = event.target as HTMLElement;
+    if (event.key === 'Escape') close();
+    else if (target.matches?.('input, textarea, select, video, audio, [role=slider]')) return;
+    else if (event.ctrlKey || event.metaKey || event.altKey) return;
+    else if (event.key === 'ArrowRight') void step(1);
+    else if (event.key === 'ArrowLeft') void step(-1);
+    else if (event.key === ' ' && !target.matches?.('button, a')) playOrPause(frame.current);
     else return;
     event.preventDefault();
   };
-
   return (
     <dialog
       ref={dialog}
       aria-labelledby="asset-name"
       onKeyDown={handleKey}
       onCancel={(event) => event.preventDefault() /* Escape is handled by onKeyDown, as in the frame */}
-      onClick={(event) => {
-        if (event.target === dialog.current) onClose();
-      }}
+      onClick={({ target }) => target === dialog.current && close()}
     >
       <div class="bar">
         {/* Gets the initial focus, because a button or the player would consume arrow keys and Space. */}
         <h2 id="asset-name" tabIndex={-1} ref={heading} dir="auto">
           {escapeControls(card?.name ?? uid)}
         </h2>
-        <button type="button" onClick={() => onStep(-1)} aria-label="Previous asset">
-          ←
-        </button>
-        <button type="button" onClick={() => onStep(1)} aria-label="Next asset">
-          →
-        </button>
-        <button type="button" onClick={onClose} aria-label="Close">
-          ✕
-        </button>
+        <Button label="Previous asset" text="←" onClick={() => step(-1)} />
+        <Button label="Next asset" text="→" onClick={() => step(1)} />
+        <Button label="Close" text="✕" onClick={close} />
       </div>
       <div class="detail">
-        <div class="player">
-          {loadedKey !== playerKey && (
-            <div class="coming" role="status">
-              <span class="picture">{card && <CardThumbnail card={card} />}</span>
-              <span class="spinner" />
-              <span class="hidden">Loading the player</span>
-            </div>
-          )}
-          <iframe
-            ref={frame}
-            key={playerKey}
-            src={watchUrl(uid)}
-            title={`Player: ${card?.name ?? uid}`}
-            allow="autoplay; fullscreen; picture-in-picture"
-            onLoad={({ currentTarget }) => {
-              setLoadedKey(playerKey);
-              currentTarget.contentDocument?.addEventListener('keydown', handleKey);
-            }}
-          />
-        </div>
-        <div class="facts">
-          {problem && (
-            <div role="alert" class="problem">
-              {problem}
-            </div>
-          )}
-          {card && (
-            <fieldset class="fields" disabled={!isComplete}>
-              <EditableField
-                label="Name"
-                value={card.name}
-                onSave={async (name) => {
-                  if (!name) throw new Error('a name is not empty');
-                  await save({ name });
-                }}
-              />
-              <EditableField
-                label="Description"
-                value={card.description}
-                isMultiline
-                onSave={(description) => save({ description })}
-              />
-              <EditableField
-                label="Tags, with commas between"
-                value={formatTags(card)}
-                onSave={async (text, before) => save({ tags: parseTagEdit(before, text) })}
-              />
-              <FolderChoice card={card} tree={tree} onMove={(folder) => onMove(folder).then(reload)} />
-              <Facts card={card} />
-              {card.means === 'ready' && (
-                <a href={downloadUrl(uid)} target="_blank" rel="noreferrer" download={card.name}>
-                  Download
-                </a>
-              )}
-              <CopyField label="uid" text={uid} />
-              <CopyField label="command" text={commandFor(card)} />
-              {isConfirmingTrash ? (
-                <fieldset class="ask">
-                  <legend>Move it to the trash? mediactl cannot take it out again.</legend>
-                  <div>
-                    <button type="button" onClick={trash}>
-                      Move to the trash
-                    </button>
-                    <button type="button" ref={focusOnMount} onClick={() => setConfirmingTrash(false)}>
-                      Keep it
-                    </button>
-                  </div>
-                </fieldset>
-              ) : (
-                <button type="button" onClick={() => setConfirmingTrash(true)}>
-                  Trash…
-                </button>
-              )}
-            </fieldset>
-          )}
-        </div>
+        <Player uid={uid} card={card} frame={frame} onKey={handleKey} />
+        <Properties {...{ uid, card, tree, onMove }} {...state} onTrashed={closeTrashed} />
       </div>
     </dialog>
   );
 }
 
-/** Focuses an element when it is mounted. The safe button uses it, so that Enter does no harm. */
-const focusOnMount = (element: HTMLElement | null) => element?.focus();
+/** Loads the whole card of an asset, first shown as the list has it. Reloads it when the list has a new status. */
+function useCard(uid: string, list: PagedList) {
+  const listCard = list.at(list.indexOf(uid));
+  const [card, setCard] = useState(listCard);
+  /** True once the whole card has loaded. Lists truncate descriptions, so editing stays disabled until then. */
+  const [isComplete, setComplete] = useState(false);
+  const [problem, setProblem] = useState('');
+  const show = (changed: Card) => {
+    setCard(changed);
+    list.replace(changed);
+  };
+  const reload = () =>
+    fetchCard(uid).then(
+      (whole) => {
+        show(whole);
+        setComplete(true);
+      },
+      (error: Error) => setProblem(error.message),
+    );
+  useEffect(() => {
+    if (!isComplete || (listCard && listCard.means !== card?.means)) void reload();
+  }, [listCard?.means]);
+  const save = (fields: Parameters<typeof updateCard>[1]) => updateCard(uid, fields).then(show);
+  return { card, isComplete, problem, setProblem, reload, save };
+}
 
-const formatTags = ({ tags }: Card) => (tags ?? []).join(', ');
+type PlayerProps = {
+  uid: string;
+  card: Card | undefined;
+  frame: RefObject<HTMLIFrameElement | null>;
+  onKey(event: KeyboardEvent): void;
+};
 
-const splitTags = (text: string) => text.split(',').flatMap((tag) => tag.trim() || []);
+/** Renders the watch page in a frame, under the thumbnail until it has loaded. */
+function Player({ uid, card, frame, onKey }: PlayerProps) {
+  /** Key of the frame. A new status, for example after processing, changes the key and thus reloads the player. */
+  const key = card?.means ?? '';
+  const [loadedKey, setLoadedKey] = useState<string>();
+  return (
+    <div class="player">
+      {loadedKey !== key && (
+        <div class="coming" role="status">
+          <span class="picture">{card && <CardThumbnail card={card} />}</span>
+          <span class="spinner" />
+          <span class="hidden">Loading the player</span>
+        </div>
+      )}
+      <iframe
+        ref={frame}
+        key={key}
+        src={watchUrl(uid)}
+        title={`Player: ${card?.name ?? uid}`}
+        allow="autoplay; fullscreen; picture-in-picture"
+        onLoad={({ currentTarget }) => {
+          setLoadedKey(key);
+          currentTarget.contentDocument?.addEventListener('keydown', onKey);
+        }}
+      />
+    </div>
+  );
+}
 
-/**
- * Compares the entered tags with those before the edit, and returns the tags to add and to remove.
- * @throws Error for an invalid tag
- */
-function parseTagEdit(textBefore: string, text: string): SlugEdit {
-  const before = splitTags(textBefore);
-  const typed = splitTags(text);
-  const after = typed.map((tag) => (before.includes(tag) ? tag : (toSlug(tag) ?? '')));
-  const refused = typed.filter((_, at) => !after[at]);
-  if (refused.length > 0) throw new Error(`${refused.join(', ')}: a tag has letters from a to z, digits and hyphens`);
-  const add = after.filter((tag) => !before.includes(tag));
-  return { add, remove: before.filter((tag) => !after.includes(tag)) };
+type PropertiesProps = Pick<DetailProps, 'tree' | 'onMove' | 'onTrashed'> &
+  ReturnType<typeof useCard> & { uid: string };
+
+/** Renders the fields and facts of an asset, and its actions. */
+function Properties({ uid, card, isComplete, problem, tree, ...on }: PropertiesProps) {
+  return (
+    <div class="facts">
+      {problem && (
+        <div role="alert" class="problem">
+          {problem}
+        </div>
+      )}
+      {card && (
+        <fieldset class="fields" disabled={!isComplete}>
+          <TextFields card={card} onSave={on.save} />
+          <FolderChoice card={card} tree={tree} onMove={(folder) => on.onMove(uid, folder).then(on.reload)} />
+          <Facts card={card} />
+          {card.means === 'ready' && (
+            <a href={downloadUrl(uid)} target="_blank" rel="noreferrer" download={card.name}>
+              Download
+            </a>
+          )}
+          <CopyField label="uid" text={uid} />
+          <CopyField label="command" text={commandFor(card)} />
+          <TrashButton uid={uid} onTrashed={on.onTrashed} onProblem={on.setProblem} />
+        </fieldset>
+      )}
+    </div>
+  );
+}
+
+type TrashButtonProps = { uid: string; onTrashed(): void; onProblem(problem: string): void };
+
+/** Renders the button that moves an asset to the trash, after a question. */
+function TrashButton({ uid, onTrashed, onProblem }: TrashButtonProps) {
+  const [isAsking, setAsking] = useState(false);
+  const cancel = () => setAsking(false);
+  const trash = () =>
+    trashCard(uid).then(onTrashed, (error: Error) => {
+      cancel();
+      onProblem(error.message);
+    });
+  if (!isAsking) return <Button text="Trash…" onClick={() => setAsking(true)} />;
+  const handleKey = (event: KeyboardEvent) => {
+    if (event.key !== 'Escape') return;
+    event.preventDefault();
+    event.stopPropagation(); // the dialog stays open
+    cancel();
+  };
+  return (
+    <fieldset class="ask" onKeyDown={handleKey}>
+      <legend>Move it to the trash? mediactl cannot take it out again.</legend>
+      <div>
+        <Button text="Move to the trash" onClick={trash} />
+        {/* The safe button has the focus, so that Enter does no harm. */}
+        <Button text="Keep it" onClick={cancel} hasFocus />
+      </div>
+    </fieldset>
+  );
 }
 
 const commandFor = ({ uid, type, means }: Card) =>
-  means === 'ready' && ['video', 'audio'].includes(type) ? `mediactl play ${uid}` : `mediactl assets get ${uid}`;
+  means === 'ready' && entryForType(isTimedType, type) ? `mediactl play ${uid}` : `mediactl assets get ${uid}`;
 
 function playOrPause(frame: HTMLIFrameElement | null): void {
   const media = frame?.contentDocument?.querySelector<HTMLMediaElement>('video, audio');

@@ -1,4 +1,5 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { uidPattern } from '../protocol.ts';
+import { useWindowEvent } from './hooks.ts';
 
 /** A dropped file, and its directory relative to the drop. */
 export type DroppedFile = { file: File; relativeDir: string };
@@ -18,11 +19,11 @@ export async function readDrop(transfer: DataTransfer): Promise<DropContents> {
 }
 
 /** Names of system files that are skipped. */
-const ignoredNames = new Set(['.DS_Store', 'Thumbs.db', 'desktop.ini', '.localized']);
+const ignoredNames = /^(?:\.DS_Store|Thumbs\.db|desktop\.ini|\.localized|\._.*)$/;
 
 /** Collects the files of an entry in `found`. If an entry cannot be read, adds its name and continues. */
 async function collectFiles(entry: FileSystemEntry, relativeDir: string, found: DropContents): Promise<void> {
-  if (entry.isFile && (ignoredNames.has(entry.name) || entry.name.startsWith('._'))) return;
+  if (entry.isFile && ignoredNames.test(entry.name)) return;
   try {
     if (entry.isFile) found.files.push({ file: await readFile(entry as FileSystemFileEntry), relativeDir });
     else {
@@ -55,28 +56,34 @@ const hasFiles = ({ dataTransfer }: DragEvent) => dataTransfer?.types.includes('
  *   dropped
  */
 export function useDrops(setOver: (isOver: boolean) => void, onDrop: (drop: DropContents) => void): void {
-  const onDropRef = useRef(onDrop);
-  onDropRef.current = onDrop;
-  useEffect(() => {
-    const listeners = {
-      dragover: (event: DragEvent) => {
-        if (!hasFiles(event)) return;
-        event.preventDefault();
-        setOver(true);
-      },
-      dragleave: ({ relatedTarget }: DragEvent) => {
-        if (relatedTarget === null) setOver(false);
-      },
-      drop: (event: DragEvent) => {
-        setOver(false);
-        if (!hasFiles(event) || !event.dataTransfer) return;
-        event.preventDefault();
-        void readDrop(event.dataTransfer).then(onDropRef.current);
-      },
-    };
-    for (const [name, listen] of Object.entries(listeners)) addEventListener(name, listen as EventListener);
-    return () => {
-      for (const [name, listen] of Object.entries(listeners)) removeEventListener(name, listen as EventListener);
-    };
-  }, []);
+  useWindowEvent('dragover', (event) => {
+    if (!hasFiles(event)) return;
+    event.preventDefault();
+    setOver(true);
+  });
+  useWindowEvent('dragleave', ({ relatedTarget }) => {
+    if (relatedTarget === null) setOver(false);
+  });
+  useWindowEvent('drop', (event) => {
+    setOver(false);
+    if (!hasFiles(event) || !event.dataTransfer) return;
+    event.preventDefault();
+    void readDrop(event.dataTransfer).then(onDrop);
+  });
+}
+
+/** Private drag data type, so that data dragged from other web pages is not mistaken for an asset. */
+const dragDataType = 'application/x-mediactl-asset';
+
+export function startDrag({ dataTransfer }: DragEvent, uid: string): void {
+  dataTransfer?.setData(dragDataType, uid);
+  if (dataTransfer) dataTransfer.effectAllowed = 'move';
+}
+
+const uidFormat = new RegExp(`^${uidPattern}$`);
+
+/** Returns the uid of a dropped asset; undefined for other data. */
+export function draggedUid(transfer: DataTransfer): string | undefined {
+  const dragged = transfer.getData(dragDataType);
+  return uidFormat.test(dragged) ? dragged : undefined;
 }

@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useId, useRef, useState } from 'preact/hooks';
 
 /** Save status shown beside a field; `problem` is the error message if saving failed. */
 export type SaveState = { message: string; problem: string | undefined };
@@ -83,29 +83,27 @@ export function EditableField({ label, value, isMultiline, onSave }: EditablePro
     });
     await follow(saved);
   };
+  const edit = (next: string | undefined) => {
+    resetSaveState();
+    pendingValue.current = undefined;
+    setTyped(next);
+  };
+  const handleKey = (event: KeyboardEvent) => {
+    if (event.key === 'Enter' && (!isMultiline || event.ctrlKey || event.metaKey)) {
+      if (saving.problem) pendingValue.current = undefined; // an explicit retry
+      void save();
+    } else if (event.key === 'Escape' && text !== value) {
+      event.stopPropagation();
+      event.preventDefault();
+      edit(undefined);
+    }
+  };
   const field = {
-    id,
+    ...{ id, value: text, onBlur: save, onKeyDown: handleKey },
     dir: 'auto' as const,
-    value: text,
     'aria-invalid': saving.problem !== undefined,
     'aria-describedby': saving.problem && `${id}-problem`,
-    onInput: ({ currentTarget }: { currentTarget: { value: string } }) => {
-      resetSaveState();
-      pendingValue.current = undefined;
-      setTyped(currentTarget.value);
-    },
-    onBlur: save,
-    onKeyDown: (event: KeyboardEvent) => {
-      if (event.key === 'Enter' && (!isMultiline || event.ctrlKey || event.metaKey)) {
-        if (saving.problem) pendingValue.current = undefined; // an explicit retry
-        void save();
-      } else if (event.key === 'Escape' && text !== value) {
-        event.stopPropagation();
-        event.preventDefault();
-        resetSaveState();
-        setTyped(undefined);
-      }
-    },
+    onInput: ({ currentTarget }: { currentTarget: { value: string } }) => edit(currentTarget.value),
   };
   return (
     <div class="field">
@@ -113,39 +111,6 @@ export function EditableField({ label, value, isMultiline, onSave }: EditablePro
         <label for={id}>{label}</label> <SaveStatus id={id} saving={saving} />
       </span>
       {isMultiline ? <textarea {...field} /> : <input type="text" {...field} />}
-    </div>
-  );
-}
-
-/** Renders read-only text with a copy button. */
-export function CopyField({ label, text }: { label: string; text: string }) {
-  const [isCopied, setCopied] = useState(false);
-  useEffect(() => {
-    if (!isCopied) return;
-    const timer = setTimeout(() => setCopied(false), 2_000);
-    return () => clearTimeout(timer);
-  }, [isCopied]);
-  return (
-    <div class="command">
-      <input
-        type="text"
-        readOnly
-        value={text}
-        aria-label={label}
-        onFocus={({ currentTarget }) => currentTarget.select()}
-      />
-      <button
-        type="button"
-        aria-label={`Copy ${label}`}
-        onClick={() =>
-          navigator.clipboard.writeText(text).then(
-            () => setCopied(true),
-            () => setCopied(false),
-          )
-        }
-      >
-        {isCopied ? 'Copied' : 'Copy'}
-      </button>
     </div>
   );
 }

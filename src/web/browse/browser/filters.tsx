@@ -1,19 +1,19 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
-import { assetTypes } from '../../../contract/asset-values.ts';
+import { useState } from 'preact/hooks';
+import { assetStatuses, assetTypes } from '../../../contract/asset-values.ts';
 import type { Query } from '../protocol.ts';
+import { Button, DebouncedInput, Select } from './controls.tsx';
 import { withField } from './view.ts';
+
+/** Panel that a small screen shows on demand. */
+export type Panel = 'filters' | 'folders';
 
 type FiltersProps = {
   query: Query;
-  isOpen: boolean;
-  /** True while the folder panel is open on a small screen. */
-  isFolderPanelOpen: boolean;
+  openPanel: Panel | undefined;
   onChange(query: Query, how?: 'push' | 'replace'): void;
-  onOpen(which: 'filters' | 'folders'): void;
+  onOpen(panel: Panel): void;
 };
 
-const textFields: readonly string[] = ['search', 'tag'];
-const statuses = ['ready', 'processing', 'queued', 'uploading', 'failed'];
 const orders: [string, string][] = [
   ['', 'newest first'],
   ['created_at', 'oldest first'],
@@ -22,141 +22,51 @@ const orders: [string, string][] = [
   ['-duration', 'longest first'],
   ['duration', 'shortest first'],
 ];
-/** Debounce delay of entered text. */
-const typingDebounceMs = 150;
+
+const choicesOf = (all: string, values: readonly string[]): [string, string][] => [
+  ['', all],
+  ...values.map((value): [string, string] => [value, value.replaceAll('_', ' ')]),
+];
 
 /** Renders the search field, filters and sort order. */
-export function Filters({ query, isOpen, isFolderPanelOpen, onChange, onOpen }: FiltersProps) {
-  const [cleared, setCleared] = useState(0);
-  const set = (field: keyof Query) => (value: string) => {
+export function Filters({ query, openPanel, onChange, onOpen }: FiltersProps) {
+  const [clearCount, setClearCount] = useState(0);
+  const set = (field: keyof Query, how: 'push' | 'replace' = 'push') => ({
+    value: query[field],
+    onChange: (value: string) => onChange(withField(query, field, value), how),
+  });
+  const text = (field: 'search' | 'tag', type: 'search' | 'text', label: string) => {
     // Further typing replaces the history entry, so that Back returns to the state before the search.
-    const how = query[field] && textFields.includes(field) ? 'replace' : 'push';
-    onChange(withField(query, field, value), how);
+    const { onChange: change, value = '' } = set(field, query[field] ? 'replace' : 'push');
+    const key = `${field} ${clearCount}`;
+    return <DebouncedInput key={key} type={type} label={label} name={field} value={value} onChange={change} />;
   };
-  const count = Object.keys(query).filter((field) => !['ordering', 'parent'].includes(field)).length;
+  const { parent, ordering, ...filters } = query;
+  const count = Object.keys(filters).length;
+  const opener = (panel: Panel, label: string) => (
+    <button type="button" class="opener" aria-expanded={openPanel === panel} onClick={() => onOpen(panel)}>
+      {label}
+    </button>
+  );
+  const clear = () => {
+    setClearCount(clearCount + 1); // also drops text whose debounce delay has not ended
+    onChange({ ...(parent && { parent }), ...(ordering && { ordering }) });
+  };
   return (
     <>
-      <DebouncedInput
-        key={`search ${cleared}`}
-        type="search"
-        label="Search"
-        name="search"
-        value={query.search ?? ''}
-        onChange={set('search')}
-      />
-      <button type="button" class="opener" aria-expanded={isOpen} onClick={() => onOpen('filters')}>
-        Filters{count > 0 ? ` (${count})` : ''}
-      </button>
-      <button type="button" class="opener" aria-expanded={isFolderPanelOpen} onClick={() => onOpen('folders')}>
-        Folders
-      </button>
-      <div class={`filters${isOpen ? ' open' : ''}`}>
-        <FilterSelect label="Type" value={query.type} choices={assetTypes} onChange={set('type')} />
-        <FilterSelect label="Status" value={query.status} choices={statuses} onChange={set('status')} />
-        <DebouncedInput
-          key={`tag ${cleared}`}
-          type="text"
-          label="Tag"
-          name="tag"
-          value={query.tag ?? ''}
-          onChange={set('tag')}
-        />
-        <DateInput label="Created from" value={query.created_after} onChange={set('created_after')} />
-        <DateInput label="to" value={query.created_before} onChange={set('created_before')} />
-        <label class="field">
-          <span class="hidden">Order</span>
-          <select
-            class="order"
-            value={query.ordering ?? ''}
-            onChange={({ currentTarget }) => set('ordering')(currentTarget.value)}
-          >
-            {orders.map(([value, words]) => (
-              <option key={value} value={value}>
-                {words}
-              </option>
-            ))}
-          </select>
-        </label>
-        {count > 0 && (
-          <button
-            type="button"
-            onClick={() => {
-              setCleared(cleared + 1); // also drops text whose debounce delay has not ended
-              const { parent, ordering } = query;
-              onChange({ ...(parent && { parent }), ...(ordering && { ordering }) });
-            }}
-          >
-            Clear
-          </button>
-        )}
+      {text('search', 'search', 'Search')}
+      {opener('filters', `Filters${count > 0 ? ` (${count})` : ''}`)}
+      {opener('folders', 'Folders')}
+      <div class={`filters${openPanel === 'filters' ? ' open' : ''}`}>
+        <Select label="Type" choices={choicesOf('any type', assetTypes)} {...set('type')} />
+        <Select label="Status" choices={choicesOf('any status', assetStatuses)} {...set('status')} />
+        {text('tag', 'text', 'Tag')}
+        <DateInput label="Created from" {...set('created_after')} />
+        <DateInput label="to" {...set('created_before')} />
+        <Select label="Order" class="order" choices={orders} {...set('ordering')} />
+        {count > 0 && <Button text="Clear" onClick={clear} />}
       </div>
     </>
-  );
-}
-
-type DebouncedInputProps = {
-  type: 'search' | 'text';
-  label: string;
-  name: string;
-  value: string;
-  onChange(value: string): void;
-};
-
-/** Renders a text input that reports a change after a debounce delay. */
-function DebouncedInput({ type, label, name, value, onChange }: DebouncedInputProps) {
-  const [text, setText] = useState(value);
-  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  // The callback might have changed when the debounce delay ends.
-  const onChangeRef = useRef(onChange);
-  onChangeRef.current = onChange;
-  useEffect(() => {
-    if (value !== text.trim()) setText(value);
-  }, [value]);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  return (
-    <input
-      type={type as 'text'}
-      name={name}
-      value={text}
-      aria-label={label}
-      placeholder={label}
-      autocomplete="off"
-      onInput={({ currentTarget }) => {
-        const typed = currentTarget.value;
-        setText(typed);
-        clearTimeout(timer.current);
-        timer.current = setTimeout(() => onChangeRef.current(typed.trim()), typingDebounceMs);
-      }}
-      onKeyDown={(event) => {
-        if (event.key !== 'Enter' && event.key !== 'ArrowDown') return;
-        event.preventDefault();
-        document.querySelector<HTMLElement>('a.thing')?.focus();
-      }}
-    />
-  );
-}
-
-type FilterSelectProps = {
-  label: string;
-  value: string | undefined;
-  choices: readonly string[];
-  onChange(value: string): void;
-};
-
-function FilterSelect({ label, value = '', choices, onChange }: FilterSelectProps) {
-  const all = value && !choices.includes(value) ? [...choices, value] : choices;
-  return (
-    <label class="field">
-      <span class="hidden">{label}</span>
-      <select value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
-        <option value="">any {label.toLowerCase()}</option>
-        {all.map((each) => (
-          <option key={each} value={each}>
-            {each.replaceAll('_', ' ')}
-          </option>
-        ))}
-      </select>
-    </label>
   );
 }
 

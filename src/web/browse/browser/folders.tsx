@@ -1,5 +1,5 @@
 import type { FolderView, Query } from '../protocol.ts';
-import { draggedUid } from './dragging.ts';
+import { draggedUid } from './drops.ts';
 
 type FoldersProps = {
   tree: readonly FolderView[];
@@ -73,3 +73,7 @@ function dropHandlers(folder: FolderView | null, { onMove, onFiles }: FoldersPro
     },
   };
 }
+
+/** Returns all folders of a tree as a flat list; parents come before their children. */
+export const flattenTree = (tree: readonly FolderView[]): FolderView[] =>
+  tree.flatMap((folder) => [folder, ...flattenTree(folder.children)]);

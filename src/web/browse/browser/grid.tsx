@@ -1,7 +1,9 @@
+import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Query } from '../protocol.ts';
 import { AssetCard } from './asset-card.tsx';
-import { computeLayout, stepForKey } from './layout.ts';
+import { Button } from './controls.tsx';
+import { computeLayout, type Layout, stepForKey } from './layout.ts';
 import type { PagedList } from './paged-list.ts';
 
 type GridProps = {
@@ -12,69 +14,27 @@ type GridProps = {
   focusIndex: number | undefined;
 };
 
+type Container = RefObject<HTMLDivElement | null>;
+
 /** Number of skeleton cards shown until the list length is known. */
 const skeletonCount = 12;
 
 /** Renders a virtual list of assets: the visible rows, and one row above and below them. */
-export function Grid({ list, query, onOpen, focusIndex: targetIndex }: GridProps) {
+export function Grid({ list, query, onOpen, focusIndex }: GridProps) {
   const container = useRef<HTMLDivElement>(null);
-  const [width, setWidth] = useState(0);
-  const [view, setView] = useState<[top: number, height: number]>([0, 600]);
-  const [current, setCurrent] = useState(0);
-  const pendingFocus = useRef<number | undefined>(undefined);
-  /** Session storage key of the scroll position, which is restored after Back or a reload. */
-  const scrollKey = `scroll ${JSON.stringify(query)}`;
-  const scrollToRestore = useRef<number | undefined>(undefined);
-  const isLoading = list.length === undefined && !list.problem;
-  const length = list.length ?? (isLoading ? skeletonCount : 0);
+  const { width, top, height, measure } = useViewport(container);
+  const length = list.length ?? (list.problem ? 0 : skeletonCount);
   const layout = computeLayout(width, length);
-  const [from, to] = layout.visibleRange(...view);
-
-  useLayoutEffect(() => {
-    const element = container.current as HTMLDivElement;
-    const measure = () => {
-      setWidth(element.clientWidth);
-      setView([element.scrollTop, viewportHeight(element)]);
-    };
-    const observer = new ResizeObserver(measure);
-    observer.observe(element);
-    measure();
-    return () => observer.disconnect();
-  }, []);
-  useLayoutEffect(() => {
-    if (container.current) container.current.scrollTop = 0;
-    scrollToRestore.current = Number(sessionStorage.getItem(scrollKey));
-    setCurrent(0);
-  }, [list]);
-  useLayoutEffect(() => {
-    if (scrollToRestore.current === undefined || list.length === undefined || width === 0) return;
-    if (container.current) container.current.scrollTop = scrollToRestore.current;
-    scrollToRestore.current = undefined;
-  });
+  const [from, to] = layout.visibleRange(top, height);
   useLayoutEffect(() => list.setVisibleRange(from, to), [list, from, to]);
+  const saveScroll = useScrollRestore(container, list, query, width > 0);
+  const [current, setCurrent, goTo] = useFocus(container, list, layout);
   useLayoutEffect(() => {
-    if (pendingFocus.current === undefined) return;
-    const target = container.current?.querySelector<HTMLElement>(`[data-at="${pendingFocus.current}"]`);
-    if (!target) return;
-    pendingFocus.current = undefined;
-    target.focus({ preventScroll: true });
-  });
-
-  const goTo = (index: number) => {
-    const element = container.current as HTMLDivElement;
-    const { top, bottom } = layout.boundsOf(index);
-    if (top < element.scrollTop) element.scrollTop = top;
-    else if (bottom > element.scrollTop + element.clientHeight) element.scrollTop = bottom - element.clientHeight;
-    pendingFocus.current = index;
-    setCurrent(index);
-  };
-
-  useLayoutEffect(() => {
-    if (targetIndex !== undefined && targetIndex >= 0) goTo(targetIndex);
-  }, [targetIndex]);
-  const handleKey = (key: string, at: number): boolean => {
+    if (focusIndex !== undefined && focusIndex >= 0) goTo(focusIndex);
+  }, [focusIndex]);
+  const handleKey = (key: string, index: number): boolean => {
     const step = stepForKey(key, layout);
-    if (step) goTo(Math.min(length - 1, Math.max(0, step(at, length))));
+    if (step) goTo(Math.min(length - 1, Math.max(0, step(index, length))));
     return step !== undefined;
   };
 
@@ -83,52 +43,99 @@ export function Grid({ list, query, onOpen, focusIndex: targetIndex }: GridProps
   const isInView = current >= from && current < to;
   const hasFocus = container.current?.contains(document.activeElement) ?? false;
   if (hasFocus && current < length && !isInView) visible.push(current);
+  const onScroll = () => {
+    measure();
+    saveScroll();
+  };
   return (
-    <div
-      class="shelf"
-      ref={container}
-      onScroll={({ currentTarget }) => {
-        setView([currentTarget.scrollTop, viewportHeight(currentTarget)]);
-        if (scrollToRestore.current === undefined) sessionStorage.setItem(scrollKey, String(currentTarget.scrollTop));
-      }}
-    >
+    <div class="shelf" ref={container} onScroll={onScroll}>
       {list.length === 0 && <EmptyResult query={query} />}
       {list.length === undefined && list.problem && <LoadError list={list} />}
       <ul class="rows" style={{ height: `${layout.height}px` }} aria-label="Assets">
-        {visible.map((index) => {
-          return (
-            <AssetCard
-              key={index}
-              card={list.at(index)}
-              index={index}
-              length={list.hasExactLength ? length : -1}
-              bounds={layout.boundsOf(index)}
-              isFocusable={index === (isInView || hasFocus ? current : from)}
-              onFocus={() => setCurrent(index)}
-              onKey={(key) => handleKey(key, index)}
-              onOpen={onOpen}
-            />
-          );
-        })}
+        {visible.map((index) => (
+          <AssetCard
+            key={index}
+            card={list.at(index)}
+            index={index}
+            length={list.hasExactLength ? length : -1}
+            style={layout.styleOf(index)}
+            isFocusable={index === (isInView || hasFocus ? current : from)}
+            onFocus={() => setCurrent(index)}
+            onKey={(key) => handleKey(key, index)}
+            onOpen={onOpen}
+          />
+        ))}
       </ul>
     </div>
   );
 }
 
+/** Returns the width of the container and its visible part, and a function that measures it again. */
+function useViewport(container: Container) {
+  const [viewport, setViewport] = useState({ width: 0, top: 0, height: 600 });
+  const measure = () => {
+    const { clientWidth: width, clientHeight, scrollTop: top } = container.current as HTMLDivElement;
+    // Limited to the window, because a broken style could grow the container and make it fetch every page.
+    setViewport({ width, top, height: Math.min(clientHeight, innerHeight) });
+  };
+  useLayoutEffect(() => {
+    const observer = new ResizeObserver(measure);
+    observer.observe(container.current as HTMLDivElement);
+    measure();
+    return () => observer.disconnect();
+  }, []);
+  return { ...viewport, measure };
+}
+
 /**
- * Returns the height of an element, limited to the window's height. Otherwise, a broken style could grow the
- * element and make it fetch every page.
+ * Restores the scroll position of a query after Back or a reload, once the list has a length.
+ * @returns a function that saves the scroll position
  */
-const viewportHeight = ({ clientHeight }: HTMLElement) => Math.min(clientHeight, innerHeight);
+function useScrollRestore(container: Container, list: PagedList, query: Query, isMeasured: boolean): () => void {
+  const key = `scroll ${JSON.stringify(query)}`;
+  const scrollTop = useRef<number | undefined>(undefined);
+  useLayoutEffect(() => {
+    if (container.current) container.current.scrollTop = 0;
+    scrollTop.current = Number(sessionStorage.getItem(key));
+  }, [list]);
+  useLayoutEffect(() => {
+    if (scrollTop.current === undefined || list.length === undefined || !isMeasured) return;
+    if (container.current) container.current.scrollTop = scrollTop.current;
+    scrollTop.current = undefined;
+  });
+  return () => {
+    if (scrollTop.current === undefined) sessionStorage.setItem(key, String(container.current?.scrollTop));
+  };
+}
+
+/** Returns the index of the current card, its setter, and a function that scrolls to a card and focuses it. */
+function useFocus(container: Container, list: PagedList, layout: Layout) {
+  const [current, setCurrent] = useState(0);
+  const pendingFocus = useRef<number | undefined>(undefined);
+  useLayoutEffect(() => setCurrent(0), [list]);
+  useLayoutEffect(() => {
+    const target = container.current?.querySelector<HTMLElement>(`[data-at="${pendingFocus.current}"]`);
+    if (!target) return; // the card is rendered after the scroll event
+    pendingFocus.current = undefined;
+    target.focus({ preventScroll: true });
+  });
+  const goTo = (index: number) => {
+    const element = container.current as HTMLDivElement;
+    const { top, bottom } = layout.extentOf(index);
+    if (top < element.scrollTop) element.scrollTop = top;
+    else if (bottom > element.scrollTop + element.clientHeight) element.scrollTop = bottom - element.clientHeight;
+    pendingFocus.current = index;
+    setCurrent(index);
+  };
+  return [current, setCurrent, goTo] as const;
+}
 
 const LoadError = ({ list }: { list: PagedList }) => (
   <div class="empty" role="alert">
     <p class="problem">{list.problem?.message}</p>
     {list.problem?.hint && <p>{list.problem.hint}</p>}
     <p>The page tries again by itself.</p>
-    <button type="button" onClick={() => list.retry()}>
-      Try again
-    </button>
+    <Button text="Try again" onClick={() => list.retry()} />
   </div>
 );
 
@@ -140,11 +147,9 @@ function EmptyResult({ query: { parent, ordering: _, ...filters } }: { query: Qu
       </p>
     );
   return (
-    <div class="empty">
-      <p>
-        {parent ? 'There is nothing in this folder itself.' : 'There is nothing here yet.'} Drop files or folders onto
-        this page, or type <code>mediactl upload FILE</code>.
-      </p>
-    </div>
+    <p class="empty">
+      {parent ? 'There is nothing in this folder itself.' : 'There is nothing here yet.'} Drop files or folders onto
+      this page, or type <code>mediactl upload FILE</code>.
+    </p>
   );
 }

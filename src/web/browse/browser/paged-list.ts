@@ -1,5 +1,7 @@
+import { backoff, retryUntil } from '../../../contract/retry.ts';
 import type { Card, Query } from '../protocol.ts';
 import { fetchCardPage, PageError } from './api.ts';
+import { whenVisible } from './hooks.ts';
 
 /** Number of assets per request. A full page of results costs the same as a small one (§8). */
 const pageSize = 100;
@@ -11,6 +13,7 @@ const maxItems = 300_000;
 const scrollDebounceMs = 90;
 /** Maximum debounce delay, so that continuous scrolling still fetches pages. */
 const maxDebounceMs = 300;
+const minRetryMs = 5_000;
 
 /**
  * List of assets that fetches pages of results as they scroll into view, and caches them. If the service reports no
@@ -19,6 +22,7 @@ const maxDebounceMs = 300;
 export class PagedList {
   readonly #query: Query;
   readonly #onChange: () => void;
+  readonly #debounced: Promise<void>;
   readonly #pages = new Map<number, Card[]>();
   readonly #inFlight = new Map<number, AbortController>();
   #total: number | null = null;
@@ -28,18 +32,11 @@ export class PagedList {
   #visibleRange: [from: number, to: number] = [0, pageSize];
   #debounceTimer: ReturnType<typeof setTimeout> | undefined;
   #lastFetchAt = 0;
-  #isClosed = false;
   #isStale = false;
   /** True after the service reported a wrong total, which counted only one page or exceeded the list. */
   #totalIsUnreliable = false;
   #hasProbed = false;
-  /** Numbers of the pages to refetch when their current request ends. */
-  readonly #refetchPages = new Set<number>();
-  /** Numbers of the pages whose request failed. Scrolling does not fetch them again. */
-  readonly #failedPages = new Set<number>();
   problem: PageError | undefined;
-
-  readonly #debounced: Promise<void>;
 
   /** @param debounceMs delay of the first request, in case the filters change again */
   constructor(query: Query, onChange: () => void, debounceMs: number) {
@@ -86,7 +83,7 @@ export class PagedList {
   #fetchVisible(): void {
     this.#lastFetchAt = performance.now();
     for (const number of this.#visiblePages())
-      if (!this.#pages.has(number) && !this.#failedPages.has(number)) void this.#fetchPage(number);
+      if (!this.#pages.has(number) && !this.#inFlight.has(number)) void this.#fetchPage(number);
   }
 
   #visiblePages(): number[] {
@@ -108,7 +105,7 @@ export class PagedList {
     this.#isStale = false;
     if (this.#pages.size > 0) this.#loadedTo = 0; // otherwise, the length stays until a page arrives
     for (const [number, page] of this.#pages) this.#recordLoaded(number, page);
-    await Promise.all(inView.map((number) => this.#fetchPage(number, isBackground, true)));
+    await Promise.all(inView.map((number) => this.#fetchPage(number, { isBackground, isFresh: true })));
   }
 
   /** Marks the list as stale, because an asset was added or removed. */
@@ -132,16 +129,15 @@ export class PagedList {
   }
 
   close(): void {
-    this.#isClosed = true;
     clearTimeout(this.#debounceTimer);
-    for (const controller of this.#inFlight.values()) controller.abort();
+    for (const request of this.#inFlight.values()) request.abort();
   }
 
-  /** Retries failed pages that are visible. */
+  /** Repeats the failed requests of visible pages now, instead of after their backoff delay. */
   retry(): void {
-    this.#failedPages.clear();
-    if (this.length === undefined) void this.#fetchPage(0);
-    else this.#fetchVisible();
+    this.problem = undefined;
+    for (const number of this.#visiblePages()) if (this.#inFlight.has(number)) void this.#fetchPage(number);
+    this.#onChange();
   }
 
   /** Returns the card at an index, and fetches its page if needed; undefined if the list has no such card. */
@@ -152,35 +148,32 @@ export class PagedList {
   }
 
   /**
-   * Fetches a page of results; dedupes requests in flight.
-   * @param isRefresh true to bypass the cache, and to fetch the page again after a request that is already in
-   *   flight
+   * Fetches a page of results. Cancels an earlier request for it. Retries until the page is no longer visible.
+   * @param how `isFresh` bypasses the cache of the serving process
    */
-  async #fetchPage(number: number, isBackground = false, isRefresh = false): Promise<void> {
-    if (this.#isClosed) return;
-    if (this.#inFlight.has(number)) {
-      if (isRefresh) this.#refetchPages.add(number);
-      return;
-    }
-    const controller = new AbortController();
-    this.#inFlight.set(number, controller);
-    this.#failedPages.delete(number);
+  async #fetchPage(number: number, how = { isBackground: false, isFresh: false }): Promise<void> {
+    this.#inFlight.get(number)?.abort();
+    const request = new AbortController();
+    const { signal } = request;
+    this.#inFlight.set(number, request);
+    const fetchOnce = async (attempt: number) => {
+      await (attempt === 0 ? this.#debounced : whenVisible());
+      return fetchCardPage(this.#query, pageSize, number * pageSize, { ...how, signal });
+    };
+    const delayAfter = (error: unknown, attempt: number) => {
+      this.problem = error instanceof PageError ? error : new PageError({ problem: String(error) });
+      this.#onChange();
+      return this.#visiblePages().includes(number) ? backoff(attempt, { minMs: minRetryMs }) : undefined;
+    };
     try {
-      await this.#debounced;
-      const offset = number * pageSize;
-      const how = { isBackground, isFresh: isRefresh, signal: controller.signal };
-      const { items, total } = await fetchCardPage(this.#query, pageSize, offset, how);
+      const { items, total } = await retryUntil(signal, fetchOnce, { delayAfter });
       this.problem = undefined;
       this.#storePage(number, items.slice(0, pageSize), total);
-    } catch (error) {
-      if (controller.signal.aborted) return;
-      this.#failedPages.add(number);
-      this.problem = error instanceof PageError ? error : new PageError({ problem: String(error) });
-    } finally {
-      this.#inFlight.delete(number);
-      if (!this.#isClosed) this.#onChange();
+    } catch {
+      if (signal.aborted) return;
     }
-    if (this.#refetchPages.delete(number)) await this.#fetchPage(number, isBackground, true);
+    this.#inFlight.delete(number);
+    this.#onChange();
   }
 
   #storePage(number: number, items: Card[], total: number | null): void {

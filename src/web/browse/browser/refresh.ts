@@ -1,9 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { systemClock } from '../../../contract/clock.ts';
+import { backoff, pollUntil } from '../../../contract/retry.ts';
 import type { RequestBudget } from '../protocol.ts';
+import { useDelay, useRedraw, whenVisible } from './hooks.ts';
 import type { PagedList } from './paged-list.ts';
 
-const minPollMs = 1_500;
-const maxPollMs = 20_000;
+const pollDelays = { minMs: 2_000, maxMs: 20_000 };
 /** Minimum remaining share of the rate limit for polling, which keeps the rest for the user's requests. */
 const minBudgetShare = 0.2;
 
@@ -17,68 +19,43 @@ export function useRefresh(
   budget: RequestBudget | undefined,
   onPolled: () => void,
 ): { isPaused: boolean; refreshNow(): void } {
-  const [now, setNow] = useState(Date.now);
-  const isSpent = budget !== undefined && budget.left < budget.limit * minBudgetShare;
-  const isResting = isSpent && now < budget.resetAt;
-  useEffect(() => {
-    setNow(Date.now());
-    if (!isSpent) return;
-    const timer = setTimeout(() => setNow(Date.now()), Math.max(0, budget.resetAt - Date.now()) + 100);
-    return () => clearTimeout(timer);
-  }, [isSpent, budget?.resetAt]);
-  const polls = useRef({ pauseMs: minPollMs, at: 0 });
+  const isSpent = useIsSpent(budget);
   const [round, setRound] = useState(0);
+  /** Number of polls, and the time of the last one. The count restarts after a pause. */
+  const { current: polls } = useRef({ count: 0, at: 0 });
+  const { expectsChanges } = list;
+  useEffect(() => {
+    if (!expectsChanges || isSpent) return;
+    if (performance.now() - polls.at > 2 * pollDelays.maxMs) polls.count = 0;
+    const stop = new AbortController();
+    const intervalMs = () => backoff(polls.count, pollDelays);
+    const poll = async () => {
+      await whenVisible();
+      stop.signal.throwIfAborted();
+      await list.refresh(true);
+      onPolled();
+      polls.count++;
+      polls.at = performance.now();
+    };
+    const first = systemClock.sleep(intervalMs(), stop.signal);
+    first.then(() => pollUntil(stop.signal, poll, { intervalMs })).catch(() => {}); // ends by the signal
+    return () => stop.abort();
+  }, [list, expectsChanges, isSpent, round]);
   const refreshNow = () => {
     onPolled();
-    polls.current.pauseMs = minPollMs;
+    polls.count = 0;
     // The service's list might lag behind, so a later poll has to find the change.
     void list.refresh(false).then(() => list.markStale());
     setRound((count) => count + 1);
   };
-  const { expectsChanges } = list;
-  useEffect(() => {
-    if (!expectsChanges || isResting) return;
-    const { current } = polls;
-    if (performance.now() - current.at > 2 * maxPollMs) current.pauseMs = minPollMs;
-    let timer: ReturnType<typeof setTimeout>;
-    let isCancelled = false;
-    const poll = async () => {
-      if (document.visibilityState === 'visible') {
-        await list.refresh(true);
-        onPolled();
-      }
-      current.pauseMs = Math.min(maxPollMs, current.pauseMs * 1.4);
-      current.at = performance.now();
-      if (isCancelled) return;
-      timer = setTimeout(poll, current.pauseMs);
-    };
-    timer = setTimeout(poll, current.pauseMs);
-    return () => {
-      isCancelled = true;
-      clearTimeout(timer);
-    };
-  }, [list, expectsChanges, isResting, round]);
-  return { isPaused: expectsChanges && isResting, refreshNow };
+  return { isPaused: expectsChanges && isSpent, refreshNow };
 }
 
-const minRetryMs = 5_000;
-
-/** Retries failed pages with exponential backoff. */
-export function useRetry(list: PagedList): void {
-  const attempts = useRef(0);
-  const { problem } = list;
-  useEffect(() => {
-    if (!problem) {
-      attempts.current = 0;
-      return;
-    }
-    const timer = setTimeout(
-      () => {
-        attempts.current++;
-        if (document.visibilityState === 'visible') list.retry();
-      },
-      Math.min(60_000, minRetryMs * 2 ** attempts.current),
-    );
-    return () => clearTimeout(timer);
-  }, [list, problem]);
+/** Returns true if most of the rate limit is spent, until it resets. */
+function useIsSpent(budget: RequestBudget | undefined): boolean {
+  const redraw = useRedraw();
+  const resetAt = budget && budget.left < budget.limit * minBudgetShare ? budget.resetAt : 0;
+  const leftMs = resetAt - Date.now();
+  useDelay(leftMs > 0 ? leftMs + 100 : undefined, redraw, [resetAt]);
+  return leftMs > 0;
 }

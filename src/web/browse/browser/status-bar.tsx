@@ -1,5 +1,6 @@
-import { formatCount } from '../../../contract/figures.ts';
+import { formatCount, formatTimeOfDay } from '../../../contract/figures.ts';
 import type { RequestBudget } from '../protocol.ts';
+import { Button } from './controls.tsx';
 import type { PagedList } from './paged-list.ts';
 
 type StatusBarProps = {
@@ -12,40 +13,35 @@ type StatusBarProps = {
 
 /** Renders the status bar with the number of assets, remaining requests, errors and the latest message. */
 export function StatusBar({ list, budget, serviceWait, isPaused, notice }: StatusBarProps) {
-  const { length, hasExactLength, problem } = list;
-  const time = (at: number) => new Date(at).toTimeString().slice(0, 5);
+  const { length, problem } = list;
   return (
     <footer>
-      <span role="status">
-        {length === undefined
-          ? !problem && 'Loading'
-          : hasExactLength
-            ? `${formatCount(length)} asset${length === 1 ? '' : 's'}`
-            : 'the service does not tell how many'}
-      </span>
-      {budget && (
-        <span>
-          {Date.now() < budget.resetAt
-            ? `${formatCount(Math.max(0, budget.left))} of ${formatCount(budget.limit)} requests left, all again at ${time(budget.resetAt)}`
-            : `${formatCount(budget.limit)} requests left`}
-        </span>
-      )}
+      <span role="status">{lengthText(list)}</span>
+      {budget && <span>{budgetText(budget)}</span>}
       {isPaused && <span>not looking for news, to keep requests for you</span>}
       {serviceWait && (
-        <span class="waiting">
-          {serviceWait.why}: waiting until {time(serviceWait.until)}
-        </span>
+        <span class="waiting">{`${serviceWait.why}: waiting until ${formatTimeOfDay(serviceWait.until)}`}</span>
       )}
       {problem && length !== undefined && (
         <span role="alert" class="problem">
-          {problem.message}
-          {problem.hint ? `; ${problem.hint}` : ''}{' '}
-          <button type="button" onClick={() => list.retry()}>
-            Try again
-          </button>
+          {[problem.message, problem.hint].filter(Boolean).join('; ')}{' '}
+          <Button text="Try again" onClick={() => list.retry()} />
         </span>
       )}
       <span role="status">{notice}</span>
     </footer>
   );
+}
+
+function lengthText({ length, hasExactLength, problem }: PagedList): string {
+  if (length === undefined) return problem ? '' : 'Loading';
+  return hasExactLength
+    ? `${formatCount(length)} asset${length === 1 ? '' : 's'}`
+    : 'the service does not tell how many';
+}
+
+function budgetText({ limit, left, resetAt }: RequestBudget): string {
+  if (Date.now() >= resetAt) return `${formatCount(limit)} requests left`;
+  const [some, all] = [formatCount(Math.max(0, left)), formatCount(limit)];
+  return `${some} of ${all} requests left, all again at ${formatTimeOfDay(resetAt)}`;
 }

@@ -2,6 +2,7 @@ import { formatBytes, pluralize } from '../../../contract/figures.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { isEnded, type UploadState } from '../protocol.ts';
 import { setup } from './api.ts';
+import { Button } from './controls.tsx';
 import type { Uploads } from './uploads.ts';
 
 /** Maximum number of listed files. */
@@ -18,9 +19,8 @@ const stateLabels: Record<UploadState['state'], string> = {
 
 /** Renders the panel of dropped files with their upload progress. */
 export function UploadTray({ uploads, onOpen }: { uploads: Uploads; onOpen(uid: string): void }) {
-  const { states, clear, isServerDown } = uploads;
+  const { states, isServerDown } = uploads;
   if (states.length === 0) return null;
-  const hasEnded = states.some(isEnded);
   const listed = [...states].sort((a, b) => sortRank(a) - sortRank(b)).slice(0, maxListedFiles);
   return (
     <details class="tray" open>
@@ -29,55 +29,57 @@ export function UploadTray({ uploads, onOpen }: { uploads: Uploads; onOpen(uid: 
       </summary>
       <ul>
         {listed.map((each) => (
-          <li key={each.id}>
-            <div class="file">
-              <span title={each.name} dir="auto">
-                {escapeControls(each.name)}
-              </span>
-              <span class={each.state === 'failed' ? 'problem' : each.state}>
-                {isServerDown && !isEnded(each) ? 'stopped' : stateLabels[each.state]}
-              </span>
-              {each.assetUid && (
-                <button type="button" onClick={() => onOpen(each.assetUid as string)}>
-                  Open
-                </button>
-              )}
-            </div>
-            {each.problem && <div class="problem">{each.problem}</div>}
-            {!isEnded(each) && !isServerDown && (
-              <>
-                <progress
-                  max={each.sizeBytes || 1}
-                  value={each.doneBytes}
-                  aria-label={`${each.name}, ${stateLabels[each.state]}`}
-                />
-                {formatBytes(each.doneBytes)} of {formatBytes(each.sizeBytes)}
-              </>
-            )}
-          </li>
+          <UploadRow key={each.id} upload={each} isStopped={isServerDown && !isEnded(each)} onOpen={onOpen} />
         ))}
       </ul>
-      {hasEnded && (
-        <button type="button" onClick={clear}>
-          Clear
-        </button>
-      )}
+      {states.some(isEnded) && <Button text="Clear" onClick={() => uploads.clear()} />}
     </details>
   );
 }
 
-const groups = { uploaded: 'uploaded', there: 'there already', failed: 'failed', open: 'to go' };
+type UploadRowProps = { upload: UploadState; isStopped: boolean; onOpen(uid: string): void };
+
+function UploadRow({ upload, isStopped, onOpen }: UploadRowProps) {
+  const { name, state, assetUid, problem, doneBytes, sizeBytes } = upload;
+  const label = isStopped ? 'stopped' : stateLabels[state];
+  return (
+    <li>
+      <div class="file">
+        <span title={name} dir="auto">
+          {escapeControls(name)}
+        </span>
+        <span class={state === 'failed' ? 'problem' : state}>{label}</span>
+        {assetUid && <Button text="Open" onClick={() => onOpen(assetUid)} />}
+      </div>
+      {problem && <div class="problem">{problem}</div>}
+      {!isEnded(upload) && !isStopped && (
+        <>
+          <progress max={sizeBytes || 1} value={doneBytes} aria-label={`${name}, ${label}`} />
+          {formatBytes(doneBytes)} of {formatBytes(sizeBytes)}
+        </>
+      )}
+    </li>
+  );
+}
+
+/** Maps the states of uploads to the words of the summary, in its order. Other states are `to go`. */
+const resultNames = { uploaded: 'uploaded', there: 'there already', failed: 'failed', open: 'to go' };
 
 /** Returns the number of files by result: "8 files: 1 uploaded, 5 there already, 1 failed, 1 to go". */
 function summarize(states: readonly UploadState[]): string {
   const files = pluralize(states.length, 'file');
   if (states.every((each) => isEnded(each) && each.state !== 'failed')) return `${files} done`;
-  const found: string[] = states.map((each) => (isEnded(each) ? each.state : 'open'));
-  const counts = Object.entries(groups).flatMap(([group, name]) =>
-    found.includes(group) ? `${found.filter((each) => each === group).length} ${name}` : [],
-  );
+  const results = Map.groupBy(states, (each) => (isEnded(each) ? each.state : 'open'));
+  const counts = Object.entries(resultNames).flatMap(([result, name]) => {
+    const found = results.get(result as keyof typeof resultNames);
+    return found ? `${found.length} ${name}` : [];
+  });
   return `${files}: ${counts.join(', ')}`;
 }
+
+/** Returns the sort rank of an upload. Active uploads come first, then queued, failed and completed uploads. */
+const sortRank = (upload: UploadState) =>
+  isEnded(upload) ? (upload.state === 'failed' ? 2 : 3) : upload.doneBytes > 0 ? 0 : 1;
 
 /** Renders an alert that the serving process is down, with the commands that restart it and resume uploads. */
 export function ServerDownAlert({ states }: { states: readonly UploadState[] }) {
@@ -87,7 +89,7 @@ export function ServerDownAlert({ states }: { states: readonly UploadState[] }) 
     <p class="gone problem" role="alert">
       mediactl has ended, or cannot be reached. In a terminal:{' '}
       <code>{isSandbox ? 'mediactl sandbox start' : again}</code>
-      {!isSandbox && states.some((each) => !isEnded(each)) && (
+      {!isSandbox && !states.every(isEnded) && (
         <>
           ; for the files under way: <code>mediactl uploads resume --all</code>
         </>
@@ -95,7 +97,3 @@ export function ServerDownAlert({ states }: { states: readonly UploadState[] }) 
     </p>
   );
 }
-
-/** Returns the sort rank of an upload. Active uploads come first, then queued, failed and completed uploads. */
-const sortRank = (upload: UploadState) =>
-  isEnded(upload) ? (upload.state === 'failed' ? 2 : 3) : upload.doneBytes > 0 ? 0 : 1;

@@ -1,5 +1,6 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { type Query, queryFields } from '../protocol.ts';
+import { useWindowEvent } from './hooks.ts';
 
 /**
  * Current query and uid of the open asset. The view is stored in the URL, so that it can be reloaded and shared.
@@ -34,11 +35,7 @@ export function withField(query: Query, field: keyof Query, value: string | unde
  */
 export function useView(): [GalleryView, (next: GalleryView, how?: 'push' | 'replace') => void] {
   const [view, setView] = useState(parseLocation);
-  useEffect(() => {
-    const onPopState = () => setView(parseLocation());
-    addEventListener('popstate', onPopState);
-    return () => removeEventListener('popstate', onPopState);
-  }, []);
+  useWindowEvent('popstate', () => setView(parseLocation()));
   const navigate = (next: GalleryView, how: 'push' | 'replace' = 'push') => {
     history[how === 'push' ? 'pushState' : 'replaceState'](null, '', formatLocation(next));
     setView(next);

@@ -27,6 +27,25 @@ export type UploadResult = { assetUid: string; how: 'uploaded' | 'there' | 'same
 /** Error as the page shows it. `status` is an HTTP status. The error contains no secrets. */
 export type Problem = { status: number; problem: string; reason?: string; hint?: string };
 
+/** Error of a request from the page, which is invalid or names something that does not exist. */
+export class PageProblem extends Error {
+  readonly status: number;
+
+  constructor(problem: string, status = 400) {
+    super(problem);
+    this.status = status;
+  }
+
+  /** Returns the problem of the first PageProblem in an error's chain of causes; undefined if there is none. */
+  static findIn(error: unknown): Problem | undefined {
+    if (error instanceof PageProblem) return { status: error.status, problem: error.message };
+    return error instanceof Error && error.cause ? PageProblem.findIn(error.cause) : undefined;
+  }
+}
+
+/** Playback data of an asset, as an embedding page gets it. */
+export type AssetPlayback = { info: PlaybackInfo; player: PlayerData };
+
 /**
  * Operations of the service that the page needs. The serving process runs them, so the page never sees the API key.
  */
@@ -48,10 +67,10 @@ export type BrowseBackend = {
   update(uid: string, change: AssetEdit): Promise<Asset>;
   trash(uid: string): Promise<void>;
   fetchFolders(): Promise<readonly FolderView[]>;
-  fetchPlayback(uid: string): Promise<{ info: PlaybackInfo; player: PlayerData }>;
+  fetchPlayback(uid: string): Promise<AssetPlayback>;
   /**
    * Downloads media without the API key. Connects only to public addresses and the service itself.
-   * @throws Error if the download fails or exceeds `mostBytes`
+   * @throws Error if the download fails or exceeds `maxBytes`
    */
   fetchMedia(url: URL, maxBytes: number): Promise<Uint8Array>;
   /**

@@ -1,60 +1,56 @@
-/** Cache with a maximum size. Evicts the entry that was set longest ago; reading an entry does not count. */
-export class BoundedCache<Key, Value> {
+/** Cache with a maximum size and a time-to-live. Evicts the entry that was set longest ago; reading does not count. */
+export class TtlCache<Value> {
   readonly #maxSize: number;
-  readonly #values = new Map<Key, Value>();
-
-  constructor(maxSize: number) {
-    this.#maxSize = maxSize;
-  }
-
-  get(key: Key): Value | undefined {
-    return this.#values.get(key);
-  }
-
-  set(key: Key, value: Value): void {
-    this.#values.delete(key);
-    this.#values.set(key, value);
-    const [oldest] = this.#values.keys();
-    if (this.#values.size > this.#maxSize && oldest !== undefined) this.#values.delete(oldest);
-  }
-
-  delete(key: Key): void {
-    this.#values.delete(key);
-  }
-}
-
-/** Cache of promises. Dedupes requests in flight and reuses their values until they expire. Does not cache failures. */
-export class InFlightCache<Value> {
-  readonly #entries: BoundedCache<string, { until: number; value: Promise<Value> }>;
   readonly #now: () => number;
-  readonly #until: (value: Value, askedAt: number) => number;
+  readonly #entries = new Map<string, { value: Value; expiresAt: number }>();
 
-  /**
-   * @param until returns the time when a value expires, in milliseconds since the Unix epoch; requests in flight do
-   *   not expire
-   */
-  constructor(maxSize: number, now: () => number, until: (value: Value, askedAt: number) => number) {
-    this.#entries = new BoundedCache(maxSize);
+  /** @param now returns the time in milliseconds since the Unix epoch */
+  constructor(maxSize: number, now: () => number) {
+    this.#maxSize = maxSize;
     this.#now = now;
-    this.#until = until;
   }
 
-  get(key: string, fetchValue: () => Promise<Value>): Promise<Value> {
-    const cached = this.#entries.get(key);
-    const askedAt = this.#now();
-    if (cached && askedAt < cached.until) return cached.value;
-    const entry = { until: Number.POSITIVE_INFINITY, value: fetchValue() };
-    this.#entries.set(key, entry);
-    entry.value.then(
-      (value) => {
-        entry.until = this.#until(value, askedAt);
-      },
-      () => this.delete(key),
-    );
-    return entry.value;
+  get(key: string): Value | undefined {
+    const entry = this.#entries.get(key);
+    return entry && this.#now() < entry.expiresAt ? entry.value : undefined;
+  }
+
+  set(key: string, value: Value, expiresAt = Number.POSITIVE_INFINITY): void {
+    this.#entries.delete(key);
+    this.#entries.set(key, { value, expiresAt });
+    const [oldest] = this.#entries.keys();
+    if (this.#entries.size > this.#maxSize && oldest !== undefined) this.#entries.delete(oldest);
   }
 
   delete(key: string): void {
     this.#entries.delete(key);
   }
+
+  clear(): void {
+    this.#entries.clear();
+  }
+}
+
+/**
+ * Returns the cached promise of a key, or fetches the value. Dedupes requests in flight, and does not cache failures.
+ * @param expiryOf returns the time when a value expires
+ */
+export function fetchCached<Value>(
+  cache: TtlCache<Promise<Value>>,
+  key: string,
+  fetchValue: () => Promise<Value>,
+  expiryOf: (value: Value) => number,
+): Promise<Value> {
+  const cached = cache.get(key);
+  if (cached) return cached;
+  const promise = fetchValue();
+  cache.set(key, promise);
+  const expire = (expiresAt: number) => {
+    if (cache.get(key) === promise) cache.set(key, promise, expiresAt);
+  };
+  promise.then(
+    (value) => expire(expiryOf(value)),
+    () => expire(0),
+  );
+  return promise;
 }

@@ -1,3 +1,4 @@
+import type { SSEStreamingApi } from 'hono/streaming';
 import { isEnded, type PageEvent, type UploadState } from '../protocol.ts';
 
 /** Maximum number of finished uploads that are replayed to a newly opened page. */
@@ -9,36 +10,27 @@ export class EventBroadcaster {
   readonly #uploads = new Map<string, UploadState>();
 
   publish(event: PageEvent): void {
-    if (event.kind === 'upload') this.#storeUpload(event.upload);
+    if (event.kind === 'upload') {
+      this.#uploads.delete(event.upload.id);
+      this.#uploads.set(event.upload.id, event.upload);
+      this.clearEnded(maxEndedUploads);
+    }
     for (const emit of this.#listeners) emit(event);
   }
 
-  #storeUpload(upload: UploadState): void {
-    this.#uploads.delete(upload.id);
-    this.#uploads.set(upload.id, upload);
+  /** Drops finished uploads from the replay, except the `keep` newest ones. */
+  clearEnded(keep = 0): void {
     const ended = [...this.#uploads.values()].filter(isEnded);
-    for (const { id } of ended.slice(0, -maxEndedUploads)) this.#uploads.delete(id);
+    for (const { id } of ended.slice(0, Math.max(0, ended.length - keep))) this.#uploads.delete(id);
   }
 
-  /** Drops finished uploads from the replay. */
-  clearEnded(): void {
-    for (const upload of [...this.#uploads.values()]) if (isEnded(upload)) this.#uploads.delete(upload.id);
-  }
-
-  /** Returns a stream of server-sent events, which lasts until the client disconnects. */
-  stream(): ReadableStream<Uint8Array> {
-    const encoder = new TextEncoder();
-    let emit: (event: PageEvent) => void;
-    return new ReadableStream({
-      start: (controller) => {
-        emit = (event) => controller.enqueue(encoder.encode(`data: ${JSON.stringify(event)}\n\n`));
-        controller.enqueue(encoder.encode('retry: 1000\n\n'));
-        for (const upload of this.#uploads.values()) emit({ kind: 'upload', upload });
-        this.#listeners.add(emit);
-      },
-      cancel: () => {
-        this.#listeners.delete(emit);
-      },
-    });
+  /** Sends events to a page until it disconnects. */
+  async sendTo(stream: SSEStreamingApi): Promise<void> {
+    const emit = (event: PageEvent) => void stream.writeSSE({ data: JSON.stringify(event) });
+    void stream.write('retry: 1000\n\n'); // milliseconds until a browser reconnects
+    for (const upload of this.#uploads.values()) emit({ kind: 'upload', upload });
+    this.#listeners.add(emit);
+    await new Promise<void>((resolve) => stream.onAbort(resolve));
+    this.#listeners.delete(emit);
   }
 }

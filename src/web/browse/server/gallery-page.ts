@@ -1,6 +1,5 @@
 import { policyHash } from '../../shared/content-security-policy.ts';
-import { renderHead } from '../../shared/head.ts';
-import { html, inlineCode, inlineJson } from '../../shared/html.ts';
+import { html, inlineCode, inlineJson, renderHead } from '../../shared/html.ts';
 import type { HtmlPage } from '../../watch/server/page.ts';
 import { type GallerySetup, gallerySetupId } from '../protocol.ts';
 import { style } from './style.ts';

@@ -1,11 +1,11 @@
 import { asObject, parseTimestamp } from '../../../contract/json-values.ts';
-import type { Asset, PlaybackInfo, PlayerData } from '../../../contract/types.ts';
+import type { Asset, PlaybackInfo } from '../../../contract/types.ts';
 import { detectImageType } from '../../shared/image-type.ts';
 import { parseMediaUrl } from '../../shared/media-url.ts';
 import { parseSprites } from '../../shared/sprites.ts';
 import type { SpriteFrame } from '../protocol.ts';
-import type { BrowseBackend } from './backend.ts';
-import { BoundedCache, InFlightCache } from './caches.ts';
+import type { AssetPlayback, BrowseBackend } from './backend.ts';
+import { fetchCached, TtlCache } from './caches.ts';
 import { thumbnailUrlOf } from './card.ts';
 
 const maxImageBytes = 5 * 1024 * 1024;
@@ -25,23 +25,23 @@ export type ProxiedImage = { bytes: Uint8Array; contentType: string };
 export class MediaProxy {
   readonly #library: BrowseBackend;
   readonly #now: () => number;
-  readonly #thumbnails = new BoundedCache<string, { url: string; since: number }>(maxThumbnails);
-  readonly #playbacks: InFlightCache<AssetPlayback>;
-  readonly #sheets = new BoundedCache<string, readonly URL[]>(maxPlaybacks);
+  readonly #thumbnails: TtlCache<{ url: URL; since: number }>;
+  readonly #playbacks: TtlCache<Promise<AssetPlayback>>;
+  readonly #sheets: TtlCache<readonly string[]>;
 
   constructor(library: BrowseBackend, now: () => number) {
     this.#library = library;
     this.#now = now;
-    this.#playbacks = new InFlightCache(maxPlaybacks, now, ({ info }) =>
-      Math.min(now() + signedUrlTtlMs, earliestExpiry(info)),
-    );
+    this.#thumbnails = new TtlCache(maxThumbnails, now);
+    this.#playbacks = new TtlCache(maxPlaybacks, now);
+    this.#sheets = new TtlCache(maxPlaybacks, now);
   }
 
   /** Caches the thumbnail URLs of assets. */
   cacheThumbnails(assets: readonly Asset[]): void {
     for (const asset of assets) {
       const url = thumbnailUrlOf(asset, this.#library.baseUrl);
-      if (url) this.#thumbnails.set(asset.uid, { url: url.href, since: this.#now() });
+      if (url) this.#thumbnails.set(asset.uid, { url, since: this.#now() });
     }
   }
 
@@ -52,20 +52,20 @@ export class MediaProxy {
    */
   async fetchThumbnail(uid: string): Promise<ProxiedImage | undefined> {
     const cached = this.#thumbnails.get(uid);
-    const isNew = cached && this.#now() - cached.since < signedUrlTtlMs;
-    const picture = cached && this.#fetchImage(new URL(cached.url));
-    if (isNew) return picture;
-    const cachedImage = await picture?.catch(() => undefined);
+    const image = cached && this.#fetchImage(cached.url);
+    if (cached && this.#now() - cached.since < signedUrlTtlMs) return image;
+    const cachedImage = await image?.catch(() => undefined);
     if (cachedImage) return cachedImage;
     // The signed URL might have expired. Fetching the asset again returns a new URL.
     this.cacheThumbnails([await this.#library.get(uid)]);
     const renewed = this.#thumbnails.get(uid);
-    return renewed && this.#fetchImage(new URL(renewed.url));
+    return renewed && this.#fetchImage(renewed.url);
   }
 
   /** Returns the cached player data and playback info of an asset, which are the same as for an embedding page. */
   fetchPlayback(uid: string): Promise<AssetPlayback> {
-    return this.#playbacks.get(uid, () => this.#library.fetchPlayback(uid));
+    const expiryOf = ({ info }: AssetPlayback) => Math.min(this.#now() + signedUrlTtlMs, earliestExpiry(info));
+    return fetchCached(this.#playbacks, uid, () => this.#library.fetchPlayback(uid), expiryOf);
   }
 
   /** Returns the sprite frames of a video in time order; an empty array if the service has none. */
@@ -75,25 +75,22 @@ export class MediaProxy {
     if (!cues) return [];
     const bytes = await this.#library.fetchMedia(new URL(cues.url), maxCueBytes);
     const sprites = parseSprites(new TextDecoder().decode(bytes), cues.url);
-    const sheets = [...new Set(sprites.map((sprite) => sprite.url))];
-    this.#sheets.set(
-      uid,
-      sheets.map((sheet) => new URL(sheet)),
-    );
-    return sprites.map(({ url: sheet, ...frame }) => ({ ...frame, sheet: sheets.indexOf(sheet) }));
+    const sheets = [...new Set(sprites.map(({ url }) => url))];
+    this.#sheets.set(uid, sheets);
+    return sprites.map(({ url, ...frame }) => ({ ...frame, sheet: sheets.indexOf(url) }));
   }
 
   /** Fetches a sprite sheet by its index in the frames; undefined if there is no such sheet or it is not an image. */
-  async sheet(uid: string, number: number): Promise<ProxiedImage | undefined> {
+  async fetchSheet(uid: string, index: number): Promise<ProxiedImage | undefined> {
     if (!this.#sheets.get(uid)) await this.fetchFrames(uid);
-    const picture = async () => {
-      const url = this.#sheets.get(uid)?.[number];
-      return url && this.#fetchImage(url);
+    const fetchCachedUrl = async () => {
+      const url = this.#sheets.get(uid)?.[index];
+      return url === undefined ? undefined : this.#fetchImage(new URL(url));
     };
-    return picture().catch(async () => {
+    return fetchCachedUrl().catch(async () => {
       this.#playbacks.delete(uid); // the signed URLs might have expired
       await this.fetchFrames(uid);
-      return picture();
+      return fetchCachedUrl();
     });
   }
 
@@ -104,14 +101,11 @@ export class MediaProxy {
   }
 }
 
-type AssetPlayback = { info: PlaybackInfo; player: PlayerData };
-
 /**
  * Returns the earliest expiry time of the URLs in the playback info, in milliseconds since the Unix epoch. Returns
  * 0 if the asset is blocked, because it might soon be unblocked.
  */
 function earliestExpiry(info: PlaybackInfo): number {
   if (info.blocked) return 0;
-  const ends = Object.values(info).flatMap((value) => parseTimestamp(asObject(value).expires_at) ?? []);
-  return Math.min(Number.POSITIVE_INFINITY, ...ends);
+  return Math.min(...Object.values(info).flatMap((value) => parseTimestamp(asObject(value).expires_at) ?? []));
 }

@@ -1,6 +1,5 @@
 import type { DroppedFileInfo, UploadState } from '../protocol.ts';
-import type { BrowseBackend } from './backend.ts';
-import { BadRequestError } from './bad-request-error.ts';
+import { type BrowseBackend, PageProblem } from './backend.ts';
 import type { EventBroadcaster } from './event-broadcaster.ts';
 
 /** Number of bytes between progress events while a file arrives from the page. */
@@ -41,7 +40,7 @@ export async function receiveFile(
           ...{ doneBytes: file.sizeBytes, assetUid },
         }),
       (error) => {
-        const { problem, reason, hint } = BadRequestError.findIn(error) ?? library.toProblem(error);
+        const { problem, reason, hint } = PageProblem.findIn(error) ?? library.toProblem(error);
         report({ state: 'failed', problem: [problem, reason, hint].filter(Boolean).join('; ') });
       },
     );
@@ -50,7 +49,7 @@ export async function receiveFile(
 
 /**
  * Yields the bytes of a file from the page, counts them, and reports progress.
- * @throws BadRequestError if the file is incomplete or empty
+ * @throws PageProblem if the file is incomplete or empty
  */
 async function* countBytes(
   { sizeBytes }: DroppedFileInfo,
@@ -69,11 +68,10 @@ async function* countBytes(
       yield part;
     }
   } catch {
-    throw new BadRequestError('the page was left before the file had arrived; drop it again');
+    throw new PageProblem('the page was left before the file had arrived; drop it again');
   }
-  if (receivedBytes !== sizeBytes)
-    throw new BadRequestError(`${receivedBytes} of ${sizeBytes} bytes came from the page`);
-  if (receivedBytes === 0) throw new BadRequestError('there is nothing in the file');
+  if (receivedBytes !== sizeBytes) throw new PageProblem(`${receivedBytes} of ${sizeBytes} bytes came from the page`);
+  if (receivedBytes === 0) throw new PageProblem('there is nothing in the file');
   onReceived();
 }
 

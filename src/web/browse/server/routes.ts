@@ -1,91 +1,95 @@
-import { asArray, asObject, asText, isJsonObject, parseJsonOrUndefined } from '../../../contract/json-values.ts';
-import type { Asset } from '../../../contract/types.ts';
-import { renderNoticePage, renderWatchPage } from '../../watch/server/page.ts';
+import type { Context, Hono } from 'hono';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { asArray, asObject, asText, isJsonObject } from '../../../contract/json-values.ts';
+import { type HtmlPage, renderNoticePage, renderWatchPage } from '../../watch/server/page.ts';
 import { sourceUrlOf } from '../../watch/server/views.ts';
-import { type CardPage, type Query, queryFields, uidPattern } from '../protocol.ts';
-import type { AssetEdit, BrowseBackend } from './backend.ts';
-import { BadRequestError } from './bad-request-error.ts';
-import { BoundedCache, InFlightCache } from './caches.ts';
-import { toCard } from './card.ts';
+import { uidPattern } from '../protocol.ts';
+import { type AssetEdit, type BrowseBackend, PageProblem, type Problem } from './backend.ts';
+import { CardReader } from './card-reader.ts';
 import type { EventBroadcaster } from './event-broadcaster.ts';
 import { renderGalleryPage } from './gallery-page.ts';
-import { MediaProxy } from './media-proxy.ts';
+import { MediaProxy, type ProxiedImage } from './media-proxy.ts';
 import { receiveFile } from './receive-file.ts';
-import { createResponse, htmlResponse, jsonResponse, problemResponse } from './responses.ts';
 
 /** Contents of the built dist/browse.js and dist/player.js. */
 export type BuiltScripts = { browse: string; player: string };
-
-type RouteRequest = { request: Request; query: URLSearchParams; params: readonly string[] };
-
-/** A route: its HTTP method, the pattern of its path without the path prefix, and its handler. */
-export type Route = [method: string, path: RegExp, answer: (call: RouteRequest) => Promise<Response> | Response];
 
 type RouteDeps = {
   library: BrowseBackend;
   broadcaster: EventBroadcaster;
   scripts: BuiltScripts;
   /** Path prefix of every route. */
-  base: string;
+  basePath: string;
   now(): number;
 };
 
-const uid = `(${uidPattern})`;
 const maxBodyBytes = 4 * 1024 * 1024;
-const maxCachedRecords = 100;
-const recordTtlMs = 2_000;
-/** Time-to-live of cached lists. Going Back to recent filters therefore needs no new request. */
-const listTtlMs = 10_000;
-/** Maximum characters of a description. Lists truncate it, but the detail view needs its full text for editing. */
-const [maxListDescriptionChars, maxDescriptionChars] = [300, 1_000_000];
 
 /** Creates the routes of the page. Callers must authenticate requests first. */
-export function createRoutes({ library, broadcaster, scripts, base, now }: RouteDeps): Route[] {
-  const mediaProxy = new MediaProxy(library, now);
-  const toListCard = (asset: Asset) => toCard(asset, library.baseUrl, maxListDescriptionChars);
-  const respond = (value: unknown) => jsonResponse(value, library.budget());
-  /** Cache of API records for a short time, because opening an asset reads its record twice. */
-  const recordCache = new InFlightCache<Asset>(maxCachedRecords, now, (_, askedAt) => askedAt + recordTtlMs);
-  let listCache = new BoundedCache<string, { page: CardPage; until: number }>(maxCachedRecords);
-  const clearListCache = () => {
-    listCache = new BoundedCache(maxCachedRecords);
-  };
-  const fetchRecord = (id: string) => recordCache.get(id, () => library.get(id));
+export async function createRoutes(deps: RouteDeps): Promise<Hono> {
+  const { Hono, streamSSE } = await import('./hono.lazy.ts');
+  const { library, broadcaster, scripts, basePath, now } = deps;
+  const app = new Hono();
+  const media = new MediaProxy(library, now);
+  const cards = new CardReader(library, media, now);
+  const setup = { base: basePath, service: library.baseUrl.host };
+  app.get('/', (c) => sendPage(c, renderGalleryPage({ script: scripts.browse, setup })));
+  app.get('/folders', async (c) => c.json(await library.fetchFolders()));
+  app.get('/events', (c) => streamSSE(c, (stream) => broadcaster.sendTo(stream)));
+  app.post('/uploads', async (c) => {
+    const uploadFile: BrowseBackend['uploadFile'] = (...sent) =>
+      library.uploadFile(...sent).finally(() => cards.invalidate());
+    await receiveFile({ ...library, uploadFile }, broadcaster, queryOf(c), c.req.raw.body);
+    return c.json({});
+  });
+  app.delete('/uploads', (c) => {
+    broadcaster.clearEnded();
+    return c.json({});
+  });
+  app.get('/assets', async (c) => c.json(await cards.list(queryOf(c), c.req.raw.signal)));
+  app.route(`/assets/:uid{${uidPattern}}`, await createAssetRoutes(deps, media, cards));
+  return app;
+}
 
-  const respondWithCard = (asset: Asset) => {
-    mediaProxy.cacheThumbnails([asset]);
-    return respond(toCard(asset, library.baseUrl, maxDescriptionChars));
-  };
-
-  const serveGallery = () =>
-    htmlResponse(
-      renderGalleryPage({
-        script: scripts.browse,
-        setup: { base, service: library.baseUrl.host },
-      }),
-      "'none'",
-    );
-
-  const serveImage = async (found: ReturnType<MediaProxy['fetchThumbnail']>) => {
-    const picture = await found;
-    if (!picture) return problemResponse({ status: 404, problem: 'there is no such picture' });
-    return createResponse(picture.bytes, picture.contentType, {
-      headers: { 'cache-control': 'private, max-age=3600' },
-    });
-  };
-
+/** Creates the routes below the path of one asset. */
+async function createAssetRoutes({ library, scripts }: RouteDeps, media: MediaProxy, cards: CardReader): Promise<Hono> {
+  const { bodyLimit, Hono } = await import('./hono.lazy.ts');
+  const app = new Hono();
+  const uidOf = (c: Context) => c.req.param('uid') as string;
+  app.get('/', async (c) => c.json(cards.toFullCard(await cards.fetchRecord(uidOf(c)))));
+  app.patch('/', bodyLimit({ maxSize: maxBodyBytes, onError: refuseChange }), async (c) => {
+    const change = parseEdit(await c.req.json().catch(refuseChange));
+    const asset = await library.update(uidOf(c), change);
+    cards.invalidate(asset.uid);
+    return c.json(cards.toFullCard(asset));
+  });
+  app.delete('/', async (c) => {
+    await library.trash(uidOf(c));
+    cards.invalidate();
+    return c.json({});
+  });
+  app.get('/thumbnail', async (c) => sendImage(c, await media.fetchThumbnail(uidOf(c))));
+  app.get('/frames', async (c) => c.json(await media.fetchFrames(uidOf(c))));
+  app.get('/frames/:sheet{[0-9]{1,4}}', async (c) =>
+    sendImage(c, await media.fetchSheet(uidOf(c), Number(c.req.param('sheet')))),
+  );
+  app.get('/source', async (c) => {
+    const { info } = await media.fetchPlayback(uidOf(c));
+    const url = sourceUrlOf(info, library.baseUrl);
+    if (!url) throw new PageProblem('the service names no file to download', 404);
+    return c.redirect(url);
+  });
   /** Serves the watch page. Uses a playback token, so that the result is the same as on an embedding page. */
-  const serveWatchPage = async (id: string) => {
-    let title = id;
-    const playback = mediaProxy.fetchPlayback(id);
+  app.get('/watch', async (c) => {
+    let title = uidOf(c);
+    const playback = media.fetchPlayback(title);
     playback.catch(() => {}); // awaited below
     try {
-      const asset = await fetchRecord(id);
-      title = asText(asset.name) || id;
+      const asset = await cards.fetchRecord(title);
+      title = asText(asset.name) || title;
       const { info, player } = await playback;
       const page = renderWatchPage({
-        title,
-        info,
+        ...{ title, info, isFramed: true, status: asset.status, reason: asset.failure_reason },
         // The theme follows the browser, as in the rest of the gallery.
         config: { auto_play: asObject(player.player_config).auto_play },
         // Audio shows its clickable waveform instead.
@@ -93,127 +97,40 @@ export function createRoutes({ library, broadcaster, scripts, base, now }: Route
         contentType: asText(asset.content_type),
         baseUrl: library.baseUrl,
         script: scripts.player,
-        isFramed: true,
-        status: asset.status,
-        reason: asset.failure_reason,
       });
-      return htmlResponse(page, "'self'");
+      return sendPage(c, page, { frameAncestors: "'self'" });
     } catch (error) {
       const { problem, reason } = library.toProblem(error);
-      const text = `${problem}${reason ? `: ${reason}` : ''}`;
-      return htmlResponse(renderNoticePage(title, text), "'self'");
+      const notice = renderNoticePage(title, [problem, reason].filter(Boolean).join(': '));
+      return sendPage(c, notice, { frameAncestors: "'self'" });
     }
-  };
-
-  /** Redirects to the signed URL of the source file. */
-  const redirectToSource = async (id: string) => {
-    const { info } = await mediaProxy.fetchPlayback(id);
-    const url = sourceUrlOf(info, library.baseUrl);
-    if (!url) return problemResponse({ status: 404, problem: 'the service names no file to download' });
-    return createResponse(null, '', { status: 302, headers: { location: url } });
-  };
-
-  return [
-    ['GET', /^$/, () => serveGallery()],
-    [
-      'GET',
-      /^assets$/,
-      async ({ request, query }) => {
-        const [limit, offset] = [parseCount(query, 'limit', 100), parseCount(query, 'offset', 0)];
-        const filters = parseFilters(query);
-        const key = JSON.stringify([filters, limit, offset]);
-        const currentCache = listCache;
-        const cached = query.get('fresh') === '1' ? undefined : currentCache.get(key);
-        if (cached && now() < cached.until) return respond(cached.page);
-        const how = { isBackground: query.get('looking') === '1', signal: request.signal };
-        const found = await library.listAssets(filters, limit, offset, how);
-        const items = found.items.slice(0, limit);
-        mediaProxy.cacheThumbnails(items);
-        const page = { items: items.map(toListCard), total: found.total ?? null };
-        currentCache.set(key, { page, until: now() + listTtlMs });
-        return respond(page);
-      },
-    ],
-    assetRoute('', async (id) => respondWithCard(await fetchRecord(id))),
-    [
-      'PATCH',
-      exactPath(`assets/${uid}`),
-      async ({ request, params: [id] }) => {
-        const asset = await library.update(id as string, parseEdit(await readBody(request)));
-        recordCache.delete(asset.uid);
-        clearListCache();
-        return respondWithCard(asset);
-      },
-    ],
-    [
-      'DELETE',
-      exactPath(`assets/${uid}`),
-      async ({ params: [id] }) => {
-        await library.trash(id as string);
-        clearListCache();
-        return respond({});
-      },
-    ],
-    assetRoute('/thumbnail', (id) => serveImage(mediaProxy.fetchThumbnail(id))),
-    assetRoute('/frames', async (id) => respond(await mediaProxy.fetchFrames(id))),
-    assetRoute('/frames/([0-9]{1,4})', (id, number) => serveImage(mediaProxy.sheet(id, Number(number)))),
-    assetRoute('/watch', serveWatchPage),
-    assetRoute('/source', redirectToSource),
-    [
-      'DELETE',
-      /^uploads$/,
-      () => {
-        broadcaster.clearEnded();
-        return respond({});
-      },
-    ],
-    ['GET', /^folders$/, async () => respond(await library.fetchFolders())],
-    ['GET', /^events$/, () => createResponse(broadcaster.stream(), 'text/event-stream')],
-    [
-      'POST',
-      /^uploads$/,
-      async ({ request, query }) => {
-        const uploadFile: BrowseBackend['uploadFile'] = (...sent) =>
-          library.uploadFile(...sent).finally(clearListCache);
-        await receiveFile({ ...library, uploadFile }, broadcaster, query, request.body);
-        return respond({});
-      },
-    ],
-  ];
+  });
+  return app;
 }
 
-const exactPath = (path: string) => new RegExp(`^${path}$`);
+const queryOf = (c: Context) => new URL(c.req.url).searchParams;
 
-/** Creates a GET route for a path below the path of an asset. */
-const assetRoute = (path: string, reply: (id: string, rest: string) => Promise<Response>): Route => [
-  'GET',
-  exactPath(`assets/${uid}${path}`),
-  ({ params: [id = '', rest = ''] }) => reply(id, rest),
-];
+/** Sends a page with its policy as a header, because `frame-ancestors` has no effect in markup. */
+export const sendPage = (
+  c: Context,
+  { html, contentSecurityPolicy }: HtmlPage,
+  { status = 200, frameAncestors = "'none'" }: { status?: ContentfulStatusCode; frameAncestors?: string } = {},
+) =>
+  c.html(html, status, {
+    'content-security-policy': `${contentSecurityPolicy}; frame-ancestors ${frameAncestors}`,
+  });
 
-const parseFilters = (query: URLSearchParams): Query =>
-  Object.fromEntries(
-    queryFields.flatMap((field) => {
-      const value = query.get(field)?.trim();
-      return value ? [[field, value]] : [];
-    }),
-  );
+export const sendProblem = (c: Context, problem: Problem) =>
+  c.json({ error: problem }, problem.status as ContentfulStatusCode);
 
-function parseCount(query: URLSearchParams, name: string, defaultValue: number): number {
-  const typed = query.get(name) ?? '';
-  return /^\d{1,9}$/.test(typed) ? Number(typed) : defaultValue;
+function sendImage(c: Context, image: ProxiedImage | undefined) {
+  if (!image) throw new PageProblem('there is no such picture', 404);
+  return c.body(new Uint8Array(image.bytes), 200, { 'content-type': image.contentType });
 }
 
-/**
- * Parses the request body as JSON.
- * @throws BadRequestError if the body is too large or not JSON
- */
-async function readBody(request: Request): Promise<unknown> {
-  const text = await request.text();
-  const body = text.length > maxBodyBytes ? undefined : parseJsonOrUndefined(text);
-  if (body === undefined) throw new BadRequestError('that is no change that could be made');
-  return body;
-}
+const refuseChange = (): never => {
+  throw new PageProblem('that is no change that could be made');
+};
 
 function parseEdit(body: unknown): AssetEdit {
   if (!isJsonObject(body)) return {};
@@ -222,9 +139,7 @@ function parseEdit(body: unknown): AssetEdit {
   return {
     ...(typeof name === 'string' && { name }),
     ...(typeof description === 'string' && { description }),
-    ...(isJsonObject(body.tags) && {
-      tags: { add: asArray(add).map(String), remove: asArray(remove).map(String) },
-    }),
+    ...(isJsonObject(body.tags) && { tags: { add: asArray(add).map(String), remove: asArray(remove).map(String) } }),
     ...((typeof folder === 'string' || folder === null) && { folder }),
   };
 }

@@ -1,6 +1,4 @@
 import { type PlayerSetup, playerSetupId } from '../setup.ts';
-import { Chapters } from './chapters.ts';
-import { showDocument } from './document.ts';
 import { showProblem } from './notices.ts';
 import { PlaybackController } from './playback-controller.ts';
 import { reportPosition } from './position.ts';
@@ -13,7 +11,7 @@ function main(): void {
   const media = document.querySelector<HTMLMediaElement>('video, audio');
   if (media) {
     const playback = new PlaybackController(media, setup);
-    new Chapters(media, (seconds) => playback.seek(seconds));
+    connectChapters(media, (seconds) => playback.seek(seconds));
     const timeline = document.getElementById('timeline');
     if (timeline) new Timeline(media, timeline, setup);
     if (setup.position) reportPosition(media, setup.position);
@@ -24,19 +22,42 @@ function main(): void {
   handleBrokenImages();
 }
 
+/** Makes the buttons of the chapters seek, and marks that of the current chapter. */
+function connectChapters(media: HTMLMediaElement, seek: (seconds: number) => void): void {
+  const startOf = (button: HTMLButtonElement) => Number(button.dataset.seconds);
+  const buttons = [...document.querySelectorAll<HTMLButtonElement>('button[data-seconds]')];
+  for (const button of buttons) button.addEventListener('click', () => seek(startOf(button)));
+  const mark = () => {
+    // A seek might end slightly before the start of the chapter.
+    const current = buttons.findLast((button) => startOf(button) <= media.currentTime + 0.05);
+    for (const button of buttons) button.ariaCurrent = button === current ? 'true' : null;
+  };
+  for (const event of ['timeupdate', 'seeking']) media.addEventListener(event, mark);
+}
+
+/** Embeds a document in a frame if the browser can display it. Otherwise, the page shows only a link to it. */
+function showDocument({ url, contentType, title }: NonNullable<PlayerSetup['document']>): void {
+  const isPdf = contentType === 'application/pdf';
+  const isText = contentType.startsWith('text/');
+  if (!(isPdf && navigator.pdfViewerEnabled) && !isText) return;
+  const frame = document.createElement('iframe');
+  if (isText) frame.setAttribute('sandbox', ''); // PDF viewers do not work in a sandbox
+  frame.className = 'frame page';
+  frame.title = title;
+  frame.src = url;
+  document.getElementById('document')?.append(frame);
+}
+
 /** Removes broken posters and thumbnails. If the asset's own image is broken, shows an error instead. */
 function handleBrokenImages(): void {
-  const onBroken = (image: HTMLImageElement, then: () => void) => {
-    if (image.complete && image.naturalWidth === 0) then();
-    else image.addEventListener('error', then, { once: true });
-  };
   for (const image of document.querySelectorAll<HTMLImageElement>('img')) {
     const isAsset = image.classList.contains('picture') && image.alt !== '';
-    onBroken(image, () =>
-      isAsset
-        ? showProblem('The picture cannot be loaded. Its link may have expired: ask for a new one.')
-        : image.remove(),
-    );
+    const onBroken = () => {
+      if (!isAsset) image.remove();
+      else showProblem('The picture cannot be loaded. Its link may have expired: ask for a new one.');
+    };
+    if (image.complete && image.naturalWidth === 0) onBroken();
+    else image.addEventListener('error', onBroken, { once: true });
   }
 }
 

@@ -1,4 +1,5 @@
 import Hls from 'hls.js/light';
+import { withTimeout } from '../../../contract/retry.ts';
 import type { MediaUrl } from '../../shared/media-url.ts';
 import type { PlayerSetup } from '../setup.ts';
 
@@ -24,17 +25,11 @@ const hlsType = 'application/vnd.apple.mpegurl';
  * HLS comes after hls.js.
  */
 export function strategiesFor(media: HTMLMediaElement, { hls, file }: PlayerSetup): PlaybackStrategy[] {
-  const strategies: PlaybackStrategy[] = [];
-  if (hls) {
-    if (Hls.isSupported()) strategies.push(hlsJs(hls));
-    if (media.canPlayType(hlsType)) {
-      const isSafari = 'ManagedMediaSource' in window;
-      if (isSafari) strategies.unshift(native(hls));
-      else strategies.push(native(hls));
-    }
-  }
-  if (file) strategies.push(native(file));
-  return strategies;
+  const byScript = hls && Hls.isSupported() ? [hlsJs(hls)] : [];
+  const byBrowser = hls && media.canPlayType(hlsType) ? [native(hls)] : [];
+  const isSafari = 'ManagedMediaSource' in window;
+  const streams = isSafari ? [...byBrowser, ...byScript] : [...byScript, ...byBrowser];
+  return file ? [...streams, native(file)] : streams;
 }
 
 /** Creates the native strategy. The browser reports that it failed, but not why. */
@@ -70,9 +65,10 @@ const hlsJs = (source: MediaUrl): PlaybackStrategy => ({
       else fail({ status: response?.code || undefined });
     });
     hls.attachMedia(media);
-    const cancel = afterLayout(() => hls.loadSource(source.url));
+    let isAttached = true;
+    void afterLayout().then(() => isAttached && hls.loadSource(source.url));
     return () => {
-      cancel();
+      isAttached = false;
       hls.destroy();
     };
   },
@@ -82,22 +78,12 @@ const hlsJs = (source: MediaUrl): PlaybackStrategy => ({
 const layoutTimeoutMs = 100;
 
 /**
- * Runs a callback after the next layout. hls.js needs the player's size before it loads the manifest, to choose the
- * first quality level.
- * @returns a function that cancels the callback
+ * Resolves after the next layout. hls.js needs the player's size before it loads the manifest, to choose the first
+ * quality level.
  */
-function afterLayout(then: () => void): () => void {
-  let isDone = false;
-  const once = () => {
-    if (!isDone) then();
-    isDone = true;
-  };
-  requestAnimationFrame(() => setTimeout(once));
-  const timer = setTimeout(once, layoutTimeoutMs);
-  return () => {
-    isDone = true;
-    clearTimeout(timer);
-  };
+function afterLayout(): Promise<void> {
+  const layout = new Promise<void>((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+  return withTimeout(layoutTimeoutMs, () => layout).catch(() => {});
 }
 
 /**

@@ -1,18 +1,25 @@
-import { formatClockTime } from '../../shared/clock-time.ts';
-import type { PlayerChapter } from '../chapters.ts';
-import { type SpriteFrames, showFrame } from './sprite-frames.ts';
+import { formatClockTime } from '../../../contract/figures.ts';
+import { parseSprites, type Sprite } from '../../shared/sprites.ts';
+import type { PlayerSetup } from '../setup.ts';
+import { fetchBlob } from './fetch-blob.ts';
+
+const maxCueBytes = 1024 * 1024;
+
+/** Maximum size of a displayed frame, in CSS pixels. */
+const [maxWidth, maxHeight] = [240, 160];
 
 /** Preview above the timeline at the pointer position, with the time, chapter and video frame. */
 export class SeekPreview {
   readonly #element: HTMLElement;
-  readonly #chapters: readonly PlayerChapter[];
-  readonly #frames: SpriteFrames | undefined;
+  readonly #setup: PlayerSetup;
+  /** Frames of the video in time order. They and their sprite sheets are fetched on first use, and cached. */
+  #sprites: Promise<readonly Sprite[]> | undefined;
+  readonly #sheets = new Map<string, Promise<HTMLImageElement | undefined>>();
   #time: number | undefined;
 
-  constructor(element: HTMLElement, chapters: readonly PlayerChapter[], frames: SpriteFrames | undefined) {
+  constructor(element: HTMLElement, setup: PlayerSetup) {
     this.#element = element;
-    this.#chapters = chapters.toSorted((a, b) => a.start - b.start);
-    this.#frames = frames;
+    this.#setup = setup;
   }
 
   /**
@@ -21,25 +28,43 @@ export class SeekPreview {
    * @param left pointer position in the timeline, in pixels
    * @param width width of the timeline, in pixels
    */
-  show(moment: number, left: number, width: number): void {
+  async show(moment: number, left: number, width: number): Promise<void> {
     this.#time = moment;
     this.#element.hidden = false;
     this.#part('time').textContent = formatClockTime(moment);
-    const chapter = this.#chapters.findLast(({ start }) => start <= moment);
+    const begun = this.#setup.chapters?.filter(({ start }) => start <= moment) ?? [];
+    const chapter = begun.toSorted((a, b) => a.start - b.start).at(-1);
     this.#part('span').textContent = chapter?.title ?? '';
     this.#position(left, width);
-    this.#frames?.fetchFrame(moment).then((frame) => {
-      if (this.#time !== moment) return; // the pointer has moved
-      const sprite = this.#part('.sprite');
-      sprite.hidden = frame === undefined;
-      if (frame) showFrame(sprite, frame);
-      this.#position(left, width);
-    });
+    if (!this.#setup.sprites) return;
+    this.#sprites ??= fetchSprites(this.#setup.sprites.url).catch(() => []);
+    const sprite = (await this.#sprites).findLast(({ start }) => start <= moment);
+    const isShown = sprite && moment <= sprite.end;
+    const sheet = isShown ? await this.#loadSheet(sprite.url) : undefined;
+    if (this.#time !== moment) return; // the pointer has moved
+    const frame = this.#part('.sprite');
+    frame.hidden = sheet === undefined;
+    if (sprite && sheet) showFrame(frame, sprite, sheet);
+    this.#position(left, width);
   }
 
   hide(): void {
     this.#time = undefined;
     this.#element.hidden = true;
+  }
+
+  #loadSheet(url: string): Promise<HTMLImageElement | undefined> {
+    const image = new Image();
+    const load = () => {
+      image.src = url;
+      return image.decode().then(
+        () => image,
+        () => undefined,
+      );
+    };
+    const sheet = this.#sheets.get(url) ?? load();
+    this.#sheets.set(url, sheet);
+    return sheet;
   }
 
   /** Centers the preview on the pointer, clamped to the timeline. */
@@ -52,4 +77,23 @@ export class SeekPreview {
   #part(selector: string): HTMLElement {
     return this.#element.querySelector(selector) as HTMLElement;
   }
+}
+
+/**
+ * Displays a frame as the background of an element. Sets style properties, because the Content-Security-Policy
+ * forbids style attributes.
+ */
+function showFrame({ style }: HTMLElement, { url, x, y, width, height }: Sprite, sheet: HTMLImageElement): void {
+  const scale = Math.min(1, maxWidth / width, maxHeight / height);
+  const pixels = (count: number) => `${count * scale}px`;
+  style.width = pixels(width);
+  style.height = pixels(height);
+  style.backgroundImage = `url(${JSON.stringify(url)})`;
+  style.backgroundPosition = `${pixels(-x)} ${pixels(-y)}`;
+  style.backgroundSize = `${pixels(sheet.naturalWidth)} ${pixels(sheet.naturalHeight)}`;
+}
+
+async function fetchSprites(from: string): Promise<readonly Sprite[]> {
+  const { content, url } = await fetchBlob(from, maxCueBytes);
+  return parseSprites(await content.text(), url);
 }

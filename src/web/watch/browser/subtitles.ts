@@ -1,5 +1,8 @@
 import type { PlayerSetup } from '../setup.ts';
+import { fetchBlob } from './fetch-blob.ts';
 import { showNote } from './notices.ts';
+
+const maxSubtitleBytes = 16 * 1024 * 1024;
 
 type Subtitles = NonNullable<PlayerSetup['subtitles']>;
 
@@ -10,24 +13,18 @@ type Subtitles = NonNullable<PlayerSetup['subtitles']>;
 export function offerSubtitles(media: HTMLMediaElement, subtitles: Subtitles): void {
   const captions = document.getElementById('captions');
   for (const { url, label, language } of subtitles)
-    fetchText(url).then(
-      (text) => {
+    fetchBlob(url, maxSubtitleBytes).then(
+      ({ content }) => {
         const track = document.createElement('track');
         track.kind = 'subtitles';
         track.label = label;
         track.srclang = language;
-        track.src = URL.createObjectURL(new Blob([text], { type: 'text/vtt' }));
+        track.src = URL.createObjectURL(new Blob([content], { type: 'text/vtt' }));
         media.append(track);
         if (captions) addCaptionToggle(track, captions);
       },
       () => showNote(`The subtitles "${label}" cannot be loaded.`),
     );
-}
-
-async function fetchText(url: string): Promise<string> {
-  const response = await fetch(url);
-  if (!response.ok) throw new Error(`HTTP ${response.status}`);
-  return response.text();
 }
 
 /** Adds a button that turns a subtitle track of the audio player on or off. At most one track is on. */

@@ -1,9 +1,11 @@
-import { formatClockTime } from '../../shared/clock-time.ts';
+import { formatClockTime } from '../../../contract/figures.ts';
 import type { PlayerSetup } from '../setup.ts';
-import { seekTargetOf } from './seek-keys.ts';
 import { SeekPreview } from './seek-preview.ts';
-import { SpriteFrames } from './sprite-frames.ts';
 import { Waveform } from './waveform.ts';
+
+const stepSeconds = 5;
+/** Step of PageUp and PageDown, as a fraction of the duration. */
+const pageFraction = 0.1;
 
 /** Seek bar of the watch page. It is a slider for keyboard, mouse and touch. */
 export class Timeline {
@@ -19,12 +21,11 @@ export class Timeline {
   #lastSeek: number | undefined;
 
   constructor(media: HTMLMediaElement, element: HTMLElement, setup: PlayerSetup) {
-    const { chapters = [], sprites, waveform } = setup;
     this.#media = media;
     this.#element = element;
     this.#setup = setup;
-    this.#bubble = new SeekPreview(this.#part('.bubble'), chapters, sprites && new SpriteFrames(sprites.url));
-    this.#waveform = waveform && new Waveform(element, waveform.url);
+    this.#bubble = new SeekPreview(this.#part('.bubble'), setup);
+    this.#waveform = setup.waveform && new Waveform(element, setup.waveform.url);
     for (const event of ['durationchange', 'emptied']) media.addEventListener(event, () => this.#updateDuration());
     for (const event of ['timeupdate', 'seeking', 'seeked']) media.addEventListener(event, () => this.#render());
     media.addEventListener('seeked', () => this.#seekToDrag());
@@ -90,7 +91,7 @@ export class Timeline {
     const { left, width } = this.#element.getBoundingClientRect();
     const at = Math.max(0, Math.min(width, clientX - left));
     const moment = (at / width) * this.#duration;
-    this.#bubble.show(moment, at, width);
+    void this.#bubble.show(moment, at, width);
     return moment;
   }
 
@@ -129,4 +130,16 @@ export class Timeline {
   #part(selector: string): HTMLElement {
     return this.#element.querySelector(selector) as HTMLElement;
   }
+}
+
+/** Returns the time in seconds to seek to when a slider key is pressed; undefined for other keys. */
+function seekTargetOf(key: string, now: number, duration: number): number | undefined {
+  const page = duration * pageFraction;
+  const targets: Record<string, number> = {
+    ...{ ArrowLeft: now - stepSeconds, ArrowDown: now - stepSeconds },
+    ...{ ArrowRight: now + stepSeconds, ArrowUp: now + stepSeconds },
+    ...{ PageDown: now - page, PageUp: now + page },
+    ...{ Home: 0, End: duration },
+  };
+  return targets[key];
 }

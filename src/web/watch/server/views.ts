@@ -1,72 +1,87 @@
+import { type AssetType, entryForType } from '../../../contract/asset-values.ts';
+import { classifyStatus, isAwaitingUpload } from '../../../contract/assumptions.ts';
+import { formatClockTime } from '../../../contract/figures.ts';
 import { asArray, asNumber, asObject, asText, isJsonObject } from '../../../contract/json-values.ts';
 import type { PlaybackInfo } from '../../../contract/types.ts';
-import type { PageResources } from '../../shared/content-security-policy.ts';
 import { type Html, html } from '../../shared/html.ts';
 import { type MediaUrl, parseMediaUrl } from '../../shared/media-url.ts';
-import { parseChapters, renderChapters } from '../chapters.ts';
-import type { PlayerSetup } from '../setup.ts';
-import { renderTimeline } from '../timeline.ts';
-import { type ProcessingStatus, unplayableReason } from './unplayable-reason.ts';
+import type { PlayerChapter, PlayerSetup } from '../setup.ts';
 
-/** Part of the page that depends on the asset type: markup, resources and script configuration. */
-export type PlayerView = {
-  body: Html;
-  loads?: Partial<PageResources>;
-  setup?: Partial<PlayerSetup>;
-  /** URL of the downloadable source file. */
-  source?: MediaUrl | undefined;
+/** An asset to watch. */
+export type WatchedAsset = {
+  title: string;
+  /** Response of POST /playback/info/ (§2). */
+  info: PlaybackInfo;
+  /** Thumbnail to show as the poster: a URL, or an object with a `url`. */
+  poster?: unknown;
+  /** Media type of the asset, if known. It decides whether a document can be embedded. */
+  contentType?: string | null | undefined;
+  /** Processing status from the asset record (assumption A11). Explains why there is nothing to play. */
+  status?: unknown;
+  /** Failure reason from the asset record: a string, or an object with a `message`. */
+  reason?: unknown;
+  /** Base URL for resolving relative media URLs. */
+  baseUrl?: URL | undefined;
 };
 
-export type PlayerViewInput = ProcessingStatus & {
-  title: string;
-  info: PlaybackInfo;
-  baseUrl: URL | undefined;
-  poster: MediaUrl | undefined;
-  /** Media type of a document, if known. Only some types can be embedded. */
-  contentType: string | undefined;
+/** Part of the page that depends on the asset type: markup, script configuration, and what the markup loads. */
+export type PlayerView = {
+  body: Html;
+  setup?: Partial<PlayerSetup>;
+  images?: readonly (MediaUrl | undefined)[];
+  frames?: readonly MediaUrl[];
+  /** URL of the downloadable source file. */
+  source?: MediaUrl | undefined;
 };
 
 /**
  * Renders an asset according to its type: "The response is polymorphic; branch on `type`" (§2). If the asset cannot
  * be played, renders the reason instead.
  */
-export function renderView(shown: PlayerViewInput): PlayerView {
-  const type = asText(shown.info.type) ?? '';
-  const view = Object.hasOwn(renderers, type) ? renderers[type as keyof typeof renderers] : undefined;
-  // Some services send `blocked` as a string.
-  if (!shown.info.blocked || shown.info.blocked === 'false')
-    return (
-      view?.(shown) ??
-      renderMessage(unplayableReason(shown) ?? `The service names nothing to play for this asset (${type}).`)
+export function renderView(asset: WatchedAsset): PlayerView {
+  const { blocked } = asset.info;
+  const type = asText(asset.info.type) ?? '';
+  if (blocked && blocked !== 'false')
+    // some services send a string
+    return renderMessage(
+      unplayableReason(asset) ?? 'This is not to be played. It may not be ready yet, or not be allowed here.',
     );
-  return renderMessage(
-    unplayableReason(shown) ?? 'This is not to be played. It may not be ready yet, or not be allowed here.',
-  );
+  const view = entryForType(renderers, type)?.(asset);
+  if (view) return view;
+  return renderMessage(unplayableReason(asset) ?? `The service names nothing to play for this asset (${type}).`);
 }
 
 /** Returns the URL of the downloadable source file; undefined if the service offers none. */
 export const sourceUrlOf = (info: PlaybackInfo, baseUrl: URL): string | undefined =>
-  renderView({ title: '', info, baseUrl, poster: undefined, contentType: undefined }).source?.url;
+  renderView({ title: '', info, baseUrl }).source?.url;
 
-const renderMessage = (text: string): PlayerView => ({
-  body: html`<p class="message">${text}</p>`,
-});
+const renderMessage = (text: string): PlayerView => ({ body: html`<p class="message">${text}</p>` });
+
+/** Returns the reason why an asset cannot be played, derived from its status; undefined without a status. */
+function unplayableReason({ status, reason }: WatchedAsset): string | undefined {
+  const statusText = asText(status);
+  if (!statusText) return undefined;
+  if (isAwaitingUpload(statusText)) return 'Its upload is not finished yet.';
+  const statusGroup = classifyStatus(statusText);
+  if (statusGroup === 'in progress') return 'It is being processed; reload in a moment.';
+  if (statusGroup === 'ready') return 'The service lets nobody play this here.';
+  const why = asText(reason) || asText(asObject(reason).message);
+  return why ? `Processing failed: ${why}` : 'Processing failed.';
+}
 
 /** Maps an asset type to its renderer, which returns undefined if the playback info has no URL to load. */
-const renderers: Record<string, (shown: PlayerViewInput) => PlayerView | undefined> = {
-  video,
-  audio,
-  image,
-  document,
+const renderers: Record<AssetType, (asset: WatchedAsset) => PlayerView | undefined> = {
+  ...{ video, audio, image, document },
+  third_party: thirdParty,
+  generic: () => undefined,
 };
-renderers.third_party = thirdParty;
 
-function video({ info, title, poster, baseUrl }: PlayerViewInput): PlayerView | undefined {
+function video({ info, title, poster: posterUrl, baseUrl }: WatchedAsset): PlayerView | undefined {
   const [hls, file] = [parseMediaUrl(info.hls_url, baseUrl), parseMediaUrl(info.source_url, baseUrl)];
   if (!hls && !file) return undefined;
+  const poster = parseMediaUrl(posterUrl, baseUrl);
   const sprites = parseMediaUrl(info.preview_sprites_url, baseUrl);
-  const subtitles = parseSubtitles(info, baseUrl);
-  const chapters = parseChapters(info);
+  const common = parseCommon(info, baseUrl);
   return {
     source: file,
     body: html`<div class="stage">
@@ -74,26 +89,20 @@ function video({ info, title, poster, baseUrl }: PlayerViewInput): PlayerView | 
 <video controls playsinline preload="metadata" aria-label="${title}"${poster && html` poster="${poster.url}"`}></video>
 ${renderTimeline()}
 </div>
-${renderChapters(chapters)}
+${renderChapters(common.chapters)}
 </div>
 <noscript><p class="message">The player needs JavaScript.${file && html` <a href="${file.url}">Open the file itself</a>`}</p></noscript>`,
-    loads: {
-      images: defined(poster),
-      streams: defined(hls),
-      media: defined(file),
-      subtitles: subtitles,
-      sprites: defined(sprites),
-    },
-    setup: { ...{ hls, file, subtitles, chapters, sprites }, resumeAt: resumeAt(info) },
+    images: [poster],
+    setup: { ...common, hls, file, sprites },
   };
 }
 
-function audio({ info, title, poster, baseUrl }: PlayerViewInput): PlayerView | undefined {
+function audio({ info, title, poster: posterUrl, baseUrl }: WatchedAsset): PlayerView | undefined {
   const file = parseMediaUrl(info.source, baseUrl);
   if (!file) return undefined;
+  const poster = parseMediaUrl(posterUrl, baseUrl);
   const waveform = parseMediaUrl(info.waveform_url, baseUrl);
-  const subtitles = parseSubtitles(info, baseUrl);
-  const chapters = parseChapters(info);
+  const common = parseCommon(info, baseUrl);
   return {
     source: file,
     body: html`<div class="stage">
@@ -101,40 +110,67 @@ function audio({ info, title, poster, baseUrl }: PlayerViewInput): PlayerView | 
 ${poster && html`<img class="picture" src="${poster.url}" alt="">`}
 ${renderTimeline(waveform)}
 <audio controls preload="metadata" aria-label="${title}"></audio>
-${subtitles.length > 0 ? html`<p id="captions"></p>` : undefined}
+${common.subtitles.length > 0 ? html`<p id="captions"></p>` : undefined}
 </div>
-${renderChapters(chapters)}
+${renderChapters(common.chapters)}
 </div>`,
-    loads: {
-      images: defined(poster),
-      media: [file],
-      subtitles: subtitles,
-      waveforms: defined(waveform),
-    },
-    setup: { ...{ file, subtitles, chapters, waveform }, resumeAt: resumeAt(info) },
+    images: [poster],
+    setup: { ...common, file, waveform },
   };
 }
 
-const resumeAt = (info: PlaybackInfo) => asNumber(info.resume_position_seconds) ?? 0;
+/** Parses what video and audio have in common. */
+const parseCommon = (info: PlaybackInfo, baseUrl: URL | undefined) => ({
+  subtitles: parseSubtitles(info, baseUrl),
+  chapters: parseChapters(info),
+  resumeAt: asNumber(info.resume_position_seconds) ?? 0,
+});
 
-/**
- * Parses the subtitle tracks. Each track is a URL, or an object with a URL, label and language (assumption A16).
- */
-function parseSubtitles(info: PlaybackInfo, baseUrl: URL | undefined): NonNullable<PlayerSetup['subtitles']> {
-  return asArray(info.subtitle_tracks).flatMap((entry, at) => {
+/** Parses the subtitle tracks. Each is a URL, or an object with a URL, label and language (assumption A16). */
+const parseSubtitles = (info: PlaybackInfo, baseUrl: URL | undefined) =>
+  asArray(info.subtitle_tracks).flatMap((entry, at) => {
     const { label, language, url, src } = isJsonObject(entry) ? entry : asObject({ url: entry });
     const found = parseMediaUrl(url ?? src, baseUrl);
     if (!found) return [];
     const name = asText(label) || asText(language) || `Subtitles ${at + 1}`;
     return [{ ...found, label: name, language: asText(language) || 'und' }];
   });
+
+/** Parses the chapters; skips those without a start time. */
+const parseChapters = (info: PlaybackInfo): PlayerChapter[] =>
+  asArray(info.chapters).flatMap((each) => {
+    const { title, start_time } = asObject(each);
+    const start = asNumber(start_time);
+    return start === undefined ? [] : [{ title: asText(title) ?? '', start }];
+  });
+
+function renderChapters(chapters: readonly PlayerChapter[]): Html | undefined {
+  if (chapters.length === 0) return undefined;
+  const entries = chapters.map(
+    ({ title, start }) =>
+      html`<li><button type="button" data-seconds="${start}"><time>${formatClockTime(start)}</time> <span>${title}</span></button></li>`,
+  );
+  return html`<nav aria-labelledby="chapters"><h2 id="chapters">Chapters</h2>
+<ol>
+${entries}
+</ol></nav>`;
 }
+
+/**
+ * Renders the seek bar, which is hidden until the script knows the duration. With a waveform, the bar has its final
+ * height from the start, which avoids a layout shift.
+ */
+const renderTimeline = (waveform?: MediaUrl): Html =>
+  html`<div id="timeline"${waveform && html` class="tall"`} role="slider" tabindex="0" aria-label="Seek" aria-valuemin="0" aria-valuemax="0" aria-valuenow="0" hidden>
+<canvas></canvas><div class="bar"></div><div class="played"></div><div class="ticks"></div>
+<div class="bubble" hidden><div class="sprite" hidden></div><time></time> <span></span></div>
+</div>`;
 
 /**
  * Renders an image. If the widths of its variants are known (assumption A15), the browser chooses a variant by size
  * (§2).
  */
-function image({ info, title, baseUrl }: PlayerViewInput): PlayerView | undefined {
+function image({ info, title, baseUrl }: WatchedAsset): PlayerView | undefined {
   const variants = asArray(info.variants).flatMap((each) => {
     const { url = each, width, height } = asObject(each);
     const at = parseMediaUrl(url, baseUrl);
@@ -150,15 +186,15 @@ function image({ info, title, baseUrl }: PlayerViewInput): PlayerView | undefine
     body: html`<img class="picture" src="${best.url}" alt="${title}"${
       measured.length > 1 ? html` srcset="${srcset}" sizes="min(100vw, 72rem)"` : undefined
     }${size ? html` width="${best.width}" height="${best.height}"` : undefined}>`,
-    loads: { images: variants },
+    images: variants,
   };
 }
 
-function document({ info, title, contentType, baseUrl }: PlayerViewInput): PlayerView | undefined {
+function document({ info, title, contentType, baseUrl }: WatchedAsset): PlayerView | undefined {
   const at = parseMediaUrl(info.url, baseUrl);
   if (!at) return undefined;
   // Each thumbnail is a URL, or an object with a URL (assumption A16).
-  const thumbnails = asArray(info.thumbnails).flatMap((each) => defined(parseMediaUrl(each, baseUrl)));
+  const thumbnails = asArray(info.thumbnails).flatMap((each) => parseMediaUrl(each, baseUrl) ?? []);
   const pages = thumbnails.map(
     ({ url }, page) => html`<li><img src="${url}" alt="Page ${page + 1}" loading="lazy"></li>`,
   );
@@ -167,13 +203,14 @@ function document({ info, title, contentType, baseUrl }: PlayerViewInput): Playe
     body: html`<p><a href="${at.url}" target="_blank" rel="noreferrer">Open the document</a></p>
 ${pages.length > 0 ? html`<ul class="thumbnails">${pages}</ul>` : undefined}
 <div id="document"></div>`,
-    loads: { images: thumbnails, frames: [at] },
-    setup: { document: contentType === undefined ? undefined : { ...at, contentType, title } },
+    images: thumbnails,
+    frames: [at],
+    setup: { document: contentType ? { ...at, contentType, title } : undefined },
   };
 }
 
 /** Renders a third party's embedded player: "provider iframe, not an HLS stream" (§2). */
-function thirdParty({ info, title, baseUrl }: PlayerViewInput): PlayerView | undefined {
+function thirdParty({ info, title, baseUrl }: WatchedAsset): PlayerView | undefined {
   const at = parseMediaUrl(info.embed_url, baseUrl);
   if (!at) return undefined;
   return {
@@ -181,8 +218,6 @@ function thirdParty({ info, title, baseUrl }: PlayerViewInput): PlayerView | und
     // provider has another one.
     body: html`<iframe class="frame" src="${at.url}" title="${title}" sandbox="allow-scripts allow-same-origin allow-presentation allow-popups" allow="autoplay; encrypted-media; fullscreen; picture-in-picture"></iframe>
 <p><a href="${at.url}" target="_blank" rel="noreferrer">Open at ${new URL(at.url).host}</a></p>`,
-    loads: { frames: [at] },
+    frames: [at],
   };
 }
-
-const defined = (...urls: (MediaUrl | undefined)[]) => urls.flatMap((url) => url ?? []);

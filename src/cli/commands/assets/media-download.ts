@@ -1,0 +1,48 @@
+import { type ExpectedFile, isGenericType, isTextType } from '../../../client/api/download.ts';
+import { asNumber, asText, parseTimestamp } from '../../../contract/json-values.ts';
+import type { Asset } from '../../../contract/types.ts';
+import type { Context } from '../../context.ts';
+import { type Playable, parsePlayables, sizesUnknownError } from '../../library/playables.ts';
+import { assertNotBlocked, explainUnplayable, nothingToPlayError, resolvePlayback } from '../../library/playback.ts';
+
+/** Media file to save, with its signed URL and the size and type in the asset's record. */
+export type MediaDownload = {
+  assetUid: string;
+  url: URL;
+  expected: ExpectedFile;
+  /** Creation time in milliseconds since the Unix epoch, used as the file's modification time. */
+  createdAt?: number | undefined;
+};
+
+/** Kinds of sources that are one complete file, unlike an HLS playlist or an embed page. */
+const downloadableKinds: readonly Playable['kind'][] = ['file', 'image', 'document'];
+
+/** Returns the media file to download for an asset. @throws MediactlError if it has none */
+export async function resolveDownload(context: Context, asset: Asset): Promise<MediaDownload> {
+  const { uid } = asset;
+  const { transport } = await context.api();
+  const playback = await resolvePlayback(context, uid);
+  const { info } = playback;
+  await assertNotBlocked(context, uid, playback);
+  const { urls, isSorted, unusable } = parsePlayables(info, transport.baseUrl);
+  const [source] = urls.filter(({ kind }) => downloadableKinds.includes(kind));
+  if (!source) throw await explainUnplayable(context, uid, playback, nothingToPlayError(uid, info, unusable, 'file'));
+  if (source.kind === 'image' && !isSorted) throw sizesUnknownError(uid);
+  const expected = expectedOf(asset, source, info.type);
+  return { assetUid: uid, url: source.url, expected, createdAt: parseTimestamp(asset.created_at) };
+}
+
+/**
+ * Returns the expected size and type of the file. For audio, images, and documents, the service might send a
+ * rendition instead of the original file.
+ */
+function expectedOf({ size, content_type }: Asset, { kind }: Playable, playbackType: unknown): ExpectedFile {
+  const contentType = asText(content_type);
+  const isTypeUnknown = contentType === undefined || isGenericType(contentType);
+  return {
+    sizeBytes: asNumber(size),
+    contentType,
+    mayBeRendition: kind !== 'file' || playbackType === 'audio',
+    mayBeText: kind === 'document' && (isTypeUnknown || isTextType(contentType)),
+  };
+}

@@ -1,0 +1,69 @@
+import type { NameOverrides } from '../../contract/assumptions.ts';
+import { asText, isJsonObject, type JsonObject } from '../../contract/json-values.ts';
+import type { ApiRequest, Purpose } from '../http/api-request.ts';
+import { unexpectedResponse } from '../http/error-response.ts';
+import type { Transport } from '../http/transport.ts';
+
+/** Base class of the clients of the API's resources. */
+export class Resource {
+  protected readonly transport: Transport;
+  protected readonly names: NameOverrides;
+
+  constructor(transport: Transport, names: NameOverrides = {}) {
+    this.transport = transport;
+    this.names = names;
+  }
+
+  /** Fetches JSON, which is an object or an array. */
+  protected read(url: string, purpose: Purpose, query?: ApiRequest['query']): Promise<object> {
+    return this.transport.json({ method: 'GET', url, purpose, ...(query && { query }) });
+  }
+}
+
+/** Returns the purpose of a request that reads the library. */
+export const readPurpose = (what: string): Purpose => ({ action: `read ${what}`, scope: 'Read Assets' });
+
+/** Builds a request that changes the library. `action` completes "this key may not …". */
+export const writeRequest = (
+  method: 'POST' | 'PATCH' | 'DELETE',
+  url: string,
+  json: JsonObject,
+  action: string,
+): ApiRequest => ({ method, url, json, purpose: { action, scope: 'Write Assets' } });
+
+/** Builds the request that deletes a resource. */
+export const deleteRequest = (url: string, what: string): ApiRequest => ({
+  method: 'DELETE',
+  url,
+  purpose: { action: `delete ${what}`, scope: 'Delete Assets' },
+});
+
+/** Returns true if a value is an identifier that is safe to use in a URL path. */
+export const isIdentifier = (uid: unknown): uid is string =>
+  typeof uid === 'string' && /^[A-Za-z0-9_-]{1,100}$/.test(uid);
+
+/**
+ * Validates an identifier before it is used in a URL path ("Identifiers named uid are UUID strings.", §1). A
+ * service might send any value, and with `..`, for example, a DELETE would hit another resource.
+ *
+ * @throws MediactlError `unexpected_answer` (exit 10) if the identifier is not safe
+ */
+export function parseIdentifier(uid: unknown): string {
+  const text = asText(uid);
+  if (isIdentifier(text)) return text;
+  throw unexpectedResponse('the service identifies something by what is not a uid', {
+    reason: uid === undefined ? 'it has none' : `its uid is ${JSON.stringify(uid).slice(0, 100)}`,
+  });
+}
+
+/**
+ * Validates an API record and its uid, and returns the record.
+ *
+ * @throws MediactlError `unexpected_answer` (exit 10) if the value is not an object or its uid is not safe
+ */
+export function parseRecord<T extends JsonObject>(value: unknown): T & { uid: string } {
+  if (!isJsonObject(value)) throw unexpectedResponse('the answer is not a record of the API');
+  parseIdentifier(value.uid);
+  // Keep the record as it was sent. Only a uid that is not a string is converted.
+  return (typeof value.uid === 'string' ? value : { ...value, uid: asText(value.uid) }) as T & { uid: string };
+}

@@ -1,0 +1,90 @@
+import type { LookupFunction } from 'node:net';
+import type { Clock } from '../../contract/clock.ts';
+import type { Scope } from '../../contract/scopes.ts';
+import type { Connections } from './dispatcher.lazy.ts';
+import type { ProxySettings } from './proxy.ts';
+import type { PublicAddresses } from './public-address.ts';
+import type { RateLimit } from './rate-limit-headers.ts';
+import { ClientRateLimiter } from './rate-limiter.ts';
+
+/** State that all transports of one service share: connection pools, rate limit and wait budget. */
+export class Connection {
+  /** Rate limit reported by the latest response. */
+  rateLimit: RateLimit | undefined;
+  requestCount = 0;
+  /** Maps each scope that a request has required to true if the service granted it, or to false after a 403. */
+  readonly scopes = new Map<Scope, boolean>();
+  /** True once the service, or a gateway in front of it, has responded. */
+  hasConnected = false;
+  /** Aborted by `close()`, so that requests in flight are not retried and waits end. */
+  readonly closeController = new AbortController();
+  readonly rateLimiter: ClientRateLimiter;
+  readonly #options: ConnectionOptions;
+  #pool: Promise<Connections> | undefined;
+  #publicAddresses: Promise<PublicAddresses> | undefined;
+  /** Connection pool that connects only to public addresses. */
+  #publicPool: Promise<Connections> | undefined;
+  #spentMs = 0;
+  #waitingUntilMs = 0;
+
+  constructor(options: ConnectionOptions) {
+    this.rateLimiter = new ClientRateLimiter(options.clock, options.maxWaitMs);
+    this.#options = options;
+  }
+
+  /**
+   * Spends the time of a wait that starts now, of which concurrent waits spend once. Returns false and spends nothing
+   * if it would exceed the total that is allowed.
+   */
+  trySpendWait(delayMs: number): boolean {
+    const now = this.#options.clock.now();
+    const beginMs = Math.max(now, this.#waitingUntilMs);
+    const addedMs = Math.max(0, now + delayMs - beginMs);
+    if (this.#spentMs + addedMs > this.#options.maxWaitMs) return false;
+    this.#spentMs += addedMs;
+    this.#waitingUntilMs = beginMs + addedMs;
+    return true;
+  }
+
+  /** Resets the total wait, so that long-running work can wait for each outage separately. */
+  renewWaitBudget(): void {
+    this.#spentMs = 0;
+  }
+
+  /** Opens a connection pool on first use. With `publicUrl`, one for public addresses and the service's own host. */
+  async open(publicUrl?: URL): Promise<Connections> {
+    if (!publicUrl || isSameHost(publicUrl, this.#options.baseUrl)) {
+      this.#pool ??= this.#openPool();
+      return this.#pool;
+    }
+    this.#publicAddresses ??= import('./public-address.ts').then((module) =>
+      module.PublicAddresses.for(this.#options.baseUrl),
+    );
+    const addresses = await this.#publicAddresses;
+    addresses.assertAllowed(publicUrl);
+    this.#publicPool ??= this.#openPool(addresses.lookup);
+    return this.#publicPool;
+  }
+
+  /** Loads undici only when a request is sent. */
+  async #openPool(lookup?: LookupFunction): Promise<Connections> {
+    const { openConnections } = await import('./dispatcher.lazy.ts');
+    return openConnections(this.#options.proxy, lookup);
+  }
+
+  async close(): Promise<void> {
+    this.closeController.abort();
+    for (const pool of [this.#pool, this.#publicPool]) await (await pool)?.close();
+  }
+}
+
+type ConnectionOptions = {
+  baseUrl: URL;
+  clock: Clock;
+  /** Maximum total time that the transports together spend waiting. */
+  maxWaitMs: number;
+  proxy?: ProxySettings | undefined;
+};
+
+const isSameHost = (url: URL, service: URL) =>
+  url.hostname === service.hostname || (service.hostname === 'localhost' && url.hostname === '127.0.0.1');

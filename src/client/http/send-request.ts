@@ -1,0 +1,173 @@
+import type { Dispatcher } from 'undici';
+import type { Clock } from '../../contract/clock.ts';
+import { toJson } from '../../contract/json-values.ts';
+import { MediactlError } from '../errors.ts';
+import type { ApiRequest, ApiResponse } from './api-request.ts';
+import type { Connection } from './connection.ts';
+import { unexpectedResponse } from './error-response.ts';
+import { networkError } from './network-error.ts';
+import type { ResponseHeaders } from './rate-limit-headers.ts';
+
+/** Maximum size of a response body that is read into memory. API responses are far smaller. */
+const maxResponseBytes = 256 * 1024 * 1024;
+/**
+ * Maximum time from sending a request to the end of its response, as a multiple of the idle timeout, which misses a
+ * response of which a byte arrives now and then.
+ */
+const responseTimeoutFactor = 10;
+/** Time in which throughput is measured, as a multiple of the idle timeout. It lasts one minute by default. */
+const throughputWindowFactor = 2;
+/** Minimum throughput of a streamed body, in bytes per second. */
+const minBytesPerSecond = 1024;
+
+type OutgoingRequest = {
+  call: ApiRequest;
+  /** URL of the call with its query, or the target of a redirect. */
+  url: URL;
+  headers: Record<string, string>;
+  idleTimeoutMs: number;
+  signal: AbortSignal | undefined;
+  clock: Clock;
+};
+
+/** Sends a request once and reads the response. @throws MediactlError for a network failure */
+export async function sendRequest(connection: Connection, request: OutgoingRequest): Promise<ApiResponse> {
+  const { call, url, headers, idleTimeoutMs, signal, clock } = request;
+  const timeout = new AbortController();
+  const timeoutMs = responseTimeoutFactor * idleTimeoutMs;
+  let timer: NodeJS.Timeout | undefined;
+  const startTimeout = () => {
+    timer ??= setTimeout(() => timeout.abort(tooSlow(url.origin, 'its answer did not end', timeoutMs)), timeoutMs);
+  };
+  const convertError = (error: unknown) =>
+    timeout.signal.aborted && !signal?.aborted ? timeout.signal.reason : networkError(error, url, idleTimeoutMs);
+  connection.requestCount++;
+  const pool = await connection.open(call.isPublic ? url : undefined);
+  try {
+    const answer = await pool
+      .request({
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method: call.method as Dispatcher.HttpMethod,
+        headers,
+        body: openBody(call, startTimeout) as Dispatcher.RequestOptions['body'], // undici’s types omit iterables
+        signal: signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal,
+        // undici restarts both timers at each byte, so they act as idle timeouts.
+        headersTimeout: idleTimeoutMs,
+        bodyTimeout: idleTimeoutMs,
+      })
+      .catch((error) => {
+        throw convertError(error);
+      });
+    connection.hasConnected = true;
+    const head = { status: answer.statusCode, headers: normalizeHeaders(answer.headers) };
+    const parts = convertErrors(answer.body, convertError);
+    const { sink } = call;
+    let bytes = Buffer.alloc(0);
+    if (sink && head.status < 300) {
+      clearTimeout(timer);
+      await streamInto(parts, (part) => sink(part, head), { idleTimeoutMs, origin: url.origin });
+    } else {
+      startTimeout();
+      bytes = await readBody(parts, call.maxBodyBytes);
+    }
+    // undici returns a connection to its pool one event loop turn after the response. A request sent before
+    // that would open another connection.
+    await new Promise((resolve) => setImmediate(resolve));
+    return {
+      ...head,
+      bytes,
+      receivedAt: clock.now(),
+      get text() {
+        return new TextDecoder().decode(bytes);
+      },
+      url,
+    };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Opens the body of a request. Calls `onSent` now, or for a stream once undici has passed all of it to the socket. */
+function openBody({ json, body }: ApiRequest, onSent: () => void) {
+  const opened = json === undefined ? (body?.open() ?? null) : toJson(json);
+  if (opened !== null && typeof opened === 'object' && !(opened instanceof Uint8Array))
+    return notifyWhenSent(opened, onSent);
+  onSent();
+  return opened;
+}
+
+async function* notifyWhenSent(body: AsyncIterable<Uint8Array>, then: () => void) {
+  yield* body;
+  then();
+}
+
+/** Yields the chunks of a body and converts errors of the connection, but not those of the consumer. */
+async function* convertErrors(body: AsyncIterable<Buffer>, convert: (error: unknown) => unknown) {
+  try {
+    yield* body;
+  } catch (error) {
+    throw convert(error);
+  }
+}
+
+/** Reads a whole response body, or only its first `maxBytes`, in which case the connection is closed instead of drained. */
+async function readBody(body: AsyncIterable<Buffer>, maxBytes: number | undefined) {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of body) {
+    parts.push(part);
+    size += part.length;
+    if (maxBytes !== undefined && size >= maxBytes) break;
+    if (size > maxResponseBytes) throw tooLarge();
+  }
+  return Buffer.concat(parts).subarray(0, maxBytes);
+}
+
+/**
+ * Streams a body of any length into a sink without buffering it. Rejects a body that is too slow, which an idle
+ * timeout misses if a byte arrives now and then. Only the wait for the service counts, not the time of the sink.
+ *
+ * @throws MediactlError `timeout` (exit 10) if the throughput is below the minimum
+ */
+export async function streamInto(
+  body: AsyncIterable<Buffer>,
+  sink: (part: Buffer) => Promise<void>,
+  { idleTimeoutMs, origin }: { idleTimeoutMs: number; origin: string },
+): Promise<void> {
+  const windowMs = throughputWindowFactor * idleTimeoutMs;
+  let waitedMs = 0;
+  let received = 0;
+  let waitingSince = performance.now();
+  for await (const part of body) {
+    waitedMs += performance.now() - waitingSince;
+    received += part.length;
+    if (waitedMs >= windowMs) {
+      if (received < (minBytesPerSecond * waitedMs) / 1000)
+        throw tooSlow(origin, `it sent ${received} bytes`, waitedMs);
+      [waitedMs, received] = [0, 0];
+    }
+    await sink(part);
+    waitingSince = performance.now();
+  }
+}
+
+/** Creates the error for a response that takes too long, whatever arrives of it. */
+const tooSlow = (origin: string, what: string, withinMs: number) =>
+  new MediactlError(`${origin} takes too long`, {
+    code: 'timeout',
+    reason: `${what} within ${Math.round(withinMs / 1000)} s`,
+    retryable: true,
+  });
+
+const tooLarge = () =>
+  unexpectedResponse('the answer does not end', { reason: `it is past ${maxResponseBytes} bytes` });
+
+/** Converts header names to lower case and joins the values of repeated headers. */
+const normalizeHeaders = (headers: Record<string, string | string[] | undefined>): ResponseHeaders =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name.toLowerCase(),
+      Array.isArray(value) ? value.join(', ') : value,
+    ]),
+  );

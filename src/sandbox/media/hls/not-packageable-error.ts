@@ -1,2 +1,0 @@
-/** Error for intact media that cannot be played as HLS without re-encoding. */
-export class NotPackageableError extends Error {}

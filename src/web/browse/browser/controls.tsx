@@ -1,0 +1,128 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { DropContents } from './drops.ts';
+import { useDelay } from './hooks.ts';
+
+type ButtonProps = {
+  text: string;
+  onClick(): void;
+  /** Name for screen readers, if the text is a symbol. */
+  label?: string;
+  /** True to focus the button when it appears. */
+  hasFocus?: boolean;
+};
+
+const focus = (button: HTMLButtonElement | null) => button?.focus();
+
+export const Button = ({ text, onClick, label, hasFocus }: ButtonProps) => (
+  <button type="button" onClick={onClick} aria-label={label} ref={hasFocus ? focus : null}>
+    {text}
+  </button>
+);
+
+/** Renders the upload button, which lets the user choose files without drag and drop. */
+export function FileButton({ onFiles }: { onFiles(drop: DropContents): void }) {
+  const input = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <input
+        ref={input}
+        type="file"
+        multiple
+        hidden
+        onChange={({ currentTarget }) => {
+          const files = [...(currentTarget.files ?? [])].map((file) => ({ file, relativeDir: '' }));
+          onFiles({ files, unreadable: [] });
+          currentTarget.value = '';
+        }}
+      />
+      <Button text="Upload…" onClick={() => input.current?.click()} />
+    </>
+  );
+}
+
+/** Renders read-only text with a copy button. */
+export function CopyField({ label, text }: { label: string; text: string }) {
+  const [isCopied, setCopied] = useState(false);
+  useDelay(isCopied ? 2_000 : undefined, () => setCopied(false), [isCopied]);
+  const copy = () => {
+    navigator.clipboard.writeText(text).then(
+      () => setCopied(true),
+      () => setCopied(false),
+    );
+  };
+  return (
+    <div class="command">
+      <input type="text" readOnly value={text} aria-label={label} onFocus={(event) => event.currentTarget.select()} />
+      <Button text={isCopied ? 'Copied' : 'Copy'} label={`Copy ${label}`} onClick={copy} />
+    </div>
+  );
+}
+
+type SelectProps = {
+  label: string;
+  value: string | undefined;
+  choices: readonly (readonly [value: string, text: string])[];
+  onChange(value: string): void;
+  class?: string;
+};
+
+/** Renders a select whose label only screen readers read. Adds a value that is not among the choices. */
+export function Select({ label, value = '', choices, onChange, ...rest }: SelectProps) {
+  const isKnown = choices.some(([each]) => each === value);
+  return (
+    <label class="field">
+      <span class="hidden">{label}</span>
+      <select value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)} {...rest}>
+        {[...choices, ...(isKnown ? [] : [[value, value]])].map(([each, text]) => (
+          <option key={each} value={each}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+type DebouncedInputProps = {
+  type: 'search' | 'text';
+  label: string;
+  name: string;
+  value: string;
+  onChange(value: string): void;
+};
+
+/** Debounce delay of entered text. */
+const typingDebounceMs = 150;
+
+/** Renders a text input that reports a change after a debounce delay. */
+export function DebouncedInput({ type, label, name, value, onChange }: DebouncedInputProps) {
+  const [text, setText] = useState(value);
+  /** Text to report after the delay; an object, so that the same text starts another delay. */
+  const [typed, setTyped] = useState<{ text: string }>();
+  // The callback might have changed when the debounce delay ends.
+  const latest = useRef(onChange);
+  latest.current = onChange;
+  useEffect(() => {
+    if (value !== text.trim()) setText(value);
+  }, [value]);
+  useDelay(typed && typingDebounceMs, () => latest.current(typed?.text ?? ''), [typed]);
+  return (
+    <input
+      type={type as 'text'}
+      name={name}
+      value={text}
+      aria-label={label}
+      placeholder={label}
+      autocomplete="off"
+      onInput={({ currentTarget }) => {
+        setText(currentTarget.value);
+        setTyped({ text: currentTarget.value.trim() });
+      }}
+      onKeyDown={(event) => {
+        if (event.key !== 'Enter' && event.key !== 'ArrowDown') return;
+        event.preventDefault();
+        document.querySelector<HTMLElement>('a.thing')?.focus();
+      }}
+    />
+  );
+}

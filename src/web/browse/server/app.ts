@@ -1,0 +1,87 @@
+import type { Context } from 'hono';
+import { renderNoticePage } from '../../watch/server/page.ts';
+import { budgetHeader } from '../protocol.ts';
+import { type BrowseBackend, PageProblem } from './backend.ts';
+import { EventBroadcaster } from './event-broadcaster.ts';
+import { renderEntryPage } from './gallery-page.ts';
+import { type BuiltScripts, createRoutes, sendPage, sendProblem } from './routes.ts';
+import { BrowseSessions, isCrossSite } from './session.ts';
+
+export type BrowseOptions = {
+  library: BrowseBackend;
+  /** Returns the origin that serves the page. It is called only after the server has started listening. */
+  origin(): string;
+  now(): number;
+  scripts: BuiltScripts;
+  /** Hint on the locked page that explains how to get an entry URL. */
+  accessHint: string;
+  onTokenRedeemed?: () => void;
+};
+
+/** The browse application, with its request handler, its one-time entry URLs and its events. */
+export type BrowseApp = {
+  handle(request: Request): Response | Promise<Response>;
+  /** Creates a URL that can be opened only once. `view` is the query string of the initial view. */
+  createEntryUrl(view?: string): string;
+  broadcaster: EventBroadcaster;
+};
+
+const cookieName = 'mediactl';
+
+/** Creates the browse application with its routes, authentication, and checks against CSRF and DNS rebinding. */
+export async function createBrowseApp({ accessHint, ...options }: BrowseOptions): Promise<BrowseApp> {
+  const { library, origin } = options;
+  const { getCookie, Hono, secureHeaders, setCookie } = await import('./hono.lazy.ts');
+  const sessions = new BrowseSessions();
+  const { basePath } = sessions;
+  const broadcaster = new EventBroadcaster();
+  const app = new Hono();
+  const notice = renderNoticePage('This page is locked', `An address lets in one browser, once. ${accessHint}`);
+  const lock = (c: Context) => sendPage(c, notice, { status: 403 });
+
+  app.use(
+    secureHeaders({
+      ...{ overwrite: false, strictTransportSecurity: false, originAgentCluster: false },
+      // Keeps an image or text that is opened directly from running or loading anything. Pages have their own policy.
+      contentSecurityPolicy: { defaultSrc: ["'none'"], frameAncestors: ["'none'"], sandbox: [] },
+    }),
+    async (c, next) => {
+      // Rejects other Host names, because DNS rebinding could otherwise give another site access.
+      if (new URL(c.req.url).host !== new URL(origin()).host) return lock(c);
+      await next();
+      const isImage = c.res.headers.get('content-type')?.startsWith('image/');
+      c.res.headers.set('cache-control', isImage ? 'private, max-age=3600' : 'no-store');
+    },
+  );
+  app.get('/', (c) => {
+    const { searchParams: view } = new URL(c.req.url);
+    // A link scanner sends HEAD, which must not use up the token.
+    const cookie = c.req.method === 'GET' && sessions.redeem(view.get('token') ?? '');
+    if (!cookie) return lock(c);
+    view.delete('token');
+    options.onTokenRedeemed?.();
+    setCookie(c, cookieName, cookie, { path: basePath, httpOnly: true, sameSite: 'Strict' });
+    return sendPage(c, renderEntryPage(`${basePath}${view.size > 0 ? `?${view}` : ''}`));
+  });
+  app.use('/b/*', async (c, next) => {
+    const isOwnPage = c.req.path.startsWith(basePath) && !isCrossSite(c.req.raw, origin());
+    if (!isOwnPage || !sessions.isAuthenticated(getCookie(c, cookieName))) return lock(c);
+    await next();
+    const budget = library.budget();
+    if (budget) c.res.headers.set(budgetHeader, JSON.stringify(budget));
+  });
+  app.route(basePath, await createRoutes({ ...options, broadcaster, basePath }));
+  app.notFound((c) => sendProblem(c, { status: 404, problem: 'there is nothing here' }));
+  app.onError((error, c) => sendProblem(c, PageProblem.findIn(error) ?? library.toProblem(error)));
+
+  return {
+    broadcaster,
+    handle: app.fetch,
+    createEntryUrl: (view = '') => {
+      const url = new URL('/', origin());
+      url.search = view;
+      url.searchParams.set('token', sessions.createToken());
+      return url.href;
+    },
+  };
+}

@@ -1,0 +1,82 @@
+import type { Asset } from '../../../contract/types.ts';
+import { type Card, type CardPage, type Query, queryFields } from '../protocol.ts';
+import type { BrowseBackend } from './backend.ts';
+import { fetchCached, TtlCache } from './caches.ts';
+import { toCard } from './card.ts';
+import type { MediaProxy } from './media-proxy.ts';
+
+const maxCacheEntries = 100;
+/** Time-to-live of cached records. Opening an asset reads its record twice. */
+const recordTtlMs = 2_000;
+/** Time-to-live of cached lists. Going Back to recent filters therefore needs no new request. */
+const listTtlMs = 10_000;
+/** Maximum characters of a description. Lists truncate it, but the detail view needs its full text for editing. */
+const [maxListDescriptionChars, maxDescriptionChars] = [300, 1_000_000];
+
+/** Reads assets as cards. Caches lists and records for a moment, and the URLs of their thumbnails. */
+export class CardReader {
+  readonly #library: BrowseBackend;
+  readonly #media: MediaProxy;
+  readonly #now: () => number;
+  readonly #records: TtlCache<Promise<Asset>>;
+  #lists: TtlCache<CardPage>;
+
+  constructor(library: BrowseBackend, media: MediaProxy, now: () => number) {
+    this.#library = library;
+    this.#media = media;
+    this.#now = now;
+    this.#records = new TtlCache(maxCacheEntries, now);
+    this.#lists = new TtlCache(maxCacheEntries, now);
+  }
+
+  /** Lists assets by the query of the page's request. `fresh` bypasses the cache; `looking` marks a poll. */
+  async list(search: URLSearchParams, signal: AbortSignal): Promise<CardPage> {
+    const [limit, offset] = [parseCount(search.get('limit'), 100), parseCount(search.get('offset'), 0)];
+    const query = parseQuery(search);
+    const key = JSON.stringify([query, limit, offset]);
+    const lists = this.#lists; // a list that is cleared meanwhile must not be cached
+    const cached = search.get('fresh') === '1' ? undefined : lists.get(key);
+    if (cached) return cached;
+    const isBackground = search.get('looking') === '1';
+    const found = await this.#library.listAssets(query, limit, offset, { isBackground, signal });
+    const assets = found.items.slice(0, limit);
+    this.#media.cacheThumbnails(assets);
+    const items = assets.map((asset) => toCard(asset, this.#library.baseUrl, maxListDescriptionChars));
+    const page = { items, total: found.total ?? null };
+    lists.set(key, page, this.#now() + listTtlMs);
+    return page;
+  }
+
+  fetchRecord(uid: string): Promise<Asset> {
+    const expiresAt = this.#now() + recordTtlMs;
+    return fetchCached(
+      this.#records,
+      uid,
+      () => this.#library.get(uid),
+      () => expiresAt,
+    );
+  }
+
+  /** Returns the card of an asset with its whole description. */
+  toFullCard(asset: Asset): Card {
+    this.#media.cacheThumbnails([asset]);
+    return toCard(asset, this.#library.baseUrl, maxDescriptionChars);
+  }
+
+  /** Drops the cached lists, and the record of a changed asset. */
+  invalidate(uid?: string): void {
+    this.#lists = new TtlCache(maxCacheEntries, this.#now);
+    if (uid !== undefined) this.#records.delete(uid);
+  }
+}
+
+const parseQuery = (search: URLSearchParams): Query =>
+  Object.fromEntries(
+    queryFields.flatMap((field) => {
+      const value = search.get(field)?.trim();
+      return value ? [[field, value]] : [];
+    }),
+  );
+
+const parseCount = (typed: string | null, defaultValue: number) =>
+  /^\d{1,9}$/.test(typed ?? '') ? Number(typed) : defaultValue;

@@ -1,0 +1,88 @@
+import { beforeEach, expect, it } from 'vitest';
+import { runCheck } from '../../src/cli/commands/check/check.ts';
+import type { CommandOutcome } from '../../src/cli/commands/command.ts';
+import { parseWriteLimit } from '../../src/cli/commands/confirm-many.ts';
+import { runUpload } from '../../src/cli/commands/upload/upload.ts';
+import type { UploadRequest } from '../../src/cli/commands/upload/upload-request.ts';
+import { runGc } from '../../src/cli/commands/uploads/gc.ts';
+import { runResume } from '../../src/cli/commands/uploads/resume.ts';
+import { runForget, runList } from '../../src/cli/commands/uploads/uploads.ts';
+import { runUploadsWait } from '../../src/cli/commands/uploads/wait.ts';
+import type { Context } from '../../src/cli/context.ts';
+import { parseUploadOptions } from '../../src/cli/uploading/upload-options.ts';
+import { respondWith } from '../support/interposer.ts';
+import { setUpUploader } from '../support/upload-setup.ts';
+
+/* Verbs that upload, called with a request in place of argv. */
+
+const world = setUpUploader();
+let request: Omit<UploadRequest, 'options'>;
+beforeEach(() => {
+  request = {
+    ...{ inputs: [world.path], folder: '/', createFolders: false, sync: false },
+    sources: { recursive: false, include: [], exclude: [], chunkBytes: 64 * 1024 },
+    ...{ pruneLimit: undefined, queue: undefined, preview: undefined },
+    ...{ rateLimit: undefined, reserve: undefined, until: undefined, progress: 'none', verbose: false },
+  };
+});
+
+/** Reads the records of an outcome to their end, and the error to exit with. */
+async function collect(outcome: CommandOutcome) {
+  const { result, failure } = 'result' in outcome ? outcome : { result: outcome, failure: undefined };
+  const records = [];
+  if (result.kind === 'list') for await (const page of result.pages) records.push(...page);
+  return { records, failure: typeof failure === 'function' ? failure() : failure };
+}
+
+const withContext = <T>(work: (context: Context) => Promise<T>) =>
+  world.cli.withContext(work, { environment: world.environment() });
+
+const send = (changes: Partial<UploadRequest> = {}) =>
+  withContext(async (context) => {
+    const options = { ...parseUploadOptions(context, {}), parallel: 1, about: {} };
+    return collect(await runUpload(context, { ...request, options, ...changes }));
+  });
+
+it('upload returns the records of its files', async () => {
+  const { records, failure } = await send();
+  expect(failure).toBeUndefined();
+  expect(records).toMatchObject([{ path: world.path, outcome: 'uploaded', verified: true }]);
+  const { records: again } = await send({ preview: 'files', verbose: true });
+  expect(again).toMatchObject([{ outcome: 'there', asset_uid: records[0].asset_uid }]);
+});
+
+it('upload returns the error to exit with; uploads are listed, resumed and forgotten', async () => {
+  world.fault = ({ method }) => (method === 'PATCH' ? respondWith(402, { error: {} }) : undefined);
+  expect((await send()).failure).toMatchObject({ exitCode: 7 });
+  world.fault = () => undefined;
+  const list = () => withContext(async (context) => collect(await runList(context, { done: false, queue: undefined })));
+  const [{ id }] = (await list()).records;
+  const { records } = await withContext(async (context) => {
+    const options = parseUploadOptions(context, {});
+    return collect(await runResume(context, { id, all: false, options, timeoutMs: undefined, progress: 'none' }));
+  });
+  expect(records).toMatchObject([{ outcome: 'uploaded', verified: true }]);
+  expect((await list()).records).toEqual([]);
+  const forgotten = await withContext(async (context) =>
+    collect(await runForget(context, { id: undefined, which: 'all' })),
+  );
+  expect(forgotten).toEqual({ records: [], failure: undefined });
+});
+
+it('uploads wait returns what became of assets, and uploads gc what uploads left', async () => {
+  await send();
+  const waited = await withContext(async (context) => collect(await runUploadsWait(context, { timeoutMs: 60_000 })));
+  expect(waited.records).toMatchObject([{ path: world.path, status: expect.stringMatching(/ready|failed/) }]);
+  const limit = parseWriteLimit('--max-delete', undefined);
+  const left = await withContext(async (context) => collect(await runGc(context, { trash: true, limit })));
+  expect(left).toEqual({ records: [], failure: undefined });
+});
+
+it('check returns the differences', async () => {
+  const outcome = await withContext(async (context) =>
+    collect(await runCheck(context, { directory: world.cli.home, folder: '/', include: ['*.bin'], exclude: [] })),
+  );
+  const { path } = world;
+  expect(outcome.records).toContainEqual({ path, difference: 'missing', asset_uid: null });
+  expect(outcome.failure).toMatchObject({ exitCode: 11 });
+});

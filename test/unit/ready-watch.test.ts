@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest';
+import { Api } from '../../src/client/api/api.ts';
+import { Transport } from '../../src/client/http/transport.ts';
+import { ReadyWatch } from '../../src/client/upload/batch/ready-watch.ts';
+import { systemClock } from '../../src/contract/clock.ts';
+import { respond, startServer } from '../support/http-server.ts';
+
+const uid = '00000000-0000-4000-8000-000000000001';
+const nobody = async (): Promise<never> => {
+  throw new Error('asked');
+};
+
+it('a run that ends early waits for the receipts that it updates', async () => {
+  const transport = new Transport({
+    ...{ baseUrl: new URL(await startServer((_, response) => respond(response, 200, { uid, status: 'ready' }))) },
+    ...{ apiKey: 'a-key', clock: systemClock, userAgent: 'test', requestTimeoutMs: 30_000, maxWaitMs: 60_000 },
+  });
+  const written: string[] = [];
+  let onReported = () => {};
+  const reported = new Promise<void>((resolve) => {
+    onReported = resolve;
+  });
+  const receipts = {
+    setState: async (assetUid: string) => {
+      await systemClock.sleep(200);
+      written.push(assetUid);
+    },
+  };
+  const watch = new ReadyWatch(
+    {
+      ...{ api: new Api(transport, {}), receipts: receipts as never, journal: undefined as never },
+      ...{ spool: undefined as never, stdin: () => process.stdin, profile: 'none', maxReceiptId: 0 },
+      ...{ openSource: nobody, findOrphans: nobody, confirmNewAsset: nobody },
+      ...{ onEvent: () => {}, onUploaded: async () => {} },
+    },
+    60_000,
+    { onResult: onReported, onFailed: () => {} },
+  );
+  const job = { path: 'a.mov', workspace: uid };
+  watch.add({ job, path: 'a.mov', requests: 0, durationMs: 0, uploaded: { assetUid: uid } as never });
+  const ended = watch.runWhile(async () => {
+    await reported;
+    throw new Error('the run ends');
+  });
+  await expect(ended).rejects.toThrow('the run ends');
+  expect(written).toEqual([uid]);
+});

@@ -173,9 +173,9 @@ const watch: Define = (command, run) =>
     .option(...dataOption)
     .action(run((context, id, flags) => runWatch(context, { id, ...flags })));
 
-type WatchRequest = DataFlags & { id: string | undefined; open?: true | undefined; newest?: true | undefined };
+type WatchPageRequest = DataFlags & { id: string | undefined; open?: true | undefined; newest?: true | undefined };
 
-async function runWatch(context: Context, { id, open, newest, data }: WatchRequest): Promise<Result> {
+async function runWatch(context: Context, { id, open, newest, data }: WatchPageRequest): Promise<Result> {
   const { dataDir, profile } = await findSandbox(context, data);
   const running = await findRunning(context, dataDir);
   if (!running) throw new MediactlError('no sandbox is running', { code: 'not_running' });

@@ -16,10 +16,7 @@ export type CommandOutcome =
       failure?: MediactlError | (() => MediactlError | undefined) | undefined;
     };
 
-/**
- * Wraps a command's function as a Commander action. The function receives the context, then the parsed arguments
- * and options, and the program prints the outcome that it returns.
- */
+/** Wraps a function of context, arguments and options as a Commander action that prints the outcome. */
 export type ActionWrapper = <Input extends unknown[]>(
   perform: (context: Context, ...input: Input) => Promise<CommandOutcome>,
 ) => (...input: Input) => Promise<void>;
@@ -49,12 +46,7 @@ export function parsePair(flag: string, text: string, separator = '='): [string,
   throw usageError(`${flag} does not accept '${text}'`, `${flag} KEY${separator}VALUE`);
 }
 
-/**
- * Parses `KEY=JSON`.
- *
- * @param stringFlag flag for plain strings, which the hint suggests
- * @throws MediactlError `usage` (exit 2) if the value is not JSON
- */
+/** Parses `KEY=JSON`. @throws MediactlError `usage` (exit 2), suggesting `stringFlag`, if it is not JSON */
 export async function parseJsonPair(flag: string, stringFlag: string, text: string): Promise<[string, unknown]> {
   const [key, json] = parsePair(flag, text);
   try {
@@ -67,8 +59,9 @@ export async function parseJsonPair(flag: string, stringFlag: string, text: stri
 const examples = new WeakMap<object, readonly string[]>();
 
 /** Registers examples for a command's help, the best first. Each example must work as written. */
-export function addExamples(command: object, ...lines: string[]): void {
+export function addExamples<T extends object>(command: T, ...lines: string[]): T {
   examples.set(command, lines);
+  return command;
 }
 
 export const examplesOf = (command: object) => examples.get(command) ?? [];

@@ -46,11 +46,7 @@ export const sortOption = withSuggestions(
   sortFields.flatMap((field) => [field, `-${field}`]),
 );
 
-/**
- * Rejects --workspace, because the API lists every asset that the key can see and cannot filter by workspace.
- *
- * @throws MediactlError `usage` (exit 2) if the flag is given
- */
+/** Rejects --workspace, because the API cannot filter by workspace. @throws MediactlError `usage` (exit 2) */
 export function rejectWorkspaceFlag({ settings }: Context, command: string): void {
   if (settings.resolver.resolve('workspace').rank === precedence.flag)
     throw usageError(

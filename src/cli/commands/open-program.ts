@@ -34,10 +34,7 @@ export async function openWithPlayer(
   try {
     const [code] = await once(child, 'exit');
     if (code !== 0 && !signal.aborted)
-      throw new MediactlError(`${program} did not play it`, {
-        code: 'player_failed',
-        reason: `exit code ${code}`,
-      });
+      throw new MediactlError(`${program} did not play it`, { code: 'player_failed', reason: `exit code ${code}` });
     signal.throwIfAborted();
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;

@@ -5,12 +5,7 @@ import type { Context } from '../context.ts';
 import type { UidKind } from '../output/result.ts';
 import { choose } from '../terminal/prompt.ts';
 
-/**
- * Expands a prefix of a recently displayed uid to the full uid.
- *
- * @returns undefined if no recently displayed uid begins with the prefix
- * @throws MediactlError `usage` (exit 2) if the prefix is ambiguous
- */
+/** Expands a prefix of a recently displayed uid. @throws MediactlError `usage` (exit 2) if the prefix is ambiguous */
 export function expandUidPrefix(context: Context, { origin }: URL, kind: UidKind, typed: string): string | undefined {
   const uids = isUidPrefix(typed) ? context.shortUidsFor(origin).find(kind, typed) : [];
   if (uids.length < 2) return uids[0];
@@ -27,14 +22,8 @@ export type Ambiguity<T extends AmbiguousRecord> = {
   /** Predicate for messages, such as "are called clip.mp4". */
   description: string;
   matches: readonly T[];
-  /**
-   * Returns a row of cells for each record that includes its uid and helps to distinguish it. Control characters in
-   * the cells are escaped.
-   *
-   * @param isTerminal true for short cells in an interactive prompt
-   */
+  /** Returns a row of escaped cells, with the uid, for each record. The cells are short if `isTerminal`. */
   rows(found: readonly T[], isTerminal: boolean): Promise<string[][]>;
-  /** True to select the record that was created last. */
   newest?: boolean | undefined;
   hint?: string;
 };

@@ -16,16 +16,14 @@ export async function countAssets(context: Context, collection: Collection, filt
   const first = await assets.page(filters, 1, 0);
   const { names } = await context.account();
   const total = totalOf(first, names) ?? (itemsOf(first).length === 0 ? 0 : undefined);
-  if (total === undefined) throw noTotalError();
+  if (total === undefined)
+    throw new MediactlError('the service does not tell how many there are', {
+      code: 'no_total',
+      reason: 'its pages carry no total under a name that is known (A01)',
+    });
   const last = total === 0 ? first : await assets.page(filters, 2, total - 1);
   if (itemsOf(last).length === Math.min(total, 1)) return total;
   let count = 0;
   for await (const page of assets.list(filters, {})) count += page.length;
   return count;
 }
-
-const noTotalError = () =>
-  new MediactlError('the service does not tell how many there are', {
-    code: 'no_total',
-    reason: 'its pages carry no total under a name that is known (A01)',
-  });

@@ -21,7 +21,6 @@ const lastUploadPath = (stateDir: string) => join(stateDir, 'last-upload');
 
 export const idHelp = 'uid or its first 6 digits, name, or @last (the last upload)';
 
-/** Options for resolving an ambiguous name; `newest` selects the asset that was created last. */
 export type IdOptions = { newest?: boolean | undefined };
 
 export const newestOption = ['--newest', 'of several of that name, the one created last'] as const;
@@ -65,8 +64,7 @@ async function promptForAsset(context: Context, collection: Collection): Promise
 async function candidateRows(context: Context, assets: readonly Asset[], isTerminal: boolean): Promise<string[][]> {
   const locationNames = new LocationNames(context);
   const parents = assets.map(parentOf);
-  const known = parents.map((uid) => uid ?? undefined);
-  await locationNames.load('folders', known);
+  await locationNames.load('folders', parents);
   const now = context.clock.now();
   const uids = assets.map(({ uid }) => uid);
   const shortUids = isTerminal ? await context.shortUids() : undefined;
@@ -74,7 +72,7 @@ async function candidateRows(context: Context, assets: readonly Asset[], isTermi
   return assets.map(({ uid, created_at, size, status }, at) => {
     const count = asNumber(size);
     const sizeText = count === undefined ? displayText(size) : formatBytes(count);
-    const folder = parents[at] === null ? '/' : locationNames.displayName(known[at]);
+    const folder = parents[at] === null ? '/' : locationNames.displayName(parents[at]);
     const about = [sizeText, folder, displayText(status)];
     // The uid comes early, since narrow terminals truncate the end of a row.
     return isTerminal
@@ -114,14 +112,10 @@ async function resolveUidOrName(
   return uid;
 }
 
-/** Quotes an argument for a POSIX shell if needed. */
 export const quoteForShell = (text: string) =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
-/**
- * Resolves the ids given for `ID...` and dedupes the uids. For the id `-`, reads ids from stdin, one per line or as
- * JSON lines with a `uid`.
- */
+/** Resolves the ids given for `ID...`, without duplicates. For `-`, reads ids or JSON lines with a `uid` from stdin. */
 export async function resolveAssetUids(
   context: Context,
   collection: Collection,
@@ -155,10 +149,7 @@ function parseIds(text: string): string[] {
 /** Maximum number of search hits to scan for a name, so that a search does not use up the rate limit. */
 const maxSearchHits = 2_000;
 
-/**
- * Returns all assets with exactly this name. Uses the service's search if the name contains letters or digits;
- * otherwise lists all assets.
- */
+/** Returns all assets with exactly this name. A name without letters or digits cannot be searched for. */
 async function findByName(assets: AssetsApi, name: string): Promise<Asset[]> {
   const filters = /[\p{L}\p{N}]/u.test(name) ? { search: name } : {};
   const found: Asset[] = [];
@@ -176,7 +167,6 @@ async function findByName(assets: AssetsApi, name: string): Promise<Asset[]> {
   return found;
 }
 
-/** Saves the uid of the latest upload for `@last`, together with its profile and service. */
 export async function saveLastUpload(context: Context, uid: string): Promise<void> {
   const { profile, baseUrl } = await context.account();
   const last = { uid, profile, base_url: baseUrl.origin };

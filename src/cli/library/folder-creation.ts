@@ -92,10 +92,7 @@ export type FolderPathResolver = {
 
 const maxAttemptsPerFolder = 3;
 
-/**
- * Runs `work` up to three times if the service is unreachable. A lock timeout does not count as an attempt, since
- * another process can hold the lock while it waits for the rate limit.
- */
+/** Runs `work` up to three times if the service is unreachable, not counting waits for another process's lock. */
 async function retryCreation<T>(work: () => Promise<T>): Promise<T> {
   for (let attempts = 1; ; attempts++)
     try {
@@ -112,10 +109,7 @@ async function retryCreation<T>(work: () => Promise<T>): Promise<T> {
 
 type SinceMark = (workspace: string) => CreatedFolders | undefined;
 
-/**
- * Reads the folder tree, and creates single folders in it. Verifies the position of the first folder created at the
- * top level and of the first one created inside another folder. If the service has misplaced it, the run ends.
- */
+/** Reads the folder tree, and creates folders in it. Verifies the first at the top level and the first inside. */
 async function openFolderTree(context: Context, createdSince: SinceMark) {
   const { folders } = (await context.api()).withObserver({ lane: 'bulk' });
   const workspace = await resolveWorkspaceUid(context);
@@ -153,10 +147,7 @@ async function openFolderTree(context: Context, createdSince: SinceMark) {
   return { uidAt, create, pathOf: (uid: string) => tree.find(uid)?.path };
 }
 
-/**
- * Creates a resolver for the folders of many files. It reads the folder tree once and creates each missing folder
- * once, when a file needs it, one after the other.
- */
+/** Creates a resolver for the folders of many files, which creates each missing folder once, when a file needs it. */
 export async function createFolderPathResolver(context: Context, createdSince: SinceMark): Promise<FolderPathResolver> {
   const { uidAt, create, pathOf } = await openFolderTree(context, createdSince);
   /** Last creation in this process, which the next one waits for. The lock `folders` serializes processes. */

@@ -16,11 +16,7 @@ export async function fetchFolderTree(
   return { workspace, tree: await (await context.api()).folders.tree(workspace) };
 }
 
-/**
- * Resolves a folder by uid, uid prefix or path. Prompts if several folders match.
- *
- * @throws MediactlError `not_found` (exit 3) that names the first missing part of the path
- */
+/** Resolves a folder by uid, uid prefix or path. @throws MediactlError `not_found` (exit 3) with the missing part */
 export async function resolveFolder(
   context: Context,
   tree: WorkspaceFolderTree,
@@ -73,10 +69,7 @@ export async function resolveFolderUid(context: Context, uidOrPath: string): Pro
   return (await resolveFolder(context, (await fetchFolderTree(context)).tree, uidOrPath)).folder.uid;
 }
 
-/**
- * Returns the value for the `parent` filter: "a parent folder uid in the primary workspace, or the literal root for
- * top level" (§4).
- */
+/** Returns the value for the `parent` filter (§4): a folder's uid, or `root` for the top level. */
 export const resolveParentFilter = async (context: Context, folder: string) =>
   isRootPath(folder) ? 'root' : resolveFolderUid(context, folder);
 

@@ -20,7 +20,7 @@ export class LocationNames {
   }
 
   /** Loads the names for these uids, with at most one fetch. Unresolvable uids are not looked up again. */
-  async load(kind: 'folders' | 'workspaces', uids: readonly (string | undefined)[]) {
+  async load(kind: 'folders' | 'workspaces', uids: readonly (string | null | undefined)[]) {
     const asked = uids.flatMap((uid) => (uid && isUid(uid) ? normalizeUid(uid) : []));
     const findUnknown = () => asked.filter((uid) => !this.#names.has(uid));
     for (const ageMs of [maxNameAgeMs, maxMissAgeMs]) {
@@ -32,11 +32,8 @@ export class LocationNames {
     for (const uid of findUnknown()) this.#names.set(uid, uid);
   }
 
-  /**
-   * Returns the loaded name of a uid, sanitized for display: a folder's path or a workspace's name. Falls back to
-   * the uid, and to an empty string if there is no uid.
-   */
-  displayName(uid: string | undefined): string {
+  /** Returns the loaded name of a uid, escaped for display; otherwise the uid, or '' if there is none. */
+  displayName(uid: string | null | undefined): string {
     if (!uid) return '';
     return escapeControls(this.#names.get(normalizeUid(uid)) ?? uid);
   }

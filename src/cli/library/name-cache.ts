@@ -14,45 +14,31 @@ export type CachedName = [name: string, which: string];
 type CachedNames = { at: number; names: CachedName[] };
 
 /** On-disk cache of names, so that tables and shell completion do not need a request each time. */
-export class NameCache {
-  readonly #context: Context;
-  readonly #kind: string;
-  readonly #fetchNames: () => Promise<CachedName[]>;
+export type NameCache = ReturnType<typeof nameCache>;
 
-  /** @param fetchNames fetches the names; `get` passes its errors on to the caller */
-  constructor(context: Context, kind: string, fetchNames: () => Promise<CachedName[]>) {
-    this.#context = context;
-    this.#kind = kind;
-    this.#fetchNames = fetchNames;
-  }
-
-  /** Returns the cached names unless they are older than `maxAgeMs`; otherwise fetches them. */
-  async get(maxAgeMs: number): Promise<CachedNames> {
-    const path = await this.#path();
-    const now = this.#context.clock.now();
-    const cached = readCache(path);
-    if (cached && cached.at <= now && now - cached.at < maxAgeMs) return cached;
-    const fresh = { at: now, names: await this.#fetchNames() };
-    // If the write fails, the next call fetches the names again.
-    await writeStateFile(path, JSON.stringify(fresh)).catch(() => {});
-    return fresh;
-  }
-
-  /** Invalidates the cache after a change. Ignores errors, since the change itself has succeeded. */
-  async invalidate(): Promise<void> {
-    await rm(await this.#path(), { force: true }).catch(() => {});
-  }
-
-  async #path(): Promise<string> {
-    const { profile, baseUrl, workspace } = await this.#context.account();
-    const key = createHash('sha256')
-      .update(JSON.stringify([this.#kind, profile, baseUrl.href, workspace]))
-      .digest('hex');
-    return join(this.#context.stateDir, 'names', key.slice(0, 16));
-  }
+export function nameCache(context: Context, kind: string, fetchNames: () => Promise<CachedName[]>) {
+  const findPath = async () => {
+    const { profile, baseUrl, workspace } = await context.account();
+    const key = JSON.stringify([kind, profile, baseUrl.href, workspace]);
+    return join(context.stateDir, 'names', createHash('sha256').update(key).digest('hex').slice(0, 16));
+  };
+  return {
+    /** Returns the cached names unless they are older than `maxAgeMs`; otherwise fetches them. */
+    async get(maxAgeMs: number): Promise<CachedNames> {
+      const path = await findPath();
+      const now = context.clock.now();
+      const cached = readCache(path);
+      if (cached && cached.at <= now && now - cached.at < maxAgeMs) return cached;
+      const fresh = { at: now, names: await fetchNames() };
+      // If the write fails, the next call fetches the names again.
+      await writeStateFile(path, JSON.stringify(fresh)).catch(() => {});
+      return fresh;
+    },
+    /** Invalidates the cache after a change. Ignores errors, since the change itself has succeeded. */
+    invalidate: async () => rm(await findPath(), { force: true }).catch(() => {}),
+  };
 }
 
-/** Reads a cache file. Returns undefined if it is missing or invalid. */
 function readCache(path: string): CachedNames | undefined {
   const { at, names } = asObject(parseJsonOrUndefined(readTextFileOrEmpty(path)));
   const isName = (each: unknown): each is CachedName =>
@@ -61,13 +47,13 @@ function readCache(path: string): CachedNames | undefined {
 }
 
 export const cachedWorkspaces = (context: Context) =>
-  new NameCache(context, 'workspaces', async () => {
+  nameCache(context, 'workspaces', async () => {
     const workspaces = await listWorkspaces(await context.api());
     return workspaces.map(({ uid, name }) => [asText(name) || uid, uid]);
   });
 
 export const cachedFolders = (context: Context) =>
-  new NameCache(context, 'folders', async () => {
+  nameCache(context, 'folders', async () => {
     const { tree } = await fetchFolderTree(context, false);
     return tree.all.map(({ path, folder }) => [path, folder.uid]);
   });

@@ -3,7 +3,6 @@ import { parseHttpUrl } from '../../contract/http-url.ts';
 import { asArray, asNumber, asObject, asText, isJsonObject, type JsonObject } from '../../contract/json-values.ts';
 import type { PlaybackInfo } from '../../contract/types.ts';
 
-/** A URL that plays or shows an asset. */
 export type Playable = {
   kind: 'hls' | 'file' | 'image' | 'document' | 'embed';
   url: URL;
@@ -27,7 +26,6 @@ export type Playables = {
   unusable: string[];
 };
 
-/** Parses the playable URLs in the playback info. @param baseUrl base for relative URLs */
 export function parsePlayables(info: PlaybackInfo, baseUrl: URL): Playables {
   const unusable: string[] = [];
   const parsePlayable = (kind: Playable['kind'], value: unknown, extent?: ImageExtent): Playable[] => {
@@ -37,9 +35,9 @@ export function parsePlayables(info: PlaybackInfo, baseUrl: URL): Playables {
     if (!url) unusable.push(asText(reference) ?? typeof reference);
     return url ? [{ kind, url, expiresAt: asObject(value).expires_at, extent }] : [];
   };
-  const images = asArray(info.variants).map((variant) => ({
-    ...{ url: isJsonObject(variant) ? variant.url : variant, extent: parseExtent(asObject(variant)) },
-  }));
+  const images = asArray(info.variants).map((variant) => {
+    return { url: isJsonObject(variant) ? variant.url : variant, extent: parseExtent(asObject(variant)) };
+  });
   const isSorted = images.length < 2 || areComparable(images.map(({ extent }) => extent));
   if (isSorted) images.sort((a, b) => compareExtents(b.extent, a.extent));
   const urls = [
@@ -62,31 +60,20 @@ export function findNearestImage(images: readonly Playable[], { width, height }:
   return best ? [best] : [];
 }
 
-/**
- * Parses a size such as `640x360`, or `640` for a width with any height.
- *
- * @throws MediactlError `usage` (exit 2) if the text is not a size
- */
+/** Parses a size such as `640x360`, or `640` for any height. @throws MediactlError `usage` (exit 2) */
 export function parseDimensions(text: string): PixelSize {
   const match = /^(\d{1,6})(?:x(\d{1,6}))?$/i.exec(text);
   if (match) return { width: Number(match[1]), height: Number(match[2] ?? 0) };
   throw usageError(`--size does not accept '${text}'`, 'a size in pixels such as 640x360, or 640');
 }
 
-/** Names of image sizes, smallest first. */
+/** Names of image sizes with their abbreviations, smallest first. */
 const sizeNames = [
-  ...['icon', 'tiny', 'thumbnail', 'small', 'preview', 'medium', 'large', 'huge', 'full'],
-  ...['original', 'source'],
+  ...[['icon'], ['tiny', 'xs'], ['thumbnail', 'thumb'], ['small', 's', 'sm'], ['preview'], ['medium', 'm', 'md']],
+  ...[['large', 'l', 'lg'], ['huge', 'xl', 'xlarge'], ['full'], ['original', 'orig'], ['source']],
 ];
-const abbreviations: Record<string, string> = {
-  ...{ xs: 'tiny', thumb: 'thumbnail', s: 'small', sm: 'small', m: 'medium', md: 'medium' },
-  ...{ l: 'large', lg: 'large', xl: 'huge', xlarge: 'huge', orig: 'original' },
-};
 
-/**
- * Parses the size of an image variant (assumption A15). Reads it from `width` and `height`, from a `size` such as
- * 640 or `640x360`, or from a size name; undefined if there is none.
- */
+/** Parses the size of an image variant (A15) from `width` and `height`, `size`, or a size name. */
 function parseExtent(variant: JsonObject): ImageExtent | undefined {
   const { size, name, label } = variant;
   for (const { width, height } of [variant, asObject(size), { width: size, height: 0 }]) {
@@ -98,7 +85,7 @@ function parseExtent(variant: JsonObject): ImageExtent | undefined {
     const [, w, h] = /^(\d+)\s*[x×]\s*(\d+)$/.exec(text) ?? [];
     if (w !== undefined) return { width: Number(w), height: Number(h) };
   }
-  const rank = texts.map((text) => sizeNames.indexOf(abbreviations[text] ?? text)).find((each) => each >= 0);
+  const rank = texts.map((text) => sizeNames.findIndex((names) => names.includes(text))).find((each) => each >= 0);
   return rank === undefined ? undefined : { rank };
 }
 

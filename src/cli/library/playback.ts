@@ -30,11 +30,7 @@ export async function fetchPlaybackByToken(
   return (await context.mediaApi()).playback.info(assetUid, token);
 }
 
-/**
- * Asserts that playback is not blocked: "when true, nothing is to be played" (§2).
- *
- * @throws MediactlError `blocked` (exit 12), or the asset's processing error if processing failed
- */
+/** Asserts that playback is not blocked (§2). @throws MediactlError `blocked` (exit 12), or the processing error */
 export async function assertNotBlocked(context: Context, uid: string, playback: ResolvedPlayback): Promise<void> {
   const { blocked } = playback.info;
   // Any other truthy value also counts as blocked.

@@ -8,10 +8,7 @@ import type { Context } from '../context.ts';
 import { choose } from '../terminal/prompt.ts';
 import { expandUidPrefix, selectOne } from './ambiguity.ts';
 
-/**
- * Resolves a workspace by uid, uid prefix or exact name. Prompts if several workspaces match. Fetches all
- * workspaces, since there is no endpoint for a single workspace (§4).
- */
+/** Resolves a workspace by uid, uid prefix or exact name. Fetches all, since there is no endpoint for one (§4). */
 export async function resolveWorkspace(context: Context, api: Api, uidOrName: string): Promise<Workspace> {
   const all = await listWorkspaces(api);
   const exact = all.find(({ uid }) => isUid(uidOrName) && isSameUid(uid, uidOrName));

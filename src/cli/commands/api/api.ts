@@ -79,10 +79,7 @@ async function runApi(context: Context, { path, request, paginate, include }: Ap
   return { kind: 'raw', text: include ? `${lines.join('\n')}\n\n${text}` : text };
 }
 
-/**
- * Converts the entered path or URL to a URL path with the API's prefix. Accepts `/assets/`, `assets/`, a path that
- * has the prefix already, or a URL with the account's origin.
- */
+/** Converts a path such as `/assets/`, or a URL with the account's origin, to a URL path with the API's prefix. */
 function apiPath(path: string, baseUrl: URL): string {
   if (/^[a-z]+:\/\//i.test(path)) {
     if (!URL.canParse(path)) throw usageError(`${path} is not a URL`, 'a path such as /assets/');
@@ -121,10 +118,7 @@ async function inputBody(context: Context, input: string): Promise<ApiRequest['b
   return { lengthBytes: bytes.length, open: () => bytes };
 }
 
-/**
- * Returns the items of all pages of results. `offset` and `limit` in the path's query string select the first item
- * and the maximum number of items.
- */
+/** Returns the items of all pages. `offset` and `limit` in the path's query string select the items. */
 async function fetchAllPages(context: Context, call: ApiRequest): Promise<Result> {
   if (call.method !== 'GET') throw usageError('--paginate is for GET');
   const { transport } = await context.api();

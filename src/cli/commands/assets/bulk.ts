@@ -26,22 +26,22 @@ export async function runConcurrently(
   work: (target: BulkTarget) => Promise<{ name?: unknown }>,
   lanes = defaultLanes,
 ): Promise<WriteOutcome[]> {
-  const identityOf = ({ uid, name }: BulkTarget) => ({ uid, name });
   const outcomes: WriteOutcome[] = [];
   let fatalError: MediactlError | undefined;
   let next = 0;
   const worker = async () => {
     for (let at = next++; at < targets.length; at = next++) {
       const target = targets[at] as BulkTarget;
+      const { uid, name } = target;
       if (signal.aborted) fatalError ??= asMediactlError(signal.reason);
-      outcomes[at] = fatalError
-        ? { ...identityOf(target), error: notAttempted(fatalError) }
-        : await work(target).then(
-            ({ name }) => ({ ...identityOf(target), name: asText(name) ?? target.name, error: undefined }),
-            (thrown) => ({ ...identityOf(target), error: asMediactlError(thrown) }),
-          );
-      const { error } = outcomes[at] as WriteOutcome;
-      if (error && endsTheRun(error)) fatalError ??= error;
+      try {
+        if (fatalError) throw notAttempted(fatalError);
+        outcomes[at] = { uid, name: asText((await work(target)).name) ?? name, error: undefined };
+      } catch (thrown) {
+        const error = asMediactlError(thrown);
+        outcomes[at] = { uid, name, error };
+        if (endsTheRun(error)) fatalError ??= error;
+      }
     }
   };
   await Promise.all(Array.from({ length: lanes }, worker));

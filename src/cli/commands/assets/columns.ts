@@ -25,10 +25,7 @@ const status = ({ status: value }: Asset, { colors }: RenderContext) => {
 const created = ({ created_at }: Asset, { isTerminal, now }: RenderContext) =>
   isTerminal ? relativeTime(created_at, now) : displayText(created_at);
 
-/**
- * Formats a duration as minutes and seconds on a terminal. Returns it unchanged if stdout is not a terminal or the
- * value is not a number.
- */
+/** Formats a duration as minutes and seconds on a terminal. A pipe gets the service's value. */
 function length({ duration: value }: Asset, { isTerminal }: RenderContext): string {
   const seconds = asNumber(value);
   return seconds === undefined || !isTerminal ? displayText(value) : formatDuration(seconds);
@@ -55,27 +52,21 @@ const minColumnsForFolder = 120;
 
 /** Returns assets as a table, with their folder paths if the terminal is wide enough. */
 export function assetList(
-  { terminal, isHumanOutput }: Context,
-  locationNames: LocationNames,
+  context: Context,
   pages: AsyncIterable<Asset[]> | Iterable<Asset[]>,
   empty: string,
 ): ListResult {
-  if (!isHumanOutput || terminal.columns < minColumnsForFolder) return list(pages, assetColumns, empty) as ListResult;
+  if (!context.isHumanOutput || context.terminal.columns < minColumnsForFolder)
+    return list(pages, assetColumns, empty) as ListResult;
+  const places = new LocationNames(context);
   async function* withFolderPaths() {
     for await (const page of pages) {
-      await locationNames.load(
-        'folders',
-        page.map((asset) => parentOf(asset) ?? undefined),
-      );
+      await places.load('folders', page.map(parentOf));
       yield page;
     }
   }
-  const folder: Column<Asset> = {
-    header: 'FOLDER',
-    value: (asset) => folderText(asset, locationNames),
-    dropPriority: 6,
-    terminalOnly: true,
-  };
+  const value = (asset: Asset) => folderText(asset, places);
+  const folder: Column<Asset> = { header: 'FOLDER', value, dropPriority: 6, terminalOnly: true };
   return list(withFolderPaths(), [...assetColumns, folder], empty) as ListResult;
 }
 
@@ -116,7 +107,7 @@ const assetRows =
 export async function assetRecord(context: Context, asset: Asset): Promise<Result> {
   const places = new LocationNames(context);
   if (context.isHumanOutput) {
-    await places.load('folders', [parentOf(asset) ?? undefined]);
+    await places.load('folders', [parentOf(asset)]);
     await places.load('workspaces', [workspaceOf(asset)]);
   }
   return record(asset, asset.uid, assetRows(places), { uid: 'asset', columns: assetColumns });
@@ -129,6 +120,6 @@ export async function recordOrList(
   requestedCount: number,
 ): Promise<Result> {
   const [only] = assets;
-  if (requestedCount !== 1) return assetList(context, new LocationNames(context), [[...assets]], '');
+  if (requestedCount !== 1) return assetList(context, [[...assets]], '');
   return only ? assetRecord(context, only) : noResult;
 }

@@ -84,10 +84,7 @@ export async function assertFiltersApplied(
   }
 }
 
-/**
- * Returns the first filter that a listed asset does not match, with the asset's uid, or undefined if all assets
- * match.
- */
+/** Returns the first filter that a listed asset does not match, with the asset's uid; undefined if all match. */
 export function findIgnoredFilter(
   filters: AssetFilters,
   found: readonly Asset[],
@@ -101,10 +98,7 @@ export function findIgnoredFilter(
   return undefined;
 }
 
-/**
- * Returns true if any asset is listed. A status of 400, 404, or 422 counts as no match, because it proves that the
- * service evaluates the filter.
- */
+/** Returns true if any asset is listed. A 400, 404 or 422 counts as no match: the filter was evaluated. */
 const hasMatches = (assets: AssetsApi, filters: AssetFilters): Promise<boolean> =>
   assets.page(filters, 1, 0).then(
     (page) => itemsOf(page).length > 0,

@@ -6,7 +6,7 @@ import type { Collection } from '../../../contract/paths.ts';
 import { displayText } from '../../../contract/sanitize.ts';
 import type { Asset, PlayerData } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
-import { idHelp, newestOption, resolveAssetUid, resolveAssetUids } from '../../library/asset-ids.ts';
+import { type IdOptions, idHelp, newestOption, resolveAssetUid, resolveAssetUids } from '../../library/asset-ids.ts';
 import { type DetailRow, type Result, record } from '../../output/result.ts';
 import { maskSecret } from '../../terminal/redactor.ts';
 import { type ActionWrapper, addExamples } from '../command.ts';
@@ -14,15 +14,14 @@ import { recordOrList } from './columns.ts';
 import { renderPreview } from './picture.ts';
 
 export function get(command: Command, run: ActionWrapper, collection: Collection): void {
-  addExamples(command, `mediactl ${collection} get @last`, `mediactl ${collection} get @last --json`);
-  command
+  addExamples(command, `mediactl ${collection} get @last`, `mediactl ${collection} get @last --json`)
     .description('Shows everything the service says of an asset.')
     .argument('[id...]', `${idHelp}; - for stdin`)
     .option(...newestOption)
     .action(run((context, ids, { newest }) => runGet(context, { collection, ids, newest })));
 }
 
-export type GetRequest = { collection: Collection; ids: readonly string[]; newest?: boolean | undefined };
+export type GetRequest = IdOptions & { collection: Collection; ids: readonly string[] };
 
 export async function runGet(context: Context, { collection, ids, newest }: GetRequest) {
   const { [collection]: assets } = await context.api();
@@ -48,8 +47,7 @@ export async function runGet(context: Context, { collection, ids, newest }: GetR
 }
 
 export function player(command: Command, run: ActionWrapper, collection: Collection): void {
-  addExamples(command, `mediactl ${collection} player @last`, `mediactl ${collection} player @last --reveal --json`);
-  command
+  addExamples(command, `mediactl ${collection} player @last`, `mediactl ${collection} player @last --reveal --json`)
     .description(
       'Shows the player data of an asset. The playback token is valid for 4 hours and may be shown to a browser; it is masked unless --reveal.',
     )
@@ -59,15 +57,10 @@ export function player(command: Command, run: ActionWrapper, collection: Collect
     .action(run((context, id, flags) => runPlayer(context, { collection, id, ...flags })));
 }
 
-type PlayerRequest = {
-  collection: Collection;
-  id: string | undefined;
-  newest?: boolean | undefined;
-  reveal?: boolean | undefined;
-};
+type PlayerRequest = IdOptions & { collection: Collection; id: string | undefined; reveal?: true | undefined };
 
-async function runPlayer(context: Context, { collection, id, newest, reveal }: PlayerRequest): Promise<Result> {
-  const uid = await resolveAssetUid(context, collection, id, { newest });
+async function runPlayer(context: Context, { collection, id, reveal, ...choice }: PlayerRequest): Promise<Result> {
+  const uid = await resolveAssetUid(context, collection, id, choice);
   const found = await (await context.api())[collection].player(uid);
   const shown = reveal ? found : { ...found, playback_token: maskSecret(found.playback_token) };
   return record(shown, found.uid, playerRows);

@@ -10,7 +10,6 @@ import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import { countAssets } from '../../library/asset-count.ts';
 import { descendantsOf, fetchFolderTree, isRootPath, resolveFolder } from '../../library/folders.ts';
-import { LocationNames } from '../../library/location-names.ts';
 import type { Result } from '../../output/result.ts';
 import { parseCount } from '../../settings/units.ts';
 import { type ActionWrapper, addExamples, type FlagsOf } from '../command.ts';
@@ -91,7 +90,6 @@ export async function parseListRequest(
   };
 }
 
-/** Lists or counts assets, or writes a contact sheet of them. */
 export async function runList(context: Context, request: ListRequest): Promise<Result> {
   const { collection, filters, folder, recursive, html, words } = request;
   const folders = recursive ? await collectFolderUids(context, folder as string) : undefined;
@@ -114,7 +112,7 @@ export async function runList(context: Context, request: ListRequest): Promise<R
   const empty = `no ${collection}${emptyResultHint(words, context.settings.outputOptions.format)}`;
   // A terminal shows this text in place of the table.
   if (isEmpty && words.length > 0 && !context.isHumanOutput) context.terminal.info(empty);
-  return { ...assetList(context, new LocationNames(context), pages, empty), footer: () => footer };
+  return { ...assetList(context, pages, empty), footer: () => footer };
 }
 
 const pageSize = 20;
@@ -144,10 +142,7 @@ async function fetchListing(
   return { pages: [items], footer, isEmpty: items.length === 0 };
 }
 
-/**
- * Yields the pages of assets, and warns once if an asset does not match a filter, so that a script does not mistake
- * the whole library for matches.
- */
+/** Yields the pages, and warns once of an ignored filter, which would list the whole library. */
 async function* withIgnoredFilterWarning(
   { terminal }: Context,
   filters: AssetFilters,
@@ -189,11 +184,7 @@ async function collectFolderUids(context: Context, folder: string): Promise<stri
   return uids;
 }
 
-/**
- * Returns the assets of several folders as one sorted list.
- *
- * @param maxPerFolder maximum number of assets per folder; undefined for no limit
- */
+/** Returns the assets of several folders, at most `maxPerFolder` of each, as one sorted list. */
 async function listAssetsInFolders(
   assets: AssetsApi,
   filters: AssetFilters,

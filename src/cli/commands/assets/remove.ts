@@ -49,11 +49,8 @@ async function runRemove(context: Context, request: TargetRequest) {
   const { collection, limit } = request;
   const { targets } = await resolveTargets(context, request);
   const { [collection]: assets } = await context.api();
-  if (context.settings.dryRun)
-    return dryRunPlan(
-      context,
-      targets.map(({ uid }) => assets.deleteRequest(uid)),
-    );
+  const requests = () => targets.map(({ uid }) => assets.deleteRequest(uid));
+  if (context.settings.dryRun) return dryRunPlan(context, requests());
   const action = (what: string) => `move ${what} to the trash`;
   await confirmBulk(context, collection, targets, { action, limit });
   const forget = await createReceiptRemover(context);

@@ -12,7 +12,6 @@ import { type DetailRow, noResult, type RenderContext, type Result, record } fro
 import { writeOutput } from './output-file.ts';
 import { fetchThumbnails } from './thumbnails.ts';
 
-/** Assets that a list command found, in pages of results. */
 export type AssetListing = {
   pages: AsyncIterable<Asset[]> | Iterable<Asset[]>;
   footer: string | undefined;
@@ -28,7 +27,6 @@ type SheetRequest = {
 
 type SheetRecord = { path: string; assets: number; missing_thumbnails: number; size_bytes: number };
 
-/** Writes a contact sheet, which is an HTML page with the thumbnails of all listed assets. */
 export async function writeSheet(context: Context, { path, title, find }: SheetRequest): Promise<Result> {
   const { terminal, clock } = context;
   if (path === '' || path === '-')
@@ -52,21 +50,18 @@ export async function writeSheet(context: Context, { path, title, find }: SheetR
     const sheet = renderContactSheet({ ...{ title, count: found.length, date }, hasMore: footer !== undefined });
     await write(sheet.head);
     // Written one by one, because thousands of thumbnails would not fit in memory.
+    const urls = found.map(({ url }) => url);
     let next = 0;
-    for await (const thumbnail of fetchThumbnails(
-      context,
-      found.map(({ url }) => url),
-    )) {
+    for await (const thumbnail of fetchThumbnails(context, urls)) {
       if (!thumbnail) missing_thumbnails++;
       await write(sheet.card((found[next++] as (typeof found)[number]).card, thumbnail));
     }
     await write(sheet.foot);
     return { path, assets: found.length, missing_thumbnails, size_bytes };
   });
-  if (written.missing_thumbnails > 0)
-    terminal.info(
-      `${formatCount(written.missing_thumbnails)} of ${pluralize(written.assets, 'asset')} without a thumbnail`,
-    );
+  const missing = written.missing_thumbnails;
+  if (missing > 0)
+    terminal.info(`${formatCount(missing)} of ${pluralize(written.assets, 'asset')} without a thumbnail`);
   return record(written, path, rows);
 }
 
@@ -75,14 +70,12 @@ const maxAssetsWithoutNotice = 50;
 
 function cardOf({ uid, name, type, duration: length, size, status, tags }: Asset): ContactSheetCard {
   const [seconds, count] = [asNumber(length), asNumber(size)];
+  const details = [seconds === undefined ? '' : formatDuration(seconds), count === undefined ? '' : formatBytes(count)];
   return {
     uid: asText(uid) ?? '',
     name: asText(name) || (asText(uid) ?? ''),
     type: asText(type) ?? '',
-    details: [
-      ...(seconds === undefined ? [] : [formatDuration(seconds)]),
-      ...(count === undefined ? [] : [formatBytes(count)]),
-    ],
+    details: details.filter(Boolean),
     status: classifyStatus(status) === 'ready' ? undefined : asText(status),
     tags: slugsOf({ tags }) ?? [],
   };
@@ -98,11 +91,7 @@ const rows = (
   ['size', isTerminal ? formatBytes(size_bytes) : String(size_bytes)],
 ];
 
-/**
- * Returns a title that describes the filters, such as `harbour, ready, since 2026-01-01`.
- *
- * @param folder path or uid as entered
- */
+/** Returns a title that describes the filters, such as `harbour, ready, since 2026-01-01`. */
 export function titleOf(filters: AssetFilters, folder: string | undefined, all: string): string {
   const { search, status, type, tag, created_after, created_before } = filters;
   const words = [

@@ -64,12 +64,7 @@ type BulkQuestion = {
   notes?: readonly string[];
 };
 
-/**
- * Asks for confirmation of a bulk change. Above the limit, the user must type the number of assets.
- *
- * @throws MediactlError `declined` (exit 130) if the user declines
- * @throws MediactlError `usage` (exit 2) if the number is wrong, or if there is no terminal to ask on
- */
+/** Asks for confirmation of a bulk change. @throws the same errors as `confirmMany` */
 export async function confirmBulk(
   context: Context,
   collection: Collection,

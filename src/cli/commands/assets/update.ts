@@ -55,10 +55,7 @@ const tagOption = <Flags extends string>(flags: Flags, description: string) =>
 
 type UpdateFlags = FlagsOf<typeof addUpdateOptions>;
 
-/**
- * Requested change. `fields` are the same for all assets, but a change to tags depends on each asset's current tags
- * (assumption A08).
- */
+/** Requested change. A change to tags depends on each asset's current tags (assumption A08). */
 type AssetChange = { fields: JsonObject; tags?: TagChange | undefined };
 
 export type UpdateRequest = TargetRequest & { change: AssetChange };
@@ -113,11 +110,8 @@ export async function runUpdate(context: Context, request: UpdateRequest) {
     ...change.fields,
     ...(change.tags && tagFields(assets, change.tags, target)),
   });
-  if (context.settings.dryRun)
-    return dryRunPlan(
-      context,
-      targets.map((target) => assets.updateRequest(target.uid, bodyFor(target))),
-    );
+  const requests = () => targets.map((target) => assets.updateRequest(target.uid, bodyFor(target)));
+  if (context.settings.dryRun) return dryRunPlan(context, requests());
   const notes = change.tags ? describeLostTags(change.tags, targets) : [];
   if (byFilter) await confirmBulk(context, collection, targets, { action: (what) => `update ${what}`, limit, notes });
   else for (const line of notes) context.terminal.info(line);
@@ -137,10 +131,7 @@ export async function runUpdate(context: Context, request: UpdateRequest) {
   return single ? assetRecord(context, single) : bulkResult(context, outcomes, 'updated', collection);
 }
 
-/**
- * Fetches the API record of each target that lacks it, one request each, because a tag change depends on the
- * current tags.
- */
+/** Fetches the API record of each target that lacks it, because a tag change depends on the current tags. */
 async function withRecords(assets: AssetsApi, targets: readonly BulkTarget[]): Promise<BulkTarget[]> {
   const known: BulkTarget[] = [];
   for (const target of targets) known.push(target.asset ? target : { ...target, asset: await assets.get(target.uid) });
@@ -150,11 +141,7 @@ async function withRecords(assets: AssetsApi, targets: readonly BulkTarget[]): P
 /** Change to an asset's tags: a complete new set, or slugs to add and remove. */
 type TagChange = { set: string[] } | SlugEdit;
 
-/**
- * Parses the tag options. Returns undefined if none is given.
- *
- * @throws MediactlError `usage` (exit 2) if options conflict or a tag is not a slug
- */
+/** Parses the tag options, if any. @throws MediactlError `usage` (exit 2) if options conflict or a tag is not a slug */
 function parseTagChange({ addTag, removeTag, setTags, tags }: UpdateFlags): TagChange | undefined {
   const modes = [
     ...(addTag.length + removeTag.length > 0 ? ['--add-tag and --remove-tag'] : []),
@@ -186,11 +173,7 @@ function assertSlug(option: string, tag: string): void {
   );
 }
 
-/**
- * Returns the PATCH field for a tag change.
- *
- * @throws MediactlError if the change depends on current tags that the service does not show
- */
+/** Returns the PATCH field for a tag change. @throws MediactlError if it depends on tags that are not shown */
 const tagFields = (assets: AssetsApi, change: TagChange, { uid, asset = { uid } }: BulkTarget): JsonObject =>
   'set' in change ? assets.tagFields(change.set) : assets.tagEditFields(asset, change);
 

@@ -10,10 +10,10 @@ import { waitWithDisplay } from '../../progress/wait-display.ts';
 import { parseDuration } from '../../settings/units.ts';
 import { type ActionWrapper, addExamples, withSuggestions } from '../command.ts';
 import { recordOrList } from './columns.ts';
+import type { GetRequest } from './get.ts';
 
 export function wait(command: Command, run: ActionWrapper, collection: Collection): void {
-  addExamples(command, `mediactl ${collection} wait @last --timeout 10m`);
-  command
+  addExamples(command, `mediactl ${collection} wait @last --timeout 10m`)
     .description(
       'Waits until an asset is ready. Exit code 12: its processing failed; 8: it took longer than --timeout.',
     )
@@ -21,22 +21,17 @@ export function wait(command: Command, run: ActionWrapper, collection: Collectio
     .addOption(withSuggestions(new Option('--for <status>', 'status to wait for').default('ready'), suggestedStatuses))
     .option('--timeout <duration>', 'how long at most', '30m')
     .option(...newestOption)
-    .action(run((context, ids, flags) => runWait(context, parseWaitRequest({ collection, ids }, flags))));
+    .action(
+      run((context, ids, flags) =>
+        runWait(context, parseWaitRequest({ collection, ids, newest: flags.newest }, flags)),
+      ),
+    );
 }
 
-export type WaitRequest = {
-  collection: Collection;
-  ids: readonly string[];
-  newest?: boolean | undefined;
-  timeoutMs: number;
-  status: string;
-};
+type WaitRequest = GetRequest & { timeoutMs: number; status: string };
 
-const parseWaitRequest = (
-  args: Pick<WaitRequest, 'collection' | 'ids'>,
-  flags: { timeout: string; for: string; newest?: true | undefined },
-): WaitRequest => ({
-  ...{ ...args, newest: flags.newest, status: flags.for },
+const parseWaitRequest = (args: GetRequest, flags: { timeout: string; for: string }): WaitRequest => ({
+  ...{ ...args, status: flags.for },
   timeoutMs: parseDuration('--timeout', flags.timeout),
 });
 

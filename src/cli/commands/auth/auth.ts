@@ -25,26 +25,21 @@ export const auth: CommandDefinition = [
 const profileArgument = <Flags extends string>(flags: Flags, description: string) =>
   withSuggestions(new Argument(flags, description), 'profiles');
 
-const list: Define = (command, run) => {
-  addExamples(command, 'mediactl auth ls');
-  command.description('Lists the profiles of this machine; the current one has a star.').action(
-    run(async ({ profiles }) => {
-      const empty = 'no profiles yet: mediactl auth login, or mediactl sandbox start';
-      return profileList(await profiles.read(), empty);
-    }),
-  );
-};
+const list: Define = (command, run) =>
+  addExamples(command, 'mediactl auth ls')
+    .description('Lists the profiles of this machine; the current one has a star.')
+    .action(run(async ({ profiles }) => profileList(await profiles.read(), noProfiles)));
+
+const noProfiles = 'no profiles yet: mediactl auth login, or mediactl sandbox start';
 
 const profileList = (config: ProfileConfig, empty: string) =>
   listBy(({ name }) => name, profileRecords(config), profileColumns, empty);
 
-const switchProfile: Define = (command, run) => {
-  addExamples(command, 'mediactl auth switch production');
-  command
+const switchProfile: Define = (command, run) =>
+  addExamples(command, 'mediactl auth switch production')
     .description('Makes another profile the current one.')
     .addArgument(profileArgument('[name]', 'profile to act as from now on'))
     .action(run(runSwitch));
-};
 
 async function runSwitch(context: Context, given: string | undefined): Promise<Result> {
   const config = await context.profiles.read();
@@ -70,14 +65,12 @@ async function promptForProfile({ terminal }: Context, config: ProfileConfig): P
   return choose(terminal, 'Which profile?', names, rows);
 }
 
-const rename: Define = (command, run) => {
-  addExamples(command, 'mediactl auth rename default production');
-  command
+const rename: Define = (command, run) =>
+  addExamples(command, 'mediactl auth rename default production')
     .description('Renames a profile; its key moves with it.')
     .addArgument(profileArgument('<old>', 'profile'))
     .argument('<new>', 'its new name')
     .action(run(runRename));
-};
 
 async function runRename(context: Context, from: string, to: string): Promise<Result> {
   const { profiles } = context;
@@ -104,16 +97,14 @@ async function runRename(context: Context, from: string, to: string): Promise<Re
 const forgetScopes = (context: Context, name: string, { baseUrl }: Profile) =>
   context.scopesOf(name, parseBaseUrl(baseUrl)).clear();
 
-const logout: Define = (command, run) => {
-  addExamples(command, 'mediactl auth logout staging', 'mediactl auth logout --all --yes');
-  command
+const logout: Define = (command, run) =>
+  addExamples(command, 'mediactl auth logout staging', 'mediactl auth logout --all --yes')
     .description(
       'Forgets a profile and its key on this machine. The key itself stays valid: revoke it in the organization’s settings.',
     )
     .addArgument(profileArgument('[name]', 'profile; the current one if left out'))
     .option('--all', 'forget every profile')
     .action(run((context, name, { all }) => runLogout(context, { name, all })));
-};
 
 type LogoutRequest = { name: string | undefined; all?: true | undefined };
 
@@ -123,10 +114,7 @@ async function runLogout(context: Context, { name, all }: LogoutRequest): Promis
   const one = name ?? settings.profile ?? before.current;
   const namesToForget = all ? Object.keys(before.profiles) : one ? [one] : [];
   if (namesToForget.length === 0)
-    throw new MediactlError('no profile to log out from', {
-      code: 'no_profile',
-      hint: 'mediactl auth ls',
-    });
+    throw new MediactlError('no profile to log out from', { code: 'no_profile', hint: 'mediactl auth ls' });
   for (const each of namesToForget) if (!before.profiles[each]) throw noSuchProfile(each, before.profiles);
   if (context.isDryRun(`forget ${namesToForget.join(', ')}`)) return noResult;
   if (all)
@@ -149,9 +137,8 @@ async function runLogout(context: Context, { name, all }: LogoutRequest): Promis
   return profileList(config, 'no profiles left');
 }
 
-const token: Define = (command, run) => {
-  addExamples(command, 'mediactl auth token --reveal');
-  command
+const token: Define = (command, run) =>
+  addExamples(command, 'mediactl auth token --reveal')
     .description('Prints the API key of the account in use; only --reveal prints all of it.')
     .option('--reveal', 'print the whole key')
     .action(
@@ -162,4 +149,3 @@ const token: Define = (command, run) => {
         throw usageError(problem, 'mediactl auth token --reveal');
       }),
     );
-};

@@ -2,17 +2,8 @@ import { escapeControls } from '../../../contract/sanitize.ts';
 import type { ProfileConfig } from '../../account/profile-file.ts';
 import { type Column, type DetailRow, type RenderContext, type Result, record } from '../../output/result.ts';
 
-/** Profile as `auth ls` prints it, without its key. */
-export type ProfileRecord = {
-  name: string;
-  current: boolean;
-  base_url: string;
-  workspace: string | null;
-  workspace_name: string | null;
-  key_store: string;
-};
-
-export const profileRecords = ({ profiles, current }: ProfileConfig): ProfileRecord[] =>
+/** Returns the profiles as `auth ls` prints them, without their keys. */
+export const profileRecords = ({ profiles, current }: ProfileConfig) =>
   Object.entries(profiles).map(([name, { baseUrl, workspace, workspaceName, keyStore }]) => ({
     name,
     current: name === current,
@@ -21,6 +12,8 @@ export const profileRecords = ({ profiles, current }: ProfileConfig): ProfileRec
     workspace_name: workspaceName ?? null,
     key_store: keyStore,
   }));
+
+type ProfileRecord = ReturnType<typeof profileRecords>[number];
 
 /** Returns the workspace's name on a terminal, if the name is known, otherwise its uid. */
 export const workspaceText = (

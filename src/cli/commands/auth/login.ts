@@ -41,7 +41,6 @@ export type LoginRequest = {
   baseUrl?: string | undefined;
   /** Workspace from a flag or variable. That of the profile might belong to another service. */
   workspace?: string | undefined;
-  /** True to read the key from stdin instead of asking for it. */
   withKey?: boolean | undefined;
   check: boolean;
   store?: 'keychain' | 'file' | undefined;
@@ -67,10 +66,8 @@ export async function runLogin(context: Context, request: LoginRequest): Promise
   const { folder: _folder, ...otherSettings } = known?.settings ?? {};
   if (terminal.isInteractive && !request.withKey)
     terminal.info(`Keys are made at ${baseUrl.host}: organization’s settings, API keys.`);
-  const { key, api, workspaces } = await readVerifiedKey(context, request, {
-    baseUrl,
-    names: sameService?.names ?? {},
-  });
+  const names = sameService?.names ?? {};
+  const { key, api, workspaces } = await readVerifiedKey(context, request, { baseUrl, names });
   try {
     const chosen = request.workspace
       ? await resolveChosenWorkspace(context, api, request.workspace, request.check)
@@ -103,12 +100,9 @@ const resolveChosenWorkspace = async (
 ): Promise<ChosenWorkspace> =>
   isChecked || !isUid(typed) ? toProfileFields(await resolveWorkspace(context, api, typed)) : { workspace: typed };
 
-/** Returns the profile's own workspace, otherwise the primary one, if any. */
 function defaultWorkspace(known: Profile | undefined, workspaces: readonly Workspace[]): ChosenWorkspace {
-  if (known?.workspace) {
-    const { workspace, workspaceName } = known;
-    return { workspace, ...(workspaceName !== undefined && { workspaceName }) };
-  }
+  const { workspace, workspaceName } = known ?? {};
+  if (workspace) return { workspace, ...(workspaceName !== undefined && { workspaceName }) };
   const primary = findPrimary(workspaces);
   return primary ? toProfileFields(primary) : {};
 }
@@ -153,16 +147,17 @@ async function readVerifiedKey(
 
 const isForService = ({ baseUrl }: Profile, url: URL) => parseBaseUrl(baseUrl).origin === url.origin;
 
+const keyHints: Record<number, string> = {
+  401: 'check the key, then log in again',
+  403: 'the key is accepted but may not read; --no-check keeps it anyway',
+};
+
 /** Verifies the key with one API request, which also returns the workspaces. */
 async function verifyKey(api: Api): Promise<Workspace[]> {
-  try {
-    return await listWorkspaces(api);
-  } catch (error) {
-    const status = error instanceof MediactlError ? error.explanation.status : undefined;
-    if (!(error instanceof MediactlError) || (status !== 401 && status !== 403)) throw error;
-    const forbidden = 'the key is accepted but may not read; --no-check keeps it anyway';
-    throw error.with({ hint: status === 401 ? 'check the key, then log in again' : forbidden });
-  }
+  return listWorkspaces(api).catch((error) => {
+    const hint = error instanceof MediactlError && keyHints[error.explanation.status ?? 0];
+    throw hint ? error.with({ hint }) : error;
+  });
 }
 
 async function chooseBaseUrl({ terminal }: Context, text: string | undefined): Promise<URL> {
@@ -183,8 +178,8 @@ async function readKey({ terminal }: Context, fromStdin: boolean): Promise<strin
       'mediactl auth login --with-key < key.txt',
       'stdin is not a terminal, or input is off',
     );
-  const typed = fromStdin ? (await readStdin(terminal)).toString('utf8') : await askSecret(terminal, 'API key');
-  const key = typed.trim();
+  const typed = fromStdin ? await readStdin(terminal) : await askSecret(terminal, 'API key');
+  const key = typed.toString().trim();
   assertKey(key);
   return key;
 }
@@ -199,9 +194,7 @@ async function saveProfile(
   const inKeychain =
     requestedStore !== 'file' && (await storeInKeychain({ configDir: profiles.directory, profile: name }, key));
   if (store === 'keychain' && !inKeychain)
-    throw new MediactlError('this machine has no keychain that answers', {
-      code: 'keychain_write',
-    });
+    throw new MediactlError('this machine has no keychain that answers', { code: 'keychain_write' });
   const config = await profiles.update((current) => {
     current.profiles[name] = { ...profile, ...(inKeychain ? { keyStore: 'keychain' } : { keyStore: 'file', key }) };
     current.current = name;

@@ -18,28 +18,13 @@ import { type Column, type DetailRow, listBy, type RenderContext, record } from 
 import { addExamples, type Define } from '../command.ts';
 import { workspaceText } from './columns.ts';
 
-type AuthStatus = {
-  profile: string;
-  base_url: string;
-  workspace: string | null;
-  workspace_name: string | null;
-  /** Null if unknown, because the service did not respond or returned an error that is not about the key. */
-  key_accepted: boolean | null;
-  /** Maps each scope to what responses showed about it; null if no command has needed it yet. */
-  scopes: Record<string, ObservedScope | null>;
-  rate_limit: { limit: number; remaining: number; resets_at: string } | null;
-  problem: string | null;
-};
-
-export const status: Define = (command, run) => {
-  addExamples(command, 'mediactl auth status', 'mediactl auth status --all --json');
-  command
+export const status: Define = (command, run) =>
+  addExamples(command, 'mediactl auth status', 'mediactl auth status --all --json')
     .description(
       'Tells who mediactl acts as and where, whether the key is accepted, which scopes it was seen to have, and what is left of its requests.',
     )
     .option('--all', 'check every profile')
     .action(run(runStatus));
-};
 
 async function runStatus(context: Context, { all }: { all?: true | undefined }) {
   if (!all) {
@@ -89,7 +74,7 @@ function toStatus(
   context: Context,
   { profile, baseUrl, workspace }: Pick<Account, 'profile' | 'baseUrl' | 'workspace'>,
   { rateLimit, workspaces = [], observedScopes = new Map(), failure }: KeyCheck,
-): AuthStatus {
+) {
   const known: Record<string, ObservedScope> = context.scopesOf(profile, baseUrl).read();
   const at = new Date(context.clock.now()).toISOString();
   const observed = (scope: string): ObservedScope | null => {
@@ -104,11 +89,14 @@ function toStatus(
     workspace: workspace ?? null,
     workspace_name: asText(chosen?.name) ?? null,
     key_accepted: isKeyAccepted(failure),
+    // Null if no command has needed the scope yet.
     scopes: Object.fromEntries(scopes.map((scope) => [scope, observed(scope)])),
     rate_limit: resetAt === undefined ? null : { limit, remaining, resets_at: new Date(resetAt).toISOString() },
     problem: failure?.message ?? null,
   };
 }
+
+type AuthStatus = ReturnType<typeof toStatus>;
 
 /** Returns true if the key was accepted, or null if that is unknown. A missing scope (403) counts as accepted. */
 function isKeyAccepted(failure: MediactlError | undefined): boolean | null {

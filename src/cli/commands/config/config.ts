@@ -26,16 +26,14 @@ export const config: CommandDefinition = [
   verb('path', 'print where the config file is', async () => path),
 ];
 
-const list: Define = (command, run) => {
-  addExamples(command, 'mediactl config ls', 'mediactl config ls --show-origin');
-  command
+const list: Define = (command, run) =>
+  addExamples(command, 'mediactl config ls', 'mediactl config ls --show-origin')
     .description(
       'Lists the settings and their values. A flag comes before a MEDIACTL_ variable, then .mediactl.json, then the profile, then the default.',
     )
     .option('--show-origin', 'tell which flag, variable or file each came from')
     .option('--all', 'on a terminal too: field names that were not set')
     .action(run(runList));
-};
 
 type ListFlags = { showOrigin?: true | undefined; all?: true | undefined };
 
@@ -72,13 +70,10 @@ async function listSettings(context: Context): Promise<ConfigRow[]> {
       return { key, value: name, origin: 'current profile' };
     return { key, value: value === undefined ? null : withoutSecrets(key, value), origin };
   });
-  const names = nameKeys.map((key): ConfigRow => {
-    const value = profile?.names?.[key];
-    return {
-      key: `names.${key}`,
-      value: value ?? fieldNamesFor(key).join(', '),
-      origin: value === undefined ? assumedOrigin : profileOrigin,
-    };
+  const names = nameKeys.map((name): ConfigRow => {
+    const [key, value] = [`names.${name}`, profile?.names?.[name]];
+    if (value !== undefined) return { key, value, origin: profileOrigin };
+    return { key, value: fieldNamesFor(name).join(', '), origin: assumedOrigin };
   });
   return [...settings, ...names];
 }
@@ -89,13 +84,11 @@ function withoutSecrets(key: SettingName, value: string): string {
   return kind.redact?.(value) ?? value;
 }
 
-const get: Define = (command, run) => {
-  addExamples(command, 'mediactl config get workspace');
-  command
+const get: Define = (command, run) =>
+  addExamples(command, 'mediactl config get workspace')
     .description('Prints the value of one setting as it is in effect; nothing where it is not set.')
     .argument('<key>', 'as config ls names it')
     .action(run(runGet));
-};
 
 async function runGet(context: Context, key: string): Promise<Result> {
   const found = (await listSettings(context)).find((setting) => setting.key === key);
@@ -103,30 +96,26 @@ async function runGet(context: Context, key: string): Promise<Result> {
   return text(found.value ?? '');
 }
 
-const path: Define = (command, run) => {
-  addExamples(command, 'mediactl config path');
-  command
+const path: Define = (command, run) =>
+  addExamples(command, 'mediactl config path')
     .description('Prints the path of the config file, which holds the profiles.')
     .action(run(async ({ profiles }) => text(profiles.path)));
-};
 
 const keyHelp = [...profileSettings, 'names.KEY'].join(', ');
 
-const set: Define = (command, run) => {
+const set: Define = (command, run) =>
   addExamples(
     command,
     'mediactl config set output json',
     'mediactl config set names.folder_parent parent_id',
     'mediactl config set queue - < queue-address.txt',
-  );
-  command
+  )
     .description(
       'Keeps a setting in the profile in use. names.KEY tells what a service calls a field that its specification does not show; mediactl help assumptions lists the keys.',
     )
     .argument('<key>', keyHelp)
     .argument('<value>', 'its value; - reads it from stdin')
     .action(run(runSet));
-};
 
 async function runSet(context: Context, key: string, given: string): Promise<Result> {
   const isRead = given === '-';
@@ -139,13 +128,11 @@ async function runSet(context: Context, key: string, given: string): Promise<Res
   return noResult;
 }
 
-const unset: Define = (command, run) => {
-  addExamples(command, 'mediactl config unset output');
-  command
+const unset: Define = (command, run) =>
+  addExamples(command, 'mediactl config unset output')
     .description('Removes a setting from the profile in use, so that the default applies.')
     .argument('<key>', keyHelp)
     .action(run(runUnset));
-};
 
 async function runUnset(context: Context, key: string): Promise<Result> {
   const name = parseNameKey(key);

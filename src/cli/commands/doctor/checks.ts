@@ -76,9 +76,7 @@ export const checks: Record<string, Check> = {
     const { transport } = await context.api();
     const startedAt = context.clock.now();
     const response = await transport.send({
-      method: 'GET',
-      url: paths.collection('assets'),
-      query: { limit: 1 },
+      ...{ method: 'GET', url: paths.collection('assets'), query: { limit: 1 } },
       purpose: { action: 'read assets', scope: 'Read Assets' },
     });
     const skewMs = Date.parse(response.headers.date ?? '') - response.receivedAt;
@@ -138,10 +136,7 @@ export const checks: Record<string, Check> = {
   },
 };
 
-/**
- * Maps a check to its prerequisite. If that failed, the check is skipped, because it would only repeat the same
- * problem.
- */
+/** Maps a check to its prerequisite. If that failed, the check is skipped, because it would repeat the problem. */
 export const dependsOn: Record<string, string> = {
   receipts: 'state folder',
   service: 'account',

@@ -16,13 +16,8 @@ import { type Column, listBy, type Result } from '../../output/result.ts';
 import { addExamples, type CommandDefinition } from '../command.ts';
 import { checks, dependsOn } from './checks.ts';
 
-type Finding = {
-  check: string;
-  /** Null if skipped because a prerequisite failed. */
-  ok: boolean | null;
-  found: string | null;
-  error: ErrorRecord | null;
-};
+/** Result of a check. `ok` is null if it was skipped because a prerequisite failed. */
+type Finding = { check: string; ok: boolean | null; found: string | null; error: ErrorRecord | null };
 
 const columns: Column<Finding>[] = [
   { header: 'CHECK', value: ({ check }) => check, noTruncate: true },
@@ -36,23 +31,20 @@ const columns: Column<Finding>[] = [
     header: 'FOUND',
     value: ({ found, error }) =>
       error
-        ? [`${error.message}${error.cause ? ` (${error.cause})` : ''}`, error.hint]
-            .filter(Boolean)
-            .map((text) => escapeControls(text as string))
-            .join('; next: ')
+        ? escapeControls(
+            `${error.message}${error.cause ? ` (${error.cause})` : ''}${error.hint ? `; next: ${error.hint}` : ''}`,
+          )
         : displayText(found),
   },
 ];
 
-export const doctor: CommandDefinition = (command, run) => {
-  addExamples(command, 'mediactl doctor', 'mediactl doctor --learn');
-  command
+export const doctor: CommandDefinition = (command, run) =>
+  addExamples(command, 'mediactl doctor', 'mediactl doctor --learn')
     .description(
       'Checks config, receipts, account, service, clock, queue and unfinished uploads, and names what to do. With --learn, reads the service’s own description where it has one, and keeps in the profile what its fields are called.',
     )
     .option('--learn', 'learn the names that the specification does not show')
     .action(run(async (context, options) => (options.learn ? learn(context) : runChecks(context))));
-};
 
 async function runChecks(context: Context) {
   const findings: Finding[] = [];
@@ -94,11 +86,9 @@ async function learn(context: Context): Promise<Result> {
   // The user marked this field as inverted (`!`), so the configured name is kept.
   if (account.names.embed_enabled?.startsWith('!')) found.embed_enabled = undefined;
   else if (ambiguous.length > 0) {
-    const fields = ambiguous.map(escapeControls);
-    const hint = nameHint('embed_enabled', fields.length === 1 ? (fields[0] as string) : 'NAME');
-    context.terminal.warn(
-      `not learned: ${fields.join(', ')} may be the opposite of a restriction, or something else; ${hint}`,
-    );
+    const fields = ambiguous.map(escapeControls).join(', ');
+    const hint = nameHint('embed_enabled', ambiguous.length === 1 ? fields : 'NAME');
+    context.terminal.warn(`not learned: ${fields} may be the opposite of a restriction, or something else; ${hint}`);
   }
   const learned = nameKeys.flatMap((key): (LearnedName & { key: NameKey })[] => {
     const { [key]: name } = found;

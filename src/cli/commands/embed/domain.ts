@@ -31,21 +31,14 @@ export function parseDomain(text: string, known?: WorkspaceEmbedSettings): strin
   return domain;
 }
 
-/**
- * Converts a host name to ASCII. Returns an empty string if it is invalid. Keeps a leading `*.`, which the service
- * accepts or rejects.
- */
+/** Converts a host name to ASCII, or to '' if it is invalid. Keeps a leading `*.`, which the service may accept. */
 function toAscii(host: string): string {
   const [, wildcard = '', name = ''] = /^(\*\.)?(.*)$/.exec(host) ?? [];
   const domain = /[\s@\\*]/.test(name) ? '' : domainToASCII(name);
   return domain && (wildcard + domain).toLowerCase();
 }
 
-/**
- * Parses a list of domains, one per line, with # comments.
- *
- * @throws MediactlError `usage` (exit 2), with the line number, if a domain is invalid
- */
+/** Parses domains, one a line, with # comments. @throws MediactlError `usage` (exit 2) with the line number */
 export function parseDomains(text: string, path: string, known: WorkspaceEmbedSettings): string[] {
   const domains = text.split(/\r?\n/).flatMap((line, at) => {
     const word = line.replace(/#.*$/, '').trim();

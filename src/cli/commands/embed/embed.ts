@@ -25,29 +25,29 @@ export const embed: CommandDefinition = [
   verb('domains', 'the domains that may embed', async () => domains),
 ];
 
-const show: Define = (command, run) => {
-  addExamples(command, 'mediactl embed show', 'mediactl embed show --json');
-  command.description('Shows the embed restriction of the workspace and its allow-list of domains.').action(
-    run(async (context) => {
-      const { workspace, settings } = await readSettings(context);
-      return settingsRecord(workspace, settings);
-    }),
-  );
-};
+const show: Define = (command, run) =>
+  addExamples(command, 'mediactl embed show', 'mediactl embed show --json')
+    .description('Shows the embed restriction of the workspace and its allow-list of domains.')
+    .action(
+      run(async (context) => {
+        const { workspace, settings } = await readSettings(context);
+        return settingsRecord(workspace, settings);
+      }),
+    );
 
-/** Defines the `enable` or the `disable` command, which turn the domain restriction on (`enabled`) or off. */
 function restrict(command: Command, run: ActionWrapper, enabled: boolean): void {
-  addExamples(command, `mediactl embed ${enabled ? 'enable' : 'disable'}`);
-  command
+  addExamples(command, `mediactl embed ${enabled ? 'enable' : 'disable'}`)
     .description(
       enabled
         ? 'Restricts embedding in the workspace to the domains of its allow-list.'
         : 'Lifts the restriction: every domain may embed. The allow-list stays as it is.',
     )
-    .action(run((context) => runRestrict(context, enabled)));
+    .action(run((context) => runRestrict(context, { enabled })));
 }
 
-async function runRestrict(context: Context, enabled: boolean): Promise<Result> {
+type RestrictRequest = { enabled: boolean };
+
+export async function runRestrict(context: Context, { enabled }: RestrictRequest): Promise<Result> {
   const { workspace, embeds, settings } = await readSettings(context);
   if (context.settings.dryRun) return dryRunPlan(context, [embeds.restrictRequest(workspace, settings, enabled)]);
   const after = await embeds.restrict(workspace, settings, enabled);
@@ -86,10 +86,10 @@ const domains: Define = (noun, run) => {
   sync(noun.command('sync').summary('make the allow-list match a file'), run);
 };
 
-const list: Define = (command, run) => {
-  addExamples(command, 'mediactl embed domains ls', 'mediactl embed domains ls > domains.txt');
-  command.description('Lists the allow-list of the workspace, one domain a line.').action(run(runList));
-};
+const list: Define = (command, run) =>
+  addExamples(command, 'mediactl embed domains ls', 'mediactl embed domains ls > domains.txt')
+    .description('Lists the allow-list of the workspace, one domain a line.')
+    .action(run(runList));
 
 async function runList(context: Context): Promise<Result> {
   const { settings } = await readSettings(context);
@@ -97,9 +97,8 @@ async function runList(context: Context): Promise<Result> {
   return listBy(({ domain }) => domain, records, [domainColumn], 'no domains');
 }
 
-const add: Define = (command, run) => {
-  addExamples(command, 'mediactl embed domains add news.example.com www.example.com');
-  command
+const add: Define = (command, run) =>
+  addExamples(command, 'mediactl embed domains add news.example.com www.example.com')
     .description('Adds domains to the allow-list of the workspace. One that is already there is not an error.')
     .argument('<domain...>', 'host names')
     .action(
@@ -108,11 +107,9 @@ const add: Define = (command, run) => {
         return changeDomains(context, await readSettings(context), { added, removed: [] });
       }),
     );
-};
 
-const remove: Define = (command, run) => {
-  addExamples(command, 'mediactl embed domains rm old.example.com');
-  command
+const remove: Define = (command, run) =>
+  addExamples(command, 'mediactl embed domains rm old.example.com')
     .description('Removes domains from the allow-list of the workspace.')
     .argument('<domain...>', 'host names')
     .action(
@@ -122,22 +119,19 @@ const remove: Define = (command, run) => {
         return changeDomains(context, read, { added: [], removed });
       }),
     );
-};
 
-const sync: Define = (command, run) => {
+const sync: Define = (command, run) =>
   addExamples(
     command,
     'mediactl embed domains sync -f domains.txt --dry-run',
     'mediactl embed domains sync -f domains.txt --prune --yes',
-  );
-  command
+  )
     .description(
       'Adds the domains of a file that the allow-list does not have, then, with --prune, removes those that are not in the file. One domain a line; # begins a comment.',
     )
     .requiredOption('-f, --file <file>', 'the domains, one a line; - for stdin')
     .option('--prune', 'remove domains that are not in the file')
     .action(run(runSync));
-};
 
 async function runSync(context: Context, { file, prune }: { file: string; prune?: true | undefined }) {
   const { terminal } = context;
@@ -170,10 +164,7 @@ type DomainChanges = { added: readonly string[]; removed: readonly string[] };
 /** Result for one domain. `change` is null if the change failed. */
 type DomainRecord = { domain: string; change: keyof DomainChanges | null; error: ErrorRecord | null };
 
-/**
- * Adds domains before it removes any, so that no domain that stays is ever missing. Returns a result for each
- * domain, and reads the list again to verify the changes.
- */
+/** Adds domains before it removes any, so that no domain that stays is ever missing, and verifies the changes. */
 async function changeDomains(
   context: Context,
   { workspace, embeds, settings }: WorkspaceEmbeds,
@@ -182,11 +173,8 @@ async function changeDomains(
   const steps = (['added', 'removed'] as const).flatMap((change) =>
     changes[change].map((domain) => ({ change, domain, method: methods[change] })),
   );
-  if (context.settings.dryRun)
-    return dryRunPlan(
-      context,
-      steps.map(({ method, domain }) => embeds.domainRequest(method, workspace, settings, domain)),
-    );
+  const requests = () => steps.map(({ method, domain }) => embeds.domainRequest(method, workspace, settings, domain));
+  if (context.settings.dryRun) return dryRunPlan(context, requests());
   const records: DomainRecord[] = [];
   const failures: MediactlError[] = [];
   for (const { change, domain, method } of steps)
@@ -223,10 +211,7 @@ async function changeDomains(
 const methods: Record<keyof DomainChanges, DomainMethod> = { added: 'POST', removed: 'DELETE' };
 
 const notRemoved = () =>
-  new MediactlError('not removed', {
-    code: 'not_tried',
-    reason: 'what was to be added before it could not be',
-  });
+  new MediactlError('not removed', { code: 'not_tried', reason: 'what was to be added before it could not be' });
 
 const sign = { added: '+', removed: '-' };
 

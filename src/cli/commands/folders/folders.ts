@@ -32,12 +32,10 @@ export const folders: CommandDefinition = [
   verb('rm', 'delete a folder', async () => remove, 'delete'),
 ];
 
-const tree: Define = (command, run) => {
-  addExamples(command, 'mediactl folders tree', "mediactl folders tree --jq '.[].name'");
-  command
+const tree: Define = (command, run) =>
+  addExamples(command, 'mediactl folders tree', "mediactl folders tree --jq '.[].name'")
     .description('Draws the folders of the workspace as a tree. With --json, the tree as the service sent it.')
     .action(run(runTree));
-};
 
 async function runTree(context: Context): Promise<Result> {
   const { tree: folders, workspace } = await fetchFolderTree(context);
@@ -49,7 +47,6 @@ async function runTree(context: Context): Promise<Result> {
   return record(roots, workspace, (_record, render) => drawTree(folders.roots, '', render, short));
 }
 
-/** Draws folders as an indented tree, like the `tree` command. */
 function drawTree(
   level: readonly FolderNode[],
   indent: string,
@@ -66,14 +63,12 @@ function drawTree(
     .join('');
 }
 
-const list: Define = (command, run) => {
-  addExamples(command, 'mediactl folders ls', 'mediactl folders ls /Campaigns', 'mediactl folders ls -r');
-  command
+const list: Define = (command, run) =>
+  addExamples(command, 'mediactl folders ls', 'mediactl folders ls /Campaigns', 'mediactl folders ls -r')
     .description('Lists the folders in a folder, or at the top level; with -r those below them too.')
     .argument('[folder]', folderHelp)
     .option('-r, --recursive', 'all below it')
     .action(run((context, folder, flags) => runList(context, { folder, ...flags })));
-};
 
 type ListFoldersRequest = { folder: string | undefined; recursive?: true | undefined };
 
@@ -85,16 +80,14 @@ async function runList(context: Context, { folder, recursive }: ListFoldersReque
   return listPages([inside.map(folderRecord)], folderColumns, 'no folders');
 }
 
-const create: Define = (command, run) => {
-  addExamples(command, 'mediactl folders create /Campaigns', 'mediactl folders create -p /Campaigns/2026/Spring');
-  command
+const create: Define = (command, run) =>
+  addExamples(command, 'mediactl folders create /Campaigns', 'mediactl folders create -p /Campaigns/2026/Spring')
     .description(
       'Creates a folder by its path. With -p, creates those above it too, and one that is already there is not an error.',
     )
     .addArgument(withSuggestions(new Argument('<path>', 'path such as /Campaigns/2026'), 'folders'))
     .option('-p, --parents', 'create what is missing above it; no error where it exists')
     .action(run((context, path, { parents }) => runCreate(context, { names: parseFolderPath(path), parents })));
-};
 
 type CreateFolderRequest = {
   names: readonly string[];
@@ -117,9 +110,8 @@ export async function runCreate(context: Context, { names, parents = false }: Cr
   return dryRunPlan(context, requests);
 }
 
-const rename: Define = (command, run) => {
-  addExamples(command, 'mediactl folders rename /Campaigns/2026 "Spring 2026"');
-  command
+const rename: Define = (command, run) =>
+  addExamples(command, 'mediactl folders rename /Campaigns/2026 "Spring 2026"')
     .description('Gives a folder another name; it stays where it is.')
     .argument('<folder>', folderHelp)
     .argument('<name>', 'new name')
@@ -129,16 +121,13 @@ const rename: Define = (command, run) => {
         return applyChange(context, folder, async () => ({ name }));
       }),
     );
-};
 
-const move: Define = (command, run) => {
-  addExamples(command, 'mediactl folders mv /Campaigns/2026 /Archive', 'mediactl folders mv /Archive/2026 /');
-  command
+const move: Define = (command, run) =>
+  addExamples(command, 'mediactl folders mv /Campaigns/2026 /Archive', 'mediactl folders mv /Archive/2026 /')
     .description('Moves a folder, with all that is in it, into another one; / is the top level.')
     .argument('<folder>', folderHelp)
     .argument('<parent>', 'where to, by uid or path; / for the top level')
     .action(run(runMove));
-};
 
 const runMove = (context: Context, folder: string, parent: string) =>
   applyChange(context, folder, async (tree, moving) => {
@@ -153,15 +142,13 @@ const runMove = (context: Context, folder: string, parent: string) =>
     return { parent: target.folder.uid };
   });
 
-const remove: Define = (command, run) => {
-  addExamples(command, 'mediactl folders rm /Campaigns/2026 --yes');
-  command
+const remove: Define = (command, run) =>
+  addExamples(command, 'mediactl folders rm /Campaigns/2026 --yes')
     .description(
       'Deletes a folder. Whether one that is not empty may be deleted is up to the service; the sandbox refuses.',
     )
     .argument('<folder>', folderHelp)
     .action(run(runRemove));
-};
 
 async function runRemove(context: Context, uidOrPath: string): Promise<Result> {
   const { settings, terminal } = context;

@@ -7,7 +7,6 @@ import type { Context } from '../../context.ts';
 import { precedence } from '../../settings/setting-resolver.ts';
 import { type RunningSandbox, readKeys } from './server.ts';
 
-/** Data folder and profile of one of the user's sandboxes. */
 export type SandboxLocation = { dataDir: string; profile: string };
 
 const defaultProfile = 'sandbox';
@@ -61,15 +60,16 @@ export async function assertNotRemote({ profiles }: Context, names: readonly str
   for (const name of names) {
     assertProfileName(name);
     const existing = stored[name];
-    if (existing && !isLoopback(parseBaseUrl(existing.baseUrl))) throw profileTaken(name, existing.baseUrl);
+    if (existing && !isLoopback(parseBaseUrl(existing.baseUrl)))
+      throw new MediactlError(`there is a profile ${name} already, for ${existing.baseUrl}`, {
+        code: 'profile_taken',
+        reason: 'the sandbox would overwrite its key',
+        hint: `mediactl auth rename ${name} NAME, then mediactl sandbox start`,
+      });
   }
 }
 
-/**
- * Creates or updates the profiles. If no profile is current, the first becomes current.
- *
- * @returns true if the first profile is current
- */
+/** Creates or updates the profiles. Returns true if the first is current, which it becomes if none is. */
 export async function saveProfiles(
   context: Context,
   { dataDir }: SandboxLocation,
@@ -87,13 +87,10 @@ export async function saveProfiles(
         replaced.push(`profile ${name} is for this sandbox now; it was for the one at ${existing.baseUrl}`);
       // The same key means the same sandbox, so the workspace that the user chose is kept.
       const keepsWorkspace = existing?.key === key && existing.workspace !== undefined;
-      const workspace = keepsWorkspace ? existing.workspace : running.workspace;
-      const workspaceName = keepsWorkspace ? existing.workspaceName : running.workspace_name;
+      const { workspace, workspace_name: workspaceName } = running;
       current.profiles[name] = {
-        ...existing,
-        ...{ baseUrl: running.url, key, keyStore: 'file', sandbox: dataDir },
-        ...(workspace !== undefined && { workspace }),
-        ...(workspaceName !== undefined && { workspaceName }),
+        ...{ ...existing, baseUrl: running.url, key, keyStore: 'file', sandbox: dataDir },
+        ...(!keepsWorkspace && { workspace, ...(workspaceName !== undefined && { workspaceName }) }),
       };
     }
     // The port might have changed, so the URL of the sandbox's other profiles is updated.
@@ -124,10 +121,3 @@ export async function forgetProfiles({ profiles }: Context, names: readonly stri
       if (current.current !== undefined && names.includes(current.current)) delete current.current;
     });
 }
-
-const profileTaken = (name: string, baseUrl: string) =>
-  new MediactlError(`there is a profile ${name} already, for ${baseUrl}`, {
-    code: 'profile_taken',
-    reason: 'the sandbox would overwrite its key',
-    hint: `mediactl auth rename ${name} NAME, then mediactl sandbox start`,
-  });

@@ -32,13 +32,11 @@ export const sandbox: CommandDefinition = [
 
 type DataFlags = { data?: string | undefined };
 
-const stop: Define = (command, run) => {
-  addExamples(command, 'mediactl sandbox stop', 'mediactl sandbox stop --profile sandbox');
-  command
+const stop: Define = (command, run) =>
+  addExamples(command, 'mediactl sandbox stop', 'mediactl sandbox stop --profile sandbox')
     .description('Stops the sandbox. Everything in it is kept, and there at the next start.')
     .option(...dataOption)
     .action(run(runStop));
-};
 
 async function runStop(context: Context, { data }: DataFlags): Promise<Result> {
   const { dataDir } = await findSandbox(context, data);
@@ -49,13 +47,11 @@ async function runStop(context: Context, { data }: DataFlags): Promise<Result> {
   return noResult;
 }
 
-const status: Define = (command, run) => {
-  addExamples(command, 'mediactl sandbox status', 'mediactl sandbox status --json');
-  command
+const status: Define = (command, run) =>
+  addExamples(command, 'mediactl sandbox status', 'mediactl sandbox status --json')
     .description('Tells whether the sandbox runs, and where it listens and keeps its data.')
     .option(...dataOption)
     .action(run(runStatus));
-};
 
 async function runStatus(context: Context, { data }: DataFlags): Promise<Result> {
   const { dataDir } = await findSandbox(context, data);
@@ -91,15 +87,13 @@ const statusRows = (shown: ReturnType<typeof toStatus>): DetailRow[] => [
   ['left out', shown.left_out.join(', ')],
 ];
 
-const reset: Define = (command, run) => {
-  addExamples(command, 'mediactl sandbox reset --yes');
-  command
+const reset: Define = (command, run) =>
+  addExamples(command, 'mediactl sandbox reset --yes')
     .description(
       'Stops the sandbox and deletes all its assets, uploads and keys, and the profiles that were made for it.',
     )
     .option(...dataOption)
     .action(run(runReset));
-};
 
 async function runReset(context: Context, { data }: DataFlags): Promise<Result> {
   const { settings, terminal } = context;
@@ -111,10 +105,8 @@ async function runReset(context: Context, { data }: DataFlags): Promise<Result> 
   if (context.isDryRun(`stop the sandbox and delete what it keeps in ${dataDir}`)) return noResult;
   const profiles = await findProfiles(context, dataDir);
   const named = profiles.map((name) => `, profile ${name}`).join('');
-  await confirm(terminal, `Delete everything in ${dataDir}${named}?`, {
-    yes: settings.yes,
-    instead: 'mediactl sandbox reset --yes',
-  });
+  const consent = { yes: settings.yes, instead: 'mediactl sandbox reset --yes' };
+  await confirm(terminal, `Delete everything in ${dataDir}${named}?`, consent);
   const running = await findRunning(context, dataDir);
   if (running) await shutDown(context, running);
   await assertNotRunning(context, dataDir);
@@ -130,15 +122,13 @@ const ownFiles = [
   ...['server.json', 'sandbox.log', 'sandbox.log.1', 'uploads', 'media'],
 ];
 
-const logs: Define = (command, run) => {
-  addExamples(command, 'mediactl sandbox logs', 'mediactl sandbox logs -f');
-  command
+const logs: Define = (command, run) =>
+  addExamples(command, 'mediactl sandbox logs', 'mediactl sandbox logs -f')
     .description('Shows the end of the sandbox’s log: a line a request, and what processing did.')
     .option(...dataOption)
     .option('--lines <number>', 'how many lines', '50')
     .option('-f, --follow', 'print new lines as they come, until interrupted')
     .action(run((context, flags) => runLogs(context, { ...flags, count: parseCount('--lines', flags.lines, 1) })));
-};
 
 type LogsRequest = DataFlags & { count: number; follow?: true | undefined };
 
@@ -161,7 +151,6 @@ async function runLogs(context: Context, { data, count, follow }: LogsRequest): 
   }
 }
 
-/** Prints what is appended to the log until the user interrupts it. */
 async function followLog({ clock, signal, terminal }: Context, log: LogReader): Promise<void> {
   const printAppended = async () => {
     const appended = await log.readAppended();
@@ -173,9 +162,8 @@ async function followLog({ clock, signal, terminal }: Context, log: LogReader): 
   });
 }
 
-const watch: Define = (command, run) => {
-  addExamples(command, 'mediactl sandbox watch @last', 'mediactl sandbox watch @last --open');
-  command
+const watch: Define = (command, run) =>
+  addExamples(command, 'mediactl sandbox watch @last', 'mediactl sandbox watch @last --open')
     .description(
       'Prints the address of the sandbox’s own page for an asset: for a browser, or for an iframe that tries the embed restriction. It works for as long as a playback token does.',
     )
@@ -184,17 +172,13 @@ const watch: Define = (command, run) => {
     .option(...newestOption)
     .option(...dataOption)
     .action(run((context, id, flags) => runWatch(context, { id, ...flags })));
-};
 
-type WatchRequest = DataFlags & { id: string | undefined; open?: true | undefined; newest?: true | undefined };
+type WatchPageRequest = DataFlags & { id: string | undefined; open?: true | undefined; newest?: true | undefined };
 
-async function runWatch(context: Context, { id, open, newest, data }: WatchRequest): Promise<Result> {
+async function runWatch(context: Context, { id, open, newest, data }: WatchPageRequest): Promise<Result> {
   const { dataDir, profile } = await findSandbox(context, data);
   const running = await findRunning(context, dataDir);
-  if (!running)
-    throw new MediactlError('no sandbox is running', {
-      code: 'not_running',
-    });
+  if (!running) throw new MediactlError('no sandbox is running', { code: 'not_running' });
   const { all } = await readKeys(dataDir);
   context.terminal.redactor.add(all);
   const account = { profile, baseUrl: new URL(running.url), apiKey: all, workspace: undefined, names: {} };

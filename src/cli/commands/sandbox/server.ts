@@ -2,6 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MediactlError } from '../../../client/errors.ts';
 import { isRunning } from '../../../client/processes.ts';
+import { readTextFileOrEmpty } from '../../../client/read-file.ts';
+import { asObject, parseJsonOrUndefined } from '../../../contract/json-values.ts';
 import { pollUntil, TimeoutError, withTimeout } from '../../../contract/retry.ts';
 import type { Context } from '../../context.ts';
 
@@ -39,16 +41,10 @@ export async function findRunning(
   return health?.pid === running.pid ? { ...running, ...health } : undefined;
 }
 
-/** Reads the state that the last server wrote; returns undefined if it is missing or unreadable. */
 async function readServerFile(dataDir: string): Promise<RunningSandbox | undefined> {
-  const text = await readFile(join(dataDir, 'server.json'), 'utf8').catch(() => '');
-  try {
-    const running = JSON.parse(text) as Partial<RunningSandbox> | null;
-    if (typeof running?.pid !== 'number' || !running.url) return undefined;
-    return { options: [], notes: [], ...running } as RunningSandbox; // older sandboxes write neither
-  } catch {
-    return undefined;
-  }
+  const running = asObject(parseJsonOrUndefined(readTextFileOrEmpty(join(dataDir, 'server.json'))));
+  if (typeof running.pid !== 'number' || !running.url) return undefined;
+  return { options: [], notes: [], ...running } as unknown as RunningSandbox; // older sandboxes write neither
 }
 
 /** Checks that no server process still uses the data folder. @throws MediactlError if one does */

@@ -75,38 +75,28 @@ async function runStart(context: Context, request: StartRequest): Promise<Result
       context.terminal.info(`profile ${profile} is for it too; a second one: --data DIR --profile NAME --port 0`);
     return sandboxRecord(existing, location);
   }
-  const launched = await launch(context, dataDir, request);
-  const { child } = launched;
-  const running = await waitUntilRunning(context, launched, location);
+  const child = await launch(context, dataDir, request);
+  const running = await waitUntilRunning(context, child, location);
   if (running.pid !== child.pid) context.terminal.info(`another start was first: it runs, pid ${running.pid}`);
   for (const note of running.notes) context.terminal.warn(escapeControls(note));
   const use = (await saveProfiles(context, location, running, profiles)) ? '' : ` --profile ${profile}`;
-  const commands = [
-    'upload ./clip.mp4 --wait',
-    'assets ls',
-    'play @last --check',
-    'sandbox watch @last --open',
-    'browse',
-  ];
-  const examples = commands.map((words) => `  mediactl ${words}${use}`);
+  const examples = exampleCommands.map((words) => `  mediactl ${words}${use}`);
   context.terminal.info(['the sandbox is up; try:', ...examples].join('\n'));
   if (!foreground || running.pid !== child.pid) return sandboxRecord(running, location);
   await waitForExit(context, child);
   return noResult;
 }
 
-type LaunchedServer = {
-  child: ChildProcess;
-  /** Returns what the server wrote to stderr before it was ready, which explains why a start failed. */
-  stderrText(): string;
-};
+const exampleCommands = [
+  ...['upload ./clip.mp4 --wait', 'assets ls', 'play @last --check', 'sandbox watch @last --open', 'browse'],
+];
 
 /** Starts the server process. In the background, it is detached and writes to a log file. */
 async function launch(
   { host }: Context,
   dataDir: string,
   { port, options, foreground }: StartRequest,
-): Promise<LaunchedServer> {
+): Promise<ChildProcess> {
   await makeFolder(dataDir, 'name another one: --data DIR');
   const args = ['--data', dataDir, ...(port === undefined ? [] : ['--port', port]), ...options];
   const logging = foreground ? [] : ['--log', logPath(dataDir)];
@@ -116,27 +106,27 @@ async function launch(
     // In the foreground the log goes to stderr, because stdout is for results.
     stdio: foreground ? ['ignore', 2, 'pipe'] : ['ignore', 'ignore', 'pipe'],
   });
-  let complaint = '';
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    complaint = (complaint + text).slice(-10_000);
-  });
   if (!foreground) child.unref(); // this process must be able to exit before the server
-  return { child, stderrText: () => complaint.trim() };
+  return child;
 }
 
 const startupTimeoutMs = 15_000;
 /** Exit code of the sandbox program if another process has locked the data folder. */
 const lockedExitCode = 3;
 
-/** Polls until the server is ready, stops reading its stderr, and returns the server's state. */
+/** Polls until the server is ready, and returns its state. Until then reads its stderr, which explains a failure. */
 async function waitUntilRunning(
   context: Context,
-  { child, stderrText }: LaunchedServer,
+  child: ChildProcess,
   location: SandboxLocation,
 ): Promise<RunningSandbox> {
   const { clock, signal } = context;
+  let complaint = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    complaint = (complaint + text).slice(-10_000);
+  });
   const isUp = () => child.exitCode === null && child.signalCode === null;
-  const failed = () => notStarted(isUp() ? 'it does not answer' : stderrText(), child.exitCode, location);
+  const failed = () => notStarted(isUp() ? 'it does not answer' : complaint.trim(), child.exitCode, location);
   const findServer = async () => {
     const running = await findRunning(context, location.dataDir);
     // If two starts race, the loser exits with `lockedExitCode`, and the winner's server is used.
@@ -210,7 +200,6 @@ const notEmpty = (location: SandboxLocation) =>
     `it keeps them in ${location.dataDir}`,
   );
 
-/** Waits in the foreground until the server exits, or the user interrupts it. */
 async function waitForExit({ signal }: Context, child: ChildProcess): Promise<void> {
   const stop = () => child.kill();
   signal.addEventListener('abort', stop, { once: true });

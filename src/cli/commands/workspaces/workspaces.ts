@@ -12,35 +12,29 @@ export const workspaces: CommandDefinition = [
   verb('use', 'choose the workspace to work in', async () => use),
 ];
 
-const list: Define = (command, run) => {
-  addExamples(command, 'mediactl workspaces ls');
-  command
+const list: Define = (command, run) =>
+  addExamples(command, 'mediactl workspaces ls')
     .description('Lists the workspaces that the key can see.')
     .action(
       run(async (context) => listPages((await context.api()).workspaces.list(), workspaceColumns, 'no workspaces')),
     );
-};
 
-const get: Define = (command, run) => {
-  addExamples(command, 'mediactl workspaces get Main');
-  command
+const get: Define = (command, run) =>
+  addExamples(command, 'mediactl workspaces get Main')
     .description('Shows one workspace, by uid or exact name.')
     .argument('[workspace]', 'uid or its beginning, or name')
     .action(run(async (context, uidOrName) => workspaceRecord(await findOrChooseWorkspace(context, uidOrName))));
-};
 
 const findOrChooseWorkspace = async (context: Context, uidOrName: string | undefined) =>
   uidOrName === undefined
     ? promptForWorkspace(context, usageError('which workspace?', 'mediactl workspaces ls'))
     : resolveWorkspace(context, await context.api(), uidOrName);
 
-const use: Define = (command, run) => {
-  addExamples(command, 'mediactl workspaces use Main');
-  command
+const use: Define = (command, run) =>
+  addExamples(command, 'mediactl workspaces use Main')
     .description('Keeps a workspace in the profile, so that --workspace may be left out.')
     .argument('[workspace]', 'uid or its beginning, or name')
     .action(run(runUse));
-};
 
 async function runUse(context: Context, uidOrName: string | undefined): Promise<Result> {
   const { profile } = await context.account();

@@ -5,7 +5,13 @@ import { isUid } from '../../../contract/uid.ts';
 import type { CompletionSource } from '../../commands/command.ts';
 import { addExamples, type CommandDefinition } from '../../commands/command.ts';
 import type { Context } from '../../context.ts';
-import { type CachedName, cachedFolders, cachedWorkspaces, NameCache } from '../../library/name-cache.ts';
+import {
+  type CachedName,
+  cachedFolders,
+  cachedWorkspaces,
+  type NameCache,
+  nameCache,
+} from '../../library/name-cache.ts';
 import { parseDuration } from '../../settings/units.ts';
 
 const cacheTtlMs = 60_000;
@@ -58,7 +64,7 @@ const remoteNames: Partial<Record<CompletionSource, (context: Context) => NameCa
   workspaces: cachedWorkspaces,
   folders: cachedFolders,
   assets: (context) =>
-    new NameCache(context, 'assets', async () => {
+    nameCache(context, 'assets', async () => {
       const { items } = await (await context.api()).assets.page({}, maxAssets, 0);
       const count = (name: string) => items.filter((item) => asText(item.name) === name).length;
       return items.map(({ uid, name, type }): CachedName => {

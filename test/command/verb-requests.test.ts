@@ -1,0 +1,66 @@
+import { beforeEach, expect, it } from 'vitest';
+import { runList } from '../../src/cli/commands/assets/list.ts';
+import { runUpdate } from '../../src/cli/commands/assets/update.ts';
+import { runLogin } from '../../src/cli/commands/auth/login.ts';
+import { runRestrict } from '../../src/cli/commands/embed/embed.ts';
+import { runCreate } from '../../src/cli/commands/folders/folders.ts';
+import { Cli } from '../support/cli.ts';
+import { assetUid, createLibrary, testKey, workspaceUid } from '../support/fake-library.ts';
+import { type RecordedRequest, startRecordingServer } from '../support/recording-server.ts';
+
+// A verb is parse and run: these call run with a context and a request, without argv.
+
+let cli: Cli;
+let requests: RecordedRequest[];
+let url: string;
+beforeEach(async () => {
+  ({ requests, url } = await startRecordingServer(createLibrary()));
+  cli = new Cli({ MEDIACTL_API_KEY: testKey, MEDIACTL_BASE_URL: url, MEDIACTL_WORKSPACE: workspaceUid });
+});
+
+const sent = () => requests.filter(({ method }) => method !== 'GET').map(({ method, body }) => [method, body]);
+
+it('assets ls asks for the page of the request, and returns what it holds', () =>
+  cli.withContext(async (context) => {
+    const filters = { status: 'ready' };
+    const result = await runList(context, { collection: 'assets', filters, limit: 7, offset: 0, words: [] });
+    if (result.kind !== 'list') throw new Error('not a list');
+    const found: unknown[] = [];
+    for await (const page of result.pages) found.push(...page);
+    expect(found).toMatchObject([{ uid: assetUid }]);
+    expect(requests[0]?.query).toMatchObject({ status: 'ready', limit: '7' });
+  }));
+
+it('assets update sends the change of the request, and returns the asset', () =>
+  cli.withContext(async (context) => {
+    const limit = { flag: '--max-update', count: 100, isTyped: false };
+    const selection = { verb: 'update', collection: 'assets', ids: [assetUid], filters: {}, limit } as const;
+    const result = await runUpdate(context, { ...selection, change: { fields: { name: 'Dusk' } } });
+    expect(result).toMatchObject({ kind: 'record', record: { uid: assetUid, name: 'Dusk' } });
+    expect(sent()).toEqual([['PATCH', { name: 'Dusk' }]]);
+  }));
+
+it('auth login keeps the key from stdin under the profile of the request', () =>
+  cli.withContext(
+    async (context) => {
+      const result = await runLogin(context, { profile: 'ci', baseUrl: url, withKey: true, check: true });
+      expect(result).toMatchObject({ kind: 'record', record: { name: 'ci', base_url: url, workspace: workspaceUid } });
+      const { current, profiles } = await context.profiles.read();
+      expect([current, profiles.ci?.key]).toEqual(['ci', testKey]);
+    },
+    { stdin: `${testKey}\n` },
+  ));
+
+it('folders create makes the missing folders of the request', () =>
+  cli.withContext(async (context) => {
+    const result = await runCreate(context, { names: ['Campaigns', 'Spring'], parents: true });
+    expect(result).toMatchObject({ kind: 'record', record: { path: '/Campaigns/Spring' } });
+    expect(sent()).toMatchObject([['POST', { name: 'Spring' }]]);
+  }));
+
+it('embed enable turns the restriction on, and shows it', () =>
+  cli.withContext(async (context) => {
+    const result = await runRestrict(context, { enabled: true });
+    expect(result).toMatchObject({ kind: 'record', record: { enabled: true } });
+    expect(sent()).toEqual([['PATCH', { enabled: true }]]);
+  }));

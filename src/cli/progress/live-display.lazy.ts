@@ -27,7 +27,6 @@ export class LiveDisplay {
     });
     terminal.stderr.write(`${hideCursor}${wrapOff}`);
     this.#timer = setInterval(() => this.#draw(), 1000 / framesPerSecond);
-    this.#draw();
   }
 
   /**

@@ -3,6 +3,7 @@ import { type FileTotals, type Plan, totalToSend } from '../../client/upload/bat
 import { formatBytes, formatCount } from '../../contract/figures.ts';
 import { sessionLifetimeMs } from '../../contract/tus.ts';
 import type { Column } from '../output/result.ts';
+import type { OutputRecord } from '../reference/schemas.ts';
 
 const minHourWindowMs = 5 * 60_000;
 
@@ -15,20 +16,7 @@ type PlanCost = {
   limit: number | null;
 };
 
-export type PlanRecord = {
-  there: FileTotals;
-  changed: FileTotals;
-  same: FileTotals;
-  new: FileTotals;
-  requests: number;
-  bytes: number;
-  hours: number | null;
-  limit: number | null;
-  /** Number of assets that --prune would move to the trash. */
-  gone: number;
-  /** Number of files that cannot be sent within the lifetime of an upload session (24 hours). */
-  outlive_sessions: number;
-};
+export type PlanRecord = OutputRecord<'plan-summary'>;
 
 /**
  * Estimates the cost of a plan. Assumes the specification's window: "1000 requests per hour per key by default"

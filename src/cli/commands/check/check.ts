@@ -17,20 +17,15 @@ import { normalizeUid } from '../../../contract/uid.ts';
 import type { Context } from '../../context.ts';
 import { fetchFolderTree, isRootPath, resolveFolder } from '../../library/folders.ts';
 import { type Column, listBy } from '../../output/result.ts';
+import type { OutputRecord } from '../../reference/schemas.ts';
 import { warnOfSkipped } from '../../uploading/sources.ts';
 import { addExamples, type CommandDefinition, type CommandOutcome, collect } from '../command.ts';
 
-/** Difference between a local file and the assets in the folder. */
-type FileDifference = {
-  path: string;
-  /**
-   * `missing`: the folder has no such asset. `moved`: the asset is in another folder. `changed`: the file has
-   * changed since its upload. `failed`: the service could not process the asset. `not_compared`: an asset has the
-   * same name, but was not uploaded from this machine. `extra`: the asset has no local file.
-   */
-  difference: 'missing' | 'moved' | 'changed' | 'failed' | 'not_compared' | 'extra';
-  asset_uid: string | null;
-};
+/**
+ * Difference between a local file and the assets in the folder. `moved`: the asset is in another folder.
+ * `not_compared`: an asset has the same name, but was not uploaded from this machine. `extra`: it has no local file.
+ */
+type FileDifference = OutputRecord<'differences'>;
 
 export const check: CommandDefinition = (command, run) => {
   addExamples(

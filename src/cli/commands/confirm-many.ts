@@ -1,3 +1,4 @@
+import { exitCodes } from '../../client/error-table.ts';
 import { asMediactlError, endsTheRun, type MediactlError, usageError } from '../../client/errors.ts';
 import { pluralize } from '../../contract/figures.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
@@ -50,12 +51,7 @@ export type BulkConfirmation = {
  * Returns the error if the count is above the limit, or if the selection might be wrong and the user entered no
  * limit. Otherwise returns undefined.
  */
-export const findLimitError = ({
-  count,
-  noun,
-  limit,
-  doubt,
-}: Pick<BulkConfirmation, 'count' | 'noun' | 'limit' | 'doubt'>): MediactlError | undefined =>
+export const findLimitError = ({ count, noun, limit, doubt }: Omit<BulkConfirmation, 'what' | 'lines'>) =>
   (limit.isTyped ? undefined : doubt) ?? (count > limit.count ? limitExceeded(noun, limit, count) : undefined);
 
 /**
@@ -126,9 +122,9 @@ export async function trashAssets<T extends TrashableAsset>(
 
 type TrashOptions = Pick<BulkConfirmation, 'limit' | 'doubt'> & { what?: string };
 
-/** Ignores a 404 error, because the asset is already deleted, and rethrows any other error. */
+/** Ignores the error that an asset is deleted already, and rethrows any other error. */
 export function ignoreNotFound(error: unknown): undefined {
-  if (asMediactlError(error).explanation.status !== 404) throw error;
+  if (asMediactlError(error).exitCode !== exitCodes.notFound) throw error;
 }
 
 const maxLines = 5;

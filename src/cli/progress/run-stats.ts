@@ -138,9 +138,8 @@ export class RunStats {
 
   /** Formats the progress of a file as one log line. */
   fileLine(path: string): string {
-    const { size, progress: { acknowledged, sent } = { acknowledged: 0, sent: 0 } } = this.#inFlight.get(path) ?? {
-      size: 0,
-    };
+    const { size = 0, progress } = this.#inFlight.get(path) ?? {};
+    const { acknowledged, sent } = progress ?? { acknowledged: 0, sent: 0 };
     const now = this.#clock.now();
     const parts = [
       amountOf(sent, size),

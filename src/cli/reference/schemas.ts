@@ -202,6 +202,12 @@ export const schemas = {
   ),
 } satisfies Record<string, z.ZodType>;
 
+type OutputOf<Name extends keyof typeof schemas> = z.infer<(typeof schemas)[Name]>;
+
+/** Record of mediactl's output, by the name of its schema. */
+export type OutputRecord<Name extends keyof typeof schemas> =
+  OutputOf<Name> extends readonly (infer Item)[] ? Item : OutputOf<Name>;
+
 /** Generates docs/schemas.json: JSON Schemas (2020-12) by name. */
 export const schemasPage = () =>
   `${JSON.stringify(Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, z.toJSONSchema(schema)])))}\n`;

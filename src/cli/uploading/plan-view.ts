@@ -3,38 +3,17 @@ import { type FileTotals, type Plan, totalToSend } from '../../client/upload/bat
 import { formatBytes, formatCount } from '../../contract/figures.ts';
 import { sessionLifetimeMs } from '../../contract/tus.ts';
 import type { Column } from '../output/result.ts';
+import type { OutputRecord } from '../reference/schemas.ts';
 
 const minHourWindowMs = 5 * 60_000;
 
-/** Estimated number of requests and time for a plan. */
-type PlanCost = {
-  requests: number;
-  /** Duration in hours at one key's rate limit; null if the service reports no limit. */
-  hours: number | null;
-  /** Number of requests allowed per rate-limit window; null if the service reports no limit. */
-  limit: number | null;
-};
-
-export type PlanRecord = {
-  there: FileTotals;
-  changed: FileTotals;
-  same: FileTotals;
-  new: FileTotals;
-  requests: number;
-  bytes: number;
-  hours: number | null;
-  limit: number | null;
-  /** Number of assets that --prune would move to the trash. */
-  gone: number;
-  /** Number of files that cannot be sent within the lifetime of an upload session (24 hours). */
-  outlive_sessions: number;
-};
+export type PlanRecord = OutputRecord<'plan-summary'>;
 
 /**
- * Estimates the cost of a plan. Assumes the specification's window: "1000 requests per hour per key by default"
- * (§8).
+ * Estimates the requests of a plan, and the hours that they take at the rate limit; null if the service reports none.
+ * Assumes the specification's window: "1000 requests per hour per key by default" (§8).
  */
-export const estimateCost = ({ requests }: Plan, rateLimit: RateLimit | undefined, now: number): PlanCost => ({
+export const estimateCost = ({ requests }: Plan, rateLimit: RateLimit | undefined, now: number) => ({
   requests,
   // A window that ends within minutes might be shorter than the specification's hour.
   hours:

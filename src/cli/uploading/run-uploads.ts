@@ -20,11 +20,11 @@ import { saveLastUpload } from '../library/asset-ids.ts';
 import { createProgress, type ProgressDisplay, type ProgressMode } from '../progress/progress.ts';
 import { confirm } from '../terminal/prompt.ts';
 import { exceedsSessionLifetime } from './plan-view.ts';
-import { countFiles, presentRun } from './run-view.ts';
+import { countFiles, presentRun, type RunView } from './run-view.ts';
 import { isRemote, type UploadSources } from './sources.ts';
 
 /** Files and options for a run, and how to display it. */
-export type RunRequest = {
+export type RunRequest = Pick<RunView, 'verbose' | 'manifestOut'> & {
   sources: Pick<UploadSources, 'files' | 'failures' | 'skipped' | 'open' | 'close'> &
     Partial<Pick<UploadSources, 'otherShardFiles' | 'inputs'>>;
   folders: FolderResolver;
@@ -39,10 +39,6 @@ export type RunRequest = {
   reserve?: number | undefined;
   /** Time to stop, in milliseconds since the Unix epoch, and the time as the user entered it. */
   until?: { time: number; typed: string } | undefined;
-  /** True to show every file, not only failed files. */
-  verbose: boolean;
-  /** Path of a file that each output record is also written to, as JSON lines. */
-  manifestOut?: string | undefined;
   /** True if all files go to one folder, regardless of their directories. */
   isFlat?: boolean;
   /** Name of a used option that accepts only one file, to report if there are more. */

@@ -167,11 +167,8 @@ async function manifestOutPath(
   const out = await locate(manifestOut);
   const overwrites = () => usageError('--manifest-out would write over what is read', 'give it another file');
   // Another hard link to the file might be among the inputs.
-  const links = await stat(manifestOut).then(
-    ({ nlink }) => nlink,
-    () => 0,
-  );
-  if (links > 1) throw overwrites();
+  const existing = await stat(manifestOut).catch(() => undefined);
+  if (existing && existing.nlink > 1) throw overwrites();
   const read = [manifest, fromList, ...named].filter((path) => path !== undefined);
   for (const path of read) if (!isRemote(path) && (await locate(path)) === out) throw overwrites();
   return out;

@@ -1,4 +1,3 @@
-import type { ErrorRecord } from '../../client/errors.ts';
 import type { UploadOutcome } from '../../client/upload/session/events.ts';
 import { type FileOutcome, outcomeOf } from '../../client/upload/session/upload-job.ts';
 import { formatBytes } from '../../contract/figures.ts';
@@ -6,27 +5,10 @@ import { asObject, asText } from '../../contract/json-values.ts';
 import { displayText, escapeControls } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
 import type { Column } from '../output/result.ts';
+import type { OutputRecord } from '../reference/schemas.ts';
 
 /** File in the output of `upload --json`. */
-export type UploadRecord = {
-  path: string;
-  /** Outcome for the file. `there`, `same` (content), `elsewhere`, and `queued` send nothing. */
-  outcome: UploadOutcome;
-  /** Job id, if the file was queued. */
-  queue_id: string | null;
-  asset_uid: string | null;
-  session_uid: string | null;
-  name: string | null;
-  size_bytes: number | null;
-  bytes_sent: number | null;
-  resumed_from: number | null;
-  requests: number | null;
-  duration_ms: number | null;
-  blake3: string | null;
-  verified: boolean | null;
-  status: string | null;
-  error: ErrorRecord | null;
-};
+export type UploadRecord = OutputRecord<'upload'>;
 
 /**
  * Converts an outcome to an output record. Redacts the error, because the service's text might contain secrets, but

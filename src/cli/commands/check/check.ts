@@ -1,8 +1,7 @@
 import { stat } from 'node:fs/promises';
 import type { AssetsApi } from '../../../client/api/assets.ts';
 import type { FolderNode } from '../../../client/api/folder-tree.ts';
-import { exitCodes } from '../../../client/error-table.ts';
-import { asMediactlError, MediactlError, usageError } from '../../../client/errors.ts';
+import { MediactlError, usageError } from '../../../client/errors.ts';
 import { digestAndClose, isUnchanged } from '../../../client/upload/session/receipt-lookup.ts';
 import { FileWalker, type WalkOptions } from '../../../client/upload/sources/file-walker.ts';
 import { FileSource } from '../../../client/upload/sources/source.ts';
@@ -17,20 +16,16 @@ import { normalizeUid } from '../../../contract/uid.ts';
 import type { Context } from '../../context.ts';
 import { fetchFolderTree, isRootPath, resolveFolder } from '../../library/folders.ts';
 import { type Column, listBy } from '../../output/result.ts';
+import type { OutputRecord } from '../../reference/schemas.ts';
 import { warnOfSkipped } from '../../uploading/sources.ts';
 import { addExamples, type CommandDefinition, type CommandOutcome, collect } from '../command.ts';
+import { ignoreNotFound } from '../confirm-many.ts';
 
-/** Difference between a local file and the assets in the folder. */
-type FileDifference = {
-  path: string;
-  /**
-   * `missing`: the folder has no such asset. `moved`: the asset is in another folder. `changed`: the file has
-   * changed since its upload. `failed`: the service could not process the asset. `not_compared`: an asset has the
-   * same name, but was not uploaded from this machine. `extra`: the asset has no local file.
-   */
-  difference: 'missing' | 'moved' | 'changed' | 'failed' | 'not_compared' | 'extra';
-  asset_uid: string | null;
-};
+/**
+ * Difference between a local file and the assets in the folder. `moved`: the asset is in another folder.
+ * `not_compared`: an asset has the same name, but was not uploaded from this machine. `extra`: it has no local file.
+ */
+type FileDifference = OutputRecord<'differences'>;
 
 export const check: CommandDefinition = (command, run) => {
   addExamples(
@@ -75,8 +70,10 @@ export async function runCheck(context: Context, request: CheckRequest): Promise
     files++;
     const found = await compareFile(file, library, receipts, scope);
     if (found?.difference === 'missing' && found.asset_uid !== null)
-      if (await isDeleted(api.assets, found.asset_uid)) await receipts?.forgetAsset(found.asset_uid);
-      else found.difference = 'moved';
+      if (await api.assets.get(found.asset_uid).catch(ignoreNotFound))
+        // In the trash, it is not found either.
+        found.difference = 'moved';
+      else await receipts?.forgetAsset(found.asset_uid);
     if (found) differences.push(found);
   }
   warnOfSkipped(context, walk);
@@ -147,16 +144,6 @@ async function compareFile(
   assets?.delete(named[0]);
   return { path, difference: 'not_compared', asset_uid: named[1].uid };
 }
-
-/** Returns true if an asset is deleted or in the trash. */
-const isDeleted = (assets: AssetsApi, uid: string) =>
-  assets.get(uid).then(
-    () => false,
-    (error) => {
-      if (asMediactlError(error).exitCode === exitCodes.notFound) return true;
-      throw error;
-    },
-  );
 
 /** Returns true if an asset has the file's name, with or without the extension. */
 const hasFileName = ({ name }: Asset, fileName: string) =>

@@ -19,6 +19,7 @@ import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { LocationNames } from '../../library/location-names.ts';
 import { type Column, listBy } from '../../output/result.ts';
+import type { OutputRecord } from '../../reference/schemas.ts';
 import {
   estimateCost,
   exceedsSessionLifetime,
@@ -38,21 +39,7 @@ import {
   splitByLocation,
 } from './prune.ts';
 
-type PlannedFile = {
-  path: string;
-  /** Planned outcome. `there` and `same` (content) send nothing; `gone` is moved to the trash. */
-  outcome: 'new' | 'changed' | 'there' | 'same' | 'gone';
-  /** Uid of the existing asset, if any. */
-  asset_uid: string | null;
-  /** Null for stdin, whose length is unknown. */
-  size_bytes: number | null;
-  /** Folder uid; null for the top level, or for a folder that would be created. */
-  folder: string | null;
-  workspace: string;
-  content_type: string | null;
-  /** Request that would be sent, if any. */
-  request: string | null;
-};
+type PlannedFile = OutputRecord<'upload-plan'>;
 
 /** Prints the totals of the files that would be sent, and the estimated cost (`--plan`). */
 export async function printPlanTotals(context: Context, request: RunRequest, pruning?: PruneOptions) {

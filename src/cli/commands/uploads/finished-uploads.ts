@@ -2,33 +2,18 @@ import type { Command } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
 import type { Receipt } from '../../../client/upload/store/receipts.ts';
 import { formatBytes } from '../../../contract/figures.ts';
-import { isJsonObject } from '../../../contract/json-values.ts';
+import { isJsonObject, parseJsonOrUndefined } from '../../../contract/json-values.ts';
 import { escapeControls, relativeTime } from '../../../contract/sanitize.ts';
 import { isUid } from '../../../contract/uid.ts';
 import type { Context } from '../../context.ts';
 import type { Column, ListResult } from '../../output/result.ts';
 import { noResult, record } from '../../output/result.ts';
+import type { OutputRecord } from '../../reference/schemas.ts';
 import { readInputText } from '../../terminal/input.ts';
 import { type ActionWrapper, addExamples } from '../command.ts';
 
 /** Finished upload, as printed by `uploads ls --done` and read by `uploads import`. */
-type FinishedUpload = {
-  service: string;
-  workspace: string;
-  /** Folder uid; null for the top level. */
-  folder: string | null;
-  path: string;
-  size_bytes: number;
-  mtime_ns: string;
-  blake3: string;
-  verified: boolean | null;
-  asset_uid: string;
-  session_uid: string;
-  name: string;
-  state: 'pending' | 'ready' | 'failed';
-  reason: string | null;
-  at: string;
-};
+type FinishedUpload = OutputRecord<'finished-upload'>;
 
 const pageSize = 500;
 
@@ -123,44 +108,42 @@ export function importDone(command: Command, run: ActionWrapper): void {
     );
 }
 
+const isText = (value: unknown) => typeof value === 'string';
+const matches = (isValid: (text: string) => boolean) => (value: unknown) => typeof value === 'string' && isValid(value);
+
+/** Checks of a record's fields, because another program might have written it. */
+const fieldChecks: Record<Exclude<keyof FinishedUpload, 'reason'>, (value: unknown) => boolean> = {
+  service: matches((url) => URL.canParse(url) && new URL(url).origin === url),
+  workspace: matches(isUid),
+  folder: (value) => value === null || matches(isUid)(value),
+  path: matches((path) => path !== '' && !/\p{Cc}/u.test(path)),
+  size_bytes: (value) => Number.isSafeInteger(value) && Number(value) >= 0,
+  mtime_ns: matches((version) => version !== ''),
+  blake3: matches((digest) => /^[0-9a-f]{64}$/.test(digest)),
+  verified: (value = null) => value === null || typeof value === 'boolean',
+  asset_uid: matches(isUid),
+  session_uid: isText,
+  name: isText,
+  state: (value) => ['pending', 'ready', 'failed'].includes(value as string),
+  at: matches((time) => !Number.isNaN(Date.parse(time))),
+};
+
 /**
  * Parses a line for `uploads import`.
  *
  * @throws MediactlError `usage` (exit 2) with the line number; nothing is imported
  */
 function parseImportedReceipt(line: string, at: number): Receipt {
-  let value: unknown;
-  try {
-    value = JSON.parse(line);
-  } catch {
-    throw importLineError(at, 'it is not JSON');
-  }
+  const value = parseJsonOrUndefined(line);
   if (!isJsonObject(value)) throw importLineError(at, 'it is not a JSON object');
-  const done = value as Partial<FinishedUpload>;
-  const text = (name: keyof FinishedUpload, isValid = (_: string) => true): string => {
-    const found = done[name];
-    if (typeof found === 'string' && isValid(found)) return found;
-    throw importLineError(at, `its ${name} is not what mediactl writes`);
-  };
-  const { verified = null, folder, size_bytes: size, reason } = done;
-  if (!Number.isSafeInteger(size) || Number(size) < 0) throw importLineError(at, 'its size_bytes is not a size');
-  if (verified !== null && typeof verified !== 'boolean')
-    throw importLineError(at, 'its verified is neither true, false nor null');
+  for (const [name, isValid] of Object.entries(fieldChecks))
+    if (!isValid(value[name])) throw importLineError(at, `its ${name} is not what mediactl writes`);
+  const done = value as FinishedUpload;
   return {
-    service: text('service', (url) => URL.canParse(url) && new URL(url).origin === url),
-    workspace: text('workspace', isUid),
-    folder: folder === null ? '' : text('folder', isUid),
-    path: text('path', (path) => path !== '' && !/\p{Cc}/u.test(path)),
-    sizeBytes: Number(size),
-    mtimeNs: text('mtime_ns', (version) => version !== ''),
-    blake3: text('blake3', (digest) => /^[0-9a-f]{64}$/.test(digest)),
-    verified,
-    assetUid: text('asset_uid', isUid),
-    sessionUid: text('session_uid'),
-    name: text('name'),
-    state: text('state', (state) => ['pending', 'ready', 'failed'].includes(state)) as Receipt['state'],
-    reason: typeof reason === 'string' ? reason : null,
-    at: text('at', (time) => !Number.isNaN(Date.parse(time))),
+    ...{ service: done.service, workspace: done.workspace, folder: done.folder ?? '', path: done.path },
+    ...{ sizeBytes: done.size_bytes, mtimeNs: done.mtime_ns, blake3: done.blake3, verified: done.verified ?? null },
+    ...{ assetUid: done.asset_uid, sessionUid: done.session_uid, name: done.name, state: done.state },
+    ...{ reason: isText(done.reason) ? done.reason : null, at: done.at },
   };
 }
 

@@ -1,17 +1,15 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { Api } from '../../../client/api/api.ts';
-import { exitCodes } from '../../../client/error-table.ts';
-import { asMediactlError, type MediactlError, partialFailure } from '../../../client/errors.ts';
-import type { Orphan, Receipts } from '../../../client/upload/store/receipts.ts';
+import { type MediactlError, partialFailure } from '../../../client/errors.ts';
+import type { Receipts } from '../../../client/upload/store/receipts.ts';
 import { isAwaitingUpload } from '../../../contract/assumptions.ts';
 import { parseTimestamp } from '../../../contract/json-values.ts';
 import { escapeControls, relativeTime } from '../../../contract/sanitize.ts';
 import { sessionLifetimeMs } from '../../../contract/tus.ts';
-import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import { type Column, listBy } from '../../output/result.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome } from '../command.ts';
-import { parseWriteLimit, trashAssets, type WriteLimit } from '../confirm-many.ts';
+import { ignoreNotFound, parseWriteLimit, trashAssets, type WriteLimit } from '../confirm-many.ts';
 
 type OrphanRow = {
   asset_uid: string;
@@ -69,10 +67,9 @@ export async function runGc(context: Context, { trash, limit }: GcRequest): Prom
 /** Returns the recorded orphans that still exist and are incomplete, and removes the others. */
 async function findIncompleteOrphans(api: Api, receipts: Receipts, now: number): Promise<OrphanRow[]> {
   const left: OrphanRow[] = [];
-  for (const orphan of receipts.orphans(api.transport.baseUrl.origin)) {
-    const { assetUid, name, path, at, isGuessed } = orphan;
-    const asset = await getIfUnfinished(api, orphan);
-    if (!asset) {
+  for (const { assetUid, name, path, at, isGuessed } of receipts.orphans(api.transport.baseUrl.origin)) {
+    const asset = await api.assets.get(assetUid).catch(ignoreNotFound);
+    if (!asset || !isAwaitingUpload(asset.status)) {
       await receipts.forgetOrphan(assetUid);
       continue;
     }
@@ -81,16 +78,6 @@ async function findIncompleteOrphans(api: Api, receipts: Receipts, now: number):
     left.push({ asset_uid: assetUid, name, path, at, in_use_until: inUse, trashed: false });
   }
   return left;
-}
-
-async function getIfUnfinished(api: Api, { assetUid }: Orphan): Promise<Asset | undefined> {
-  try {
-    const asset = await api.assets.get(assetUid);
-    return isAwaitingUpload(asset.status) ? asset : undefined;
-  } catch (error) {
-    if (asMediactlError(error).exitCode === exitCodes.notFound) return undefined;
-    throw error;
-  }
 }
 
 const columns: Column<OrphanRow>[] = [

@@ -4,8 +4,12 @@ import { Spool } from '../../../client/upload/sources/spool.ts';
 import type { UploadJournal } from '../../../client/upload/store/journal.ts';
 import type { CorruptEntry, JournalEntry } from '../../../client/upload/store/journal-entry.ts';
 import type { Orphan } from '../../../client/upload/store/receipts.ts';
+import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
-import { listBy, noResult, type Result } from '../../output/result.ts';
+import { resolveWorkspaceUid } from '../../library/workspaces.ts';
+import { type Column, listBy, noResult, type Result } from '../../output/result.ts';
+import { waitWithDisplay } from '../../progress/wait-display.ts';
+import { parseDuration } from '../../settings/units.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import {
   chooseUploadId,
@@ -23,7 +27,6 @@ import { listQueuedUploads, watch } from '../queue/queue-list.ts';
 import { importDone, listFinishedUploads } from './finished-uploads.ts';
 import { gc } from './gc.ts';
 import { resume } from './resume.ts';
-import { wait } from './wait.ts';
 
 export const uploads: CommandDefinition = (noun, run) => {
   list(noun.command('ls'), run);
@@ -171,3 +174,60 @@ async function withUploadLock(journal: UploadJournal, id: string, work: () => Pr
     await release();
   }
 }
+
+type WaitRow = { asset_uid: string; path: string; status: string; error: string | null };
+
+function wait(command: Command, run: ActionWrapper): void {
+  addExamples(command, 'mediactl uploads wait', 'mediactl uploads wait --timeout 2h --jsonl');
+  command
+    .summary('wait until what was uploaded is ready')
+    .description(
+      'Waits until the assets that this machine has sent to the workspace are ready: those that no command has seen ready yet.',
+    )
+    .option('--timeout <duration>', 'how long to wait at most', '30m')
+    .action(run((context, { timeout }) => runUploadsWait(context, { timeoutMs: parseDuration('--timeout', timeout) })));
+}
+
+/** Waits until the assets that this machine uploaded to the workspace are ready, and updates their receipts. */
+export async function runUploadsWait(context: Context, { timeoutMs }: { timeoutMs: number }): Promise<CommandOutcome> {
+  const workspace = await resolveWorkspaceUid(context);
+  const { baseUrl } = await context.account();
+  const receipts = await context.receiptsIfAny();
+  if (!receipts) return listBy(() => '', [], waitColumns, nothingThere);
+  const pending = receipts.pending(baseUrl.origin, workspace);
+  const paths = new Map(pending.map(({ assetUid, path }) => [assetUid, path]));
+  const waited: WaitRow[] = [];
+  const failures: MediactlError[] = [];
+  const recorded: Promise<void>[] = [];
+  let receiptError: MediactlError | undefined;
+  await waitWithDisplay(context, [...paths.keys()], {
+    ...{ collection: 'assets', lane: 'bulk', timeoutMs },
+    nameOf: ({ uid }) => paths.get(uid) ?? uid,
+    onResult: (uid, found) => {
+      const path = paths.get(uid) ?? '';
+      const error = found instanceof MediactlError ? found : undefined;
+      recorded.push(
+        receipts.saveProcessingResult(uid, found).catch((thrown) => {
+          receiptError ??= thrown;
+        }),
+      );
+      if (error) failures.push(error.withSubject(path));
+      const failedStatus = error?.explanation.code === 'processing_failed' ? 'failed' : 'unknown';
+      waited.push({ asset_uid: uid, path, status: error ? failedStatus : 'ready', error: error?.message ?? null });
+    },
+  });
+  await Promise.all(recorded);
+  const problem = `${failures.length} of ${waited.length} assets are not ready`;
+  return {
+    result: listBy(({ asset_uid }) => asset_uid, waited, waitColumns, nothingThere),
+    failure: receiptError ?? combineFailures(waited.length, problem, failures),
+  };
+}
+
+const nothingThere = 'nothing to wait for';
+
+const waitColumns: Column<WaitRow>[] = [
+  { header: 'ASSET', value: ({ asset_uid }) => asset_uid, uid: 'asset' },
+  { header: 'PATH', value: ({ path }) => escapeControls(path), minWidth: 18, isFirst: true },
+  { header: 'STATUS', value: ({ status }) => status, noTruncate: true },
+];

@@ -13,7 +13,7 @@ const acted = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e
 
 /** Escape sequences that the progress bar, the spinner and the line editor write. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control characters
-const ours = /\u001b(?:\[\?(?:7|25|2026)[hl]|\[\d+[AG]|\[0J|\[[012]K|[78])|\r\n/g;
+const ours = /\u001b(?:\[\?(?:7|25|2026)[hl]|\[\d+G|\[0J|\[[012]K|[78])|\r\n/g;
 
 /** Fields that must stay valid for a command to get as far as its prompt. */
 const meant = /uid$|url$|^type$|status|_at$|token|^location$|etag|mime/;

@@ -1,51 +1,84 @@
+import { clearScreenDown } from 'node:readline';
+import { MultiBar, type SingleBar } from 'cli-progress';
+import ora from 'ora';
 import type { Terminal } from '../terminal/terminal.ts';
 import { renderStatusLines, type StatusLine } from './status-lines.ts';
 
 const framesPerSecond = 8;
-const spinnerFrames = [...'⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'];
-const [hideCursor, showCursor] = ['\u001b[?25l', '\u001b[?25h'];
-const [wrapOn, wrapOff] = ['\u001b[?7h', '\u001b[?7l'];
-const [clearRight, clearBelow] = ['\u001b[0K', '\u001b[0J'];
-const lineStart = '\u001b[1G';
-const cursorUp = (rows: number) => (rows > 0 ? `\u001b[${rows}A` : '');
+const [wrapOn, wrapOff, clearBelow] = ['\u001b[?7h', '\u001b[?7l', '\u001b[J'];
+
+/** Internal cursor of cli-progress, which tracks the cursor's offset from the first line. */
+type Cursor = { cursorRelativeReset(): void };
 
 /** Live display at the bottom of the terminal, redrawn several times a second. Other output scrolls above it. */
 export class LiveDisplay {
   readonly #terminal: Terminal;
   readonly #lines: () => readonly StatusLine[];
+  readonly #spinnerFrame: () => string;
+  readonly #multi: MultiBar;
+  readonly #bars: SingleBar[] = [];
   readonly #timer: NodeJS.Timeout;
-  #frame = 0;
+  #columns: number;
+  #isClosed = false;
 
   /** @param lines returns the current lines; called for each frame */
   constructor(terminal: Terminal, lines: () => readonly StatusLine[]) {
     this.#terminal = terminal;
     this.#lines = lines;
-    // Lines of the display never wrap, but a line logged above them can.
-    terminal.redirectLines((line) => {
-      terminal.stderr.write(`${clearBelow}${wrapOn}${line}${wrapOff}`);
-      this.#draw();
+    this.#columns = this.#width;
+    const spinner = ora({
+      ...{ stream: terminal.stderr as NodeJS.WriteStream, isEnabled: true },
+      color: false as never, // renderStatusLines colors it, which respects NO_COLOR and --color
     });
-    terminal.stderr.write(`${hideCursor}${wrapOff}`);
+    this.#spinnerFrame = () => spinner.frame().trimEnd();
+    this.#multi = new MultiBar({
+      stream: terminal.stderr as NodeJS.WriteStream,
+      format: '{line}',
+      fps: framesPerSecond,
+      hideCursor: true,
+      clearOnComplete: true,
+      linewrap: false,
+      gracefulExit: false,
+      emptyOnZero: true,
+      forceRedraw: true,
+    });
+    // The cursor rests on the first line, where it stays if the terminal is resized and rewraps the lines.
+    const { terminal: cursor } = this.#multi as unknown as { terminal: Cursor };
+    this.#multi.on('redraw-post', () => cursor.cursorRelativeReset());
+    this.#multi.on('redraw-pre', () => this.#clearAfterResize());
     this.#timer = setInterval(() => this.#draw(), 1000 / framesPerSecond);
+    // Lines of the display never wrap, but a line logged above them can wrap over rows drawn earlier.
+    terminal.redirectLines((line) => this.#multi.log(`${clearBelow}${wrapOn}${line}${wrapOff}`));
+    this.#draw();
   }
 
-  /**
-   * Draws the lines over those of the last frame. The cursor rests on the first line, where it stays if the terminal
-   * is resized and rewraps the lines.
-   */
+  get #width(): number {
+    return Math.max(20, (this.#terminal.stderr.columns ?? 80) - 1);
+  }
+
   #draw(): void {
+    if (this.#isClosed) return;
     const { redactor, stderr } = this.#terminal;
-    const columns = Math.max(20, (stderr.columns ?? 80) - 1);
-    const spinner = spinnerFrames[this.#frame++ % spinnerFrames.length] ?? '';
-    const lines = renderStatusLines(this.#lines(), columns, this.#terminal.colors(stderr), spinner);
-    const drawn = lines.map((line) => `${redactor.redact(line)}${clearRight}`).join('\n');
-    stderr.write(`${drawn}${clearBelow}${lineStart}${cursorUp(lines.length - 1)}`);
+    const colors = this.#terminal.colors(stderr);
+    const lines = renderStatusLines(this.#lines(), this.#width, colors, this.#spinnerFrame());
+    while (this.#bars.length < lines.length) this.#bars.push(this.#multi.create(1, 0, { line: '' }));
+    for (const [at, bar] of this.#bars.entries()) bar.update(0, { line: redactor.redact(lines[at] ?? '') });
+  }
+
+  /** Clears the old lines after a resize, which might have rewrapped them. */
+  #clearAfterResize(): void {
+    if (this.#width !== this.#columns) clearScreenDown(this.#terminal.stderr);
+    this.#columns = this.#width;
   }
 
   /** Removes the display, so that later output is written in its place. */
   close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
     clearInterval(this.#timer);
+    for (const bar of this.#bars) bar.update(0, { line: '' });
+    this.#multi.update(); // flush the buffered log lines
+    this.#multi.stop();
     this.#terminal.redirectLines(undefined);
-    this.#terminal.stderr.write(`${lineStart}${clearBelow}${wrapOn}${showCursor}`);
   }
 }

@@ -20,7 +20,8 @@ export function rawHttp(sandbox: () => TestSandbox) {
     const response = await fetch(url, {
       signal: AbortSignal.timeout(hangMs),
       method,
-      headers: { ...(key && { authorization: `Bearer ${key}` }), ...headers },
+      // A connection that is not reused cannot be closed for idleness while a request is on its way.
+      headers: { connection: 'close', ...(key && { authorization: `Bearer ${key}` }), ...headers },
       ...(body !== undefined && { body }),
       redirect: 'manual',
     });

@@ -64,24 +64,26 @@ async function checkTool(path: string, name: ToolName): Promise<string | undefin
 }
 
 /** Paths of optional programs, each undefined if it is missing. */
-export type ToolPaths = { ffmpeg: string | undefined; pdftoppm: string | undefined };
+export type ToolPaths = Record<ToolName, string | undefined>;
 
-const ffmpegFeatures = [
-  ...['thumbnails', 'preview sprites', 'waveforms', 'smaller variants of images', 'subtitles'],
-  'a second step of HLS',
-  'and whatever browsers do not play of themselves',
-];
-const pdftoppmFeatures = ['page thumbnails of PDFs'];
+/** Features that need a program. */
+const features: Record<ToolName, readonly string[]> = {
+  ffmpeg: [
+    ...['thumbnails', 'preview sprites', 'waveforms', 'smaller variants of images', 'subtitles'],
+    ...['a second step of HLS', 'and whatever browsers do not play of themselves'],
+  ],
+  pdftoppm: ['page thumbnails of PDFs'],
+};
+const toolNames = ['ffmpeg', 'pdftoppm'] as const;
 
 /** Returns the features that are unavailable because the path of ffmpeg or pdftoppm is undefined. */
-export const listMissingFeatures = ({ ffmpeg, pdftoppm }: ToolPaths): string[] => [
-  ...(ffmpeg === undefined ? ffmpegFeatures : []),
-  ...(pdftoppm === undefined ? pdftoppmFeatures : []),
-];
+export const listMissingFeatures = (paths: ToolPaths): string[] =>
+  toolNames.flatMap((name) => (paths[name] === undefined ? features[name] : []));
 
 /** Returns a log line with the paths of the programs and the features that are missing. */
-export const describeTools = ({ ffmpeg, pdftoppm }: ToolPaths): string =>
-  [
-    ffmpeg === undefined ? `no ffmpeg: assets go without ${ffmpegFeatures.join(', ')}` : `ffmpeg: ${ffmpeg}`,
-    pdftoppm === undefined ? `no pdftoppm: assets go without ${pdftoppmFeatures.join(', ')}` : `pdftoppm: ${pdftoppm}`,
-  ].join('; ');
+export const describeTools = (paths: ToolPaths): string =>
+  toolNames
+    .map((name) =>
+      paths[name] ? `${name}: ${paths[name]}` : `no ${name}: assets go without ${features[name].join(', ')}`,
+    )
+    .join('; ');

@@ -45,11 +45,10 @@ async function readStreams({ folder, run }: FfmpegContext): Promise<Streams> {
   const found = {
     pictures: ofType('video').map(({ dimensions = '', sar = '' }) => displaySize(dimensions, sar)),
     hasSound: ofType('audio').length > 0,
-    subtitles: ofType('subtitle').map(({ codec_id = '' }, at) => ({
-      codec: codec_id,
-      language: tagsOf[at]?.language,
-      title: tagsOf[at]?.title,
-    })),
+    subtitles: ofType('subtitle').map(({ codec_id: codec = '' }, at) => {
+      const { language, title }: Partial<Properties> = tagsOf[at] ?? {};
+      return { codec, language, title };
+    }),
     chapters: sections.filter(({ section }) => section === 'CHAPTER').map(chapterOf),
   };
   if (found.pictures.length === 0 && !found.hasSound) throw new Error('there is neither a picture nor a sound');
@@ -62,8 +61,7 @@ type Properties = Record<string, string>;
 function propertiesOf(printed: string): Properties[] {
   const streams: Properties[] = [];
   for (const [, name = '', at = '', value = ''] of printed.matchAll(/^#(\w+) (\d+): +(.*)$/gm)) {
-    const stream = streams[Number(at)] ?? {};
-    streams[Number(at)] = { ...stream, [name]: value };
+    streams[Number(at)] = { ...streams[Number(at)], [name]: value };
   }
   return streams;
 }

@@ -21,21 +21,14 @@ export type ToolRun = {
 export type ProcessEnd = { output: Buffer; errors: string; code: number | null; killedBy: string | null };
 
 /**
- * Wraps a command to limit all its private writable memory, not only a heap that the program itself limits. Also
- * disables core dumps. The command runs without a memory limit on systems whose `ulimit -d` does not support this
- * (Linux supports it since 4.7).
+ * Returns arguments of /bin/sh to run a command with a limit on all its private writable memory, not only on a heap
+ * that the program itself limits. Also disables core dumps. The command runs without a memory limit on systems whose
+ * `ulimit -d` does not support this (Linux supports it since 4.7).
  */
-export function withMemoryLimit(
-  memoryMiB: number,
-  command: string,
-  args: readonly string[],
-): { command: string; args: string[] } {
-  const script = 'ulimit -c 0; ulimit -d "$0" 2>/dev/null; exec "$@"';
-  return {
-    command: '/bin/sh',
-    args: ['-c', script, String(memoryMiB * 1024), command, ...args],
-  };
-}
+export const memoryLimitArgs = (memoryMiB: number, ...command: readonly string[]): string[] => [
+  ...['-c', 'ulimit -c 0; ulimit -d "$0" 2>/dev/null; exec "$@"'],
+  ...[String(memoryMiB * 1024), ...command],
+];
 
 const maxOutputBytes = 16 * 1024 * 1024;
 /** Maximum length of stderr to keep. The end is kept, since it contains the error. */
@@ -49,9 +42,8 @@ const maxStderrLength = 4096;
 export function runLimited({ path, killGroup }: Tool, { args, memoryMiB, cwd, signal, ipc }: ToolRun) {
   return new Promise<ProcessEnd>((fulfil, reject) => {
     signal.throwIfAborted();
-    const run = withMemoryLimit(memoryMiB, path, args);
     // Use a separate process group, so that processes started by a wrapper script are killed too.
-    const child = spawn(run.command, run.args, {
+    const child = spawn('/bin/sh', memoryLimitArgs(memoryMiB, path, ...args), {
       ...{ cwd, detached: true },
       stdio: ['ignore', 'pipe', 'pipe', ipc ? 'ipc' : 'ignore'],
     });

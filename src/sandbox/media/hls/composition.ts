@@ -71,7 +71,7 @@ export function withEditLists(header: Buffer, starts: readonly number[]): Buffer
   const moov = boxAt(header, 'moov');
   if (!moov) throw new Error('the header holds no moov');
   let edited = Buffer.from(header);
-  // From the last track to the first, so that the offsets of those that follow remain valid.
+  // Start with the last track, so that the offsets of the other tracks remain valid.
   for (const [at, trak] of [...boxesAt(header, 'trak', moov).entries()].reverse()) {
     const start = starts[at];
     if (!start) continue;

@@ -95,8 +95,8 @@ const roundingSeconds = 0.002;
 
 /**
  * Opens an audio track at the packet that plays at `zero`, when the video starts, plus the previous packet, which
- * decoders need. `firstAt` is the timestamp of the first packet in the source. Shifts all packets later by this priming, so that no timestamp is negative. The edit list subtracts
- * the priming again.
+ * decoders need. Shifts all packets later by this priming, so that no timestamp is negative. The edit list subtracts
+ * the priming again. `firstAt` is the timestamp of the first packet in the source.
  *
  * @throws NotPackageableError if the track is empty or has no decoder configuration
  */

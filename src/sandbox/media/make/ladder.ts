@@ -43,11 +43,12 @@ export async function makeHls(
   const hasPlayableAudio = top && arePlayableEverywhere(top.sounds.flatMap(({ codecs }) => codecs));
   const isPlayableEverywhere = hasPlayableAudio && arePlayableEverywhere(top.main.codecs);
   const steps = hasPlayableAudio ? [top] : [];
-  if (video && !isPlayableEverywhere) steps.push(...(await encodeAndPackage(job, source, upperRung(video, steps[0]))));
+  if (video && !isPlayableEverywhere)
+    steps.push(...(await encodeAndPackage(job, source, createRung(upper, video, steps[0]))));
   const best = steps[0] ?? top;
   if (!best) return false;
-  const lower = video ? await encodeAndPackage(job, source, lowerRung(video, best)) : [];
-  const master = masterPlaylist(best, [...steps.slice(1), ...lower]);
+  const below = video ? await encodeAndPackage(job, source, createRung(lower, video, best)) : [];
+  const master = masterPlaylist(best, [...steps.slice(1), ...below]);
   await writeFile(join(job.hlsDir, 'master.m3u8'), master, { mode: 0o600 });
   return true;
 }
@@ -59,39 +60,26 @@ export async function makeHls(
 const arePlayableEverywhere = (codecs: readonly string[]) =>
   codecs.every((codec) => /^(?:avc1\.(?:42|4d|58|64)|vp09\.00|av01\.0|mp4a\.40\.(?:2|5|29)$|Opus|flac)/i.test(codec));
 
-/** Maximum longer side of the encoded rungs in pixels: 1080p for the upper rung, 480p for the lower rung. */
-const upperSide = 1920;
-const lowerSide = 854;
+/** The encoded rungs, up to 1080p and 480p, with the ids of their first playlists. */
+const upper = { name: 'upper', firstId: 100, maxSide: 1920, maxFactor: 1, soundRate: 128_000 };
+const lower = { name: 'lower', firstId: 200, maxSide: 854, maxFactor: 0.5, soundRate: 64_000 };
 /** Maximum video bit rate, in bits per second per pixel. */
 const maxBitsPerPixel = 4;
 const minBitRate = 120_000;
 
-/** Returns the upper rung, up to 1080p. It has no audio if audio has its own playlists. */
-const upperRung = (video: VideoProperties, top: HlsPackage | undefined): Rung => ({
-  ...createRung(video, Math.min(1, upperSide / longerSide(video))),
-  ...{ name: 'upper', firstId: 100, audioRate: audioRateOf(video, top, 128_000) },
-});
-
 /**
- * Returns the lower rung, with at most half the size and peak bit rate of the rung above it. It has no audio if
- * audio has its own playlists.
+ * Returns a rung of the ladder, of which `best` is the best rung so far. It has no audio if audio has its own
+ * playlists. The lower rung has at most half the size and peak bit rate of `best`, and the same segments.
  */
-function lowerRung(video: VideoProperties, best: HlsPackage): Rung {
-  const rung = createRung(video, Math.min(0.5, lowerSide / longerSide(video)));
-  const maxRate = Math.max(minBitRate, Math.min(rung.maxRate, Math.round(best.main.peak / 2)));
-  const { cuts, seconds: duration } = best;
-  return { ...rung, name: 'lower', firstId: 200, maxRate, cuts, duration, audioRate: audioRateOf(video, best, 64_000) };
-}
-
-const longerSide = ({ width, height }: Dimensions) => Math.max(width, height);
-
-const audioRateOf = ({ hasAudio }: VideoProperties, above: HlsPackage | undefined, rate: number) =>
-  hasAudio && !above?.sounds.length ? rate : undefined;
-
-function createRung({ duration, isLate, ...video }: VideoProperties, factor: number) {
-  const size = scaledEven(video, factor);
+function createRung(kind: typeof upper, { hasAudio, ...video }: VideoProperties, best?: HlsPackage): Rung {
+  const { maxSide, maxFactor, soundRate, ...named } = kind;
+  const size = scaledEven(video, Math.min(maxFactor, maxSide / Math.max(video.width, video.height)));
+  const audioRate = hasAudio && !best?.sounds.length ? soundRate : undefined;
   const maxRate = Math.max(minBitRate, Math.round(maxBitsPerPixel * size.width * size.height));
-  return { ...size, maxRate, duration, isLate };
+  const rung = { ...named, ...video, ...size, audioRate, maxRate };
+  if (!best || kind === upper) return rung;
+  const { main, cuts, seconds: duration } = best;
+  return { ...rung, cuts, duration, maxRate: Math.max(minBitRate, Math.min(maxRate, Math.round(main.peak / 2))) };
 }
 
 /** Encodes and packages one rung of the ladder; returns an empty array if that fails. */

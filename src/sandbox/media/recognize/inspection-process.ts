@@ -6,7 +6,7 @@ import type { InspectionTask, WorkerMessage } from './inspection-messages.ts';
 /** Limits for the worker process, since a malicious file could block a core or exhaust memory. */
 const limits = { seconds: 600, memoryMiB: 1024, heapMiB: 768 };
 
-/** What the worker has sent, and its stderr, after the reason if it ended early. */
+/** Results of the worker, and its stderr, after the reason if it ended early. */
 export type InspectionReport = Required<Pick<WorkerMessage, 'found'>> & WorkerMessage & { workerErrors: string };
 
 /** Node.js, and the path of the built media worker. */

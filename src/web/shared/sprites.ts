@@ -1,13 +1,5 @@
 /** Preview frame of a video, with its time range in seconds and its rectangle in a sprite sheet in pixels. */
-export type Sprite = {
-  start: number;
-  end: number;
-  url: string;
-  x: number;
-  y: number;
-  width: number;
-  height: number;
-};
+export type Sprite = { start: number; end: number; url: string; x: number; y: number; width: number; height: number };
 
 const maxCues = 10_000;
 

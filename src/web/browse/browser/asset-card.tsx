@@ -1,10 +1,11 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { type AssetType, entryForType } from '../../../contract/asset-values.ts';
 import { formatClockTime } from '../../../contract/figures.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Card, SpriteFrame } from '../protocol.ts';
 import { fetchFrames, sheetUrl, thumbnailUrl } from './api.ts';
 import { startDrag } from './drops.ts';
+import { useDelay } from './hooks.ts';
 
 /** Hover delay, so that a pointer that only passes over a card sends no request. */
 const hoverDelayMs = 250;
@@ -111,32 +112,24 @@ export function CardThumbnail({ card }: { card: Card }) {
 function Preview({ uid }: { uid: string }) {
   const [frames, setFrames] = useState<readonly SpriteFrame[]>([]);
   const [at, setAt] = useState(0);
-  const isStill = matchMedia('(prefers-reduced-motion: reduce)').matches;
-  useEffect(() => {
-    let isCancelled = false;
-    const timer = setTimeout(async () => {
-      const request = frameCache.get(uid) ?? fetchFrames(uid);
-      frameCache.set(uid, request);
-      const all = await request.catch(() => {
-        frameCache.delete(uid);
-        return [];
-      });
-      const stride = Math.max(1, Math.ceil(all.length / maxFrames));
-      const some = all.filter((_, n) => n % stride === 0);
-      if (!isCancelled) setFrames(isStill ? some.slice(some.length >> 1).slice(0, 1) : some);
-    }, hoverDelayMs);
-    return () => {
-      isCancelled = true;
-      clearTimeout(timer);
-    };
-  }, [uid]);
-  useEffect(() => {
-    if (frames.length < 2) return;
-    const timer = setInterval(() => setAt((now) => (now + 1) % frames.length), frameIntervalMs);
-    return () => clearInterval(timer);
-  }, [frames]);
+  useDelay(hoverDelayMs, () => void loadFrames(uid).then(setFrames), [uid]);
+  useDelay(frames.length > 1 ? frameIntervalMs : undefined, () => setAt((at + 1) % frames.length), [frames, at]);
   const frame = frames[at];
   return frame ? <FrameImage uid={uid} frame={frame} /> : null;
+}
+
+/** Returns the frames to show of a video, or none if they cannot be loaded. */
+async function loadFrames(uid: string): Promise<SpriteFrame[]> {
+  const request = frameCache.get(uid) ?? fetchFrames(uid);
+  frameCache.set(uid, request);
+  const all = await request.catch(() => {
+    frameCache.delete(uid);
+    return [];
+  });
+  const stride = Math.max(1, Math.ceil(all.length / maxFrames));
+  const some = all.filter((_, n) => n % stride === 0);
+  const isStill = matchMedia('(prefers-reduced-motion: reduce)').matches;
+  return isStill ? some.slice(some.length >> 1).slice(0, 1) : some;
 }
 
 /** Renders one frame, cropped from its sprite sheet. */

@@ -146,16 +146,13 @@ const LoadError = ({ list }: { list: PagedList }) => (
 );
 
 function EmptyResult({ query: { parent, ordering: _, ...filters } }: { query: Query }) {
+  const where = parent ? 'in this folder itself' : '';
   if (Object.keys(filters).length > 0)
-    return (
-      <p class="empty">
-        Nothing {parent ? 'in this folder itself ' : ''}is like that. Clear the filters to see everything.
-      </p>
-    );
+    return <p class="empty">{`Nothing ${where} is like that. Clear the filters to see everything.`}</p>;
   return (
     <p class="empty">
-      {parent ? 'There is nothing in this folder itself.' : 'There is nothing here yet.'} Drop files or folders onto
-      this page, or type <code>mediactl upload FILE</code>.
+      There is nothing {where || 'here yet'}. Drop files or folders onto this page, or type{' '}
+      <code>mediactl upload FILE</code>.
     </p>
   );
 }

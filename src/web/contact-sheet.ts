@@ -2,15 +2,8 @@ import { buildPolicy } from './shared/content-security-policy.ts';
 import { type Html, html, inlineCode, renderHead } from './shared/html.ts';
 import { colors } from './shared/style.ts';
 
-/** Header data of a contact sheet. */
-export type ContactSheet = {
-  title: string;
-  count: number;
-  /** True if there are more assets than the sheet shows. */
-  hasMore: boolean;
-  /** Creation date of the sheet (YYYY-MM-DD). */
-  date: string;
-};
+/** Header of a contact sheet. `hasMore` if there are more assets than it shows; `date` is YYYY-MM-DD. */
+export type ContactSheet = { title: string; count: number; hasMore: boolean; date: string };
 
 /** An asset in the sheet. */
 export type ContactSheetCard = {

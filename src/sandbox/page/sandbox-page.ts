@@ -20,7 +20,6 @@ export function createSandboxPage(
   return createBrowseApp({
     library: createLibrary(service),
     origin: () => service.origin,
-    now: service.now,
     scripts,
     accessHint: 'In a terminal, mediactl browse opens a new one, and mediactl sandbox status shows one.',
     onTokenRedeemed,

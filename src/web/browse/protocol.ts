@@ -1,16 +1,15 @@
-/**
- * Messages between the page and its serving process. The serving process has validated every field that it sends.
- */
+import type { Sprite } from '../shared/sprites.ts';
+
+/* Messages between the page and its serving process, which has validated every field that it sends. */
 
 /** Filters and order of the asset list (§4). Dates are YYYY-MM-DD; `parent` is a folder uid or `root`. */
 export type Query = Partial<Record<(typeof queryFields)[number], string>>;
 
 export const queryFields = [
-  ...(['search', 'status', 'type', 'tag', 'created_after', 'created_before'] as const),
-  ...(['parent', 'ordering'] as const),
+  ...(['search', 'status', 'type', 'tag', 'created_after', 'created_before', 'parent', 'ordering'] as const),
 ] as const;
 
-/** An asset as the page shows it. */
+/** An asset as the page shows it. A field is null if the service does not say it. */
 export type Card = {
   uid: string;
   name: string;
@@ -19,19 +18,19 @@ export type Card = {
   status: string;
   /** Group that the processing status belongs to (assumption A11). */
   means: 'ready' | 'failed' | 'in progress';
-  /** Failure reason; null if the service reports none. */
+  /** Failure reason. */
   reason: string | null;
-  /** Creation time (ISO 8601); null if unknown. */
+  /** Creation time (ISO 8601). */
   createdAt: string | null;
-  /** Duration in seconds; null if unknown. */
+  /** Duration in seconds. */
   duration: number | null;
-  /** Size in bytes; null if unknown. */
+  /** Size in bytes. */
   size: number | null;
-  /** Tag slugs; null if the API record has no readable tags. */
+  /** Tag slugs. */
   tags: string[] | null;
   /** Folder uid; null for the top level, undefined if the API record does not name a folder. */
   folder?: string | null;
-  /** Version of the thumbnail, used as a cache key in its URL; null if there is no thumbnail. */
+  /** Version of the thumbnail, used as a cache key in its URL. */
   thumbnail: string | null;
 };
 
@@ -43,23 +42,14 @@ export type CardPage = { items: Card[]; total: number | null };
 
 export type FolderView = { uid: string; name: string; path: string; children: FolderView[] };
 
-/**
- * Rate limit of the current window. `left` is the number of remaining requests; `resetAt` is in milliseconds since
- * the Unix epoch.
- */
+/** Rate limit of the current window: the number of remaining requests, and when it ends, in Unix milliseconds. */
 export type RequestBudget = { limit: number; left: number; resetAt: number };
 
 /** Response header that contains the RequestBudget as JSON. */
 export const budgetHeader = 'x-budget';
 
-/** Metadata of a dropped file. `relativeDir` is its directory relative to the drop, such as `day 1/cam a`. */
-export type DroppedFileInfo = {
-  name: string;
-  relativeDir: string;
-  /** Folder uid; null for the top level. */
-  folder: string | null;
-  sizeBytes: number;
-};
+/** Metadata of a dropped file. `relativeDir` is its directory relative to the drop, such as `day 1/cam a`; `folder` is null for the top level. */
+export type DroppedFileInfo = { name: string; relativeDir: string; folder: string | null; sizeBytes: number };
 
 /** Upload state of a dropped file. The page generates the `id`. */
 export type UploadState = {
@@ -75,21 +65,10 @@ export type UploadState = {
 
 export const isEnded = ({ state }: Pick<UploadState, 'state'>) => ['uploaded', 'there', 'failed'].includes(state);
 
-/**
- * Frame of a video preview, with its time range in seconds and its rectangle in pixels. `sheet` is the index of its
- * sprite sheet.
- */
-export type SpriteFrame = {
-  start: number;
-  end: number;
-  x: number;
-  y: number;
-  width: number;
-  height: number;
-  sheet: number;
-};
+/** Frame of a video preview. `sheet` is the index of its sprite sheet. */
+export type SpriteFrame = Omit<Sprite, 'url'> & { sheet: number };
 
-/** Server-sent event to the page. `until` is in milliseconds since the Unix epoch. */
+/** Server-sent event to the page. `until` is in Unix milliseconds. */
 export type PageEvent =
   | { kind: 'upload'; upload: UploadState }
   | { kind: 'waiting'; why: string; until: number }
@@ -100,7 +79,7 @@ export const gallerySetupId = 'browse-setup';
 
 /** Configuration that the markup passes to the gallery script. */
 export type GallerySetup = {
-  /** Path prefix of every route of the page. */
+  /** Path prefix of every route. */
   base: string;
   /** Host name and port of the service. */
   service: string;

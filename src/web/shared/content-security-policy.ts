@@ -5,7 +5,7 @@ import type { MediaUrl } from './media-url.ts';
 
 type MediaUrls = readonly (MediaUrl | undefined)[];
 
-/** What a page loads. */
+/** Resources of a page. */
 export type PageResources = {
   script?: Html | undefined;
   style: Html;
@@ -39,9 +39,8 @@ export function buildPolicy({ script, style, images = [], frames = [], player = 
 }
 
 /**
- * Returns the Content-Security-Policy sources for media URLs. An https URL allows every https host, because it
- * might redirect or refer to another host. An http URL belongs to a local service, so it allows only its own
- * origin.
+ * Returns the Content-Security-Policy sources for media URLs. An https URL allows every https host, because it might
+ * redirect or refer to another host. An http URL belongs to a local service, so it allows only its own origin.
  */
 const policySources = (urls: MediaUrls) => [
   ...new Set(

@@ -1,21 +1,11 @@
 /** Preview frame of a video, with its time range in seconds and its rectangle in a sprite sheet in pixels. */
-export type Sprite = {
-  start: number;
-  end: number;
-  url: string;
-  x: number;
-  y: number;
-  width: number;
-  height: number;
-};
+export type Sprite = { start: number; end: number; url: string; x: number; y: number; width: number; height: number };
 
 const maxCues = 10_000;
 
 const timePattern = String.raw`(?:(\d{1,4}):)?(\d{2}):(\d{2}\.\d{3})`;
 const timing = new RegExp(String.raw`^\s*${timePattern}\s+-->\s+${timePattern}(?:\s|$)`);
-/**
- * Sprite sheet URL with a spatial fragment (Media Fragments URI 1.0 §4.2.2), without spaces or markup characters.
- */
+/** Sprite sheet URL with a spatial fragment (Media Fragments URI 1.0 §4.2.2), without spaces or markup characters. */
 const spriteReference = /^([^\s<>"#]+)#xywh=(?:pixel:)?(\d{1,6}),(\d{1,6}),(\d{1,6}),(\d{1,6})$/;
 
 /**

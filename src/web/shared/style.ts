@@ -22,23 +22,11 @@ export const style = inlineCode(`${colors}
 :root[data-theme='dark'] { color-scheme: dark; }
 * { box-sizing: border-box; }
 [hidden] { display: none !important; }
-body {
-  margin: 0;
-  background: var(--ground);
-  color: var(--text);
-  font: 1rem/1.5 system-ui, sans-serif;
-}
+body { margin: 0; background: var(--ground); color: var(--text); font: 1rem/1.5 system-ui, sans-serif; }
 main { max-width: 72rem; margin: 0 auto; padding: clamp(0.75rem, 3vw, 2rem); }
 h1 { margin: 0 0 1rem; font-size: 1.25rem; line-height: 1.3; overflow-wrap: anywhere; }
 .stage { display: grid; gap: 1rem; align-items: start; }
-video, .frame {
-  display: block;
-  width: 100%;
-  aspect-ratio: 16 / 9;
-  border: 0;
-  border-radius: 0.5rem;
-  background: #000;
-}
+video, .frame { display: block; width: 100%; aspect-ratio: 16 / 9; border: 0; border-radius: 0.5rem; background: #000; }
 video { max-height: 80vh; }
 audio { display: block; width: 100%; }
 img { display: block; max-width: 100%; height: auto; border-radius: 0.5rem; }

@@ -16,8 +16,6 @@ import { type DropUploader, openDropUploader } from './drop-uploader.ts';
 
 /** Library of the current account, which the web page browses. */
 export type AccountLibrary = BrowseBackend & {
-  /** Sends events to the web page while a request waits for the service. */
-  publishTo(hub: EventBroadcaster): void;
   /** Waits until all uploads have stopped. @returns number of uploads that can be resumed */
   close(): Promise<number>;
 };
@@ -25,13 +23,17 @@ export type AccountLibrary = BrowseBackend & {
 /** Timeout for fetching a thumbnail or other small picture. */
 const mediaTimeoutMs = 15_000;
 
-/** Opens the library of the current account. @throws MediactlError if there is no account to use */
+/**
+ * Opens the library of the current account. Sends events to the web page while a request waits for the service.
+ *
+ * @throws MediactlError if there is no account to use
+ */
 export async function openAccountLibrary(
   context: Context,
+  broadcaster: EventBroadcaster,
   bytesPerSecond: number | undefined,
 ): Promise<AccountLibrary> {
-  let hub: EventBroadcaster | undefined;
-  const onNotice = (notice: TransportNotice) => hub?.publish(toWaitingEvent(notice));
+  const onNotice = (notice: TransportNotice) => broadcaster.publish(toWaitingEvent(notice));
   const plain = await context.api();
   const api = plain.withObserver({ onNotice });
   const { names } = await context.account();
@@ -64,9 +66,6 @@ export async function openAccountLibrary(
     uploadFile: async (file, bytes, onProgress) => (await getDropUploader()).send(file, bytes, onProgress),
     budget: () => transport.budget,
     toProblem: (error) => toProblem(context, error),
-    publishTo: (target) => {
-      hub = target;
-    },
     close: async () => (await (await drops?.catch(() => undefined))?.close()) ?? 0,
   };
 }

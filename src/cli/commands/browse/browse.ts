@@ -7,6 +7,7 @@ import { writeStateFile } from '../../../client/state-files.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { queryFields } from '../../../web/browse/protocol.ts';
 import { createBrowseApp } from '../../../web/browse/server/app.ts';
+import { EventBroadcaster } from '../../../web/browse/server/event-broadcaster.ts';
 import { renderEntryPage } from '../../../web/browse/server/gallery-page.ts';
 import type { Context } from '../../context.ts';
 import { noResult, type Result } from '../../output/result.ts';
@@ -66,22 +67,21 @@ async function parseBrowseRequest(context: Context, words: readonly string[], fl
 /** Serves the page until Ctrl-C. */
 async function runBrowse(context: Context, request: BrowseRequest): Promise<Result> {
   if (context.isDryRun('serve the library on this machine')) return noResult;
-  const { clock, host, stateDir, terminal } = context;
-  const library = await openAccountLibrary(context, request.bytesPerSecond);
+  const { host, stateDir, terminal } = context;
+  const broadcaster = new EventBroadcaster();
+  const library = await openAccountLibrary(context, broadcaster, request.bytesPerSecond);
   const [script, player] = await Promise.all([
     readFile(host.browseScript, 'utf8'),
     readFile(host.playerScript, 'utf8'),
   ]);
   const entryFile = join(stateDir, 'browse', `${host.processes.pid}.html`);
   const pages = await createBrowseApp({
-    library,
+    ...{ library, broadcaster },
     origin: () => server.origin,
-    now: () => clock.now(),
     scripts: { browse: script, player },
     accessHint: 'In a terminal, mediactl browse opens a new one; mediactl browse ADDRESS shows the view of this one.',
     onTokenRedeemed: () => void rm(entryFile, { force: true }),
   });
-  library.publishTo(pages.broadcaster);
   const server = await serve(pages, request.port);
   let unfinishedCount = 0;
   try {

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { Readable } from 'node:stream';
 import type { Api } from '../../../client/api/api.ts';
 import { usageError } from '../../../client/errors.ts';
-import { type BatchDeps, BatchUploader, type RunOptions } from '../../../client/upload/batch/batch-uploader.ts';
+import { type BatchDeps, BatchUploader } from '../../../client/upload/batch/batch-uploader.ts';
 import type { FileEvent, RunEvent } from '../../../client/upload/session/events.ts';
 import { Throttle } from '../../../client/upload/session/throttle.ts';
 import type { FileOutcome } from '../../../client/upload/session/upload-job.ts';
@@ -10,7 +10,7 @@ import { FileSource } from '../../../client/upload/sources/source.ts';
 import { Spool } from '../../../client/upload/sources/spool.ts';
 import type { FolderResolver } from '../../../client/upload/sources/upload-candidate.ts';
 import type { DroppedFileInfo } from '../../../web/browse/protocol.ts';
-import type { BrowseBackend, TransferProgress, UploadResult } from '../../../web/browse/server/backend.ts';
+import type { BrowseBackend, TransferProgress } from '../../../web/browse/server/backend.ts';
 import { fetchCached, TtlCache } from '../../../web/browse/server/caches.ts';
 import type { Context } from '../../context.ts';
 import { saveLastUpload } from '../../library/asset-ids.ts';
@@ -22,20 +22,38 @@ import { parseUploadOptions } from '../../uploading/upload-options.ts';
 /** Time-to-live of the cached folder tree. New folders of other users appear after it expires. */
 const folderCacheMs = 60_000;
 
-/** Opens the uploader for files that are dropped onto the web page. */
-export async function openDropUploader(context: Context, api: Api, bytesPerSecond: number | undefined) {
+/** Uploader for files that are dropped onto the web page. */
+export type DropUploader = {
+  send: BrowseBackend['uploadFile'];
+  /**
+   * Waits until the uploads have stopped, which they do after the context's signal.
+   *
+   * @returns number of uploads that can be resumed
+   */
+  close(): Promise<number>;
+};
+
+/**
+ * Opens the uploader for dropped files. Each file is a run of its own. A browser sends a file's bytes only once and
+ * without a path, so the bytes are spooled to disk, like stdin, and the upload can be resumed on this machine.
+ */
+export async function openDropUploader(
+  context: Context,
+  api: Api,
+  bytesPerSecond: number | undefined,
+): Promise<DropUploader> {
   const { clock, signal, stateDir } = context;
   setMaxListeners(0, signal); // each file adds a listener
   const workspace = await resolveWorkspaceUid(context, false);
   const receipts = await openReceipts(context, false);
   const { profile, baseUrl } = await context.account();
-  const { default: mime } = await import('mime/lite');
   const runId = `browse ${crypto.randomUUID()}`;
   const resolveFolder = createDropFolderResolver(
     context,
     () => receipts && createdFoldersOf(receipts, baseUrl.origin, workspace),
   );
-  const deps: DropUploaderDeps = {
+  const options = { ...parseUploadOptions(context, {}), workspace, parallel: 1, lane: 'bulk' as const, about: {} };
+  const deps: Omit<BatchDeps, 'folders' | 'stdin' | 'onEvent'> = {
     ...{ api, receipts, profile, signal },
     journal: await context.journal(),
     spool: new Spool(stateDir),
@@ -48,88 +66,50 @@ export async function openDropUploader(context: Context, api: Api, bytesPerSecon
     findOrphans: () => Promise.reject(new Error('the run looks them up')),
     confirmNewAsset: (refusal) => Promise.reject(refusal),
   };
-  return new DropUploader(
-    { ...parseUploadOptions(context, {}), workspace, parallel: 1, lane: 'bulk', about: {} },
-    deps,
-    {
-      resolveFolder,
-      contentTypeOf: (name) => mime.getType(name) ?? undefined,
-      finish: () => receipts?.finishRun(runId),
+  let unfinishedCount = 0;
+  // If a file is dropped twice, the second upload finds the receipt of the first.
+  const mutexes = new KeyedMutex();
+  return {
+    send: (file, bytes, onProgress) =>
+      mutexes.run(JSON.stringify(file), async () => {
+        const folders = await resolveFolder(file);
+        const stdin = () => Readable.from(toBuffers(bytes));
+        const uploader = new BatchUploader(options, { ...deps, folders, stdin, onEvent: toProgress(onProgress) });
+        let outcome: FileOutcome | undefined;
+        for await (const [each] of uploader.outcomes([await toCandidate(file)])) outcome ??= each;
+        const { uploaded, error, id } = outcome ?? {};
+        if (uploaded && !error) return { assetUid: uploaded.assetUid, how: uploaded.how };
+        if (id !== undefined) unfinishedCount++;
+        throw error ?? uploader.result.stopReason ?? signal.reason;
+      }),
+    close: async () => {
+      await mutexes.allReleased();
+      await receipts?.finishRun(runId);
+      return unfinishedCount;
     },
-  );
+  };
 }
 
-type DropUploaderDeps = Omit<BatchDeps, 'folders' | 'stdin' | 'onEvent'>;
+/** Mutex per key. */
+class KeyedMutex {
+  readonly #queues = new Map<string, Promise<unknown>>();
 
-type DropTools = {
-  resolveFolder(file: DroppedFileInfo): Promise<FolderResolver>;
-  contentTypeOf(name: string): string | undefined;
-  finish(): Promise<unknown> | undefined;
-};
-
-/**
- * Uploads files that are dropped onto the web page. Each file is a run of its own. A browser sends a file's bytes only
- * once and without a path, so the bytes are spooled to disk, like stdin, and the upload can be resumed on this machine.
- */
-export class DropUploader {
-  readonly #options: RunOptions;
-  readonly #deps: DropUploaderDeps;
-  readonly #tools: DropTools;
-  /** Mutex per file, to dedupe. If a file is dropped twice, the second upload finds the receipt of the first. */
-  readonly #mutexes = new Map<string, Promise<unknown>>();
-  #unfinishedCount = 0;
-
-  constructor(options: RunOptions, deps: DropUploaderDeps, tools: DropTools) {
-    this.#options = options;
-    this.#deps = deps;
-    this.#tools = tools;
+  run<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const result = (this.#queues.get(key) ?? Promise.resolve()).then(work);
+    const released = result
+      .catch(() => {}) // the caller gets the error
+      .finally(() => this.#queues.get(key) === released && this.#queues.delete(key));
+    this.#queues.set(key, released);
+    return result;
   }
 
-  readonly send: BrowseBackend['uploadFile'] = (file, bytes, onProgress) => {
-    const { folder, relativeDir, name, sizeBytes } = file;
-    const key = JSON.stringify([folder, relativeDir, name, sizeBytes]);
-    const upload = (this.#mutexes.get(key) ?? Promise.resolve()).then(() => this.#upload(file, bytes, onProgress));
-    const released = upload
-      .catch(() => {}) // the sender gets the error
-      .finally(() => this.#mutexes.get(key) === released && this.#mutexes.delete(key));
-    this.#mutexes.set(key, released);
-    return upload;
-  };
+  allReleased = () => Promise.all(this.#queues.values());
+}
 
-  /**
-   * Waits until the uploads have stopped, which they do after the context's signal.
-   *
-   * @returns number of uploads that can be resumed
-   */
-  async close(): Promise<number> {
-    await Promise.all(this.#mutexes.values());
-    await this.#tools.finish();
-    return this.#unfinishedCount;
-  }
-
-  async #upload(
-    file: DroppedFileInfo,
-    bytes: AsyncIterable<Uint8Array>,
-    onProgress: (sending: TransferProgress) => void,
-  ): Promise<UploadResult> {
-    const { name, relativeDir } = file;
-    const uploader = new BatchUploader(this.#options, {
-      ...this.#deps,
-      folders: await this.#tools.resolveFolder(file),
-      stdin: () => Readable.from(toBuffers(bytes)),
-      onEvent: toProgress(onProgress),
-    });
-    const candidate = {
-      ...{ path: '-', filename: name, relativeDir, label: relativeDir ? `${relativeDir}/${name}` : name },
-      about: { contentType: this.#tools.contentTypeOf(name) },
-    };
-    let outcome: FileOutcome | undefined;
-    for await (const [each] of uploader.outcomes([candidate])) outcome ??= each;
-    const { uploaded, error, id } = outcome ?? {};
-    if (uploaded && !error) return { assetUid: uploaded.assetUid, how: uploaded.how };
-    if (id !== undefined) this.#unfinishedCount++;
-    throw error ?? uploader.result.stopReason ?? this.#deps.signal?.reason;
-  }
+async function toCandidate({ name, relativeDir }: DroppedFileInfo) {
+  const { default: mime } = await import('mime/lite');
+  const label = relativeDir ? `${relativeDir}/${name}` : name;
+  return { path: '-', filename: name, relativeDir, label, about: { contentType: mime.getType(name) ?? undefined } };
 }
 
 async function* toBuffers(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
@@ -147,15 +127,13 @@ function toProgress(onProgress: (sending: TransferProgress) => void) {
 }
 
 /**
- * Returns a function that resolves the folder for a dropped file: the current folder, or the subfolder that
- * corresponds to the file's directory on the user's disk. Caches the folder tree, so that it is not fetched for
- * every file.
+ * Returns a function that resolves the folder for a dropped file: the current folder, or the subfolder that corresponds
+ * to the file's directory on the user's disk. Caches the folder tree, so that it is not fetched for every file.
  */
 function createDropFolderResolver(context: Context, createdFolders: Parameters<typeof createFolderPathResolver>[1]) {
-  const now = () => context.clock.now();
-  const cache = new TtlCache<Promise<FolderPathResolver>>(1, now);
+  const cache = new TtlCache<Promise<FolderPathResolver>>(1);
   const fetchTree = () => createFolderPathResolver(context, createdFolders);
-  const tree = () => fetchCached(cache, '', fetchTree, () => now() + folderCacheMs);
+  const tree = () => fetchCached(cache, '', fetchTree, () => context.clock.now() + folderCacheMs);
   return async ({ folder, relativeDir }: DroppedFileInfo): Promise<FolderResolver> => {
     if (relativeDir === '') return { find: () => folder ?? undefined, findOrCreate: async () => folder ?? undefined };
     const pathIn = (byPath: FolderPathResolver) => (folder ? byPath.pathOf(folder) : '');

@@ -32,7 +32,4 @@ export async function serve(pages: BrowseApp, port: number): Promise<LoopbackSer
 const cannotListen = (port: number, { code, message }: NodeJS.ErrnoException) =>
   code === 'EADDRINUSE' || code === 'EACCES' || code === 'ERR_SOCKET_BAD_PORT'
     ? usageError(`port ${port} is not to be had`, 'another --port, or none for any that is free')
-    : new MediactlError('the page cannot be served', {
-        code: 'cannot_listen',
-        reason: message,
-      });
+    : new MediactlError('the page cannot be served', { code: 'cannot_listen', reason: message });

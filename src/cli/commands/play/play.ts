@@ -30,26 +30,22 @@ import { openAsPage } from './watch-page-file.ts';
 
 const outputModes = ['url', 'info', 'check', 'open', 'player', 'web'] as const;
 
-/** An asset to play, and what to do with it. */
-type PlayRequest = {
-  asset: { id: string | undefined; choice: IdOptions } | { uid: string; tokenFile: string };
+type PlayFlags = IdOptions & {
+  source?: 'hls' | 'file' | undefined;
+  size?: string | undefined;
+  player?: string | undefined;
+  asset?: string | undefined;
+  tokenFile?: string | undefined;
+} & Partial<Record<Exclude<(typeof outputModes)[number], 'player'>, boolean>>;
+
+/** An asset to play, given by its id or with a playback token, and what to do with it. */
+type PlayRequest = Pick<PlayFlags, 'newest' | 'source' | 'player' | 'asset' | 'tokenFile'> & {
+  id: string | undefined;
   /** Output mode; undefined to show all URLs. */
   mode: (typeof outputModes)[number] | undefined;
-  /** Rendition of a video. */
-  source?: 'hls' | 'file' | undefined;
   /** Size of an image. */
-  size?: PixelSize | undefined;
-  /** Command of the player, for the mode `player`. */
-  player?: string | undefined;
+  size: PixelSize | undefined;
 };
-
-type PlayFlags = IdOptions &
-  Pick<PlayRequest, 'source' | 'player'> &
-  Partial<Record<Exclude<(typeof outputModes)[number], 'player'>, boolean>> & {
-    size?: string | undefined;
-    asset?: string | undefined;
-    tokenFile?: string | undefined;
-  };
 
 export const play: CommandDefinition = (command, run) => {
   addExamples(
@@ -81,20 +77,19 @@ export const play: CommandDefinition = (command, run) => {
 
 /** @throws MediactlError `usage` (exit 2) if flags exclude each other */
 function parsePlayRequest(id: string | undefined, flags: PlayFlags): PlayRequest {
-  const { source, player, asset, tokenFile, ...choice } = flags;
+  const { asset, tokenFile } = flags;
   const [mode, other] = outputModes.filter((each) => flags[each] !== undefined);
   if (other) throw usageError(`--${mode} and --${other} cannot be used together`);
   const size = flags.size === undefined ? undefined : parseDimensions(flags.size);
   if ((asset === undefined) !== (tokenFile === undefined)) throw usageError('--asset and --token-file go together');
   if (asset !== undefined && id !== undefined)
     throw usageError('which asset?', 'mediactl play ID, or --asset UID --token-file FILE');
-  const byToken = asset !== undefined && tokenFile !== undefined;
-  return { mode, source, size, player, asset: byToken ? { uid: asset, tokenFile } : { id, choice } };
+  return { ...flags, id, mode, size };
 }
 
 async function runPlay(context: Context, request: PlayRequest) {
   const { mode } = request;
-  const { uid, ...playback } = await resolveSource(context, request.asset);
+  const { uid, ...playback } = await resolveSource(context, request);
   const { info } = playback;
   if (mode === 'info')
     return record(info, uid, (shown, { isTerminal }) => {
@@ -141,14 +136,14 @@ async function choosePlayables(
 /** Resolves an asset's playback with the account's key, or with a playback token and no key. */
 async function resolveSource(
   context: Context,
-  asset: PlayRequest['asset'],
+  { id, asset, tokenFile, newest }: PlayRequest,
 ): Promise<ResolvedPlayback & { uid: string }> {
-  if ('tokenFile' in asset) {
+  if (asset !== undefined && tokenFile !== undefined) {
     const { baseUrl } = (await context.mediaApi()).transport;
-    const uid = expandUidPrefix(context, baseUrl, 'asset', asset.uid) ?? asset.uid;
-    return { uid, info: await fetchPlaybackByToken(context, uid, asset.tokenFile) };
+    const uid = expandUidPrefix(context, baseUrl, 'asset', asset) ?? asset;
+    return { uid, info: await fetchPlaybackByToken(context, uid, tokenFile) };
   }
-  const uid = await resolveAssetUid(context, 'assets', asset.id, asset.choice);
+  const uid = await resolveAssetUid(context, 'assets', id, { newest });
   return { uid, ...(await resolvePlayback(context, uid)) };
 }
 

@@ -1,44 +1,36 @@
 import { type AssetType, entryForType } from '../../../contract/asset-values.ts';
 import { formatBytes, formatDuration } from '../../../contract/figures.ts';
-import { asArray, asNumber, asObject, isJsonObject, type JsonObject } from '../../../contract/json-values.ts';
+import { asArray, asNumber, asObject, isJsonObject } from '../../../contract/json-values.ts';
 import { displayText, escapeControls, relativeTime, shortenUrl } from '../../../contract/sanitize.ts';
 import type { PlaybackInfo } from '../../../contract/types.ts';
 import { isPixelSize, type Playable } from '../../library/playables.ts';
 import type { DetailRow, RenderContext } from '../../output/result.ts';
 import type { CheckReport, PlaybackLink } from './check.ts';
 
-function expiry({ expiresAt }: Playable, { isTerminal, now }: RenderContext): string {
-  if (!displayText(expiresAt)) return '';
-  return isTerminal ? `(expires ${relativeTime(expiresAt, now)})` : displayText(expiresAt);
-}
-
 const urlText = (url: string, { isTerminal }: RenderContext) =>
   isTerminal ? shortenUrl(escapeControls(url)) : escapeControls(url);
 
-const urlRow =
-  (render: RenderContext) =>
-  (each: Playable): DetailRow => {
-    const parts = [urlText(each.url.href, render), expiry(each, render)].filter(Boolean);
-    return [labelOf(each), parts.join(render.isTerminal ? ' ' : '\t')];
-  };
-
-function labelOf({ kind, extent }: Playable): string {
-  if (!isPixelSize(extent)) return kind;
-  return `${kind} ${extent.width}${extent.height ? `x${extent.height}` : ' wide'}`;
+function urlRow({ kind, extent, url, expiresAt }: Playable, render: RenderContext): DetailRow {
+  const { isTerminal, now } = render;
+  const size = isPixelSize(extent) ? ` ${extent.width}${extent.height ? `x${extent.height}` : ' wide'}` : '';
+  const expiry =
+    displayText(expiresAt) && (isTerminal ? `(expires ${relativeTime(expiresAt, now)})` : displayText(expiresAt));
+  return [kind + size, [urlText(url.href, render), expiry].filter(Boolean).join(isTerminal ? ' ' : '\t')];
 }
 
-/** Formats a chapter's start time. Returns a value that is not a number unchanged. */
-const startOf = (chapter: JsonObject) => {
-  const seconds = asNumber(chapter.start_time);
-  return seconds === undefined ? displayText(chapter.start_time) : formatDuration(seconds);
+/** Formats a start time. Returns a value that is not a number unchanged. */
+const startText = (time: unknown) => {
+  const seconds = asNumber(time);
+  return seconds === undefined ? displayText(time) : formatDuration(seconds);
 };
 
 function chapters(info: PlaybackInfo): DetailRow[] {
   const resume = asNumber(info.resume_position_seconds);
   return [
     ...asArray(info.chapters).map((entry, at): DetailRow => {
-      const chapter = asObject(entry);
-      const text = isJsonObject(entry) ? `${startOf(chapter)} ${displayText(chapter.title)}` : displayText(entry);
+      const text = isJsonObject(entry)
+        ? `${startText(entry.start_time)} ${displayText(entry.title)}`
+        : displayText(entry);
       return [at === 0 ? 'chapters' : ' ', text.trim()];
     }),
     ['resume at', resume ? formatDuration(resume) : ''],
@@ -76,7 +68,7 @@ const views: Record<AssetType, (info: PlaybackInfo, render: RenderContext) => De
 
 export function playbackRows(info: PlaybackInfo, found: readonly Playable[], render: RenderContext): DetailRow[] {
   const view = entryForType(views, info.type);
-  const rows = found.map(urlRow(render));
+  const rows = found.map((each) => urlRow(each, render));
   const next = '--url prints the whole address; --open, --web and --player play it';
   const end: DetailRow[] = render.isTerminal ? [['next', next]] : [];
   return [['type', displayText(info.type)], ...rows, ...(view?.(info, render) ?? []), ...end];

@@ -1,8 +1,8 @@
-import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { failureReason } from '../../../client/api/wait-for-assets.ts';
-import { makeStateFolder } from '../../../client/state-files.ts';
+import { writeStateFile } from '../../../client/state-files.ts';
 import { asText } from '../../../contract/json-values.ts';
 import type { Asset } from '../../../contract/types.ts';
 import { renderWatchPage } from '../../../web/watch/server/page.ts';
@@ -33,11 +33,9 @@ export async function openAsPage(context: Context, uid: string, { info, player }
     script: await readFile(context.host.playerScript, 'utf8'),
   });
   const folder = join(context.stateDir, 'watch');
-  await makeStateFolder(folder);
-  await sweep(folder, context.clock.now());
   const path = join(folder, `${encodeURIComponent(uid)}.html`);
-  await writeFile(`${path}.part`, html, { mode: 0o600 });
-  await rename(`${path}.part`, path);
+  await writeStateFile(path, html);
+  await sweep(folder, context.clock.now());
   // A failure is ignored, because the user can open the page on another machine.
   await openWithDefault(context, pathToFileURL(path));
   return path;

@@ -1,15 +1,6 @@
-import type { SlugEdit } from '../../../contract/slug.ts';
-import {
-  budgetHeader,
-  type Card,
-  type CardPage,
-  type FolderView,
-  type GallerySetup,
-  gallerySetupId,
-  type Query,
-  type RequestBudget,
-  type SpriteFrame,
-} from '../protocol.ts';
+import type { Card, CardPage, FolderView, GallerySetup, Query, RequestBudget, SpriteFrame } from '../protocol.ts';
+import { budgetHeader, gallerySetupId } from '../protocol.ts';
+import type { AssetEdit } from '../server/backend.ts';
 
 export const setup = JSON.parse(document.getElementById(gallerySetupId)?.textContent ?? '') as GallerySetup;
 
@@ -23,12 +14,8 @@ export class PageError extends Error {
   }
 }
 
-type Listener = (budget: RequestBudget) => void;
-let onBudget: Listener = () => {};
-/** Sets the callback for updates of the rate limit. */
-export const onBudgetChange = (listener: Listener) => {
-  onBudget = listener;
-};
+/** Callback for updates of the rate limit. */
+export const listeners = { onBudget: (_: RequestBudget) => {} };
 
 async function callApi<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
   const response = await fetch(setup.base + path, {
@@ -40,7 +27,7 @@ async function callApi<T>(method: string, path: string, body?: unknown, signal?:
     throw new PageError({ problem: 'mediactl has ended', hint: 'run mediactl browse again' });
   });
   const budget = response.headers.get(budgetHeader);
-  if (budget) onBudget(JSON.parse(budget));
+  if (budget) listeners.onBudget(JSON.parse(budget));
   const isJson = response.headers.get('content-type') === 'application/json';
   const value = isJson
     ? await response.json()
@@ -64,10 +51,7 @@ export const fetchCardPage = (
 };
 
 export const fetchCard = (uid: string) => callApi<Card>('GET', assetPath(uid));
-export const updateCard = (
-  uid: string,
-  change: { name?: string; description?: string; tags?: SlugEdit; folder?: string | null },
-) => callApi<Card>('PATCH', assetPath(uid), change);
+export const updateCard = (uid: string, change: AssetEdit) => callApi<Card>('PATCH', assetPath(uid), change);
 export const trashCard = (uid: string) => callApi<object>('DELETE', assetPath(uid));
 export const clearEndedUploads = () => callApi<object>('DELETE', 'uploads');
 export const fetchFolderTree = () => callApi<FolderView[]>('GET', 'folders');

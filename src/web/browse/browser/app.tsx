@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { FolderView, Query, RequestBudget } from '../protocol.ts';
-import { fetchFolderTree, onBudgetChange, setup, updateCard } from './api.ts';
+import { fetchFolderTree, listeners, setup, updateCard } from './api.ts';
 import { FileButton } from './controls.tsx';
 import { Detail } from './detail.tsx';
 import { type DropContents, readDrop, useDrops } from './drops.ts';
@@ -93,7 +93,7 @@ function useLibrary(query: Query) {
     },
   });
   useEffect(() => {
-    onBudgetChange(setBudget);
+    listeners.onBudget = setBudget;
     void loadTree();
   }, []);
 

@@ -2,10 +2,18 @@ import { useState } from 'preact/hooks';
 import { type AssetType, entryForType } from '../../../contract/asset-values.ts';
 import { formatClockTime } from '../../../contract/figures.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
-import type { Card } from '../protocol.ts';
-import { thumbnailUrl } from './api.ts';
+import type { Card, SpriteFrame } from '../protocol.ts';
+import { fetchFrames, sheetUrl, thumbnailUrl } from './api.ts';
 import { startDrag } from './drops.ts';
-import { Preview } from './preview.tsx';
+import { useDelay } from './hooks.ts';
+
+/** Hover delay, so that a pointer that only passes over a card sends no request. */
+const hoverDelayMs = 250;
+const frameIntervalMs = 350;
+/** Maximum number of frames shown for a long video. */
+const maxFrames = 40;
+
+const frameCache = new Map<string, Promise<SpriteFrame[]>>();
 
 type CardProps = {
   /** Asset of the card; undefined until its page of results has loaded. */
@@ -97,6 +105,40 @@ export function CardThumbnail({ card }: { card: Card }) {
       draggable={false}
       onError={() => setBrokenUrl(url)}
     />
+  );
+}
+
+/** Animates the preview frames of a video. If the user prefers reduced motion, shows only the middle frame. */
+function Preview({ uid }: { uid: string }) {
+  const [frames, setFrames] = useState<readonly SpriteFrame[]>([]);
+  const [at, setAt] = useState(0);
+  useDelay(hoverDelayMs, () => void loadFrames(uid).then(setFrames), [uid]);
+  useDelay(frames.length > 1 ? frameIntervalMs : undefined, () => setAt((at + 1) % frames.length), [frames, at]);
+  const frame = frames[at];
+  return frame ? <FrameImage uid={uid} frame={frame} /> : null;
+}
+
+/** Returns the frames to show of a video, or none if they cannot be loaded. */
+async function loadFrames(uid: string): Promise<SpriteFrame[]> {
+  const request = frameCache.get(uid) ?? fetchFrames(uid);
+  frameCache.set(uid, request);
+  const all = await request.catch(() => {
+    frameCache.delete(uid);
+    return [];
+  });
+  const stride = Math.max(1, Math.ceil(all.length / maxFrames));
+  const some = all.filter((_, n) => n % stride === 0);
+  const isStill = matchMedia('(prefers-reduced-motion: reduce)').matches;
+  return isStill ? some.slice(some.length >> 1).slice(0, 1) : some;
+}
+
+/** Renders one frame, cropped from its sprite sheet. */
+function FrameImage({ uid, frame }: { uid: string; frame: SpriteFrame }) {
+  const { x, y, width, height, sheet } = frame;
+  return (
+    <svg class="frame" viewBox={`${x} ${y} ${width} ${height}`} preserveAspectRatio="xMidYMid slice" aria-hidden="true">
+      <image href={sheetUrl(uid, sheet)} onError={() => frameCache.delete(uid)} />
+    </svg>
   );
 }
 

@@ -58,13 +58,10 @@ export function CopyField({ label, text }: { label: string; text: string }) {
   );
 }
 
-type SelectProps = {
-  label: string;
-  value: string | undefined;
-  choices: readonly (readonly [value: string, text: string])[];
-  onChange(value: string): void;
-  class?: string;
-};
+/** Properties of a control that edits a text. */
+export type ControlProps = { label: string; value: string | undefined; onChange(value: string): void };
+
+type SelectProps = ControlProps & { choices: readonly (readonly [value: string, text: string])[]; class?: string };
 
 /** Renders a select whose label only screen readers read. Adds a value that is not among the choices. */
 export function Select({ label, value = '', choices, onChange, ...rest }: SelectProps) {
@@ -83,19 +80,13 @@ export function Select({ label, value = '', choices, onChange, ...rest }: Select
   );
 }
 
-type DebouncedInputProps = {
-  type: 'search' | 'text';
-  label: string;
-  name: string;
-  value: string;
-  onChange(value: string): void;
-};
+type DebouncedInputProps = ControlProps & { type: 'search' | 'text'; name: string };
 
 /** Debounce delay of entered text. */
 const typingDebounceMs = 150;
 
 /** Renders a text input that reports a change after a debounce delay. */
-export function DebouncedInput({ type, label, name, value, onChange }: DebouncedInputProps) {
+export function DebouncedInput({ label, value = '', onChange, ...attributes }: DebouncedInputProps) {
   const [text, setText] = useState(value);
   /** Text to report after the delay; an object, so that the same text starts another delay. */
   const [typed, setTyped] = useState<{ text: string }>();
@@ -108,8 +99,7 @@ export function DebouncedInput({ type, label, name, value, onChange }: Debounced
   useDelay(typed && typingDebounceMs, () => latest.current(typed?.text ?? ''), [typed]);
   return (
     <input
-      type={type as 'text'}
-      name={name}
+      {...(attributes as { name: string })}
       value={text}
       aria-label={label}
       placeholder={label}

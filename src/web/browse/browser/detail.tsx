@@ -3,10 +3,11 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { entryForType, isTimedType } from '../../../contract/asset-values.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Card, FolderView } from '../protocol.ts';
+import type { AssetEdit } from '../server/backend.ts';
 import { downloadUrl, fetchCard, trashCard, updateCard, watchUrl } from './api.ts';
 import { CardThumbnail } from './asset-card.tsx';
 import { Button, CopyField } from './controls.tsx';
-import { Facts, FolderChoice, TextFields } from './facts.tsx';
+import { Facts, FolderChoice, TextFields } from './fields.tsx';
 import type { PagedList } from './paged-list.ts';
 
 type DetailProps = {
@@ -99,7 +100,7 @@ function useCard(uid: string, list: PagedList) {
   useEffect(() => {
     if (!isComplete || (listCard && listCard.means !== card?.means)) void reload();
   }, [listCard?.means]);
-  const save = (fields: Parameters<typeof updateCard>[1]) => updateCard(uid, fields).then(show);
+  const save = (fields: AssetEdit) => updateCard(uid, fields).then(show);
   return { card, isComplete, problem, setProblem, reload, save };
 }
 

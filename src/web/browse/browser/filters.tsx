@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { assetStatuses, assetTypes } from '../../../contract/asset-values.ts';
 import type { Query } from '../protocol.ts';
-import { Button, DebouncedInput, Select } from './controls.tsx';
+import { Button, type ControlProps, DebouncedInput, Select } from './controls.tsx';
 import { withField } from './view.ts';
 
 /** Panel that a small screen shows on demand. */
@@ -37,9 +37,8 @@ export function Filters({ query, openPanel, onChange, onOpen }: FiltersProps) {
   });
   const text = (field: 'search' | 'tag', type: 'search' | 'text', label: string) => {
     // Further typing replaces the history entry, so that Back returns to the state before the search.
-    const { onChange: change, value = '' } = set(field, query[field] ? 'replace' : 'push');
-    const key = `${field} ${clearCount}`;
-    return <DebouncedInput key={key} type={type} label={label} name={field} value={value} onChange={change} />;
+    const control = set(field, query[field] ? 'replace' : 'push');
+    return <DebouncedInput key={`${field} ${clearCount}`} type={type} label={label} name={field} {...control} />;
   };
   const { parent, ordering, ...filters } = query;
   const count = Object.keys(filters).length;
@@ -70,9 +69,7 @@ export function Filters({ query, openPanel, onChange, onOpen }: FiltersProps) {
   );
 }
 
-type DateInputProps = { label: string; value: string | undefined; onChange(value: string): void };
-
-const DateInput = ({ label, value = '', onChange }: DateInputProps) => (
+const DateInput = ({ label, value = '', onChange }: ControlProps) => (
   <label class="field">
     {label}
     <input type="date" value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)} />

@@ -3,7 +3,6 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Query } from '../protocol.ts';
 import { AssetCard } from './asset-card.tsx';
 import { Button } from './controls.tsx';
-import { computeLayout, type Layout, stepForKey } from './layout.ts';
 import type { PagedList } from './paged-list.ts';
 
 type GridProps = {
@@ -16,6 +15,13 @@ type GridProps = {
 
 type Container = RefObject<HTMLDivElement | null>;
 
+const gap = 12;
+/** Margin of `.rows` in the style sheet, rounded to pixels. */
+const margin = 14;
+const textHeight = 78;
+const minCardWidth = 190;
+/** Minimum card width on phones, in pixels; leaves room for two columns. */
+const minPhoneCardWidth = 140;
 /** Number of skeleton cards shown until the list length is known. */
 const skeletonCount = 12;
 
@@ -140,16 +146,61 @@ const LoadError = ({ list }: { list: PagedList }) => (
 );
 
 function EmptyResult({ query: { parent, ordering: _, ...filters } }: { query: Query }) {
+  const where = parent ? 'in this folder itself' : '';
   if (Object.keys(filters).length > 0)
-    return (
-      <p class="empty">
-        Nothing {parent ? 'in this folder itself ' : ''}is like that. Clear the filters to see everything.
-      </p>
-    );
+    return <p class="empty">{`Nothing ${where} is like that. Clear the filters to see everything.`}</p>;
   return (
     <p class="empty">
-      {parent ? 'There is nothing in this folder itself.' : 'There is nothing here yet.'} Drop files or folders onto
-      this page, or type <code>mediactl upload FILE</code>.
+      There is nothing {where || 'here yet'}. Drop files or folders onto this page, or type{' '}
+      <code>mediactl upload FILE</code>.
     </p>
   );
+}
+
+type Layout = ReturnType<typeof computeLayout>;
+
+/** Computes the grid of the virtual list. All rows have the same height, so the position of any card is known. */
+function computeLayout(outerWidth: number, length: number) {
+  const width = Math.max(0, outerWidth - 2 * margin);
+  const minWidth = width < 480 ? minPhoneCardWidth : minCardWidth;
+  const columns = Math.max(1, Math.floor((width + gap) / (minWidth + gap)));
+  const cardWidth = (width - (columns - 1) * gap) / columns;
+  const cardHeight = Math.round((cardWidth * 9) / 16 + textHeight);
+  const rowHeight = cardHeight + gap;
+  const rows = Math.ceil(length / columns);
+  const topOf = (index: number) => Math.floor(index / columns) * rowHeight;
+  return {
+    columns,
+    /** Height of all rows, in pixels. */
+    height: Math.max(0, rows * rowHeight - gap),
+    /** Returns the indexes [from, to) of the cards to render: the visible rows, and one row above and below them. */
+    visibleRange: (top: number, height: number): [from: number, to: number] => {
+      const first = Math.max(0, Math.floor((top - margin) / rowHeight) - 1);
+      const last = Math.min(rows, Math.ceil((top + height) / rowHeight) + 1);
+      return [Math.min(first * columns, length), Math.min(last * columns, length)];
+    },
+    /** Returns the scroll positions at which a card begins and ends. */
+    extentOf: (index: number) => ({ top: topOf(index), bottom: topOf(index) + cardHeight + 2 * margin }),
+    styleOf: (index: number) => ({
+      left: `${(index % columns) * (cardWidth + gap)}px`,
+      top: `${topOf(index)}px`,
+      width: `${cardWidth}px`,
+      height: `${cardHeight}px`,
+    }),
+  };
+}
+
+/** Returns a function that computes the index of the card to which a key moves the focus; undefined for other keys. */
+function stepForKey(key: string, { columns }: Layout) {
+  const steps: Record<string, (index: number, length: number) => number> = {
+    ArrowRight: (index) => index + 1,
+    ArrowLeft: (index) => index - 1,
+    ArrowDown: (index, length) => (index + columns < length ? index + columns : index),
+    ArrowUp: (index) => (index >= columns ? index - columns : index),
+    PageDown: (index) => index + 4 * columns,
+    PageUp: (index) => index - 4 * columns,
+    Home: () => 0,
+    End: (_, length) => length - 1,
+  };
+  return Object.hasOwn(steps, key) ? steps[key] : undefined;
 }

@@ -4,9 +4,7 @@ import { clearEndedUploads, sendFile, setup } from './api.ts';
 import type { DroppedFile } from './drops.ts';
 import { useRedraw } from './hooks.ts';
 
-/**
- * Maximum number of concurrent uploads. Other files wait in the browser, to save disk space of the serving process.
- */
+/** Maximum number of concurrent uploads. Other files wait in the browser, to save disk space of the serving process. */
 const maxConcurrentUploads = 3;
 /** Minimum time between redraws. Not a frame, because requestAnimationFrame does not fire in hidden tabs. */
 const redrawIntervalMs = 16;

@@ -2,9 +2,7 @@ import { useState } from 'preact/hooks';
 import { type Query, queryFields } from '../protocol.ts';
 import { useWindowEvent } from './hooks.ts';
 
-/**
- * Current query and uid of the open asset. The view is stored in the URL, so that it can be reloaded and shared.
- */
+/** Current query and uid of the open asset. The view is stored in the URL, so that it can be reloaded and shared. */
 export type GalleryView = { query: Query; asset: string | null };
 
 function parseLocation(): GalleryView {

@@ -9,32 +9,30 @@ import { BrowseSessions, isCrossSite } from './session.ts';
 
 export type BrowseOptions = {
   library: BrowseBackend;
+  broadcaster?: EventBroadcaster;
   /** Returns the origin that serves the page. It is called only after the server has started listening. */
   origin(): string;
-  now(): number;
   scripts: BuiltScripts;
   /** Hint on the locked page that explains how to get an entry URL. */
   accessHint: string;
   onTokenRedeemed?: () => void;
 };
 
-/** The browse application, with its request handler, its one-time entry URLs and its events. */
+/** The browse application, with its request handler and its one-time entry URLs. */
 export type BrowseApp = {
   handle(request: Request): Response | Promise<Response>;
   /** Creates a URL that can be opened only once. `view` is the query string of the initial view. */
   createEntryUrl(view?: string): string;
-  broadcaster: EventBroadcaster;
 };
 
 const cookieName = 'mediactl';
 
 /** Creates the browse application with its routes, authentication, and checks against CSRF and DNS rebinding. */
 export async function createBrowseApp({ accessHint, ...options }: BrowseOptions): Promise<BrowseApp> {
-  const { library, origin } = options;
+  const { library, origin, broadcaster = new EventBroadcaster() } = options;
   const { getCookie, Hono, secureHeaders, setCookie } = await import('./hono.lazy.ts');
   const sessions = new BrowseSessions();
   const { basePath } = sessions;
-  const broadcaster = new EventBroadcaster();
   const app = new Hono();
   const notice = renderNoticePage('This page is locked', `An address lets in one browser, once. ${accessHint}`);
   const lock = (c: Context) => sendPage(c, notice, { status: 403 });
@@ -75,7 +73,6 @@ export async function createBrowseApp({ accessHint, ...options }: BrowseOptions)
   app.onError((error, c) => sendProblem(c, PageProblem.findIn(error) ?? library.toProblem(error)));
 
   return {
-    broadcaster,
     handle: app.fetch,
     createEntryUrl: (view = '') => {
       const url = new URL('/', origin());

@@ -3,26 +3,15 @@ import type { Asset, PlaybackInfo, PlayerData } from '../../../contract/types.ts
 import type { DroppedFileInfo, FolderView, Query, RequestBudget } from '../protocol.ts';
 
 /** Changes to an asset. Absent fields stay unchanged; a `folder` of null means the top level. */
-export type AssetEdit = {
-  name?: string;
-  description?: string;
-  tags?: SlugEdit;
-  folder?: string | null;
-};
+export type AssetEdit = { name?: string; description?: string; tags?: SlugEdit; folder?: string | null };
 
 type AssetPage = { items: readonly Asset[]; total: number | undefined };
 
-/** Upload progress of a dropped file. */
-export type TransferProgress = {
-  /** `waiting` means that the upload waits for the service, after an outage or because of a rate limit. */
-  state: 'sending' | 'waiting';
-  sentBytes: number;
-};
+/** Upload progress of a dropped file. It waits after an outage or because of a rate limit. */
+export type TransferProgress = { state: 'sending' | 'waiting'; sentBytes: number };
 
-/**
- * Result of a completed upload. `how` is `uploaded` if the file was sent; otherwise, the service already had it.
- */
-export type UploadResult = { assetUid: string; how: 'uploaded' | 'there' | 'same' };
+/** Result of a completed upload. `how` is `uploaded` if the file was sent; otherwise, the service already had it. */
+type UploadResult = { assetUid: string; how: 'uploaded' | 'there' | 'same' };
 
 /** Error as the page shows it. `status` is an HTTP status. The error contains no secrets. */
 export type Problem = { status: number; problem: string; reason?: string; hint?: string };
@@ -46,17 +35,11 @@ export class PageProblem extends Error {
 /** Playback data of an asset, as an embedding page gets it. */
 export type AssetPlayback = { info: PlaybackInfo; player: PlayerData };
 
-/**
- * Operations of the service that the page needs. The serving process runs them, so the page never sees the API key.
- */
+/** Operations of the service that the page needs. The serving process runs them, so the page never sees the API key. */
 export type BrowseBackend = {
   /** Base URL for resolving relative URLs from the service. */
   readonly baseUrl: URL;
-  /**
-   * Lists assets that match a query.
-   * @param options `isBackground` gives a poll lower priority than the user's requests; `signal` cancels the
-   *   request
-   */
+  /** Lists assets. A background request, which is a poll, has lower priority than the user's requests. */
   listAssets(
     query: Query,
     limit: number,

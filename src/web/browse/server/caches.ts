@@ -1,18 +1,17 @@
+import { systemClock } from '../../../contract/clock.ts';
+
 /** Cache with a maximum size and a time-to-live. Evicts the entry that was set longest ago; reading does not count. */
 export class TtlCache<Value> {
   readonly #maxSize: number;
-  readonly #now: () => number;
   readonly #entries = new Map<string, { value: Value; expiresAt: number }>();
 
-  /** @param now returns the time in milliseconds since the Unix epoch */
-  constructor(maxSize: number, now: () => number) {
+  constructor(maxSize: number) {
     this.#maxSize = maxSize;
-    this.#now = now;
   }
 
   get(key: string): Value | undefined {
     const entry = this.#entries.get(key);
-    return entry && this.#now() < entry.expiresAt ? entry.value : undefined;
+    return entry && systemClock.now() < entry.expiresAt ? entry.value : undefined;
   }
 
   set(key: string, value: Value, expiresAt = Number.POSITIVE_INFINITY): void {
@@ -25,15 +24,11 @@ export class TtlCache<Value> {
   delete(key: string): void {
     this.#entries.delete(key);
   }
-
-  clear(): void {
-    this.#entries.clear();
-  }
 }
 
 /**
  * Returns the cached promise of a key, or fetches the value. Dedupes requests in flight, and does not cache failures.
- * @param expiryOf returns the time when a value expires
+ * @param expiryOf returns the time when a value expires, in Unix milliseconds
  */
 export function fetchCached<Value>(
   cache: TtlCache<Promise<Value>>,
@@ -45,12 +40,7 @@ export function fetchCached<Value>(
   if (cached) return cached;
   const promise = fetchValue();
   cache.set(key, promise);
-  const expire = (expiresAt: number) => {
-    if (cache.get(key) === promise) cache.set(key, promise, expiresAt);
-  };
-  promise.then(
-    (value) => expire(expiryOf(value)),
-    () => expire(0),
-  );
+  const expiry = promise.then(expiryOf, () => 0);
+  void expiry.then((expiresAt) => cache.get(key) === promise && cache.set(key, promise, expiresAt));
   return promise;
 }

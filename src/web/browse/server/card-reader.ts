@@ -1,3 +1,4 @@
+import { systemClock } from '../../../contract/clock.ts';
 import type { Asset } from '../../../contract/types.ts';
 import { type Card, type CardPage, type Query, queryFields } from '../protocol.ts';
 import type { BrowseBackend } from './backend.ts';
@@ -17,16 +18,12 @@ const [maxListDescriptionChars, maxDescriptionChars] = [300, 1_000_000];
 export class CardReader {
   readonly #library: BrowseBackend;
   readonly #media: MediaProxy;
-  readonly #now: () => number;
-  readonly #records: TtlCache<Promise<Asset>>;
-  #lists: TtlCache<CardPage>;
+  readonly #records = new TtlCache<Promise<Asset>>(maxCacheEntries);
+  #lists = new TtlCache<CardPage>(maxCacheEntries);
 
-  constructor(library: BrowseBackend, media: MediaProxy, now: () => number) {
+  constructor(library: BrowseBackend, media: MediaProxy) {
     this.#library = library;
     this.#media = media;
-    this.#now = now;
-    this.#records = new TtlCache(maxCacheEntries, now);
-    this.#lists = new TtlCache(maxCacheEntries, now);
   }
 
   /** Lists assets by the query of the page's request. `fresh` bypasses the cache; `looking` marks a poll. */
@@ -43,12 +40,12 @@ export class CardReader {
     this.#media.cacheThumbnails(assets);
     const items = assets.map((asset) => toCard(asset, this.#library.baseUrl, maxListDescriptionChars));
     const page = { items, total: found.total ?? null };
-    lists.set(key, page, this.#now() + listTtlMs);
+    lists.set(key, page, systemClock.now() + listTtlMs);
     return page;
   }
 
   fetchRecord(uid: string): Promise<Asset> {
-    const expiresAt = this.#now() + recordTtlMs;
+    const expiresAt = systemClock.now() + recordTtlMs;
     return fetchCached(
       this.#records,
       uid,
@@ -65,7 +62,7 @@ export class CardReader {
 
   /** Drops the cached lists, and the record of a changed asset. */
   invalidate(uid?: string): void {
-    this.#lists = new TtlCache(maxCacheEntries, this.#now);
+    this.#lists = new TtlCache(maxCacheEntries);
     if (uid !== undefined) this.#records.delete(uid);
   }
 }

@@ -1,3 +1,4 @@
+import { systemClock } from '../../../contract/clock.ts';
 import { asObject, parseTimestamp } from '../../../contract/json-values.ts';
 import type { Asset, PlaybackInfo } from '../../../contract/types.ts';
 import { detectImageType } from '../../shared/image-type.ts';
@@ -24,24 +25,19 @@ export type ProxiedImage = { bytes: Uint8Array; contentType: string };
  */
 export class MediaProxy {
   readonly #library: BrowseBackend;
-  readonly #now: () => number;
-  readonly #thumbnails: TtlCache<{ url: URL; since: number }>;
-  readonly #playbacks: TtlCache<Promise<AssetPlayback>>;
-  readonly #sheets: TtlCache<readonly string[]>;
+  readonly #thumbnails = new TtlCache<{ url: URL; since: number }>(maxThumbnails);
+  readonly #playbacks = new TtlCache<Promise<AssetPlayback>>(maxPlaybacks);
+  readonly #sheets = new TtlCache<readonly string[]>(maxPlaybacks);
 
-  constructor(library: BrowseBackend, now: () => number) {
+  constructor(library: BrowseBackend) {
     this.#library = library;
-    this.#now = now;
-    this.#thumbnails = new TtlCache(maxThumbnails, now);
-    this.#playbacks = new TtlCache(maxPlaybacks, now);
-    this.#sheets = new TtlCache(maxPlaybacks, now);
   }
 
   /** Caches the thumbnail URLs of assets. */
   cacheThumbnails(assets: readonly Asset[]): void {
     for (const asset of assets) {
       const url = thumbnailUrlOf(asset, this.#library.baseUrl);
-      if (url) this.#thumbnails.set(asset.uid, { url, since: this.#now() });
+      if (url) this.#thumbnails.set(asset.uid, { url, since: systemClock.now() });
     }
   }
 
@@ -53,7 +49,7 @@ export class MediaProxy {
   async fetchThumbnail(uid: string): Promise<ProxiedImage | undefined> {
     const cached = this.#thumbnails.get(uid);
     const image = cached && this.#fetchImage(cached.url);
-    if (cached && this.#now() - cached.since < signedUrlTtlMs) return image;
+    if (cached && systemClock.now() - cached.since < signedUrlTtlMs) return image;
     const cachedImage = await image?.catch(() => undefined);
     if (cachedImage) return cachedImage;
     // The signed URL might have expired. Fetching the asset again returns a new URL.
@@ -64,7 +60,7 @@ export class MediaProxy {
 
   /** Returns the cached player data and playback info of an asset, which are the same as for an embedding page. */
   fetchPlayback(uid: string): Promise<AssetPlayback> {
-    const expiryOf = ({ info }: AssetPlayback) => Math.min(this.#now() + signedUrlTtlMs, earliestExpiry(info));
+    const expiryOf = ({ info }: AssetPlayback) => Math.min(systemClock.now() + signedUrlTtlMs, earliestExpiry(info));
     return fetchCached(this.#playbacks, uid, () => this.#library.fetchPlayback(uid), expiryOf);
   }
 

@@ -17,9 +17,8 @@ export async function receiveFile(
 ): Promise<void> {
   const file = parseDroppedFile(query);
   const id = query.get('id')?.slice(0, 100) || file.name;
-  let upload: UploadState = {
-    ...{ id, name: file.name, state: 'taking', doneBytes: 0, sizeBytes: file.sizeBytes },
-  };
+  const { name, sizeBytes } = file;
+  let upload: UploadState = { id, name, state: 'taking', doneBytes: 0, sizeBytes };
   const report = (change: Partial<UploadState>) => {
     upload = { ...upload, ...change };
     broadcaster.publish({ kind: 'upload', upload });
@@ -35,10 +34,7 @@ export async function receiveFile(
     )
     .then(
       ({ how, assetUid }) =>
-        report({
-          state: how === 'uploaded' ? 'uploaded' : 'there',
-          ...{ doneBytes: file.sizeBytes, assetUid },
-        }),
+        report({ state: how === 'uploaded' ? 'uploaded' : 'there', doneBytes: sizeBytes, assetUid }),
       (error) => {
         const { problem, reason, hint } = PageProblem.findIn(error) ?? library.toProblem(error);
         report({ state: 'failed', problem: [problem, reason, hint].filter(Boolean).join('; ') });

@@ -20,7 +20,6 @@ type RouteDeps = {
   scripts: BuiltScripts;
   /** Path prefix of every route. */
   basePath: string;
-  now(): number;
 };
 
 const maxBodyBytes = 4 * 1024 * 1024;
@@ -28,10 +27,10 @@ const maxBodyBytes = 4 * 1024 * 1024;
 /** Creates the routes of the page. Callers must authenticate requests first. */
 export async function createRoutes(deps: RouteDeps): Promise<Hono> {
   const { Hono, streamSSE } = await import('./hono.lazy.ts');
-  const { library, broadcaster, scripts, basePath, now } = deps;
+  const { library, broadcaster, scripts, basePath } = deps;
   const app = new Hono();
-  const media = new MediaProxy(library, now);
-  const cards = new CardReader(library, media, now);
+  const media = new MediaProxy(library);
+  const cards = new CardReader(library, media);
   const setup = { base: basePath, service: library.baseUrl.host };
   app.get('/', (c) => sendPage(c, renderGalleryPage({ script: scripts.browse, setup })));
   app.get('/folders', async (c) => c.json(await library.fetchFolders()));

@@ -30,9 +30,7 @@ export const downsamplePeaks = (peaks: readonly number[], count: number): number
     return peaks.slice(from, to).reduce((most, peak) => Math.max(most, peak), 0);
   });
 
-/**
- * Parses a list of numbers. Returns undefined if any number is invalid, because a gap would distort the waveform.
- */
+/** Parses a list of numbers. Returns undefined if any number is invalid, because a gap would distort the waveform. */
 function parseNumbers(list: unknown): number[] | undefined {
   const numbers = asArray(list).map(asNumber);
   return numbers.every((number) => number !== undefined) ? numbers : undefined;

@@ -5,18 +5,17 @@ import { type PlaybackFailure, type PlaybackStrategy, strategiesFor } from './pl
 /** Plays an asset with the first playback strategy that works, and resumes at the saved position. */
 export class PlaybackController {
   readonly #media: HTMLMediaElement;
-  readonly #autoPlay: boolean;
+  readonly #setup: PlayerSetup;
   readonly #strategies: PlaybackStrategy[];
   /** Position in seconds to seek to once the metadata has loaded. */
   #startAt: number;
-  #detach = () => {};
   #fail = (_failure: PlaybackFailure) => {};
-  /** First failure with an HTTP status, which explains more than the failure of a fallback. */
-  #failure: PlaybackFailure = {};
+  /** First HTTP status of a failure, which explains more than the failure of a fallback. */
+  #status: number | undefined;
 
   constructor(media: HTMLMediaElement, setup: PlayerSetup) {
     this.#media = media;
-    this.#autoPlay = setup.autoPlay;
+    this.#setup = setup;
     this.#startAt = setup.resumeAt;
     this.#strategies = strategiesFor(media, setup);
     media.addEventListener('loadedmetadata', () => this.#onLoaded());
@@ -29,12 +28,17 @@ export class PlaybackController {
       return;
     }
     let hasFailed = false;
-    this.#fail = (failure: PlaybackFailure) => {
+    let detach = () => {};
+    this.#fail = ({ status }) => {
       if (hasFailed) return;
       hasFailed = true;
-      this.#tryNext(strategy, failure);
+      if (this.#media.currentTime > 0) this.#startAt = this.#media.currentTime;
+      detach();
+      this.#status ??= status;
+      if (this.#strategies.length > 0) this.start();
+      else showProblem(failureMessage(strategy, this.#status));
     };
-    this.#detach = strategy.attach(this.#media, this.#startAt, this.#fail);
+    detach = strategy.attach(this.#media, this.#startAt, this.#fail);
   }
 
   seek(seconds: number): void {
@@ -43,28 +47,17 @@ export class PlaybackController {
     this.#play();
   }
 
-  #tryNext(failed: PlaybackStrategy, { status }: PlaybackFailure): void {
-    if (this.#media.currentTime > 0) this.#startAt = this.#media.currentTime;
-    this.#detach();
-    this.#failure.status ??= status;
-    if (this.#strategies.length > 0) this.start();
-    else showProblem(failureMessage(failed, this.#failure));
-  }
-
   #onLoaded(): void {
-    if (this.#hasNoPicture && this.#strategies.length > 0) {
+    // If the browser cannot decode the picture, it plays only the sound, and reports no error.
+    const hasNoPicture = this.#media instanceof HTMLVideoElement && this.#media.videoWidth === 0;
+    if (hasNoPicture && this.#strategies.length > 0) {
       this.#fail({});
       return;
     }
-    if (this.#hasNoPicture) showProblem('Only the sound plays: this browser does not know the codec of the picture.');
+    if (hasNoPicture) showProblem('Only the sound plays: this browser does not know the codec of the picture.');
     if (this.#startAt > 0) this.#media.currentTime = this.#startAt;
     this.#startAt = 0; // metadata loads again after a recovery, which must not seek
-    if (this.#autoPlay) this.#play();
-  }
-
-  /** True if the browser cannot decode the picture. It then plays only the sound, and reports no error. */
-  get #hasNoPicture(): boolean {
-    return this.#media instanceof HTMLVideoElement && this.#media.videoWidth === 0;
+    if (this.#setup.autoPlay) this.#play();
   }
 
   /** Starts playback, muted if the browser's autoplay policy requires it. */
@@ -77,7 +70,7 @@ export class PlaybackController {
   }
 }
 
-function failureMessage({ source }: PlaybackStrategy, { status }: PlaybackFailure): string {
+function failureMessage({ source }: PlaybackStrategy, status: number | undefined): string {
   if (source.expiresAt !== undefined && Date.parse(source.expiresAt) <= Date.now())
     return 'The link to this media has expired. Ask for a new one.';
   if (status === 401 || status === 403)

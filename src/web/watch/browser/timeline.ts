@@ -1,7 +1,7 @@
 import { formatClockTime } from '../../../contract/figures.ts';
 import type { PlayerSetup } from '../setup.ts';
 import { SeekPreview } from './seek-preview.ts';
-import { Waveform } from './waveform.ts';
+import { showWaveform } from './waveform.ts';
 
 const stepSeconds = 5;
 /** Step of PageUp and PageDown, as a fraction of the duration. */
@@ -13,7 +13,7 @@ export class Timeline {
   readonly #element: HTMLElement;
   readonly #setup: PlayerSetup;
   readonly #bubble: SeekPreview;
-  readonly #waveform: Waveform | undefined;
+  readonly #showPlayed: ((played: number) => void) | undefined;
   /** Position being dragged to, in seconds; undefined while not dragging. */
   #dragTarget: number | undefined;
   #timeBeforeDrag = 0;
@@ -25,7 +25,7 @@ export class Timeline {
     this.#element = element;
     this.#setup = setup;
     this.#bubble = new SeekPreview(this.#part('.bubble'), setup);
-    this.#waveform = setup.waveform && new Waveform(element, setup.waveform.url);
+    this.#showPlayed = setup.waveform && showWaveform(element, setup.waveform.url);
     for (const event of ['durationchange', 'emptied']) media.addEventListener(event, () => this.#updateDuration());
     for (const event of ['timeupdate', 'seeking', 'seeked']) media.addEventListener(event, () => this.#render());
     media.addEventListener('seeked', () => this.#seekToDrag());
@@ -122,7 +122,7 @@ export class Timeline {
     const now = this.#dragTarget ?? this.#media.currentTime;
     const fraction = duration === 0 ? 0 : Math.min(1, now / duration);
     this.#part('.played').style.width = `${fraction * 100}%`;
-    this.#waveform?.showPlayed(fraction);
+    this.#showPlayed?.(fraction);
     this.#element.ariaValueNow = String(Math.floor(now));
     this.#element.ariaValueText = `${formatClockTime(now)} of ${formatClockTime(duration)}`;
   }

@@ -13,9 +13,7 @@ export type WatchPageInput = WatchedAsset & {
   description?: unknown;
   /** Tags from the asset record: slugs, or objects with a `name` or `slug` (assumption A09). */
   tags?: unknown;
-  /**
-   * True if the document is in a frame of a page that itself shows the title, description, tags and download link.
-   */
+  /** True if the document is in a frame of a page that itself shows the title, description, tags and download link. */
   isFramed?: boolean;
   /** Contents of the built dist/player.js. */
   script: string;

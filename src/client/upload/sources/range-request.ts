@@ -22,10 +22,7 @@ const purpose: Purpose = {
   action: 'read this file',
   statuses: {
     // By default a 429 means the service's rate limit and aborts the run, but this is another server.
-    429: {
-      code: 'source_busy',
-      problem: 'the server of the file accepts no more requests for now',
-    },
+    429: { code: 'source_busy', problem: 'the server of the file accepts no more requests for now' },
   },
 };
 
@@ -130,7 +127,6 @@ export const sourceTruncated = ({ url, path }: RemoteFile, at: number) => {
   return sourceFailed(problem, 'its answers end before the file does', networkHint).with({ retryable: true });
 };
 
-/** Creates the error for a remote file that changed during its upload. */
 export const remoteFileChanged = (path: string, reason: string) =>
   fileChanged(path, reason).with({
     hint: 'once it no longer changes, the same command with --again, which makes a new asset',

@@ -14,7 +14,6 @@ export type SourceUrl = {
   realPath: string;
 };
 
-/** Returns true for an http or https URL. */
 export const isHttpUrl = (path: string) => /^https?:\/\//i.test(path);
 
 /** Matches the query parameters that sign URLs of object stores and CDNs. */

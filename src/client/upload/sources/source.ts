@@ -21,7 +21,7 @@ export type FileIdentity = {
  * ignored, because a reboot can change them.
  */
 export function describeChange(before: FileIdentity, now: FileIdentity): string | undefined {
-  if (before.sizeBytes !== now.sizeBytes) return `its size went from ${before.sizeBytes} to ${now.sizeBytes} bytes`;
+  if (before.sizeBytes !== now.sizeBytes) return sizeChange(before, now);
   if (differ(before.validator, now.validator)) return 'the server has another version of it';
   // An equal ETag guarantees equal bytes, whatever Last-Modified the server sends.
   if (before.validator !== undefined && now.validator !== undefined) return undefined;
@@ -31,6 +31,9 @@ export function describeChange(before: FileIdentity, now: FileIdentity): string 
     ? 'its mode, owner or name changed, or it was written to and its time put back'
     : undefined;
 }
+
+export const sizeChange = (before: { sizeBytes: number }, now: { sizeBytes: number }) =>
+  `its size went from ${before.sizeBytes} to ${now.sizeBytes} bytes`;
 
 const differ = (one: string | undefined, other: string | undefined) =>
   one !== undefined && other !== undefined && one !== other;
@@ -152,8 +155,7 @@ export class FileSource {
     // Synchronous, because the inode of a file just read is cached and the thread pool would be slower.
     const now = identityOf(fstatSync(this.#handle.fd, { bigint: true }));
     const before = this.#identity;
-    if (now.sizeBytes !== before.sizeBytes)
-      throw fileChanged(this.path, `its size went from ${this.sizeBytes} to ${now.sizeBytes} bytes`);
+    if (now.sizeBytes !== before.sizeBytes) throw fileChanged(this.path, sizeChange(before, now));
     if (now.mtimeNs !== before.mtimeNs) throw fileChanged(this.path, 'it was written to');
     const there = identityOf(statPath(this.path));
     if (there.ino !== before.ino || there.dev !== before.dev)
@@ -174,7 +176,6 @@ export type UploadSource = Pick<
   'path' | 'realPath' | 'identity' | 'sizeBytes' | 'read' | 'assertUnchanged' | 'close'
 >;
 
-/** Callbacks for a read. */
 export type ReadOptions = {
   /** Called with the offset and bytes of each buffer once it is filled, while the previous one is being sent. */
   onRead?: (at: number, bytes: Buffer) => void;
@@ -202,10 +203,9 @@ export const realPathOf = async (path: string) => join(await realpath(dirname(pa
 /** Checks that a file of size 0 is empty, since /proc and some FUSE file systems report 0 for files with content. */
 async function assertEmpty(path: string, handle: FileHandle): Promise<void> {
   const { bytesRead } = await handle.read(Buffer.alloc(1), 0, 1, 0);
-  if (bytesRead > 0) throw notEmpty(path);
+  if (bytesRead > 0) throw unknownLength(path, `${path} has more than the 0 bytes that it claims`);
 }
 
-/** Creates the error for a file that changed during its upload. */
 export const fileChanged = (path: string, reason: string, since = 'its upload began') =>
   new MediactlError(`${path} changed since ${since}`, {
     code: 'file_changed',
@@ -220,18 +220,17 @@ export const fileGone = (path: string) =>
     reason: 'it was deleted or renamed while it was being uploaded',
   });
 
-/** Creates the error for a path that is not a regular file. */
 export const notAFile = (path: string, isDirectory: boolean) =>
-  new MediactlError(isDirectory ? `${path} is a directory` : `${path} is not a regular file`, {
-    code: isDirectory ? 'is_directory' : 'not_a_file',
-    reason: isDirectory ? 'only files are uploaded' : 'the length must be known before an upload starts',
-    hint: isDirectory
-      ? `mediactl upload -r ${path}, for the files in it`
-      : `mediactl upload - --name NAME < ${path}, which spools it first`,
-  });
+  isDirectory
+    ? new MediactlError(`${path} is a directory`, {
+        code: 'is_directory',
+        reason: 'only files are uploaded',
+        hint: `mediactl upload -r ${path}, for the files in it`,
+      })
+    : unknownLength(path, `${path} is not a regular file`);
 
-const notEmpty = (path: string) =>
-  new MediactlError(`${path} has more than the 0 bytes that it claims`, {
+const unknownLength = (path: string, problem: string) =>
+  new MediactlError(problem, {
     code: 'not_a_file',
     reason: 'the length must be known before an upload starts',
     hint: `mediactl upload - --name NAME < ${path}, which spools it first`,

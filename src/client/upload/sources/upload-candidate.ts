@@ -2,28 +2,30 @@ import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import type { ReceiptKey } from '../store/receipts.ts';
 
-/** A file that the user wants to upload, described before any byte of it is read. */
-export type UploadCandidate = {
+/** Names of a file to upload. Events and errors use the first of `label` and `path`. */
+export type FileNames = {
   /** Path or URL shown to the user; `-` is stdin. */
   path: string;
-  /** Command-line argument through which the file was found: its path, a parent directory or a glob. */
-  typedPath?: string | undefined;
-  /** Key under which receipts store the file: its real path or URL; undefined for stdin. */
+  /** Key under which receipts store the file: its real path or URL; undefined for stdin or if not resolved yet. */
   sourceId?: string | undefined;
-  /** Size of the file; undefined for stdin, whose length is unknown until it is read. */
-  sizeBytes?: number | undefined;
-  mtimeNs?: string | undefined;
-  /** Subfolders between the given directory and the file, such as `day 1/cam a`; empty for a file given directly. */
-  relativeDir: string;
   /** File name to send to the service, if it differs from the last part of `path`. */
   filename?: string | undefined;
   /** Name for events and errors if `path` means nothing to the user. */
   label?: string | undefined;
   /** True for a stream that can be read only once, so its content cannot be compared before it is sent. */
-  isSingleRead?: boolean;
-  /** Metadata for this file from a manifest. */
+  isSingleRead?: boolean | undefined;
+};
+
+/** A file that the user wants to upload, described before any byte of it is read. */
+export type UploadCandidate = FileNames & {
+  /** Command-line argument through which the file was found: its path, a parent directory or a glob. */
+  typedPath?: string | undefined;
+  /** Size of the file; undefined for stdin, whose length is unknown until it is read. */
+  sizeBytes?: number | undefined;
+  mtimeNs?: string | undefined;
+  /** Subfolders between the given directory and the file, such as `day 1/cam a`; empty for a file given directly. */
+  relativeDir: string;
   about?: UserMetadata | undefined;
-  /** The unfinished upload to resume, if the file comes from the journal. */
   resumable?: ResumableUpload;
 };
 
@@ -44,6 +46,7 @@ export type UserMetadata = {
   contentType?: string | undefined;
   /** Uid or path of the target folder. */
   folder?: string | undefined;
+  /** Slugs of the tags, which are set once the upload is complete. */
   tags?: readonly string[] | undefined;
 };
 

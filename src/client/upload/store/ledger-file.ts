@@ -48,7 +48,6 @@ export const trialWrite = `BEGIN IMMEDIATE; PRAGMA user_version = ${schemaVersio
 const columnNames = (columns: string) =>
   [...columns.matchAll(/(?:^|,)\s*([a-z]\w*) [A-Z]/g)].map(([, name]) => name).join(', ');
 
-/** Returns the path of the database in a state folder. */
 export const ledgerPath = (stateDir: string) => join(stateDir, 'receipts.db');
 
 /** Returns the path of the id file, which shows that a missing database was deleted rather than never created. */

@@ -72,29 +72,24 @@ const ignoreRefusal = <T>(request: Promise<T>): Promise<T | undefined> =>
 
 const bytesLost = (assetUid: string, offset: number, acknowledged: number) =>
   new MediactlError(`the service lost bytes of asset ${assetUid}`, {
-    code: 'bytes_lost',
+    ...{ code: 'bytes_lost', retryable: true, details: { asset_uid: assetUid } },
     reason: `it has ${offset} bytes, and had acknowledged ${acknowledged}`,
-    retryable: true,
-    details: { asset_uid: assetUid },
   });
 
 /** Returns the error for an asset whose checksum differs. @param resendCommand command that uploads the file again */
-export const checksumMismatch = (
-  path: string,
-  resendCommand: string,
-  { session: { assetUid }, blake3, serviceBlake3 }: CompleteEntry,
-) =>
-  new MediactlError(`asset ${assetUid} does not have the content of ${path}`, {
+export function checksumMismatch(path: string, resendCommand: string, entry: CompleteEntry): MediactlError {
+  const { session, blake3, serviceBlake3 } = entry;
+  return new MediactlError(`asset ${session.assetUid} does not have the content of ${path}`, {
     code: 'checksum_mismatch',
     reason: `BLAKE3 here ${blake3}, at the service ${serviceBlake3}`,
     hint: `do not use that asset; ${resendCommand} sends the file again`,
-    details: { asset_uid: assetUid, blake3, service_blake3: serviceBlake3 },
+    details: { asset_uid: session.assetUid, blake3, service_blake3: serviceBlake3 },
   });
+}
 
 /** Returns the error for a complete upload without a checksum if `--require-checksum` is set. */
 export const unverifiedError = (assetUid: string) =>
   new MediactlError(`asset ${assetUid} is uploaded, but unverified`, {
-    code: 'unverified',
+    ...{ code: 'unverified', details: { asset_uid: assetUid } },
     reason: 'the service gave no checksum to compare with',
-    details: { asset_uid: assetUid },
   });

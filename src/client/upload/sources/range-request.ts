@@ -94,17 +94,11 @@ export function parseMediaType(header = ''): string | undefined {
  */
 export function toSourceError({ url, path }: RemoteFile, response: ApiResponse): MediactlError {
   const { status } = response;
+  const reason = `its server answers ${status}`;
   if (status === 404 || status === 410)
-    return new MediactlError(`no such file: ${path}`, {
-      code: 'no_such_file',
-      reason: `its server answers ${status}`,
-      hint: 'check the address',
-    });
+    return new MediactlError(`no such file: ${path}`, { code: 'no_such_file', reason, hint: 'check the address' });
   if (status === 401 || status === 403)
-    return new MediactlError(`${path} may not be read with this address`, {
-      code: 'source_refused',
-      reason: `its server answers ${status}`,
-    });
+    return new MediactlError(`${path} may not be read with this address`, { code: 'source_refused', reason });
   const { retryable, retryAfterSeconds } = errorFrom(response, purpose).explanation;
   const failure = sourceFailed(`${url.host} does not send ${path}`, `it answers ${status}`, networkHint);
   return failure.with({ retryable, retryAfterSeconds });

@@ -113,9 +113,7 @@ class RcloneProcess {
     });
     this.ended = once(this.child, 'close').then(
       ([code]) => code,
-      (error) => {
-        throw rcloneNotFound(error);
-      },
+      (error) => Promise.reject(rcloneNotFound(error)),
     );
     this.ended.catch(() => {}); // awaited after its output is read
     this.address = this.#listen(this.child.stderr as Readable);

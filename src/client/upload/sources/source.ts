@@ -48,9 +48,6 @@ export const isUntouched = (before: FileIdentity, now: FileIdentity) =>
 /** Size of each read. It affects speed more than the HTTP library does: 64 KiB reads ran at half the speed. */
 const readBufferBytes = 2 * 1024 * 1024;
 
-/** Pool of free read buffers, reused to avoid an allocation per file. It grows only with concurrent reads. */
-const bufferPool: Buffer[][] = [];
-
 /** A local file to upload, read by position through one handle that stays open for the whole upload. */
 export class FileSource {
   readonly path: string;
@@ -110,13 +107,13 @@ export class FileSource {
     end: number,
     { onRead = () => {}, assertUnchanged = () => this.assertUnchanged() }: ReadOptions = {},
   ): AsyncGenerator<Buffer> {
-    // Three buffers rotate: one at the socket, one at the consumer, and one being filled. They return to the
-    // pool only after a complete read, because an aborted request might still use one.
-    const buffers = bufferPool.pop() ?? [];
+    // Three buffers rotate: one at the socket, one at the consumer, and one being filled.
+    const buffers: Buffer[] = [];
+    const bufferBytes = Math.min(readBufferBytes, end - start);
     const prefetch = (at: number, turn: number) => {
-      buffers[turn % 3] ??= Buffer.allocUnsafeSlow(readBufferBytes);
-      const buffer = buffers[turn % 3] as Buffer;
-      const filled = this.#readFully(buffer, at, Math.min(readBufferBytes, end - at)).then((bytes) => {
+      const buffer = buffers[turn % 3] ?? Buffer.allocUnsafeSlow(bufferBytes);
+      buffers[turn % 3] = buffer;
+      const filled = this.#readFully(buffer, at, Math.min(bufferBytes, end - at)).then((bytes) => {
         onRead(at, bytes);
         return bytes;
       });
@@ -131,7 +128,6 @@ export class FileSource {
       else await assertUnchanged();
       yield filled;
     }
-    bufferPool.push(buffers);
   }
 
   async #readFully(buffer: Buffer, at: number, length: number): Promise<Buffer> {

@@ -1,12 +1,11 @@
 import { asMediactlError, type MediactlError } from '../../errors.ts';
 import type { CompleteEntry, OpenEntry } from '../store/journal-entry.ts';
 import { findReceiptByContent, findReceiptByPath, versionOf } from './receipt-lookup.ts';
-import { sendFile } from './send-file.ts';
+import { checksumMismatch, sendFile, unverifiedError } from './send-file.ts';
 import { createUpload } from './session-creation.ts';
 import { SessionGoneError } from './transfer.ts';
 import type { UploadDeps, Uploaded, UploadJob, UploadOptions } from './upload-job.ts';
 import { UploadRun } from './upload-run.ts';
-import { checksumMismatch, unverifiedError } from './verification.ts';
 
 /** Upload of one opened file. It resumes where an earlier run stopped. */
 export type OpenedUpload = {

@@ -1,11 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import type { BigIntStats, Dirent } from 'node:fs';
-import { open, readdir, realpath, stat } from 'node:fs/promises';
+import { readdir, realpath, stat } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { MediactlError, usageError } from '../../errors.ts';
-import { notAFile, realPathOf, unreadableFile } from './source.ts';
-import type { UploadCandidate } from './upload-candidate.ts';
+import { describeFile, notAFile, toCandidate, type UploadCandidate, unreadableFile } from './upload-candidate.ts';
 
 export type WalkOptions = {
   recursive: boolean;
@@ -140,13 +139,7 @@ export class FileWalker {
     }
     if (found.isDirectory() && this.#options.recursive) return { directory: path, named: path };
     if (!found.isFile()) throw notAFile(path, found.isDirectory());
-    await open(path, 'r').then(
-      (handle) => handle.close(),
-      (error) => {
-        throw unreadableFile(path, error);
-      },
-    );
-    return { file: { ...toCandidate(path, await realPathOf(path), found), typedPath: path } };
+    return { file: await describeFile(path, found) };
   }
 
   /** Yields the matching files in a directory tree, in order of name. Follows links to files, not to directories. */
@@ -203,17 +196,6 @@ export class FileWalker {
   #skip(kind: keyof typeof skipKinds): void {
     this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + 1);
   }
-}
-
-function toCandidate(path: string, sourceId: string, found: BigIntStats): UploadCandidate {
-  return {
-    path,
-    // Keep a single string if both are equal, to save memory with 100,000 files.
-    sourceId: sourceId === path ? path : sourceId,
-    sizeBytes: Number(found.size),
-    mtimeNs: String(found.mtimeNs),
-    relativeDir: '',
-  };
 }
 
 /** Splits a glob into base directory and pattern; undefined if it is not a glob or the directory does not exist. */

@@ -1,7 +1,8 @@
 import { type BigIntStats, constants, fstatSync, statSync } from 'node:fs';
-import { type FileHandle, open, realpath } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { type FileHandle, open, stat } from 'node:fs/promises';
 import { MediactlError } from '../../errors.ts';
+import type { FileWalker, WalkOptions } from './file-walker.ts';
+import { describeFile, notAFile, realPathOf, unknownLength, unreadableFile } from './upload-candidate.ts';
 
 /** Attributes that distinguish a file from other files and from later versions of itself. */
 export type FileIdentity = {
@@ -193,9 +194,6 @@ const identityOf = ({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): FileIden
   ...{ mtimeNs: String(mtimeNs), ctimeNs: String(ctimeNs) },
 });
 
-/** Returns the path with the real path of its directory. A link at the path itself is not followed. */
-export const realPathOf = async (path: string) => join(await realpath(dirname(path)), basename(path));
-
 /** Checks that a file of size 0 is empty, since /proc and some FUSE file systems report 0 for files with content. */
 async function assertEmpty(path: string, handle: FileHandle): Promise<void> {
   const { bytesRead } = await handle.read(Buffer.alloc(1), 0, 1, 0);
@@ -216,35 +214,29 @@ export const fileGone = (path: string) =>
     reason: 'it was deleted or renamed while it was being uploaded',
   });
 
-export const notAFile = (path: string, isDirectory: boolean) =>
-  isDirectory
-    ? new MediactlError(`${path} is a directory`, {
-        code: 'is_directory',
-        reason: 'only files are uploaded',
-        hint: `mediactl upload -r ${path}, for the files in it`,
-      })
-    : unknownLength(path, `${path} is not a regular file`);
-
-const unknownLength = (path: string, problem: string) =>
-  new MediactlError(problem, {
-    code: 'not_a_file',
-    reason: 'the length must be known before an upload starts',
-    hint: `mediactl upload - --name NAME < ${path}, which spools it first`,
-  });
-
-/** Converts a system error from opening or reading a file to a MediactlError. */
-export function unreadableFile(path: string, error: unknown): MediactlError {
-  const { code, message } = error as NodeJS.ErrnoException;
-  if (code === 'ENOENT' || code === 'ENOTDIR')
-    return new MediactlError(`no such file: ${path}`, {
-      code: 'no_such_file',
-      hint: path === 'help' ? 'mediactl upload --help' : 'check the path',
-      underlying: error,
-    });
-  return new MediactlError(`cannot read ${path}`, {
-    code: 'unreadable_file',
-    reason: code === 'EACCES' ? 'you may not read it' : message,
-    hint: code === 'EACCES' ? `chmod u+r ${path}, or run as its owner` : 'check the disk',
-    underlying: error,
-  });
+/**
+ * Finds the local files at the given paths, which are checked before anything is sent. A single file needs no walk.
+ *
+ * @param mayBeGlob returns true if a path that does not exist might be a glob that no shell has expanded
+ * @throws MediactlError (exit 2) that names each path that cannot be uploaded
+ */
+export async function findLocalFiles(
+  paths: readonly string[],
+  options: WalkOptions,
+  mayBeGlob: (path: string) => boolean,
+): Promise<Pick<FileWalker, 'files' | 'skipped' | 'failures'>> {
+  const [path = ''] = paths;
+  const found =
+    paths.length === 1 && path !== '-' ? await stat(path, { bigint: true }).catch(() => undefined) : undefined;
+  if (found?.isFile()) {
+    const file = await describeFile(path, found);
+    const files = async function* () {
+      yield file;
+    };
+    return { files, skipped: [], failures: [] };
+  }
+  const { FileWalker: Walker } = await import('./file-walker.ts');
+  const walk = new Walker(options);
+  await walk.checkPaths(paths, mayBeGlob);
+  return walk;
 }

@@ -2,8 +2,8 @@ import { stat } from 'node:fs/promises';
 import { usageError } from '../../client/errors.ts';
 import type { FileWalker, WalkOptions } from '../../client/upload/sources/file-walker.ts';
 import { FileSource, findLocalFiles, type UploadSource } from '../../client/upload/sources/source.ts';
-import { isHttpUrl } from '../../client/upload/sources/source-url.ts';
 import {
+  isHttpUrl,
   isInShard,
   realPathOf,
   type Shard,

@@ -75,7 +75,7 @@ async function runTus({ source, options, deps }: UploadRun, uploadUrl: string, s
         openFile: async () => ({
           size: source.sizeBytes,
           slice: async (start: number, end: number) => ({
-            value: { start, end, size: end - start } satisfies Chunk,
+            value: { start, end, size: end - start } satisfies ChunkRange,
             done: end >= source.sizeBytes,
           }),
           close: () => {},
@@ -94,7 +94,7 @@ async function runTus({ source, options, deps }: UploadRun, uploadUrl: string, s
 }
 
 /** Chunk that our file reader passes to tus-js-client. It is a byte range and does not hold the bytes. */
-type Chunk = { start: number; end: number; size: number };
+type ChunkRange = { start: number; end: number; size: number };
 
 type SessionRequest = Omit<ApiRequest, 'method'> & { url: string; signal: AbortSignal };
 
@@ -166,7 +166,7 @@ class SessionHttpStack implements HttpStack {
       },
       getHeader: (name) => headers[name.toLowerCase()],
       setProgressHandler: () => {}, // its count would be of bytes read, not acknowledged
-      send: (chunk: Chunk | null) =>
+      send: (chunk: ChunkRange | null) =>
         method === 'HEAD' || !chunk ? this.#fetchOffset(request) : this.#sendChunk(request, chunk),
       abort: async () => abort.abort(),
       getUnderlyingObject: () => undefined,
@@ -183,7 +183,7 @@ class SessionHttpStack implements HttpStack {
   }
 
   /** Sends a chunk: "PATCH {location} transfers bytes … at most 50 MiB per request." (§4) */
-  async #sendChunk(request: SessionRequest, chunk: Chunk): Promise<HttpResponse> {
+  async #sendChunk(request: SessionRequest, chunk: ChunkRange): Promise<HttpResponse> {
     const { deps, options } = this.#run;
     const { idleTimeoutMs } = options;
     await this.#listener.digest.catchUp(chunk.start);
@@ -204,7 +204,7 @@ class SessionHttpStack implements HttpStack {
     return this.#acknowledge(response, chunk);
   }
 
-  async *#bytes({ start, end }: Chunk, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  async *#bytes({ start, end }: ChunkRange, signal: AbortSignal): AsyncGenerator<Uint8Array> {
     const { source, deps } = this.#run;
     const { digest } = this.#listener;
     await this.#listener.onSending(end);
@@ -219,7 +219,7 @@ class SessionHttpStack implements HttpStack {
       }
   }
 
-  async #acknowledge(response: ApiResponse, chunk?: Chunk): Promise<HttpResponse> {
+  async #acknowledge(response: ApiResponse, chunk?: ChunkRange): Promise<HttpResponse> {
     const { sizeBytes } = this.#run.source;
     const offset = parseUploadOffset(response.headers['upload-offset']);
     if (offset === undefined)

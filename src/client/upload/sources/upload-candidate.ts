@@ -5,6 +5,8 @@ import { basename, dirname, join } from 'node:path';
 import { MediactlError } from '../../errors.ts';
 import type { ReceiptKey } from '../store/receipts.ts';
 
+export const isHttpUrl = (path: string) => /^https?:\/\//i.test(path);
+
 /** Names of a file to upload. Events and errors use the first of `label` and `path`. */
 export type FileNames = {
   /** Path or URL shown to the user; `-` is stdin. */

@@ -323,6 +323,21 @@ describe('a run that is stopped', () => {
     expect(outcomes(JSON.parse(stdout))).toEqual([...Array(2).fill('failed'), ...Array(4).fill('uploaded')]);
   });
 
+  it('by an outage while lost creations are looked up ends every file for those who follow it', async () => {
+    const { folder, cli, service } = await world();
+    writeManyFiles(folder, 6);
+    let creations = 0;
+    service.fault = ({ method, path }) => {
+      if (method === 'GET' && path.startsWith('/assets/')) return { status: 503 };
+      return method === 'POST' && path === '/upload/' && ++creations <= 2 ? 'cut after' : undefined;
+    };
+    const args = ['upload', '-r', folder, '--progress', 'json', '--max-wait', '30s'];
+    const { stderr } = await cli.run(args, { clock: fastClock(200) });
+    const events = stderr.split('\n').flatMap((line) => (line.startsWith('{"') ? [JSON.parse(line)] : []));
+    const finished = events.filter(({ event }) => event === 'finished').map(({ outcome }) => outcome);
+    expect(finished.sort()).toEqual([...Array(2).fill('failed'), ...Array(4).fill('uploaded')]);
+  });
+
   it('by a key that may not look ends with that code, and what was sent is sent', async () => {
     const { folder, run, service } = await world();
     writeManyFiles(folder, 4);

@@ -4,9 +4,9 @@ import { versionOf } from '../../client/upload/session/receipt-lookup.ts';
 import { RangeSource } from '../../client/upload/sources/range-source.ts';
 import { openRclone, type RcloneFile, type RcloneFiles } from '../../client/upload/sources/rclone.ts';
 import type { UploadSource } from '../../client/upload/sources/source.ts';
-import { isHttpUrl, parseSourceUrl } from '../../client/upload/sources/source-url.ts';
+import { parseSourceUrl } from '../../client/upload/sources/source-url.ts';
 import { StreamSource } from '../../client/upload/sources/stream-source.ts';
-import type { UploadCandidate } from '../../client/upload/sources/upload-candidate.ts';
+import { isHttpUrl, type UploadCandidate } from '../../client/upload/sources/upload-candidate.ts';
 import type { Context } from '../context.ts';
 
 /** Maximum number of URLs to check concurrently. */

@@ -1,10 +1,11 @@
 import { stat } from 'node:fs/promises';
 import { usageError } from '../../client/errors.ts';
-import { FileWalker, type WalkOptions } from '../../client/upload/sources/file-walker.ts';
-import { FileSource, realPathOf, type UploadSource } from '../../client/upload/sources/source.ts';
-import { isHttpUrl } from '../../client/upload/sources/source-url.ts';
+import type { FileWalker, WalkOptions } from '../../client/upload/sources/file-walker.ts';
+import { FileSource, findLocalFiles, type UploadSource } from '../../client/upload/sources/source.ts';
 import {
+  isHttpUrl,
   isInShard,
+  realPathOf,
   type Shard,
   type UploadCandidate,
   type UserMetadata,
@@ -56,17 +57,17 @@ export async function openSources(
   const metadata = await readManifest(context, given, options);
   const inputs = [...given, ...(await readPathList(context, options.fromList)), ...metadata.keys()];
   assertInputs(inputs, options);
-  const walk = new FileWalker({
+  const walkOptions: WalkOptions = {
     ...options,
     excludedPath: await manifestOutPath(options, inputs),
     onDuplicate: ({ path, typedPath = path }) => {
       if (metadata.has(typedPath)) throw usageError(`the manifest names ${path} twice`);
     },
-  });
+  };
   // Only paths on the command line can be globs; paths in a list are literal.
   const typed = new Set(given);
   const local = options.sizeBytes === undefined ? inputs.filter((path) => !isRemote(path)) : [];
-  await walk.checkPaths(local, (path) => typed.has(path));
+  const walk = await findLocalFiles(local, walkOptions, (path) => typed.has(path));
   const remotes = local.length < inputs.length ? await openRemotes(context, inputs, options) : undefined;
   let otherShardFiles = 0;
   return {

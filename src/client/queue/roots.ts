@@ -2,7 +2,8 @@ import { readdir, realpath, stat } from 'node:fs/promises';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { MediactlError, usageError } from '../errors.ts';
 import { FileSource, type UploadSource } from '../upload/sources/source.ts';
-import { isHttpUrl, parseSourceUrl } from '../upload/sources/source-url.ts';
+import { parseSourceUrl } from '../upload/sources/source-url.ts';
+import { isHttpUrl } from '../upload/sources/upload-candidate.ts';
 import { formatLocation, type TaskSource, type UploadTask } from './task.ts';
 
 /** Directory from which files can be read, with an optional name that is the same on every machine. */

@@ -5,7 +5,8 @@ import { asMediactlError, type ErrorRecord, type MediactlError } from '../errors
 import { Channel } from '../upload/batch/channel.ts';
 import type { RunEvent } from '../upload/session/events.ts';
 import type { FileOutcome } from '../upload/session/upload-job.ts';
-import { hasCredentials, isHttpUrl, parseSourceUrl } from '../upload/sources/source-url.ts';
+import { hasCredentials, parseSourceUrl } from '../upload/sources/source-url.ts';
+import { isHttpUrl } from '../upload/sources/upload-candidate.ts';
 import { classifyFailure } from './failure-class.ts';
 import { Lease } from './lease.ts';
 import { workersMissingFile, yieldToOtherWorkers } from './missing-file.ts';

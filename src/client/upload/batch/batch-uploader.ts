@@ -21,14 +21,12 @@ import {
   userMetadataOf,
 } from '../sources/upload-candidate.ts';
 import { Channel } from './channel.ts';
-import { emptyPlan, type FindMoved, filesToUpload, type Plan } from './plan.ts';
+import { type Candidates, emptyPlan, type FindMoved, filesToUpload, type Plan } from './plan.ts';
 import type { ReadyWatch } from './ready-watch.ts';
 import type { UnconfirmedCreations } from './unconfirmed-creations.ts';
 
-/** Options for one upload run with any number of files. */
 export type RunOptions = UploadOptions & {
   workspace: string;
-  /** Number of concurrent uploads. */
   parallel: number;
   /** Priority of the run's requests. Default: interactive for one file, bulk for several. */
   lane?: Lane | undefined;
@@ -38,7 +36,6 @@ export type RunOptions = UploadOptions & {
   about: Pick<UserMetadata, 'name' | 'description' | 'contentType'>;
 };
 
-/** Dependencies of a batch upload. */
 export type BatchDeps = RunDeps & {
   folders: FolderResolver;
   /** Called with the plan before the first byte is sent. */
@@ -50,7 +47,7 @@ export type BatchDeps = RunDeps & {
 /** An upload run, carried out by this process or by the workers of a queue. */
 export type BatchRun = {
   /** Uploads the files and yields the outcome of each as it becomes known. */
-  outcomes(candidates: AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>): AsyncGenerator<FileOutcome[]>;
+  outcomes(candidates: Candidates): AsyncGenerator<FileOutcome[]>;
   /** The result of the run; final once `outcomes` has ended. */
   readonly result: RunResult;
 };
@@ -62,8 +59,6 @@ export type RunResult = {
   /** Number of files that were not attempted. */
   remaining: number;
 };
-
-type Candidates = AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>;
 
 /**
  * Uploads all files without a receipt, in a few concurrent upload slots (lanes). It can be stopped and rerun at any
@@ -97,7 +92,9 @@ export class BatchUploader implements BatchRun {
   }
 
   async #run(candidates: Candidates): Promise<void> {
-    await removeLeftovers(this.#deps);
+    const { journal, spool } = this.#deps;
+    // Leftovers of killed runs. Errors are ignored, because a later write to the journal reports them.
+    await Promise.all([journal.sweep(), spool.sweep()]).catch(() => {});
     const send = () =>
       this.#planAndUpload(candidates).catch((thrown) => {
         const error = asMediactlError(thrown);
@@ -297,23 +294,11 @@ export class BatchUploader implements BatchRun {
   }
 }
 
-/** Removes leftovers of killed runs. Errors are ignored, because a later write to the journal reports them. */
-async function removeLeftovers({ journal, spool }: RunDeps): Promise<void> {
-  await Promise.all([journal.sweep(), spool.sweep()]).catch(() => {});
-}
-
 /** Spools stdin to disk. The spooled job is identified by checksum and size, since stdin has no stable path. */
-async function spoolStdin(job: UploadJob, deps: RunDeps): Promise<UploadJob> {
-  const { spool, stdin, signal, api } = deps;
-  const spooled = await spool.write(stdin(), signal);
-  const spooledJob = {
-    ...job,
-    identity: `${spooled.blake3} ${spooled.sizeBytes}`,
-    filename: job.filename ?? job.name ?? 'stdin',
-  };
+async function spoolStdin(job: UploadJob, { spool, stdin, signal, api }: RunDeps): Promise<UploadJob> {
+  const { blake3, sizeBytes, saveAs } = await spool.write(stdin(), signal);
+  const filename = job.filename ?? job.name ?? 'stdin';
+  const spooled = { ...job, identity: `${blake3} ${sizeBytes}`, filename };
   // Name the spool file by the upload id, since the journal of an earlier attempt with the same bytes refers to it.
-  return {
-    ...spooledJob,
-    path: await spooled.saveAs(uploadIdOf(spooledJob, api.transport.baseUrl)),
-  };
+  return { ...spooled, path: await saveAs(uploadIdOf(spooled, api.transport.baseUrl)) };
 }

@@ -1,16 +1,10 @@
 /** Unbounded queue between a producer and one async consumer, which gets all queued items as one batch. */
 export class Channel<T> {
   #items: T[] = [];
-  #isClosed = false;
   #wake = () => {};
 
   push(item: T): void {
     this.#items.push(item);
-    this.#wake();
-  }
-
-  close(): void {
-    this.#isClosed = true;
     this.#wake();
   }
 
@@ -20,27 +14,23 @@ export class Channel<T> {
    * @param onClosed called when the consumer stops reading or all items are read; `work` is awaited in either case
    */
   async *streamWhile(work: () => Promise<void>, onClosed = () => {}): AsyncGenerator<T[]> {
-    const done = work().finally(() => this.close());
+    let isDone = false;
+    const done = work().finally(() => {
+      isDone = true;
+      this.#wake();
+    });
     done.catch(() => {}); // awaited below, after the queued items are consumed
     try {
-      yield* this;
+      while (!isDone || this.#items.length > 0) {
+        const pushed = new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+        if (this.#items.length > 0) yield this.#items.splice(0);
+        else await pushed;
+      }
     } finally {
       onClosed();
       await done;
-    }
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<T[]> {
-    for (;;) {
-      if (this.#items.length > 0) {
-        const items = this.#items;
-        this.#items = [];
-        yield items;
-      } else if (this.#isClosed) return;
-      else
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve;
-        });
     }
   }
 }

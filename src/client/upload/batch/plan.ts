@@ -4,7 +4,6 @@ import { createOutcome, type FileOutcome, type UploadOptions } from '../session/
 import { type FolderResolver, receiptKeyOf, type UploadCandidate } from '../sources/upload-candidate.ts';
 import type { Receipt, ReceiptKey, Receipts } from '../store/receipts.ts';
 
-/** Number of files and their total size. */
 export type FileTotals = { files: number; bytes: number };
 
 /** Totals of a run before it starts, for files that are already uploaded and files to send. */
@@ -18,20 +17,15 @@ export type Plan = {
   new: FileTotals;
   /** Number of requests needed to send everything, without retries. */
   requests: number;
-  /** Size of the largest file to send. */
   largestBytes: number;
   /** Number of files to send that are in a subdirectory of the given directory. */
   nested: number;
 };
 
 export const emptyPlan = (): Plan => ({
-  there: { files: 0, bytes: 0 },
-  changed: { files: 0, bytes: 0 },
-  sameSize: { files: 0, bytes: 0 },
-  new: { files: 0, bytes: 0 },
-  requests: 0,
-  largestBytes: 0,
-  nested: 0,
+  ...{ there: { files: 0, bytes: 0 }, changed: { files: 0, bytes: 0 } },
+  ...{ sameSize: { files: 0, bytes: 0 }, new: { files: 0, bytes: 0 } },
+  ...{ requests: 0, largestBytes: 0, nested: 0 },
 });
 
 /** Upload state of a file according to its receipts, size and modification time, before its content is read. */
@@ -56,19 +50,19 @@ export function addToPlan(plan: Plan, { kind }: Classification, file: UploadCand
   plan[kind].files++;
   plan[kind].bytes += sizeBytes;
   if (kind === 'there') return;
-  plan.requests += requestsFor(sizeBytes, chunkBytes) + (file.about?.tags?.length ? 1 : 0);
+  const creations = 1;
+  const chunks = Math.max(1, Math.ceil(sizeBytes / chunkBytes));
+  plan.requests += creations + chunks + (file.about?.tags?.length ? 1 : 0);
   if (file.relativeDir !== '') plan.nested++;
   plan.largestBytes = Math.max(plan.largestBytes, sizeBytes);
 }
 
-/** Returns the number of requests for a file: one for the creation and one per chunk. */
-const requestsFor = (sizeBytes: number, chunkBytes: number) => 1 + Math.max(1, Math.ceil(sizeBytes / chunkBytes));
-
-/** Returns the totals of all files that have to be sent. */
 export const totalToSend = ({ changed, sameSize, new: fresh }: Plan): FileTotals => ({
   files: changed.files + sameSize.files + fresh.files,
   bytes: changed.bytes + sameSize.bytes + fresh.bytes,
 });
+
+export type Candidates = AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>;
 
 /** Finds receipts of files already uploaded from another path, so that `--sync` recognizes a renamed directory. */
 export type FindMoved = (files: readonly UploadCandidate[]) => Promise<ReadonlyMap<UploadCandidate, Receipt>>;
@@ -84,7 +78,7 @@ type PlanContext = Pick<UploadOptions, 'again' | 'chunkBytes'> & {
 
 /** Adds all files to the plan. Reports those that are already uploaded, and returns those still to be uploaded. */
 export async function filesToUpload(
-  candidates: AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>,
+  candidates: Candidates,
   plan: Plan,
   { api, workspace, folders, receipts, again, chunkBytes, signal, findMoved }: PlanContext,
   onAlreadyUploaded: (outcome: FileOutcome, file: UploadCandidate, receipt: Receipt) => void,

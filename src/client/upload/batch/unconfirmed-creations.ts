@@ -34,7 +34,6 @@ export class UnconfirmedCreations {
     this.#deps = deps;
   }
 
-  /** The dependencies to inject into each upload. */
   get tools(): Required<Pick<UploadDeps, 'findOrphans' | 'confirmNewAsset'>> {
     return {
       findOrphans: async (creation) => {

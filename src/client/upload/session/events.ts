@@ -43,7 +43,6 @@ export type FileEvent = { path: string } & (
  */
 export type UploadOutcome = 'uploaded' | 'there' | 'same' | 'elsewhere' | 'queued' | 'left' | 'failed';
 
-/** Event about a run or one of its files. */
 export type UploadEvent = RunEvent | FileEvent;
 
 export type OnUploadEvent = (event: FileEvent) => void;

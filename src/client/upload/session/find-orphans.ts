@@ -105,23 +105,18 @@ const findAsset = (api: Api, uid: string): Promise<Asset | undefined> =>
   });
 
 /** Returns the error for an earlier attempt that might have made an asset, if the user cannot be asked. */
-const creationUnknown = (path: string, { assets, isComplete }: OrphanCandidates, id: string) =>
-  new MediactlError(`an earlier attempt to upload ${path} may already have made an asset`, {
+function creationUnknown(path: string, { assets, isComplete }: OrphanCandidates, id: string): MediactlError {
+  const uids = assets.map(({ uid }) => uid);
+  const found = uids.length > 0 ? `; found: ${uids.join(', ')}` : '';
+  const rest = isComplete ? '' : '; more assets were made since than can be looked through';
+  const mayBeWhole = assets.some(({ status }) => classifyStatus(status) !== 'in progress');
+  return new MediactlError(`an earlier attempt to upload ${path} may already have made an asset`, {
     code: 'creation_unknown',
-    reason: [
-      'the answer to its creation was lost',
-      assets.length > 0 ? `found: ${assets.map(({ uid }) => uid).join(', ')}` : undefined,
-      isComplete ? undefined : 'more assets were made since than can be looked through',
-    ]
-      .filter(Boolean)
-      .join('; '),
+    reason: `the answer to its creation was lost${found}${rest}`,
     hint: `--yes makes a new asset and leaves what was found; mediactl uploads forget ${id} does the same for good`,
-    details: {
-      asset_uids: assets.map(({ uid }) => uid),
-      is_all: isComplete,
-      may_be_whole: assets.some(({ status }) => classifyStatus(status) !== 'in progress'),
-    },
+    details: { asset_uids: uids, is_all: isComplete, may_be_whole: mayBeWhole },
   });
+}
 
 /** Returns true if the search was complete and found only empty assets, so that creating a new asset is safe. */
 export function isNewAssetSafe({ explanation: { code, details } }: MediactlError): boolean {

@@ -7,40 +7,40 @@ import type { UploadSource } from '../sources/source.ts';
 import type { CorruptEntry, JournalEntry, OpenEntry } from '../store/journal-entry.ts';
 import type { UploadDeps } from './upload-job.ts';
 
-type MovedUploadDeps = Pick<UploadDeps, 'journal' | 'receipts'>;
-
 /**
  * Returns a function that finds the unfinished upload of a moved file and rewrites its journal entry to the new id
  * and path. Service, metadata, size and the content of the acknowledged bytes must match, the old path must no
  * longer exist, and exactly one upload must match. Similar uploads that are not resumed are reported to the user.
  * The journal is listed once per run and cached.
  */
-export function createMovedUploadFinder({ journal, receipts }: MovedUploadDeps): UploadDeps['findResumable'] {
-  let unfinished: Promise<[key: string, id: string][]> | undefined;
+export function createMovedUploadFinder({
+  journal,
+  receipts,
+}: Pick<UploadDeps, 'journal' | 'receipts'>): UploadDeps['findResumable'] {
+  let unfinished: Promise<{ id: string; key: string }[]> | undefined;
   return async (file, source, notice) => {
     if (!isFile(file)) return undefined;
-    unfinished ??= journal.list().then((all) => all.filter(isOpen).map((e) => [matchKeyOf(e), e.id]));
+    unfinished ??= journal
+      .list()
+      .then((all) => all.filter(isOpen).map((entry) => ({ id: entry.id, key: matchKeyOf(entry) })));
     const ownKey = matchKeyOf(file);
-    const similar = (await unfinished).filter(([key]) => key === ownKey);
+    const similar = (await unfinished).filter(({ key }) => key === ownKey);
     if (similar.length === 0) return undefined;
-    const similarEntries = await Promise.all(similar.map(([, id]) => journal.read(id)));
-    const isSent = ({ session }: OpenEntry) => receipts?.hasAsset(session.assetUid);
-    const entries = similarEntries.filter(isOpen).filter((entry) => !isSent(entry));
+    const current = await Promise.all(similar.map(({ id }) => journal.read(id)));
+    const entries = current.filter(isOpen).filter(({ session }) => !receipts?.hasAsset(session.assetUid));
     const [found, another] = await findMatching(source, entries);
     const release = found && !another && (await journal.lock(found.id).catch(ignoreAlreadyUploading));
     try {
       const entry = release && (await journal.read(found.id)); // might have changed before we locked it
       if (entry && isOpen(entry)) {
         const moved = { ...entry, id: file.id, path: file.path, realPath: file.realPath };
-        try {
-          await journal.write(moved);
-          await journal.remove(entry.id);
-        } catch (error) {
-          throw stateError(error, journal.directory);
-        }
+        await journal.write(moved);
+        await journal.remove(entry.id);
         notice(`continuing asset ${entry.session.assetUid}, begun as ${entry.realPath}`);
         return moved;
       }
+    } catch (error) {
+      throw stateError(error, journal.directory);
     } finally {
       if (release) await release();
     }

@@ -10,7 +10,6 @@ const unknownVersion = '0';
 /** Returns the version of a file, which is its strong ETag if it has one, else its modification time. */
 export const versionOf = ({ validator, mtimeNs }: FileIdentity) => validator ?? mtimeNs;
 
-/** Returns true if the file still has the size and version in the receipt. */
 export const isUnchanged = (receipt: Pick<Receipt, 'sizeBytes' | 'mtimeNs'>, now: FileIdentity) =>
   receipt.sizeBytes === now.sizeBytes && receipt.mtimeNs === versionOf(now) && receipt.mtimeNs !== unknownVersion;
 

@@ -4,7 +4,7 @@ import { exitCodes } from '../../error-table.ts';
 import { MediactlError } from '../../errors.ts';
 import { isGone } from '../../http/error-response.ts';
 import { digestOf } from '../sources/checksum.ts';
-import { fileChanged, isUntouched } from '../sources/source.ts';
+import { fileChanged, isUntouched, sizeChange } from '../sources/source.ts';
 import {
   acknowledged,
   assetOf,
@@ -33,22 +33,14 @@ export async function resumeFrom(
     return undefined;
   }
   if (isCorrupt(entry)) {
-    const { sizeBytes } = run.source;
-    await confirmPossibleDuplicate(run, { metadata: run.metadata, sizeBytes, ...entry });
+    await confirmPossibleDuplicate(run, { metadata: run.metadata, sizeBytes: run.source.sizeBytes, ...entry });
     await run.journal.setAside(entry);
     return undefined;
   }
-  switch (entry.state) {
-    case 'planned':
-      return undefined;
-    case 'intended':
-      await confirmPossibleDuplicate(run, { ...entry, sizeBytes: entry.file.sizeBytes });
-      return undefined;
-    case 'open':
-      return resumeSession(run, entry);
-    default:
-      return reuseComplete(run, entry);
-  }
+  if (entry.state === 'open') return resumeSession(run, entry);
+  if (entry.state === 'whole') return reuseComplete(run, entry);
+  if (entry.state === 'intended') await confirmPossibleDuplicate(run, { ...entry, sizeBytes: entry.file.sizeBytes });
+  return undefined;
 }
 
 async function reportAbandonedAsset(run: UploadRun, entry: JournalEntry | CorruptEntry): Promise<void> {
@@ -63,10 +55,7 @@ async function reportAbandonedAsset(run: UploadRun, entry: JournalEntry | Corrup
 function resumeSession(run: UploadRun, entry: OpenEntry): OpenEntry {
   const { source } = run;
   if (entry.file.sizeBytes !== source.sizeBytes)
-    throw fileChanged(
-      source.path,
-      `${entry.offset} bytes of it are uploaded, but its size went from ${entry.file.sizeBytes} to ${source.sizeBytes} bytes`,
-    );
+    throw fileChanged(source.path, `${entry.offset} bytes of it are uploaded, but ${sizeChange(entry.file, source)}`);
   run.resumedFrom = entry.offset;
   return entry;
 }
@@ -124,36 +113,31 @@ export async function withNextStep(
   const isState = error.exitCode === exitCodes.state && job.identity === undefined; // its own hint is better
   if (error.exitCode === exitCodes.integrity || isState || id === undefined) return error;
   const entry = await journal.read(id);
+  const resume = `mediactl uploads resume ${id}`;
+  const isFromStdin = job.identity !== undefined || job.path === '-';
   if (job.isSingleRead)
     return error.with({ hint: 'run the same command again, with the same input, to continue from here' });
-  const isFromStdin = job.identity !== undefined || job.path === '-';
   if (!entry && job.path === '-' && !uploaded)
     return error.with({ hint: `it is kept: mediactl upload '${path}' --name NAME, then delete it` });
   if (!entry || isCorrupt(entry)) return error;
-  if (resolvedByNewAsset.has(error.explanation.code)) {
-    if (!isFromStdin) return error;
-    const confirm = `mediactl uploads resume ${id} --yes`;
-    return error.with({ hint: `${confirm} makes a new asset and leaves what there is` });
-  }
-  if (entry.state === 'intended')
-    return isFromStdin ? error.with({ hint: combineHints(error, `mediactl uploads resume ${id}`) }) : error;
-  if (entry.state === 'planned') {
-    if (error.exitCode !== exitCodes.rejected)
-      return error.with({ hint: combineHints(error, `mediactl uploads resume ${id}`) });
+  if (resolvedByNewAsset.has(error.explanation.code))
+    return isFromStdin ? error.with({ hint: `${resume} --yes makes a new asset and leaves what there is` }) : error;
+  if (entry.state === 'intended') return isFromStdin ? error.with({ hint: combineHints(error, resume) }) : error;
+  if (entry.state === 'planned' && error.exitCode === exitCodes.rejected) {
     // The service would reject the file again, so there is nothing to resume.
     await journal.remove(id);
     await spool.remove(path);
     return error;
   }
+  if (entry.state === 'planned') return error.with({ hint: combineHints(error, resume) });
   if (codesWithOwnHint.has(error.explanation.code)) return error;
-  const finish = `mediactl uploads resume ${id}`;
-  const again = isFromStdin || isFromScratch ? finish : `run the same command again, or ${finish}`;
+  const again = isFromStdin || isFromScratch ? resume : `run the same command again, or ${resume}`;
   return error.with({ hint: `${combineHints(error, again)}, to continue from here` });
 }
 
 /** Returns our hint. If the user first has to fix something, such as the key, puts the error's own hint before it. */
 function combineHints({ exitCode, explanation: { hint } }: MediactlError, nextStep: string): string {
-  const first: number[] = [...[exitCodes.unauthenticated, exitCodes.quota, exitCodes.forbidden, exitCodes.state]];
+  const first: number[] = [exitCodes.unauthenticated, exitCodes.quota, exitCodes.forbidden, exitCodes.state];
   if (!hint || !first.includes(exitCode)) return nextStep;
   return `${hint.replace(/[,;] then run (?:it|the same command) again$/, '')}; then ${nextStep}`;
 }

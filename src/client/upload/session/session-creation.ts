@@ -21,42 +21,31 @@ export async function createUpload(run: UploadRun, previousEntry?: OpenEntry): P
   signal?.throwIfAborted();
   try {
     const created = await createSession(run);
-    const entry: OpenEntry = {
-      ...intended,
-      state: 'open',
-      session: {
-        uid: created.uid,
-        url: created.sessionUrl,
-        assetUid: created.assetUid,
-        // "sessions expire after 24 hours" (§2), if the service sends no time
-        expiresAt: created.expiresAt ?? new Date(api.transport.clock.now() + sessionLifetimeMs).toISOString(),
-      },
-      offset: 0,
-      sentTo: sendAheadLimit(0, run),
-    };
+    const { uid, sessionUrl: url, assetUid } = created;
+    // "sessions expire after 24 hours" (§2), if the service sends no time
+    const expiresAt = created.expiresAt ?? new Date(api.transport.clock.now() + sessionLifetimeMs).toISOString();
+    const session = { uid, url, assetUid, expiresAt };
+    const entry: OpenEntry = { ...intended, state: 'open', session, offset: 0, sentTo: sendAheadLimit(0, run) };
     run.sessionsCreated++;
     run.resumedFrom = null;
     await run.journal.write(entry);
-    run.emit({ event: 'created', asset_uid: created.assetUid, session_uid: created.uid });
+    run.emit({ event: 'created', asset_uid: assetUid, session_uid: uid });
     return entry;
   } catch (error) {
-    if (hasCreatedNothing(error)) await restorePrevious(run, previousEntry);
+    if (!hasCreatedNothing(error)) throw error;
+    if (previousEntry) await run.journal.write(previousEntry);
+    else if (run.job.identity !== undefined)
+      await run.journal.write(run.planned()); // names the only copy of stdin
+    else await run.journal.forget();
     throw error;
   }
-}
-
-/** Restores the previous journal entry. Without one, removes the entry, unless it names the only copy of stdin. */
-async function restorePrevious(run: UploadRun, previousEntry: OpenEntry | undefined): Promise<void> {
-  if (previousEntry) await run.journal.write(previousEntry);
-  else if (run.job.identity !== undefined) await run.journal.write(run.planned());
-  else await run.journal.forget();
 }
 
 /**
  * Sends the creation request. Retries with backoff only after the service's own 503, which proves that nothing was
  * created. After any other failure an asset might exist, so the next run looks for one first.
  */
-async function createSession({ deps, source, metadata }: UploadRun): Promise<CreatedSession> {
+function createSession({ deps, source, metadata }: UploadRun): Promise<CreatedSession> {
   const { api, signal } = deps;
   return retryUntil(signal, () => api.uploadSessions.create(source.sizeBytes, metadata, signal), {
     clock: api.transport.clock,

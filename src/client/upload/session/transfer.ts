@@ -4,7 +4,7 @@ import { parseUploadOffset } from '../../../contract/tus.ts';
 import { transferPurpose } from '../../api/upload-sessions.ts';
 import type { ErrorCode } from '../../error-table.ts';
 import { MediactlError } from '../../errors.ts';
-import type { ApiResponse } from '../../http/api-request.ts';
+import type { ApiRequest, ApiResponse } from '../../http/api-request.ts';
 import { errorFrom, isGone, isRetryable } from '../../http/error-response.ts';
 import type { ResponseHeaders } from '../../http/rate-limit-headers.ts';
 import type { PrefixDigest } from '../sources/checksum.ts';
@@ -75,7 +75,7 @@ async function runTus({ source, options, deps }: UploadRun, uploadUrl: string, s
         openFile: async () => ({
           size: source.sizeBytes,
           slice: async (start: number, end: number) => ({
-            value: { start, end, size: end - start } satisfies Chunk,
+            value: { start, end, size: end - start } satisfies ChunkRange,
             done: end >= source.sizeBytes,
           }),
           close: () => {},
@@ -94,7 +94,9 @@ async function runTus({ source, options, deps }: UploadRun, uploadUrl: string, s
 }
 
 /** Chunk that our file reader passes to tus-js-client. It is a byte range and does not hold the bytes. */
-type Chunk = { start: number; end: number; size: number };
+type ChunkRange = { start: number; end: number; size: number };
+
+type SessionRequest = Omit<ApiRequest, 'method'> & { url: string; signal: AbortSignal };
 
 /** Follows the transfer of a file, and stops it by an error. */
 export type TransferListener = {
@@ -155,6 +157,7 @@ class SessionHttpStack implements HttpStack {
     const abort = new AbortController();
     const { signal: outer } = this.#run.deps;
     const signal = outer ? AbortSignal.any([abort.signal, outer]) : abort.signal;
+    const request: SessionRequest = { url, headers, signal, retry: 'rate-limit', purpose: transferPurpose };
     return {
       getMethod: () => method,
       getURL: () => url,
@@ -163,48 +166,32 @@ class SessionHttpStack implements HttpStack {
       },
       getHeader: (name) => headers[name.toLowerCase()],
       setProgressHandler: () => {}, // its count would be of bytes read, not acknowledged
-      send: (chunk: Chunk | null) =>
-        method === 'HEAD' || !chunk
-          ? this.#fetchOffset(url, headers, signal)
-          : this.#sendChunk(url, headers, chunk, signal),
+      send: (chunk: ChunkRange | null) =>
+        method === 'HEAD' || !chunk ? this.#fetchOffset(request) : this.#sendChunk(request, chunk),
       abort: async () => abort.abort(),
       getUnderlyingObject: () => undefined,
     };
   }
 
   /** Fetches the offset: "HEAD {location} … returns the current Upload-Offset, from which a client resumes." (§4) */
-  async #fetchOffset(url: string, headers: Record<string, string>, signal: AbortSignal) {
+  async #fetchOffset(request: SessionRequest): Promise<HttpResponse> {
     const { source, deps } = this.#run;
     if (this.#isFresh) return createResponse(200, { 'upload-offset': '0', 'upload-length': `${source.sizeBytes}` });
-    const response = await deps.api.transport.exchange({
-      method: 'HEAD',
-      url,
-      headers,
-      retry: 'rate-limit',
-      purpose: transferPurpose,
-      signal,
-    });
+    const response = await deps.api.transport.exchange({ method: 'HEAD', ...request });
     if (response.status >= 300) throw errorFrom(response, transferPurpose);
     return this.#acknowledge(response);
   }
 
   /** Sends a chunk: "PATCH {location} transfers bytes … at most 50 MiB per request." (§4) */
-  async #sendChunk(url: string, headers: Record<string, string>, chunk: Chunk, signal: AbortSignal) {
+  async #sendChunk(request: SessionRequest, chunk: ChunkRange): Promise<HttpResponse> {
     const { deps, options } = this.#run;
+    const { idleTimeoutMs } = options;
     await this.#listener.digest.catchUp(chunk.start);
     this.#isFresh = false;
+    const body = { lengthBytes: chunk.size, open: () => this.#bytes(chunk, request.signal) };
     let response: ApiResponse;
     try {
-      response = await deps.api.transport.exchange({
-        method: 'PATCH',
-        url,
-        headers,
-        body: { lengthBytes: chunk.size, open: () => this.#bytes(chunk, signal) },
-        retry: 'rate-limit',
-        purpose: transferPurpose,
-        idleTimeoutMs: options.idleTimeoutMs,
-        signal,
-      });
+      response = await deps.api.transport.exchange({ method: 'PATCH', ...request, body, idleTimeoutMs });
     } catch (error) {
       this.#maybeReceived = this.#sentThisRun;
       throw error;
@@ -217,15 +204,12 @@ class SessionHttpStack implements HttpStack {
     return this.#acknowledge(response, chunk);
   }
 
-  async *#bytes({ start, end }: Chunk, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  async *#bytes({ start, end }: ChunkRange, signal: AbortSignal): AsyncGenerator<Uint8Array> {
     const { source, deps } = this.#run;
     const { digest } = this.#listener;
     await this.#listener.onSending(end);
     let at = start;
-    const reading = {
-      onRead: digest.update.bind(digest),
-      assertUnchanged: digest.assertUnchanged.bind(digest),
-    };
+    const reading = { onRead: digest.update.bind(digest), assertUnchanged: digest.assertUnchanged.bind(digest) };
     for await (const block of source.read(start, end, reading))
       for await (const bytes of deps.throttle?.pace(block, signal) ?? [block]) {
         at += bytes.length;
@@ -235,7 +219,7 @@ class SessionHttpStack implements HttpStack {
       }
   }
 
-  async #acknowledge(response: ApiResponse, chunk?: Chunk): Promise<HttpResponse> {
+  async #acknowledge(response: ApiResponse, chunk?: ChunkRange): Promise<HttpResponse> {
     const { sizeBytes } = this.#run.source;
     const offset = parseUploadOffset(response.headers['upload-offset']);
     if (offset === undefined)

@@ -1,16 +1,14 @@
 import { asMediactlError, type MediactlError } from '../../errors.ts';
 import type { CompleteEntry, OpenEntry } from '../store/journal-entry.ts';
 import { findReceiptByContent, findReceiptByPath, versionOf } from './receipt-lookup.ts';
-import { sendFile } from './send-file.ts';
+import { checksumMismatch, sendFile, unverifiedError } from './send-file.ts';
 import { createUpload } from './session-creation.ts';
 import { SessionGoneError } from './transfer.ts';
 import type { UploadDeps, Uploaded, UploadJob, UploadOptions } from './upload-job.ts';
 import { UploadRun } from './upload-run.ts';
-import { checksumMismatch, unverifiedError } from './verification.ts';
 
 /** Upload of one opened file. It resumes where an earlier run stopped. */
 export type OpenedUpload = {
-  /** Id of the journal entry. */
   id: string;
   /** @throws MediactlError if the upload fails; a later run can resume from the journal entry */
   run(): Promise<SendResult>;
@@ -45,16 +43,22 @@ async function uploadLocked(run: UploadRun): Promise<SendResult> {
 
 async function uploadFile(run: UploadRun): Promise<SendResult> {
   const previous = await findPrevious(run);
-  if ('how' in previous) return { uploaded: requireVerified(run, previous), persisted: Promise.resolve(undefined) };
-  let entry = previous.entry ?? (await createUpload(run));
+  const result = 'how' in previous ? { uploaded: previous, persisted: saved } : await send(run, previous.entry);
+  const { uploaded, persisted } = result;
+  if (uploaded.verified === null && run.options.requireChecksum)
+    throw (await persisted) ?? unverifiedError(uploaded.assetUid);
+  return result;
+}
+
+/** Result of a receipt that was on disk before. */
+const saved: PersistResult = Promise.resolve(undefined);
+
+/** Sends the file, with a new session unless there is an entry, and saves its receipt. */
+async function send(run: UploadRun, existing: OpenEntry | CompleteEntry | undefined): Promise<SendResult> {
+  let entry = existing ?? (await createUpload(run));
   while (entry.state === 'open') entry = await sendOrRecover(run, entry);
   const uploaded = await finish(run, entry);
-  const persisted = saveReceipt(run, uploaded, entry);
-  if (uploaded.verified === null && run.options.requireChecksum) {
-    const receiptError = await persisted;
-    if (receiptError) throw receiptError;
-  }
-  return { uploaded: requireVerified(run, uploaded), persisted };
+  return { uploaded, persisted: saveReceipt(run, uploaded, entry) };
 }
 
 /** Returns the finished upload of this file if a receipt proves it, else the journal entry to resume from, if any. */
@@ -77,11 +81,6 @@ async function findPrevious(run: UploadRun): Promise<Uploaded | { entry: OpenEnt
   return { entry: await resumeFrom(run, found) };
 }
 
-function requireVerified({ options }: UploadRun, result: Uploaded): Uploaded {
-  if (result.verified === null && options.requireChecksum) throw unverifiedError(result.assetUid);
-  return result;
-}
-
 async function sendOrRecover(run: UploadRun, entry: OpenEntry): Promise<OpenEntry | CompleteEntry> {
   try {
     return await sendFile(run, entry);
@@ -92,29 +91,24 @@ async function sendOrRecover(run: UploadRun, entry: OpenEntry): Promise<OpenEntr
   }
 }
 
-/** Returns the command that uploads the file from scratch; for stdin, the command that sends the spool file. */
-const resendCommand = ({ id, label, job }: UploadRun) =>
-  job.identity === undefined ? `mediactl upload --again '${label}'` : `mediactl uploads resume ${id} --again`;
-
 /** Checks the checksum verdict on a complete upload, sets the asset's tags and returns the result. */
 async function finish(run: UploadRun, entry: CompleteEntry): Promise<Uploaded> {
-  const { session, blake3, verified } = entry;
-  const { api } = run.deps;
-  const { tags } = run.job;
-  if (verified === false) throw checksumMismatch(run.label, resendCommand(run), entry);
-  if (tags && tags.length > 0) await api.assets.update(session.assetUid, api.assets.tagFields(tags));
-  run.emit({ event: 'uploaded', asset_uid: session.assetUid, blake3, verified });
+  const { id, label, job, deps, metadata, source, bytesSent, resumedFrom } = run;
+  const { blake3, verified, session } = entry;
+  const { assetUid, uid: sessionUid } = session;
+  const { assets } = deps.api;
+  if (verified === false) {
+    // The bytes of stdin are only in the spool file, which the journal entry names.
+    const resend = job.identity === undefined ? `upload --again '${label}'` : `uploads resume ${id} --again`;
+    throw checksumMismatch(label, `mediactl ${resend}`, entry);
+  }
+  if (job.tags && job.tags.length > 0) await assets.update(assetUid, assets.tagFields(job.tags));
+  run.emit({ event: 'uploaded', asset_uid: assetUid, blake3, verified });
+  const name = metadata.asset_name ?? metadata.filename;
+  const { sizeBytes } = source;
   return {
-    how: 'uploaded',
-    state: 'pending',
-    assetUid: session.assetUid,
-    sessionUid: session.uid,
-    name: run.metadata.asset_name ?? run.metadata.filename,
-    sizeBytes: run.source.sizeBytes,
-    bytesSent: run.bytesSent,
-    resumedFrom: run.resumedFrom,
-    blake3,
-    verified,
+    ...{ how: 'uploaded', state: 'pending', assetUid, sessionUid, name },
+    ...{ sizeBytes, bytesSent, resumedFrom, blake3, verified },
   };
 }
 
@@ -122,13 +116,9 @@ async function finish(run: UploadRun, entry: CompleteEntry): Promise<Uploaded> {
 async function saveReceipt(run: UploadRun, uploaded: Uploaded, entry: CompleteEntry): PersistResult {
   const { receipts, api } = run.deps;
   try {
-    await receipts?.save({
-      ...run.receiptKey,
-      ...uploaded,
-      mtimeNs: versionOf(run.source.identity),
-      reason: null,
-      at: new Date(api.transport.clock.now()).toISOString(),
-    });
+    const at = new Date(api.transport.clock.now()).toISOString();
+    const mtimeNs = versionOf(run.source.identity);
+    await receipts?.save({ ...run.receiptKey, ...uploaded, mtimeNs, reason: null, at });
     await (receipts ? run.journal.forget() : run.journal.write(entry));
     return undefined;
   } catch (error) {

@@ -5,43 +5,27 @@ import type { Api } from '../../api/api.ts';
 import type { MediactlError } from '../../errors.ts';
 import type { UploadSource } from '../sources/source.ts';
 import type { Spool } from '../sources/spool.ts';
+import type { FileNames, UserMetadata } from '../sources/upload-candidate.ts';
 import type { UploadJournal } from '../store/journal.ts';
 import type { OpenEntry, PlannedEntry } from '../store/journal-entry.ts';
-import type { ProcessingState, Receipts } from '../store/receipts.ts';
+import type { Receipt, Receipts } from '../store/receipts.ts';
 import type { OnUploadEvent, UploadOutcome } from './events.ts';
 import type { Throttle } from './throttle.ts';
 
 /** A file to upload, with the metadata for the service. */
-export type UploadJob = {
-  /** Path or URL. `-` means stdin, whose file name is then the asset's name or `stdin`. */
-  path: string;
-  /** Id of the journal entry; by default derived from service, file and metadata. */
-  id?: string | undefined;
-  /** Name for events and errors if the path means nothing to the user (stdin). */
-  label?: string | undefined;
-  /** Identity of a source without a lasting path, i.e. the checksum and size of stdin. */
-  identity?: string | undefined;
-  workspace: string;
-  folder?: string | undefined;
-  /** Name of the asset; the service defaults to the file name. */
-  name?: string | undefined;
-  /** File name to send to the service if the last part of `path` is not it (stdin). */
-  filename?: string | undefined;
-  description?: string | undefined;
-  /** Media type. */
-  contentType?: string | undefined;
-  /** Real path or URL, which is the file's key in the receipts; absent if not resolved yet. */
-  sourceId?: string | undefined;
-  /** True for a stream that can be read only once, so its content is not compared with receipts first. */
-  isSingleRead?: boolean | undefined;
-  /** Slugs of the tags to set once the upload is complete. */
-  tags?: readonly string[] | undefined;
-};
+export type UploadJob = FileNames &
+  Pick<UserMetadata, 'name' | 'description' | 'contentType' | 'tags'> & {
+    /** Id of the journal entry; by default derived from service, file and metadata. */
+    id?: string | undefined;
+    /** Identity of a source without a lasting path, i.e. the checksum and size of stdin. */
+    identity?: string | undefined;
+    workspace: string;
+    folder?: string | undefined;
+  };
 
 /** Returns the name of a file for events. The path of a spool file means nothing to the user. */
 export const labelOf = ({ path, label }: UploadJob) => label ?? (path === '-' ? 'stdin' : path);
 
-/** Options for uploading files. */
 export type UploadOptions = {
   chunkBytes: number;
   idleTimeoutMs: number;
@@ -53,7 +37,6 @@ export type UploadOptions = {
   requireChecksum: boolean;
 };
 
-/** Dependencies for uploading one file. */
 export type UploadDeps = {
   api: Api;
   journal: UploadJournal;
@@ -61,7 +44,6 @@ export type UploadDeps = {
   receipts?: UploadReceipts | undefined;
   /** Highest receipt id that counts for dedupe by content, so that receipts of this run are excluded. */
   maxReceiptId: number;
-  /** Bandwidth limit shared by all files. */
   throttle?: Throttle | undefined;
   /** Name of the profile, recorded for the user in the journal. */
   profile: string;
@@ -96,7 +78,6 @@ export type OrphanCandidates = { assets: Asset[]; isComplete: boolean };
 
 type Notice = (message: string) => void;
 
-/** The receipt operations that the uploader uses. */
 type UploadReceipts = Pick<
   Receipts,
   'find' | 'hasSize' | 'hasAsset' | 'findByContent' | 'save' | 'updateMtime' | 'saveProcessingResult' | 'saveOrphan'
@@ -106,20 +87,14 @@ type UploadReceipts = Pick<
 export type SuccessOutcome = 'uploaded' | 'there' | 'same';
 
 /** A file that is complete on the service. */
-export type Uploaded = {
+export type Uploaded = Pick<
+  Receipt,
+  'state' | 'assetUid' | 'sessionUid' | 'name' | 'sizeBytes' | 'blake3' | 'verified'
+> & {
   how: SuccessOutcome;
-  /** Last known processing state of the asset. */
-  state: ProcessingState;
-  assetUid: string;
-  sessionUid: string;
-  name: string;
-  sizeBytes: number;
   bytesSent: number;
   /** Offset from which this run resumed; null if it created the session. */
   resumedFrom: number | null;
-  blake3: string;
-  /** Result of the checksum comparison; null if the service sent no checksum. */
-  verified: boolean | null;
 };
 
 /** Returns the upload metadata: "required keys filename and workspace_uid; optional keys …" (§4). */
@@ -134,7 +109,6 @@ export function metadataOf(job: UploadJob): UploadMetadata {
   };
 }
 
-/** Dependencies of an upload run. */
 export type RunDeps = UploadDeps & {
   spool: Spool;
   /** Opens stdin, the source of the path `-`. */
@@ -143,7 +117,6 @@ export type RunDeps = UploadDeps & {
   onUploaded(assetUid: string): Promise<void>;
 };
 
-/** Outcome of one file of a run. */
 export type FileOutcome = {
   job: UploadJob;
   /** Id of the journal entry; absent if none was made. */
@@ -153,7 +126,6 @@ export type FileOutcome = {
   uploaded?: Uploaded;
   /** True if this run skips the file because another process is uploading it. */
   isElsewhere?: boolean;
-  /** Id of the queue job, if the file was queued. */
   queueId?: string;
   requests: number;
   durationMs: number;

@@ -17,16 +17,13 @@ export class UploadRun {
   readonly deps: UploadDeps;
   readonly metadata: UploadMetadata;
   readonly id: string;
-  /** Start of this run, in ISO 8601. */
   readonly startedAt: string;
   /** Key of the file's receipt, the record by which later runs recognize a finished upload. */
   readonly receiptKey: ReceiptKey;
   readonly journal: JournalHandle;
   /** Number of bytes written to the socket. Bytes that are sent again count again. */
   bytesSent = 0;
-  /** Offset from which this run resumed; null if it created the session. */
   resumedFrom: number | null = null;
-  /** Number of upload sessions that this run created. */
   sessionsCreated = 0;
 
   constructor(source: UploadSource, job: UploadJob, options: UploadOptions, deps: UploadDeps) {
@@ -135,7 +132,6 @@ class JournalHandle {
     }
   }
 
-  /** Reads the entry that an earlier run left, if any. */
   read(): Promise<JournalEntry | CorruptEntry | undefined> {
     return this.#journal.read(this.#run.id);
   }

@@ -20,7 +20,6 @@ export async function openChecksum(): Promise<Checksum> {
   }
 }
 
-/** Creates the portable WebAssembly hasher. */
 export async function openWasmChecksum(): Promise<Checksum> {
   const { createBLAKE3 } = await import('./blake3-wasm.lazy.ts');
   const hasher = await createBLAKE3();

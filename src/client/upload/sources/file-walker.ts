@@ -1,13 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import type { BigIntStats, Dirent } from 'node:fs';
-import { open, readdir, realpath, stat } from 'node:fs/promises';
+import { readdir, realpath, stat } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { MediactlError, usageError } from '../../errors.ts';
-import { notAFile, realPathOf, unreadableFile } from './source.ts';
-import type { UploadCandidate } from './upload-candidate.ts';
+import { describeFile, notAFile, toCandidate, type UploadCandidate, unreadableFile } from './upload-candidate.ts';
 
-/** Options for a directory walk. */
 export type WalkOptions = {
   recursive: boolean;
   /** Globs that are matched against the relative path, or against the file name if the glob has no slash. */
@@ -15,13 +13,12 @@ export type WalkOptions = {
   exclude: readonly string[];
   /** Real path of a file to skip, such as an output file that is being written. */
   excludedPath?: string | undefined;
-  /** Called with each file that was already found, possibly under another path. */
   onDuplicate?: (file: UploadCandidate) => void;
 };
 
 type WalkFailure = { path: string; error: MediactlError };
-type DirectoryRoot = { directory: string; named: string; glob?: string };
-type WalkRoot = { file: UploadCandidate } | DirectoryRoot;
+type DirectoryToWalk = { directory: string; named: string; glob?: string };
+type WalkRoot = { file: UploadCandidate } | DirectoryToWalk;
 
 /** Selection of the entries of one directory tree. */
 type Selection = { maxDepth: number; isSelected(path: string): boolean; isExcluded(path: string): boolean };
@@ -33,7 +30,6 @@ const skipKinds = {
   special: ['pipe, socket or device', 'pipes, sockets and devices', ''],
 } as const;
 
-/** Number of files whose `stat` runs concurrently. */
 const maxConcurrentStats = 64;
 
 /**
@@ -79,7 +75,7 @@ export class FileWalker {
   }
 
   /** Yields the files in a directory that the globs select. */
-  async *#filesIn({ directory, named, glob }: DirectoryRoot): AsyncGenerator<UploadCandidate> {
+  async *#filesIn({ directory, named, glob }: DirectoryToWalk): AsyncGenerator<UploadCandidate> {
     const { default: picomatch } = await import('picomatch');
     const { include, exclude } = this.#options;
     const anyOf = (globs: readonly string[]) => {
@@ -143,13 +139,7 @@ export class FileWalker {
     }
     if (found.isDirectory() && this.#options.recursive) return { directory: path, named: path };
     if (!found.isFile()) throw notAFile(path, found.isDirectory());
-    await open(path, 'r').then(
-      (handle) => handle.close(),
-      (error) => {
-        throw unreadableFile(path, error);
-      },
-    );
-    return { file: { ...toCandidate(path, await realPathOf(path), found), typedPath: path } };
+    return { file: await describeFile(path, found) };
   }
 
   /** Yields the matching files in a directory tree, in order of name. Follows links to files, not to directories. */
@@ -208,19 +198,8 @@ export class FileWalker {
   }
 }
 
-function toCandidate(path: string, sourceId: string, found: BigIntStats): UploadCandidate {
-  return {
-    path,
-    // Keep a single string if both are equal, to save memory with 100,000 files.
-    sourceId: sourceId === path ? path : sourceId,
-    sizeBytes: Number(found.size),
-    mtimeNs: String(found.mtimeNs),
-    relativeDir: '',
-  };
-}
-
 /** Splits a glob into base directory and pattern; undefined if it is not a glob or the directory does not exist. */
-async function parseGlob(path: string): Promise<DirectoryRoot | undefined> {
+async function parseGlob(path: string): Promise<DirectoryToWalk | undefined> {
   const { default: picomatch } = await import('picomatch');
   const { base, glob, isGlob } = picomatch.scan(path);
   if (!isGlob) return undefined;
@@ -239,7 +218,4 @@ const unreadableDirectory = (folder: string, { message }: Error) =>
     reason: message,
   });
 
-const notUtf8 = () =>
-  new MediactlError('its name is not UTF-8', {
-    code: 'bad_file_name',
-  });
+const notUtf8 = () => new MediactlError('its name is not UTF-8', { code: 'bad_file_name' });

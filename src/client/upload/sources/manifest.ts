@@ -3,7 +3,6 @@ import { isSlug } from '../../../contract/slug.ts';
 import { usageError } from '../../errors.ts';
 import type { UserMetadata } from './upload-candidate.ts';
 
-/** A file listed in a manifest, with its metadata. */
 export type ManifestEntry = { path: string; about: UserMetadata };
 
 const columns = ['path', 'name', 'description', 'folder', 'tags', 'content_type'] as const;

@@ -22,10 +22,7 @@ const purpose: Purpose = {
   action: 'read this file',
   statuses: {
     // By default a 429 means the service's rate limit and aborts the run, but this is another server.
-    429: {
-      code: 'source_busy',
-      problem: 'the server of the file accepts no more requests for now',
-    },
+    429: { code: 'source_busy', problem: 'the server of the file accepts no more requests for now' },
   },
 };
 
@@ -97,17 +94,11 @@ export function parseMediaType(header = ''): string | undefined {
  */
 export function toSourceError({ url, path }: RemoteFile, response: ApiResponse): MediactlError {
   const { status } = response;
+  const reason = `its server answers ${status}`;
   if (status === 404 || status === 410)
-    return new MediactlError(`no such file: ${path}`, {
-      code: 'no_such_file',
-      reason: `its server answers ${status}`,
-      hint: 'check the address',
-    });
+    return new MediactlError(`no such file: ${path}`, { code: 'no_such_file', reason, hint: 'check the address' });
   if (status === 401 || status === 403)
-    return new MediactlError(`${path} may not be read with this address`, {
-      code: 'source_refused',
-      reason: `its server answers ${status}`,
-    });
+    return new MediactlError(`${path} may not be read with this address`, { code: 'source_refused', reason });
   const { retryable, retryAfterSeconds } = errorFrom(response, purpose).explanation;
   const failure = sourceFailed(`${url.host} does not send ${path}`, `it answers ${status}`, networkHint);
   return failure.with({ retryable, retryAfterSeconds });
@@ -130,7 +121,6 @@ export const sourceTruncated = ({ url, path }: RemoteFile, at: number) => {
   return sourceFailed(problem, 'its answers end before the file does', networkHint).with({ retryable: true });
 };
 
-/** Creates the error for a remote file that changed during its upload. */
 export const remoteFileChanged = (path: string, reason: string) =>
   fileChanged(path, reason).with({
     hint: 'once it no longer changes, the same command with --again, which makes a new asset',

@@ -22,7 +22,6 @@ import {
 import { type FileIdentity, fileGone, type ReadOptions, type UploadSource } from './source.ts';
 import { fileNameOf, parseDispositionName, parseSourceUrl } from './source-url.ts';
 
-/** Options for `RangeSource.open`. */
 export type RangeOptions = {
   /** Name shown to the user and stored in the journal instead of a temporary URL. */
   label?: string;
@@ -30,7 +29,6 @@ export type RangeOptions = {
   headers?: Record<string, string>;
   /** Aborts the requests. Without it, only closing the transport aborts them. */
   signal?: AbortSignal | undefined;
-  /** Returns true if a redirect to that URL may be followed. */
   mayFollow?: ((target: URL) => boolean) | undefined;
   /** Checks the original of a file that the server only passes on, in place of the server's own version of it. */
   checkOriginal?: (() => Promise<void>) | undefined;

@@ -7,20 +7,18 @@ import { withTimeout } from '../../../contract/retry.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { MediactlError, usageError } from '../../errors.ts';
 import { withoutApiKey } from '../../processes.ts';
+import { basicAuth } from './source-url.ts';
 
-/** Dependencies of an rclone process. */
 export type RcloneDeps = {
   /** Environment variables passed to rclone, except the API key. Their PATH locates rclone. */
   environment: Readonly<Record<string, string | undefined>>;
-  /** Stops every rclone process. */
   signal?: AbortSignal | undefined;
 };
 
 /** Password-protected server for one remote, on the loopback interface. */
 export type RcloneServer = {
   url: URL;
-  user: string;
-  password: string;
+  headers: { authorization: string };
   /** Aborts with a MediactlError when the server exits. */
   ended: AbortSignal;
   close(): Promise<void>;
@@ -35,7 +33,6 @@ const removedVariables =
  * request per file (S3, Swift).
  */
 const commonFlags = ['--use-server-modtime', '--ask-password=false'];
-/** Delay between SIGTERM and SIGKILL. */
 const killDelayMs = 2_000;
 
 /**
@@ -86,7 +83,8 @@ export async function serveRemote(remote: string, deps: RcloneDeps): Promise<Rcl
   const address = await Promise.race([rclone.address, failed]);
   deps.signal?.throwIfAborted();
   if (!address) throw stopped.signal.reason;
-  return { url: new URL(address), user, password, ended: stopped.signal, close: () => rclone.end() };
+  const headers = basicAuth(user, password);
+  return { url: new URL(address), headers, ended: stopped.signal, close: () => rclone.end() };
 }
 
 class RcloneProcess {
@@ -115,9 +113,7 @@ class RcloneProcess {
     });
     this.ended = once(this.child, 'close').then(
       ([code]) => code,
-      (error) => {
-        throw rcloneNotFound(error);
-      },
+      (error) => Promise.reject(rcloneNotFound(error)),
     );
     this.ended.catch(() => {}); // awaited after its output is read
     this.address = this.#listen(this.child.stderr as Readable);
@@ -141,7 +137,6 @@ class RcloneProcess {
     });
   }
 
-  /** Converts rclone's exit code and last error line to a MediactlError. */
   toError(code: number | null): MediactlError {
     const words = this.#lastErrorLine.replace(/^[\d/]+ [\d:.]+ +(?:[A-Z]+ *: )?/, '').trim();
     const reason = escapeControls(words) || `it ended with ${code ?? 'a signal'}`;
@@ -154,10 +149,7 @@ class RcloneProcess {
       });
     if (/didn't find section in config file/.test(words))
       return usageError(`no such remote: rclone:${this.#remote}`, 'rclone listremotes lists them', reason);
-    return new MediactlError(`rclone does not read rclone:${this.#remote}`, {
-      code: 'rclone_failed',
-      reason,
-    });
+    return new MediactlError(`rclone does not read rclone:${this.#remote}`, { code: 'rclone_failed', reason });
   }
 
   /**

@@ -4,9 +4,7 @@ import { remoteFileChanged } from './range-request.ts';
 import { RangeSource } from './range-source.ts';
 import { type RcloneDeps, type RcloneServer, rcloneLines, serveRemote } from './rclone-process.ts';
 import { fileGone } from './source.ts';
-import { basicAuth } from './source-url.ts';
 
-/** A file in an rclone listing. */
 export type RcloneFile = {
   /** Path relative to the given directory, or the file name if a file was given. */
   path: string;
@@ -16,11 +14,9 @@ export type RcloneFile = {
   modTime: string;
 };
 
-/** Options for `openRclone`. */
 export type RcloneOptions = RcloneDeps & {
   /** True to accept a directory and list all files in it. */
   recursive: boolean;
-  /** Transport without an API key. */
   transport: Transport;
 };
 
@@ -35,7 +31,6 @@ export type RcloneFiles = {
    * @throws MediactlError under the same conditions as `RangeSource.open`
    */
   sourceOf(file: RcloneFile): Promise<RangeSource>;
-  /** Stops the server. */
   close(): Promise<void>;
 };
 
@@ -75,7 +70,7 @@ export async function openRclone(address: string, options: RcloneOptions): Promi
  * by `rclone lsjson` against the remote instead.
  */
 async function openSource(
-  { url, user, password, ended }: RcloneServer,
+  { url, headers, ended }: RcloneServer,
   listed: RcloneFile,
   label: string,
   options: RcloneOptions,
@@ -88,8 +83,7 @@ async function openSource(
   };
   const path = listed.path.split('/').map(encodeURIComponent).join('/');
   const source = await RangeSource.open(new URL(path, url).href, transport, {
-    label,
-    headers: basicAuth(user, password),
+    ...{ label, headers },
     signal: signal ? AbortSignal.any([signal, ended]) : ended,
     checkOriginal: async () => assertSame(await statAgain(label, options)),
   });

@@ -14,9 +14,6 @@ export type SourceUrl = {
   realPath: string;
 };
 
-/** Returns true for an http or https URL. */
-export const isHttpUrl = (path: string) => /^https?:\/\//i.test(path);
-
 /** Matches the query parameters that sign URLs of object stores and CDNs. */
 const signatureParams =
   /^(?:x-(?:amz|goog)-.*|signature|sig|token|expires|policy|key-pair-id|awsaccesskeyid|googleaccessid)$/i;

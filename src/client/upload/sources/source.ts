@@ -1,7 +1,8 @@
 import { type BigIntStats, constants, fstatSync, statSync } from 'node:fs';
-import { type FileHandle, open, realpath } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { type FileHandle, open, stat } from 'node:fs/promises';
 import { MediactlError } from '../../errors.ts';
+import type { FileWalker, WalkOptions } from './file-walker.ts';
+import { describeFile, notAFile, realPathOf, unknownLength, unreadableFile } from './upload-candidate.ts';
 
 /** Attributes that distinguish a file from other files and from later versions of itself. */
 export type FileIdentity = {
@@ -21,7 +22,7 @@ export type FileIdentity = {
  * ignored, because a reboot can change them.
  */
 export function describeChange(before: FileIdentity, now: FileIdentity): string | undefined {
-  if (before.sizeBytes !== now.sizeBytes) return `its size went from ${before.sizeBytes} to ${now.sizeBytes} bytes`;
+  if (before.sizeBytes !== now.sizeBytes) return sizeChange(before, now);
   if (differ(before.validator, now.validator)) return 'the server has another version of it';
   // An equal ETag guarantees equal bytes, whatever Last-Modified the server sends.
   if (before.validator !== undefined && now.validator !== undefined) return undefined;
@@ -31,6 +32,9 @@ export function describeChange(before: FileIdentity, now: FileIdentity): string 
     ? 'its mode, owner or name changed, or it was written to and its time put back'
     : undefined;
 }
+
+export const sizeChange = (before: { sizeBytes: number }, now: { sizeBytes: number }) =>
+  `its size went from ${before.sizeBytes} to ${now.sizeBytes} bytes`;
 
 const differ = (one: string | undefined, other: string | undefined) =>
   one !== undefined && other !== undefined && one !== other;
@@ -44,9 +48,6 @@ export const isUntouched = (before: FileIdentity, now: FileIdentity) =>
 
 /** Size of each read. It affects speed more than the HTTP library does: 64 KiB reads ran at half the speed. */
 const readBufferBytes = 2 * 1024 * 1024;
-
-/** Pool of free read buffers, reused to avoid an allocation per file. It grows only with concurrent reads. */
-const bufferPool: Buffer[][] = [];
 
 /** A local file to upload, read by position through one handle that stays open for the whole upload. */
 export class FileSource {
@@ -107,13 +108,13 @@ export class FileSource {
     end: number,
     { onRead = () => {}, assertUnchanged = () => this.assertUnchanged() }: ReadOptions = {},
   ): AsyncGenerator<Buffer> {
-    // Three buffers rotate: one at the socket, one at the consumer, and one being filled. They return to the
-    // pool only after a complete read, because an aborted request might still use one.
-    const buffers = bufferPool.pop() ?? [];
+    // Three buffers rotate: one at the socket, one at the consumer, and one being filled.
+    const buffers: Buffer[] = [];
+    const bufferBytes = Math.min(readBufferBytes, end - start);
     const prefetch = (at: number, turn: number) => {
-      buffers[turn % 3] ??= Buffer.allocUnsafeSlow(readBufferBytes);
-      const buffer = buffers[turn % 3] as Buffer;
-      const filled = this.#readFully(buffer, at, Math.min(readBufferBytes, end - at)).then((bytes) => {
+      const buffer = buffers[turn % 3] ?? Buffer.allocUnsafeSlow(bufferBytes);
+      buffers[turn % 3] = buffer;
+      const filled = this.#readFully(buffer, at, Math.min(bufferBytes, end - at)).then((bytes) => {
         onRead(at, bytes);
         return bytes;
       });
@@ -128,7 +129,6 @@ export class FileSource {
       else await assertUnchanged();
       yield filled;
     }
-    bufferPool.push(buffers);
   }
 
   async #readFully(buffer: Buffer, at: number, length: number): Promise<Buffer> {
@@ -152,8 +152,7 @@ export class FileSource {
     // Synchronous, because the inode of a file just read is cached and the thread pool would be slower.
     const now = identityOf(fstatSync(this.#handle.fd, { bigint: true }));
     const before = this.#identity;
-    if (now.sizeBytes !== before.sizeBytes)
-      throw fileChanged(this.path, `its size went from ${this.sizeBytes} to ${now.sizeBytes} bytes`);
+    if (now.sizeBytes !== before.sizeBytes) throw fileChanged(this.path, sizeChange(before, now));
     if (now.mtimeNs !== before.mtimeNs) throw fileChanged(this.path, 'it was written to');
     const there = identityOf(statPath(this.path));
     if (there.ino !== before.ino || there.dev !== before.dev)
@@ -174,7 +173,6 @@ export type UploadSource = Pick<
   'path' | 'realPath' | 'identity' | 'sizeBytes' | 'read' | 'assertUnchanged' | 'close'
 >;
 
-/** Callbacks for a read. */
 export type ReadOptions = {
   /** Called with the offset and bytes of each buffer once it is filled, while the previous one is being sent. */
   onRead?: (at: number, bytes: Buffer) => void;
@@ -196,16 +194,12 @@ const identityOf = ({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): FileIden
   ...{ mtimeNs: String(mtimeNs), ctimeNs: String(ctimeNs) },
 });
 
-/** Returns the path with the real path of its directory. A link at the path itself is not followed. */
-export const realPathOf = async (path: string) => join(await realpath(dirname(path)), basename(path));
-
 /** Checks that a file of size 0 is empty, since /proc and some FUSE file systems report 0 for files with content. */
 async function assertEmpty(path: string, handle: FileHandle): Promise<void> {
   const { bytesRead } = await handle.read(Buffer.alloc(1), 0, 1, 0);
-  if (bytesRead > 0) throw notEmpty(path);
+  if (bytesRead > 0) throw unknownLength(path, `${path} has more than the 0 bytes that it claims`);
 }
 
-/** Creates the error for a file that changed during its upload. */
 export const fileChanged = (path: string, reason: string, since = 'its upload began') =>
   new MediactlError(`${path} changed since ${since}`, {
     code: 'file_changed',
@@ -220,36 +214,29 @@ export const fileGone = (path: string) =>
     reason: 'it was deleted or renamed while it was being uploaded',
   });
 
-/** Creates the error for a path that is not a regular file. */
-export const notAFile = (path: string, isDirectory: boolean) =>
-  new MediactlError(isDirectory ? `${path} is a directory` : `${path} is not a regular file`, {
-    code: isDirectory ? 'is_directory' : 'not_a_file',
-    reason: isDirectory ? 'only files are uploaded' : 'the length must be known before an upload starts',
-    hint: isDirectory
-      ? `mediactl upload -r ${path}, for the files in it`
-      : `mediactl upload - --name NAME < ${path}, which spools it first`,
-  });
-
-const notEmpty = (path: string) =>
-  new MediactlError(`${path} has more than the 0 bytes that it claims`, {
-    code: 'not_a_file',
-    reason: 'the length must be known before an upload starts',
-    hint: `mediactl upload - --name NAME < ${path}, which spools it first`,
-  });
-
-/** Converts a system error from opening or reading a file to a MediactlError. */
-export function unreadableFile(path: string, error: unknown): MediactlError {
-  const { code, message } = error as NodeJS.ErrnoException;
-  if (code === 'ENOENT' || code === 'ENOTDIR')
-    return new MediactlError(`no such file: ${path}`, {
-      code: 'no_such_file',
-      hint: path === 'help' ? 'mediactl upload --help' : 'check the path',
-      underlying: error,
-    });
-  return new MediactlError(`cannot read ${path}`, {
-    code: 'unreadable_file',
-    reason: code === 'EACCES' ? 'you may not read it' : message,
-    hint: code === 'EACCES' ? `chmod u+r ${path}, or run as its owner` : 'check the disk',
-    underlying: error,
-  });
+/**
+ * Finds the local files at the given paths, which are checked before anything is sent. A single file needs no walk.
+ *
+ * @param mayBeGlob returns true if a path that does not exist might be a glob that no shell has expanded
+ * @throws MediactlError (exit 2) that names each path that cannot be uploaded
+ */
+export async function findLocalFiles(
+  paths: readonly string[],
+  options: WalkOptions,
+  mayBeGlob: (path: string) => boolean,
+): Promise<Pick<FileWalker, 'files' | 'skipped' | 'failures'>> {
+  const [path = ''] = paths;
+  const found =
+    paths.length === 1 && path !== '-' ? await stat(path, { bigint: true }).catch(() => undefined) : undefined;
+  if (found?.isFile()) {
+    const file = await describeFile(path, found);
+    const files = async function* () {
+      yield file;
+    };
+    return { files, skipped: [], failures: [] };
+  }
+  const { FileWalker: Walker } = await import('./file-walker.ts');
+  const walk = new Walker(options);
+  await walk.checkPaths(paths, mayBeGlob);
+  return walk;
 }

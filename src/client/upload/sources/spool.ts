@@ -57,32 +57,25 @@ export class Spool {
     }
   }
 
-  /** Returns true if a path is in the spool folder. */
-  async owns(path: string): Promise<boolean> {
-    return dirname(path) === (await realpath(this.#directory).catch(() => undefined));
-  }
-
   /** Lists the complete spool files. `since` is the modification time in milliseconds since the epoch. */
   async list(): Promise<{ name: string; path: string; since: number }[]> {
     const names = await readdir(this.#directory).catch(() => []); // the folder does not exist yet
-    const spoolNames = names.filter((name) => !name.includes('.'));
-    return Promise.all(
-      spoolNames.map(async (name) => {
-        const path = join(this.#directory, name);
-        const found = await stat(path).catch(() => undefined); // deleted since the listing
-        return { name, path, since: found?.mtimeMs ?? Number.POSITIVE_INFINITY };
-      }),
-    );
+    const describe = async (name: string) => {
+      const path = join(this.#directory, name);
+      const found = await stat(path).catch(() => undefined); // deleted since the listing
+      return { name, path, since: found?.mtimeMs ?? Number.POSITIVE_INFINITY };
+    };
+    return Promise.all(names.filter((name) => !name.includes('.')).map(describe));
   }
 
-  /** Removes the spool file of that name. */
   async forget(name: string): Promise<void> {
     await rm(join(this.#directory, name), { force: true });
   }
 
   /** Removes a file if it is in the spool; otherwise does nothing. */
   async remove(path: string): Promise<void> {
-    if (await this.owns(path)) await rm(path, { force: true });
+    const directory = await realpath(this.#directory).catch(() => undefined);
+    if (dirname(path) === directory) await rm(path, { force: true });
   }
 
   /** Removes partial files left behind by processes that were killed. */
@@ -97,17 +90,16 @@ async function writeToDisk(
   input: AsyncIterable<Buffer | string>,
   signal: AbortSignal | undefined,
 ): Promise<{ sizeBytes: number; blake3: string }> {
-  const handle = await open(path, 'wx', 0o600).catch((error) => {
+  const fail = (error: Error): never => {
     throw cannotSpool(path, error);
-  });
+  };
+  const handle = await open(path, 'wx', 0o600).catch(fail);
   try {
     const checksum = await openChecksum();
     let sizeBytes = 0;
     for await (const part of untilAborted(input, signal)) {
       const bytes = Buffer.from(part);
-      await handle.appendFile(bytes).catch((error) => {
-        throw cannotSpool(path, error);
-      });
+      await handle.appendFile(bytes).catch(fail);
       checksum.update(bytes);
       sizeBytes += bytes.length;
     }

@@ -1,17 +1,13 @@
-import { exitCodes } from '../../error-table.ts';
 import { MediactlError } from '../../errors.ts';
 import type { FileIdentity, ReadOptions, UploadSource } from './source.ts';
 import { untilAborted } from './spool.ts';
 
-/** Options for a stream source. */
 export type StreamOptions = {
   /** Length of the stream, given with `--size`. */
   sizeBytes: number;
   /** Size of an upload chunk, which stays buffered for a retry. */
   chunkBytes: number;
-  /** Identity of the stream in the journal. */
   realPath: string;
-  /** Aborts a read that waits for bytes. */
   signal?: AbortSignal | undefined;
 };
 
@@ -67,7 +63,7 @@ export class StreamSource implements UploadSource {
       this.#freeBefore(keepFrom);
       while (this.#bufferEnd <= at) {
         this.#signal?.throwIfAborted();
-        if (this.#isEnded) throw tooShort(this.#bufferEnd, this.sizeBytes);
+        if (this.#isEnded) throw sizeDiffers(`stdin ended at ${this.#bufferEnd} of ${this.sizeBytes} bytes`, 'less');
         await this.#pull();
         this.#freeBefore(keepFrom);
       }
@@ -90,7 +86,7 @@ export class StreamSource implements UploadSource {
   /** Checks, before the last bytes are sent, that no more follow. @throws MediactlError `size_differs` (exit 2) */
   async #assertEnds(): Promise<void> {
     while (!this.#isEnded && !this.#isTooLong) await this.#pull();
-    if (this.#isTooLong) throw tooLong(this.sizeBytes);
+    if (this.#isTooLong) throw sizeDiffers(`stdin continues after ${this.sizeBytes} bytes`, 'more');
   }
 
   #pull(): Promise<void> {
@@ -119,7 +115,6 @@ export class StreamSource implements UploadSource {
     return bytes.subarray(offset - at);
   }
 
-  /** Frees the buffers before an offset. */
   #freeBefore(from: number): void {
     this.#bufferStart = Math.max(this.#bufferStart, Math.min(from, this.#bufferEnd));
     const count = this.#buffers.findIndex(({ at, bytes }) => at + bytes.length > this.#bufferStart);
@@ -133,16 +128,5 @@ const streamGone = (at: number, from: number) =>
     reason: `byte ${at} is needed again, and what is before byte ${from} is not kept`,
   });
 
-const sizeDiffers = (problem: string, reason: string) =>
-  new MediactlError(problem, {
-    code: 'stdin_size_differs',
-    exitCode: exitCodes.usage,
-    reason,
-    hint: 'run it again with the right --size, or without it: stdin is then kept on the disk first',
-  });
-
-const tooShort = (at: number, sizeBytes: number) =>
-  sizeDiffers(`stdin ended at ${at} of ${sizeBytes} bytes`, 'the command before the pipe sent less');
-
-const tooLong = (sizeBytes: number) =>
-  sizeDiffers(`stdin continues after ${sizeBytes} bytes`, 'the command before the pipe sent more');
+const sizeDiffers = (problem: string, difference: 'less' | 'more') =>
+  new MediactlError(problem, { code: 'stdin_size_differs', reason: `the command before the pipe sent ${difference}` });

@@ -1,29 +1,36 @@
 import { createHash } from 'node:crypto';
-import { basename } from 'node:path';
+import type { BigIntStats } from 'node:fs';
+import { open, realpath } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { MediactlError } from '../../errors.ts';
 import type { ReceiptKey } from '../store/receipts.ts';
 
-/** A file that the user wants to upload, described before any byte of it is read. */
-export type UploadCandidate = {
+export const isHttpUrl = (path: string) => /^https?:\/\//i.test(path);
+
+/** Names of a file to upload. Events and errors use the first of `label` and `path`. */
+export type FileNames = {
   /** Path or URL shown to the user; `-` is stdin. */
   path: string;
-  /** Command-line argument through which the file was found: its path, a parent directory or a glob. */
-  typedPath?: string | undefined;
-  /** Key under which receipts store the file: its real path or URL; undefined for stdin. */
+  /** Key under which receipts store the file: its real path or URL; undefined for stdin or if not resolved yet. */
   sourceId?: string | undefined;
-  /** Size of the file; undefined for stdin, whose length is unknown until it is read. */
-  sizeBytes?: number | undefined;
-  mtimeNs?: string | undefined;
-  /** Subfolders between the given directory and the file, such as `day 1/cam a`; empty for a file given directly. */
-  relativeDir: string;
   /** File name to send to the service, if it differs from the last part of `path`. */
   filename?: string | undefined;
   /** Name for events and errors if `path` means nothing to the user. */
   label?: string | undefined;
   /** True for a stream that can be read only once, so its content cannot be compared before it is sent. */
-  isSingleRead?: boolean;
-  /** Metadata for this file from a manifest. */
+  isSingleRead?: boolean | undefined;
+};
+
+/** A file that the user wants to upload, described before any byte of it is read. */
+export type UploadCandidate = FileNames & {
+  /** Command-line argument through which the file was found: its path, a parent directory or a glob. */
+  typedPath?: string | undefined;
+  /** Size of the file; undefined for stdin, whose length is unknown until it is read. */
+  sizeBytes?: number | undefined;
+  mtimeNs?: string | undefined;
+  /** Subfolders between the given directory and the file, such as `day 1/cam a`; empty for a file given directly. */
+  relativeDir: string;
   about?: UserMetadata | undefined;
-  /** The unfinished upload to resume, if the file comes from the journal. */
   resumable?: ResumableUpload;
 };
 
@@ -44,6 +51,7 @@ export type UserMetadata = {
   contentType?: string | undefined;
   /** Uid or path of the target folder. */
   folder?: string | undefined;
+  /** Slugs of the tags, which are set once the upload is complete. */
   tags?: readonly string[] | undefined;
 };
 
@@ -90,4 +98,60 @@ export type Shard = { number: number; total: number };
 export function isInShard({ number, total }: Shard, { relativeDir, filename, path }: UploadCandidate): boolean {
   const relativePath = `${relativeDir}/${filename ?? basename(path)}`.normalize('NFC');
   return createHash('sha256').update(relativePath).digest().readUIntBE(0, 6) % total === number - 1;
+}
+
+/** Returns the path with the real path of its directory. A link at the path itself is not followed. */
+export const realPathOf = async (path: string) => join(await realpath(dirname(path)), basename(path));
+
+/** Describes a file that the user has named. @throws MediactlError (exit 2) if it cannot be read */
+export async function describeFile(path: string, found: BigIntStats): Promise<UploadCandidate> {
+  const handle = await open(path, 'r').catch((error) => {
+    throw unreadableFile(path, error);
+  });
+  await handle.close();
+  return { ...toCandidate(path, await realPathOf(path), found), typedPath: path };
+}
+
+export function toCandidate(path: string, sourceId: string, found: BigIntStats): UploadCandidate {
+  return {
+    path,
+    // Keep a single string if both are equal, to save memory with 100,000 files.
+    sourceId: sourceId === path ? path : sourceId,
+    sizeBytes: Number(found.size),
+    mtimeNs: String(found.mtimeNs),
+    relativeDir: '',
+  };
+}
+
+export const notAFile = (path: string, isDirectory: boolean) =>
+  isDirectory
+    ? new MediactlError(`${path} is a directory`, {
+        code: 'is_directory',
+        reason: 'only files are uploaded',
+        hint: `mediactl upload -r ${path}, for the files in it`,
+      })
+    : unknownLength(path, `${path} is not a regular file`);
+
+export const unknownLength = (path: string, problem: string) =>
+  new MediactlError(problem, {
+    code: 'not_a_file',
+    reason: 'the length must be known before an upload starts',
+    hint: `mediactl upload - --name NAME < ${path}, which spools it first`,
+  });
+
+/** Converts a system error from opening or reading a file to a MediactlError. */
+export function unreadableFile(path: string, error: unknown): MediactlError {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === 'ENOENT' || code === 'ENOTDIR')
+    return new MediactlError(`no such file: ${path}`, {
+      code: 'no_such_file',
+      hint: path === 'help' ? 'mediactl upload --help' : 'check the path',
+      underlying: error,
+    });
+  return new MediactlError(`cannot read ${path}`, {
+    code: 'unreadable_file',
+    reason: code === 'EACCES' ? 'you may not read it' : message,
+    hint: code === 'EACCES' ? `chmod u+r ${path}, or run as its owner` : 'check the disk',
+    underlying: error,
+  });
 }

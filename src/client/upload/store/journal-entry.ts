@@ -14,7 +14,6 @@ type EntryBase = {
   /** Stable identity of a source without a stable path. For stdin, it is the checksum and size. */
   identity?: string;
   file: FileIdentity;
-  /** Origin of the service. */
   baseUrl: string;
   /** Profile that started the upload, shown to the user. */
   profile: string;
@@ -36,7 +35,6 @@ type SessionEntry = EntryBase & {
 /** Entry of an upload whose session accepts bytes. */
 export type OpenEntry = SessionEntry & {
   state: 'open';
-  /** Number of bytes that the service has acknowledged. */
   offset: number;
   /** Upper bound for the bytes sent, recorded some chunks ahead. Includes the last chunk only once it has started. */
   sentTo: number;
@@ -66,13 +64,10 @@ export type JournalEntry = PlannedEntry | IntendedEntry | OpenEntry | CompleteEn
 /** A journal entry that cannot be parsed, with the fields that could still be extracted. */
 export type CorruptEntry = {
   id: string;
-  /** Path of the entry's file, or of the spool file if there is no entry. */
   path: string;
   isSpool?: boolean;
   reason: string;
-  /** Uid of the upload's asset, if found in the text. */
   assetUid?: string | undefined;
-  /** Start of the upload in ISO 8601, if found in the text. */
   begunAt?: string | undefined;
 };
 
@@ -90,33 +85,35 @@ export const assetOf = (entry: JournalEntry): string | undefined =>
 const isText = (value: unknown) => typeof value === 'string';
 const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
 
+type Fields = { [field: string]: unknown };
+const areTexts = (fields: Fields | undefined, names: readonly string[]) =>
+  names.every((name) => isText(fields?.[name]));
+
 /** Returns true if parsed JSON is a valid journal entry with every field that its state requires. */
 export function isEntry(value: unknown): value is JournalEntry {
   if (typeof value !== 'object' || value === null) return false;
-  const entry = value as { [field: string]: unknown };
-  const { file, metadata, session } = entry as { [field: string]: { [field: string]: unknown } };
+  const entry = value as Fields;
+  const { file, metadata, session, prefix } = entry as { [field: string]: Fields | undefined };
   const isCommon =
     entry.version === 2 &&
-    ['id', 'path', 'realPath', 'baseUrl', 'profile'].every((field) => isText(entry[field])) &&
+    areTexts(entry, ['id', 'path', 'realPath', 'baseUrl', 'profile']) &&
     !Number.isNaN(Date.parse(String(entry.begunAt))) &&
-    isText(file?.mtimeNs) &&
-    ['dev', 'ino', 'ctimeNs', 'validator'].every((field) => isText(file?.[field] ?? '')) &&
+    areTexts({ dev: '', ino: '', ctimeNs: '', validator: '', ...file }, [
+      'mtimeNs',
+      'dev',
+      'ino',
+      'ctimeNs',
+      'validator',
+    ]) &&
     isCount(file?.sizeBytes) &&
-    isText(metadata?.filename) &&
-    isText(metadata?.workspace_uid);
-  if (!isCommon) return false;
-  if (entry.state === 'planned' || entry.state === 'intended') return true;
+    areTexts(metadata, ['filename', 'workspace_uid']);
+  if (!isCommon || entry.state === 'planned' || entry.state === 'intended') return isCommon;
   const isSession =
-    ['uid', 'url', 'assetUid', 'expiresAt'].every((field) => isText(session?.[field])) &&
+    areTexts(session, ['uid', 'url', 'assetUid', 'expiresAt']) &&
     isIdentifier(session?.assetUid) &&
     /^https?:/.test(String(session?.url)) &&
     URL.canParse(String(session?.url));
-  if (!isSession) return false;
-  if (entry.state === 'open') return isCount(entry.offset) && isCount(entry.sentTo) && isPrefix(entry.prefix);
-  return entry.state === 'whole' && isText(entry.blake3);
+  if (!isSession || entry.state === 'whole') return isSession && isText(entry.blake3);
+  const isPrefix = prefix === undefined || (isCount(prefix?.offset) && isText(prefix?.blake3));
+  return entry.state === 'open' && isCount(entry.offset) && isCount(entry.sentTo) && isPrefix;
 }
-
-const isPrefix = (value: unknown) => {
-  const prefix = value as Partial<Prefix> | null | undefined;
-  return prefix === undefined || (isCount(prefix?.offset) && isText(prefix?.blake3));
-};

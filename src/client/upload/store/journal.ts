@@ -42,18 +42,14 @@ export class Journal {
   }
 
   async list(): Promise<(JournalEntry | CorruptEntry)[]> {
-    const entries: (JournalEntry | CorruptEntry)[] = [];
-    for (const id of await this.ids()) {
-      const entry = await this.read(id);
-      if (entry) entries.push(entry);
-    }
-    return entries;
+    const entries: (JournalEntry | CorruptEntry | undefined)[] = [];
+    for (const id of await this.ids()) entries.push(await this.read(id));
+    return entries.filter((entry) => entry !== undefined);
   }
 
-  /** Returns the ids of all entries. */
   async ids(): Promise<string[]> {
-    const names = await readdir(this.directory).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return [];
+    const names = await readdir(this.directory).catch((error) => {
+      if (isMissing(error)) return [];
       throw stateError(error, this.directory);
     });
     return names.filter((name) => name.endsWith(extension)).map((name) => name.slice(0, -extension.length));
@@ -105,7 +101,7 @@ export class Journal {
     try {
       rmSync(this.#path(id), { force: true });
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOTDIR') throw error; // no journal folder, so no entry
+      if (!isMissing(error)) throw error;
     }
   }
 
@@ -169,27 +165,28 @@ function overwriteInPlace(path: string, text: string): boolean {
   }
 }
 
-const notAnEntry = () => new Error('it is not a page of the journal');
-
 /** Returns the text of an entry; undefined if there is none. @throws Error if it is unreadable or no regular file */
 async function readEntryFile(path: string): Promise<string | undefined> {
+  const notAnEntry = new Error('it is not a page of the journal');
   let handle: FileHandle;
   try {
-    if (!lstatSync(path).isFile()) throw notAnEntry(); // a link could lead anywhere
+    if (!lstatSync(path).isFile()) throw notAnEntry; // a link could lead anywhere
     handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK); // a pipe might have no writer
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    if (isMissing(error)) return undefined;
     throw error;
   }
   try {
     const found = await handle.stat();
-    if (!found.isFile() || found.size > maxEntryBytes) throw notAnEntry();
+    if (!found.isFile() || found.size > maxEntryBytes) throw notAnEntry;
     return await handle.readFile('utf8');
   } finally {
     await handle.close();
   }
 }
+
+/** Returns true if there is no such file, or no such folder. */
+const isMissing = (error: unknown) => ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
 
 /** Parses an entry. If it is invalid, extracts the asset uid and start time if possible. */
 function parseEntry(text: string, id: string, path: string): JournalEntry | CorruptEntry {

@@ -48,7 +48,6 @@ export const trialWrite = `BEGIN IMMEDIATE; PRAGMA user_version = ${schemaVersio
 const columnNames = (columns: string) =>
   [...columns.matchAll(/(?:^|,)\s*([a-z]\w*) [A-Z]/g)].map(([, name]) => name).join(', ');
 
-/** Returns the path of the database in a state folder. */
 export const ledgerPath = (stateDir: string) => join(stateDir, 'receipts.db');
 
 /** Returns the path of the id file, which shows that a missing database was deleted rather than never created. */
@@ -129,12 +128,9 @@ export async function assertLedger(path: string, database: Libsql.Database, hasI
 
 /** Renames an unusable database. @returns its new path; undefined if there was none */
 export function setLedgerAside(path: string): string | undefined {
-  let aside: string | undefined;
-  if (statIfExists(path)) {
-    let number = 1;
-    while (statIfExists(`${path}.unusable-${number}`)) number++;
-    aside = `${path}.unusable-${number}`;
-  }
+  let number = 1;
+  while (statIfExists(`${path}.unusable-${number}`)) number++;
+  const aside = statIfExists(path) && `${path}.unusable-${number}`;
   for (const suffix of ['', '-wal', '-shm'])
     if (statIfExists(`${path}${suffix}`)) renameSync(`${path}${suffix}`, `${aside ?? `${path}.unusable`}${suffix}`);
   rmSync(path, { force: true }); // a dangling link
@@ -146,6 +142,5 @@ const createId = () => randomInt(1, 2 ** 31);
 
 function describeKind(path: string): string {
   const at = statIfExists(path);
-  if (at?.isDirectory()) return 'a directory';
-  return at?.isFIFO() ? 'a named pipe' : 'a device';
+  return at?.isDirectory() ? 'a directory' : at?.isFIFO() ? 'a named pipe' : 'a device';
 }

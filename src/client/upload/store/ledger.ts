@@ -9,14 +9,12 @@ import { isBusy, stateError, stateFailure } from '../../state-error.ts';
 import { makeStateFolder } from '../../state-files.ts';
 import { assertLedger, ensureLedgerFile, ledgerPath, setLedgerAside, trialWrite } from './ledger-file.ts';
 
-/** Value of an SQL parameter. */
 export type SqlValue = string | number | null;
 
 /** Busy timeout for a read while another program locks the database. Short, because it blocks the event loop. */
 const readBusyTimeoutMs = 1_000;
 /** Busy timeout for one write attempt. Short, because it blocks the event loop. */
 const writeBusyTimeoutMs = 5;
-/** Maximum time for retries while the database is busy. */
 const maxBusyWaitMs = 60_000;
 
 /**
@@ -25,7 +23,6 @@ const maxBusyWaitMs = 60_000;
  */
 export type LedgerUse = 'read' | 'check' | 'write' | 'recreate';
 
-/** Options for `Ledger.open`. */
 export type LedgerOptions = {
   clock?: Clock;
   signal?: AbortSignal;
@@ -109,7 +106,7 @@ export class Ledger {
   }
 
   all<Row>(sql: string, ...values: SqlValue[]): Row[] {
-    return this.#withStateError(() => this.#prepared(sql).all(...values)) as Row[];
+    return [...this.each<Row>(sql, ...values)];
   }
 
   *each<Row>(sql: string, ...values: SqlValue[]): Generator<Row> {
@@ -121,7 +118,11 @@ export class Ledger {
   }
 
   get<Row>(sql: string, ...values: SqlValue[]): Row | undefined {
-    return this.#withStateError(() => this.#prepared(sql).get(...values)) as Row | undefined;
+    try {
+      return this.#prepared(sql).get(...values) as Row | undefined;
+    } catch (error) {
+      throw stateError(error, this.path);
+    }
   }
 
   /** Runs a statement within a transaction. @returns number of changed rows */
@@ -163,14 +164,6 @@ export class Ledger {
       throw error;
     } finally {
       database.exec(`PRAGMA busy_timeout = ${readBusyTimeoutMs}; PRAGMA synchronous = NORMAL`);
-    }
-  }
-
-  #withStateError<T>(work: () => T): T {
-    try {
-      return work();
-    } catch (error) {
-      throw stateError(error, this.path);
     }
   }
 

@@ -1,9 +1,7 @@
 import { MediactlError } from '../../errors.ts';
 import type { Ledger } from './ledger.ts';
 
-/** Unique key of a receipt: source path and target folder. */
 export type ReceiptKey = {
-  /** Origin of the service. */
   service: string;
   workspace: string;
   /** Uid of the folder; empty for the top level. */
@@ -13,7 +11,7 @@ export type ReceiptKey = {
 };
 
 /** Processing state of an asset, as last seen by this machine. */
-export type ProcessingState = 'pending' | 'ready' | 'failed';
+type ProcessingState = 'pending' | 'ready' | 'failed';
 
 /** Local record of a finished upload. */
 export type Receipt = ReceiptKey & {
@@ -130,7 +128,6 @@ export class Receipts {
     return this.updatePath(key, { path: key.path, mtimeNs });
   }
 
-  /** Updates the path of a file that was moved. */
   updatePath(key: ReceiptKey, to: { path: string; mtimeNs: string }): Promise<void> {
     const sql = `UPDATE OR IGNORE receipts SET path = ?, mtime_ns = ? WHERE ${byKey}`;
     return this.#ledger.writeDurably(() => void this.#ledger.execute(sql, to.path, to.mtimeNs, ...keyOf(key)));
@@ -149,7 +146,6 @@ export class Receipts {
     if (code === 'not_found') await this.forgetAsset(assetUid);
   }
 
-  /** Deletes all records of an asset that no longer exists. */
   forgetAsset(assetUid: string): Promise<void> {
     return this.#ledger.transaction(() => {
       for (const table of ['orphans', 'replaced', 'receipts'])
@@ -186,7 +182,6 @@ export class Receipts {
       yield receiptOf(row);
   }
 
-  /** Returns the replaced assets of files under a directory. */
   listReplacedBelow(service: string, workspace: string, directory: string): ReplacedAsset[] {
     const sql = `SELECT folder, path, asset AS assetUid FROM replaced
       WHERE service = ? AND workspace = ? AND path >= ? AND path < ? ORDER BY path`;

@@ -43,32 +43,17 @@ export function createApp(service: Service): App {
   app.use(playbackPath, ...limitPlaybackRequests(service));
   app.use(`${apiPrefix}/*`, requireApiKey(service));
   app.use(service.faults.middleware);
-  for (const path of ['assets/*', 'videos/*', 'workspaces/*']) app.use(`${apiPrefix}/${path}`, limitJsonBody);
+  for (const path of ['assets/*', 'videos/*', 'workspaces/*']) app.use(`${apiPrefix}/${path}`, limitJsonBody());
   registerDescription(app, service);
-  for (const routes of [
-    assetRoutes,
-    uploadRoutes,
-    workspaceRoutes,
-    playbackRoutes,
-    providerRoutes,
-    folderRoutes,
-    embedRoutes,
-    mediaRoutes,
-    watchRoutes,
-  ])
+  for (const routes of [assetRoutes, uploadRoutes, workspaceRoutes, playbackRoutes, providerRoutes])
     routes(app, service);
+  for (const routes of [folderRoutes, embedRoutes, mediaRoutes, watchRoutes]) routes(app, service);
   const page = async (c: Context, next: () => Promise<void>) => (await service.page?.handle(c.req.raw)) ?? next();
   app.get('/', page);
   app.all('/b/*', page);
   app.get('/health', (c) => {
     const { pid, tools, missingFeatures, faults } = service;
-    return c.json({
-      status: 'ok',
-      pid,
-      tools,
-      left_out: missingFeatures,
-      faults: faults.listActive(),
-    });
+    return c.json({ status: 'ok', pid, tools, left_out: missingFeatures, faults: faults.listActive() });
   });
   app.notFound((c) => respondWithError(c, service, new ServiceError(404, `nothing at ${c.req.path}`)));
   app.onError((error, c) => {

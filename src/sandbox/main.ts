@@ -1,9 +1,8 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArguments } from './arguments.ts';
-import { writeJsonAtomically } from './atomic-json.ts';
 import { createSandbox } from './create.ts';
-import { ensureCredentials } from './credentials.ts';
+import { ensureCredentials, writeJsonAtomically } from './credentials.ts';
 import { LogFile } from './log-file.ts';
 import { findFfmpeg, findPdftoppm } from './media/ffmpeg/find-tools.ts';
 import { ArgumentError } from './options.ts';

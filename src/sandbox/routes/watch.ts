@@ -9,8 +9,8 @@ import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { AssetRow } from '../store/assets.ts';
 import { parseDerivedFiles, waveformPictureFile } from '../store/derived-files.ts';
-import { thumbnailUrl } from './media-urls.ts';
 import { playableAsset, playbackInfoOf, playerConfig } from './playback.ts';
+import { thumbnailUrl } from './records.ts';
 import { uidParameter } from './schemas.ts';
 
 /** Registers the watch page routes. The page is opened with a playback token and reports the playback position. */

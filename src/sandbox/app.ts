@@ -66,10 +66,7 @@ export function createApp(service: Service): App {
   return app;
 }
 
-/**
- * Converts any error to a ServiceError. Disk and database failures become 507 or 503, and unexpected errors become
- * 500.
- */
+/** Converts any error to a ServiceError: disk and database failures to 507 or 503, unexpected errors to 500. */
 function asServiceError(error: Error, service: Service): ServiceError {
   if (error instanceof ServiceError) return error;
   if (error instanceof HTTPException) return new ServiceError(400, error.message);

@@ -37,7 +37,7 @@ export async function createSandbox(options: SandboxOptions) {
     sweeping = receiver.sweep(closing.signal, service.log);
     service.origin = await listen(server, options.port ?? defaults.port);
     const scripts = { browse: options.browseScript, player: options.playerScript };
-    service.page = await createSandboxPage(service, scripts, () => options.onPageEntered?.());
+    service.page = await createSandboxPage(service, scripts, options.onPageEntered);
   } catch (error) {
     await end();
     throw error;

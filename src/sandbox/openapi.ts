@@ -42,10 +42,7 @@ export function registerDescription(app: App, service: Service): void {
   });
 }
 
-/**
- * Builds the OpenAPI 3.1 document, "version 1.0.0" (§9). Its paths are relative to the API prefix, like those in
- * §4.
- */
+/** Builds the document, "version 1.0.0" (§9). Its paths are relative to the API prefix, like those in §4. */
 function buildDocument(app: App): ServedDescription {
   const document = app.getOpenAPI31Document({
     openapi: '3.1.0',
@@ -93,9 +90,7 @@ function addErrorResponses(operation: Operation, name: string): void {
 
 const wholeNumber = { schema: { type: 'integer' }, required: true } as const;
 
-/**
- * Adds the rate-limit headers to a response: "Rate-limit headers on every response"; "429 with Retry-After" (§8).
- */
+/** Adds the rate-limit headers: "Rate-limit headers on every response"; "429 with Retry-After" (§8). */
 function addRateLimitHeaders(status: string, answer: OperationResponse): void {
   answer.headers = {
     ...answer.headers,

@@ -86,12 +86,9 @@ function createWatchPage(c: Context, service: Service): Response {
 /** Returns true if the thumbnail is the waveform, which the timeline shows already. */
 const isWaveformThumbnail = ({ extras }: AssetRow) => parseDerivedFiles(extras).thumbnail === waveformPictureFile;
 
-type PageResponseOptions = {
-  status?: ServiceError['status'] | 200;
-  ancestors?: string | undefined;
-};
+type PageResponse = { status?: ServiceError['status'] | 200; ancestors?: string | undefined };
 
-function sendPage(c: Context, page: HtmlPage, { status = 200, ancestors }: PageResponseOptions): Response {
+function sendPage(c: Context, page: HtmlPage, { status = 200, ancestors }: PageResponse): Response {
   const policies = [page.contentSecurityPolicy, ancestors].filter(Boolean);
   c.header('Content-Security-Policy', policies.join('; '));
   c.header('Cache-Control', 'no-store');

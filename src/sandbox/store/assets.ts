@@ -21,6 +21,7 @@ export type AssetRow = {
   /** JSON of `DerivedFiles`. A missing key means that the asset has no such file. */
   extras: string;
   tags: string;
+  /** Folder in the asset's workspace; null for the top level. */
   parent_uid: string | null;
   resume_position_seconds: number | null;
   /** 1 for seeded sample assets, which have no media files, otherwise 0. */
@@ -36,12 +37,8 @@ export type NewAsset = Pick<
 
 /** Filters, ordering and pagination for an asset list (§4). */
 export type AssetQuery = {
-  search?: string | undefined;
-  status?: string | undefined;
-  type?: string | undefined;
-  tag?: string | undefined;
-  created_after?: string | undefined;
-  created_before?: string | undefined;
+  [Filter in 'search' | 'status' | 'type' | 'tag' | 'created_after' | 'created_before']?: string | undefined;
+} & {
   ordering: string;
   /** Filter by folder (`parent`, §4). A `parent` of null is the workspace's top level. */
   inFolder?: { workspace: string; parent: string | null } | undefined;
@@ -50,21 +47,11 @@ export type AssetQuery = {
 };
 
 /** Fields that PATCH can change. The API specification does not name them (assumption A08). */
-export type EditableFields = {
-  name: string;
-  description: string;
-  tags: string[];
-  /** Folder in the asset's workspace; null for the top level. */
-  parent_uid: string | null;
-};
+type EditableFields = Pick<AssetRow, 'name' | 'description' | 'parent_uid'> & { tags: string[] };
 
 /** Processing results that are stored with the asset. */
-export type ProcessingResult = {
-  type: AssetType;
+export type ProcessingResult = Pick<AssetRow, 'type' | 'duration' | 'width' | 'height'> & {
   content_type: string;
-  duration: number | null;
-  width: number | null;
-  height: number | null;
   hasHls: boolean;
   chapters: { title: string; start_time: number }[];
   derivedFiles: DerivedFiles;

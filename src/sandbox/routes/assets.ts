@@ -10,7 +10,7 @@ import type { ResponseSchemas } from './response-schemas.ts';
 import { assetQuery, editorialFields, jsonBody, jsonContent, player, uidParameter, videoQuery } from './schemas.ts';
 
 /** One of the two collections, assets and videos. */
-type Collection = {
+type AssetCollection = {
   service: Service;
   path: `${typeof apiPrefix}/${'assets' | 'videos'}`;
   /** Name of an item in operation ids. */
@@ -32,7 +32,7 @@ export function assetRoutes(app: App, service: Service): void {
     for (const route of [listRoute, detailRoute, updateRoute, deleteRoute, playerRoute]) route(app, collection);
 }
 
-function listRoute(app: App, { service, path, item, videosOnly, listItem }: Collection): void {
+function listRoute(app: App, { service, path, item, videosOnly, listItem }: AssetCollection): void {
   const { pageOf, serialize } = service.responseSchemas;
   const page = pageOf(listItem);
   app.openapi(
@@ -56,7 +56,7 @@ function listRoute(app: App, { service, path, item, videosOnly, listItem }: Coll
   );
 }
 
-function detailRoute(app: App, collection: Collection): void {
+function detailRoute(app: App, collection: AssetCollection): void {
   const { service, path, item, detail } = collection;
   app.openapi(
     createRoute({
@@ -74,7 +74,7 @@ function detailRoute(app: App, collection: Collection): void {
   );
 }
 
-function updateRoute(app: App, collection: Collection): void {
+function updateRoute(app: App, collection: AssetCollection): void {
   const { service, path, item, detail } = collection;
   app.openapi(
     createRoute({
@@ -96,7 +96,7 @@ function updateRoute(app: App, collection: Collection): void {
   );
 }
 
-function deleteRoute(app: App, collection: Collection): void {
+function deleteRoute(app: App, collection: AssetCollection): void {
   const { service, path, item } = collection;
   app.openapi(
     createRoute({
@@ -114,7 +114,7 @@ function deleteRoute(app: App, collection: Collection): void {
   );
 }
 
-function playerRoute(app: App, collection: Collection): void {
+function playerRoute(app: App, collection: AssetCollection): void {
   const { service, path, item } = collection;
   app.openapi(
     createRoute({
@@ -151,7 +151,7 @@ function parseParentFilter({ workspaces, folders }: Service, parent: string) {
   return { workspace, parent };
 }
 
-function findAsset({ service, videosOnly }: Collection, uid: string): AssetRow {
+function findAsset({ service, videosOnly }: AssetCollection, uid: string): AssetRow {
   const asset = service.assets.find(uid);
   if (!asset || (videosOnly && asset.type !== 'video'))
     throw new ServiceError(404, `no ${videosOnly ? 'video' : 'asset'} ${uid}`);

@@ -15,13 +15,8 @@ import { RequestRefusedError, ServiceClient } from './service-client.ts';
 export function createSandboxPage(
   service: Service,
   scripts: { browse: string; player: string },
-<<<<<<< HEAD
-  onTokenRedeemed: () => void,
+  onTokenRedeemed: (() => void) | undefined,
 ): Promise<BrowseApp> {
-=======
-  onTokenRedeemed: () => void = () => {},
-): BrowseApp {
->>>>>>> b3163fb (Derive the sandbox's row types from each other)
   return createBrowseApp({
     library: createLibrary(service),
     origin: () => service.origin,

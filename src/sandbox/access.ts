@@ -40,13 +40,15 @@ export const requireApiKey = (service: Service): MiddlewareHandler<Env> => {
 
 const maxJsonBytes = 1024 * 1024;
 
-/** Rejects JSON bodies over 1 MiB with 413. */
-export const limitJsonBody = bodyLimit({
-  maxSize: maxJsonBytes,
-  onError: () => {
-    throw new ServiceError(413, 'a JSON body holds at most 1 MiB');
-  },
-});
+/** Rejects JSON bodies over 1 MiB with 413. `count` runs before, for requests that are not counted yet. */
+export const limitJsonBody = (count?: (c: Context) => void) =>
+  bodyLimit({
+    maxSize: maxJsonBytes,
+    onError: (c) => {
+      count?.(c);
+      throw new ServiceError(413, 'a JSON body holds at most 1 MiB');
+    },
+  });
 
 const rateLimitHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
 
@@ -62,13 +64,7 @@ export const limitPlaybackRequests = (service: Service): MiddlewareHandler<Env>[
     allowHeaders: ['Content-Type'],
     exposeHeaders: [...rateLimitHeaders, 'Retry-After'],
   }),
-  bodyLimit({
-    maxSize: maxJsonBytes,
-    onError: (c) => {
-      countRequest(c, service, anonymousCaller);
-      throw new ServiceError(413, 'a JSON body holds at most 1 MiB');
-    },
-  }),
+  limitJsonBody((c) => countRequest(c, service, anonymousCaller)),
   async (c, next) => {
     countRequest(c, service, (await readValidToken(c, service)) ?? anonymousCaller);
     await next();

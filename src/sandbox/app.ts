@@ -43,32 +43,17 @@ export function createApp(service: Service): App {
   app.use(playbackPath, ...limitPlaybackRequests(service));
   app.use(`${apiPrefix}/*`, requireApiKey(service));
   app.use(service.faults.middleware);
-  for (const path of ['assets/*', 'videos/*', 'workspaces/*']) app.use(`${apiPrefix}/${path}`, limitJsonBody);
+  for (const path of ['assets/*', 'videos/*', 'workspaces/*']) app.use(`${apiPrefix}/${path}`, limitJsonBody());
   registerDescription(app, service);
-  for (const routes of [
-    assetRoutes,
-    uploadRoutes,
-    workspaceRoutes,
-    playbackRoutes,
-    providerRoutes,
-    folderRoutes,
-    embedRoutes,
-    mediaRoutes,
-    watchRoutes,
-  ])
+  for (const routes of [assetRoutes, uploadRoutes, workspaceRoutes, playbackRoutes, providerRoutes])
     routes(app, service);
+  for (const routes of [folderRoutes, embedRoutes, mediaRoutes, watchRoutes]) routes(app, service);
   const page = async (c: Context, next: () => Promise<void>) => (await service.page?.handle(c.req.raw)) ?? next();
   app.get('/', page);
   app.all('/b/*', page);
   app.get('/health', (c) => {
     const { pid, tools, missingFeatures, faults } = service;
-    return c.json({
-      status: 'ok',
-      pid,
-      tools,
-      left_out: missingFeatures,
-      faults: faults.listActive(),
-    });
+    return c.json({ status: 'ok', pid, tools, left_out: missingFeatures, faults: faults.listActive() });
   });
   app.notFound((c) => respondWithError(c, service, new ServiceError(404, `nothing at ${c.req.path}`)));
   app.onError((error, c) => {
@@ -81,10 +66,7 @@ export function createApp(service: Service): App {
   return app;
 }
 
-/**
- * Converts any error to a ServiceError. Disk and database failures become 507 or 503, and unexpected errors become
- * 500.
- */
+/** Converts any error to a ServiceError: disk and database failures to 507 or 503, unexpected errors to 500. */
 function asServiceError(error: Error, service: Service): ServiceError {
   if (error instanceof ServiceError) return error;
   if (error instanceof HTTPException) return new ServiceError(400, error.message);

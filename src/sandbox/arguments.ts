@@ -43,7 +43,7 @@ export function parseArguments(args: readonly string[]): Arguments {
   if (!values.data) throw new ArgumentError('--data is required');
   values.fault?.forEach(parseFault);
   const rateLimit = values['rate-limit'];
-  return omitUndefined({
+  return {
     dataDir: values.data,
     logPath: values.log,
     port: parsePort(number('port') ?? defaults.port),
@@ -57,7 +57,7 @@ export function parseArguments(args: readonly string[]): Arguments {
     maxUploadBytes: number('max-upload-size'),
     storageBytes: number('storage'),
     player: { autoPlay: values['auto-play'], theme: parseTheme(values.theme) },
-  });
+  };
 }
 
 function parsePort(port: number): number {
@@ -76,6 +76,3 @@ function parseRateLimit(text: string): { limit: number; windowSeconds: number } 
   if (!Number(seconds)) throw new ArgumentError(`--rate-limit takes LIMIT/SECONDS, not '${text}'`);
   return { limit: Number(limit), windowSeconds: Number(seconds) };
 }
-
-const omitUndefined = (values: { [Name in keyof Arguments]: Arguments[Name] | undefined }) =>
-  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Arguments;

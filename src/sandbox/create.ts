@@ -10,26 +10,10 @@ import { createService } from './service.ts';
 import { openDataFolder } from './store/data-folder.ts';
 import { seed } from './store/seed.ts';
 
-export type Sandbox = {
-  /** Origin of the service, such as `http://127.0.0.1:4520`. */
-  url: string;
-  workspace: string;
-  workspaceName: string;
-  /** Warnings about the data folder, to be shown to the user. */
-  notes: readonly string[];
-  /** Creates an API key. The key is returned only once; only its hash is stored. */
-  createKey(name: string, scopes?: readonly Scope[]): string;
-  hasKey(key: string): boolean;
-  /** Returns true if any key has been created. */
-  hasKeys(): boolean;
-  /** Returns a one-time URL of the library page. Only the first browser that opens it gets access. */
-  createPageUrl(): string;
-  /** Shuts down the service: closes connections and aborts processing. All data stays on disk. */
-  close(): Promise<void>;
-};
+export type Sandbox = Awaited<ReturnType<typeof createSandbox>>;
 
 /** Starts the service, which accepts connections once the promise resolves. */
-export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
+export async function createSandbox(options: SandboxOptions) {
   const { store, close } = openDataFolder(options.dataDir);
   const service = createService(options, store);
   const { assets, files, keys, processor, receiver, timestamp, now, workspaces } = service;
@@ -53,20 +37,25 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     sweeping = receiver.sweep(closing.signal, service.log);
     service.origin = await listen(server, options.port ?? defaults.port);
     const scripts = { browse: options.browseScript, player: options.playerScript };
-    service.page = await createSandboxPage(service, scripts, () => options.onPageEntered?.());
+    service.page = await createSandboxPage(service, scripts, options.onPageEntered);
   } catch (error) {
     await end();
     throw error;
   }
+  const { uid: workspace, name: workspaceName } = workspaces.primary();
   return {
+    /** Origin of the service, such as `http://127.0.0.1:4520`. */
     url: service.origin,
-    workspace: workspaces.primary().uid,
-    workspaceName: workspaces.primary().name,
+    ...{ workspace, workspaceName },
+    /** Warnings about the data folder, to be shown to the user. */
     notes,
-    createKey: (name, granted = scopes) => keys.create(name, granted),
-    hasKey: (key) => keys.find(key) !== undefined,
+    /** Creates an API key. The key is returned only once; only its hash is stored. */
+    createKey: (name: string, granted: readonly Scope[] = scopes) => keys.create(name, granted),
+    hasKey: (key: string) => keys.find(key) !== undefined,
     hasKeys: () => keys.count() > 0,
+    /** Returns a one-time URL of the library page. Only the first browser that opens it gets access. */
     createPageUrl: () => service.page?.createEntryUrl() ?? service.origin,
+    /** Shuts down the service: closes connections and aborts processing. All data stays on disk. */
     close: async () => {
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();

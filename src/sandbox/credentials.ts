@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeJsonAtomically } from './atomic-json.ts';
 import type { Sandbox } from './create.ts';
 
 /** API keys for the local user, one per set of scopes. Only credentials.json contains them in plain text. */
@@ -47,4 +46,13 @@ function readCredentials(path: string): Credentials | 'damaged' | undefined {
   } catch {
     return 'damaged'; // incomplete, or written by another program
   }
+}
+
+/**
+ * Writes a JSON file that only this user can read. The file is renamed into place, so that readers never see a
+ * partial file, even after a crash.
+ */
+export function writeJsonAtomically(path: string, value: unknown): void {
+  writeFileSync(`${path}.tmp`, JSON.stringify(value, null, 2), { mode: 0o600 });
+  renameSync(`${path}.tmp`, path);
 }

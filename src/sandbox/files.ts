@@ -15,36 +15,16 @@ export class Files {
   }
 
   /** Returns the path of the partial file of a session. The size of the file is the upload offset. */
-  partial(sessionUid: string): string {
-    return join(this.#dataDir, 'uploads', sessionUid);
-  }
-
-  assetFolder(assetUid: string): string {
-    return join(this.#dataDir, 'media', assetUid);
-  }
-
-  /** Returns the uids of all assets that have a folder. */
-  assetUids(): string[] {
-    return readdirSync(join(this.#dataDir, 'media'));
-  }
-
-  source(assetUid: string): string {
-    return join(this.assetFolder(assetUid), 'source');
-  }
-
-  hls(assetUid: string): string {
-    return join(this.assetFolder(assetUid), 'hls');
-  }
-
+  partial = (sessionUid: string) => join(this.#dataDir, 'uploads', sessionUid);
+  assetFolder = (assetUid: string) => join(this.#dataDir, 'media', assetUid);
+  source = (assetUid: string) => join(this.assetFolder(assetUid), 'source');
+  hls = (assetUid: string) => join(this.assetFolder(assetUid), 'hls');
   /** Returns the folder of derived files, such as thumbnails, sprites, waveforms and variants. */
-  derivedFolder(assetUid: string): string {
-    return join(this.assetFolder(assetUid), 'extras');
-  }
-
+  derivedFolder = (assetUid: string) => join(this.assetFolder(assetUid), 'extras');
   /** Returns the temporary folder of a running job. Its files are never served. */
-  work(assetUid: string): string {
-    return join(this.assetFolder(assetUid), 'work');
-  }
+  work = (assetUid: string) => join(this.assetFolder(assetUid), 'work');
+  /** Returns the uids of all assets that have a folder. */
+  assetUids = () => readdirSync(join(this.#dataDir, 'media'));
 
   /** Returns the free disk space available to unprivileged users, in bytes. */
   async freeBytes(): Promise<number> {

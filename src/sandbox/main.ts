@@ -1,9 +1,8 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArguments } from './arguments.ts';
-import { writeJsonAtomically } from './atomic-json.ts';
 import { createSandbox } from './create.ts';
-import { ensureCredentials } from './credentials.ts';
+import { ensureCredentials, writeJsonAtomically } from './credentials.ts';
 import { LogFile } from './log-file.ts';
 import { findFfmpeg, findPdftoppm } from './media/ffmpeg/find-tools.ts';
 import { ArgumentError } from './options.ts';
@@ -24,9 +23,10 @@ async function main(): Promise<void> {
   const { logPath, ...options } = parseArguments(args);
   const { dataDir } = options;
   const logFile = logPath === undefined ? undefined : new LogFile(logPath);
-  const log = logFile
-    ? (line: string) => logFile.write(line)
-    : (line: string) => void process.stdout.write(`${new Date().toISOString()} ${line}\n`);
+  const log = (line: string) => {
+    if (logFile) logFile.write(line);
+    else process.stdout.write(`${new Date().toISOString()} ${line}\n`);
+  };
   process.on('uncaughtExceptionMonitor', (error) => log(`ends by a defect: ${error.stack}`));
   try {
     await serve(args, options, log);
@@ -93,10 +93,7 @@ async function serve(args: string[], options: Options, log: (line: string) => vo
 const startOptions = (args: readonly string[]) =>
   args.filter((each, at) => !/^--(data|port|log)(=|$)/.test(each) && !/^--(data|port|log)$/.test(args[at - 1] ?? ''));
 
-/**
- * Returns an error with a one-line message for a data folder that cannot be used because of a disk or database
- * failure.
- */
+/** Returns a one-line error for a data folder that cannot be used because of a disk or database failure. */
 const dataFolderError = (dataDir: string, error: Error) =>
   new Error(
     classifyStorageFailure(error) === 'full'
@@ -112,10 +109,7 @@ function killGroup(leader: number): void {
   }
 }
 
-/**
- * Exits with 2 for invalid arguments (like mediactl itself), 3 for a locked data folder, and 1 for any other
- * failure.
- */
+/** Exits with 2 for invalid arguments, like mediactl itself, 3 for a locked data folder, and 1 for other failures. */
 main().catch((error: Error) => {
   process.stderr.write(`${error.message}\n`);
   const misread = (error as NodeJS.ErrnoException).code?.startsWith('ERR_PARSE_ARGS');

@@ -1,7 +1,9 @@
 import { z } from '@hono/zod-openapi';
 import { type App, apiPrefix } from './http.ts';
+import { jsonContent } from './routes/schemas.ts';
 import { describeUploads } from './routes/upload-description.ts';
 import type { Service } from './service.ts';
+import { type ErrorStatus, errorStatuses, errors } from './service-error.ts';
 
 export const descriptionPath = `${apiPrefix}/openapi.json`;
 
@@ -12,23 +14,8 @@ type OperationResponse = NonNullable<Operation['responses']>[string];
 /** Name of the security scheme. §5: "The security scheme is named ExternalAPIKeyAuth." */
 const security = 'ExternalAPIKeyAuth';
 
-/** Maps error statuses to their descriptions (§7). */
-const statusDescriptions: Record<number, string> = {
-  400: 'malformed request',
-  401: 'missing or invalid credentials',
-  402: 'the credit balance is depleted',
-  403: 'the credentials do not allow it',
-  404: 'not found',
-  413: 'the body is too large',
-  422: 'invalid parameters or body',
-  429: 'rate limit exceeded',
-  500: 'a defect of the service',
-  503: 'temporarily unavailable',
-  507: 'insufficient storage space',
-};
-
 /** Maps operations to their error statuses in addition to those that §4 lists for all operations. */
-const extraStatuses: Record<string, readonly number[]> = {
+const extraStatuses: Record<string, readonly ErrorStatus[]> = {
   '/playback/info/ post': [401, 403, 404], // "not shown" (assumption A19)
   '/assets/{uid}/player/ get': [402],
   '/videos/{uid}/player/ get': [402],
@@ -46,12 +33,7 @@ export function registerDescription(app: App, service: Service): void {
     operationId: 'getDescription',
     method: 'get',
     path: descriptionPath,
-    responses: {
-      200: {
-        description: 'this description',
-        content: { 'application/json': { schema: z.record(z.string(), z.unknown()) } },
-      },
-    },
+    responses: { 200: jsonContent(z.record(z.string(), z.unknown()), 'this description') },
   });
   let text: string | undefined;
   app.get(descriptionPath, (c) => {
@@ -60,10 +42,7 @@ export function registerDescription(app: App, service: Service): void {
   });
 }
 
-/**
- * Builds the OpenAPI 3.1 document, "version 1.0.0" (§9). Its paths are relative to the API prefix, like those in
- * §4.
- */
+/** Builds the document, "version 1.0.0" (§9). Its paths are relative to the API prefix, like those in §4. */
 function buildDocument(app: App): ServedDescription {
   const document = app.getOpenAPI31Document({
     openapi: '3.1.0',
@@ -89,20 +68,16 @@ function addErrorResponses(operation: Operation, name: string): void {
   const isKeyless = keylessOperations.includes(name);
   const isCounted = !unlimitedOperations.includes(name);
   const { parameters = [], requestBody } = operation;
-  const statuses = [
-    ...[500, 503, ...(extraStatuses[name] ?? [])],
-    ...(isKeyless ? [] : [401, 403]),
-    ...(isCounted ? [429] : []),
-    ...(name.includes('{') ? [404] : []),
-    ...(parameters.length > 0 || requestBody ? [422] : []),
-    ...(requestBody ? [400, 413] : []),
-    ...(/ (post|patch|delete)$/.test(name) ? [507] : []),
-  ];
+  const applies: Partial<Record<ErrorStatus, boolean>> = {
+    ...{ 400: requestBody !== undefined, 401: !isKeyless, 403: !isKeyless, 404: name.includes('{') },
+    ...{ 413: requestBody !== undefined, 422: parameters.length > 0 || requestBody !== undefined, 429: isCounted },
+    ...{ 500: true, 503: true, 507: / (post|patch|delete)$/.test(name) },
+  };
   operation.security = isKeyless ? [] : [{ [security]: [] }];
   operation.responses ??= {};
-  for (const status of statuses)
+  for (const status of errorStatuses.filter((each) => applies[each] || extraStatuses[name]?.includes(each)))
     operation.responses[status] ??= {
-      description: statusDescriptions[status] ?? '',
+      description: errors[status].meaning,
       // Responses to HEAD have no body.
       ...(!name.endsWith(' head') && {
         content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
@@ -115,9 +90,7 @@ function addErrorResponses(operation: Operation, name: string): void {
 
 const wholeNumber = { schema: { type: 'integer' }, required: true } as const;
 
-/**
- * Adds the rate-limit headers to a response: "Rate-limit headers on every response"; "429 with Retry-After" (§8).
- */
+/** Adds the rate-limit headers: "Rate-limit headers on every response"; "429 with Retry-After" (§8). */
 function addRateLimitHeaders(status: string, answer: OperationResponse): void {
   answer.headers = {
     ...answer.headers,

@@ -1,31 +1,31 @@
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 
 /**
- * Maps HTTP statuses to error codes (§7). The sandbox defines the codes, since the specification does not show
- * them.
+ * Maps HTTP statuses to error codes and their meaning (§7). The sandbox defines the codes, since the specification
+ * does not show them.
  */
-const codes = {
-  400: 'bad_request',
-  401: 'unauthenticated',
-  402: 'credits_depleted',
-  403: 'forbidden',
-  404: 'not_found',
-  409: 'offset_conflict',
-  412: 'tus_version',
-  413: 'too_large',
-  422: 'invalid',
-  429: 'rate_limited',
-  500: 'defect',
+export const errors = {
+  400: { code: 'bad_request', meaning: 'malformed request' },
+  401: { code: 'unauthenticated', meaning: 'missing or invalid credentials' },
+  402: { code: 'credits_depleted', meaning: 'the credit balance is depleted' },
+  403: { code: 'forbidden', meaning: 'the credentials do not allow it' },
+  404: { code: 'not_found', meaning: 'not found' },
+  409: { code: 'offset_conflict', meaning: 'the offset of the upload differs' },
+  412: { code: 'tus_version', meaning: 'Tus-Resumable missing or not 1.0.0' },
+  413: { code: 'too_large', meaning: 'the body is too large' },
+  422: { code: 'invalid', meaning: 'invalid parameters or body' },
+  429: { code: 'rate_limited', meaning: 'rate limit exceeded' },
+  500: { code: 'defect', meaning: 'a defect of the service' },
   // Only injected faults use 502 and 504, as a gateway in front of the service would.
-  502: 'bad_gateway',
-  503: 'unavailable',
-  504: 'gateway_timeout',
-  507: 'storage_full',
+  502: { code: 'bad_gateway', meaning: 'bad gateway' },
+  503: { code: 'unavailable', meaning: 'temporarily unavailable' },
+  504: { code: 'gateway_timeout', meaning: 'gateway timeout' },
+  507: { code: 'storage_full', meaning: 'insufficient storage space' },
 } as const;
 
-export type ErrorStatus = keyof typeof codes;
+export type ErrorStatus = keyof typeof errors;
 
-export const errorStatuses = Object.keys(codes).map(Number) as ErrorStatus[];
+export const errorStatuses = Object.keys(errors).map(Number) as ErrorStatus[];
 
 /** Error that becomes an error response. Any code can throw it, but only `app.ts` serializes it. */
 export class ServiceError extends Error {
@@ -50,7 +50,7 @@ export class ServiceError extends Error {
   get body() {
     return {
       error: {
-        code: codes[this.status],
+        code: errors[this.status].code,
         message: this.message,
         ...(this.details !== undefined && { details: this.details }),
       },
@@ -59,5 +59,5 @@ export class ServiceError extends Error {
 }
 
 /** Creates the error for an invalid part of a request; `loc` is where it is, such as `['body', 'parent_uid']`. */
-export const invalidError = (loc: readonly string[], msg: string, message = 'invalid parameters or body') =>
+export const invalidError = (loc: readonly string[], msg: string, message: string = errors[422].meaning) =>
   new ServiceError(422, message, { details: [{ loc, msg }] });

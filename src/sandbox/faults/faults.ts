@@ -30,17 +30,11 @@ export class Faults {
   }
 
   listActive(): ActiveFault[] {
-    return [...this.#remaining]
-      .filter(([, left]) => left > 0)
-      .map(([{ spec }, left]) => ({
-        fault: spec,
-        times_left: Number.isFinite(left) ? left : null,
-      }));
+    const active = [...this.#remaining].filter(([, left]) => left > 0);
+    return active.map(([{ spec }, left]) => ({ fault: spec, times_left: Number.isFinite(left) ? left : null }));
   }
 
-  /**
-   * Returns the first fault with a name that matches the request and can still fire; undefined if there is none.
-   */
+  /** Returns the first fault with a name that matches the request and can still fire. */
   find<Name extends FaultName>(
     name: Name,
     { method, path }: RequestTarget = { method: '', path: '' },
@@ -54,10 +48,7 @@ export class Faults {
     );
   }
 
-  /**
-   * Decrements the remaining count of a fault and logs the fault. Returns false if concurrent requests have already
-   * used it up.
-   */
+  /** Counts and logs a fault. Returns false if concurrent requests have already used it up. */
   fire(fault: Fault, { method, path }: RequestTarget): boolean {
     const left = this.#remaining.get(fault) ?? 0;
     if (left === 0) return false;
@@ -79,11 +70,9 @@ export class Faults {
     const latency = this.findAndFire('latency', asked);
     if (latency) await sleep(latency.delayMs);
     const refusal = this.findAndFire('status', asked);
-    if (refusal)
-      throw new ServiceError(refusal.status, 'a fault that was asked for', {
-        // "429 … carries Retry-After (seconds to wait)" (§7)
-        ...(refusal.status === 429 && { headers: { 'Retry-After': '1' } }),
-      });
+    // "429 … carries Retry-After (seconds to wait)" (§7)
+    const headers: Record<string, string> = refusal?.status === 429 ? { 'Retry-After': '1' } : {};
+    if (refusal) throw new ServiceError(refusal.status, 'a fault that was asked for', { headers });
     await next();
     if (this.findAndFire('lost-answer', asked)) c.env.incoming.socket.destroy();
   };

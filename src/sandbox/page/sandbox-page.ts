@@ -15,7 +15,7 @@ import { RequestRefusedError, ServiceClient } from './service-client.ts';
 export function createSandboxPage(
   service: Service,
   scripts: { browse: string; player: string },
-  onTokenRedeemed: () => void,
+  onTokenRedeemed: (() => void) | undefined,
 ): Promise<BrowseApp> {
   return createBrowseApp({
     library: createLibrary(service),

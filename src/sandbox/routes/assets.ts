@@ -4,9 +4,8 @@ import type { Service } from '../service.ts';
 import { invalidError, ServiceError } from '../service-error.ts';
 import type { AssetRow } from '../store/assets.ts';
 import { findParentFolder } from './folders.ts';
-import { posterUrl } from './media-urls.ts';
 import { playerConfig } from './playback.ts';
-import { toDetail, toListItem } from './records.ts';
+import { posterUrl, toDetail, toListItem } from './records.ts';
 import type { ResponseSchemas } from './response-schemas.ts';
 import { assetQuery, editorialFields, jsonBody, jsonContent, player, uidParameter, videoQuery } from './schemas.ts';
 

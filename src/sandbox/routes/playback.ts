@@ -7,8 +7,8 @@ import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { AssetRow } from '../store/assets.ts';
 import { type DerivedFiles, parseDerivedFiles } from '../store/derived-files.ts';
-import { type SignedUrl, signedUrl } from './media-urls.ts';
 import { embedUrl } from './provider.ts';
+import { type SignedUrl, signedUrl } from './records.ts';
 import { jsonBody, jsonContent, type PlaybackType, playbackInfo } from './schemas.ts';
 
 /** Registers the playback info route (§4), which is "authenticated by the playback token" instead of an API key. */

@@ -38,40 +38,25 @@ const detailed = {
   failure_reason: z.string().nullable(),
 };
 
-export const videoListItem = z.object({ ...common, ...typeFields.video }).openapi('VideoListItem');
+/** Builds the union of the shapes of all types: "The asset kinds are video, audio, image and generic" (§2). */
+const unionOf = <Fields extends z.ZodRawShape, Name extends string>(name: Name, fields: Fields) =>
+  z
+    .discriminatedUnion('type', [
+      z.object({ ...common, ...typeFields.video, ...fields }).openapi(`Video${name}`),
+      z.object({ ...common, ...typeFields.audio, ...fields }).openapi(`Audio${name}`),
+      z.object({ ...common, ...typeFields.image, ...fields }).openapi(`Image${name}`),
+      z.object({ ...common, ...typeFields.generic, ...fields }).openapi(`Generic${name}`),
+    ])
+    .openapi(`Asset${name}`);
 
-/** Schema of a list item: "The asset list returns a union of list-item shapes (video, audio, image, generic)" (§2). */
-export const listItem = z
-  .discriminatedUnion('type', [
-    videoListItem,
-    z.object({ ...common, ...typeFields.audio }).openapi('AudioListItem'),
-    z.object({ ...common, ...typeFields.image }).openapi('ImageListItem'),
-    z.object({ ...common, ...typeFields.generic }).openapi('GenericListItem'),
-  ])
-  .openapi('AssetListItem');
-
-export const videoDetail = z.object({ ...common, ...typeFields.video, ...detailed }).openapi('VideoDetail');
+/** Schema of a list item: "The asset list returns a union of list-item shapes" (§2). */
+export const listItem = unionOf('ListItem', {});
 
 /** Schema of an asset: "The asset detail returns the detail shape of the asset's type" (§2). */
-export const detail = z
-  .discriminatedUnion('type', [
-    videoDetail,
-    z.object({ ...common, ...typeFields.audio, ...detailed }).openapi('AudioDetail'),
-    z.object({ ...common, ...typeFields.image, ...detailed }).openapi('ImageDetail'),
-    z.object({ ...common, ...typeFields.generic, ...detailed }).openapi('GenericDetail'),
-  ])
-  .openapi('AssetDetail');
+export const detail = unionOf('Detail', detailed);
 
 /** Schema with only the fields that §2 names for every type. `type` is named only in playback info. */
-const strictRecord = z.object({
-  uid: common.uid,
-  name: common.name,
-  description: common.description,
-  status: common.status,
-  created_at: common.created_at,
-  duration: timed.duration,
-  thumbnail_url: common.thumbnail_url,
-  tags: common.tags,
-});
+const { uid, name, description, created_at, thumbnail_url, tags } = common;
+const strictRecord = z.object({ uid, name, description, status, created_at, ...timed, thumbnail_url, tags });
 export const strictListItem = strictRecord.openapi('AssetListItem');
 export const strictDetail = strictRecord.openapi('AssetDetail');

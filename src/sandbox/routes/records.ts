@@ -1,6 +1,7 @@
+import { browserImageTypes } from '../media/recognize/image-types.ts';
 import type { Service } from '../service.ts';
 import type { AssetRow } from '../store/assets.ts';
-import { thumbnailUrl } from './media-urls.ts';
+import { parseDerivedFiles } from '../store/derived-files.ts';
 import type { ResponseBody } from './response-schemas.ts';
 
 type ListItem = ResponseBody<'listItem'>;
@@ -44,3 +45,33 @@ export const toDetail = (service: Service, asset: AssetRow): Detail => ({
   content_type: asset.content_type,
   failure_reason: asset.failure_reason,
 });
+
+/** Signed URL for one of an asset's files, and its expiry in ISO 8601. */
+export type SignedUrl = { url: string; expires_at: string };
+
+export function signedUrl(service: Service, { uid }: AssetRow, file: string): SignedUrl {
+  const expiresAt = service.now() + service.playbackLifetimeMs;
+  return {
+    url: service.origin + service.signer.signPath(`/media/${uid}/${file}`, expiresAt),
+    // Signatures have a resolution of one second.
+    expires_at: new Date(Math.floor(expiresAt / 1000) * 1000).toISOString(),
+  };
+}
+
+/**
+ * Returns the `thumbnail_url` (§2, absolute URL), or null if there is no real picture. The picture is a video
+ * frame, a cover, a waveform, the first page, the smallest variant of an image, or the image itself.
+ */
+export function thumbnailUrl(service: Service, asset: AssetRow): string | null {
+  const { thumbnail, variants, pages } = parseDerivedFiles(asset.extras);
+  const derivedFile = thumbnail ?? pages[0] ?? variants.at(-1)?.file;
+  if (derivedFile !== undefined) return signedUrl(service, asset, `extras/${derivedFile}`).url;
+  return isOwnThumbnail(asset) ? signedUrl(service, asset, 'source').url : null;
+}
+
+const isOwnThumbnail = ({ type, status, is_made_up, content_type }: AssetRow) =>
+  type === 'image' && status === 'ready' && is_made_up === 0 && browserImageTypes.has(content_type ?? '');
+
+/** Returns the thumbnail URL for a player, or that of a placeholder for the asset type if there is no picture. */
+export const posterUrl = (service: Service, asset: AssetRow): string =>
+  thumbnailUrl(service, asset) ?? signedUrl(service, asset, 'placeholder.png').url;

@@ -1,17 +1,12 @@
 import { z } from '@hono/zod-openapi';
-import { detail, listItem, strictDetail, strictListItem, videoDetail, videoListItem } from './record-schemas.ts';
+import { detail, listItem, strictDetail, strictListItem } from './record-schemas.ts';
 import { errorAnswer, folder, pageOf, workspace } from './schemas.ts';
 
 /** Response schemas with more fields than the specification shows. Other responses do not depend on `--strict`. */
 const fullSchemas = {
-  listItem,
-  videoListItem,
-  detail,
-  videoDetail,
-  workspace,
-  folder,
-  pageOf,
-  errorAnswer,
+  ...{ listItem, detail, workspace, folder, pageOf, errorAnswer },
+  videoListItem: listItem.options[0],
+  videoDetail: detail.options[0],
 };
 
 /** Folder schema with only the fields that §4 requires: a uid for paths, the given name, "nested children". */
@@ -56,9 +51,6 @@ export type ResponseSchemas = SchemaSet & {
 export function responseSchemas(strict: boolean): ResponseSchemas {
   return strict
     ? // Routes build complete response bodies in both modes. The strict schema removes the extra fields.
-      {
-        ...(strictSchemas as unknown as SchemaSet),
-        serialize: (schema, value) => schema.parse(value),
-      }
+      { ...(strictSchemas as unknown as SchemaSet), serialize: (schema, value) => schema.parse(value) }
     : { ...fullSchemas, serialize: (_schema, value) => value };
 }

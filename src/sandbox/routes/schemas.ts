@@ -4,8 +4,8 @@ import { type AssetType, assetStatuses, assetTypes } from '../../contract/asset-
 /** Returns NaN for text that is not a plain decimal number, such as `0x10` or `1e1`, so that validation fails. */
 const digits = (text: unknown) => (typeof text === 'string' && !/^\d+$/.test(text) ? NaN : text);
 
-/** Arguments for `refine` that reject NUL characters, at which SQLite would truncate the text. */
-const noNul = [(text: string) => !text.includes('\0'), 'a text holds no NUL'] as const;
+/** A text without NUL characters, at which SQLite would truncate it. */
+const text = z.string().refine((value) => !value.includes('\0'), 'a text holds no NUL');
 
 /** Pagination parameters: "limit … 1 to 100, default 20", "offset … at least 0" (§4 Common list parameters). */
 export const listParameters = z.object({
@@ -45,16 +45,8 @@ export const assetQuery = videoQuery.extend({
 /** Body of an asset update: "partial update of editorial fields" (§4). Unknown fields are rejected. */
 export const editorialFields = z
   .strictObject({
-    name: z
-      .string()
-      .trim()
-      .min(1)
-      .max(500)
-      .refine(...noNul),
-    description: z
-      .string()
-      .max(10_000)
-      .refine(...noNul),
+    name: text.trim().min(1).max(500),
+    description: text.max(10_000),
     tags: z.array(z.string().regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'a tag is a slug')).max(100),
     // Assumption A20: the uid of the new parent folder; null for the top level.
     parent: z.guid().nullable(),
@@ -85,12 +77,10 @@ export const folder = z
   })
   .openapi('Folder');
 
-const folderName = z
-  .string()
+const folderName = text
   .trim()
   .min(1)
   .max(255)
-  .refine(...noNul)
   .refine((name) => !name.includes('/'), 'a folder name has no slash');
 
 /** Body of a folder creation: "folder name and optional parent" (§4). */

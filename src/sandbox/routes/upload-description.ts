@@ -1,13 +1,9 @@
 import { z } from '@hono/zod-openapi';
-import { type App, apiPrefix } from '../http.ts';
+import { type App, uploadPath } from '../http.ts';
 import type { Service } from '../service.ts';
 import { jsonContent, uidParameter, uploadSession } from './schemas.ts';
 
 const version = { 'Tus-Resumable': z.literal('1.0.0') };
-const text = (description: string) => ({
-  description,
-  content: { 'text/plain': { schema: z.string() } },
-});
 const bytes = z.number().int().min(0);
 const offset = z.object({ 'Upload-Offset': bytes });
 
@@ -17,39 +13,18 @@ export function describeUploads({ openAPIRegistry: registry }: App, { responseSc
   registry.registerPath({
     operationId: 'createUpload',
     method: 'post',
-    path: `${apiPrefix}/upload/`,
-    request: {
-      headers: z.object({
-        ...version,
-        'Upload-Length': bytes.openapi({ description: 'total bytes' }),
-        'Upload-Metadata': z.string().openapi({ description: 'pairs of key and base64 value' }),
-      }),
-    },
-    responses: {
-      201: {
-        ...jsonContent(uploadSession, 'created'),
-        headers: z.object({ Location: z.string(), ...version }),
-      },
-      400: text('invalid or missing metadata'),
-      402: refusal('the credit balance is depleted'),
-      404: text('workspace or parent folder not found'),
-      412: text('Tus-Resumable missing or not 1.0.0'),
-      413: text('upload exceeds the maximum allowed size'),
-      503: text('storage not configured or temporarily unavailable'),
-      507: text('insufficient storage space'),
-    },
+    path: uploadPath,
+    request: { headers: creationHeaders },
+    responses: { ...creationResponses, 402: refusal('the credit balance is depleted') },
   });
   registry.registerPath({
     operationId: 'transferUpload',
     method: 'patch',
-    path: `${apiPrefix}/upload/{uid}/`,
+    path: `${uploadPath}{uid}/`,
     request: {
       params: uidParameter,
       headers: offset.extend(version),
-      body: {
-        required: true,
-        content: { 'application/offset+octet-stream': { schema: z.string() } },
-      },
+      body: { required: true, content: { 'application/offset+octet-stream': { schema: z.string() } } },
     },
     responses: {
       204: {
@@ -62,17 +37,33 @@ export function describeUploads({ openAPIRegistry: registry }: App, { responseSc
       413: refusal('more than 50 MiB, or past Upload-Length'),
     },
   });
+  const stateHeaders = offset.extend({ ...version, 'Upload-Length': bytes.optional() });
   registry.registerPath({
     operationId: 'getUploadOffset',
     method: 'head',
-    path: `${apiPrefix}/upload/{uid}/`,
+    path: `${uploadPath}{uid}/`,
     request: { params: uidParameter, headers: z.object(version) },
     responses: {
-      200: {
-        description: 'the current offset',
-        headers: offset.extend({ ...version, 'Upload-Length': bytes.optional() }),
-      },
+      200: { description: 'the current offset', headers: stateHeaders },
       412: { description: 'Tus-Resumable missing or not 1.0.0' },
     },
   });
 }
+
+const creationHeaders = z.object({
+  ...version,
+  'Upload-Length': bytes.openapi({ description: 'total bytes' }),
+  'Upload-Metadata': z.string().openapi({ description: 'pairs of key and base64 value' }),
+});
+
+const text = (description: string) => ({ description, content: { 'text/plain': { schema: z.string() } } });
+
+const creationResponses = {
+  201: { ...jsonContent(uploadSession, 'created'), headers: z.object({ Location: z.string(), ...version }) },
+  400: text('invalid or missing metadata'),
+  404: text('workspace or parent folder not found'),
+  412: text('Tus-Resumable missing or not 1.0.0'),
+  413: text('upload exceeds the maximum allowed size'),
+  503: text('storage not configured or temporarily unavailable'),
+  507: text('insufficient storage space'),
+};

@@ -3,6 +3,7 @@ import type { Context } from 'hono';
 import { type App, type Env, requireScope, uploadPath } from '../http.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
+import type { NewAsset } from '../store/assets.ts';
 import type { SessionRow } from '../store/sessions.ts';
 import { findParentFolder } from './folders.ts';
 
@@ -46,77 +47,60 @@ export function uploadRoutes(app: App, service: Service): void {
     const received = await service.receiver.receive(session, { offset, lengthBytes: length, incoming, body });
     c.header('Upload-Offset', String(received.offset));
     // "The last chunk's response also carries the header X-Checksum-Blake3." (§4)
-    if (received.checksum && !faults.findAndFire('no-checksum', faultTargetOf(c)))
-      c.header(
-        'X-Checksum-Blake3',
-        faults.findAndFire('bad-checksum', faultTargetOf(c)) ? corruptChecksum(received.checksum) : received.checksum,
-      );
+    if (received.checksum && !faults.findAndFire('no-checksum', faultTargetOf(c))) {
+      const isBad = faults.findAndFire('bad-checksum', faultTargetOf(c)) !== undefined;
+      c.header('X-Checksum-Blake3', isBad ? corruptChecksum(received.checksum) : received.checksum);
+    }
     return c.body(null, 204);
   });
 }
 
-/** Asset types that a content type can name. Processing detects the type by content later. */
-const declarableTypes = ['video', 'audio', 'image'] as const;
-
 async function create(c: Context<Env>, service: Service): Promise<Response> {
   requireVersion(c);
-  const size = parseWholeNumber(c.req.header('upload-length'));
-  if (size === undefined) throw new ServiceError(400, 'Upload-Length must be an integer');
-  const metadata = decodeMetadata(c.req.header('upload-metadata'));
-  const filename = metadata.get('filename');
-  const workspaceUid = metadata.get('workspace_uid')?.toLowerCase();
-  if (!filename) throw new ServiceError(400, 'Upload-Metadata lacks filename');
-  if (!workspaceUid) throw new ServiceError(400, 'Upload-Metadata lacks workspace_uid');
-  const name = (metadata.get('asset_name') || filename).trim();
-  if (name === '' || name.length > 500) throw new ServiceError(400, 'the name of an asset has 1 to 500 characters');
-  if (!service.workspaces.find(workspaceUid)) throw new ServiceError(404, `workspace ${workspaceUid} not found`);
-  const parent = metadata.get('parent_folder_uid');
-  const folder = parent ? findParentFolder(service, workspaceUid, parent).uid : null;
-  if (size > service.maxUploadBytes)
-    throw new ServiceError(413, `an upload holds at most ${service.maxUploadBytes} bytes`);
+  const asset = parseNewAsset(c, service);
+  const { uid: asset_uid, size } = asset;
   await service.receiver.clearExpired();
   const disk = await service.files.freeBytes();
   // No await from here on, because concurrent requests must not claim the same free space.
   const free = service.storageBytes - service.assets.storedBytes();
   if (size > Math.min(free, disk)) throw new ServiceError(507, 'insufficient storage space');
-  const session = {
-    uid: randomUUID(),
-    asset_uid: randomUUID(),
-    total_size: size,
-    expires_at: service.now() + service.sessionLifetimeMs,
-  };
-  const contentType = metadata.get('content_type') || null;
+  const expires_at = service.now() + service.sessionLifetimeMs;
+  const session = { uid: randomUUID(), asset_uid, total_size: size, expires_at };
   service.store.transaction(() => {
-    service.assets.insert(
-      {
-        uid: session.asset_uid,
-        workspace_uid: workspaceUid,
-        name,
-        description: metadata.get('description') ?? '',
-        type: declarableTypes.find((type) => contentType?.startsWith(`${type}/`)) ?? 'generic',
-        filename,
-        content_type: contentType,
-        size,
-        parent_uid: folder,
-      },
-      service.timestamp(),
-    );
+    service.assets.insert(asset, service.timestamp());
     service.sessions.insert(session);
     service.credits.drawStorage(size); // a 402 rolls back the transaction
   });
-  if (size === 0) service.assets.setStatus(session.asset_uid, 'failed', service.timestamp(), 'the file is empty');
-  const location = `${uploadPath}${session.uid}/`;
+  if (size === 0) service.assets.setStatus(asset_uid, 'failed', service.timestamp(), 'the file is empty');
+  const { uid, total_size } = session;
+  const location = `${uploadPath}${uid}/`;
   c.header('Location', location);
-  return c.json(
-    {
-      uid: session.uid,
-      location,
-      asset_uid: session.asset_uid,
-      total_size: size,
-      expires_at: new Date(session.expires_at).toISOString(),
-    },
-    201,
-  );
+  return c.json({ uid, location, asset_uid, total_size, expires_at: new Date(expires_at).toISOString() }, 201);
+}
+
+/** Asset types that a content type can name. Processing detects the type by content later. */
+const declarableTypes = ['video', 'audio', 'image'] as const;
+
+/** Parses the headers of an upload creation. @throws ServiceError 400, 404 or 413 */
+function parseNewAsset(c: Context, service: Service): NewAsset {
+  const size = parseWholeNumber(c.req.header('upload-length'));
+  if (size === undefined) throw new ServiceError(400, 'Upload-Length must be an integer');
+  const metadata = decodeMetadata(c.req.header('upload-metadata'));
+  const filename = metadata.get('filename');
+  const workspace_uid = metadata.get('workspace_uid')?.toLowerCase();
+  if (!filename) throw new ServiceError(400, 'Upload-Metadata lacks filename');
+  if (!workspace_uid) throw new ServiceError(400, 'Upload-Metadata lacks workspace_uid');
+  const name = (metadata.get('asset_name') || filename).trim();
+  if (name === '' || name.length > 500) throw new ServiceError(400, 'the name of an asset has 1 to 500 characters');
+  if (!service.workspaces.find(workspace_uid)) throw new ServiceError(404, `workspace ${workspace_uid} not found`);
+  const parent = metadata.get('parent_folder_uid');
+  const parent_uid = parent ? findParentFolder(service, workspace_uid, parent).uid : null;
+  if (size > service.maxUploadBytes)
+    throw new ServiceError(413, `an upload holds at most ${service.maxUploadBytes} bytes`);
+  const content_type = metadata.get('content_type') || null;
+  const type = declarableTypes.find((each) => content_type?.startsWith(`${each}/`)) ?? 'generic';
+  const description = metadata.get('description') ?? '';
+  return { uid: randomUUID(), workspace_uid, name, description, type, filename, content_type, size, parent_uid };
 }
 
 /** Rejects other protocol versions: "412 Tus-Resumable missing or not 1.0.0" (§4). */

@@ -9,8 +9,8 @@ import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { AssetRow } from '../store/assets.ts';
 import { parseDerivedFiles, waveformPictureFile } from '../store/derived-files.ts';
-import { thumbnailUrl } from './media-urls.ts';
 import { playableAsset, playbackInfoOf, playerConfig } from './playback.ts';
+import { thumbnailUrl } from './records.ts';
 import { uidParameter } from './schemas.ts';
 
 /** Registers the watch page routes. The page is opened with a playback token and reports the playback position. */
@@ -86,12 +86,9 @@ function createWatchPage(c: Context, service: Service): Response {
 /** Returns true if the thumbnail is the waveform, which the timeline shows already. */
 const isWaveformThumbnail = ({ extras }: AssetRow) => parseDerivedFiles(extras).thumbnail === waveformPictureFile;
 
-type PageResponseOptions = {
-  status?: ServiceError['status'] | 200;
-  ancestors?: string | undefined;
-};
+type PageResponse = { status?: ServiceError['status'] | 200; ancestors?: string | undefined };
 
-function sendPage(c: Context, page: HtmlPage, { status = 200, ancestors }: PageResponseOptions): Response {
+function sendPage(c: Context, page: HtmlPage, { status = 200, ancestors }: PageResponse): Response {
   const policies = [page.contentSecurityPolicy, ancestors].filter(Boolean);
   c.header('Content-Security-Policy', policies.join('; '));
   c.header('Cache-Control', 'no-store');

@@ -9,7 +9,7 @@ type Columns = Record<string, ColumnValue>;
 /** SQLite busy timeout, after which calls fail. It is short, since calls block the event loop. */
 const busyTimeoutMs = 250;
 
-/** A sandbox's SQLite database. Removes the `_metadata` that the libsql driver adds to rows. */
+/** A sandbox's SQLite database. The libsql driver adds a `_metadata` to rows. */
 export class SandboxStore {
   readonly #database: Database.Database;
   readonly #statements = new Map<string, Database.Statement>();
@@ -32,12 +32,11 @@ export class SandboxStore {
   }
 
   all<Row>(sql: string, ...values: ColumnValue[]): Row[] {
-    return (this.#prepare(sql).all(...values) as Row[]).map(withoutMetadata);
+    return this.#prepare(sql).all(...values) as Row[];
   }
 
   get<Row>(sql: string, ...values: ColumnValue[]): Row | undefined {
-    const row = this.#prepare(sql).get(...values) as Row | undefined;
-    return row && withoutMetadata(row);
+    return this.#prepare(sql).get(...values) as Row | undefined;
   }
 
   run(sql: string, ...values: ColumnValue[]): number {
@@ -143,9 +142,4 @@ export abstract class StoreTable {
   constructor(store: SandboxStore) {
     this.store = store;
   }
-}
-
-function withoutMetadata<Row>(row: Row): Row {
-  delete (row as { _metadata?: unknown })._metadata;
-  return row;
 }

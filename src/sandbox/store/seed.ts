@@ -1,6 +1,6 @@
 import { type AssetType, assetTypes, isTimedType } from '../../contract/asset-values.ts';
 import { ArgumentError } from '../options.ts';
-import type { ColumnValue, SandboxStore } from './sandbox-store.ts';
+import type { SandboxStore } from './sandbox-store.ts';
 
 /** Maximum number of seeded assets, since more assets would delay the start. */
 const maxSeededAssets = 100_000;
@@ -67,20 +67,21 @@ export function seed(store: SandboxStore, workspace: string, count: number, now:
   });
 }
 
-type SeedRecord = Record<string, ColumnValue>;
-
-function createRecord(random: SeededRandom, workspace: string, folders: string[], now: number): SeedRecord {
+function createRecord(random: SeededRandom, workspace: string, folders: string[], now: number) {
   const kind = random.pickWeighted(assetKinds);
   const place = random.pick(places);
   const name = `${random.pick(subjects)} ${random.pick(treatments)}, ${place}`;
+  const slug = name
+    .toLowerCase()
+    .normalize('NFKD')
+    .replaceAll(/[^a-z0-9]+/g, '-');
   const { status: randomStatus } = random.pickWeighted([
     { status: 'ready', share: 0.93 },
     { status: 'failed', share: 0.04 },
     { status: 'uploading', share: 0.03 },
   ]);
   // Third-party media are never uploaded, so they are always ready.
-  const isThirdParty = kind.type === 'third_party';
-  const status = isThirdParty ? 'ready' : randomStatus;
+  const status = kind.type === 'third_party' ? 'ready' : randomStatus;
   const isReady = status === 'ready';
   const created = new Date(now - Math.floor(random.next() * 730 * dayMs)).toISOString();
   // The distribution is skewed, so that most media are short and some are long.
@@ -94,10 +95,7 @@ function createRecord(random: SeededRandom, workspace: string, folders: string[]
     type: kind.type,
     status,
     failure_reason: status === 'failed' ? 'the file is truncated' : null,
-    filename: `${name
-      .toLowerCase()
-      .normalize('NFKD')
-      .replace(/[^a-z0-9]+/g, '-')}.${kind.ext}`,
+    filename: `${slug}.${kind.ext}`,
     content_type: kind.mime,
     size: sizeOf(kind.type, seconds, random),
     duration: isTimedType[kind.type] && isReady ? seconds : null,

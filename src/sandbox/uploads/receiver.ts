@@ -24,7 +24,7 @@ const maxLockRetries = 20;
 const sweepIntervalMs = 1_000;
 
 /** A PATCH request. */
-export type Chunk = {
+export type UploadChunk = {
   /** Offset of the first byte, as the client sent it. */
   offset: number;
   /** Length of the body, if the client sent it. */
@@ -34,7 +34,7 @@ export type Chunk = {
 };
 
 /** Request that currently writes to a session. `lastDataAt` is the time of its last bytes, by `Date.now()`. */
-type Writer = Chunk & { lastDataAt: number };
+type Writer = UploadChunk & { lastDataAt: number };
 
 /** Result of a PATCH request. `checksum` is set if the request completed the upload. */
 export type Received = { offset: number; checksum?: string };
@@ -81,7 +81,7 @@ export class Receiver {
    * end of a fully received session retries a pending completion.
    * @throws ServiceError 409 if `offset` is not the current offset, 413 if the body is too large
    */
-  async receive(session: SessionRow, chunk: Chunk): Promise<Received> {
+  async receive(session: SessionRow, chunk: UploadChunk): Promise<Received> {
     const { offset, lengthBytes } = chunk;
     await this.#assertOffset(session, offset);
     if (offset === session.total_size && !lengthBytes && !this.#pending.has(session.uid)) return { offset };
@@ -99,7 +99,7 @@ export class Receiver {
    * connection is closed if it has stalled.
    * @throws ServiceError 409 if the other one has written more bytes
    */
-  async #becomeWriter(session: SessionRow, chunk: Chunk): Promise<Writer | undefined> {
+  async #becomeWriter(session: SessionRow, chunk: UploadChunk): Promise<Writer | undefined> {
     await this.#assertOffset(session, chunk.offset);
     const rival = this.#writers.get(session.uid);
     if (rival && Date.now() - rival.lastDataAt > stallMs) rival.incoming.destroy();

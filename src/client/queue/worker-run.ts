@@ -83,9 +83,9 @@ export class WorkerRun {
 
   async #run(): Promise<void> {
     const stopSignal = AbortSignal.any([this.#deps.signal, this.#stopped.signal]);
-    const { fatalSignal } = this.#client;
-    fatalSignal.addEventListener('abort', () => this.#stopWith(fatalSignal.reason));
-    if (fatalSignal.aborted) this.#stopWith(fatalSignal.reason);
+    const { signal: fatal } = this.#client.fatal;
+    fatal.addEventListener('abort', () => this.#stopWith(fatal.reason));
+    if (fatal.aborted) this.#stopWith(fatal.reason);
     this.#client.onReconnect = (isOther) =>
       this.#recentResults.onReconnect(isOther, stopSignal, (error) => this.#stopWith(asMediactlError(error)));
     while (!stopSignal.aborted) {

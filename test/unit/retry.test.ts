@@ -72,5 +72,10 @@ it('withGrace waits for work after an abort, but not for long', async () => {
   stop.abort('stopped');
   await expect(hanging).rejects.toBe('stopped');
   expect(clock.delays).toEqual([3_000]);
-  expect(await withGrace(systemClock.sleep(10).then(() => 'done'), { signal: stop.signal })).toBe('done');
+  expect(
+    await withGrace(
+      systemClock.sleep(10).then(() => 'done'),
+      { signal: stop.signal },
+    ),
+  ).toBe('done');
 });

@@ -6,17 +6,16 @@ import { Channel } from '../upload/batch/channel.ts';
 import type { RunEvent } from '../upload/session/events.ts';
 import type { FileOutcome } from '../upload/session/upload-job.ts';
 import { hasCredentials, isHttpUrl, parseSourceUrl } from '../upload/sources/source-url.ts';
-import { classifyFailure } from './failure-class.ts';
+import { classifyFailure, workersMissingFile, yieldToOtherWorkers } from './failure-class.ts';
 import { Lease } from './lease.ts';
-import { workersMissingFile, yieldToOtherWorkers } from './missing-file.ts';
 import type { QueueClient, QueueJob } from './queue-client.ts';
 import { RecentResults } from './recent-results.ts';
 import { parseTask, type TaskProgress, type TaskResult, type UploadTask } from './task.ts';
 import { displayPathOf, parseFailure, parseReceipt, toTaskResult } from './task-result.ts';
-import { type AttemptDeps, UploadAttempt } from './upload-attempt.ts';
+import { type AttemptDeps, UploadAttempt, type UploadAttemptOptions } from './upload-attempt.ts';
 import { pausedError, WorkerHealth } from './worker-health.ts';
 
-export type WorkerRunOptions = {
+export type WorkerRunOptions = UploadAttemptOptions & {
   /** Name of this worker, shown to other machines. */
   name: string;
   /** Maximum number of files uploaded at the same time. */
@@ -25,8 +24,6 @@ export type WorkerRunOptions = {
   leaseMs: number;
   /** Number of stalls, such as worker crashes, after which a job fails. */
   maxStalls: number;
-  idleTimeoutMs: number;
-  hasMarker: boolean;
 };
 
 type WorkerRunDeps = AttemptDeps & {
@@ -129,9 +126,10 @@ export class WorkerRun {
     retryUntil(signal, () => worker.run(), { clock, delayAfter: () => restartDelayMs }).catch(() => {}); // stopped
     void this.#health.checkPeriodically(signal);
     await pollUntil(signal, () => this.#revokeExpired(), { clock, intervalMs: leaseMs / 4 }).catch(() => {}); // stopped
-    // If the store is down, do not wait; the jobs become available when their leases expire.
+    // If the store is down or rejects BullMQ, do not wait; the jobs become available when their leases expire.
+    const isUnusable = this.#client.isDisconnected || this.#client.fatal.signal.aborted;
     const idle = worker.pause();
-    await withTimeout(this.#client.isDisconnected ? 0 : maxCloseMs, () => idle, { clock }).catch(() => {});
+    await withTimeout(isUnusable ? 0 : maxCloseMs, () => idle, { clock }).catch(() => {});
     void worker.close(true).catch(() => {}); // does not wait for running jobs; closing the queue client awaits it
   }
 

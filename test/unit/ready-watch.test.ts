@@ -21,7 +21,7 @@ it('a run that ends early waits for the receipts that it updates', async () => {
     onReported = resolve;
   });
   const receipts = {
-    setState: async (assetUid: string) => {
+    saveProcessingResult: async (assetUid: string) => {
       await systemClock.sleep(200);
       written.push(assetUid);
     },

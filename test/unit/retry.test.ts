@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { systemClock } from '../../src/contract/clock.ts';
-import { backoff, pollUntil, retryUntil, TimeoutError, withTimeout } from '../../src/contract/retry.ts';
+import { backoff, pollUntil, retryUntil, TimeoutError, withGrace, withTimeout } from '../../src/contract/retry.ts';
 
 /** Clock that records delays and does not sleep. */
 const recordingClock = () => {
@@ -63,4 +63,19 @@ it('withTimeout passes the result on, and aborts work that takes too long', asyn
   stop.abort('stopped');
   await stopped.catch((reason) => aborted.push(reason));
   expect(aborted).toContain('stopped');
+});
+
+it('withGrace waits for work after an abort, but not for long', async () => {
+  const clock = recordingClock();
+  const stop = new AbortController();
+  const hanging = withGrace(new Promise(() => {}), { clock, signal: stop.signal });
+  stop.abort('stopped');
+  await expect(hanging).rejects.toBe('stopped');
+  expect(clock.delays).toEqual([3_000]);
+  expect(
+    await withGrace(
+      systemClock.sleep(10).then(() => 'done'),
+      { signal: stop.signal },
+    ),
+  ).toBe('done');
 });

@@ -12,7 +12,7 @@ import { parseFailure, parseReceipt, parseTaskResult, uploadedFromResult } from 
 /** A file in the queue whose outcome is tracked. */
 export type TrackedFile = { path: string; workspace: string; sizeBytes: number };
 
-type JobTrackerDeps = {
+export type JobTrackerDeps = {
   clock: Clock;
   signal: AbortSignal;
   onEvent: OnUploadEvent;

@@ -10,6 +10,8 @@ export class Lease {
   readonly #leaseMs: number;
   readonly #path: string;
   readonly #aborter = new AbortController();
+  /** Aborts when the lease is lost. */
+  readonly signal = this.#aborter.signal;
   #renewedAt: { wall: number; steady: number };
 
   constructor(clock: Clock, leaseMs: number, path: string) {
@@ -19,19 +21,16 @@ export class Lease {
     this.#renewedAt = this.#now();
   }
 
-  /** Aborts when the lease is lost. */
-  get signal(): AbortSignal {
-    return this.#aborter.signal;
-  }
-
   renew(): void {
     this.#renewedAt = this.#now();
   }
 
   /** Ends the lease. @returns the error with which its signal aborts */
   revoke(): MediactlError {
-    if (!this.#aborter.signal.aborted) this.#aborter.abort(leaseLostError(this.#path));
-    return this.#aborter.signal.reason as MediactlError;
+    const reason = 'this worker was not heard of for longer than --lease';
+    const lost = new MediactlError(`${this.#path} is in another worker's hands`, { code: 'lease_lost', reason });
+    if (!this.signal.aborted) this.#aborter.abort(lost);
+    return this.signal.reason as MediactlError;
   }
 
   /** @throws MediactlError `lease_lost` if the lease has expired or was revoked */
@@ -43,16 +42,10 @@ export class Lease {
     const now = this.#now();
     // The wall clock shows that the machine was suspended; the monotonic clock is immune to clock changes.
     const elapsedMs = Math.max(now.wall - this.#renewedAt.wall, now.steady - this.#renewedAt.steady);
-    return !this.#aborter.signal.aborted && elapsedMs < this.#leaseMs;
+    return !this.signal.aborted && elapsedMs < this.#leaseMs;
   }
 
   #now() {
     return { wall: this.#clock.now(), steady: performance.now() };
   }
 }
-
-const leaseLostError = (path: string) =>
-  new MediactlError(`${path} is in another worker's hands`, {
-    code: 'lease_lost',
-    reason: 'this worker was not heard of for longer than --lease',
-  });

@@ -16,7 +16,6 @@ export const openQueueClient = (address: QueueAddress, deps: QueueClientDeps): P
   address.store === 'redis' ? openRedisClient(address, deps) : openPostgresClient(address, deps);
 
 const retryDelayMs = 1_000;
-const maxSilenceMs = 1_800;
 
 /**
  * Connects to the queue, and retries while the store is unreachable.
@@ -26,13 +25,7 @@ const maxSilenceMs = 1_800;
 export function openQueueClientWithRetry(address: QueueAddress, deps: QueueClientDeps): Promise<QueueClient> {
   const { clock, signal, onConnectionChange } = deps;
   const open = async () => {
-    const settled = new AbortController();
-    clock.sleep(maxSilenceMs, settled.signal).then(
-      () => onConnectionChange({ message: 'no answer yet' }),
-      () => {}, // it responded, or rejected the connection
-    );
-    const opening = openQueueClient(address, deps).finally(() => settled.abort());
-    const client = await withGrace(opening, deps);
+    const client = await withGrace(openQueueClient(address, deps), deps);
     onConnectionChange();
     return client;
   };

@@ -60,11 +60,12 @@ export class QueueClient {
   queue!: Queue<UploadTask, TaskResult>;
   /** Called after each reconnect. `isOther` is true after a failover; the new server might lack recent writes. */
   onReconnect: (isOther: Promise<boolean>) => void = () => {};
+  /** Aborts with a MediactlError when the store permanently rejects BullMQ, such as for missing permissions. */
+  readonly fatal = new AbortController();
   readonly #deps: QueueClientDeps;
   readonly #driver: StoreDriver;
   readonly #closing = new AbortController();
   readonly #signal: AbortSignal;
-  readonly #fatal = new AbortController();
   readonly #objects = new Set<QueueBase>();
   /** Messages already reported, with job ids replaced so that each kind of error is reported once. */
   readonly #reported = new Set<string>();
@@ -117,11 +118,6 @@ export class QueueClient {
   /** True while the store is known to be down. */
   get isDisconnected(): boolean {
     return this.#recovery !== undefined || !this.#driver.isConnected();
-  }
-
-  /** Aborts with a MediactlError when the store permanently rejects BullMQ, such as for missing permissions. */
-  get fatalSignal(): AbortSignal {
-    return this.#fatal.signal;
   }
 
   readonly withRetry: WithRetry = (request) => this.#withGrace(this.retryOutages(request));
@@ -229,7 +225,7 @@ export class QueueClient {
     });
   }
 
-  /** Handles a background error of BullMQ. Permanent failures abort `fatalSignal`; unknown errors are reported once per kind. */
+  /** Handles a background error of BullMQ. Permanent failures abort `fatal`; unknown errors are reported once per kind. */
   #onEngineError(error: unknown): void {
     const { signal, onEngineError } = this.#deps;
     if (error instanceof MediactlError || signal.aborted) return;
@@ -239,7 +235,7 @@ export class QueueClient {
     if (isRejectedWrite(error)) void this.recover();
     else if (isOutage(error))
       return; // the connection is watched elsewhere
-    else if (failure) this.#fatal.abort(failure);
+    else if (failure) this.fatal.abort(failure);
     else if (!this.#reported.has(kind) && this.#reported.size < maxReportedErrors) {
       this.#reported.add(kind);
       onEngineError?.(`the queue ${this.address.label}: ${message}`);

@@ -84,26 +84,20 @@ async function connect(redis: Redis, address: QueueAddress, deps: QueueClientDep
     },
     deps,
   );
-  const fields = new Map(
-    info.split(/\r?\n/).map((line): [string, string] => {
-      const [key = '', ...value] = line.split(':');
-      return [key, value.join(':')];
-    }),
-  );
-  if (fields.get('cluster_enabled') === '1')
-    throw classifyOpenError(address, new Error('its INFO says cluster_enabled:1'));
-  const policy = fields.get('maxmemory_policy') ?? 'noeviction';
+  const field = (name: string) => new RegExp(`^${name}:(.*)`, 'm').exec(info)?.[1];
+  if (field('cluster_enabled') === '1') throw classifyOpenError(address, new Error('its INFO says cluster_enabled:1'));
+  const policy = field('maxmemory_policy') ?? 'noeviction';
   if (policy !== 'noeviction')
     throw new MediactlError(`${address.label} may throw away uploads that it holds`, {
       code: 'queue_evicts',
       reason: `its maxmemory-policy is ${policy}`,
     });
-  const kind = fields.has('valkey_version') ? 'valkey' : 'redis';
+  const kind = field('valkey_version') === undefined ? 'redis' : 'valkey';
+  const isVolatile = field('aof_enabled') === '0';
   return {
-    server: `${kind} ${fields.get(`${kind}_version`) ?? ''}`.trim(),
-    durabilityWarning:
-      fields.get('aof_enabled') === '0'
-        ? 'it keeps no append-only file: what it was told last is lost if it ends (appendonly yes in redis.conf)'
-        : undefined,
+    server: `${kind} ${field(`${kind}_version`) ?? ''}`.trim(),
+    durabilityWarning: isVolatile
+      ? 'it keeps no append-only file: what it was told last is lost if it ends (appendonly yes in redis.conf)'
+      : undefined,
   };
 }

@@ -7,7 +7,7 @@ import { isHttpUrl } from '../upload/sources/upload-candidate.ts';
 import { formatLocation, type TaskSource, type UploadTask } from './task.ts';
 
 /** Directory from which files can be read, with an optional name that is the same on every machine. */
-type WorkerRoot = { name?: string; path: string };
+type ReadableDirectory = { name?: string; path: string };
 /** URL prefix under which files can be read, such as `https://bucket.example.com/rushes/`. */
 type UrlRoot = { origin: string; path: string };
 
@@ -25,11 +25,11 @@ const rootForms = '--root /mnt/media, --root media=/mnt/media or --root https://
  * can queue any path or URL, so nothing outside the allowlist is opened or requested.
  */
 export class Roots {
-  readonly #directories: readonly WorkerRoot[];
+  readonly #directories: readonly ReadableDirectory[];
   readonly #urls: readonly UrlRoot[];
   readonly #owner: string;
 
-  private constructor(directories: readonly WorkerRoot[], addresses: readonly UrlRoot[], owner: string) {
+  private constructor(directories: readonly ReadableDirectory[], addresses: readonly UrlRoot[], owner: string) {
     this.#directories = directories;
     this.#urls = addresses;
     this.#owner = owner;
@@ -42,7 +42,7 @@ export class Roots {
    * @throws MediactlError (exit 2) if a directory does not exist or a name is given twice
    */
   static async open(typed: readonly string[], cwd: string, owner = ''): Promise<Roots> {
-    const directories: WorkerRoot[] = [];
+    const directories: ReadableDirectory[] = [];
     const addresses: UrlRoot[] = [];
     for (const text of typed) {
       if (isHttpUrl(text)) {
@@ -136,7 +136,7 @@ export class Roots {
     );
   }
 
-  #findRoot({ root: name, path }: TaskSource): { root: WorkerRoot; place: string } | undefined {
+  #findRoot({ root: name, path }: TaskSource): { root: ReadableDirectory; place: string } | undefined {
     if (name === undefined && !isAbsolute(path)) return undefined;
     return [...this.#directories]
       .sort((one, other) => other.path.length - one.path.length)
@@ -164,7 +164,7 @@ function isInsideDirectory(directory: string, path: string): boolean {
 }
 
 /** @throws MediactlError `root_gone` (exit 2) if a directory is empty or missing, as when its disk is not mounted */
-async function assertNotEmpty({ path }: WorkerRoot): Promise<void> {
+async function assertNotEmpty({ path }: ReadableDirectory): Promise<void> {
   const names = await readdir(path).catch(() => []);
   if (names.length > 0) return;
   throw new MediactlError(`there is nothing in ${path}`, {

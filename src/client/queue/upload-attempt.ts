@@ -37,7 +37,7 @@ export type AttemptDeps = Pick<UploadDeps, 'api' | 'throttle' | 'profile' | 'onE
 /** A file from the queue that an attempt has claimed. */
 type ClaimedUpload = { job: QueueJob; task: UploadTask; claim: Claim; lease: Lease };
 
-type UploadAttemptOptions = {
+export type UploadAttemptOptions = {
   idleTimeoutMs: number;
   /** True to add a marker to the assets' descriptions, and to find and delete orphans by their marker. */
   hasMarker: boolean;

@@ -1,21 +1,17 @@
-import type { Clock } from '../../contract/clock.ts';
 import { asNumber, asObject, asText } from '../../contract/json-values.ts';
 import { pollUntil } from '../../contract/retry.ts';
 import type { BatchRun, RunResult } from '../upload/batch/batch-uploader.ts';
 import { Channel } from '../upload/batch/channel.ts';
 import { emptyPlan } from '../upload/batch/plan.ts';
-import type { OnUploadEvent, RunEvent } from '../upload/session/events.ts';
+import type { RunEvent } from '../upload/session/events.ts';
 import type { FileOutcome } from '../upload/session/upload-job.ts';
-import { JobTracker } from './job-tracker.ts';
+import { JobTracker, type JobTrackerDeps } from './job-tracker.ts';
 import { countJobs, listJobs } from './jobs.ts';
 import type { QueueClient, QueueJob } from './queue-client.ts';
 import type { TaskProgress } from './task.ts';
 import { displayPathOf } from './task-result.ts';
 
-type WatchRunDeps = {
-  clock: Clock;
-  signal: AbortSignal;
-  onEvent: OnUploadEvent;
+type WatchRunDeps = Pick<JobTrackerDeps, 'clock' | 'signal' | 'onEvent'> & {
   onPlanned(planned: RunEvent & { event: 'planned' }): void;
 };
 

@@ -107,10 +107,8 @@ export class WorkerHealth {
   /** Counts a failure that might be this worker's fault. Pauses the worker after too many with the same code. */
   onFailure({ explanation, message: reason }: MediactlError): void {
     const { code, hint } = explanation;
-    this.#failureStreak = {
-      code,
-      count: this.#failureStreak.code === code ? this.#failureStreak.count + 1 : 1,
-    };
+    const { code: previousCode, count } = this.#failureStreak;
+    this.#failureStreak = { code, count: previousCode === code ? count + 1 : 1 };
     if (this.#failureStreak.count < maxConsecutiveFailures) return;
     const problem = `${maxConsecutiveFailures} files in a row failed with ${code}`;
     this.pause(new MediactlError(problem, { ...pausedError.explanation, reason, hint }));

@@ -7,17 +7,16 @@ import type { RunEvent } from '../upload/session/events.ts';
 import type { FileOutcome } from '../upload/session/upload-job.ts';
 import { hasCredentials, parseSourceUrl } from '../upload/sources/source-url.ts';
 import { isHttpUrl } from '../upload/sources/upload-candidate.ts';
-import { classifyFailure } from './failure-class.ts';
+import { classifyFailure, workersMissingFile, yieldToOtherWorkers } from './failure-class.ts';
 import { Lease } from './lease.ts';
-import { workersMissingFile, yieldToOtherWorkers } from './missing-file.ts';
 import type { QueueClient, QueueJob } from './queue-client.ts';
 import { RecentResults } from './recent-results.ts';
 import { parseTask, type TaskProgress, type TaskResult, type UploadTask } from './task.ts';
 import { displayPathOf, parseFailure, parseReceipt, toTaskResult } from './task-result.ts';
-import { type AttemptDeps, UploadAttempt } from './upload-attempt.ts';
+import { type AttemptDeps, UploadAttempt, type UploadAttemptOptions } from './upload-attempt.ts';
 import { pausedError, WorkerHealth } from './worker-health.ts';
 
-export type WorkerRunOptions = {
+export type WorkerRunOptions = UploadAttemptOptions & {
   /** Name of this worker, shown to other machines. */
   name: string;
   /** Maximum number of files uploaded at the same time. */
@@ -26,8 +25,6 @@ export type WorkerRunOptions = {
   leaseMs: number;
   /** Number of stalls, such as worker crashes, after which a job fails. */
   maxStalls: number;
-  idleTimeoutMs: number;
-  hasMarker: boolean;
 };
 
 type WorkerRunDeps = AttemptDeps & {
@@ -84,9 +81,9 @@ export class WorkerRun {
 
   async #run(): Promise<void> {
     const stopSignal = AbortSignal.any([this.#deps.signal, this.#stopped.signal]);
-    const { fatalSignal } = this.#client;
-    fatalSignal.addEventListener('abort', () => this.#stopWith(fatalSignal.reason));
-    if (fatalSignal.aborted) this.#stopWith(fatalSignal.reason);
+    const { signal: fatal } = this.#client.fatal;
+    fatal.addEventListener('abort', () => this.#stopWith(fatal.reason));
+    if (fatal.aborted) this.#stopWith(fatal.reason);
     this.#client.onReconnect = (isOther) =>
       this.#recentResults.onReconnect(isOther, stopSignal, (error) => this.#stopWith(asMediactlError(error)));
     while (!stopSignal.aborted) {
@@ -130,9 +127,10 @@ export class WorkerRun {
     retryUntil(signal, () => worker.run(), { clock, delayAfter: () => restartDelayMs }).catch(() => {}); // stopped
     void this.#health.checkPeriodically(signal);
     await pollUntil(signal, () => this.#revokeExpired(), { clock, intervalMs: leaseMs / 4 }).catch(() => {}); // stopped
-    // If the store is down, do not wait; the jobs become available when their leases expire.
+    // If the store is down or rejects BullMQ, do not wait; the jobs become available when their leases expire.
+    const isUnusable = this.#client.isDisconnected || this.#client.fatal.signal.aborted;
     const idle = worker.pause();
-    await withTimeout(this.#client.isDisconnected ? 0 : maxCloseMs, () => idle, { clock }).catch(() => {});
+    await withTimeout(isUnusable ? 0 : maxCloseMs, () => idle, { clock }).catch(() => {});
     void worker.close(true).catch(() => {}); // does not wait for running jobs; closing the queue client awaits it
   }
 

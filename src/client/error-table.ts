@@ -220,10 +220,7 @@ export const errorTable = {
   size_differs: { exit: 'integrity', hint: 'mediactl assets get ID shows the asset that it created' },
   bytes_lost: { exit: 'unreachable', hint: rerun },
   checksum_mismatch: { exit: 'integrity', hint: 'do not use that asset; upload --again sends the file again' },
-  unverified: {
-    exit: 'integrity',
-    hint: 'leave out --require-checksum to accept that; --again sends the file again',
-  },
+  unverified: { exit: 'integrity', hint: 'leave out --require-checksum to accept that; --again sends the file again' },
   creation_unknown: { exit: 'usage', hint: '--yes makes a new asset and leaves what was found' },
 
   // The record of what was uploaded
@@ -257,10 +254,7 @@ export const errorTable = {
   not_failed: { exit: 'rejected' },
   forgotten: { exit: 'notFound', hint: 'queue it again' },
   foreign_service: { exit: 'usage', hint: 'a queue for each service: the address with #NAME' },
-  newer_task: {
-    exit: 'usage',
-    hint: 'install the same version on every machine, then start this worker again',
-  },
+  newer_task: { exit: 'usage', hint: 'install the same version on every machine, then start this worker again' },
   unknown_task: { exit: 'usage', hint: 'mediactl uploads forget ID --queue' },
   outside_roots: { exit: 'usage', hint: 'a worker with --root NAME=DIR' },
   root_gone: { exit: 'usage', hint: 'mount it' },

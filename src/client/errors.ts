@@ -162,8 +162,5 @@ export const notAttempted = (cause: MediactlError) =>
 export function asMediactlError(thrown: unknown): MediactlError {
   if (thrown instanceof MediactlError) return thrown;
   const message = thrown instanceof Error ? thrown.message : String(thrown);
-  return new MediactlError(message || 'something went wrong', {
-    code: 'unclassified',
-    underlying: thrown,
-  });
+  return new MediactlError(message || 'something went wrong', { code: 'unclassified', underlying: thrown });
 }

@@ -32,10 +32,7 @@ export const assumptions = [
     assumed: '`name` and `parent_uid`; null is the root',
     tolerated:
       '`parent_folder_uid`, `parent`; the key seen in the tree wins, and for the parent the one that holds the uid of the folder above',
-    names: {
-      folder_name: ['name'],
-      folder_parent: ['parent_uid', 'parent_folder_uid', 'parent'],
-    },
+    names: { folder_name: ['name'], folder_parent: ['parent_uid', 'parent_folder_uid', 'parent'] },
   },
   {
     id: 'A03',
@@ -60,9 +57,7 @@ export const assumptions = [
     assumed: '`domain_restriction_enabled`, `restriction_enabled` or `enabled`',
     tolerated:
       'the only boolean, if its name says a restriction of domains: `restricted`, `domains_only`, `allowlist_enabled`; `!NAME` sets one that is true while every site may embed',
-    names: {
-      embed_enabled: ['enabled', 'domain_restriction_enabled', 'restriction_enabled'],
-    },
+    names: { embed_enabled: ['enabled', 'domain_restriction_enabled', 'restriction_enabled'] },
   },
   {
     id: 'A06',

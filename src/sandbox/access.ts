@@ -87,7 +87,5 @@ function countRequest(c: Context, { rateLimiter, faults, now }: Service, caller:
   for (const [name, value] of Object.entries(headers)) c.header(name, value);
   if (retryAfterSeconds === undefined) return;
   faults.findAndFire('rate-limit', { method: c.req.method, path: c.req.path });
-  throw new ServiceError(429, 'rate limit exceeded', {
-    headers: { 'Retry-After': String(retryAfterSeconds) },
-  });
+  throw new ServiceError(429, 'rate limit exceeded', { headers: { 'Retry-After': String(retryAfterSeconds) } });
 }

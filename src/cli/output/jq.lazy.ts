@@ -19,9 +19,7 @@ export async function runJq(
   try {
     // jq blocks this thread, so a timer could not fire. V8's own timeout can interrupt it.
     const run = () => jq.raw(json, filter, ['-c', '-r']) ?? '';
-    return {
-      text: runInNewContext('run()', { run }, { timeout: limitMs, breakOnSigint: true }) as string,
-    };
+    return { text: runInNewContext('run()', { run }, { timeout: limitMs, breakOnSigint: true }) as string };
   } catch (error) {
     if ((error as { code?: string }).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT')
       return { problem: `it did not end within ${limitMs / 1000} s` };

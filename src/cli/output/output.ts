@@ -78,14 +78,7 @@ function recordsIn(result: Extract<PrintableResult, { kind: 'raw' }>): Printable
   const items = Array.isArray(value) ? value : asObject(value).items;
   if (Array.isArray(items)) {
     const id = (item: unknown) => asText(asObject(item).uid) ?? '';
-    return {
-      kind: 'list',
-      pages: [items.map(asObject)],
-      columns: [],
-      id,
-      empty: '',
-      alwaysJson: true,
-    };
+    return { kind: 'list', pages: [items.map(asObject)], columns: [], id, empty: '', alwaysJson: true };
   }
   if (!isJsonObject(value)) return result;
   const rows = Object.entries(value).map(([field, each]): DetailRow => [field, displayText(each)]);

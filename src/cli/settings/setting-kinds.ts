@@ -22,11 +22,7 @@ export type SettingKind<T, Unset = undefined> = {
 };
 
 /** Any text. */
-export const text: SettingKind<string> = {
-  parse: (_name, value) => value,
-  unsetValue: undefined,
-  suffix: '',
-};
+export const text: SettingKind<string> = { parse: (_name, value) => value, unsetValue: undefined, suffix: '' };
 
 /** A duration such as 90s, in milliseconds. */
 export const duration: SettingKind<number> & { suffix: 'Ms' } = {
@@ -74,10 +70,7 @@ export const debugLevel: SettingKind<false | 'on' | 'http', false> & { suffix: '
 };
 
 /** The address of a queue, displayed without its password. */
-export const queueAddress: SettingKind<QueueAddress> & {
-  suffix: '';
-  redact(text: string): string;
-} = {
+export const queueAddress: SettingKind<QueueAddress> & { suffix: ''; redact(text: string): string } = {
   parse: parseQueueAddress,
   unsetValue: undefined,
   suffix: '',

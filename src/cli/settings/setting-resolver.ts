@@ -39,12 +39,7 @@ export class SettingResolver {
     const variable = this.#environment[setting.variable];
     if (variable) return { value: variable, origin: setting.variable, rank: precedence.variable };
     const project = setting.project && this.#project?.settings[name];
-    if (project)
-      return {
-        value: project,
-        origin: (this.#project as ProjectFile).path,
-        rank: precedence.project,
-      };
+    if (project) return { value: project, origin: (this.#project as ProjectFile).path, rank: precedence.project };
     const stored = setting.profile && this.#profile?.settings[name];
     if (typeof stored === 'string')
       return { value: stored, origin: `profile ${this.#profile?.name}`, rank: precedence.profile };

@@ -51,11 +51,7 @@ export const settingTable = {
     suggests: 'profiles',
     what: 'account to act as',
   },
-  api_key: {
-    kind: text,
-    variable: 'MEDIACTL_API_KEY',
-    what: 'API key, in place of the profile’s',
-  },
+  api_key: { kind: text, variable: 'MEDIACTL_API_KEY', what: 'API key, in place of the profile’s' },
   base_url: {
     kind: text,
     flags: [{ flags: '--base-url <url>', help: 'service host, such as https://media.example.com' }],
@@ -64,25 +60,13 @@ export const settingTable = {
   },
   workspace: {
     kind: text,
-    flags: [
-      {
-        flags: '-w, --workspace <workspace>',
-        help: 'workspace, by uid or name',
-        after: '--profile',
-      },
-    ],
+    flags: [{ flags: '-w, --workspace <workspace>', help: 'workspace, by uid or name', after: '--profile' }],
     variable: 'MEDIACTL_WORKSPACE',
     project: true,
     profile: true,
     what: 'workspace, by uid or name',
   },
-  folder: {
-    kind: text,
-    variable: 'MEDIACTL_FOLDER',
-    project: true,
-    profile: true,
-    what: 'folder that uploads go to',
-  },
+  folder: { kind: text, variable: 'MEDIACTL_FOLDER', project: true, profile: true, what: 'folder that uploads go to' },
   queue: {
     kind: queueAddress,
     variable: 'MEDIACTL_QUEUE',
@@ -97,24 +81,11 @@ export const settingTable = {
         help: 'json, jsonl, csv, tsv or quiet; each is an option too',
         isShadowable: true,
       },
-      {
-        flags: '--json',
-        help: 'print JSON: an array for a list, an object for a record',
-        impliedValue: 'json',
-      },
-      {
-        flags: '--jsonl',
-        help: 'print one JSON object a line, while pages arrive',
-        impliedValue: 'jsonl',
-      },
+      { flags: '--json', help: 'print JSON: an array for a list, an object for a record', impliedValue: 'json' },
+      { flags: '--jsonl', help: 'print one JSON object a line, while pages arrive', impliedValue: 'jsonl' },
       { flags: '--csv', help: 'print comma-separated values with a header', impliedValue: 'csv' },
       { flags: '--tsv', help: 'print tab-separated values with a header', impliedValue: 'tsv' },
-      {
-        flags: '-q, --quiet',
-        help: 'print uids only, one a line',
-        impliedValue: 'quiet',
-        after: '--jq',
-      },
+      { flags: '-q, --quiet', help: 'print uids only, one a line', impliedValue: 'quiet', after: '--jq' },
     ],
     variable: 'MEDIACTL_OUTPUT',
     project: true,
@@ -124,12 +95,7 @@ export const settingTable = {
   },
   fields: {
     kind: text,
-    flags: [
-      {
-        flags: '--fields <paths>',
-        help: 'print these fields alone: name,player_config.theme',
-      },
-    ],
+    flags: [{ flags: '--fields <paths>', help: 'print these fields alone: name,player_config.theme' }],
     variable: 'MEDIACTL_FIELDS',
     what: 'fields to print',
   },
@@ -181,24 +147,14 @@ export const settingTable = {
   },
   request_timeout: {
     kind: positiveDuration,
-    flags: [
-      {
-        flags: '--request-timeout <duration>',
-        help: 'longest silence of a connection (30s; 120s in uploads)',
-      },
-    ],
+    flags: [{ flags: '--request-timeout <duration>', help: 'longest silence of a connection (30s; 120s in uploads)' }],
     variable: 'MEDIACTL_REQUEST_TIMEOUT',
     profile: true,
     what: 'longest silence of a connection',
   },
   max_wait: {
     kind: duration,
-    flags: [
-      {
-        flags: '--max-wait <duration>',
-        help: 'longest wait in all for rate limits and outages (1h)',
-      },
-    ],
+    flags: [{ flags: '--max-wait <duration>', help: 'longest wait in all for rate limits and outages (1h)' }],
     variable: 'MEDIACTL_MAX_WAIT',
     profile: true,
     fallback: '1h',
@@ -206,12 +162,7 @@ export const settingTable = {
   },
   debug: {
     kind: debugLevel,
-    flags: [
-      {
-        flags: '--debug <what>',
-        help: 'say more on stderr: --debug alone, or --debug=http for every request',
-      },
-    ],
+    flags: [{ flags: '--debug <what>', help: 'say more on stderr: --debug alone, or --debug=http for every request' }],
     variable: 'MEDIACTL_DEBUG',
     what: '1 or http: say more on stderr',
   },

@@ -66,21 +66,12 @@ export function resolveSettings(
   const profileInUse = profile ?? (isCompleteAccount ? undefined : current);
   const storedProfile = profileInUse === undefined ? undefined : profiles[profileInUse];
   if (profileInUse !== undefined && storedProfile)
-    resolver.useProfile(profileInUse, {
-      workspace: storedProfile.workspace,
-      ...storedProfile.settings,
-    });
+    resolver.useProfile(profileInUse, { workspace: storedProfile.workspace, ...storedProfile.settings });
   const values = Object.fromEntries(
     settingNames.map((name) => [propertyOf(name), parseValue(name, resolver.resolve(name).value)]),
   );
   const outputOptions = resolveOutputOptions(resolver);
-  return {
-    ...(values as unknown as SettingValues),
-    profile,
-    profileInUse,
-    outputOptions,
-    resolver,
-  };
+  return { ...(values as unknown as SettingValues), profile, profileInUse, outputOptions, resolver };
 }
 
 function propertyOf(name: SettingName): string {

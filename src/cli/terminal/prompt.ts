@@ -2,15 +2,9 @@ import { MediactlError, usageError } from '../../client/errors.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
 import type { Terminal } from './terminal.ts';
 
-const declined = () =>
-  new MediactlError('nothing was changed', {
-    code: 'declined',
-  });
+const declined = () => new MediactlError('nothing was changed', { code: 'declined' });
 
-const interrupted = () =>
-  new MediactlError('interrupted; nothing was changed', {
-    code: 'interrupted',
-  });
+const interrupted = () => new MediactlError('interrupted; nothing was changed', { code: 'interrupted' });
 
 /** Prints a question to stderr and reads one line from the terminal. */
 async function ask(terminal: Terminal, question: string): Promise<string> {

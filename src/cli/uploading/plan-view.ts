@@ -68,12 +68,6 @@ export const toPlanRows = ({ there, changed, same, new: fresh, gone }: PlanRecor
 
 export const planColumns: Column<PlanRow>[] = [
   { header: 'KIND', value: ({ kind }) => kind, noTruncate: true },
-  {
-    header: 'FILES',
-    value: ({ files }, { isTerminal }) => (isTerminal ? formatCount(files) : String(files)),
-  },
-  {
-    header: 'SIZE',
-    value: ({ bytes: size }, { isTerminal }) => (isTerminal ? formatBytes(size) : String(size)),
-  },
+  { header: 'FILES', value: ({ files }, { isTerminal }) => (isTerminal ? formatCount(files) : String(files)) },
+  { header: 'SIZE', value: ({ bytes: size }, { isTerminal }) => (isTerminal ? formatBytes(size) : String(size)) },
 ];

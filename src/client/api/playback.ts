@@ -11,10 +11,7 @@ const playbackPurpose: Purpose = {
   action: 'play this asset',
   // "authenticated by the playback token" (§4), so no API key is sent.
   statuses: {
-    401: {
-      code: 'token_expired',
-      problem: 'the playback token is not valid, or has expired',
-    },
+    401: { code: 'token_expired', problem: 'the playback token is not valid, or has expired' },
     403: { hint: 'mediactl assets player UID --reveal, for a token of this asset' },
   },
 };

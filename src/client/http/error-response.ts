@@ -5,10 +5,7 @@ import { retryAfterMs } from './rate-limit-headers.ts';
 
 /** Maps each known error status to the error that represents it (§7). */
 const statusMeanings: Record<number, StatusMeaning> = {
-  400: {
-    code: 'bad_request',
-    problem: 'the service refused the request',
-  },
+  400: { code: 'bad_request', problem: 'the service refused the request' },
   401: { code: 'unauthenticated', problem: 'the service does not accept this API key' },
   402: { code: 'credits_depleted', problem: "the organization's credit balance is depleted" },
   403: { code: 'forbidden', problem: 'this key may not do that' },

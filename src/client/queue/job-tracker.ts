@@ -181,7 +181,4 @@ export class JobTracker {
   }
 }
 
-const jobRemovedError = () =>
-  new MediactlError('somebody took it out of the queue', {
-    code: 'forgotten',
-  });
+const jobRemovedError = () => new MediactlError('somebody took it out of the queue', { code: 'forgotten' });

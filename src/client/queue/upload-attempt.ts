@@ -142,9 +142,7 @@ export class UploadAttempt {
     const change = describeQueueChange(task, source);
     if (!change) return leaseGuarded(source, lease);
     await source.close();
-    throw fileChanged(task.path, change, 'it was queued').with({
-      hint: 'once it no longer changes, queue it again',
-    });
+    throw fileChanged(task.path, change, 'it was queued').with({ hint: 'once it no longer changes, queue it again' });
   }
 
   /**

@@ -15,9 +15,7 @@ const sampleOffsets = [0, 0.25, 0.5, 0.75];
 const samplePageSize = 5;
 
 /** Abort reason of attempts when their worker pauses or stops itself. */
-export const pausedError = new MediactlError('this worker paused', {
-  code: 'worker_paused',
-});
+export const pausedError = new MediactlError('this worker paused', { code: 'worker_paused' });
 
 type WorkerHealthDeps = { roots: Roots; clock: Clock; leaseMs: number; warn(text: string): void };
 

@@ -19,9 +19,7 @@ export function playbackRoutes(app: App, service: Service): void {
       method: 'post',
       path: playbackPath,
       middleware: requireJson,
-      request: {
-        body: jsonBody(z.object({ asset_id: z.string(), playback_token: z.string() }), 'both are sent'),
-      },
+      request: { body: jsonBody(z.object({ asset_id: z.string(), playback_token: z.string() }), 'both are sent') },
       responses: { 200: jsonContent(playbackInfo, 'what to play') },
     }),
     (c) => {
@@ -35,10 +33,7 @@ export function playbackRoutes(app: App, service: Service): void {
 }
 
 /** Returns the initial player settings (§2 Player data). */
-export const playerConfig = ({ player }: Service) => ({
-  auto_play: player.autoPlay,
-  theme: player.theme,
-});
+export const playerConfig = ({ player }: Service) => ({ auto_play: player.autoPlay, theme: player.theme });
 
 /** Finds the asset that a token gives access to. @throws ServiceError 401, 403 or 404 */
 export function playableAsset(service: Service, assetUid: string, token: string): AssetRow {
@@ -71,10 +66,7 @@ function mediaInfoOf(asset: AssetRow, service: Service): PlaybackInfoBody {
   const { resume_position_seconds } = asset;
   const blocked = false;
   const chapters = JSON.parse(asset.chapters);
-  const subtitle_tracks = made.subtitles.map(({ file, ...track }) => ({
-    ...track,
-    ...signed(`extras/${file}`),
-  }));
+  const subtitle_tracks = made.subtitles.map(({ file, ...track }) => ({ ...track, ...signed(`extras/${file}`) }));
   switch (asset.type) {
     case 'video':
       return {

@@ -55,12 +55,7 @@ export const editorialFields = z
   .openapi('EditorialFields');
 
 export const workspace = z
-  .object({
-    uid: z.guid(),
-    name: z.string(),
-    is_primary: z.boolean(),
-    created_at: z.iso.datetime(),
-  })
+  .object({ uid: z.guid(), name: z.string(), is_primary: z.boolean(), created_at: z.iso.datetime() })
   .openapi('Workspace');
 
 /** Folder schema (§2). The specification shows a nested tree (§4) but no fields. */
@@ -128,9 +123,7 @@ export const uploadSession = z
 
 /** Error response: "a JSON body with an `error` object. Fields inside that object: not shown" (§7). */
 export const errorAnswer = z
-  .object({
-    error: z.object({ code: z.string(), message: z.string(), details: z.unknown().optional() }),
-  })
+  .object({ error: z.object({ code: z.string(), message: z.string(), details: z.unknown().optional() }) })
   .openapi('Error');
 
 export const player = z
@@ -155,11 +148,7 @@ const timelineFields = {
 
 const subtitles = signed.extend({ label: z.string(), language: z.string() });
 
-const variant = z.object({
-  url: signed,
-  width: z.number().int().nullable(),
-  height: z.number().int().nullable(),
-});
+const variant = z.object({ url: signed, width: z.number().int().nullable(), height: z.number().int().nullable() });
 
 /**
  * Builds the playback info schema for one type. All other fields are optional, because they are omitted if

@@ -106,9 +106,7 @@ function parseNewAsset(c: Context, service: Service): NewAsset {
 /** Rejects other protocol versions: "412 Tus-Resumable missing or not 1.0.0" (§4). */
 function requireVersion(c: Context): void {
   if (c.req.header('tus-resumable') !== '1.0.0')
-    throw new ServiceError(412, 'Tus-Resumable must equal 1.0.0', {
-      headers: { 'Tus-Version': '1.0.0' },
-    });
+    throw new ServiceError(412, 'Tus-Resumable must equal 1.0.0', { headers: { 'Tus-Version': '1.0.0' } });
 }
 
 /** Finds a complete or unexpired session ("sessions expire after 24 hours", §2). @throws ServiceError 404 */

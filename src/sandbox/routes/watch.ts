@@ -56,10 +56,7 @@ const tooLarge = () => {
   throw new ServiceError(413, `a position is told in at most ${maxReportBytes} bytes`);
 };
 
-const positionReport = z.strictObject({
-  playback_token: z.string(),
-  position_seconds: z.number().min(0),
-});
+const positionReport = z.strictObject({ playback_token: z.string(), position_seconds: z.number().min(0) });
 
 function createWatchPage(c: Context, service: Service): Response {
   const token = c.req.query('token');

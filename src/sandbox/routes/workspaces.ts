@@ -21,12 +21,9 @@ export function workspaceRoutes(app: App, { workspaces, responseSchemas }: Servi
     }),
     (c) => {
       const { limit, offset } = c.req.valid('query');
-      const items = workspaces.page(limit, offset).map(({ uid, name, is_primary, created_at }) => ({
-        uid,
-        name,
-        is_primary: is_primary === 1,
-        created_at,
-      }));
+      const items = workspaces
+        .page(limit, offset)
+        .map(({ uid, name, is_primary, created_at }) => ({ uid, name, is_primary: is_primary === 1, created_at }));
       return c.json(serialize(page, { items, count: workspaces.count() }), 200);
     },
   );

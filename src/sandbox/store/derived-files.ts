@@ -32,7 +32,4 @@ export const noDerivedFiles: DerivedFiles = {
 };
 
 /** Parses the column `extras` and fills missing keys with defaults. */
-export const parseDerivedFiles = (column: string): DerivedFiles => ({
-  ...noDerivedFiles,
-  ...JSON.parse(column),
-});
+export const parseDerivedFiles = (column: string): DerivedFiles => ({ ...noDerivedFiles, ...JSON.parse(column) });

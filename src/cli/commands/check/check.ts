@@ -160,10 +160,7 @@ async function hasSameContent(file: UploadCandidate, receipt: Receipt): Promise<
   return (await digestAndClose(FileSource.open(file.path))) === receipt.blake3;
 }
 
-const differencesError = (count: number) =>
-  new MediactlError(pluralize(count, 'difference'), {
-    code: 'differs',
-  });
+const differencesError = (count: number) => new MediactlError(pluralize(count, 'difference'), { code: 'differs' });
 
 const columns: Column<FileDifference>[] = [
   { header: 'DIFFERENCE', value: ({ difference }) => difference, noTruncate: true },

@@ -17,11 +17,7 @@ export async function enqueue(context: Context, address: QueueAddress, roots: re
     await sources.close();
     throw error;
   });
-  return runUploads(context, {
-    ...request,
-    createRun,
-    nextStep: () => 'workers upload them: mediactl uploads watch',
-  });
+  return runUploads(context, { ...request, createRun, nextStep: () => 'workers upload them: mediactl uploads watch' });
 }
 
 /** Connects to the queue. @returns function that creates the run that queues the files */

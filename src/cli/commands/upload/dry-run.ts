@@ -190,10 +190,6 @@ const fileColumns = (places: LocationNames): Column<PlannedFile>[] => [
       size === null ? '' : isTerminal ? formatBytes(size) : String(size),
     minWidth: 9,
   },
-  {
-    header: 'FOLDER',
-    value: ({ folder }) => places.displayName(folder ?? undefined),
-    minWidth: 12,
-  },
+  { header: 'FOLDER', value: ({ folder }) => places.displayName(folder ?? undefined), minWidth: 12 },
   { header: 'CONTENT TYPE', value: ({ content_type }) => displayText(content_type), minWidth: 12 },
 ];

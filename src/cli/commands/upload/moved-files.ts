@@ -13,11 +13,7 @@ import { type PruneOptions, pathExists } from './prune.ts';
 
 /** @property isDryRun true to leave the receipts unchanged */
 type MovedFileOptions = Omit<PruneOptions, 'limit'> &
-  Pick<UploadSources, 'open'> & {
-    folders: FolderResolver;
-    isPruned: boolean;
-    isDryRun: boolean;
-  };
+  Pick<UploadSources, 'open'> & { folders: FolderResolver; isPruned: boolean; isDryRun: boolean };
 
 /** @property syncedDir its directory below the synced one; undefined if uploaded elsewhere */
 type MissingFileReceipt = Receipt & { syncedDir: string | undefined };

@@ -89,11 +89,7 @@ export async function planPrune(
     if (!now || (await isReady(api, receipts, now))) candidates.push(replaced);
   }
   const displayPath = (path: string) => escapeControls(join(directory, relative(real, path)));
-  return {
-    candidates,
-    safetyError: await findSafetyError(counts, candidates.length, displayPath),
-    isInPrunedFolder,
-  };
+  return { candidates, safetyError: await findSafetyError(counts, candidates.length, displayPath), isInPrunedFolder };
 }
 
 const contentKeyOf = ({ sizeBytes, blake3 }: Receipt) => `${sizeBytes} ${blake3}`;

@@ -134,11 +134,7 @@ function reopenFile(path: string) {
 const toUploadCandidate = ({ id, realPath, path, identity, metadata }: JournalEntry): UploadCandidate => ({
   path: realPath,
   relativeDir: '',
-  about: {
-    name: metadata.asset_name,
-    description: metadata.description,
-    contentType: metadata.content_type,
-  },
+  about: { name: metadata.asset_name, description: metadata.description, contentType: metadata.content_type },
   resumable: {
     id,
     folder: metadata.parent_folder_uid,

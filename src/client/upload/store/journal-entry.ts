@@ -28,9 +28,7 @@ export type PlannedEntry = EntryBase & { state: 'planned' };
 /** Entry of an upload whose creation request is about to be sent, or has been sent without a response yet. */
 export type IntendedEntry = EntryBase & { state: 'intended' };
 
-type SessionEntry = EntryBase & {
-  session: { uid: string; url: string; assetUid: string; expiresAt: string };
-};
+type SessionEntry = EntryBase & { session: { uid: string; url: string; assetUid: string; expiresAt: string } };
 
 /** Entry of an upload whose session accepts bytes. */
 export type OpenEntry = SessionEntry & {

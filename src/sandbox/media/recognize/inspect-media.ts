@@ -42,10 +42,7 @@ export async function inspectMedia(
     height: picture?.displayHeight,
     chapters: chpl instanceof Uint8Array ? parseNeroChapters(chpl) : [],
     demuxer: demuxerOf(await input.getFormat()),
-    codecs: {
-      ...(type === 'video' && { picture: picture?.codec ?? null }),
-      sounds: sounds.map(({ codec }) => codec),
-    },
+    codecs: { ...(type === 'video' && { picture: picture?.codec ?? null }), sounds: sounds.map(({ codec }) => codec) },
     pictureLateSeconds,
     sampleRate: sounds[0]?.sampleRate,
     cover: type === 'audio' ? await coverOf(tags, extrasDir) : undefined,

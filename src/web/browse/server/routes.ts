@@ -114,10 +114,7 @@ export const sendPage = (
   c: Context,
   { html, contentSecurityPolicy }: HtmlPage,
   { status = 200, frameAncestors = "'none'" }: { status?: ContentfulStatusCode; frameAncestors?: string } = {},
-) =>
-  c.html(html, status, {
-    'content-security-policy': `${contentSecurityPolicy}; frame-ancestors ${frameAncestors}`,
-  });
+) => c.html(html, status, { 'content-security-policy': `${contentSecurityPolicy}; frame-ancestors ${frameAncestors}` });
 
 export const sendProblem = (c: Context, problem: Problem) =>
   c.json({ error: problem }, problem.status as ContentfulStatusCode);

@@ -10,6 +10,7 @@ const renamed = {
   added: {
     'suggestions.lazy.cjs': 'was guesses.lazy.cjs',
     'live-display.lazy.cjs': 'was standing.lazy.cjs',
+    'hono.lazy.cjs': 'what the library page uses of Hono',
   },
   removed: {
     'guesses.lazy.cjs': 'is suggestions.lazy.cjs',

@@ -7,7 +7,6 @@ import { MediactlError } from '../../src/client/errors.ts';
 import { Cli } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
 import { someBytes } from '../support/files.ts';
-import { isFullRun } from '../support/full-run.ts';
 import { respond, startServer } from '../support/http-server.ts';
 import { Random } from '../support/random.ts';
 
@@ -81,7 +80,7 @@ class Delivery {
   }
 }
 
-it.each(Array.from({ length: isFullRun ? 400 : 40 }, (_, n) => n + 1))('seed %i', async (seed) => {
+it.each(Array.from({ length: 400 }, (_, n) => n + 1))('seed %i', async (seed) => {
   const random = new Random(seed);
   const cli = new Cli({ MEDIACTL_API_KEY: 'mk_soak_key_0123456789' });
   const delivery = new Delivery(random);

@@ -7,7 +7,6 @@ import { Cli, type CliResult } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
 import { FaultyService } from '../support/faulty-service.ts';
 import { writeSome } from '../support/files.ts';
-import { isFullRun } from '../support/full-run.ts';
 import { Random } from '../support/random.ts';
 
 const chunkBytes = 64 * 1024;
@@ -151,7 +150,7 @@ function isFinal({ code, stderr }: CliResult): boolean {
   return details.every(({ exit_code }: { exit_code: number }) => exit_code === integrity);
 }
 
-it.each(Array.from({ length: isFullRun ? 400 : 40 }, (_, n) => n + 1))('seed %i', async (seed) => {
+it.each(Array.from({ length: 400 }, (_, n) => n + 1))('seed %i', async (seed) => {
   const day = new Day(seed);
   await day.begin();
   let ran: CliResult | undefined;

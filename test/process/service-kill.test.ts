@@ -5,12 +5,13 @@ import { fileURLToPath } from 'node:url';
 import Database from 'libsql';
 import { expect, it, onTestFinished } from 'vitest';
 import { b3sum, hasB3sum, someBytes } from '../support/files.ts';
+import { isFullRun } from '../support/full-run.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const program = fileURLToPath(new URL('../../dist/sandbox.cjs', import.meta.url));
 const KiB = 1024;
 const chunkBytes = 512 * KiB;
-const kills = 20;
+const kills = isFullRun ? 20 : 5;
 
 /** Starts the service as a separate process; returns functions for requests to it. */
 async function startService(dataDir: string) {

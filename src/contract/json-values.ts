@@ -3,7 +3,6 @@
  * a fallback, because services might send `null` or another type.
  */
 
-/** A JSON object with unknown fields. */
 export type JsonObject = { [field: string]: unknown };
 
 /** Prefix that identifies exact numbers during serialization, random so that it cannot collide with other data. */
@@ -62,7 +61,6 @@ export function parseTimestamp(value: unknown): number | undefined {
   return Number.isNaN(at) || Math.abs(at) > 8.64e15 ? undefined : at;
 }
 
-/** Parses JSON. Returns undefined if the text is not valid JSON. */
 export function parseJsonOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -64,7 +64,6 @@ export async function pollUntil<T>(
   }
 }
 
-/** Thrown by `withTimeout`. */
 export class TimeoutError extends Error {
   override readonly name = 'TimeoutError';
 }

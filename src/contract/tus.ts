@@ -29,13 +29,9 @@ export function encodeMetadata(metadata: UploadMetadata): string {
     .join(',');
 }
 
-/**
- * Parses the `Upload-Offset` header (§4), whose value a proxy might repeat. Returns undefined if the offset is
- * missing, invalid or ambiguous.
- */
+/** Parses the `Upload-Offset` header (§4), which a proxy might repeat. Returns undefined for an invalid offset. */
 export function parseUploadOffset(header = ''): number | undefined {
   const values = new Set(header.split(',').map((each) => each.trim()));
   const [only = ''] = values;
-  if (values.size !== 1 || !/^\d{1,15}$/.test(only)) return undefined;
-  return Number(only);
+  return values.size === 1 && /^\d{1,15}$/.test(only) ? Number(only) : undefined;
 }

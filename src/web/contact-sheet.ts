@@ -5,7 +5,6 @@ import { colors } from './shared/style.ts';
 /** Header of a contact sheet. `hasMore` if there are more assets than it shows; `date` is YYYY-MM-DD. */
 export type ContactSheet = { title: string; count: number; hasMore: boolean; date: string };
 
-/** An asset in the sheet. */
 export type ContactSheetCard = {
   uid: string;
   name: string;
@@ -17,7 +16,6 @@ export type ContactSheetCard = {
   tags: readonly string[];
 };
 
-/** Thumbnail that is embedded in the page as a data URL. */
 export type Thumbnail = { mediaType: string; bytes: Buffer };
 
 /**

@@ -5,11 +5,9 @@ import type { MediaUrl } from './media-url.ts';
 
 type MediaUrls = readonly (MediaUrl | undefined)[];
 
-/** Resources of a page. */
 export type PageResources = {
   script?: Html | undefined;
   style: Html;
-  /** Posters, variants, thumbnails. */
   images?: MediaUrls | undefined;
   frames?: MediaUrls | undefined;
   /** Configuration of the player script, which loads the media in it. */

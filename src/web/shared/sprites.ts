@@ -1,16 +1,16 @@
-/** Preview frame of a video, with its time range in seconds and its rectangle in a sprite sheet in pixels. */
+/** Preview frame of a video: its time range in seconds, and its rectangle in a sprite sheet in pixels. */
 export type Sprite = { start: number; end: number; url: string; x: number; y: number; width: number; height: number };
 
 const maxCues = 10_000;
 
 const timePattern = String.raw`(?:(\d{1,4}):)?(\d{2}):(\d{2}\.\d{3})`;
 const timing = new RegExp(String.raw`^\s*${timePattern}\s+-->\s+${timePattern}(?:\s|$)`);
-/** Sprite sheet URL with a spatial fragment (Media Fragments URI 1.0 §4.2.2), without spaces or markup characters. */
+/** Spatial fragment of a URL (Media Fragments URI 1.0 §4.2.2). */
 const spriteReference = /^([^\s<>"#]+)#xywh=(?:pixel:)?(\d{1,6}),(\d{1,6}),(\d{1,6}),(\d{1,6})$/;
 
 /**
- * Parses the sprite cues of a WebVTT file and sorts them by start time. Resolves sprite sheet URLs against
- * `baseUrl`, and skips cues whose sheet the page's Content-Security-Policy would block.
+ * Parses the sprite cues of a WebVTT file and sorts them by start time. Skips cues whose sheet the page's
+ * Content-Security-Policy would block.
  */
 export function parseSprites(text: string, baseUrl: string): Sprite[] {
   const lines = text.split(/\r\n|\n|\r/);

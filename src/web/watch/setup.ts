@@ -22,8 +22,8 @@ export type PlayerSetup = {
   position?: PositionReport | undefined;
 };
 
-/** A chapter; `start` is in seconds. */
+/** Chapter; `start` is in seconds. */
 export type PlayerChapter = { title: string; start: number };
 
-/** Endpoint that stores the playback position, and the playback token that authorizes the request. */
+/** Endpoint that stores the playback position. */
 export type PositionReport = { url: string; playbackToken: string };

@@ -20,11 +20,10 @@ export type AccountLibrary = BrowseBackend & {
   close(): Promise<number>;
 };
 
-/** Timeout for fetching a thumbnail or other small picture. */
 const mediaTimeoutMs = 15_000;
 
 /**
- * Opens the library of the current account. Sends events to the web page while a request waits for the service.
+ * Sends events to the web page while a request waits for the service.
  *
  * @throws MediactlError if there is no account to use
  */

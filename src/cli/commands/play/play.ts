@@ -1,7 +1,14 @@
+import { readdir, readFile, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { Option } from '@commander-js/extra-typings';
+import { failureReason } from '../../../client/api/wait-for-assets.ts';
 import { MediactlError, usageError } from '../../../client/errors.ts';
-import { asNumber, toJson } from '../../../contract/json-values.ts';
+import { writeStateFile } from '../../../client/state-files.ts';
+import { asNumber, asText, toJson } from '../../../contract/json-values.ts';
 import { escapeControlsInJson } from '../../../contract/sanitize.ts';
+import type { Asset } from '../../../contract/types.ts';
+import { renderWatchPage } from '../../../web/watch/server/page.ts';
 import type { Context } from '../../context.ts';
 import { expandUidPrefix } from '../../library/ambiguity.ts';
 import { type IdOptions, idHelp, newestOption, resolveAssetUid } from '../../library/asset-ids.ts';
@@ -26,7 +33,6 @@ import { addExamples, type CommandDefinition } from '../command.ts';
 import { openWithDefault, openWithPlayer } from '../open-program.ts';
 import { checkPlayback } from './check.ts';
 import { checkRows, playbackRows } from './playback-rows.ts';
-import { openAsPage } from './watch-page-file.ts';
 
 const outputModes = ['url', 'info', 'check', 'open', 'player', 'web'] as const;
 
@@ -43,7 +49,6 @@ type PlayRequest = Pick<PlayFlags, 'newest' | 'source' | 'player' | 'asset' | 't
   id: string | undefined;
   /** Output mode; undefined to show all URLs. */
   mode: (typeof outputModes)[number] | undefined;
-  /** Size of an image. */
   size: PixelSize | undefined;
 };
 
@@ -162,4 +167,43 @@ async function checkResult(context: Context, uid: string, playable: Playable) {
         details: broken,
       }),
   };
+}
+
+/** Retention of web pages, whose signed URLs expire. */
+const pageRetentionMs = 24 * 60 * 60 * 1000;
+
+/**
+ * Writes a web page that plays the asset, and opens it in the browser. The file's mode is 0600, because it contains
+ * signed URLs. The page works until they expire.
+ */
+async function openAsPage(context: Context, uid: string, { info, player }: ResolvedPlayback): Promise<string> {
+  // Without a player response there is only a playback token, which cannot read the asset.
+  const asset: Asset = player ? await (await context.api()).assets.get(uid) : { uid };
+  const { html } = renderWatchPage({
+    title: asText(asset.name) ?? uid,
+    info,
+    config: player?.player_config,
+    poster: asset.thumbnail_url,
+    contentType: asText(asset.content_type),
+    description: asset.description,
+    tags: asset.tags,
+    status: asset.status,
+    reason: failureReason(asset),
+    baseUrl: (await context.mediaApi()).transport.baseUrl,
+    script: await readFile(context.host.playerScript, 'utf8'),
+  });
+  const folder = join(context.stateDir, 'watch');
+  const path = join(folder, `${encodeURIComponent(uid)}.html`);
+  await writeStateFile(path, html);
+  await sweep(folder, context.clock.now());
+  // A failure is ignored, because the user can open the page on another machine.
+  await openWithDefault(context, pathToFileURL(path));
+  return path;
+}
+
+async function sweep(folder: string, now: number): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const path = join(folder, name);
+    if (now - (await stat(path)).mtimeMs > pageRetentionMs) await rm(path, { force: true });
+  }
 }

@@ -18,7 +18,6 @@ export async function readDrop(transfer: DataTransfer): Promise<DropContents> {
   return found;
 }
 
-/** Names of system files that are skipped. */
 const ignoredNames = /^(?:\.DS_Store|Thumbs\.db|desktop\.ini|\.localized|\._.*)$/;
 
 /** Collects the files of an entry in `found`. If an entry cannot be read, adds its name and continues. */
@@ -50,11 +49,7 @@ async function* readEntries(directory: FileSystemDirectoryEntry): AsyncGenerator
 
 const hasFiles = ({ dataTransfer }: DragEvent) => dataTransfer?.types.includes('Files') ?? false;
 
-/**
- * Accepts files that are dropped anywhere on the web page.
- * @param setOver called with true while files are dragged over the page, and with false when they leave it or are
- *   dropped
- */
+/** Accepts files that are dropped anywhere on the web page. */
 export function useDrops(setOver: (isOver: boolean) => void, onDrop: (drop: DropContents) => void): void {
   useWindowEvent('dragover', (event) => {
     if (!hasFiles(event)) return;

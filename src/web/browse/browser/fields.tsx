@@ -6,7 +6,6 @@ import type { AssetEdit } from '../server/backend.ts';
 import { typeName } from './asset-card.tsx';
 import { flattenTree } from './folders.tsx';
 
-/** Save status shown beside a field; `problem` is the error message if saving failed. */
 type SaveState = { message: string; problem: string | undefined };
 
 const initialSaveState: SaveState = { message: '', problem: undefined };
@@ -25,10 +24,7 @@ const press = () => {
 addEventListener('pointerdown', press, true);
 for (const end of ['pointerup', 'pointercancel']) addEventListener(end, () => release(), true);
 
-/**
- * Tracks the save status of a field.
- * @returns the status, a function that tracks a promise, and a function that resets the status
- */
+/** Returns the save status of a field, a function that tracks a promise, and a function that resets the status. */
 function useSaveState(): [SaveState, (work: Promise<unknown>) => Promise<void>, () => void] {
   const [saveState, setSaveState] = useState(initialSaveState);
   const track = async (work: Promise<unknown>) => {
@@ -123,7 +119,6 @@ function EditableField({ label, value, isMultiline, onSave }: EditableProps) {
 
 type TextFieldsProps = { card: Card; onSave(fields: AssetEdit): Promise<unknown> };
 
-/** Renders the editable properties of an asset. */
 export function TextFields({ card, onSave }: TextFieldsProps) {
   const saveName = async (name: string) => {
     if (!name) throw new Error('a name is not empty');
@@ -192,10 +187,9 @@ export function FolderChoice({ card: { folder }, tree, onMove }: FolderChoicePro
   );
 }
 
-/** Renders the read-only properties of an asset. */
 export function Facts({ card }: { card: Card }) {
   const { status, reason, type, duration, size, createdAt } = card;
-  const facts: [string, string | null][] = [
+  const facts = [
     ['status', reason ? `${status}: ${reason}` : status],
     ['type', typeName(type)],
     ['length', duration ? formatClockTime(duration) : null],

@@ -29,7 +29,6 @@ export function useDelay(delayMs: number | undefined, then: () => void, inputs: 
   }, inputs);
 }
 
-/** Resolves while the tab is visible. */
 export async function whenVisible(): Promise<void> {
   while (document.visibilityState !== 'visible')
     await new Promise((resolve) => document.addEventListener('visibilitychange', resolve, { once: true }));

@@ -5,7 +5,6 @@ import { setup } from './api.ts';
 import { Button } from './controls.tsx';
 import type { Uploads } from './uploads.ts';
 
-/** Maximum number of listed files. */
 const maxListedFiles = 40;
 
 const stateLabels: Record<UploadState['state'], string> = {
@@ -17,7 +16,6 @@ const stateLabels: Record<UploadState['state'], string> = {
   failed: 'failed',
 };
 
-/** Renders the panel of dropped files with their upload progress. */
 export function UploadTray({ uploads, onOpen }: { uploads: Uploads; onOpen(uid: string): void }) {
   const { states, isServerDown } = uploads;
   if (states.length === 0) return null;

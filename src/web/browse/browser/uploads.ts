@@ -24,7 +24,6 @@ export class Uploads {
   readonly #onEnded = new Map<string, () => void>();
   #activeSlots = 0;
   #events: EventSource | undefined;
-  /** True while the serving process is unreachable. */
   isServerDown = false;
   /** Reason why uploads wait for the service, and end of the wait (milliseconds since the Unix epoch). */
   serviceWait: { why: string; until: number } | undefined;
@@ -72,7 +71,6 @@ export class Uploads {
     this.#activeSlots--;
   }
 
-  /** Removes ended uploads from the list. */
   clear(): void {
     for (const state of this.states) if (isEnded(state)) this.#states.delete(state.id);
     clearEndedUploads().catch(() => {}); // if this fails, the uploads reappear after a reload
@@ -120,7 +118,6 @@ export class Uploads {
     this.#onChange();
   }
 
-  /** Redraws the page, at most once a frame. */
   #onChange(): void {
     this.#redrawTimer ??= setTimeout(() => {
       this.#redrawTimer = undefined;

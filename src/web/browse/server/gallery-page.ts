@@ -4,7 +4,7 @@ import type { HtmlPage } from '../../watch/server/page.ts';
 import { type GallerySetup, gallerySetupId } from '../protocol.ts';
 import { style } from './style.ts';
 
-/** Renders the empty document that the gallery script fills. Its Content-Security-Policy allows only its own origin. */
+/** Renders the empty document that the gallery script fills. */
 export function renderGalleryPage({ script, setup }: { script: string; setup: GallerySetup }): HtmlPage {
   const code = inlineCode(script);
   const contentSecurityPolicy = [

@@ -2,7 +2,6 @@ import type { DroppedFileInfo, UploadState } from '../protocol.ts';
 import { type BrowseBackend, PageProblem } from './backend.ts';
 import type { EventBroadcaster } from './event-broadcaster.ts';
 
-/** Number of bytes between progress events while a file arrives from the page. */
 const reportIntervalBytes = 1024 * 1024;
 
 /**
@@ -43,10 +42,7 @@ export async function receiveFile(
   await Promise.race([received, uploaded]);
 }
 
-/**
- * Yields the bytes of a file from the page, counts them, and reports progress.
- * @throws PageProblem if the file is incomplete or empty
- */
+/** @throws PageProblem if the file is incomplete or empty */
 async function* countBytes(
   { sizeBytes }: DroppedFileInfo,
   body: ReadableStream<Uint8Array> | null,

@@ -3,7 +3,7 @@ import { withTimeout } from '../../../contract/retry.ts';
 import type { MediaUrl } from '../../shared/media-url.ts';
 import type { PlayerSetup } from '../setup.ts';
 
-/** Cause of a failed playback strategy; `status` is the HTTP status, if known. */
+/** Cause of a failure; `status` is the HTTP status, if known. */
 export type PlaybackFailure = { status?: number | undefined };
 
 /** Way to load an asset into a media element, either natively or with hls.js. */

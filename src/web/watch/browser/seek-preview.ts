@@ -23,7 +23,6 @@ export class SeekPreview {
   }
 
   /**
-   * Shows the preview of a time.
    * @param moment time in seconds
    * @param left pointer position in the timeline, in pixels
    * @param width width of the timeline, in pixels

@@ -7,7 +7,6 @@ import { type Html, html } from '../../shared/html.ts';
 import { type MediaUrl, parseMediaUrl } from '../../shared/media-url.ts';
 import type { PlayerChapter, PlayerSetup } from '../setup.ts';
 
-/** An asset to watch. */
 export type WatchedAsset = {
   title: string;
   /** Response of POST /playback/info/ (§2). */
@@ -30,7 +29,6 @@ export type PlayerView = {
   setup?: Partial<PlayerSetup>;
   images?: readonly (MediaUrl | undefined)[];
   frames?: readonly MediaUrl[];
-  /** URL of the downloadable source file. */
   source?: MediaUrl | undefined;
 };
 
@@ -39,23 +37,19 @@ export type PlayerView = {
  * be played, renders the reason instead.
  */
 export function renderView(asset: WatchedAsset): PlayerView {
-  const { blocked } = asset.info;
-  const type = asText(asset.info.type) ?? '';
-  if (blocked && blocked !== 'false')
-    // some services send a string
-    return renderMessage(
-      unplayableReason(asset) ?? 'This is not to be played. It may not be ready yet, or not be allowed here.',
-    );
-  const view = entryForType(renderers, type)?.(asset);
+  const { blocked, type } = asset.info;
+  const isBlocked = blocked && blocked !== 'false'; // some services send a string
+  const view = isBlocked ? undefined : entryForType(renderers, type)?.(asset);
   if (view) return view;
-  return renderMessage(unplayableReason(asset) ?? `The service names nothing to play for this asset (${type}).`);
+  const defaultReason = isBlocked
+    ? 'This is not to be played. It may not be ready yet, or not be allowed here.'
+    : `The service names nothing to play for this asset (${asText(type) ?? ''}).`;
+  return { body: html`<p class="message">${unplayableReason(asset) ?? defaultReason}</p>` };
 }
 
 /** Returns the URL of the downloadable source file; undefined if the service offers none. */
 export const sourceUrlOf = (info: PlaybackInfo, baseUrl: URL): string | undefined =>
   renderView({ title: '', info, baseUrl }).source?.url;
-
-const renderMessage = (text: string): PlayerView => ({ body: html`<p class="message">${text}</p>` });
 
 /** Returns the reason why an asset cannot be played, derived from its status; undefined without a status. */
 function unplayableReason({ status, reason }: WatchedAsset): string | undefined {
@@ -119,7 +113,6 @@ ${renderChapters(common.chapters)}
   };
 }
 
-/** Parses what video and audio have in common. */
 const parseCommon = (info: PlaybackInfo, baseUrl: URL | undefined) => ({
   subtitles: parseSubtitles(info, baseUrl),
   chapters: parseChapters(info),
@@ -156,20 +149,14 @@ ${entries}
 </ol></nav>`;
 }
 
-/**
- * Renders the seek bar, which is hidden until the script knows the duration. With a waveform, the bar has its final
- * height from the start, which avoids a layout shift.
- */
+/** Renders the seek bar. With a waveform, it has its final height from the start, which avoids a layout shift. */
 const renderTimeline = (waveform?: MediaUrl): Html =>
   html`<div id="timeline"${waveform && html` class="tall"`} role="slider" tabindex="0" aria-label="Seek" aria-valuemin="0" aria-valuemax="0" aria-valuenow="0" hidden>
 <canvas></canvas><div class="bar"></div><div class="played"></div><div class="ticks"></div>
 <div class="bubble" hidden><div class="sprite" hidden></div><time></time> <span></span></div>
 </div>`;
 
-/**
- * Renders an image. If the widths of its variants are known (assumption A15), the browser chooses a variant by size
- * (§2).
- */
+/** Renders an image. If the widths of its variants are known (A15), the browser chooses a variant by size (§2). */
 function image({ info, title, baseUrl }: WatchedAsset): PlayerView | undefined {
   const variants = asArray(info.variants).flatMap((each) => {
     const { url = each, width, height } = asObject(each);

@@ -10,7 +10,6 @@ export function parentOf(asset: Asset): string | null | undefined {
   return value === null ? null : (asText(value) ?? asText(asObject(value).uid));
 }
 
-/** Returns the name of the field in which a record names its folder, or undefined if there is none. */
 export const findParentField = (asset: Asset) => parentFields.find((each) => each in asset);
 
 export const parentFields = ['parent', 'parent_uid', 'parent_folder_uid', 'folder', 'folder_uid'];
@@ -22,10 +21,7 @@ export function slugsOf({ tags }: Pick<Asset, 'tags'>): string[] | undefined {
   return slugs.every((slug) => slug !== undefined) ? slugs : undefined;
 }
 
-/**
- * Returns the slug of a tag, or undefined if it has none. The tag's name is used only if it already is a slug,
- * because the slug of a name such as `Sea Side` cannot be predicted.
- */
+/** Uses the name of a tag only if it is a slug, because the slug of a name such as `Sea Side` cannot be predicted. */
 function slugOf(tag: unknown): string | undefined {
   const { slug, name } = asObject(tag);
   const isName = slug === undefined && typeof name === 'string' && toSlug(name) === name;

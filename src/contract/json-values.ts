@@ -1,7 +1,4 @@
-/**
- * Lenient readers for JSON sent by a service. Each accepts any value and returns it as the expected type or returns
- * a fallback, because services might send `null` or another type.
- */
+/** Lenient readers for JSON. Each returns a fallback for an unexpected type, because services might send any. */
 
 export type JsonObject = { [field: string]: unknown };
 

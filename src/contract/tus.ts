@@ -24,8 +24,7 @@ export type UploadMetadata = {
 /** Encodes the `Upload-Metadata` header, a "comma-separated list of `key <base64(value)>` pairs" (§4). */
 export function encodeMetadata(metadata: UploadMetadata): string {
   return Object.entries(metadata)
-    .filter(([, value]) => value !== undefined)
-    .map(([key, value]) => `${key} ${Buffer.from(value as string, 'utf8').toString('base64')}`)
+    .flatMap(([key, value]) => (value === undefined ? [] : `${key} ${Buffer.from(value, 'utf8').toString('base64')}`))
     .join(',');
 }
 

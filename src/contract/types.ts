@@ -59,10 +59,8 @@ export type PlaybackInfo = ExtraFields & {
   waveform_url?: unknown;
   /** Versions of an image, as entries with `url`, `width` and `height` (assumption A15). */
   variants?: unknown;
-  /** URL of a document. */
   url?: unknown;
   thumbnails?: unknown;
-  /** URL of the iframe of a third-party provider. */
   embed_url?: unknown;
 };
 

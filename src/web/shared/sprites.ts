@@ -30,14 +30,10 @@ export function parseSprites(text: string, baseUrl: string): Sprite[] {
 const seconds = ([hours = '0', minutes, rest]: (string | undefined)[]) =>
   Number(hours) * 3600 + Number(minutes) * 60 + Number(rest);
 
-/**
- * Resolves a sprite sheet URL, or returns undefined if the Content-Security-Policy would block it. For an https
- * file, any https URL is allowed; for an http file, only URLs with the same origin.
- */
+/** Resolves a sprite sheet URL: any https URL for an https file, and one of the same origin for an http file. */
 function sheetUrl(reference: string, baseUrl: string): string | undefined {
   if (!URL.canParse(reference, baseUrl)) return undefined;
-  const [url, base] = [new URL(reference, baseUrl), new URL(baseUrl)];
-  const isAllowed =
-    base.protocol === 'https:' ? url.protocol === 'https:' : base.protocol === 'http:' && url.origin === base.origin;
+  const [url, { protocol, origin }] = [new URL(reference, baseUrl), new URL(baseUrl)];
+  const isAllowed = protocol === 'https:' ? url.protocol === protocol : protocol === 'http:' && url.origin === origin;
   return isAllowed ? url.href : undefined;
 }

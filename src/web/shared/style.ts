@@ -67,7 +67,14 @@ div > .picture:has(~ #timeline) { max-height: 12rem; }
 #timeline:is(.drawn, .pictured) :is(.bar, .played::after) { display: none; }
 #timeline.drawn .played { visibility: hidden; }
 #timeline.pictured .played { top: 0; height: 100%; opacity: 0.35; }
-.ticks i { position: absolute; top: calc(50% - 0.4rem); width: 2px; height: 0.8rem; background: var(--text); opacity: 0.55; }
+.ticks i {
+  position: absolute;
+  top: calc(50% - 0.4rem);
+  width: 2px;
+  height: 0.8rem;
+  background: var(--text);
+  opacity: 0.55;
+}
 .bubble {
   position: absolute;
   bottom: 100%;

@@ -118,10 +118,7 @@ const encodeQuery = (filters: AssetFilters): string =>
 const printUrl = ({ terminal, settings }: Context, url: string) =>
   terminal.write(settings.outputOptions.format.startsWith('json') ? `${JSON.stringify({ url })}\n` : `${url}\n`);
 
-/**
- * Opens the web page through a redirect file with mode 0600, because other users can read a URL and its token in
- * the browser's arguments.
- */
+/** Opens the page by a file with mode 0600, because other users can read a URL and its token in process arguments. */
 async function openPage(context: Context, entryFile: string, url: string, printAddress: () => Promise<unknown>) {
   await writeStateFile(entryFile, renderEntryPage(url).html);
   const isOpened = await openWithDefault(context, pathToFileURL(entryFile)).catch((error) => {

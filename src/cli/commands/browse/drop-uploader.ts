@@ -119,10 +119,7 @@ function toProgress(onProgress: (sending: TransferProgress) => void) {
   };
 }
 
-/**
- * Returns a function that resolves the folder for a dropped file: the current folder, or the subfolder that corresponds
- * to the file's directory on the user's disk. Caches the folder tree, so that it is not fetched for every file.
- */
+/** Resolves a file to the current folder, or to the subfolder named like its directory. Caches the folder tree. */
 function createDropFolderResolver(context: Context, createdFolders: Parameters<typeof createFolderPathResolver>[1]) {
   const cache = new TtlCache<Promise<FolderPathResolver>>(1);
   const fetchTree = () => createFolderPathResolver(context, createdFolders);

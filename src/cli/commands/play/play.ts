@@ -44,10 +44,9 @@ type PlayFlags = IdOptions & {
   tokenFile?: string | undefined;
 } & Partial<Record<Exclude<(typeof outputModes)[number], 'player'>, boolean>>;
 
-/** An asset to play, given by its id or with a playback token, and what to do with it. */
 type PlayRequest = Pick<PlayFlags, 'newest' | 'source' | 'player' | 'asset' | 'tokenFile'> & {
   id: string | undefined;
-  /** Output mode; undefined to show all URLs. */
+  /** Undefined to show all URLs. */
   mode: (typeof outputModes)[number] | undefined;
   size: PixelSize | undefined;
 };
@@ -114,11 +113,7 @@ async function runPlay(context: Context, request: PlayRequest) {
   return noResult;
 }
 
-/**
- * Returns the URLs of an asset that fit the request, the best first.
- *
- * @throws MediactlError `nothing_to_play` (exit 12) if there are none
- */
+/** Returns the URLs that fit the request, the best first. @throws MediactlError `nothing_to_play` without any */
 async function choosePlayables(
   context: Context,
   { mode, source, size }: PlayRequest,
@@ -138,7 +133,6 @@ async function choosePlayables(
   return [best, ...others];
 }
 
-/** Resolves an asset's playback with the account's key, or with a playback token and no key. */
 async function resolveSource(
   context: Context,
   { id, asset, tokenFile, newest }: PlayRequest,
@@ -172,10 +166,7 @@ async function checkResult(context: Context, uid: string, playable: Playable) {
 /** Retention of web pages, whose signed URLs expire. */
 const pageRetentionMs = 24 * 60 * 60 * 1000;
 
-/**
- * Writes a web page that plays the asset, and opens it in the browser. The file's mode is 0600, because it contains
- * signed URLs. The page works until they expire.
- */
+/** Opens a page that plays the asset. Its file has mode 0600, because it contains signed URLs. */
 async function openAsPage(context: Context, uid: string, { info, player }: ResolvedPlayback): Promise<string> {
   // Without a player response there is only a playback token, which cannot read the asset.
   const asset: Asset = player ? await (await context.api()).assets.get(uid) : { uid };

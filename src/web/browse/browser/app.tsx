@@ -159,7 +159,6 @@ type StatusBarProps = {
   notice: string;
 };
 
-/** Renders the status bar with the number of assets, remaining requests, errors and the latest message. */
 function StatusBar({ list, budget, serviceWait, isPaused, notice }: StatusBarProps) {
   const { length, problem } = list;
   return (

@@ -91,10 +91,7 @@ function useViewport(container: Container) {
   return { ...viewport, measure };
 }
 
-/**
- * Restores the scroll position of a query after Back or a reload, once the list has a length.
- * @returns a function that saves the scroll position
- */
+/** Restores the scroll position of a query after Back or a reload. Returns a function that saves it. */
 function useScrollRestore(container: Container, list: PagedList, query: Query, isMeasured: boolean): () => void {
   const key = `scroll ${JSON.stringify(query)}`;
   const scrollTop = useRef<number | undefined>(undefined);

@@ -14,7 +14,6 @@ export function useWindowEvent<Type extends keyof WindowEventMap>(
   }, []);
 }
 
-/** Returns a function that renders the component again. */
 export function useRedraw(): () => void {
   const [, setCount] = useState(0);
   return () => setCount((count) => count + 1);

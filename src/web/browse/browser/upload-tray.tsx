@@ -79,7 +79,6 @@ function summarize(states: readonly UploadState[]): string {
 const sortRank = (upload: UploadState) =>
   isEnded(upload) ? (upload.state === 'failed' ? 2 : 3) : upload.doneBytes > 0 ? 0 : 1;
 
-/** Renders an alert that the serving process is down, with the commands that restart it and resume uploads. */
 export function ServerDownAlert({ states }: { states: readonly UploadState[] }) {
   const isSandbox = setup.service === location.host;
   const again = `mediactl browse '${location.href.replaceAll("'", '%27')}'`;

@@ -13,10 +13,7 @@ type UploadListeners = { onUploaded(): void; onAllEnded(): void };
 
 type QueuedFile = DroppedFile & { id: string; folder: string };
 
-/**
- * Sends dropped files to the serving process, a few at a time, and asks before the tab is closed meanwhile. Tracks
- * their state with server-sent events.
- */
+/** Sends dropped files to the serving process, a few at a time, and tracks their state with server-sent events. */
 export class Uploads {
   readonly #redraw: () => void;
   readonly #states = new Map<string, UploadState>();
@@ -36,7 +33,7 @@ export class Uploads {
     this.#connect();
     document.addEventListener('visibilitychange', () => this.#connect());
     addEventListener('beforeunload', (event) => {
-      if (this.#isBusy) event.preventDefault();
+      if (this.#isBusy) event.preventDefault(); // the browser asks before it closes the tab
     });
   }
 

@@ -48,15 +48,9 @@ export type BrowseBackend = {
   trash(uid: string): Promise<void>;
   fetchFolders(): Promise<readonly FolderView[]>;
   fetchPlayback(uid: string): Promise<AssetPlayback>;
-  /**
-   * Downloads media without the API key. Connects only to public addresses and the service itself.
-   * @throws Error if the download fails or exceeds `maxBytes`
-   */
+  /** Downloads without the API key, and only from public addresses and the service. @throws Error above `maxBytes` */
   fetchMedia(url: URL, maxBytes: number): Promise<Uint8Array>;
-  /**
-   * Uploads a file from a stream that can be read only once.
-   * @throws Error if the service does not have the complete file
-   */
+  /** `bytes` can be read only once. @throws Error if the service does not have the complete file */
   uploadFile(
     file: DroppedFileInfo,
     bytes: AsyncIterable<Uint8Array>,
@@ -64,6 +58,5 @@ export type BrowseBackend = {
   ): Promise<UploadResult>;
   /** Returns the rate limit and its remaining requests; undefined until the service has reported them. */
   budget(): RequestBudget | undefined;
-  /** Converts any thrown value to an error that the page can show. */
   toProblem(error: unknown): Problem;
 };

@@ -29,7 +29,6 @@ export function toCard(asset: Asset, baseUrl: URL, maxDescriptionChars: number):
   };
 }
 
-/** Returns the asset's thumbnail URL; undefined if it is not http or https. */
 export const thumbnailUrlOf = (asset: Asset, baseUrl: URL) => parseHttpUrl(asset.thumbnail_url, baseUrl);
 
 /** Returns a cache key for the thumbnail. Ignores the query, which differs between signed URLs of the same image. */

@@ -4,10 +4,7 @@ import type { EventBroadcaster } from './event-broadcaster.ts';
 
 const reportIntervalBytes = 1024 * 1024;
 
-/**
- * Receives a dropped file from the page and uploads it to the service. Broadcasts the progress to every open page.
- * @returns a promise that resolves once the file has arrived or failed; events report the rest of the upload
- */
+/** Uploads a dropped file. Resolves once it has arrived from the page or failed; events report the rest. */
 export async function receiveFile(
   library: BrowseBackend,
   broadcaster: EventBroadcaster,

@@ -35,7 +35,6 @@ function connectChapters(media: HTMLMediaElement, seek: (seconds: number) => voi
   for (const event of ['timeupdate', 'seeking']) media.addEventListener(event, mark);
 }
 
-/** Embeds a document in a frame if the browser can display it. Otherwise, the page shows only a link to it. */
 function showDocument({ url, contentType, title }: NonNullable<PlayerSetup['document']>): void {
   const isPdf = contentType === 'application/pdf';
   const isText = contentType.startsWith('text/');
@@ -96,10 +95,7 @@ async function send(url: string, body: object): Promise<void> {
   if (!response.ok) throw new Error(`HTTP ${response.status}`);
 }
 
-/**
- * Adds subtitles. Video lists them in its menu; audio shows them below the player. Fetches them as blobs, because a
- * track from another origin would require CORS for the media, too.
- */
+/** Fetches subtitles as blobs, because a track from another origin would require CORS for the media, too. */
 function offerSubtitles(media: HTMLMediaElement, subtitles: NonNullable<PlayerSetup['subtitles']>): void {
   const captions = document.getElementById('captions');
   for (const { url, label, language } of subtitles)

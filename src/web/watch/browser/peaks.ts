@@ -2,10 +2,7 @@ import { asArray, asNumber, asObject, isJsonObject } from '../../../contract/jso
 
 const maxPeaks = 2000; // more than a screen can show
 
-/**
- * Parses a waveform in any known format (assumption A14).
- * @returns peaks from 0 to 1 in time order; undefined if the format is unknown
- */
+/** Parses a waveform in any known format (assumption A14). Returns peaks from 0 to 1 in time order. */
 export function parsePeaks(waveform: unknown): number[] | undefined {
   const { peaks, data, bits, channels } = asObject(waveform);
   const levels =

@@ -34,21 +34,18 @@ export function renderWatchPage(input: WatchPageInput): HtmlPage {
   });
 }
 
-/** Renders a page that contains only a message, such as the reason why there is nothing to watch. */
 export const renderNoticePage = (title: string, text: string, theme?: string): HtmlPage =>
   renderDocument(title, theme, { body: html`<p class="message">${text}</p>` });
 
-/** Renders the description, tags and download link below the player. */
 function renderDescription({ title, description, tags }: WatchPageInput, { source }: PlayerView): Html {
   const text = asText(description)?.trim();
   const names = asArray(tags).flatMap((tag) => {
     const { name, slug } = asObject(tag);
     return asText(tag) || asText(name) || asText(slug) || [];
   });
-  const entries = names.map((name) => html`<li>${name}</li>`);
   // Browsers ignore `download` for other origins, so a new tab keeps the browser from leaving this page.
   return html`${text && html`<p class="description">${text}</p>`}
-${entries.length > 0 ? html`<ul class="tags" aria-label="Tags">${entries}</ul>` : undefined}
+${names.length > 0 ? html`<ul class="tags" aria-label="Tags">${names.map((name) => html`<li>${name}</li>`)}</ul>` : undefined}
 ${source && html`<p><a href="${source.url}" download="${title}" target="_blank" rel="noreferrer">Download the source</a></p>`}`;
 }
 

@@ -19,7 +19,6 @@ export type WatchedAsset = {
   status?: unknown;
   /** Failure reason from the asset record: a string, or an object with a `message`. */
   reason?: unknown;
-  /** Base URL for resolving relative media URLs. */
   baseUrl?: URL | undefined;
 };
 
@@ -32,10 +31,7 @@ export type PlayerView = {
   source?: MediaUrl | undefined;
 };
 
-/**
- * Renders an asset according to its type: "The response is polymorphic; branch on `type`" (§2). If the asset cannot
- * be played, renders the reason instead.
- */
+/** Renders an asset by its type, or the reason why it cannot be played. */
 export function renderView(asset: WatchedAsset): PlayerView {
   const { blocked, type } = asset.info;
   const isBlocked = blocked && blocked !== 'false'; // some services send a string
@@ -51,7 +47,7 @@ export function renderView(asset: WatchedAsset): PlayerView {
 export const sourceUrlOf = (info: PlaybackInfo, baseUrl: URL): string | undefined =>
   renderView({ title: '', info, baseUrl }).source?.url;
 
-/** Returns the reason why an asset cannot be played, derived from its status; undefined without a status. */
+/** Derives the reason why an asset cannot be played from its status. */
 function unplayableReason({ status, reason }: WatchedAsset): string | undefined {
   const statusText = asText(status);
   if (!statusText) return undefined;
@@ -63,7 +59,7 @@ function unplayableReason({ status, reason }: WatchedAsset): string | undefined 
   return why ? `Processing failed: ${why}` : 'Processing failed.';
 }
 
-/** Maps an asset type to its renderer, which returns undefined if the playback info has no URL to load. */
+/** Renderers by asset type ("The response is polymorphic", §2). Each returns undefined if there is no URL to load. */
 const renderers: Record<AssetType, (asset: WatchedAsset) => PlayerView | undefined> = {
   ...{ video, audio, image, document },
   third_party: thirdParty,
@@ -129,7 +125,6 @@ const parseSubtitles = (info: PlaybackInfo, baseUrl: URL | undefined) =>
     return [{ ...found, label: name, language: asText(language) || 'und' }];
   });
 
-/** Parses the chapters; skips those without a start time. */
 const parseChapters = (info: PlaybackInfo): PlayerChapter[] =>
   asArray(info.chapters).flatMap((each) => {
     const { title, start_time } = asObject(each);
@@ -137,17 +132,16 @@ const parseChapters = (info: PlaybackInfo): PlayerChapter[] =>
     return start === undefined ? [] : [{ title: asText(title) ?? '', start }];
   });
 
-function renderChapters(chapters: readonly PlayerChapter[]): Html | undefined {
-  if (chapters.length === 0) return undefined;
-  const entries = chapters.map(
-    ({ title, start }) =>
-      html`<li><button type="button" data-seconds="${start}"><time>${formatClockTime(start)}</time> <span>${title}</span></button></li>`,
-  );
-  return html`<nav aria-labelledby="chapters"><h2 id="chapters">Chapters</h2>
+const renderChapters = (chapters: readonly PlayerChapter[]) =>
+  chapters.length === 0
+    ? undefined
+    : html`<nav aria-labelledby="chapters"><h2 id="chapters">Chapters</h2>
 <ol>
-${entries}
+${chapters.map(renderChapter)}
 </ol></nav>`;
-}
+
+const renderChapter = ({ title, start }: PlayerChapter) =>
+  html`<li><button type="button" data-seconds="${start}"><time>${formatClockTime(start)}</time> <span>${title}</span></button></li>`;
 
 /** Renders the seek bar. With a waveform, it has its final height from the start, which avoids a layout shift. */
 const renderTimeline = (waveform?: MediaUrl): Html =>
@@ -182,9 +176,7 @@ function document({ info, title, contentType, baseUrl }: WatchedAsset): PlayerVi
   if (!at) return undefined;
   // Each thumbnail is a URL, or an object with a URL (assumption A16).
   const thumbnails = asArray(info.thumbnails).flatMap((each) => parseMediaUrl(each, baseUrl) ?? []);
-  const pages = thumbnails.map(
-    ({ url }, page) => html`<li><img src="${url}" alt="Page ${page + 1}" loading="lazy"></li>`,
-  );
+  const pages = thumbnails.map(({ url }, at) => html`<li><img src="${url}" alt="Page ${at + 1}" loading="lazy"></li>`);
   return {
     source: at,
     body: html`<p><a href="${at.url}" target="_blank" rel="noreferrer">Open the document</a></p>

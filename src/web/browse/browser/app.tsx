@@ -23,7 +23,7 @@ export function App() {
   /** List index of the asset whose dialog was closed last, used to restore the focus. */
   const [closedIndex, setClosedIndex] = useState<number>();
   const folder = query.parent && query.parent !== 'root' ? query.parent : null;
-  const target = flattenTree(tree).find(({ uid }) => uid === folder);
+  const target = isDraggingOver ? flattenTree(tree).find(({ uid }) => uid === folder) : undefined;
   const uploadHere = (drop: DropContents) => upload(drop, folder);
   useDrops(setDraggingOver, uploadHere);
   useShortcuts(() => setOpenPanel(undefined));

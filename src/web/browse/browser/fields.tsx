@@ -174,7 +174,7 @@ export function FolderChoice({ card: { folder }, tree, onMove }: FolderChoicePro
 
 export function Facts({ card }: { card: Card }) {
   const { status, reason, type, duration, size, createdAt } = card;
-  const facts = [
+  const facts: [string, string | null][] = [
     ['status', reason ? `${status}: ${reason}` : status],
     ['type', typeName(type)],
     ['length', duration ? formatClockTime(duration) : null],

@@ -1,8 +1,8 @@
-/** Types of assets (assumption A12), which help and completions suggest. Services might have others. */
+/** Types of assets (assumption A12), which help and completions suggest. */
 export const assetTypes = ['video', 'audio', 'image', 'document', 'third_party', 'generic'] as const;
 export type AssetType = (typeof assetTypes)[number];
 
-/** Returns the entry for an asset type as a service sends it. Returns undefined for an unknown type. */
+/** Returns undefined for an unknown type, because services might have others. */
 export function entryForType<T>(entries: Readonly<Record<AssetType, T>>, type: unknown): T | undefined {
   const known = assetTypes.find((each) => each === type);
   return known && entries[known];
@@ -22,7 +22,6 @@ export const isTimedType = {
 export const assetStatuses = ['uploading', 'queued', 'processing', 'ready', 'failed'] as const;
 export type AssetStatus = (typeof assetStatuses)[number];
 
-/** Maps each status to its meaning for clients. */
 export const statusMeanings = {
   uploading: 'awaiting upload',
   queued: 'in progress',

@@ -2,10 +2,7 @@ import { asObject, asText } from './json-values.ts';
 import { toSlug } from './slug.ts';
 import type { Asset } from './types.ts';
 
-/**
- * Returns the uid of an asset's folder (assumption A09). Returns null for the top level, and undefined if the
- * record does not name a folder.
- */
+/** Returns the uid of an asset's folder (A09): null for the top level, undefined if the record does not name one. */
 export function parentOf(asset: Asset): string | null | undefined {
   const field = findParentField(asset);
   if (field === undefined) return undefined;
@@ -13,10 +10,9 @@ export function parentOf(asset: Asset): string | null | undefined {
   return value === null ? null : (asText(value) ?? asText(asObject(value).uid));
 }
 
-/** Returns the name of the field in which a record names its folder, or undefined if there is none. */
 export const findParentField = (asset: Asset) => parentFields.find((each) => each in asset);
 
-export const parentFields = [...['parent', 'parent_uid', 'parent_folder_uid', 'folder', 'folder_uid']];
+export const parentFields = ['parent', 'parent_uid', 'parent_folder_uid', 'folder', 'folder_uid'];
 
 /** Returns the slugs of an asset's tags (assumption A08), or undefined if the tags or any of their slugs are missing. */
 export function slugsOf({ tags }: Pick<Asset, 'tags'>): string[] | undefined {
@@ -25,10 +21,7 @@ export function slugsOf({ tags }: Pick<Asset, 'tags'>): string[] | undefined {
   return slugs.every((slug) => slug !== undefined) ? slugs : undefined;
 }
 
-/**
- * Returns the slug of a tag, or undefined if it has none. The tag's name is used only if it already is a slug,
- * because the slug of a name such as `Sea Side` cannot be predicted.
- */
+/** Uses the name of a tag only if it is a slug, because the slug of a name such as `Sea Side` cannot be predicted. */
 function slugOf(tag: unknown): string | undefined {
   const { slug, name } = asObject(tag);
   const isName = slug === undefined && typeof name === 'string' && toSlug(name) === name;

@@ -1,4 +1,5 @@
 import { type AssetStatus, statusMeanings } from './asset-values.ts';
+
 /**
  * An assumption about a detail that the specification marks "not shown". Code and documentation cite it by its
  * `id`. The field names in `names` are tried in order. A profile can override them with the config key
@@ -15,9 +16,8 @@ export type Assumption = {
   names?: Record<string, readonly string[]>;
 };
 
-export const assumptions = [
-  {
-    id: 'A01',
+const assumptionsById = {
+  A01: {
     section: '§2 Page envelope',
     topic: 'fields beside `items`',
     assumed: '`count` is the grand total',
@@ -25,8 +25,7 @@ export const assumptions = [
       '`total`, `total_count`, the largest of several, or none: then the list ends at an empty or shorter page, or at a `next` of null after others; a plain array is the whole list',
     names: { page_total: ['count', 'total', 'total_count'] },
   },
-  {
-    id: 'A02',
+  A02: {
     section: '§4 Folders',
     topic: 'name and parent in folder bodies',
     assumed: '`name` and `parent_uid`; null is the root',
@@ -34,8 +33,7 @@ export const assumptions = [
       '`parent_folder_uid`, `parent`; the key seen in the tree wins, and for the parent the one that holds the uid of the folder above',
     names: { folder_name: ['name'], folder_parent: ['parent_uid', 'parent_folder_uid', 'parent'] },
   },
-  {
-    id: 'A03',
+  A03: {
     section: '§2 Folder',
     topic: 'folder record',
     assumed: '`uid`, `name`, `children`',
@@ -43,15 +41,13 @@ export const assumptions = [
       '`subfolders`, `folders`, or the only list whose name has child, folder, node or nested in it; the parent as string, object or null',
     names: { folder_children: ['children', 'subfolders', 'folders'] },
   },
-  {
-    id: 'A04',
+  A04: {
     section: '§4 Folders',
     topic: 'answer of the folder DELETE',
     assumed: 'any 2xx is success',
     tolerated: 'a 4xx is shown unchanged',
   },
-  {
-    id: 'A05',
+  A05: {
     section: '§2 Embed settings',
     topic: 'restriction flag',
     assumed: '`domain_restriction_enabled`, `restriction_enabled` or `enabled`',
@@ -59,8 +55,7 @@ export const assumptions = [
       'the only boolean, if its name says a restriction of domains: `restricted`, `domains_only`, `allowlist_enabled`; `!NAME` sets one that is true while every site may embed',
     names: { embed_enabled: ['enabled', 'domain_restriction_enabled', 'restriction_enabled'] },
   },
-  {
-    id: 'A06',
+  A06: {
     section: '§2 Embed settings',
     topic: 'allow-list',
     assumed: '`domains`, `allowed_domains` or `embed_domains`',
@@ -68,38 +63,33 @@ export const assumptions = [
       'the only array, if its entries look like domains and its name does not say otherwise (`admins`, `blocked`); strings or `{domain}`',
     names: { embed_domains: ['domains', 'allowed_domains', 'embed_domains'] },
   },
-  {
-    id: 'A07',
+  A07: {
     section: '§4 Workspaces',
     topic: 'domain body',
     assumed: '`domain`',
     tolerated: '`hostname`',
     names: { embed_domain: ['domain', 'hostname'] },
   },
-  {
-    id: 'A08',
+  A08: {
     section: '§4 Assets',
     topic: 'fields that PATCH accepts',
     assumed: '`name`, `description`, `tags` (slugs)',
     tolerated: 'anything given by name; tags shown as texts, `{slug}`, or `{name}` if the name is a slug',
     names: { asset_tags: ['tags'] },
   },
-  {
-    id: 'A09',
+  A09: {
     section: '§2 Video and asset records',
     topic: 'fields past the named ones',
     assumed: '`type`, `tags`, `updated_at`, `parent`, `size`, all optional',
     tolerated: 'unknown fields are kept and shown',
   },
-  {
-    id: 'A10',
+  A10: {
     section: '§2 Workspace',
     topic: 'workspace record',
     assumed: '`uid`, `name`, `is_primary`',
     tolerated: 'unknown fields are kept and shown',
   },
-  {
-    id: 'A11',
+  A11: {
     section: '§3 States',
     topic: 'status values',
     assumed:
@@ -107,122 +97,106 @@ export const assumptions = [
     tolerated:
       'upper and lower case; every other value is in progress until the timeout; `created`, `pending_upload` and the like lack bytes',
   },
-  {
-    id: 'A12',
+  A12: {
     section: '§4 Filters',
     topic: 'values of the type and status filters',
     assumed:
       '`video`, `audio`, `image`, `document`, `third_party`, `generic`; `queued`, `processing`, `ready`, `failed`',
     tolerated: 'any other value is passed through',
   },
-  {
-    id: 'A13',
+  A13: {
     section: '§7 Errors',
     topic: 'inside the `error` object',
     assumed: '`code`, `message`, `details`',
     tolerated: 'a string; `detail`; a list of `{loc, msg, ctx}`; text; HTML',
   },
-  {
-    id: 'A14',
+  A14: {
     section: '§2 Playback info',
     topic: 'audio `source` and `waveform_url`',
     assumed: '`{url, expires_at}`; the waveform is JSON, `{duration, peaks}`, each peak 0 to 1',
     tolerated: 'a string; a list of numbers, `{bits, data}` of audiowaveform, an image; any other waveform is left out',
   },
-  {
-    id: 'A15',
+  A15: {
     section: '§2 Playback info',
     topic: 'image `variants[]`',
     assumed: '`url`, `width`, `height`',
     tolerated: '`url` as string or object; `size` or `name` instead of dimensions',
   },
-  {
-    id: 'A16',
+  A16: {
     section: '§2 Playback info',
     topic: '`subtitle_tracks[]` and `thumbnails[]`',
     assumed: '`url`, `language`, `label`',
     tolerated: '`src`; a string; `{page, url}`',
   },
-  {
-    id: 'A17',
+  A17: {
     section: '§5 Authentication',
     topic: 'scopes of asset, folder and embed endpoints',
     assumed: 'Read, Write and Delete Assets by verb',
     tolerated: 'nothing is blocked locally; a 403 is explained',
   },
-  {
-    id: 'A18',
+  A18: {
     section: '§4 Upload',
     topic: 'digest in `X-Checksum-Blake3`',
     assumed: 'of the whole file, in hex',
     tolerated:
       'base64; a digest equal to the last chunk’s is reported as that; any other form leaves the upload unverified, with a warning',
   },
-  {
-    id: 'A19',
+  A19: {
     section: '§4 Playback info',
     topic: 'errors of POST /playback/info/',
     assumed: '401, 403, 404, 422, 429',
     tolerated: 'JSON or text',
   },
-  {
-    id: 'A20',
+  A20: {
     section: '§4 Assets',
     topic: 'moving an asset to another folder',
     assumed: 'PATCH takes `parent`, a folder’s uid or null, as the record shows it',
     tolerated: 'the name under which the record shows its folder',
   },
-  {
-    id: 'A21',
+  A21: {
     section: '§4 Upload',
     topic: 'the session URL in header and body',
     assumed: 'the `Location` header wins',
     tolerated: '`location` of the body; absolute, or relative to the base URL, on the same origin',
   },
-  {
-    id: 'A22',
+  A22: {
     section: '§4 Upload',
     topic: 'answer of HEAD to a session',
     assumed: '200 or 204 with `Upload-Offset`',
     tolerated: 'no `Upload-Length`: the size of the file counts',
   },
-  {
-    id: 'A23',
+  A23: {
     section: '§7 Errors',
     topic: '429 without `Retry-After`',
     assumed: 'wait until the rate limit resets, if no request remains',
     tolerated: 'no rate limit headers: a minute',
   },
-  {
-    id: 'A24',
+  A24: {
     section: '§1 Identifiers',
     topic: 'form of a `uid`',
     assumed: 'UUID strings',
     tolerated: 'upper case, and without dashes',
   },
-  {
-    id: 'A25',
+  A25: {
     section: '§3 States',
     topic: 'the asset of a session that is gone (404, 410)',
     assumed: 'lacks bytes if some were never sent, whatever its status: a new session is made',
     tolerated:
       'if all may have arrived: whole once `ready` within two minutes, a new session if its status says that bytes are missing, else exit 3',
   },
-] as const satisfies readonly Assumption[];
+} as const satisfies Record<string, Omit<Assumption, 'id'>>;
 
-type WithNames = Extract<(typeof assumptions)[number], { names: object }>;
+export const assumptions: Assumption[] = Object.entries(assumptionsById).map(([id, row]) => ({ id, ...row }));
+
+type WithNames = Extract<(typeof assumptionsById)[keyof typeof assumptionsById], { names: object }>;
 type KeysOf<T> = T extends unknown ? keyof T : never;
 
-/** Keys whose field names a profile can override, such as `folder_parent` and `page_total`. */
+/** Keys whose field names a profile can override. */
 export type NameKey = KeysOf<WithNames['names']>;
 
-/** Maps keys to the field names that a profile configures for them. */
 export type NameOverrides = Partial<Record<NameKey, string>>;
 
-const candidateNames = Object.assign(
-  {},
-  ...assumptions.flatMap((row) => ('names' in row ? [row.names] : [])),
-) as Record<NameKey, readonly string[]>;
+const candidateNames: Record<NameKey, readonly string[]> = Object.assign({}, ...assumptions.map(({ names }) => names));
 
 export const nameKeys = Object.keys(candidateNames) as NameKey[];
 

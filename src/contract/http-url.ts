@@ -1,7 +1,4 @@
-/**
- * Parses an http or https URL, or an absolute path, which is resolved against `base`. Returns undefined for any
- * other text, such as a `javascript:` or `data:` URL.
- */
+/** Parses an http or https URL, or an absolute path on `base`. Returns undefined for others, such as `javascript:`. */
 export function parseHttpUrl(text: unknown, base?: URL): URL | undefined {
   if (typeof text !== 'string' || !URL.canParse(text, base?.href)) return undefined;
   if (!URL.canParse(text) && !/^\/[^/\\]/.test(text)) return undefined;

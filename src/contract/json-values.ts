@@ -1,9 +1,5 @@
-/**
- * Lenient readers for JSON sent by a service. Each accepts any value and returns it as the expected type or returns
- * a fallback, because services might send `null` or another type.
- */
+/** Lenient readers for JSON. Each returns a fallback for an unexpected type, because services might send any. */
 
-/** A JSON object with unknown fields. */
 export type JsonObject = { [field: string]: unknown };
 
 /** Prefix that identifies exact numbers during serialization, random so that it cannot collide with other data. */
@@ -62,7 +58,6 @@ export function parseTimestamp(value: unknown): number | undefined {
   return Number.isNaN(at) || Math.abs(at) > 8.64e15 ? undefined : at;
 }
 
-/** Parses JSON. Returns undefined if the text is not valid JSON. */
 export function parseJsonOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text);

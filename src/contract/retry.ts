@@ -15,18 +15,11 @@ export const backoff = (
 
 type RetryOptions = {
   clock?: Pick<Clock, 'sleep'>;
-  /**
-   * Returns the delay before the next attempt in milliseconds, 0 for none, or undefined to give up. `attempt` counts
-   * from 0 and is that of the failed attempt.
-   */
+  /** Returns the delay before the next attempt in milliseconds, or undefined to give up. `attempt` counts from 0. */
   delayAfter(error: unknown, attempt: number): number | undefined | Promise<number | undefined>;
 };
 
-/**
- * Runs `work` until it resolves.
- *
- * @throws the error of the attempt after which `delayAfter` gave up; the abort reason of the signal
- */
+/** Runs `work` until it resolves. @throws its error once `delayAfter` gives up; the abort reason of the signal */
 export async function retryUntil<T>(
   signal: AbortSignal | undefined,
   work: (attempt: number) => T | Promise<T>,
@@ -64,7 +57,6 @@ export async function pollUntil<T>(
   }
 }
 
-/** Thrown by `withTimeout`. */
 export class TimeoutError extends Error {
   override readonly name = 'TimeoutError';
 }

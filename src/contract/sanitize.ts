@@ -1,27 +1,23 @@
+import { pluralize } from './figures.ts';
 import { asText, parseTimestamp, toJson } from './json-values.ts';
 
 /** Matches characters that control a terminal or reorder text: C0, DEL, C1, Unicode line and direction controls. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const controlCharacters = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
+const shortEscapes: Record<string, string> = { '\n': '\\n', '\t': '\\t', '\r': '\\r' };
+const unicodeEscape = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
 /** Sanitizes a string for one line of a terminal by escaping control characters, for example as `\n` or `\u001b`. */
-export function escapeControls(text: string): string {
-  return text.replace(controlCharacters, (character) => {
-    if (character === '\n') return '\\n';
-    if (character === '\t') return '\\t';
-    if (character === '\r') return '\\r';
-    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  });
-}
+export const escapeControls = (text: string): string =>
+  text.replace(controlCharacters, (character) => shortEscapes[character] ?? unicodeEscape(character));
 
 /** Sanitizes multi-line text by escaping all control characters except line breaks and tabs. */
 export const escapeControlsInLines = (text: string) => text.replace(/[^\n\t]+/g, (words) => escapeControls(words));
 
 /** Escapes control characters in JSON text without changing its meaning. */
 export const escapeControlsInJson = (json: string) =>
-  json.replace(controlCharacters, (character) =>
-    character === '\n' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  json.replace(controlCharacters, (character) => (character === '\n' ? character : unicodeEscape(character)));
 
 /** Formats any JSON value as sanitized text for a table cell. */
 export function displayText(value: unknown): string {
@@ -30,6 +26,8 @@ export function displayText(value: unknown): string {
   if (Array.isArray(value) && value.every((each) => typeof each !== 'object')) return value.map(displayText).join(', ');
   return escapeControls(asText(value) ?? toJson(value));
 }
+
+const unitSeconds = { minute: 60, hour: 3600, day: 86_400 };
 
 /**
  * Formats a timestamp relative to `now` (milliseconds since the epoch), such as `just now`, `5 minutes ago` or `in
@@ -40,16 +38,9 @@ export function relativeTime(timestamp: unknown, now: number): string {
   if (then === undefined) return displayText(timestamp);
   const seconds = Math.abs(now - then) / 1000;
   if (seconds < 45) return 'just now';
-  const [unit, size] = (
-    [
-      ['minute', 60],
-      ['hour', 3600],
-      ['day', 86_400],
-    ] as const
-  ).reduce((best, next) => (seconds >= next[1] * 0.75 ? next : best));
-  if (seconds > 31 * 86_400) return new Date(then).toISOString().slice(0, 10);
-  const count = Math.round(seconds / size);
-  const span = `${count} ${unit}${count === 1 ? '' : 's'}`;
+  if (seconds > 31 * unitSeconds.day) return new Date(then).toISOString().slice(0, 10);
+  const unit = seconds < 0.75 * unitSeconds.hour ? 'minute' : seconds < 0.75 * unitSeconds.day ? 'hour' : 'day';
+  const span = pluralize(Math.round(seconds / unitSeconds[unit]), unit);
   return then > now ? `in ${span}` : `${span} ago`;
 }
 

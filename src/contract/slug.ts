@@ -6,10 +6,7 @@ const transliterations: Record<string, string> = {
 /** Returns true for a slug as common web frameworks define it: letters a to z, digits, hyphens and underscores. */
 export const isSlug = (text: string) => /^[\w-]*[a-z0-9][\w-]*$/i.test(text);
 
-/**
- * Converts user input to a slug, for example `Äpfel & Birnen` to `apfel-birnen`. Returns undefined if the slug
- * would be empty or would lose letters of another script. Browser code imports this function too.
- */
+/** Converts `Äpfel & Birnen` to `apfel-birnen`. Returns undefined if it is empty or loses letters of another script. */
 export function toSlug(text: string): string | undefined {
   const latin = text
     .toLowerCase()
@@ -20,7 +17,6 @@ export function toSlug(text: string): string | undefined {
   return latin.replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '') || undefined;
 }
 
-/** Tag slugs to add to an asset and to remove from it. */
 export type SlugEdit = { add: readonly string[]; remove: readonly string[] };
 
 export const applySlugEdit = (before: readonly string[], { add, remove }: SlugEdit): string[] =>

@@ -24,18 +24,13 @@ export type UploadMetadata = {
 /** Encodes the `Upload-Metadata` header, a "comma-separated list of `key <base64(value)>` pairs" (§4). */
 export function encodeMetadata(metadata: UploadMetadata): string {
   return Object.entries(metadata)
-    .filter(([, value]) => value !== undefined)
-    .map(([key, value]) => `${key} ${Buffer.from(value as string, 'utf8').toString('base64')}`)
+    .flatMap(([key, value]) => (value === undefined ? [] : `${key} ${Buffer.from(value, 'utf8').toString('base64')}`))
     .join(',');
 }
 
-/**
- * Parses the `Upload-Offset` header (§4), whose value a proxy might repeat. Returns undefined if the offset is
- * missing, invalid or ambiguous.
- */
+/** Parses the `Upload-Offset` header (§4), which a proxy might repeat. Returns undefined for an invalid offset. */
 export function parseUploadOffset(header = ''): number | undefined {
   const values = new Set(header.split(',').map((each) => each.trim()));
   const [only = ''] = values;
-  if (values.size !== 1 || !/^\d{1,15}$/.test(only)) return undefined;
-  return Number(only);
+  return values.size === 1 && /^\d{1,15}$/.test(only) ? Number(only) : undefined;
 }

@@ -1,7 +1,6 @@
 /**
- * API records as the service sends them, in snake_case. Services might add fields or change types, so most fields
- * are `unknown` and are read through `json-values.ts`. Only uids and playback tokens are validated on receipt.
- * Section numbers refer to the External REST API Specification.
+ * API records as the service sends them. Services might change types, so most fields are `unknown` and are read through
+ * `json-values.ts`. Only uids and playback tokens are validated on receipt. Sections are those of the specification.
  */
 
 /** Fields that the specification does not show, preserved as sent. */
@@ -13,9 +12,7 @@ export type PageEnvelope<T> = ExtraFields & { items: T[] };
 /** A video or asset record (§2). Fields that the specification does not show are assumption A09. */
 export type Asset = ExtraFields & {
   uid: string;
-  /** Text. */
   name?: unknown;
-  /** Text. */
   description?: unknown;
   /** Processing status. The specification defines only `ready` (assumption A11). */
   status?: unknown;
@@ -25,7 +22,7 @@ export type Asset = ExtraFields & {
   duration?: unknown;
   /** Absolute URL, or null. */
   thumbnail_url?: unknown;
-  /** Asset type, such as `video` or `generic` (assumption A12). */
+  /** `video`, for example (assumption A12). */
   type?: unknown;
   /** Tags, usually as slugs (assumption A08). */
   tags?: unknown;
@@ -62,10 +59,8 @@ export type PlaybackInfo = ExtraFields & {
   waveform_url?: unknown;
   /** Versions of an image, as entries with `url`, `width` and `height` (assumption A15). */
   variants?: unknown;
-  /** URL of a document. */
   url?: unknown;
   thumbnails?: unknown;
-  /** URL of the iframe of a third-party provider. */
   embed_url?: unknown;
 };
 

@@ -6,7 +6,6 @@ export const isUid = (text: string) =>
 export const isUidPrefix = (text: string) =>
   text.length < 36 && /^[0-9a-f]{6,8}$|^[0-9a-f]{8}(-[0-9a-f]{0,4}){1,4}[0-9a-f]*$/i.test(text);
 
-/** Normalizes a uid for comparison by lowercasing it and removing the dashes. */
 export const normalizeUid = (uid: string) => uid.toLowerCase().replaceAll('-', '');
 
 export const isSameUid = (one: string, other: string) => normalizeUid(one) === normalizeUid(other);

@@ -5,7 +5,6 @@ import { colors } from './shared/style.ts';
 /** Header of a contact sheet. `hasMore` if there are more assets than it shows; `date` is YYYY-MM-DD. */
 export type ContactSheet = { title: string; count: number; hasMore: boolean; date: string };
 
-/** An asset in the sheet. */
 export type ContactSheetCard = {
   uid: string;
   name: string;
@@ -17,13 +16,9 @@ export type ContactSheetCard = {
   tags: readonly string[];
 };
 
-/** Thumbnail that is embedded in the page as a data URL. */
 export type Thumbnail = { mediaType: string; bytes: Buffer };
 
-/**
- * Renders a self-contained page of thumbnails without scripts. Returns the page in parts for streaming: its head, a
- * function that renders a card, and its foot.
- */
+/** Renders a self-contained page without scripts, in parts for streaming: its head, each card, and its foot. */
 export const renderContactSheet = ({ title, count, hasMore, date }: ContactSheet) => ({
   head: html`<!doctype html>
 <html lang="en">
@@ -44,7 +39,7 @@ ${renderHead({ title, contentSecurityPolicy: buildPolicy({ style }), style, refe
 
 const renderCard = ({ uid, name, type, details, status, tags }: ContactSheetCard, picture?: Thumbnail): Html =>
   html`<li class="card">
-${picture ? renderThumbnail(picture, name) : html`<div class="picture" aria-hidden="true">${type}</div>`}
+${picture ? html`<img class="picture" src="${dataUrl(picture)}" alt="Thumbnail of ${name}">` : html`<div class="picture" aria-hidden="true">${type}</div>`}
 <h2 title="${name}"><bdi>${name}</bdi></h2>
 <p>${[type, ...details].filter(Boolean).join(', ')}</p>
 ${status && html`<p class="status">${status}</p>`}
@@ -53,8 +48,7 @@ ${tags.length > 0 ? html`<ul class="tags" role="list" aria-label="Tags">${tags.m
 </li>
 `;
 
-const renderThumbnail = ({ mediaType, bytes }: Thumbnail, name: string): Html =>
-  html`<img class="picture" src="data:${mediaType};base64,${bytes.toString('base64')}" alt="Thumbnail of ${name}">`;
+const dataUrl = ({ mediaType, bytes }: Thumbnail) => `data:${mediaType};base64,${bytes.toString('base64')}`;
 
 const style = inlineCode(`${colors}
 * { box-sizing: border-box; }

@@ -74,11 +74,9 @@ export const assumptionsPage = () =>
         row.topic,
         row.assumed,
         row.tolerated,
-        'names' in row
-          ? Object.keys(row.names)
-              .map((key) => `\`${key}\``)
-              .join(', ')
-          : '',
+        Object.keys(row.names ?? {})
+          .map((key) => `\`${key}\``)
+          .join(', '),
       ]),
     ),
   ].join('\n');

@@ -18,7 +18,6 @@ export type Card = {
   status: string;
   /** Group that the processing status belongs to (assumption A11). */
   means: 'ready' | 'failed' | 'in progress';
-  /** Failure reason. */
   reason: string | null;
   /** Creation time (ISO 8601). */
   createdAt: string | null;
@@ -26,7 +25,6 @@ export type Card = {
   duration: number | null;
   /** Size in bytes. */
   size: number | null;
-  /** Tag slugs. */
   tags: string[] | null;
   /** Folder uid; null for the top level, undefined if the API record does not name a folder. */
   folder?: string | null;
@@ -77,10 +75,5 @@ export type PageEvent =
 /** Id of the element that holds the gallery script's configuration as JSON. */
 export const gallerySetupId = 'browse-setup';
 
-/** Configuration that the markup passes to the gallery script. */
-export type GallerySetup = {
-  /** Path prefix of every route. */
-  base: string;
-  /** Host name and port of the service. */
-  service: string;
-};
+/** Configuration of the gallery script: the path prefix of every route, and the host name and port of the service. */
+export type GallerySetup = { base: string; service: string };

@@ -5,11 +5,9 @@ import type { MediaUrl } from './media-url.ts';
 
 type MediaUrls = readonly (MediaUrl | undefined)[];
 
-/** Resources of a page. */
 export type PageResources = {
   script?: Html | undefined;
   style: Html;
-  /** Posters, variants, thumbnails. */
   images?: MediaUrls | undefined;
   frames?: MediaUrls | undefined;
   /** Configuration of the player script, which loads the media in it. */
@@ -39,8 +37,8 @@ export function buildPolicy({ script, style, images = [], frames = [], player = 
 }
 
 /**
- * Returns the Content-Security-Policy sources for media URLs. An https URL allows every https host, because it might
- * redirect or refer to another host. An http URL belongs to a local service, so it allows only its own origin.
+ * Returns the sources for media URLs. An https URL allows every https host, because it might redirect or refer to
+ * another host. An http URL belongs to a local service, so it allows only its own origin.
  */
 const policySources = (urls: MediaUrls) => [
   ...new Set(
@@ -52,5 +50,4 @@ const policySources = (urls: MediaUrls) => [
   ),
 ];
 
-/** Returns the Content-Security-Policy hash source that allows exactly this script or style. */
 export const policyHash = ({ markup }: Html) => `'sha256-${createHash('sha256').update(markup).digest('base64')}'`;

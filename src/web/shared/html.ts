@@ -47,7 +47,6 @@ type HeadOptions = {
   referrer: 'no-referrer' | 'strict-origin';
 };
 
-/** Renders the `<head>` element of a page. */
 export const renderHead = ({ title, contentSecurityPolicy, style, referrer }: HeadOptions): Html => html`<head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${contentSecurityPolicy}">

@@ -1,7 +1,4 @@
-/**
- * Returns the media type of an image by its magic number, or undefined for other data. SVG is not supported,
- * because it can run scripts.
- */
+/** Returns the media type of an image by its magic number. SVG is not supported, because it can run scripts. */
 export function detectImageType(bytes: Uint8Array): string | undefined {
   const start = Buffer.from(bytes.subarray(0, 16)).toString('latin1');
   return magicNumbers.find(([, beginning]) => beginning.test(start))?.[0];

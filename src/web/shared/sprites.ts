@@ -1,16 +1,16 @@
-/** Preview frame of a video, with its time range in seconds and its rectangle in a sprite sheet in pixels. */
+/** Preview frame of a video: its time range in seconds, and its rectangle in a sprite sheet in pixels. */
 export type Sprite = { start: number; end: number; url: string; x: number; y: number; width: number; height: number };
 
 const maxCues = 10_000;
 
 const timePattern = String.raw`(?:(\d{1,4}):)?(\d{2}):(\d{2}\.\d{3})`;
 const timing = new RegExp(String.raw`^\s*${timePattern}\s+-->\s+${timePattern}(?:\s|$)`);
-/** Sprite sheet URL with a spatial fragment (Media Fragments URI 1.0 §4.2.2), without spaces or markup characters. */
+/** Spatial fragment of a URL (Media Fragments URI 1.0 §4.2.2). */
 const spriteReference = /^([^\s<>"#]+)#xywh=(?:pixel:)?(\d{1,6}),(\d{1,6}),(\d{1,6}),(\d{1,6})$/;
 
 /**
- * Parses the sprite cues of a WebVTT file and sorts them by start time. Resolves sprite sheet URLs against
- * `baseUrl`, and skips cues whose sheet the page's Content-Security-Policy would block.
+ * Parses the sprite cues of a WebVTT file and sorts them by start time. Skips cues whose sheet the page's
+ * Content-Security-Policy would block.
  */
 export function parseSprites(text: string, baseUrl: string): Sprite[] {
   const lines = text.split(/\r\n|\n|\r/);
@@ -30,14 +30,10 @@ export function parseSprites(text: string, baseUrl: string): Sprite[] {
 const seconds = ([hours = '0', minutes, rest]: (string | undefined)[]) =>
   Number(hours) * 3600 + Number(minutes) * 60 + Number(rest);
 
-/**
- * Resolves a sprite sheet URL, or returns undefined if the Content-Security-Policy would block it. For an https
- * file, any https URL is allowed; for an http file, only URLs with the same origin.
- */
+/** Resolves a sprite sheet URL: any https URL for an https file, and one of the same origin for an http file. */
 function sheetUrl(reference: string, baseUrl: string): string | undefined {
   if (!URL.canParse(reference, baseUrl)) return undefined;
-  const [url, base] = [new URL(reference, baseUrl), new URL(baseUrl)];
-  const isAllowed =
-    base.protocol === 'https:' ? url.protocol === 'https:' : base.protocol === 'http:' && url.origin === base.origin;
+  const [url, { protocol, origin }] = [new URL(reference, baseUrl), new URL(baseUrl)];
+  const isAllowed = protocol === 'https:' ? url.protocol === protocol : protocol === 'http:' && url.origin === origin;
   return isAllowed ? url.href : undefined;
 }

@@ -3,7 +3,6 @@ import type { MediaUrl } from '../shared/media-url.ts';
 /** Id of the element that holds the player script's configuration as JSON. */
 export const playerSetupId = 'player-setup';
 
-/** Configuration that the markup passes to the player script. */
 export type PlayerSetup = {
   hls?: MediaUrl | undefined;
   file?: MediaUrl | undefined;
@@ -12,7 +11,7 @@ export type PlayerSetup = {
   chapters?: readonly PlayerChapter[] | undefined;
   /** Waveform of an audio asset, as JSON or as an image (assumption A14). */
   waveform?: MediaUrl | undefined;
-  /** Preview sprites of a video: a WebVTT file whose cues refer to rectangles in sprite sheets. */
+  /** WebVTT file whose cues refer to rectangles in sprite sheets. */
   sprites?: MediaUrl | undefined;
   /** Document to embed in a frame, if the browser can display its content type. */
   document?: (MediaUrl & { contentType: string; title: string }) | undefined;
@@ -22,8 +21,8 @@ export type PlayerSetup = {
   position?: PositionReport | undefined;
 };
 
-/** A chapter; `start` is in seconds. */
+/** Chapter; `start` is in seconds. */
 export type PlayerChapter = { title: string; start: number };
 
-/** Endpoint that stores the playback position, and the playback token that authorizes the request. */
+/** Endpoint that stores the playback position. */
 export type PositionReport = { url: string; playbackToken: string };

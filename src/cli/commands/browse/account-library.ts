@@ -6,7 +6,7 @@ import { asMediactlError, MediactlError } from '../../../client/errors.ts';
 import type { TransportNotice } from '../../../client/http/transport.ts';
 import { findParentField } from '../../../contract/asset.ts';
 import type { Asset } from '../../../contract/types.ts';
-import type { FolderView } from '../../../web/browse/protocol.ts';
+import type { FolderView, PageEvent } from '../../../web/browse/protocol.ts';
 import type { AssetEdit, BrowseBackend, Problem } from '../../../web/browse/server/backend.ts';
 import type { EventBroadcaster } from '../../../web/browse/server/event-broadcaster.ts';
 import type { Context } from '../../context.ts';
@@ -14,20 +14,14 @@ import { fetchFolderTree } from '../../library/folders.ts';
 import { resolvePlayback } from '../../library/playback.ts';
 import { type DropUploader, openDropUploader } from './drop-uploader.ts';
 
-/** Library of the current account, which the web page browses. */
 export type AccountLibrary = BrowseBackend & {
   /** Waits until all uploads have stopped. @returns number of uploads that can be resumed */
   close(): Promise<number>;
 };
 
-/** Timeout for fetching a thumbnail or other small picture. */
 const mediaTimeoutMs = 15_000;
 
-/**
- * Opens the library of the current account. Sends events to the web page while a request waits for the service.
- *
- * @throws MediactlError if there is no account to use
- */
+/** Sends events to the page while a request waits for the service. @throws MediactlError if there is no account to use */
 export async function openAccountLibrary(
   context: Context,
   broadcaster: EventBroadcaster,
@@ -94,19 +88,13 @@ const toFolderView = ({ folder, name, path, children }: FolderNode): FolderView 
   ...{ uid: folder.uid, name, path, children: children.map(toFolderView) },
 });
 
-const toWaitingEvent = (notice: TransportNotice) =>
-  notice.kind === 'resumed'
-    ? ({ kind: 'going on' } as const)
-    : ({
-        kind: 'waiting',
-        until: notice.untilMs,
-        why: notice.kind === 'rate-limited' ? 'rate limit reached' : notice.reason,
-      } as const);
+function toWaitingEvent(notice: TransportNotice): PageEvent {
+  if (notice.kind === 'resumed') return { kind: 'going on' };
+  const why = notice.kind === 'rate-limited' ? 'rate limit reached' : notice.reason;
+  return { kind: 'waiting', until: notice.untilMs, why };
+}
 
-/**
- * Converts an error to a problem that the web page shows. Keeps the hint only if it contains a command, which is
- * marked as one for a terminal.
- */
+/** Converts an error for the web page. Keeps the hint only if it is a command, which is marked as one for a terminal. */
 function toProblem({ terminal }: Context, thrown: unknown): Problem {
   const { message, exitCode, explanation } = asMediactlError(thrown);
   const { status, reason } = explanation;

@@ -19,13 +19,11 @@ import { openWithDefault } from '../open-program.ts';
 import { openAccountLibrary } from './account-library.ts';
 import { serve } from './loopback-server.ts';
 
-/** View to open, and how to serve the page. */
 type BrowseRequest = {
   /** Query string of the initial view. */
   view: string;
   /** Port to listen on; 0 for any free one. */
   port: number;
-  /** True to open a browser. */
   opens: boolean;
   /** Upload rate limit; undefined for none. */
   bytesPerSecond: number | undefined;
@@ -64,7 +62,6 @@ async function parseBrowseRequest(context: Context, words: readonly string[], fl
   };
 }
 
-/** Serves the page until Ctrl-C. */
 async function runBrowse(context: Context, request: BrowseRequest): Promise<Result> {
   if (context.isDryRun('serve the library on this machine')) return noResult;
   const { host, stateDir, terminal } = context;
@@ -102,10 +99,7 @@ async function runBrowse(context: Context, request: BrowseRequest): Promise<Resu
   throw context.signal.reason;
 }
 
-/**
- * Returns the query string of a web page address that was copied from any session, or undefined if the words are
- * not such an address.
- */
+/** Returns the query string if the words are a web page address, which was copied from any session. */
 function queryOfAddress([word = '', ...others]: readonly string[]): string | undefined {
   if (others.length > 0 || !/^http:\/\/127\.0\.0\.1:\d+\/b\//.test(word)) return undefined;
   const query = new URL(word).searchParams;
@@ -116,7 +110,6 @@ function queryOfAddress([word = '', ...others]: readonly string[]): string | und
   return new URLSearchParams(known).toString();
 }
 
-/** Encodes filters as the query string of a web page address. */
 const encodeQuery = (filters: AssetFilters): string =>
   new URLSearchParams(
     Object.entries(filters).filter((entry): entry is [string, string] => Boolean(entry[1])),
@@ -125,10 +118,7 @@ const encodeQuery = (filters: AssetFilters): string =>
 const printUrl = ({ terminal, settings }: Context, url: string) =>
   terminal.write(settings.outputOptions.format.startsWith('json') ? `${JSON.stringify({ url })}\n` : `${url}\n`);
 
-/**
- * Opens the web page through a redirect file with mode 0600, because other users can read a URL and its token in
- * the browser's arguments.
- */
+/** Opens the page by a file with mode 0600, because other users can read a URL and its token in process arguments. */
 async function openPage(context: Context, entryFile: string, url: string, printAddress: () => Promise<unknown>) {
   await writeStateFile(entryFile, renderEntryPage(url).html);
   const isOpened = await openWithDefault(context, pathToFileURL(entryFile)).catch((error) => {

@@ -22,14 +22,9 @@ import { parseUploadOptions } from '../../uploading/upload-options.ts';
 /** Time-to-live of the cached folder tree. New folders of other users appear after it expires. */
 const folderCacheMs = 60_000;
 
-/** Uploader for files that are dropped onto the web page. */
 export type DropUploader = {
   send: BrowseBackend['uploadFile'];
-  /**
-   * Waits until the uploads have stopped, which they do after the context's signal.
-   *
-   * @returns number of uploads that can be resumed
-   */
+  /** Waits for the uploads, which stop after the context's signal. @returns number of uploads that can be resumed */
   close(): Promise<number>;
 };
 
@@ -90,7 +85,6 @@ export async function openDropUploader(
   };
 }
 
-/** Mutex per key. */
 class KeyedMutex {
   readonly #queues = new Map<string, Promise<unknown>>();
 
@@ -116,7 +110,6 @@ async function* toBuffers(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buff
   for await (const part of bytes) yield Buffer.from(part.buffer, part.byteOffset, part.byteLength);
 }
 
-/** Returns an event handler that converts upload events to the progress that the web page shows. */
 function toProgress(onProgress: (sending: TransferProgress) => void) {
   let sentBytes = 0;
   return (event: FileEvent | RunEvent) => {
@@ -126,10 +119,7 @@ function toProgress(onProgress: (sending: TransferProgress) => void) {
   };
 }
 
-/**
- * Returns a function that resolves the folder for a dropped file: the current folder, or the subfolder that corresponds
- * to the file's directory on the user's disk. Caches the folder tree, so that it is not fetched for every file.
- */
+/** Resolves a file to the current folder, or to the subfolder named like its directory. Caches the folder tree. */
 function createDropFolderResolver(context: Context, createdFolders: Parameters<typeof createFolderPathResolver>[1]) {
   const cache = new TtlCache<Promise<FolderPathResolver>>(1);
   const fetchTree = () => createFolderPathResolver(context, createdFolders);

@@ -3,16 +3,12 @@ import type { AddressInfo } from 'node:net';
 import { MediactlError, usageError } from '../../../client/errors.ts';
 import type { BrowseApp } from '../../../web/browse/server/app.ts';
 
-export type LoopbackServer = { origin: string; close(): Promise<void> };
-
-const maxHeaderBytes = 16 * 1024;
-
 /** Serves the web page on loopback only. @throws MediactlError if the port is not available */
-export async function serve(pages: BrowseApp, port: number): Promise<LoopbackServer> {
+export async function serve(pages: BrowseApp, port: number) {
   const { getRequestListener } = await import('@hono/node-server');
   const listener = getRequestListener(pages.handle, { overrideGlobalObjects: false });
   // No timeout, because a large upload can take hours.
-  const server = createServer({ requestTimeout: 0, maxHeaderSize: maxHeaderBytes }, listener);
+  const server = createServer({ requestTimeout: 0, maxHeaderSize: 16 * 1024 }, listener);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, '127.0.0.1', resolve); // an invalid port is thrown, not emitted as an error

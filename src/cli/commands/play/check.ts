@@ -14,10 +14,8 @@ export type PlaybackLink = {
   problem: string | null;
 };
 
-/** Report of `play --check`. */
 export type CheckReport = { kind: Playable['kind']; plays: boolean; links: PlaybackLink[] };
 
-/** Number of bytes to fetch as proof that a file is readable. */
 const sampleBytes = 64 * 1024;
 
 /** Fetches a link of the chain and records it. Returns its text; undefined if it is broken. */
@@ -76,7 +74,6 @@ const urisIn = (playlist: string) =>
     .map((line) => line.trim())
     .filter((line) => line !== '' && !line.startsWith('#'));
 
-/** Fetches a playlist, or the beginning of a media file. */
 async function fetchLink(playback: PlaybackApi, link: PlaybackLink['link'], url: URL) {
   const isPlaylist = link.endsWith('playlist');
   try {

@@ -1,7 +1,14 @@
+import { readdir, readFile, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { Option } from '@commander-js/extra-typings';
+import { failureReason } from '../../../client/api/wait-for-assets.ts';
 import { MediactlError, usageError } from '../../../client/errors.ts';
-import { asNumber, toJson } from '../../../contract/json-values.ts';
+import { writeStateFile } from '../../../client/state-files.ts';
+import { asNumber, asText, toJson } from '../../../contract/json-values.ts';
 import { escapeControlsInJson } from '../../../contract/sanitize.ts';
+import type { Asset } from '../../../contract/types.ts';
+import { renderWatchPage } from '../../../web/watch/server/page.ts';
 import type { Context } from '../../context.ts';
 import { expandUidPrefix } from '../../library/ambiguity.ts';
 import { type IdOptions, idHelp, newestOption, resolveAssetUid } from '../../library/asset-ids.ts';
@@ -26,7 +33,6 @@ import { addExamples, type CommandDefinition } from '../command.ts';
 import { openWithDefault, openWithPlayer } from '../open-program.ts';
 import { checkPlayback } from './check.ts';
 import { checkRows, playbackRows } from './playback-rows.ts';
-import { openAsPage } from './watch-page-file.ts';
 
 const outputModes = ['url', 'info', 'check', 'open', 'player', 'web'] as const;
 
@@ -38,12 +44,10 @@ type PlayFlags = IdOptions & {
   tokenFile?: string | undefined;
 } & Partial<Record<Exclude<(typeof outputModes)[number], 'player'>, boolean>>;
 
-/** An asset to play, given by its id or with a playback token, and what to do with it. */
 type PlayRequest = Pick<PlayFlags, 'newest' | 'source' | 'player' | 'asset' | 'tokenFile'> & {
   id: string | undefined;
-  /** Output mode; undefined to show all URLs. */
+  /** Undefined to show all URLs. */
   mode: (typeof outputModes)[number] | undefined;
-  /** Size of an image. */
   size: PixelSize | undefined;
 };
 
@@ -109,11 +113,7 @@ async function runPlay(context: Context, request: PlayRequest) {
   return noResult;
 }
 
-/**
- * Returns the URLs of an asset that fit the request, the best first.
- *
- * @throws MediactlError `nothing_to_play` (exit 12) if there are none
- */
+/** Returns the URLs that fit the request, the best first. @throws MediactlError `nothing_to_play` without any */
 async function choosePlayables(
   context: Context,
   { mode, source, size }: PlayRequest,
@@ -133,7 +133,6 @@ async function choosePlayables(
   return [best, ...others];
 }
 
-/** Resolves an asset's playback with the account's key, or with a playback token and no key. */
 async function resolveSource(
   context: Context,
   { id, asset, tokenFile, newest }: PlayRequest,
@@ -162,4 +161,40 @@ async function checkResult(context: Context, uid: string, playable: Playable) {
         details: broken,
       }),
   };
+}
+
+/** Retention of web pages, whose signed URLs expire. */
+const pageRetentionMs = 24 * 60 * 60 * 1000;
+
+/** Opens a page that plays the asset. Its file has mode 0600, because it contains signed URLs. */
+async function openAsPage(context: Context, uid: string, { info, player }: ResolvedPlayback): Promise<string> {
+  // Without a player response there is only a playback token, which cannot read the asset.
+  const asset: Asset = player ? await (await context.api()).assets.get(uid) : { uid };
+  const { html } = renderWatchPage({
+    title: asText(asset.name) ?? uid,
+    info,
+    config: player?.player_config,
+    poster: asset.thumbnail_url,
+    contentType: asText(asset.content_type),
+    description: asset.description,
+    tags: asset.tags,
+    status: asset.status,
+    reason: failureReason(asset),
+    baseUrl: (await context.mediaApi()).transport.baseUrl,
+    script: await readFile(context.host.playerScript, 'utf8'),
+  });
+  const folder = join(context.stateDir, 'watch');
+  const path = join(folder, `${encodeURIComponent(uid)}.html`);
+  await writeStateFile(path, html);
+  await sweep(folder, context.clock.now());
+  // A failure is ignored, because the user can open the page on another machine.
+  await openWithDefault(context, pathToFileURL(path));
+  return path;
+}
+
+async function sweep(folder: string, now: number): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const path = join(folder, name);
+    if (now - (await stat(path)).mtimeMs > pageRetentionMs) await rm(path, { force: true });
+  }
 }

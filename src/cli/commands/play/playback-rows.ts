@@ -28,9 +28,8 @@ function chapters(info: PlaybackInfo): DetailRow[] {
   const resume = asNumber(info.resume_position_seconds);
   return [
     ...asArray(info.chapters).map((entry, at): DetailRow => {
-      const text = isJsonObject(entry)
-        ? `${startText(entry.start_time)} ${displayText(entry.title)}`
-        : displayText(entry);
+      const { start_time, title } = asObject(entry);
+      const text = isJsonObject(entry) ? `${startText(start_time)} ${displayText(title)}` : displayText(entry);
       return [at === 0 ? 'chapters' : ' ', text.trim()];
     }),
     ['resume at', resume ? formatDuration(resume) : ''],
@@ -67,11 +66,10 @@ const views: Record<AssetType, (info: PlaybackInfo, render: RenderContext) => De
 };
 
 export function playbackRows(info: PlaybackInfo, found: readonly Playable[], render: RenderContext): DetailRow[] {
-  const view = entryForType(views, info.type);
   const rows = found.map((each) => urlRow(each, render));
-  const next = '--url prints the whole address; --open, --web and --player play it';
-  const end: DetailRow[] = render.isTerminal ? [['next', next]] : [];
-  return [['type', displayText(info.type)], ...rows, ...(view?.(info, render) ?? []), ...end];
+  const details = entryForType(views, info.type)?.(info, render) ?? [];
+  const next: DetailRow = ['next', '--url prints the whole address; --open, --web and --player play it'];
+  return [['type', displayText(info.type)], ...rows, ...details, ...(render.isTerminal ? [next] : [])];
 }
 
 export const checkRows = ({ plays, kind, links }: CheckReport, render: RenderContext): DetailRow[] => [

@@ -4,7 +4,6 @@ import type { AssetEdit } from '../server/backend.ts';
 
 export const setup = JSON.parse(document.getElementById(gallerySetupId)?.textContent ?? '') as GallerySetup;
 
-/** Error of a request to the serving process. */
 export class PageError extends Error {
   readonly hint: string | undefined;
 
@@ -14,7 +13,6 @@ export class PageError extends Error {
   }
 }
 
-/** Callback for updates of the rate limit. */
 export const listeners = { onBudget: (_: RequestBudget) => {} };
 
 async function callApi<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {

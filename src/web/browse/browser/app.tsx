@@ -1,7 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { formatCount, formatTimeOfDay } from '../../../contract/figures.ts';
 import type { FolderView, Query, RequestBudget } from '../protocol.ts';
 import { fetchFolderTree, listeners, setup, updateCard } from './api.ts';
-import { FileButton } from './controls.tsx';
+import { Button, FileButton } from './controls.tsx';
 import { Detail } from './detail.tsx';
 import { type DropContents, readDrop, useDrops } from './drops.ts';
 import { Filters, type Panel } from './filters.tsx';
@@ -10,7 +11,6 @@ import { Grid } from './grid.tsx';
 import { useRedraw, useWindowEvent } from './hooks.ts';
 import { PagedList } from './paged-list.ts';
 import { useRefresh } from './refresh.ts';
-import { StatusBar } from './status-bar.tsx';
 import { ServerDownAlert, UploadTray } from './upload-tray.tsx';
 import { useUploads } from './uploads.ts';
 import { useView, withField } from './view.ts';
@@ -23,10 +23,14 @@ export function App() {
   /** List index of the asset whose dialog was closed last, used to restore the focus. */
   const [closedIndex, setClosedIndex] = useState<number>();
   const folder = query.parent && query.parent !== 'root' ? query.parent : null;
+  const target = isDraggingOver ? flattenTree(tree).find(({ uid }) => uid === folder) : undefined;
   const uploadHere = (drop: DropContents) => upload(drop, folder);
   useDrops(setDraggingOver, uploadHere);
   useShortcuts(() => setOpenPanel(undefined));
-  useTitle(asset && list.at(list.indexOf(asset))?.name);
+  useEffect(() => {
+    const name = asset && list.at(list.indexOf(asset))?.name;
+    document.title = `${name ? `${name} · ` : ''}${setup.service}`;
+  });
 
   const setQuery = (next: Query, how?: 'push' | 'replace') => navigate({ query: next, asset }, how);
   const selectFolder = (parent: string | undefined) => {
@@ -57,7 +61,9 @@ export function App() {
         <main>
           <h2 class="hidden">Assets</h2>
           <Grid list={list} query={query} onOpen={open} focusIndex={asset ? undefined : closedIndex} />
-          {isDraggingOver && <DropTarget folder={flattenTree(tree).find(({ uid }) => uid === folder)} />}
+          {isDraggingOver && (
+            <div class="drop">Drop to upload{target ? ` into ${target.path}` : ', or onto a folder'}</div>
+          )}
         </main>
       </div>
       <StatusBar list={list} serviceWait={uploads.serviceWait} {...library} />
@@ -68,10 +74,6 @@ export function App() {
     </div>
   );
 }
-
-const DropTarget = ({ folder }: { folder: FolderView | undefined }) => (
-  <div class="drop">Drop to upload{folder ? ` into ${folder.path}` : ', or onto a folder'}</div>
-);
 
 /** Keeps the list, the folder tree and the uploads up to date, and the latest message for the status bar. */
 function useLibrary(query: Query) {
@@ -107,10 +109,7 @@ function useLibrary(query: Query) {
     createsFolders.current ||= full.some(({ relativeDir }) => relativeDir !== '');
     uploads.add(full, folder);
   };
-  /**
-   * Moves an asset to a folder.
-   * @throws PageError if the asset was not moved
-   */
+  /** @throws PageError if the asset was not moved */
   const move = async (uid: string, folder: FolderView | null) => {
     list.replace(await updateCard(uid, { folder: folder?.uid ?? null }));
     setNotice(`Moved to ${folder?.path ?? 'the top level'}`);
@@ -125,7 +124,6 @@ function useLibrary(query: Query) {
   return { list, tree, uploads, budget, isPaused, notice, upload, move, moveDragged, onTrashed };
 }
 
-/** Debounce delay of filter changes. */
 const filterDebounceMs = 150;
 
 /** Returns the list for a query, and closes the list of the previous query. */
@@ -153,8 +151,44 @@ function useShortcuts(closePanel: () => void): void {
   });
 }
 
-function useTitle(name: string | null | undefined): void {
-  useEffect(() => {
-    document.title = `${name ? `${name} · ` : ''}${setup.service}`;
-  });
+type StatusBarProps = {
+  list: PagedList;
+  budget: RequestBudget | undefined;
+  serviceWait: { why: string; until: number } | undefined;
+  isPaused: boolean;
+  notice: string;
+};
+
+function StatusBar({ list, budget, serviceWait, isPaused, notice }: StatusBarProps) {
+  const { length, problem } = list;
+  return (
+    <footer>
+      <span role="status">{lengthText(list)}</span>
+      {budget && <span>{budgetText(budget)}</span>}
+      {isPaused && <span>not looking for news, to keep requests for you</span>}
+      {serviceWait && (
+        <span class="waiting">{`${serviceWait.why}: waiting until ${formatTimeOfDay(serviceWait.until)}`}</span>
+      )}
+      {problem && length !== undefined && (
+        <span role="alert" class="problem">
+          {[problem.message, problem.hint].filter(Boolean).join('; ')}{' '}
+          <Button text="Try again" onClick={() => list.retry()} />
+        </span>
+      )}
+      <span role="status">{notice}</span>
+    </footer>
+  );
+}
+
+function lengthText({ length, hasExactLength, problem }: PagedList): string {
+  if (length === undefined) return problem ? '' : 'Loading';
+  return hasExactLength
+    ? `${formatCount(length)} asset${length === 1 ? '' : 's'}`
+    : 'the service does not tell how many';
+}
+
+function budgetText({ limit, left, resetAt }: RequestBudget): string {
+  if (Date.now() >= resetAt) return `${formatCount(limit)} requests left`;
+  const [some, all] = [formatCount(Math.max(0, left)), formatCount(limit)];
+  return `${some} of ${all} requests left, all again at ${formatTimeOfDay(resetAt)}`;
 }

@@ -10,13 +10,12 @@ import { useDelay } from './hooks.ts';
 /** Hover delay, so that a pointer that only passes over a card sends no request. */
 const hoverDelayMs = 250;
 const frameIntervalMs = 350;
-/** Maximum number of frames shown for a long video. */
 const maxFrames = 40;
 
 const frameCache = new Map<string, Promise<SpriteFrame[]>>();
 
 type CardProps = {
-  /** Asset of the card; undefined until its page of results has loaded. */
+  /** Undefined until its page of results has loaded. */
   card: Card | undefined;
   index: number;
   /** Length of the whole list; -1 if unknown. */
@@ -25,12 +24,11 @@ type CardProps = {
   style: Record<string, string>;
   isFocusable: boolean;
   onFocus(): void;
-  /** Called when a key is pressed. Returns true if the key moves the focus to another card. */
+  /** Returns true if the key moves the focus to another card. */
   onKey(key: string): boolean;
   onOpen(uid: string): void;
 };
 
-/** Renders the card of one asset in the grid. */
 export function AssetCard({ card, index, length, style, isFocusable, onFocus, onKey, onOpen }: CardProps) {
   const [isHovered, setHovered] = useState(false);
   return (
@@ -94,10 +92,9 @@ export function CardThumbnail({ card }: { card: Card }) {
   const [brokenUrl, setBrokenUrl] = useState<string>();
   const url = card.thumbnail === null ? undefined : thumbnailUrl(card);
   if (!url || url === brokenUrl) return <TypeIcon type={card.type} />;
-  const fit = card.type === 'image' ? 'whole' : '';
   return (
     <img
-      class={fit}
+      class={card.type === 'image' ? 'whole' : ''}
       src={url}
       alt=""
       loading="lazy"
@@ -115,10 +112,15 @@ function Preview({ uid }: { uid: string }) {
   useDelay(hoverDelayMs, () => void loadFrames(uid).then(setFrames), [uid]);
   useDelay(frames.length > 1 ? frameIntervalMs : undefined, () => setAt((at + 1) % frames.length), [frames, at]);
   const frame = frames[at];
-  return frame ? <FrameImage uid={uid} frame={frame} /> : null;
+  if (!frame) return null;
+  const { x, y, width, height, sheet } = frame;
+  return (
+    <svg class="frame" viewBox={`${x} ${y} ${width} ${height}`} preserveAspectRatio="xMidYMid slice" aria-hidden="true">
+      <image href={sheetUrl(uid, sheet)} onError={() => frameCache.delete(uid)} />
+    </svg>
+  );
 }
 
-/** Returns the frames to show of a video, or none if they cannot be loaded. */
 async function loadFrames(uid: string): Promise<SpriteFrame[]> {
   const request = frameCache.get(uid) ?? fetchFrames(uid);
   frameCache.set(uid, request);
@@ -132,17 +134,6 @@ async function loadFrames(uid: string): Promise<SpriteFrame[]> {
   return isStill ? some.slice(some.length >> 1).slice(0, 1) : some;
 }
 
-/** Renders one frame, cropped from its sprite sheet. */
-function FrameImage({ uid, frame }: { uid: string; frame: SpriteFrame }) {
-  const { x, y, width, height, sheet } = frame;
-  return (
-    <svg class="frame" viewBox={`${x} ${y} ${width} ${height}`} preserveAspectRatio="xMidYMid slice" aria-hidden="true">
-      <image href={sheetUrl(uid, sheet)} onError={() => frameCache.delete(uid)} />
-    </svg>
-  );
-}
-
-/** Maps asset types to the SVG path of their icon. */
 const iconPaths = {
   video: 'M3 5h18v14H3z M10 9l5 3-5 3z',
   audio: 'M4 10v4 M8 7v10 M12 4v16 M16 8v8 M20 11v2',
@@ -152,7 +143,6 @@ const iconPaths = {
   generic: 'M6 3h8l4 4v14H6z M14 3v4h4',
 } satisfies Record<AssetType, string>;
 
-/** Renders the icon and name of an asset type. */
 const TypeIcon = ({ type }: { type: string }) => (
   <span class="kind">
     <svg viewBox="0 0 24 24" aria-hidden="true">

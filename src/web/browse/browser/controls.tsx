@@ -7,7 +7,6 @@ type ButtonProps = {
   onClick(): void;
   /** Name for screen readers, if the text is a symbol. */
   label?: string;
-  /** True to focus the button when it appears. */
   hasFocus?: boolean;
 };
 
@@ -40,16 +39,14 @@ export function FileButton({ onFiles }: { onFiles(drop: DropContents): void }) {
   );
 }
 
-/** Renders read-only text with a copy button. */
 export function CopyField({ label, text }: { label: string; text: string }) {
   const [isCopied, setCopied] = useState(false);
   useDelay(isCopied ? 2_000 : undefined, () => setCopied(false), [isCopied]);
-  const copy = () => {
+  const copy = () =>
     navigator.clipboard.writeText(text).then(
       () => setCopied(true),
       () => setCopied(false),
     );
-  };
   return (
     <div class="command">
       <input type="text" readOnly value={text} aria-label={label} onFocus={(event) => event.currentTarget.select()} />
@@ -58,7 +55,6 @@ export function CopyField({ label, text }: { label: string; text: string }) {
   );
 }
 
-/** Properties of a control that edits a text. */
 export type ControlProps = { label: string; value: string | undefined; onChange(value: string): void };
 
 type SelectProps = ControlProps & { choices: readonly (readonly [value: string, text: string])[]; class?: string };
@@ -82,10 +78,8 @@ export function Select({ label, value = '', choices, onChange, ...rest }: Select
 
 type DebouncedInputProps = ControlProps & { type: 'search' | 'text'; name: string };
 
-/** Debounce delay of entered text. */
 const typingDebounceMs = 150;
 
-/** Renders a text input that reports a change after a debounce delay. */
 export function DebouncedInput({ label, value = '', onChange, ...attributes }: DebouncedInputProps) {
   const [text, setText] = useState(value);
   /** Text to report after the delay; an object, so that the same text starts another delay. */

@@ -20,7 +20,6 @@ type DetailProps = {
   onTrashed(): void;
 };
 
-/** Renders the dialog of one asset, with its player, editable fields, facts and actions. */
 export function Detail({ uid, list, tree, onOpen, onMove, onTrashed }: DetailProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useRef<HTMLHeadingElement>(null);
@@ -143,7 +142,6 @@ function Player({ uid, card, frame, onKey }: PlayerProps) {
 type PropertiesProps = Pick<DetailProps, 'tree' | 'onMove' | 'onTrashed'> &
   ReturnType<typeof useCard> & { uid: string };
 
-/** Renders the fields and facts of an asset, and its actions. */
 function Properties({ uid, card, isComplete, problem, tree, ...on }: PropertiesProps) {
   return (
     <div class="facts">
@@ -173,7 +171,6 @@ function Properties({ uid, card, isComplete, problem, tree, ...on }: PropertiesP
 
 type TrashButtonProps = { uid: string; onTrashed(): void; onProblem(problem: string): void };
 
-/** Renders the button that moves an asset to the trash, after a question. */
 function TrashButton({ uid, onTrashed, onProblem }: TrashButtonProps) {
   const [isAsking, setAsking] = useState(false);
   const cancel = () => setAsking(false);

@@ -1,7 +1,6 @@
 import { uidPattern } from '../protocol.ts';
 import { useWindowEvent } from './hooks.ts';
 
-/** A dropped file, and its directory relative to the drop. */
 export type DroppedFile = { file: File; relativeDir: string };
 
 /** Files of a drop, and the names of the entries that cannot be read. */
@@ -18,10 +17,8 @@ export async function readDrop(transfer: DataTransfer): Promise<DropContents> {
   return found;
 }
 
-/** Names of system files that are skipped. */
 const ignoredNames = /^(?:\.DS_Store|Thumbs\.db|desktop\.ini|\.localized|\._.*)$/;
 
-/** Collects the files of an entry in `found`. If an entry cannot be read, adds its name and continues. */
 async function collectFiles(entry: FileSystemEntry, relativeDir: string, found: DropContents): Promise<void> {
   if (entry.isFile && ignoredNames.test(entry.name)) return;
   try {
@@ -50,11 +47,7 @@ async function* readEntries(directory: FileSystemDirectoryEntry): AsyncGenerator
 
 const hasFiles = ({ dataTransfer }: DragEvent) => dataTransfer?.types.includes('Files') ?? false;
 
-/**
- * Accepts files that are dropped anywhere on the web page.
- * @param setOver called with true while files are dragged over the page, and with false when they leave it or are
- *   dropped
- */
+/** Accepts files that are dropped anywhere on the web page. */
 export function useDrops(setOver: (isOver: boolean) => void, onDrop: (drop: DropContents) => void): void {
   useWindowEvent('dragover', (event) => {
     if (!hasFiles(event)) return;
@@ -82,7 +75,6 @@ export function startDrag({ dataTransfer }: DragEvent, uid: string): void {
 
 const uidFormat = new RegExp(`^${uidPattern}$`);
 
-/** Returns the uid of a dropped asset; undefined for other data. */
 export function draggedUid(transfer: DataTransfer): string | undefined {
   const dragged = transfer.getData(dragDataType);
   return uidFormat.test(dragged) ? dragged : undefined;

@@ -6,15 +6,11 @@ import type { AssetEdit } from '../server/backend.ts';
 import { typeName } from './asset-card.tsx';
 import { flattenTree } from './folders.tsx';
 
-/** Save status shown beside a field; `problem` is the error message if saving failed. */
 type SaveState = { message: string; problem: string | undefined };
 
 const initialSaveState: SaveState = { message: '', problem: undefined };
 
-/**
- * Promise that resolves once no mouse button is down. Messages wait for it, because they would shift the layout
- * below the pointer.
- */
+/** Resolves once no mouse button is down. Messages wait for it, because they would shift the layout below the pointer. */
 let released = Promise.resolve();
 let release = () => {};
 const press = () => {
@@ -25,10 +21,7 @@ const press = () => {
 addEventListener('pointerdown', press, true);
 for (const end of ['pointerup', 'pointercancel']) addEventListener(end, () => release(), true);
 
-/**
- * Tracks the save status of a field.
- * @returns the status, a function that tracks a promise, and a function that resets the status
- */
+/** Returns the save status of a field, a function that tracks a promise, and a function that resets the status. */
 function useSaveState(): [SaveState, (work: Promise<unknown>) => Promise<void>, () => void] {
   const [saveState, setSaveState] = useState(initialSaveState);
   const track = async (work: Promise<unknown>) => {
@@ -42,33 +35,28 @@ function useSaveState(): [SaveState, (work: Promise<unknown>) => Promise<void>, 
   return [saveState, track, () => setSaveState(initialSaveState)];
 }
 
-const SaveStatus = ({ id, saving: { message, problem } }: { id: string; saving: SaveState }) => (
-  <>
-    <span role="status">{message && `· ${message}`}</span>
+type FieldLabelProps = { id: string; label: string; saving: SaveState };
+
+const FieldLabel = ({ id, label, saving: { message, problem } }: FieldLabelProps) => (
+  <span>
+    <label for={id}>{label}</label> <span role="status">{message && `· ${message}`}</span>
     {problem && (
       <span role="alert" id={`${id}-problem`} class="problem">
         {problem}
       </span>
     )}
-  </>
+  </span>
 );
 
 type EditableProps = {
   label: string;
   value: string;
   isMultiline?: boolean;
-  /**
-   * Saves the text, and updates `value` to what the service stored.
-   * @param before the value when the edit began; others might have changed it since
-   * @throws Error with the reason if the text was not saved
-   */
+  /** Saves the text, and updates `value`, which had been `before` when the edit began. @throws Error with the reason */
   onSave(text: string, before: string): Promise<unknown>;
 };
 
-/**
- * Renders a text field that is edited in place. Enter or blur saves the text; Escape reverts it. A value that is
- * refreshed meanwhile does not replace typed text.
- */
+/** Renders a text field. Enter or blur saves; Escape reverts. A value refreshed meanwhile does not replace typed text. */
 function EditableField({ label, value, isMultiline, onSave }: EditableProps) {
   const [typed, setTyped] = useState<string>();
   const text = typed ?? value;
@@ -113,9 +101,7 @@ function EditableField({ label, value, isMultiline, onSave }: EditableProps) {
   };
   return (
     <div class="field">
-      <span>
-        <label for={id}>{label}</label> <SaveStatus id={id} saving={saving} />
-      </span>
+      <FieldLabel id={id} label={label} saving={saving} />
       {isMultiline ? <textarea {...field} /> : <input type="text" {...field} />}
     </div>
   );
@@ -123,7 +109,6 @@ function EditableField({ label, value, isMultiline, onSave }: EditableProps) {
 
 type TextFieldsProps = { card: Card; onSave(fields: AssetEdit): Promise<unknown> };
 
-/** Renders the editable properties of an asset. */
 export function TextFields({ card, onSave }: TextFieldsProps) {
   const saveName = async (name: string) => {
     if (!name) throw new Error('a name is not empty');
@@ -147,10 +132,7 @@ export function TextFields({ card, onSave }: TextFieldsProps) {
 
 const splitTags = (text: string) => text.split(',').flatMap((tag) => tag.trim() || []);
 
-/**
- * Compares the entered tags with those before the edit, and returns the tags to add and to remove.
- * @throws Error for an invalid tag
- */
+/** Returns the tags to add and to remove. @throws Error for an invalid tag */
 function parseTagEdit(textBefore: string, text: string): SlugEdit {
   const before = splitTags(textBefore);
   const typed = splitTags(text);
@@ -176,9 +158,7 @@ export function FolderChoice({ card: { folder }, tree, onMove }: FolderChoicePro
   const move = (uid: string) => void follow(onMove(all.find((each) => each.uid === uid) ?? null));
   return (
     <div class="field">
-      <span>
-        <label for={id}>Folder</label> <SaveStatus id={id} saving={saving} />
-      </span>
+      <FieldLabel id={id} label="Folder" saving={saving} />
       <select id={id} value={folder ?? ''} onChange={({ currentTarget }) => move(currentTarget.value)}>
         {!isKnown && <option value={folder ?? ''}>{folder ?? 'not told'}</option>}
         {(isKnown || folder) && <option value="">/</option>}
@@ -192,7 +172,6 @@ export function FolderChoice({ card: { folder }, tree, onMove }: FolderChoicePro
   );
 }
 
-/** Renders the read-only properties of an asset. */
 export function Facts({ card }: { card: Card }) {
   const { status, reason, type, duration, size, createdAt } = card;
   const facts: [string, string | null][] = [

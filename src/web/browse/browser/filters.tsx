@@ -28,7 +28,6 @@ const choicesOf = (all: string, values: readonly string[]): [string, string][] =
   ...values.map((value): [string, string] => [value, value.replaceAll('_', ' ')]),
 ];
 
-/** Renders the search field, filters and sort order. */
 export function Filters({ query, openPanel, onChange, onOpen }: FiltersProps) {
   const [clearCount, setClearCount] = useState(0);
   const set = (field: keyof Query, how: 'push' | 'replace' = 'push') => ({

@@ -11,7 +11,6 @@ type FoldersProps = {
   onFiles(transfer: DataTransfer, folder: string | null): void;
 };
 
-/** Renders the folder tree, which selects a folder and accepts dropped assets and files. */
 export function Folders(props: FoldersProps) {
   const { tree, query, isOpen, onSelect } = props;
   const item = (label: string, parent: string | undefined, target?: FolderView | null) => (
@@ -54,8 +53,8 @@ export function Folders(props: FoldersProps) {
 }
 
 function dropHandlers(folder: FolderView | null, { onMove, onFiles }: FoldersProps) {
-  const mark = (event: DragEvent, isOver: boolean) =>
-    (event.currentTarget as HTMLElement).classList.toggle('over', isOver);
+  const mark = ({ currentTarget }: DragEvent, isOver: boolean) =>
+    (currentTarget as HTMLElement).classList.toggle('over', isOver);
   return {
     onDragOver: (event: DragEvent) => {
       event.preventDefault();

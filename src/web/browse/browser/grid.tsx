@@ -20,12 +20,10 @@ const gap = 12;
 const margin = 14;
 const textHeight = 78;
 const minCardWidth = 190;
-/** Minimum card width on phones, in pixels; leaves room for two columns. */
-const minPhoneCardWidth = 140;
-/** Number of skeleton cards shown until the list length is known. */
-const skeletonCount = 12;
+const minPhoneCardWidth = 140; // leaves room for two columns
+const skeletonCount = 12; // until the length is known
 
-/** Renders a virtual list of assets: the visible rows, and one row above and below them. */
+/** Renders a virtual list of assets. */
 export function Grid({ list, query, onOpen, focusIndex }: GridProps) {
   const container = useRef<HTMLDivElement>(null);
   const { width, top, height, measure } = useViewport(container);
@@ -93,10 +91,7 @@ function useViewport(container: Container) {
   return { ...viewport, measure };
 }
 
-/**
- * Restores the scroll position of a query after Back or a reload, once the list has a length.
- * @returns a function that saves the scroll position
- */
+/** Restores the scroll position of a query after Back or a reload. Returns a function that saves it. */
 function useScrollRestore(container: Container, list: PagedList, query: Query, isMeasured: boolean): () => void {
   const key = `scroll ${JSON.stringify(query)}`;
   const scrollTop = useRef<number | undefined>(undefined);
@@ -171,7 +166,6 @@ function computeLayout(outerWidth: number, length: number) {
   const topOf = (index: number) => Math.floor(index / columns) * rowHeight;
   return {
     columns,
-    /** Height of all rows, in pixels. */
     height: Math.max(0, rows * rowHeight - gap),
     /** Returns the indexes [from, to) of the cards to render: the visible rows, and one row above and below them. */
     visibleRange: (top: number, height: number): [from: number, to: number] => {
@@ -179,7 +173,6 @@ function computeLayout(outerWidth: number, length: number) {
       const last = Math.min(rows, Math.ceil((top + height) / rowHeight) + 1);
       return [Math.min(first * columns, length), Math.min(last * columns, length)];
     },
-    /** Returns the scroll positions at which a card begins and ends. */
     extentOf: (index: number) => ({ top: topOf(index), bottom: topOf(index) + cardHeight + 2 * margin }),
     styleOf: (index: number) => ({
       left: `${(index % columns) * (cardWidth + gap)}px`,

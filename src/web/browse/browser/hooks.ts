@@ -14,7 +14,6 @@ export function useWindowEvent<Type extends keyof WindowEventMap>(
   }, []);
 }
 
-/** Returns a function that renders the component again. */
 export function useRedraw(): () => void {
   const [, setCount] = useState(0);
   return () => setCount((count) => count + 1);
@@ -29,7 +28,6 @@ export function useDelay(delayMs: number | undefined, then: () => void, inputs: 
   }, inputs);
 }
 
-/** Resolves while the tab is visible. */
 export async function whenVisible(): Promise<void> {
   while (document.visibilityState !== 'visible')
     await new Promise((resolve) => document.addEventListener('visibilitychange', resolve, { once: true }));

@@ -9,7 +9,6 @@ const pageSize = 100;
 const maxCachedPages = 40;
 /** Maximum list length, because browsers limit the height of an element. */
 const maxItems = 300_000;
-/** Debounce delay while scrolling. */
 const scrollDebounceMs = 90;
 /** Maximum debounce delay, so that continuous scrolling still fetches pages. */
 const maxDebounceMs = 300;
@@ -54,7 +53,6 @@ export class PagedList {
     return Math.min(Math.max(this.#total ?? this.#loadedTo + pageSize, this.#loadedTo), maxItems);
   }
 
-  /** True if `length` is not an estimate. */
   get hasExactLength(): boolean {
     return this.#knownLength !== undefined || this.#total !== null;
   }

@@ -5,7 +5,6 @@ import { setup } from './api.ts';
 import { Button } from './controls.tsx';
 import type { Uploads } from './uploads.ts';
 
-/** Maximum number of listed files. */
 const maxListedFiles = 40;
 
 const stateLabels: Record<UploadState['state'], string> = {
@@ -17,7 +16,6 @@ const stateLabels: Record<UploadState['state'], string> = {
   failed: 'failed',
 };
 
-/** Renders the panel of dropped files with their upload progress. */
 export function UploadTray({ uploads, onOpen }: { uploads: Uploads; onOpen(uid: string): void }) {
   const { states, isServerDown } = uploads;
   if (states.length === 0) return null;
@@ -81,7 +79,6 @@ function summarize(states: readonly UploadState[]): string {
 const sortRank = (upload: UploadState) =>
   isEnded(upload) ? (upload.state === 'failed' ? 2 : 3) : upload.doneBytes > 0 ? 0 : 1;
 
-/** Renders an alert that the serving process is down, with the commands that restart it and resume uploads. */
 export function ServerDownAlert({ states }: { states: readonly UploadState[] }) {
   const isSandbox = setup.service === location.host;
   const again = `mediactl browse '${location.href.replaceAll("'", '%27')}'`;

@@ -13,10 +13,7 @@ type UploadListeners = { onUploaded(): void; onAllEnded(): void };
 
 type QueuedFile = DroppedFile & { id: string; folder: string };
 
-/**
- * Sends dropped files to the serving process, a few at a time, and asks before the tab is closed meanwhile. Tracks
- * their state with server-sent events.
- */
+/** Sends dropped files to the serving process, a few at a time, and tracks their state with server-sent events. */
 export class Uploads {
   readonly #redraw: () => void;
   readonly #states = new Map<string, UploadState>();
@@ -24,7 +21,6 @@ export class Uploads {
   readonly #onEnded = new Map<string, () => void>();
   #activeSlots = 0;
   #events: EventSource | undefined;
-  /** True while the serving process is unreachable. */
   isServerDown = false;
   /** Reason why uploads wait for the service, and end of the wait (milliseconds since the Unix epoch). */
   serviceWait: { why: string; until: number } | undefined;
@@ -37,7 +33,7 @@ export class Uploads {
     this.#connect();
     document.addEventListener('visibilitychange', () => this.#connect());
     addEventListener('beforeunload', (event) => {
-      if (this.#isBusy) event.preventDefault();
+      if (this.#isBusy) event.preventDefault(); // the browser asks before it closes the tab
     });
   }
 
@@ -72,7 +68,6 @@ export class Uploads {
     this.#activeSlots--;
   }
 
-  /** Removes ended uploads from the list. */
   clear(): void {
     for (const state of this.states) if (isEnded(state)) this.#states.delete(state.id);
     clearEndedUploads().catch(() => {}); // if this fails, the uploads reappear after a reload
@@ -120,7 +115,6 @@ export class Uploads {
     this.#onChange();
   }
 
-  /** Redraws the page, at most once a frame. */
   #onChange(): void {
     this.#redrawTimer ??= setTimeout(() => {
       this.#redrawTimer = undefined;

@@ -7,12 +7,8 @@ export type GalleryView = { query: Query; asset: string | null };
 
 function parseLocation(): GalleryView {
   const search = new URLSearchParams(location.search);
-  const query: Query = {};
-  for (const field of queryFields) {
-    const value = search.get(field);
-    if (value) query[field] = value;
-  }
-  return { query, asset: search.get('asset') };
+  const given = queryFields.filter((field) => search.get(field));
+  return { query: Object.fromEntries(given.map((field) => [field, search.get(field)])), asset: search.get('asset') };
 }
 
 function formatLocation({ query, asset }: GalleryView): string {
@@ -27,10 +23,7 @@ export function withField(query: Query, field: keyof Query, value: string | unde
   return value ? { ...rest, [field]: value } : rest;
 }
 
-/**
- * Binds the view to the URL.
- * @returns the view, and a function that navigates to another view
- */
+/** Binds the view to the URL. Returns the view, and a function that navigates to another view. */
 export function useView(): [GalleryView, (next: GalleryView, how?: 'push' | 'replace') => void] {
   const [view, setView] = useState(parseLocation);
   useWindowEvent('popstate', () => setView(parseLocation()));

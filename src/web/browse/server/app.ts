@@ -18,7 +18,6 @@ export type BrowseOptions = {
   onTokenRedeemed?: () => void;
 };
 
-/** The browse application, with its request handler and its one-time entry URLs. */
 export type BrowseApp = {
   handle(request: Request): Response | Promise<Response>;
   /** Creates a URL that can be opened only once. `view` is the query string of the initial view. */

@@ -5,8 +5,6 @@ import type { DroppedFileInfo, FolderView, Query, RequestBudget } from '../proto
 /** Changes to an asset. Absent fields stay unchanged; a `folder` of null means the top level. */
 export type AssetEdit = { name?: string; description?: string; tags?: SlugEdit; folder?: string | null };
 
-type AssetPage = { items: readonly Asset[]; total: number | undefined };
-
 /** Upload progress of a dropped file. It waits after an outage or because of a rate limit. */
 export type TransferProgress = { state: 'sending' | 'waiting'; sentBytes: number };
 
@@ -37,7 +35,6 @@ export type AssetPlayback = { info: PlaybackInfo; player: PlayerData };
 
 /** Operations of the service that the page needs. The serving process runs them, so the page never sees the API key. */
 export type BrowseBackend = {
-  /** Base URL for resolving relative URLs from the service. */
   readonly baseUrl: URL;
   /** Lists assets. A background request, which is a poll, has lower priority than the user's requests. */
   listAssets(
@@ -45,21 +42,15 @@ export type BrowseBackend = {
     limit: number,
     offset: number,
     options: { isBackground: boolean; signal: AbortSignal },
-  ): Promise<AssetPage>;
+  ): Promise<{ items: readonly Asset[]; total: number | undefined }>;
   get(uid: string): Promise<Asset>;
   update(uid: string, change: AssetEdit): Promise<Asset>;
   trash(uid: string): Promise<void>;
   fetchFolders(): Promise<readonly FolderView[]>;
   fetchPlayback(uid: string): Promise<AssetPlayback>;
-  /**
-   * Downloads media without the API key. Connects only to public addresses and the service itself.
-   * @throws Error if the download fails or exceeds `maxBytes`
-   */
+  /** Downloads without the API key, and only from public addresses and the service. @throws Error above `maxBytes` */
   fetchMedia(url: URL, maxBytes: number): Promise<Uint8Array>;
-  /**
-   * Uploads a file from a stream that can be read only once.
-   * @throws Error if the service does not have the complete file
-   */
+  /** `bytes` can be read only once. @throws Error if the service does not have the complete file */
   uploadFile(
     file: DroppedFileInfo,
     bytes: AsyncIterable<Uint8Array>,
@@ -67,6 +58,5 @@ export type BrowseBackend = {
   ): Promise<UploadResult>;
   /** Returns the rate limit and its remaining requests; undefined until the service has reported them. */
   budget(): RequestBudget | undefined;
-  /** Converts any thrown value to an error that the page can show. */
   toProblem(error: unknown): Problem;
 };

@@ -26,10 +26,7 @@ export class TtlCache<Value> {
   }
 }
 
-/**
- * Returns the cached promise of a key, or fetches the value. Dedupes requests in flight, and does not cache failures.
- * @param expiryOf returns the time when a value expires, in Unix milliseconds
- */
+/** Dedupes requests, and caches their results until `expiryOf`, in Unix milliseconds. Failures are not cached. */
 export function fetchCached<Value>(
   cache: TtlCache<Promise<Value>>,
   key: string,

@@ -14,7 +14,7 @@ const listTtlMs = 10_000;
 /** Maximum characters of a description. Lists truncate it, but the detail view needs its full text for editing. */
 const [maxListDescriptionChars, maxDescriptionChars] = [300, 1_000_000];
 
-/** Reads assets as cards. Caches lists and records for a moment, and the URLs of their thumbnails. */
+/** Reads assets as cards, and caches lists and records for a moment. */
 export class CardReader {
   readonly #library: BrowseBackend;
   readonly #media: MediaProxy;
@@ -46,15 +46,10 @@ export class CardReader {
 
   fetchRecord(uid: string): Promise<Asset> {
     const expiresAt = systemClock.now() + recordTtlMs;
-    return fetchCached(
-      this.#records,
-      uid,
-      () => this.#library.get(uid),
-      () => expiresAt,
-    );
+    const fetchValue = () => this.#library.get(uid);
+    return fetchCached(this.#records, uid, fetchValue, () => expiresAt);
   }
 
-  /** Returns the card of an asset with its whole description. */
   toFullCard(asset: Asset): Card {
     this.#media.cacheThumbnails([asset]);
     return toCard(asset, this.#library.baseUrl, maxDescriptionChars);

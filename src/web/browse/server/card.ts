@@ -6,14 +6,9 @@ import { asNumber, asText, parseTimestamp } from '../../../contract/json-values.
 import type { Asset } from '../../../contract/types.ts';
 import type { Card } from '../protocol.ts';
 
-/** Maximum length of a short field, such as a name, tag or failure reason, in characters. */
 const maxFieldChars = 2_000;
 
-/**
- * Converts an asset's API record to the card that the page shows. Validates every field, because the service might
- * send anything.
- * @param maxDescriptionChars length to which the description is truncated
- */
+/** Converts an asset's API record to a card. Validates every field, because the service might send anything. */
 export function toCard(asset: Asset, baseUrl: URL, maxDescriptionChars: number): Card {
   const createdAt = parseTimestamp(asset.created_at);
   const picture = thumbnailUrlOf(asset, baseUrl);
@@ -34,7 +29,6 @@ export function toCard(asset: Asset, baseUrl: URL, maxDescriptionChars: number):
   };
 }
 
-/** Returns the asset's thumbnail URL; undefined if it is not http or https. */
 export const thumbnailUrlOf = (asset: Asset, baseUrl: URL) => parseHttpUrl(asset.thumbnail_url, baseUrl);
 
 /** Returns a cache key for the thumbnail. Ignores the query, which differs between signed URLs of the same image. */

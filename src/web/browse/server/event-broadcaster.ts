@@ -1,10 +1,9 @@
 import type { SSEStreamingApi } from 'hono/streaming';
 import { isEnded, type PageEvent, type UploadState } from '../protocol.ts';
 
-/** Maximum number of finished uploads that are replayed to a newly opened page. */
 const maxEndedUploads = 200;
 
-/** Broadcasts events to every open page, and replays the state of uploads to pages that are opened later. */
+/** Broadcasts events to every open page, and replays the state of uploads to a page that is opened later. */
 export class EventBroadcaster {
   readonly #listeners = new Set<(event: PageEvent) => void>();
   readonly #uploads = new Map<string, UploadState>();

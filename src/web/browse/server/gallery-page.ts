@@ -4,7 +4,7 @@ import type { HtmlPage } from '../../watch/server/page.ts';
 import { type GallerySetup, gallerySetupId } from '../protocol.ts';
 import { style } from './style.ts';
 
-/** Renders the empty document that the gallery script fills. Its Content-Security-Policy allows only its own origin. */
+/** Renders the empty document that the gallery script fills. */
 export function renderGalleryPage({ script, setup }: { script: string; setup: GallerySetup }): HtmlPage {
   const code = inlineCode(script);
   const contentSecurityPolicy = [
@@ -32,10 +32,7 @@ ${renderHead({ title: setup.service, contentSecurityPolicy, style, referrer: 'no
   return { html: markup, contentSecurityPolicy };
 }
 
-/**
- * Renders a page that sends the browser to `path` by a meta refresh. After an HTTP redirect from another site, the
- * browser would not send SameSite=Strict cookies.
- */
+/** Renders a meta refresh, because after an HTTP redirect from another site no SameSite=Strict cookie would be sent. */
 export function renderEntryPage(path: string): HtmlPage {
   const { markup } = html`<!doctype html>
 <html lang="en">

@@ -33,7 +33,6 @@ export class MediaProxy {
     this.#library = library;
   }
 
-  /** Caches the thumbnail URLs of assets. */
   cacheThumbnails(assets: readonly Asset[]): void {
     for (const asset of assets) {
       const url = thumbnailUrlOf(asset, this.#library.baseUrl);
@@ -41,11 +40,7 @@ export class MediaProxy {
     }
   }
 
-  /**
-   * Fetches the thumbnail of an asset.
-   * @returns undefined if there is no thumbnail, or it is not an image
-   * @throws Error if the thumbnail cannot be fetched
-   */
+  /** Returns undefined if there is no thumbnail, or it is not an image. @throws Error if it cannot be fetched */
   async fetchThumbnail(uid: string): Promise<ProxiedImage | undefined> {
     const cached = this.#thumbnails.get(uid);
     const image = cached && this.#fetchImage(cached.url);
@@ -64,7 +59,6 @@ export class MediaProxy {
     return fetchCached(this.#playbacks, uid, () => this.#library.fetchPlayback(uid), expiryOf);
   }
 
-  /** Returns the sprite frames of a video in time order; an empty array if the service has none. */
   async fetchFrames(uid: string): Promise<SpriteFrame[]> {
     const { info } = await this.fetchPlayback(uid);
     const cues = parseMediaUrl(info.preview_sprites_url, this.#library.baseUrl);
@@ -97,11 +91,8 @@ export class MediaProxy {
   }
 }
 
-/**
- * Returns the earliest expiry time of the URLs in the playback info, in milliseconds since the Unix epoch. Returns
- * 0 if the asset is blocked, because it might soon be unblocked.
- */
+/** Returns the earliest expiry time of the URLs in the playback info, in milliseconds since the Unix epoch. */
 function earliestExpiry(info: PlaybackInfo): number {
-  if (info.blocked) return 0;
+  if (info.blocked) return 0; // it might soon be unblocked
   return Math.min(...Object.values(info).flatMap((value) => parseTimestamp(asObject(value).expires_at) ?? []));
 }

@@ -2,13 +2,9 @@ import type { DroppedFileInfo, UploadState } from '../protocol.ts';
 import { type BrowseBackend, PageProblem } from './backend.ts';
 import type { EventBroadcaster } from './event-broadcaster.ts';
 
-/** Number of bytes between progress events while a file arrives from the page. */
 const reportIntervalBytes = 1024 * 1024;
 
-/**
- * Receives a dropped file from the page and uploads it to the service. Broadcasts the progress to every open page.
- * @returns a promise that resolves once the file has arrived or failed; events report the rest of the upload
- */
+/** Uploads a dropped file. Resolves once it has arrived from the page or failed; events report the rest. */
 export async function receiveFile(
   library: BrowseBackend,
   broadcaster: EventBroadcaster,
@@ -43,10 +39,7 @@ export async function receiveFile(
   await Promise.race([received, uploaded]);
 }
 
-/**
- * Yields the bytes of a file from the page, counts them, and reports progress.
- * @throws PageProblem if the file is incomplete or empty
- */
+/** @throws PageProblem if the file is incomplete or empty */
 async function* countBytes(
   { sizeBytes }: DroppedFileInfo,
   body: ReadableStream<Uint8Array> | null,

@@ -18,7 +18,6 @@ type RouteDeps = {
   library: BrowseBackend;
   broadcaster: EventBroadcaster;
   scripts: BuiltScripts;
-  /** Path prefix of every route. */
   basePath: string;
 };
 
@@ -50,7 +49,6 @@ export async function createRoutes(deps: RouteDeps): Promise<Hono> {
   return app;
 }
 
-/** Creates the routes below the path of one asset. */
 async function createAssetRoutes({ library, scripts }: RouteDeps, media: MediaProxy, cards: CardReader): Promise<Hono> {
   const { bodyLimit, Hono } = await import('./hono.lazy.ts');
   const app = new Hono();

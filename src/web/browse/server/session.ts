@@ -3,7 +3,6 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 const secret = () => randomBytes(32).toString('base64url');
 const digest = (text: string) => createHash('sha256').update(text).digest();
 
-/** Maximum number of sessions. When it is exceeded, the oldest session is dropped. */
 const maxSessions = 100;
 
 /**
@@ -11,12 +10,10 @@ const maxSessions = 100;
  * not bound to a port, so an unguessable path keeps the cookie from other services on this machine.
  */
 export class BrowseSessions {
-  /** Unguessable path prefix of every route. */
   readonly basePath = `/b/${randomBytes(12).toString('base64url')}/`;
   readonly #tokens = new Set<string>();
   readonly #cookies: Buffer[] = [];
 
-  /** Creates a one-time token that `redeem` accepts. */
   createToken(): string {
     const token = secret();
     this.#tokens.add(digest(token).toString('hex'));

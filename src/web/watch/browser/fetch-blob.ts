@@ -1,7 +1,6 @@
 const fetchTimeoutMs = 30_000;
 
 /**
- * Fetches a URL.
  * @returns the content, and its URL after redirects
  * @throws Error if the request fails or the content exceeds `maxBytes`
  */

@@ -5,7 +5,6 @@ export function showProblem(text: string): void {
   problem.hidden = false;
 }
 
-/** Shows a non-blocking status message. */
 export function showNote(text: string): void {
   (document.getElementById('note') as HTMLElement).textContent = text;
 }

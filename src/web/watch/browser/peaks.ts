@@ -1,12 +1,8 @@
 import { asArray, asNumber, asObject, isJsonObject } from '../../../contract/json-values.ts';
 
-/** Maximum number of peaks, which is more than a screen can show. */
-const maxPeaks = 2000;
+const maxPeaks = 2000; // more than a screen can show
 
-/**
- * Parses a waveform in any known format (assumption A14).
- * @returns peaks from 0 to 1 in time order; undefined if the format is unknown
- */
+/** Parses a waveform in any known format (assumption A14). Returns peaks from 0 to 1 in time order. */
 export function parsePeaks(waveform: unknown): number[] | undefined {
   const { peaks, data, bits, channels } = asObject(waveform);
   const levels =
@@ -36,10 +32,7 @@ function parseNumbers(list: unknown): number[] | undefined {
   return numbers.every((number) => number !== undefined) ? numbers : undefined;
 }
 
-/**
- * Converts audiowaveform data, which has the minimum and maximum sample of each segment and channel, to peaks from
- * 0 to 1. Returns undefined if the data is invalid.
- */
+/** Converts audiowaveform data, which has the minimum and maximum sample of each segment and channel. */
 function peaksFromMinMax(samples: readonly number[] | undefined, bits: number, channels: number): number[] | undefined {
   const isKnown = (bits === 8 || bits === 16) && Number.isInteger(channels) && channels > 0;
   if (!samples || !isKnown) return undefined;

@@ -2,7 +2,7 @@ import type { PlayerSetup } from '../setup.ts';
 import { showProblem } from './notices.ts';
 import { type PlaybackFailure, type PlaybackStrategy, strategiesFor } from './playback-strategies.ts';
 
-/** Plays an asset with the first playback strategy that works, and resumes at the saved position. */
+/** Plays an asset with the first strategy that works, and resumes at the saved position. */
 export class PlaybackController {
   readonly #media: HTMLMediaElement;
   readonly #setup: PlayerSetup;

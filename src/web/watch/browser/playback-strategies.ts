@@ -3,14 +3,13 @@ import { withTimeout } from '../../../contract/retry.ts';
 import type { MediaUrl } from '../../shared/media-url.ts';
 import type { PlayerSetup } from '../setup.ts';
 
-/** Cause of a failed playback strategy; `status` is the HTTP status, if known. */
+/** Cause of a failure; `status` is the HTTP status, if known. */
 export type PlaybackFailure = { status?: number | undefined };
 
 /** Way to load an asset into a media element, either natively or with hls.js. */
 export type PlaybackStrategy = {
   source: MediaUrl;
   /**
-   * Attaches the asset to the media element, and calls `fail` if it cannot be played.
    * @param startAt start position in seconds
    * @returns a function that detaches the asset
    */
@@ -20,9 +19,8 @@ export type PlaybackStrategy = {
 const hlsType = 'application/vnd.apple.mpegurl';
 
 /**
- * Returns the playback strategies that might work in this browser, best first. Safari's native HLS is the best one.
- * Chromium claims since version 141 that it might play HLS, but fails on streams that hls.js plays, so there native
- * HLS comes after hls.js.
+ * Returns the strategies that might work, best first. Chromium claims since version 141 that it might play HLS, but
+ * fails on streams that hls.js plays, so only in Safari native HLS comes before hls.js.
  */
 export function strategiesFor(media: HTMLMediaElement, { hls, file }: PlayerSetup): PlaybackStrategy[] {
   const byScript = hls && Hls.isSupported() ? [hlsJs(hls)] : [];
@@ -32,11 +30,10 @@ export function strategiesFor(media: HTMLMediaElement, { hls, file }: PlayerSetu
   return file ? [...streams, native(file)] : streams;
 }
 
-/** Creates the native strategy. The browser reports that it failed, but not why. */
 const native = (source: MediaUrl): PlaybackStrategy => ({
   source,
   attach: (media, _startAt, fail) => {
-    const failed = () => fail({});
+    const failed = () => fail({}); // the browser does not report why
     media.addEventListener('error', failed);
     media.src = source.url;
     return () => {
@@ -77,18 +74,15 @@ const hlsJs = (source: MediaUrl): PlaybackStrategy => ({
 /** Maximum wait for the next layout, because requestAnimationFrame does not fire in hidden tabs. */
 const layoutTimeoutMs = 100;
 
-/**
- * Resolves after the next layout. hls.js needs the player's size before it loads the manifest, to choose the first
- * quality level.
- */
+/** Resolves after the next layout, because hls.js chooses the first quality level by the player's size. */
 function afterLayout(): Promise<void> {
   const layout = new Promise<void>((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
   return withTimeout(layoutTimeoutMs, () => layout).catch(() => {});
 }
 
 /**
- * Returns the hls.js quality options. Playback starts with the bandwidth that the browser reports. If the browser
- * reports none, hls.js measures it with a segment of the lowest quality. The player's size limits the quality.
+ * Returns the hls.js quality options. Starts with the bandwidth that the browser reports. If it reports none, hls.js
+ * measures it with a segment of the lowest quality.
  */
 function qualityOptions() {
   const { connection } = navigator as Navigator & { connection?: { downlink?: number } };

@@ -22,12 +22,7 @@ export class SeekPreview {
     this.#setup = setup;
   }
 
-  /**
-   * Shows the preview of a time.
-   * @param moment time in seconds
-   * @param left pointer position in the timeline, in pixels
-   * @param width width of the timeline, in pixels
-   */
+  /** Shows the preview of a time in seconds. `left` is the pointer position in the timeline, which is `width` wide. */
   async show(moment: number, left: number, width: number): Promise<void> {
     this.#time = moment;
     this.#element.hidden = false;
@@ -67,7 +62,6 @@ export class SeekPreview {
     return sheet;
   }
 
-  /** Centers the preview on the pointer, clamped to the timeline. */
   #position(left: number, width: number): void {
     this.#element.style.left = '0'; // so that offsetWidth is the natural width
     const own = this.#element.offsetWidth;
@@ -79,10 +73,7 @@ export class SeekPreview {
   }
 }
 
-/**
- * Displays a frame as the background of an element. Sets style properties, because the Content-Security-Policy
- * forbids style attributes.
- */
+/** Displays a frame by style properties, because the Content-Security-Policy forbids style attributes. */
 function showFrame({ style }: HTMLElement, { url, x, y, width, height }: Sprite, sheet: HTMLImageElement): void {
   const scale = Math.min(1, maxWidth / width, maxHeight / height);
   const pixels = (count: number) => `${count * scale}px`;

@@ -72,10 +72,7 @@ export class Timeline {
     else this.#seekToDrag();
   }
 
-  /**
-   * Seeks to the dragged position. Callers wait for a running seek to end, because concurrent seeks would overload
-   * the connection.
-   */
+  /** Called only after a running seek has ended, because concurrent seeks would overload the connection. */
   #seekToDrag(): void {
     if (this.#dragTarget !== undefined && this.#dragTarget !== this.#lastSeek) this.#seek(this.#dragTarget);
   }
@@ -86,7 +83,7 @@ export class Timeline {
     this.#seek(at);
   }
 
-  /** Shows the preview for the pointer position, and returns that position in seconds. */
+  /** Returns the pointer position in seconds. */
   #showPreview({ clientX }: PointerEvent): number {
     const { left, width } = this.#element.getBoundingClientRect();
     const at = Math.max(0, Math.min(width, clientX - left));
@@ -132,7 +129,6 @@ export class Timeline {
   }
 }
 
-/** Returns the time in seconds to seek to when a slider key is pressed; undefined for other keys. */
 function seekTargetOf(key: string, now: number, duration: number): number | undefined {
   const page = duration * pageFraction;
   const targets: Record<string, number> = {

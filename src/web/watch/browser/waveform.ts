@@ -6,10 +6,7 @@ const maxBytes = 1024 * 1024;
 /** Widths of a bar and of the gap after it, in CSS pixels. */
 const [barWidth, gapWidth] = [2, 1];
 
-/**
- * Shows an audio waveform in the timeline. If it cannot be loaded, the timeline is a plain bar.
- * @returns a function that shows which fraction of the media has been played, 0 to 1
- */
+/** Shows an audio waveform. Returns a function that shows which fraction of the media has been played, 0 to 1. */
 export function showWaveform(timeline: HTMLElement, url: string): (played: number) => void {
   const canvas = timeline.querySelector('canvas') as HTMLCanvasElement;
   let peaks: readonly number[] = [];

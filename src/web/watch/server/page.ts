@@ -7,9 +7,8 @@ import { type PlayerSetup, type PositionReport, playerSetupId } from '../setup.t
 import { type PlayerView, renderView, type WatchedAsset } from './views.ts';
 
 export type WatchPageInput = WatchedAsset & {
-  /** Player configuration (§2); only `auto_play` and `theme` are used. */
+  /** Player configuration (§2); only `auto_play` and `theme` are used. Unless it is light or dark, the browser chooses. */
   config?: PlayerData['player_config'];
-  /** Description from the asset record. */
   description?: unknown;
   /** Tags from the asset record: slugs, or objects with a `name` or `slug` (assumption A09). */
   tags?: unknown;
@@ -17,7 +16,6 @@ export type WatchPageInput = WatchedAsset & {
   isFramed?: boolean;
   /** Contents of the built dist/player.js. */
   script: string;
-  /** Endpoint that stores the playback position, if the service has one. */
   position?: PositionReport | undefined;
 };
 
@@ -36,26 +34,20 @@ export function renderWatchPage(input: WatchPageInput): HtmlPage {
   });
 }
 
-/** Renders a page that contains only a message, such as the reason why there is nothing to watch. */
 export const renderNoticePage = (title: string, text: string, theme?: string): HtmlPage =>
   renderDocument(title, theme, { body: html`<p class="message">${text}</p>` });
 
-/** Renders the description, tags and download link below the player. */
 function renderDescription({ title, description, tags }: WatchPageInput, { source }: PlayerView): Html {
   const text = asText(description)?.trim();
   const names = asArray(tags).flatMap((tag) => {
     const { name, slug } = asObject(tag);
     return asText(tag) || asText(name) || asText(slug) || [];
   });
-  const entries = names.map((name) => html`<li>${name}</li>`);
   // Browsers ignore `download` for other origins, so a new tab keeps the browser from leaving this page.
   return html`${text && html`<p class="description">${text}</p>`}
-${entries.length > 0 ? html`<ul class="tags" aria-label="Tags">${entries}</ul>` : undefined}
+${names.length > 0 ? html`<ul class="tags" aria-label="Tags">${names.map((name) => html`<li>${name}</li>`)}</ul>` : undefined}
 ${source && html`<p><a href="${source.url}" download="${title}" target="_blank" rel="noreferrer">Download the source</a></p>`}`;
 }
-
-/** Supported themes. With any other value, the page follows the theme that the browser prefers. */
-const themes = ['light', 'dark'];
 
 type PlayerParts = { setup: PlayerSetup; script: Html; isFramed: boolean; description: Html | undefined };
 
@@ -63,7 +55,7 @@ function renderDocument(title: string, theme: string | undefined, view: PlayerVi
   const { images, frames } = view;
   const contentSecurityPolicy = buildPolicy({ style, script: player?.script, images, frames, player: player?.setup });
   const { markup } = html`<!doctype html>
-<html lang="en"${themes.includes(theme ?? '') ? html` data-theme="${theme}"` : undefined}>
+<html lang="en"${['light', 'dark'].includes(theme ?? '') ? html` data-theme="${theme}"` : undefined}>
 ${renderHead({ title, contentSecurityPolicy, style, referrer: 'strict-origin' })}
 <body>
 <main>

@@ -7,7 +7,6 @@ import { type Html, html } from '../../shared/html.ts';
 import { type MediaUrl, parseMediaUrl } from '../../shared/media-url.ts';
 import type { PlayerChapter, PlayerSetup } from '../setup.ts';
 
-/** An asset to watch. */
 export type WatchedAsset = {
   title: string;
   /** Response of POST /playback/info/ (§2). */
@@ -20,7 +19,6 @@ export type WatchedAsset = {
   status?: unknown;
   /** Failure reason from the asset record: a string, or an object with a `message`. */
   reason?: unknown;
-  /** Base URL for resolving relative media URLs. */
   baseUrl?: URL | undefined;
 };
 
@@ -30,34 +28,26 @@ export type PlayerView = {
   setup?: Partial<PlayerSetup>;
   images?: readonly (MediaUrl | undefined)[];
   frames?: readonly MediaUrl[];
-  /** URL of the downloadable source file. */
   source?: MediaUrl | undefined;
 };
 
-/**
- * Renders an asset according to its type: "The response is polymorphic; branch on `type`" (§2). If the asset cannot
- * be played, renders the reason instead.
- */
+/** Renders an asset by its type, or the reason why it cannot be played. */
 export function renderView(asset: WatchedAsset): PlayerView {
-  const { blocked } = asset.info;
-  const type = asText(asset.info.type) ?? '';
-  if (blocked && blocked !== 'false')
-    // some services send a string
-    return renderMessage(
-      unplayableReason(asset) ?? 'This is not to be played. It may not be ready yet, or not be allowed here.',
-    );
-  const view = entryForType(renderers, type)?.(asset);
+  const { blocked, type } = asset.info;
+  const isBlocked = blocked && blocked !== 'false'; // some services send a string
+  const view = isBlocked ? undefined : entryForType(renderers, type)?.(asset);
   if (view) return view;
-  return renderMessage(unplayableReason(asset) ?? `The service names nothing to play for this asset (${type}).`);
+  const defaultReason = isBlocked
+    ? 'This is not to be played. It may not be ready yet, or not be allowed here.'
+    : `The service names nothing to play for this asset (${asText(type) ?? ''}).`;
+  return { body: html`<p class="message">${unplayableReason(asset) ?? defaultReason}</p>` };
 }
 
 /** Returns the URL of the downloadable source file; undefined if the service offers none. */
 export const sourceUrlOf = (info: PlaybackInfo, baseUrl: URL): string | undefined =>
   renderView({ title: '', info, baseUrl }).source?.url;
 
-const renderMessage = (text: string): PlayerView => ({ body: html`<p class="message">${text}</p>` });
-
-/** Returns the reason why an asset cannot be played, derived from its status; undefined without a status. */
+/** Derives the reason why an asset cannot be played from its status. */
 function unplayableReason({ status, reason }: WatchedAsset): string | undefined {
   const statusText = asText(status);
   if (!statusText) return undefined;
@@ -69,7 +59,7 @@ function unplayableReason({ status, reason }: WatchedAsset): string | undefined 
   return why ? `Processing failed: ${why}` : 'Processing failed.';
 }
 
-/** Maps an asset type to its renderer, which returns undefined if the playback info has no URL to load. */
+/** Renderers by asset type ("The response is polymorphic", §2). Each returns undefined if there is no URL to load. */
 const renderers: Record<AssetType, (asset: WatchedAsset) => PlayerView | undefined> = {
   ...{ video, audio, image, document },
   third_party: thirdParty,
@@ -119,7 +109,6 @@ ${renderChapters(common.chapters)}
   };
 }
 
-/** Parses what video and audio have in common. */
 const parseCommon = (info: PlaybackInfo, baseUrl: URL | undefined) => ({
   subtitles: parseSubtitles(info, baseUrl),
   chapters: parseChapters(info),
@@ -136,7 +125,6 @@ const parseSubtitles = (info: PlaybackInfo, baseUrl: URL | undefined) =>
     return [{ ...found, label: name, language: asText(language) || 'und' }];
   });
 
-/** Parses the chapters; skips those without a start time. */
 const parseChapters = (info: PlaybackInfo): PlayerChapter[] =>
   asArray(info.chapters).flatMap((each) => {
     const { title, start_time } = asObject(each);
@@ -144,32 +132,25 @@ const parseChapters = (info: PlaybackInfo): PlayerChapter[] =>
     return start === undefined ? [] : [{ title: asText(title) ?? '', start }];
   });
 
-function renderChapters(chapters: readonly PlayerChapter[]): Html | undefined {
-  if (chapters.length === 0) return undefined;
-  const entries = chapters.map(
-    ({ title, start }) =>
-      html`<li><button type="button" data-seconds="${start}"><time>${formatClockTime(start)}</time> <span>${title}</span></button></li>`,
-  );
-  return html`<nav aria-labelledby="chapters"><h2 id="chapters">Chapters</h2>
+const renderChapters = (chapters: readonly PlayerChapter[]) =>
+  chapters.length === 0
+    ? undefined
+    : html`<nav aria-labelledby="chapters"><h2 id="chapters">Chapters</h2>
 <ol>
-${entries}
+${chapters.map(renderChapter)}
 </ol></nav>`;
-}
 
-/**
- * Renders the seek bar, which is hidden until the script knows the duration. With a waveform, the bar has its final
- * height from the start, which avoids a layout shift.
- */
+const renderChapter = ({ title, start }: PlayerChapter) =>
+  html`<li><button type="button" data-seconds="${start}"><time>${formatClockTime(start)}</time> <span>${title}</span></button></li>`;
+
+/** Renders the seek bar. With a waveform, it has its final height from the start, which avoids a layout shift. */
 const renderTimeline = (waveform?: MediaUrl): Html =>
   html`<div id="timeline"${waveform && html` class="tall"`} role="slider" tabindex="0" aria-label="Seek" aria-valuemin="0" aria-valuemax="0" aria-valuenow="0" hidden>
 <canvas></canvas><div class="bar"></div><div class="played"></div><div class="ticks"></div>
 <div class="bubble" hidden><div class="sprite" hidden></div><time></time> <span></span></div>
 </div>`;
 
-/**
- * Renders an image. If the widths of its variants are known (assumption A15), the browser chooses a variant by size
- * (§2).
- */
+/** Renders an image. If the widths of its variants are known (A15), the browser chooses a variant by size (§2). */
 function image({ info, title, baseUrl }: WatchedAsset): PlayerView | undefined {
   const variants = asArray(info.variants).flatMap((each) => {
     const { url = each, width, height } = asObject(each);
@@ -195,9 +176,7 @@ function document({ info, title, contentType, baseUrl }: WatchedAsset): PlayerVi
   if (!at) return undefined;
   // Each thumbnail is a URL, or an object with a URL (assumption A16).
   const thumbnails = asArray(info.thumbnails).flatMap((each) => parseMediaUrl(each, baseUrl) ?? []);
-  const pages = thumbnails.map(
-    ({ url }, page) => html`<li><img src="${url}" alt="Page ${page + 1}" loading="lazy"></li>`,
-  );
+  const pages = thumbnails.map(({ url }, at) => html`<li><img src="${url}" alt="Page ${at + 1}" loading="lazy"></li>`);
   return {
     source: at,
     body: html`<p><a href="${at.url}" target="_blank" rel="noreferrer">Open the document</a></p>

@@ -17,10 +17,7 @@ export const uploadPath = `${apiPrefix}/upload/`;
 /** Path of the only endpoint in the specification that needs no API key (§4 Playback info). */
 export const playbackPath = `${apiPrefix}/playback/info/` as const;
 
-/**
- * Requires a JSON body: "JSON … (required body)" (§4), "All JSON bodies use application/json" (§1). Without this
- * check, a missing body would pass validation when all fields are optional.
- */
+/** Requires a JSON body (§1, §4); without this check, a missing one is valid when all fields are optional. */
 export const requireJson: MiddlewareHandler<Env> = async (c, next) => {
   const problem =
     (await c.req.text()).trim() === ''

@@ -13,7 +13,6 @@ import { FolderLockedError } from './store/data-folder.ts';
  * Runs the sandbox process, started as `node sandbox.cjs --data DIR …` (options: see `arguments.ts`). Writes its
  * address and a one-time URL of the library page to DIR/server.json, and API keys to DIR/credentials.json (both
  * 0600). Logs to the file given by --log or else to stdout, and reports a startup failure on stderr in one line.
- * Uses ffmpeg from MEDIACTL_FFMPEG (`none` disables it) or PATH, and pdftoppm from PATH.
  */
 async function main(): Promise<void> {
   process.umask(0o077); // files are readable by this user only
@@ -86,14 +85,10 @@ async function serve(args: string[], options: Options, log: (line: string) => vo
   process.once('SIGINT', stop);
 }
 
-/**
- * Returns the arguments that configure the service. `mediactl sandbox start` compares them with its own to detect a
- * sandbox that runs with other options.
- */
+/** Returns the arguments that `mediactl sandbox start` compares with its own, to detect one with other options. */
 const startOptions = (args: readonly string[]) =>
   args.filter((each, at) => !/^--(data|port|log)(=|$)/.test(each) && !/^--(data|port|log)$/.test(args[at - 1] ?? ''));
 
-/** Returns a one-line error for a data folder that cannot be used because of a disk or database failure. */
 const dataFolderError = (dataDir: string, error: Error) =>
   new Error(
     classifyStorageFailure(error) === 'full'

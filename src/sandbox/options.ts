@@ -7,10 +7,6 @@ type PlayerOptions = { autoPlay: boolean; theme: Theme };
 export const themes = ['light', 'dark'] as const;
 export type Theme = (typeof themes)[number];
 
-/**
- * Options of a sandbox. Users only have to choose the data folder; the start script supplies the other required
- * options.
- */
 export type SandboxOptions = {
   /** Data folder, which is created if it does not exist. */
   dataDir: string;
@@ -71,8 +67,5 @@ export const defaults = {
   player: { autoPlay: false, theme: 'dark' },
 } as const;
 
-/**
- * Error for an invalid argument or environment variable. It makes the process exit with code 2 before anything is
- * started.
- */
+/** Error for an invalid argument or environment variable; the process exits with code 2 before anything is started. */
 export class ArgumentError extends Error {}

@@ -17,7 +17,6 @@ import { Workspaces } from './store/workspaces.ts';
 import { Receiver } from './uploads/receiver.ts';
 import { WindowRateLimiter } from './window-rate-limiter.ts';
 
-/** Dependencies of all routes. */
 export type Service = ReturnType<typeof createService>;
 
 /** Creates the dependencies of all routes over an open database. */

@@ -20,10 +20,7 @@ const sqlite = {
 } as const;
 const storageResultCodes: number[] = Object.values(sqlite);
 
-/**
- * Classifies an error of the disk or the database; returns undefined for any other error, which is a defect of the
- * sandbox.
- */
+/** Classifies an error of the disk or the database; returns undefined for others, which are defects of the sandbox. */
 export function classifyStorageFailure(error: unknown): StorageFailure | undefined {
   const result = resultOf(error);
   if (result !== undefined)
@@ -33,10 +30,7 @@ export function classifyStorageFailure(error: unknown): StorageFailure | undefin
   return unavailableCodes.has(code) ? 'unavailable' : undefined;
 }
 
-/**
- * Returns true if another process holds the database lock (SQLITE_BUSY, SQLITE_LOCKED), in which case a retry
- * usually succeeds soon.
- */
+/** Returns true if another process holds the database lock, so that a retry usually succeeds soon. */
 export function isLocked(error: unknown): boolean {
   const result = resultOf(error);
   return result === sqlite.BUSY || result === sqlite.LOCKED;

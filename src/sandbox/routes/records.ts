@@ -7,7 +7,6 @@ import type { ResponseBody } from './response-schemas.ts';
 type ListItem = ResponseBody<'listItem'>;
 type Detail = ResponseBody<'detail'>;
 
-/** Converts an asset to a list item with the fields of its type. */
 export function toListItem(service: Service, asset: AssetRow): ListItem {
   const { width, height, duration } = asset;
   const common = {
@@ -37,7 +36,6 @@ export function toListItem(service: Service, asset: AssetRow): ListItem {
   }
 }
 
-/** Converts an asset to the detail response: its list item plus workspace, file and failure reason. */
 export const toDetail = (service: Service, asset: AssetRow): Detail => ({
   ...toListItem(service, asset),
   workspace: asset.workspace_uid,
@@ -58,10 +56,7 @@ export function signedUrl(service: Service, { uid }: AssetRow, file: string): Si
   };
 }
 
-/**
- * Returns the `thumbnail_url` (§2, absolute URL), or null if there is no real picture. The picture is a video
- * frame, a cover, a waveform, the first page, the smallest variant of an image, or the image itself.
- */
+/** Returns the `thumbnail_url` (§2, absolute URL), or null if there is no real picture. */
 export function thumbnailUrl(service: Service, asset: AssetRow): string | null {
   const { thumbnail, variants, pages } = parseDerivedFiles(asset.extras);
   const derivedFile = thumbnail ?? pages[0] ?? variants.at(-1)?.file;

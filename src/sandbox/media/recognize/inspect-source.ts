@@ -107,10 +107,7 @@ async function inspectContainer(
   await send({ reading: await readMedia(input, task) });
 }
 
-/**
- * Classifies a file of unknown type as broken if its name or declared type promises media or a PDF, or else as
- * generic.
- */
+/** Classifies a file of unknown type: broken if its name or declared type promises media or a PDF, or else generic. */
 function classifyUnknown(
   { filename, declaredType }: InspectionTask,
   contentType: string | undefined,

@@ -34,28 +34,24 @@ export type SandboxOptions = {
   connectionLimits?: Partial<ConnectionLimits>;
   /** Process id, reported by /health. */
   pid: number;
-  /** Path of the media worker's script. */
+  /** Paths of the media worker's script and of the Node.js executable. */
   mediaWorker: string;
-  /** Path of the Node.js executable. */
   node: string;
-  /** Path of ffmpeg; undefined disables the features that need it. */
+  /** Paths of optional programs; undefined disables the features that need them. */
   ffmpeg?: string | undefined;
-  /** Path of pdftoppm; undefined disables the features that need it. */
   pdftoppm?: string | undefined;
   /** Clock for timeouts and retries of media processing; defaults to the system clock. */
   clock?: Pick<Clock, 'sleep'>;
   /** Kills the process group with this leader pid; does nothing if the group has already exited. */
   killGroup(leader: number): void;
-  /** Source code of the script for the watch page. */
+  /** Source code of the scripts for the watch page and the library page. */
   playerScript: string;
-  /** Source code of the script for the library page. */
   browseScript: string;
   /** Called when a browser has used a one-time page URL. */
   onPageEntered?: () => void;
   player?: PlayerOptions;
   /** Clock that returns milliseconds since the Unix epoch; defaults to the system clock. */
   now?: () => number;
-  /** Called for each log line. */
   log?: (line: string) => void;
 };
 

@@ -11,7 +11,7 @@ import { failedOutcome, type ProcessingJobOptions, type ProcessingOutcome } from
 export type ProcessorOptions = Pick<ProcessingJobOptions, 'inspector' | 'tools' | 'clock' | 'log'> & {
   files: Files;
   assets: Assets;
-  now(): number;
+  timestamp(): string;
 };
 
 /** Job queue that processes uploaded sources in child processes, with one job per CPU core at a time. */
@@ -60,9 +60,9 @@ export class Processor {
   }
 
   async #process(uid: string): Promise<void> {
-    const { assets, log } = this.#options;
+    const { assets, log, timestamp } = this.#options;
     const asset = await this.#retryOnStorageError(uid, () => {
-      assets.setStatus(uid, 'processing', this.#now());
+      assets.setStatus(uid, 'processing', timestamp());
       return assets.find(uid);
     });
     if (!asset) return; // in the trash
@@ -71,8 +71,8 @@ export class Processor {
       throw error;
     });
     await this.#retryOnStorageError(uid, () => {
-      if (outcome.outcome === 'failed') assets.setStatus(uid, 'failed', this.#now(), outcome.reason);
-      else assets.setProcessed(uid, outcome, this.#now());
+      if (outcome.outcome === 'failed') assets.setStatus(uid, 'failed', timestamp(), outcome.reason);
+      else assets.setProcessed(uid, outcome, timestamp());
     });
     log(`asset ${uid} ${outcome.outcome}`);
   }
@@ -124,10 +124,6 @@ export class Processor {
     } finally {
       await rm(workDir, removeOptions);
     }
-  }
-
-  #now(): string {
-    return new Date(this.#options.now()).toISOString();
   }
 }
 

@@ -8,20 +8,11 @@ type ListItem = ResponseBody<'listItem'>;
 type Detail = ResponseBody<'detail'>;
 
 export function toListItem(service: Service, asset: AssetRow): ListItem {
-  const { width, height, duration } = asset;
-  const common = {
-    uid: asset.uid,
-    name: asset.name,
-    description: asset.description,
-    status: asset.status,
-    created_at: asset.created_at,
-    updated_at: asset.updated_at,
-    thumbnail_url: thumbnailUrl(service, asset),
-    tags: JSON.parse(asset.tags),
-    size: asset.size,
-    parent: asset.parent_uid,
-  };
-  const { type } = asset;
+  const { uid, name, description, status, created_at, updated_at, size, parent_uid: parent } = asset;
+  const { type, duration, width, height } = asset;
+  const thumbnail_url = thumbnailUrl(service, asset);
+  const tags: string[] = JSON.parse(asset.tags);
+  const common = { uid, name, description, status, created_at, updated_at, thumbnail_url, tags, size, parent };
   switch (type) {
     case 'video':
       return { ...common, type, duration, width, height };

@@ -75,12 +75,8 @@ export class Assets extends StoreTable {
 
   /** Returns the given uids for which there is no asset, not even in the trash. */
   findUnknown(uids: readonly string[]): string[] {
-    return this.store
-      .all<{ uid: string }>(
-        'SELECT value AS uid FROM json_each(?) WHERE value NOT IN (SELECT uid FROM assets)',
-        JSON.stringify(uids),
-      )
-      .map(({ uid }) => uid);
+    const sql = 'SELECT value AS uid FROM json_each(?) WHERE value NOT IN (SELECT uid FROM assets)';
+    return this.store.uids(sql, JSON.stringify(uids));
   }
 
   page(query: AssetQuery): { items: AssetRow[]; count: number } {
@@ -138,11 +134,9 @@ export class Assets extends StoreTable {
 
   /** Returns the uids of assets whose processing was interrupted. */
   findInterrupted(): string[] {
-    return this.store
-      .all<{ uid: string }>(
-        "SELECT uid FROM assets WHERE status IN ('queued', 'processing') AND deleted_at IS NULL ORDER BY id",
-      )
-      .map(({ uid }) => uid);
+    return this.store.uids(
+      "SELECT uid FROM assets WHERE status IN ('queued', 'processing') AND deleted_at IS NULL ORDER BY id",
+    );
   }
 
   setStatus(uid: string, status: AssetStatus, now: string, failureReason: string | null = null): void {

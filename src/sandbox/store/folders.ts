@@ -66,13 +66,12 @@ export class WorkspaceFolders extends StoreTable {
 
   /** Returns the uids of a folder and of all its ancestors. */
   lineage(uid: string): string[] {
-    const rows = this.store.all<{ uid: string }>(
+    return this.store.uids(
       `WITH RECURSIVE above (uid) AS (
          VALUES (?) UNION SELECT parent_uid FROM folders JOIN above USING (uid)
            WHERE parent_uid IS NOT NULL
        ) SELECT uid FROM above`,
       uid,
     );
-    return rows.map((row) => row.uid);
   }
 }

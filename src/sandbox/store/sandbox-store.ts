@@ -22,7 +22,9 @@ export class SandboxStore {
       this.#database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs};`);
       const done = this.#countAppliedMigrations(path);
       this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;');
-      this.#migrate(done);
+      migrations.slice(done).forEach((step, at) => {
+        this.transaction(() => this.#database.exec(`${step} PRAGMA user_version = ${done + at + 1};`));
+      });
     } catch (error) {
       this.#database.close();
       throw error;
@@ -31,6 +33,11 @@ export class SandboxStore {
 
   all<Row>(sql: string, ...values: ColumnValue[]): Row[] {
     return this.#prepare(sql).all(...values) as Row[];
+  }
+
+  /** Returns the column `uid` of all rows. */
+  uids(sql: string, ...values: ColumnValue[]): string[] {
+    return this.all<{ uid: string }>(sql, ...values).map(({ uid }) => uid);
   }
 
   get<Row>(sql: string, ...values: ColumnValue[]): Row | undefined {
@@ -107,12 +114,6 @@ export class SandboxStore {
       if (!isDamaged(error)) throw error;
       throw new Error(`${path} is not a database, or is damaged`);
     }
-  }
-
-  #migrate(done: number): void {
-    migrations.slice(done).forEach((step, at) => {
-      this.transaction(() => this.#database.exec(`${step} PRAGMA user_version = ${done + at + 1};`));
-    });
   }
 
   #prepare(sql: string): Database.Statement {

@@ -22,18 +22,15 @@ export async function findFfmpeg(
     if (problem) throw new ArgumentError(`MEDIACTL_FFMPEG is ${named}, which cannot be used: ${problem}`);
     return path;
   }
-  return findRunning('ffmpeg', searchPath);
+  return findTool('ffmpeg', searchPath);
 }
-
-/** Finds pdftoppm (poppler-utils) on PATH; returns undefined if it is missing or cannot be run. */
-export const findPdftoppm = (searchPath: string | undefined): Promise<string | undefined> =>
-  findRunning('pdftoppm', searchPath);
 
 /** Options that print the version of a program. */
 const versionOptions = { ffmpeg: '-version', pdftoppm: '-v' };
 type ToolName = keyof typeof versionOptions;
 
-async function findRunning(name: ToolName, searchPath: string | undefined) {
+/** Finds a program on PATH; returns undefined if it is missing or cannot be run. */
+export async function findTool(name: ToolName, searchPath: string | undefined) {
   const path = await findOnPath(name, searchPath);
   return path && !(await checkTool(path, name)) ? path : undefined;
 }

@@ -18,51 +18,40 @@ export const checkHost =
     await next();
   };
 
-/**
- * Caller under which all requests without valid credentials share one rate-limit window, so that they cannot use up
- * the window of an API key.
- */
+/** Caller of all requests without valid credentials, so that they cannot use up the rate-limit window of an API key. */
 const anonymousCaller = 'unknown';
 
 /** Requires an API key: "Every endpoint except POST /playback/info/ requires … Bearer <API_KEY>" (§5.1, §5.3). */
-export const requireApiKey = (service: Service): MiddlewareHandler<Env> => {
-  const { keys } = service;
-  return async (c, next) => {
+export const requireApiKey =
+  (service: Service): MiddlewareHandler<Env> =>
+  async (c, next) => {
     if (c.req.path === descriptionPath || c.req.path === playbackPath) return next();
     const [, bearer] = /^Bearer +(\S+)$/i.exec(c.req.header('authorization') ?? '') ?? [];
-    const key = bearer && keys.find(bearer);
+    const key = bearer && service.keys.find(bearer);
     countRequest(c, service, key ? key.hash : anonymousCaller);
     if (!key) throw new ServiceError(401, bearer ? 'this API key is not known' : 'an API key is required');
     c.set('key', key);
     await next();
   };
-};
-
-const maxJsonBytes = 1024 * 1024;
 
 /** Rejects JSON bodies over 1 MiB with 413. `count` runs before, for requests that are not counted yet. */
 export const limitJsonBody = (count?: (c: Context) => void) =>
   bodyLimit({
-    maxSize: maxJsonBytes,
+    maxSize: 1024 * 1024,
     onError: (c) => {
       count?.(c);
       throw new ServiceError(413, 'a JSON body holds at most 1 MiB');
     },
   });
 
-const rateLimitHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
-
-/**
- * Creates the CORS, body size and rate limit middleware of POST /playback/info/. Since requests have no API key,
- * they are counted per playback token. Each token has the same limit as a key (§8).
- */
+/** Limits POST /playback/info/, which has no API key: each playback token has the same rate limit as a key (§8). */
 export const limitPlaybackRequests = (service: Service): MiddlewareHandler<Env>[] => [
   // Web pages of any site call this endpoint, with only the token.
   cors({
     origin: '*',
     allowMethods: ['POST'],
     allowHeaders: ['Content-Type'],
-    exposeHeaders: [...rateLimitHeaders, 'Retry-After'],
+    exposeHeaders: ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'Retry-After'],
   }),
   limitJsonBody((c) => countRequest(c, service, anonymousCaller)),
   async (c, next) => {
@@ -78,10 +67,7 @@ async function readValidToken(c: Context, { signer, now }: Service): Promise<str
   return typeof token === 'string' && signer.verifyToken(token, now()) ? token : undefined;
 }
 
-/**
- * Applies the rate limit to one request: "Rate-limit headers on every response"; "Over the limit: 429 with
- * Retry-After" (§8).
- */
+/** Counts a request: "Rate-limit headers on every response"; "Over the limit: 429 with Retry-After" (§8). */
 function countRequest(c: Context, { rateLimiter, faults, now }: Service, caller: string): void {
   const { headers, retryAfterSeconds } = rateLimiter.count(caller, now());
   for (const [name, value] of Object.entries(headers)) c.header(name, value);

@@ -17,16 +17,17 @@ import type { Service } from './service.ts';
 import { ServiceError } from './service-error.ts';
 import { classifyStorageFailure } from './storage-failure.ts';
 
+const allRoutes = [
+  ...[assetRoutes, uploadRoutes, workspaceRoutes, playbackRoutes, providerRoutes],
+  ...[folderRoutes, embedRoutes, mediaRoutes, watchRoutes],
+];
+
 /** Maps the validator's names of request parts to OpenAPI's names, which error details use. */
 const partNames: Partial<Record<string, string>> = { json: 'body', param: 'path' };
 
-/**
- * Statuses for which a failed upload creation has a plain text body: "returns plain text bodies for 400, 404, 412,
- * 413, 503, 507" (§7). All other errors have a JSON body.
- */
+/** Statuses of failed upload creations: "plain text bodies for 400, 404, 412, 413, 503, 507" (§7). */
 const textStatuses = new Set([400, 404, 412, 413, 503, 507]);
 
-/** Creates the HTTP app with all routes and middleware. */
 export function createApp(service: Service): App {
   const app: App = new OpenAPIHono<Env>({
     // "422 unprocessable request (invalid parameters or body)" (§7)
@@ -45,9 +46,7 @@ export function createApp(service: Service): App {
   app.use(service.faults.middleware);
   for (const path of ['assets/*', 'videos/*', 'workspaces/*']) app.use(`${apiPrefix}/${path}`, limitJsonBody());
   registerDescription(app, service);
-  for (const routes of [assetRoutes, uploadRoutes, workspaceRoutes, playbackRoutes, providerRoutes])
-    routes(app, service);
-  for (const routes of [folderRoutes, embedRoutes, mediaRoutes, watchRoutes]) routes(app, service);
+  for (const routes of allRoutes) routes(app, service);
   const page = async (c: Context, next: () => Promise<void>) => (await service.page?.handle(c.req.raw)) ?? next();
   app.get('/', page);
   app.all('/b/*', page);

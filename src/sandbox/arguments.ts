@@ -8,12 +8,7 @@ export type Arguments = Omit<
   'pid' | 'node' | 'mediaWorker' | 'playerScript' | 'browseScript' | 'killGroup' | 'log'
 > & { logPath?: string };
 
-/**
- * Parses the command line. `--rate-limit` is `LIMIT/SECONDS`; `--fault` is repeatable.
- *
- * @throws ArgumentError with a one-line message that names the invalid argument; for an unknown option, the error
- *   of Node's `parseArgs`
- */
+/** @throws ArgumentError with a one-line message; for an unknown option, the error of Node's `parseArgs` */
 export function parseArguments(args: readonly string[]): Arguments {
   const { values } = parseArgs({
     args: [...args],

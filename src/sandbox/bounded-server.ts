@@ -23,10 +23,7 @@ const defaultLimits: ConnectionLimits = {
   maxHeaderBytes: 32 * 1024,
 };
 
-/**
- * Creates an HTTP server that slow, idle or too many clients cannot exhaust. Since upload chunks can take long, the
- * Receiver limits only the time for which they are idle.
- */
+/** Creates an HTTP server that slow, idle or too many clients cannot exhaust; for uploads, see also `Receiver`. */
 export function createBoundedServer(listener: RequestListener, overrides: Partial<ConnectionLimits> = {}): Server {
   const { headersMs, bodyMs, idleMs, maxConnections, maxHeaderBytes } = { ...defaultLimits, ...overrides };
   const server = createServer(
@@ -63,10 +60,7 @@ function limitBodyTime(incoming: IncomingMessage, bodyMs: number): void {
   timer.unref();
 }
 
-/**
- * Limits the number of open connections. At the limit, a new connection replaces the one that has been idle
- * (without a request in progress) for the longest time. If none is idle, the new connection is closed.
- */
+/** Limits open connections. At the limit, a new one replaces the longest idle one; if none is idle, it is closed. */
 function limitConnections(server: Server, maxConnections: number): void {
   /** Number of requests in progress per connection. */
   const open = new Map<Socket, number>();

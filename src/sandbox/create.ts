@@ -12,7 +12,6 @@ import { seed } from './store/seed.ts';
 
 export type Sandbox = Awaited<ReturnType<typeof createSandbox>>;
 
-/** Starts the service, which accepts connections once the promise resolves. */
 export async function createSandbox(options: SandboxOptions) {
   const { store, close } = openDataFolder(options.dataDir);
   const service = createService(options, store);
@@ -65,10 +64,7 @@ export async function createSandbox(options: SandboxOptions) {
   };
 }
 
-/**
- * Returns a warning if there are asset folders that the database does not know. Deleted assets keep their row, so
- * the database must have been replaced or have lost data.
- */
+/** Warns of asset folders that the database does not know: since deleted assets keep their row, it has lost data. */
 const createNotes = (unknownUids: readonly string[]) =>
   unknownUids.length === 0
     ? []

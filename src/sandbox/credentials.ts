@@ -8,16 +8,13 @@ type Credentials = { all: string; read: string; write: string };
 const newKeysNote = 'new keys were made';
 
 /**
- * Ensures that DIR/credentials.json contains valid keys. Creates new keys if the file is missing, damaged or
- * outdated, since the database stores only hashes.
- *
+ * Ensures that DIR/credentials.json contains valid keys, since the database stores only hashes.
  * @returns a note on why existing keys were replaced; undefined if none were replaced
  */
 export function ensureCredentials(dataDir: string, sandbox: Sandbox): string | undefined {
   const path = join(dataDir, 'credentials.json');
   const existing = readCredentials(path);
-  const isValid = existing !== undefined && existing !== 'damaged' && sandbox.hasKey(existing.all);
-  if (isValid) return undefined;
+  if (existing !== undefined && existing !== 'damaged' && sandbox.hasKey(existing.all)) return undefined;
   const isFirst = existing === undefined && !sandbox.hasKeys();
   const keys: Credentials = {
     all: sandbox.createKey('all scopes'),
@@ -31,7 +28,6 @@ export function ensureCredentials(dataDir: string, sandbox: Sandbox): string | u
   return `sandbox.db did not know the keys of credentials.json; ${newKeysNote}`;
 }
 
-/** Reads the keys from the file; returns undefined if the file does not exist. */
 function readCredentials(path: string): Credentials | 'damaged' | undefined {
   let text: string;
   try {
@@ -48,10 +44,7 @@ function readCredentials(path: string): Credentials | 'damaged' | undefined {
   }
 }
 
-/**
- * Writes a JSON file that only this user can read. The file is renamed into place, so that readers never see a
- * partial file, even after a crash.
- */
+/** Writes a JSON file (mode 0600) and renames it into place, so that readers never see a partial file. */
 export function writeJsonAtomically(path: string, value: unknown): void {
   writeFileSync(`${path}.tmp`, JSON.stringify(value, null, 2), { mode: 0o600 });
   renameSync(`${path}.tmp`, path);

@@ -3,9 +3,8 @@ import { ServiceError } from './service-error.ts';
 const bytesPerCredit = 1024 * 1024;
 
 /**
- * The credit balance. §1: "Storage, delivery and subtitle generation … draw on the organization's credit balance."
- * The specification does not show prices. The sandbox charges one credit per started MiB of storage, and one credit
- * per playback response.
+ * The credit balance, on which storage and delivery draw (§1). The specification does not show prices. The sandbox
+ * charges one credit per started MiB of storage, and one credit per playback response.
  */
 export class Credits {
   #balance: number;
@@ -22,11 +21,7 @@ export class Credits {
     this.#draw(1);
   }
 
-  /**
-   * Deducts credits: "When the balance is depleted, a call … may be rejected with 402."
-   *
-   * @throws ServiceError 402 if the balance is too low
-   */
+  /** @throws ServiceError 402: "When the balance is depleted, a call … may be rejected with 402." (§1) */
   #draw(credits: number): void {
     if (this.#balance < credits)
       throw new ServiceError(402, 'the credit balance is depleted', {

@@ -4,20 +4,14 @@ import type { EmbedRestriction } from './store/workspaces.ts';
 /** Sec-Fetch-Dest values (Fetch Metadata) of requests for content embedded in a web page. */
 const embeddingDestinations = new Set(['iframe', 'frame', 'object', 'embed', 'fencedframe']);
 
-/**
- * Returns true if the web page that embeds the content, identified by its Referer, is allowed to do so (§4
- * Workspaces), or if the content is not embedded.
- */
+/** Returns true if the content is not embedded, or the page that embeds it (its Referer) may do so (§4 Workspaces). */
 export function mayEmbed(c: Context, settings: EmbedRestriction): boolean {
   if (!embeddingDestinations.has(c.req.header('sec-fetch-dest') ?? '')) return true;
   // Without a Referer, the CSP directive `frame-ancestors` decides.
   return isAllowed(c, c.req.header('referer'), settings);
 }
 
-/**
- * Returns true if a web page is allowed to call the API with its playback token. Servers send neither Origin nor
- * Referer, so they are always allowed.
- */
+/** Returns true if a web page may call the API with its playback token. Servers send no Origin or Referer: they may. */
 export const mayCall = (c: Context, settings: EmbedRestriction): boolean =>
   isAllowed(c, c.req.header('origin') ?? c.req.header('referer'), settings);
 
@@ -32,10 +26,7 @@ function isAllowed(c: Context, page: string | undefined, settings: EmbedRestrict
 /** Host names of the sandbox itself, which are the ones that `checkHost` accepts. */
 const ownHosts = new Set(['localhost', '127.0.0.1']);
 
-/**
- * Returns the CSP directive that allows only pages of the listed domains to embed the content; undefined if
- * embedding is unrestricted.
- */
+/** Returns the CSP directive that lets only listed domains embed the content; undefined if all domains may. */
 export function frameAncestors({ enabled, domains }: EmbedRestriction): string | undefined {
   if (!enabled) return undefined;
   const listed = domains.flatMap((domain) => [`http://${domain}:*`, `https://${domain}:*`]);

@@ -2,10 +2,7 @@ import { mkdirSync, readdirSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/**
- * Paths of media files in the data folder. They are built only from generated uids, so path traversal is
- * impossible.
- */
+/** Paths in the data folder. They are built only from generated uids, so path traversal is impossible. */
 export class Files {
   readonly #dataDir: string;
 

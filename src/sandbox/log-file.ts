@@ -4,8 +4,8 @@ import { closeSync, fstatSync, openSync, renameSync, writeSync } from 'node:fs';
 const maxBytes = 8 * 1024 * 1024;
 
 /**
- * A log file with rotation. At the size limit, the file is renamed to `PATH.1`, which replaces the previous one.
- * Disk errors never stop the service. Once writing works again, the number of lost lines is logged.
+ * A log file, which is renamed to `PATH.1` at the size limit. Disk errors never stop the service. Once writing works
+ * again, the number of lost lines is logged.
  */
 export class LogFile {
   readonly #path: string;
@@ -15,7 +15,6 @@ export class LogFile {
   #lostLines = 0;
   #reason = '';
 
-  /** Creates a log file, which is not opened before the first write. */
   constructor(path: string, limitBytes = maxBytes) {
     this.#path = path;
     this.#maxBytes = limitBytes;
@@ -24,9 +23,8 @@ export class LogFile {
   write(line: string): void {
     const missed = this.#lostLines > 0 ? [`${this.#lostLines} lines were lost: ${this.#reason}`] : [];
     const stamp = new Date().toISOString();
-    const text = [...missed, line].map((each) => `${stamp} ${each}\n`).join('');
     try {
-      this.#append(Buffer.from(text));
+      this.#append(Buffer.from([...missed, line].map((each) => `${stamp} ${each}\n`).join('')));
       this.#lostLines = 0;
     } catch (error) {
       this.#lostLines++;

@@ -4,7 +4,7 @@ import { parseArguments } from './arguments.ts';
 import { createSandbox } from './create.ts';
 import { ensureCredentials, writeJsonAtomically } from './credentials.ts';
 import { LogFile } from './log-file.ts';
-import { findFfmpeg, findPdftoppm } from './media/ffmpeg/find-tools.ts';
+import { findFfmpeg, findTool } from './media/ffmpeg/find-tools.ts';
 import { ArgumentError } from './options.ts';
 import { classifyStorageFailure } from './storage-failure.ts';
 import { FolderLockedError } from './store/data-folder.ts';
@@ -13,7 +13,6 @@ import { FolderLockedError } from './store/data-folder.ts';
  * Runs the sandbox process, started as `node sandbox.cjs --data DIR …` (options: see `arguments.ts`). Writes its
  * address and a one-time URL of the library page to DIR/server.json, and API keys to DIR/credentials.json (both
  * 0600). Logs to the file given by --log or else to stdout, and reports a startup failure on stderr in one line.
- * Uses ffmpeg from MEDIACTL_FFMPEG (`none` disables it) or PATH, and pdftoppm from PATH.
  */
 async function main(): Promise<void> {
   process.umask(0o077); // files are readable by this user only
@@ -31,7 +30,9 @@ async function main(): Promise<void> {
   try {
     await serve(args, options, log);
   } catch (error) {
-    throw classifyStorageFailure(error) ? dataFolderError(dataDir, error as Error) : error;
+    const failure = classifyStorageFailure(error);
+    if (failure === 'full') throw new Error(`no space is left for the sandbox in ${dataDir}`);
+    throw failure ? new Error(`the sandbox cannot use ${dataDir}: ${(error as Error).message}`) : error;
   }
 }
 
@@ -46,7 +47,7 @@ async function serve(args: string[], options: Options, log: (line: string) => vo
     mediaWorker: join(__dirname, 'media-worker.cjs'),
     node: process.execPath,
     ffmpeg: await findFfmpeg(process.env.MEDIACTL_FFMPEG, process.env.PATH),
-    pdftoppm: await findPdftoppm(process.env.PATH),
+    pdftoppm: await findTool('pdftoppm', process.env.PATH),
     killGroup,
     playerScript: readFileSync(join(__dirname, 'player.js'), 'utf8'),
     browseScript: readFileSync(join(__dirname, 'browse.js'), 'utf8'),
@@ -86,20 +87,9 @@ async function serve(args: string[], options: Options, log: (line: string) => vo
   process.once('SIGINT', stop);
 }
 
-/**
- * Returns the arguments that configure the service. `mediactl sandbox start` compares them with its own to detect a
- * sandbox that runs with other options.
- */
+/** Returns the arguments that `mediactl sandbox start` compares with its own, to detect one with other options. */
 const startOptions = (args: readonly string[]) =>
   args.filter((each, at) => !/^--(data|port|log)(=|$)/.test(each) && !/^--(data|port|log)$/.test(args[at - 1] ?? ''));
-
-/** Returns a one-line error for a data folder that cannot be used because of a disk or database failure. */
-const dataFolderError = (dataDir: string, error: Error) =>
-  new Error(
-    classifyStorageFailure(error) === 'full'
-      ? `no space is left for the sandbox in ${dataDir}`
-      : `the sandbox cannot use ${dataDir}: ${error.message}`,
-  );
 
 function killGroup(leader: number): void {
   try {

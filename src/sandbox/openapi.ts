@@ -24,7 +24,6 @@ const keylessOperations = ['/playback/info/ post', '/openapi.json get'];
 /** Operations without a rate limit, since they are not part of the specification. */
 const unlimitedOperations = ['/openapi.json get'];
 
-/** Registers the endpoint that serves the OpenAPI document of all registered routes. It needs no API key. */
 export function registerDescription(app: App, service: Service): void {
   const { openAPIRegistry: registry } = app;
   registry.registerComponent('securitySchemes', security, { type: 'http', scheme: 'bearer' });
@@ -60,10 +59,7 @@ function buildDocument(app: App): ServedDescription {
   return document;
 }
 
-/**
- * Adds the common error responses to an operation: "Every response of an authenticated endpoint may also be 401,
- * 403, 429; endpoints with path parameters may be 404; endpoints with parameters or bodies may be 422" (§4).
- */
+/** Adds the error responses that §4 lists for authenticated endpoints, path parameters, parameters and bodies. */
 function addErrorResponses(operation: Operation, name: string): void {
   const isKeyless = keylessOperations.includes(name);
   const isCounted = !unlimitedOperations.includes(name);

@@ -7,10 +7,6 @@ type PlayerOptions = { autoPlay: boolean; theme: Theme };
 export const themes = ['light', 'dark'] as const;
 export type Theme = (typeof themes)[number];
 
-/**
- * Options of a sandbox. Users only have to choose the data folder; the start script supplies the other required
- * options.
- */
 export type SandboxOptions = {
   /** Data folder, which is created if it does not exist. */
   dataDir: string;
@@ -38,28 +34,24 @@ export type SandboxOptions = {
   connectionLimits?: Partial<ConnectionLimits>;
   /** Process id, reported by /health. */
   pid: number;
-  /** Path of the media worker's script. */
+  /** Paths of the media worker's script and of the Node.js executable. */
   mediaWorker: string;
-  /** Path of the Node.js executable. */
   node: string;
-  /** Path of ffmpeg; undefined disables the features that need it. */
+  /** Paths of optional programs; undefined disables the features that need them. */
   ffmpeg?: string | undefined;
-  /** Path of pdftoppm; undefined disables the features that need it. */
   pdftoppm?: string | undefined;
   /** Clock for timeouts and retries of media processing; defaults to the system clock. */
   clock?: Pick<Clock, 'sleep'>;
   /** Kills the process group with this leader pid; does nothing if the group has already exited. */
   killGroup(leader: number): void;
-  /** Source code of the script for the watch page. */
+  /** Source code of the scripts for the watch page and the library page. */
   playerScript: string;
-  /** Source code of the script for the library page. */
   browseScript: string;
   /** Called when a browser has used a one-time page URL. */
   onPageEntered?: () => void;
   player?: PlayerOptions;
   /** Clock that returns milliseconds since the Unix epoch; defaults to the system clock. */
   now?: () => number;
-  /** Called for each log line. */
   log?: (line: string) => void;
 };
 
@@ -71,8 +63,5 @@ export const defaults = {
   player: { autoPlay: false, theme: 'dark' },
 } as const;
 
-/**
- * Error for an invalid argument or environment variable. It makes the process exit with code 2 before anything is
- * started.
- */
+/** Error for an invalid argument or environment variable; the process exits with code 2 before anything is started. */
 export class ArgumentError extends Error {}

@@ -1,9 +1,6 @@
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 
-/**
- * Maps HTTP statuses to error codes and their meaning (§7). The sandbox defines the codes, since the specification
- * does not show them.
- */
+/** Maps HTTP statuses (§7) to error codes, which the specification does not show, and their meaning. */
 export const errors = {
   400: { code: 'bad_request', meaning: 'malformed request' },
   401: { code: 'unauthenticated', meaning: 'missing or invalid credentials' },
@@ -44,9 +41,7 @@ export class ServiceError extends Error {
     this.details = details;
   }
 
-  /**
-   * JSON body of the response: "Error responses of JSON endpoints carry a JSON body with an `error` object." (§7)
-   */
+  /** JSON body: "Error responses of JSON endpoints carry a JSON body with an `error` object." (§7) */
   get body() {
     return {
       error: {

@@ -17,7 +17,6 @@ import { Workspaces } from './store/workspaces.ts';
 import { Receiver } from './uploads/receiver.ts';
 import { WindowRateLimiter } from './window-rate-limiter.ts';
 
-/** Dependencies of all routes. */
 export type Service = ReturnType<typeof createService>;
 
 /** Creates the dependencies of all routes over an open database. */
@@ -32,18 +31,17 @@ export function createService(options: SandboxOptions, store: SandboxStore) {
   const faults = new Faults(options.faults ?? [], log);
   const tool = (path: string | undefined) => (path === undefined ? undefined : { path, killGroup });
   const processor = new Processor({
-    ...{ files, assets, now, log, clock: options.clock ?? systemClock },
+    ...{ files, assets, timestamp, log, clock: options.clock ?? systemClock },
     inspector: { node: { path: options.node, killGroup }, worker: options.mediaWorker },
     tools: { ffmpeg: tool(ffmpeg), pdftoppm: tool(pdftoppm) },
   });
-  const onComplete = (assetUid: string) => processor.enqueue(assetUid);
   return {
     ...{ store, files, assets, sessions, faults, processor, now, log },
     keys: new ApiKeys(store),
     workspaces: new Workspaces(store),
     folders: new WorkspaceFolders(store),
     signer: new Signer(dataDir),
-    receiver: new Receiver({ files, sessions, now, onComplete }),
+    receiver: new Receiver({ files, sessions, now, onComplete: (assetUid) => processor.enqueue(assetUid) }),
     rateLimiter: new WindowRateLimiter(faults.find('rate-limit') ?? options.rateLimit ?? defaults.rateLimit),
     credits: new Credits(options.credits ?? Number.POSITIVE_INFINITY),
     /** Returns the current time in ISO 8601, as stored in the database. */
@@ -54,15 +52,12 @@ export function createService(options: SandboxOptions, store: SandboxStore) {
     page: undefined as BrowseApp | undefined,
     /** Maximum upload size in bytes (§8: "Maximum allowed upload size: value not shown."). */
     maxUploadBytes: options.maxUploadBytes ?? Number.POSITIVE_INFINITY,
-    /** Storage quota of all assets in bytes. */
     storageBytes: options.storageBytes ?? Number.POSITIVE_INFINITY,
     sessionLifetimeMs: (options.sessionSeconds ?? defaults.sessionSeconds) * 1000,
     playbackLifetimeMs: (options.playbackSeconds ?? defaults.playbackSeconds) * 1000,
     player: options.player ?? defaults.player,
     playerScript: options.playerScript,
-    /** True if responses contain only the fields that the specification names. */
     isStrict: options.strict ?? false,
-    /** Schemas that serialize responses, either complete or limited to the specification's fields. */
     responseSchemas: responseSchemas(options.strict ?? false),
     /** Process id, which /health reports so that clients can detect another process on the same port. */
     pid: options.pid,

@@ -5,25 +5,11 @@ const fullDiskCodes = new Set(['ENOSPC', 'EDQUOT']);
 const unavailableCodes = new Set(['EACCES', 'EBUSY', 'EIO', 'EMFILE', 'ENFILE', 'EPERM', 'EROFS']);
 
 /** Primary result codes of SQLite (sqlite.org/rescode.html). */
-const sqlite = {
-  PERM: 3,
-  BUSY: 5,
-  LOCKED: 6,
-  NOMEM: 7,
-  READONLY: 8,
-  IOERR: 10,
-  CORRUPT: 11,
-  FULL: 13,
-  CANTOPEN: 14,
-  PROTOCOL: 15,
-  NOTADB: 26,
-} as const;
-const storageResultCodes: number[] = Object.values(sqlite);
+const sqlite = { BUSY: 5, LOCKED: 6, CORRUPT: 11, FULL: 13, NOTADB: 26 };
+const otherFailures = { PERM: 3, NOMEM: 7, READONLY: 8, IOERR: 10, CANTOPEN: 14, PROTOCOL: 15 };
+const storageResultCodes = Object.values({ ...sqlite, ...otherFailures });
 
-/**
- * Classifies an error of the disk or the database; returns undefined for any other error, which is a defect of the
- * sandbox.
- */
+/** Classifies an error of the disk or the database; returns undefined for others, which are defects of the sandbox. */
 export function classifyStorageFailure(error: unknown): StorageFailure | undefined {
   const result = resultOf(error);
   if (result !== undefined)
@@ -33,10 +19,7 @@ export function classifyStorageFailure(error: unknown): StorageFailure | undefin
   return unavailableCodes.has(code) ? 'unavailable' : undefined;
 }
 
-/**
- * Returns true if another process holds the database lock (SQLITE_BUSY, SQLITE_LOCKED), in which case a retry
- * usually succeeds soon.
- */
+/** Returns true if another process holds the database lock, so that a retry usually succeeds soon. */
 export function isLocked(error: unknown): boolean {
   const result = resultOf(error);
   return result === sqlite.BUSY || result === sqlite.LOCKED;

@@ -3,10 +3,7 @@ type RateLimitWindow = { count: number; resetAt: number };
 /** Number of windows from which on expired windows are removed. */
 const cleanupThreshold = 1_000;
 
-/**
- * Fixed-window rate limiter that counts requests per caller and creates the "X-RateLimit-*" headers of every
- * response (§8).
- */
+/** Fixed-window rate limiter, which creates the "X-RateLimit-*" headers of every response (§8). */
 export class WindowRateLimiter {
   readonly #limit: number;
   readonly #windowMs: number;
@@ -17,7 +14,7 @@ export class WindowRateLimiter {
     this.#windowMs = windowSeconds * 1000;
   }
 
-  /** Counts one request of a caller. `retryAfterSeconds` is set if the caller is over the limit. */
+  /** Counts a request. `retryAfterSeconds` is set if the caller is over the limit. */
   count(caller: string, now: number) {
     const window = this.#windowOf(caller, now);
     const isOverLimit = window.count >= this.#limit;

@@ -57,7 +57,6 @@ export class Faults {
     return true;
   }
 
-  /** Finds a fault, fires it, and returns it; undefined if no fault can fire. */
   findAndFire<Name extends FaultName>(name: Name, target: RequestTarget): FaultOf<Name> | undefined {
     const fault = this.find(name, target);
     return fault && this.fire(fault, target) ? fault : undefined;
@@ -77,10 +76,7 @@ export class Faults {
     if (this.findAndFire('lost-answer', asked)) c.env.incoming.socket.destroy();
   };
 
-  /**
-   * Returns the bytes of an upload PATCH until a fault drops or stalls the connection. If the caller stops reading
-   * early, it can still respond.
-   */
+  /** Returns the bytes of an upload PATCH until a fault drops or stalls the connection. */
   readBody(incoming: IncomingMessage, target: RequestTarget): AsyncIterable<Buffer> {
     const fault = this.find('cut-after', target) ?? this.find('silent-after', target);
     return fault ? this.#readUntilFault(fault, incoming, target) : bodyOf(incoming);
@@ -108,4 +104,5 @@ export class Faults {
   }
 }
 
+/** Returns the bytes of a body. A caller that stops reading early can still respond. */
 const bodyOf = (incoming: IncomingMessage): AsyncIterable<Buffer> => incoming.iterator({ destroyOnReturn: false });

@@ -36,7 +36,6 @@ const withoutValue = (value: string) => (value === '' ? {} : undefined);
 
 const byteUnits: Record<string, number> = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
 
-/** Parses a size such as `20MiB` or a plain number of bytes. */
 function parseSize(value: string): { bytes: number } | undefined {
   const [, amount, unit = 'B'] = /^(\d{1,12})(B|KiB|MiB|GiB)?$/.exec(value) ?? [];
   return amount === undefined ? undefined : { bytes: Number(amount) * (byteUnits[unit] as number) };
@@ -44,7 +43,6 @@ function parseSize(value: string): { bytes: number } | undefined {
 
 const timeUnits: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
-/** Parses a duration such as `200ms`, `10s`, `5m` or `1h`. */
 function parseDuration(value: string): { delayMs: number } | undefined {
   const [, amount, unit = ''] = /^(\d{1,9})(ms|s|m|h)$/.exec(value) ?? [];
   return amount === undefined ? undefined : { delayMs: Number(amount) * (timeUnits[unit] as number) };

@@ -47,7 +47,6 @@ export async function processSource(options: ProcessingJobOptions): Promise<Proc
   }
 }
 
-/** Renders the pages of a PDF; returns no pages for other documents. */
 async function pagesOf(job: ProcessingJob, { contentType }: InspectedSource): Promise<string[]> {
   const { sourcePath: path, derivedFilesDir: folder, tools } = job;
   const { pdftoppm } = tools;
@@ -56,7 +55,7 @@ async function pagesOf(job: ProcessingJob, { contentType }: InspectedSource): Pr
   return pages ?? [];
 }
 
-/** Creates the smaller variants of an image. Asks ffmpeg for the size if the header parser did not find it. */
+/** Creates the variants of an image. Asks ffmpeg for the size if the header parser did not find it. */
 async function processImage(
   job: ProcessingJob,
   found: InspectedSource,
@@ -82,10 +81,7 @@ async function processImage(
 /** Tolerated difference between the duration stated in the header and the actual one. */
 const toleratedLossSeconds = 1.5;
 
-/**
- * Processes audio or video. Uses ffmpeg if mediabunny cannot read the file. Without ffmpeg, intact files are served
- * unchanged.
- */
+/** Processes audio or video, with ffmpeg if mediabunny cannot read it. Without ffmpeg, intact files stay unchanged. */
 async function processMedia(
   job: ProcessingJob,
   found: InspectedSource,
@@ -120,10 +116,7 @@ function typeOf({ type, codecs }: InspectedSource, streams: Streams | undefined)
   return isVideo ? 'video' : 'audio';
 }
 
-/**
- * Creates the thumbnail, preview sprites, subtitles and HLS of a video. `top` is the source packaged as HLS without
- * re-encoding, if that was possible.
- */
+/** Creates what is served for a video. `top` is the source as HLS without re-encoding, if that was possible. */
 async function processVideo(
   job: ProcessingJob,
   found: InspectedSource,
@@ -146,10 +139,7 @@ async function processVideo(
   );
 }
 
-/**
- * Delay relative to the other tracks above which a video counts as late, since broadcasts often have a smaller
- * delay.
- */
+/** Delay relative to the other tracks above which a video is late, since broadcasts often have a smaller delay. */
 const lateThresholdSeconds = 0.5;
 
 /** Returns the properties needed for encoding; undefined if the size or duration is unknown. */
@@ -169,13 +159,12 @@ async function videoOf(
   return seconds ? { ...size, duration: seconds, hasAudio, isLate } : undefined;
 }
 
-/** Returns true if two lengths in pixels are equal apart from rounding. */
+/** Compares two lengths in pixels, apart from rounding. */
 const isClose = (a: number, b: number) => Math.abs(a - b) <= 2;
 
 /**
- * Chooses between the display sizes from mediabunny (`stated`) and ffmpeg (`seen`). Only mediabunny applies
- * rotation, so its size is used if both match or differ only in orientation. Otherwise, the size from ffmpeg is
- * used, since mediabunny halves the height of interlaced H.264.
+ * Chooses between the display sizes from mediabunny (`stated`), which alone applies rotation, and ffmpeg (`seen`),
+ * since mediabunny halves the height of interlaced H.264.
  */
 function combineSizes(stated: Dimensions | undefined, seen: Dimensions | undefined): Dimensions | undefined {
   if (!stated || !seen) return stated ?? seen;
@@ -184,7 +173,6 @@ function combineSizes(stated: Dimensions | undefined, seen: Dimensions | undefin
   return isSame || isTurned ? stated : seen;
 }
 
-/** Transcodes audio that browsers cannot play; creates its waveform, subtitles and thumbnail. */
 async function processAudio(
   job: ProcessingJob,
   found: InspectedSource,

@@ -27,11 +27,7 @@ export type ProcessingJob = ProcessingJobOptions & {
   attempt: FfmpegAttempt;
   /** Runs an ffmpeg step that writes temporary files. */
   attemptTemporary: FfmpegAttempt;
-  /**
-   * Inspects a file in a worker process. `signal` replaces that of the job.
-   *
-   * @throws Error if the worker ends without a result, or the abort reason
-   */
+  /** Calls `inspectInWorker`. `signal` replaces that of the job. */
   inspect(
     task: Pick<InspectionTask, 'sourcePath' | 'hlsDir' | 'firstId' | 'cuts'>,
     signal?: AbortSignal,
@@ -56,15 +52,12 @@ export function createJob(options: ProcessingJobOptions): ProcessingJob {
 
 export const failedOutcome = (reason: string): ProcessingOutcome => ({ outcome: 'failed', reason });
 
-/** Builds the outcome of a successful job from the inspected source and its derived files. */
 export function readyOutcome(
   { type, contentType, duration, width, height, chapters = [] }: InspectedSource,
   made: Partial<DerivedFiles> = {},
   hasHls = false,
 ): ProcessingOutcome {
-  const derivedFiles = { ...noDerivedFiles, ...made };
-  const content_type = contentType;
   const size = { width: width ?? null, height: height ?? null };
-  const facts = { type, content_type, duration: duration ?? null, ...size, chapters };
-  return { outcome: 'ready', ...facts, hasHls, derivedFiles };
+  const facts = { type, content_type: contentType, duration: duration ?? null, ...size, chapters };
+  return { outcome: 'ready', ...facts, hasHls, derivedFiles: { ...noDerivedFiles, ...made } };
 }

@@ -11,13 +11,10 @@ import { failedOutcome, type ProcessingJobOptions, type ProcessingOutcome } from
 export type ProcessorOptions = Pick<ProcessingJobOptions, 'inspector' | 'tools' | 'clock' | 'log'> & {
   files: Files;
   assets: Assets;
-  now(): number;
+  timestamp(): string;
 };
 
-/**
- * Job queue that processes uploaded sources, with one job per CPU core at a time. Jobs use child processes, which
- * can be killed.
- */
+/** Job queue that processes uploaded sources in child processes, with one job per CPU core at a time. */
 export class Processor {
   readonly #options: ProcessorOptions;
   readonly #queue: string[] = [];
@@ -28,13 +25,12 @@ export class Processor {
     this.#options = options;
   }
 
-  /** Queues an asset whose upload is complete. */
   enqueue(assetUid: string): void {
     this.#queue.push(assetUid);
     this.#startJobs();
   }
 
-  /** Requeues the assets whose processing was interrupted. Call it at startup. */
+  /** Requeues the assets whose processing was interrupted by a shutdown. */
   resume(): void {
     for (const uid of this.#options.assets.findInterrupted()) this.enqueue(uid);
   }
@@ -64,9 +60,9 @@ export class Processor {
   }
 
   async #process(uid: string): Promise<void> {
-    const { assets, log } = this.#options;
+    const { assets, log, timestamp } = this.#options;
     const asset = await this.#retryOnStorageError(uid, () => {
-      assets.setStatus(uid, 'processing', this.#now());
+      assets.setStatus(uid, 'processing', timestamp());
       return assets.find(uid);
     });
     if (!asset) return; // in the trash
@@ -75,18 +71,15 @@ export class Processor {
       throw error;
     });
     await this.#retryOnStorageError(uid, () => {
-      if (outcome.outcome === 'failed') assets.setStatus(uid, 'failed', this.#now(), outcome.reason);
-      else assets.setProcessed(uid, outcome, this.#now());
+      if (outcome.outcome === 'failed') assets.setStatus(uid, 'failed', timestamp(), outcome.reason);
+      else assets.setProcessed(uid, outcome, timestamp());
     });
     log(`asset ${uid} ${outcome.outcome}`);
   }
 
   /**
-   * Runs work that needs the disk or the database, and retries it with exponential backoff while either of them
-   * fails.
-   *
-   * @throws Error if the work fails for another reason, if a full disk is reported repeatedly although there is
-   *   free space, or once the sandbox is closing
+   * Retries work with exponential backoff while the disk or the database fails.
+   * @throws Error for any other failure, for reports of a full disk that has free space, or when the sandbox closes
    */
   #retryOnStorageError<T>(uid: string, work: () => T | Promise<T>): Promise<T> {
     const { clock, files, log } = this.#options;
@@ -104,10 +97,7 @@ export class Processor {
     });
   }
 
-  /**
-   * Processes an asset in its work folder. The folder is recreated, so that a left-over process of a killed sandbox
-   * cannot interfere.
-   */
+  /** Processes an asset in a new work folder, so that a left-over process of a killed sandbox cannot interfere. */
   async #runJob({ uid, filename, type }: AssetRow): Promise<ProcessingOutcome> {
     const { files, log } = this.#options;
     const { signal } = this.#closing;
@@ -135,25 +125,16 @@ export class Processor {
       await rm(workDir, removeOptions);
     }
   }
-
-  #now(): string {
-    return new Date(this.#options.now()).toISOString();
-  }
 }
 
-/**
- * Free space above which "disk full" is retried only a few times, since a malicious source can cause the message.
- */
+/** Free space above which "disk full" is retried only a few times, since a malicious source can cause the message. */
 const ampleFreeBytes = 1024 * 1024 * 1024;
 const maxFullDiskRetries = 3;
 
 /** Options for removing a folder, with retries in case a left-over process still writes to it. */
 const removeOptions = { recursive: true, force: true, maxRetries: 5 } as const;
 
-/**
- * Moves a folder to its final path, where it replaces the output of an earlier run. If the folder does not exist,
- * only removes the earlier output.
- */
+/** Moves a folder, if it exists, to its final path. Removes the output of an earlier run. */
 async function publish(from: string, to: string): Promise<void> {
   await rm(to, removeOptions);
   await rename(from, to).catch((error: NodeJS.ErrnoException) => {

@@ -75,10 +75,7 @@ function creationHeaders({ name, sizeBytes }: DroppedFileInfo, workspace: string
   return { 'upload-length': String(sizeBytes), 'upload-metadata': metadata.join(',') };
 }
 
-/**
- * Returns a function that finds or creates the folder of a file. Its calls run one at a time (mutex), so that no
- * folder is created twice.
- */
+/** Finds or creates the folder of a file. Calls run one at a time (mutex), so that no folder is created twice. */
 function createFolderFinder(client: ServiceClient, workspace: string) {
   const path = `/workspaces/${workspace}/folders/`;
   let queue: Promise<unknown> = Promise.resolve();

@@ -8,10 +8,7 @@ import type { Service } from '../service.ts';
 import { createUploader, type ListedFolder } from './page-upload.ts';
 import { RequestRefusedError, ServiceClient } from './service-client.ts';
 
-/**
- * Creates the library page. The page calls the API over HTTP with a temporary key, so it can do only what any
- * client can do.
- */
+/** Creates the library page, which calls the API over HTTP with a temporary key, like any other client. */
 export function createSandboxPage(
   service: Service,
   scripts: { browse: string; player: string },

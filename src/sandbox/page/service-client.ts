@@ -11,7 +11,6 @@ type ClientRequest = {
 /** Error for a response of the sandbox's API whose status is not 2xx. */
 export class RequestRefusedError extends Error {
   readonly status: number;
-  /** Value of the Retry-After header; undefined if it is absent. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(status: number, message: string, retryAfterSeconds?: number) {
@@ -32,11 +31,7 @@ export class ServiceClient {
     this.#key = key;
   }
 
-  /**
-   * Sends a request.
-   * @param path path relative to the API prefix
-   * @throws RequestRefusedError if the status is not 2xx
-   */
+  /** Requests a path relative to the API prefix. @throws RequestRefusedError if the status is not 2xx */
   async request(path: string, { method = 'GET', json, body, headers }: ClientRequest = {}): Promise<Response> {
     const response = await fetch(new URL(`${apiPrefix}${path}`, this.#origin), {
       method,
@@ -61,10 +56,7 @@ export class ServiceClient {
   }
 }
 
-/**
- * Returns the message of an error response. Its body is JSON, or plain text if the request was to create an upload
- * (§7).
- */
+/** Returns the message of an error response, whose body is JSON, or plain text for an upload creation (§7). */
 function errorMessageOf(text: string): string {
   try {
     return JSON.parse(text).error.message;

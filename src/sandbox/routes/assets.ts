@@ -140,10 +140,7 @@ function playerRoute(app: App, collection: AssetCollection): void {
   );
 }
 
-/**
- * Resolves the filter "a parent folder uid in the primary workspace, or the literal root for top level" (§4) to a
- * workspace and a parent uid. The parent uid is null for the top level.
- */
+/** Resolves the filter "a parent folder uid in the primary workspace, or the literal root for top level" (§4). */
 function parseParentFilter({ workspaces, folders }: Service, parent: string) {
   const { uid: workspace } = workspaces.primary();
   if (parent === 'root') return { workspace, parent: null };

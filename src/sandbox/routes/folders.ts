@@ -126,11 +126,7 @@ export function findParentFolder({ folders }: Service, workspace: string, uid: s
   return found;
 }
 
-const toFolder = (node: FolderRowTree): ResponseBody<'folder'> => ({
-  uid: node.uid,
-  name: node.name,
-  parent_uid: node.parent_uid,
-  created_at: node.created_at,
-  updated_at: node.updated_at,
-  children: node.children.map(toFolder),
-});
+function toFolder(node: FolderRowTree): ResponseBody<'folder'> {
+  const { uid, name, parent_uid, created_at, updated_at, children } = node;
+  return { uid, name, parent_uid, created_at, updated_at, children: children.map(toFolder) };
+}

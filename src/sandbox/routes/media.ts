@@ -8,10 +8,7 @@ import { ServiceError } from '../service-error.ts';
 import type { AssetRow } from '../store/assets.ts';
 import { sendFile, sendText } from './send-file.ts';
 
-/**
- * Registers the routes for signed media: source files, playlists, segments and derived files. A modified or expired
- * URL returns 403.
- */
+/** Registers the routes for signed media: source files, playlists, segments and derived files. */
 export function mediaRoutes(app: App, service: Service): void {
   const { files } = service;
   app.use('/media/*', allowAnyOrigin, blockScripts);
@@ -36,7 +33,6 @@ export function mediaRoutes(app: App, service: Service): void {
     c.header('Content-Type', 'image/png');
     return c.body(new Uint8Array(placeholderFor(type)));
   });
-  // Files derived from the source.
   app.get('/media/:uid/extras/sprites.vtt', (c) => {
     const asset = findReadyAsset(c, service);
     const path = join(files.derivedFolder(asset.uid), 'sprites.vtt');
@@ -95,10 +91,7 @@ function findSignedAsset(c: Context, { signer, assets, now }: Service): AssetRow
   return asset;
 }
 
-/**
- * Returns a function that signs the file names in a text, which `names` matches. The files are in the folder of the
- * requested URL, and get that URL's expiry.
- */
+/** Signs the file names in a text that `names` matches, with the folder and the expiry of the requested URL. */
 function signerOf(c: Context, { signer }: Service, names: RegExp): (text: string) => string {
   const folder = c.req.path.replace(/[^/]*$/, '');
   const expiresAt = Number(c.req.query('expires')) * 1000;

@@ -1,5 +1,4 @@
 import { createRoute, z } from '@hono/zod-openapi';
-import type { AssetType } from '../../contract/asset-values.ts';
 import { mayCall } from '../embedding.ts';
 import { type App, playbackPath, requireJson } from '../http.ts';
 import { browserImageTypes } from '../media/recognize/image-types.ts';
@@ -9,7 +8,7 @@ import type { AssetRow } from '../store/assets.ts';
 import { type DerivedFiles, parseDerivedFiles } from '../store/derived-files.ts';
 import { embedUrl } from './provider.ts';
 import { type SignedUrl, signedUrl } from './records.ts';
-import { jsonBody, jsonContent, type PlaybackType, playbackInfo } from './schemas.ts';
+import { jsonBody, jsonContent, playbackInfo } from './schemas.ts';
 
 /** Registers the playback info route (§4), which is "authenticated by the playback token" instead of an API key. */
 export function playbackRoutes(app: App, service: Service): void {
@@ -32,7 +31,6 @@ export function playbackRoutes(app: App, service: Service): void {
   );
 }
 
-/** Returns the initial player settings (§2 Player data). */
 export const playerConfig = ({ player }: Service) => ({ auto_play: player.autoPlay, theme: player.theme });
 
 /** Finds the asset that a token gives access to. @throws ServiceError 401, 403 or 404 */
@@ -45,18 +43,15 @@ export function playableAsset(service: Service, assetUid: string, token: string)
   return asset;
 }
 
-/** Maps an asset type to "one of video, audio, image, document, third_party" (§2). */
-const playbackTypeOf = (type: AssetType): PlaybackType => (type === 'generic' ? 'document' : type);
-
 type PlaybackInfoBody = z.infer<typeof playbackInfo>;
 
 export function playbackInfoOf(asset: AssetRow, service: Service): PlaybackInfoBody {
-  const type = playbackTypeOf(asset.type);
+  // "one of video, audio, image, document, third_party" (§2)
+  const type = asset.type === 'generic' ? 'document' : asset.type;
   // Seeded assets have no media, except with a third party.
   const hasMedia = asset.is_made_up === 0 || type === 'third_party';
   // "the asset may be played … only when status is ready" (§3)
-  const blocked = asset.status !== 'ready' || !hasMedia;
-  return blocked ? { type, blocked } : mediaInfoOf(asset, service);
+  return asset.status === 'ready' && hasMedia ? mediaInfoOf(asset, service) : { type, blocked: true };
 }
 
 function mediaInfoOf(asset: AssetRow, service: Service): PlaybackInfoBody {
@@ -96,10 +91,7 @@ function mediaInfoOf(asset: AssetRow, service: Service): PlaybackInfoBody {
   }
 }
 
-/**
- * Returns the image variants with the original first. Omits the original if browsers cannot display it and a
- * derived image exists.
- */
+/** Returns the image variants, the original first, unless browsers cannot display it and a derived image exists. */
 function variantsOf(
   { width, height, content_type }: AssetRow,
   { variants }: DerivedFiles,

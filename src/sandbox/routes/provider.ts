@@ -4,10 +4,7 @@ import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { AssetRow } from '../store/assets.ts';
 
-/**
- * Registers the route for a fake third-party player: "provider iframe, not an HLS stream" (§2). Its origin differs
- * from that of the service, as it would with a real provider.
- */
+/** Registers the route for a fake third-party player: "provider iframe, not an HLS stream" (§2). */
 export function providerRoutes(app: App, service: Service): void {
   app.get('/provider/:uid', (c) => {
     const asset = service.assets.find(c.req.param('uid'));

@@ -7,22 +7,12 @@ import type { ResponseBody } from './response-schemas.ts';
 type ListItem = ResponseBody<'listItem'>;
 type Detail = ResponseBody<'detail'>;
 
-/** Converts an asset to a list item with the fields of its type. */
 export function toListItem(service: Service, asset: AssetRow): ListItem {
-  const { width, height, duration } = asset;
-  const common = {
-    uid: asset.uid,
-    name: asset.name,
-    description: asset.description,
-    status: asset.status,
-    created_at: asset.created_at,
-    updated_at: asset.updated_at,
-    thumbnail_url: thumbnailUrl(service, asset),
-    tags: JSON.parse(asset.tags),
-    size: asset.size,
-    parent: asset.parent_uid,
-  };
-  const { type } = asset;
+  const { uid, name, description, status, created_at, updated_at, size, parent_uid: parent } = asset;
+  const { type, duration, width, height } = asset;
+  const thumbnail_url = thumbnailUrl(service, asset);
+  const tags: string[] = JSON.parse(asset.tags);
+  const common = { uid, name, description, status, created_at, updated_at, thumbnail_url, tags, size, parent };
   switch (type) {
     case 'video':
       return { ...common, type, duration, width, height };
@@ -37,7 +27,6 @@ export function toListItem(service: Service, asset: AssetRow): ListItem {
   }
 }
 
-/** Converts an asset to the detail response: its list item plus workspace, file and failure reason. */
 export const toDetail = (service: Service, asset: AssetRow): Detail => ({
   ...toListItem(service, asset),
   workspace: asset.workspace_uid,
@@ -58,10 +47,7 @@ export function signedUrl(service: Service, { uid }: AssetRow, file: string): Si
   };
 }
 
-/**
- * Returns the `thumbnail_url` (§2, absolute URL), or null if there is no real picture. The picture is a video
- * frame, a cover, a waveform, the first page, the smallest variant of an image, or the image itself.
- */
+/** Returns the `thumbnail_url` (§2, absolute URL), or null if there is no real picture. */
 export function thumbnailUrl(service: Service, asset: AssetRow): string | null {
   const { thumbnail, variants, pages } = parseDerivedFiles(asset.extras);
   const derivedFile = thumbnail ?? pages[0] ?? variants.at(-1)?.file;

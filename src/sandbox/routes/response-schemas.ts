@@ -22,10 +22,9 @@ const strictFolder = z
 
 /**
  * Response schemas with only the specified fields (`--strict`). If the specification names no fields, they contain
- * the minimum that it requires, under the first assumed name, such as `tags` for "tag slugs" and `uid` for the
- * workspace in paths. Embed settings, playback info and request bodies are unchanged, since they would be useless
- * without a flag, a list, or a URL inside `source`. Headers required by TUS are kept, except Upload-Length in a
- * HEAD response, since §4 names only the offset.
+ * the minimum that it requires, under the first assumed name, such as `tags` for "tag slugs". Embed settings, playback
+ * info and request bodies are unchanged, since they would be useless without a flag, a list, or a URL. TUS headers
+ * stay, except Upload-Length in a HEAD response, since §4 names only the offset.
  */
 const strictSchemas = {
   listItem: strictListItem,

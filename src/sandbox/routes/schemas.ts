@@ -19,17 +19,14 @@ export const listParameters = z.object({
     .openapi({ type: 'integer', minimum: 0, default: 0 }),
 });
 
-/** Path parameter: "uid is a UUID path parameter." (§4) */
 export const uidParameter = z.object({ uid: z.guid().toLowerCase() });
-
-const day = z.iso.date();
 
 const filters = z.object({
   search: z.string().optional(),
   status: z.enum(assetStatuses).openapi('AssetStatusFilter').optional(),
   tag: z.string().min(1).optional(),
-  created_after: day.optional(),
-  created_before: day.optional(),
+  created_after: z.iso.date().optional(),
+  created_before: z.iso.date().optional(),
   ordering: z.enum(['created_at', '-created_at', 'name', '-name', 'duration', '-duration']).default('-created_at'),
 });
 
@@ -137,10 +134,8 @@ export const player = z
 
 const signed = z.object({ url: z.url(), expires_at: z.iso.datetime() });
 
-/** Types of playback info (§2). */
-export type PlaybackType = Exclude<AssetType, 'generic'>;
+type PlaybackType = Exclude<AssetType, 'generic'>;
 
-/** Fields of media with a duration. */
 const timelineFields = {
   chapters: z.array(z.object({ title: z.string(), start_time: z.number() })),
   resume_position_seconds: z.number().nullable(),
@@ -182,13 +177,11 @@ export const playbackInfo = z
   ])
   .openapi('PlaybackInfo');
 
-/** Builds the OpenAPI entry of JSON content. */
 export const jsonContent = <T extends z.ZodType>(schema: T, description: string) => ({
   description,
   content: { 'application/json': { schema } },
 });
 
-/** Builds the OpenAPI entry of a required JSON body. */
 export const jsonBody = <T extends z.ZodType>(schema: T, description: string) => ({
   ...jsonContent(schema, description),
   required: true as const,

@@ -25,10 +25,7 @@ export async function sendFile(c: Context, path: string, contentType: string): P
   return c.body(Readable.toWeb(stream) as ReadableStream, status);
 }
 
-/**
- * Sends a text file after `edit`, or 304 if the client has it cached. A cached response stays valid, since its URL
- * always returns the same text.
- */
+/** Sends a text file after `edit`, or 304, since a URL always returns the same text. */
 export async function sendText(
   c: Context,
   path: string,
@@ -66,9 +63,8 @@ function isNotModified(c: Context, { etag, lastModifiedSeconds }: Validators): b
 }
 
 /**
- * Returns true if a Range request has no If-Range header or its validator matches the current version (RFC 9110
- * §13.1.5). A weak ETag never matches, nor does a date if the file was modified less than a second ago, because it
- * might change again within that second.
+ * Returns true if there is no If-Range header or it matches the current version (RFC 9110 §13.1.5). A weak ETag never
+ * matches, nor does a date within a second of the change, because the file might change again within that second.
  */
 function isRangeCurrent(c: Context, { etag, lastModifiedSeconds }: Validators): boolean {
   const ifRange = c.req.header('if-range')?.trim();
@@ -78,7 +74,7 @@ function isRangeCurrent(c: Context, { etag, lastModifiedSeconds }: Validators): 
   return isStrong && parseHttpDate(ifRange) === lastModifiedSeconds;
 }
 
-/** Parses an HTTP date to seconds since the epoch. Returns undefined if it is invalid. */
+/** Parses an HTTP date to seconds since the epoch; undefined if it is invalid. */
 function parseHttpDate(date: string | undefined): number | undefined {
   const ms = Date.parse(date ?? '');
   return Number.isNaN(ms) ? undefined : ms / 1000;

@@ -103,7 +103,7 @@ function parseNewAsset(c: Context, service: Service): NewAsset {
   return { uid: randomUUID(), workspace_uid, name, description, type, filename, content_type, size, parent_uid };
 }
 
-/** Rejects other protocol versions: "412 Tus-Resumable missing or not 1.0.0" (§4). */
+/** @throws ServiceError 412: "Tus-Resumable missing or not 1.0.0" (§4) */
 function requireVersion(c: Context): void {
   if (c.req.header('tus-resumable') !== '1.0.0')
     throw new ServiceError(412, 'Tus-Resumable must equal 1.0.0', { headers: { 'Tus-Version': '1.0.0' } });
@@ -124,7 +124,6 @@ function findSession(c: Context, { sessions, now, faults }: Service): SessionRow
 
 const faultTargetOf = (c: Context) => ({ method: c.req.method, path: c.req.path });
 
-/** Corrupts a checksum by changing every digit. */
 const corruptChecksum = (checksum: string) =>
   checksum.replace(/./g, (digit) => (15 - Number.parseInt(digit, 16)).toString(16));
 

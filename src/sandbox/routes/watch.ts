@@ -102,10 +102,7 @@ const describeError = ({ message, status }: ServiceError) =>
 const endFraction = 0.05;
 const maxEndSeconds = 30;
 
-/**
- * Returns the position in seconds from which playback resumes after it stopped at `position`; null to restart from
- * the beginning.
- */
+/** Returns the position in seconds from which playback resumes after it stopped at `position`; null for the start. */
 export function computeResumePosition(position: number, duration: number | null): number | null {
   if (position === 0) return null;
   const left = (duration ?? Number.POSITIVE_INFINITY) - position;

@@ -6,7 +6,7 @@ export type ApiKey = { hash: string; name: string; scopes: readonly Scope[] };
 
 const hashOf = (key: string) => createHash('sha256').update(key).digest('hex');
 
-/** API keys, stored as SHA-256 hashes. A key itself is returned only when it is created. */
+/** API keys, stored as SHA-256 hashes. */
 export class ApiKeys extends StoreTable {
   /** Maps hashes to temporary keys, which are kept only in memory. */
   readonly #ephemeral = new Map<string, ApiKey>();

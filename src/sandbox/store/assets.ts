@@ -61,10 +61,7 @@ export type ProcessingResult = Pick<AssetRow, 'type' | 'duration' | 'width' | 'h
 const maxCachedLists = 16;
 
 export class Assets extends StoreTable {
-  /**
-   * LRU cache of the ordered ids of lists. It makes the last page of a list as fast as the first, while OFFSET would
-   * walk all earlier rows. Any write to the database clears the cache.
-   */
+  /** LRU cache of the ordered ids of lists, since OFFSET would walk all earlier rows. Any write clears it. */
   readonly #orderedIds = new Map<string, Float64Array>();
   #cacheToken = '';
 
@@ -78,12 +75,8 @@ export class Assets extends StoreTable {
 
   /** Returns the given uids for which there is no asset, not even in the trash. */
   findUnknown(uids: readonly string[]): string[] {
-    return this.store
-      .all<{ uid: string }>(
-        'SELECT value AS uid FROM json_each(?) WHERE value NOT IN (SELECT uid FROM assets)',
-        JSON.stringify(uids),
-      )
-      .map(({ uid }) => uid);
+    const sql = 'SELECT value AS uid FROM json_each(?) WHERE value NOT IN (SELECT uid FROM assets)';
+    return this.store.uids(sql, JSON.stringify(uids));
   }
 
   page(query: AssetQuery): { items: AssetRow[]; count: number } {
@@ -104,7 +97,7 @@ export class Assets extends StoreTable {
     return { items, count: ids.length };
   }
 
-  /** Returns the ids that a query selects, in order. Their number is the total count. */
+  /** Returns the ids that a query selects, in order. */
   #idsOf(sql: string, values: ColumnValue[]): Float64Array {
     const token = this.store.changeToken();
     if (token !== this.#cacheToken) this.#orderedIds.clear();
@@ -124,7 +117,6 @@ export class Assets extends StoreTable {
     return Float64Array.from(JSON.parse(list?.ids ?? '[]'));
   }
 
-  /** Updates the given fields of an asset. All other fields keep their values. */
   edit(uid: string, { tags, ...texts }: Partial<EditableFields>, now: string): void {
     this.#update(uid, { ...texts, tags: tags && JSON.stringify(tags), updated_at: now });
   }
@@ -134,10 +126,7 @@ export class Assets extends StoreTable {
     this.#update(uid, { deleted_at: now });
   }
 
-  /**
-   * Returns the total size of all assets in bytes, including the trash and the full size of unfinished uploads, but
-   * not sample assets, which have no files.
-   */
+  /** Returns the total size in bytes, including the trash and unfinished uploads, but not sample assets. */
   storedBytes(): number {
     const stored = this.store.get<{ n: number | null }>('SELECT sum(size) AS n FROM assets WHERE is_made_up = 0');
     return stored?.n ?? 0;
@@ -145,11 +134,9 @@ export class Assets extends StoreTable {
 
   /** Returns the uids of assets whose processing was interrupted. */
   findInterrupted(): string[] {
-    return this.store
-      .all<{ uid: string }>(
-        "SELECT uid FROM assets WHERE status IN ('queued', 'processing') AND deleted_at IS NULL ORDER BY id",
-      )
-      .map(({ uid }) => uid);
+    return this.store.uids(
+      "SELECT uid FROM assets WHERE status IN ('queued', 'processing') AND deleted_at IS NULL ORDER BY id",
+    );
   }
 
   setStatus(uid: string, status: AssetStatus, now: string, failureReason: string | null = null): void {

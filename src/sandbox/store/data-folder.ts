@@ -8,9 +8,7 @@ import { SandboxStore } from './sandbox-store.ts';
 export class FolderLockedError extends Error {}
 
 /**
- * Opens the database of a data folder, which is created if it does not exist. Locks the folder, so that only one
- * sandbox process uses it. `close` releases both.
- *
+ * Opens the database of a data folder, which is created if it does not exist, and locks the folder.
  * @throws ArgumentError if the folder has files but no database, FolderLockedError if another process has locked it
  */
 export function openDataFolder(dataDir: string): { store: SandboxStore; close(): void } {
@@ -30,11 +28,7 @@ export function openDataFolder(dataDir: string): { store: SandboxStore; close():
   }
 }
 
-/**
- * Locks a data folder with SQLite's exclusive file lock, which the operating system releases when the process dies.
- *
- * @returns a function that releases the lock
- */
+/** Locks a folder with SQLite's file lock, which the system releases when the process dies. @returns the release */
 function lockFolder(dataDir: string): () => void {
   const lock = new Database(join(dataDir, 'lock'));
   try {
@@ -56,11 +50,7 @@ const ownFileNames = [
   ...['server.json', 'server.json.tmp', 'credentials.json', 'credentials.json.tmp'],
 ];
 
-/**
- * Asserts that a folder contains no other files, since `sandbox reset` would delete them.
- *
- * @throws ArgumentError if the folder contains files but no sandbox database
- */
+/** @throws ArgumentError if a folder without database contains other files, since `sandbox reset` would delete them */
 function assertUsableDataFolder(dataDir: string): void {
   const names = entries(dataDir);
   if (names.includes('sandbox.db')) return;

@@ -1,7 +1,4 @@
-/**
- * Names of the files derived from an asset, except for HLS, in the asset's folder for derived files. Variants and
- * audio replace the source if browsers cannot show or play its format.
- */
+/** Names of an asset's derived files. Variants and audio replace a source that browsers cannot show or play. */
 export type DerivedFiles = {
   /** Video frame, cover or waveform of a song, or frame of an animated image. */
   thumbnail: string | null;
@@ -31,5 +28,5 @@ export const noDerivedFiles: DerivedFiles = {
   pages: [],
 };
 
-/** Parses the column `extras` and fills missing keys with defaults. */
+/** Parses the column `extras`, in which keys can be missing. */
 export const parseDerivedFiles = (column: string): DerivedFiles => ({ ...noDerivedFiles, ...JSON.parse(column) });

@@ -15,15 +15,8 @@ export type FolderRowTree = FolderRow & { children: FolderRowTree[] };
 
 /** Folders of workspaces: "Folders belong to a workspace and may have a parent folder" (§2). */
 export class WorkspaceFolders extends StoreTable {
-  insert(workspace: string, name: string, parent: string | null, now: string): FolderRow {
-    const row = {
-      uid: randomUUID(),
-      workspace_uid: workspace,
-      name,
-      parent_uid: parent,
-      created_at: now,
-      updated_at: now,
-    };
+  insert(workspace_uid: string, name: string, parent_uid: string | null, now: string): FolderRow {
+    const row = { uid: randomUUID(), workspace_uid, name, parent_uid, created_at: now, updated_at: now };
     this.store.insert('folders', row);
     return row;
   }
@@ -32,7 +25,6 @@ export class WorkspaceFolders extends StoreTable {
     return this.store.get('SELECT * FROM folders WHERE workspace_uid = ? AND uid = ?', workspace, uid);
   }
 
-  /** Renames a folder, moves it, or both. */
   update({ uid }: FolderRow, fields: Partial<Pick<FolderRow, 'name' | 'parent_uid'>>, now: string): void {
     this.store.update('folders', uid, { ...fields, updated_at: now });
   }
@@ -57,7 +49,6 @@ export class WorkspaceFolders extends StoreTable {
     return [...nodes.values()].filter(({ parent_uid }) => !nodes.has(parent_uid ?? ''));
   }
 
-  /** Returns a folder with all its descendants. */
   subtree({ workspace_uid, uid }: FolderRow): FolderRowTree {
     return this.#nodes(workspace_uid).get(uid) as FolderRowTree;
   }
@@ -73,15 +64,14 @@ export class WorkspaceFolders extends StoreTable {
     return nodes;
   }
 
-  /** Returns the uids of a folder and of all its ancestors. Their number is the depth of the folder. */
+  /** Returns the uids of a folder and of all its ancestors. */
   lineage(uid: string): string[] {
-    const rows = this.store.all<{ uid: string }>(
+    return this.store.uids(
       `WITH RECURSIVE above (uid) AS (
          VALUES (?) UNION SELECT parent_uid FROM folders JOIN above USING (uid)
            WHERE parent_uid IS NOT NULL
        ) SELECT uid FROM above`,
       uid,
     );
-    return rows.map((row) => row.uid);
   }
 }

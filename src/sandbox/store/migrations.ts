@@ -1,7 +1,6 @@
 /**
- * Schema migrations, run in order and once per database. `user_version` is the number of applied migrations. Never
- * change a migration that has shipped. The first migration also accepts databases created before migrations were
- * counted.
+ * Schema migrations; `user_version` counts those that were applied. Never change a migration that has shipped. The
+ * first one also accepts databases created before migrations were counted.
  */
 export const migrations = [
   `CREATE TABLE IF NOT EXISTS api_keys (

@@ -14,9 +14,7 @@ export class SandboxStore {
   readonly #database: Database.Database;
   readonly #statements = new Map<string, Database.Statement>();
 
-  /**
-   * @throws Error with a one-line message if `sandbox.db` is not a sandbox's database, without changing the file
-   */
+  /** @throws Error with a one-line message if `sandbox.db` is not a sandbox's database, which is left unchanged */
   constructor(dataDir: string) {
     const path = join(dataDir, 'sandbox.db');
     this.#database = new Database(path);
@@ -24,7 +22,9 @@ export class SandboxStore {
       this.#database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs};`);
       const done = this.#countAppliedMigrations(path);
       this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;');
-      this.#migrate(done);
+      migrations.slice(done).forEach((step, at) => {
+        this.transaction(() => this.#database.exec(`${step} PRAGMA user_version = ${done + at + 1};`));
+      });
     } catch (error) {
       this.#database.close();
       throw error;
@@ -33,6 +33,11 @@ export class SandboxStore {
 
   all<Row>(sql: string, ...values: ColumnValue[]): Row[] {
     return this.#prepare(sql).all(...values) as Row[];
+  }
+
+  /** Returns the column `uid` of all rows. */
+  uids(sql: string, ...values: ColumnValue[]): string[] {
+    return this.all<{ uid: string }>(sql, ...values).map(({ uid }) => uid);
   }
 
   get<Row>(sql: string, ...values: ColumnValue[]): Row | undefined {
@@ -66,7 +71,6 @@ export class SandboxStore {
     return `${mine?.n} ${others?.data_version}`;
   }
 
-  /** Runs `work` in a transaction, and rolls the transaction back if `work` throws. */
   transaction(work: () => void): void {
     this.#database.exec('BEGIN IMMEDIATE');
     try {
@@ -79,10 +83,7 @@ export class SandboxStore {
     }
   }
 
-  /**
-   * Closes the database. Checkpoints the WAL first if the disk has space, so that a copy of the database file
-   * contains all data.
-   */
+  /** Closes the database after a WAL checkpoint, if the disk has space, so that a copy of the file has all data. */
   close(): void {
     try {
       this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE);');
@@ -93,12 +94,7 @@ export class SandboxStore {
     }
   }
 
-  /**
-   * Returns the number of applied migrations. Checks first, without writing, that the database belongs to a
-   * sandbox.
-   *
-   * @throws Error if it does not, or if a newer version of mediactl created it
-   */
+  /** Checks the database without writing. @throws Error if it is not a sandbox's, or of a newer version of mediactl */
   #countAppliedMigrations(path: string): number {
     const names = this.#tableNames(path);
     const done = this.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0;
@@ -118,12 +114,6 @@ export class SandboxStore {
       if (!isDamaged(error)) throw error;
       throw new Error(`${path} is not a database, or is damaged`);
     }
-  }
-
-  #migrate(done: number): void {
-    migrations.slice(done).forEach((step, at) => {
-      this.transaction(() => this.#database.exec(`${step} PRAGMA user_version = ${done + at + 1};`));
-    });
   }
 
   #prepare(sql: string): Database.Statement {

@@ -42,10 +42,7 @@ const dayMs = 86_400_000;
 /**
  * Fills an empty database with `count` sample assets and some folders. The same count and time give the same
  * assets. Sample assets have no media files, so `is_made_up` excludes them from the storage quota and, except for
- * third-party media, from playback. No sample asset has the status queued or processing, since that status would
- * never change.
- *
- * @param now milliseconds since the Unix epoch
+ * third-party media, from playback. None is queued or processing, since that status would never change.
  * @throws ArgumentError if the count is invalid or the database contains assets, even in the trash
  */
 export function seed(store: SandboxStore, workspace: string, count: number, now: number): void {
@@ -114,10 +111,7 @@ function sizeOf(type: AssetType, seconds: number, random: SeededRandom): number 
   return isTimedType[type] ? seconds * 350_000 : 50_000 + Math.floor(random.next() * 9_000_000);
 }
 
-/**
- * Drops the indexes and triggers of the assets table while `work` runs, and rebuilds them afterwards, which takes a
- * third of the time.
- */
+/** Drops the indexes and triggers of the assets table while `work` runs, which takes a third of the time. */
 function withoutIndexes(store: SandboxStore, work: () => void): void {
   const made = store.all<{ type: string; name: string; sql: string }>(
     `SELECT type, name, sql FROM sqlite_master
@@ -159,7 +153,6 @@ class SeededRandom {
     return values.at(-1) as T;
   }
 
-  /** Returns a pseudorandom UUID in the format of version 4. */
   uuid(): string {
     const words = [0, 1, 2, 3].map(() => Math.floor(this.next() * 2 ** 32));
     const hex = words.map((word) => word.toString(16).padStart(8, '0')).join('');

@@ -27,12 +27,11 @@ export class UploadSessions extends StoreTable {
     });
   }
 
-  /** Expires a session early, at `now` in milliseconds since the Unix epoch. */
   expire(uid: string, now: number): void {
     this.store.update('upload_sessions', uid, { expires_at: now });
   }
 
-  /** Deletes an expired session. Its asset has failed, and no longer counts toward the storage quota. */
+  /** Deletes an expired session. Its asset becomes failed, and no longer counts toward the storage quota. */
   delete({ uid, asset_uid }: SessionRow, now: string): void {
     this.store.transaction(() => {
       this.store.run('DELETE FROM upload_sessions WHERE uid = ?', uid);

@@ -53,7 +53,7 @@ export class Workspaces extends StoreTable {
     this.store.run('INSERT OR IGNORE INTO embed_domains (workspace_uid, domain) VALUES (?, ?)', uid, domain);
   }
 
-  /** Removes a domain from the allow-list. Returns false if the domain was not on the list. */
+  /** Returns false if the domain was not on the list. */
   removeEmbedDomain(uid: string, domain: string): boolean {
     return this.store.run('DELETE FROM embed_domains WHERE workspace_uid = ? AND domain = ?', uid, domain) > 0;
   }

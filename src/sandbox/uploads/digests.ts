@@ -15,10 +15,7 @@ export type Digest = { offset: number; blake3: Blake3; checksum?: string };
 export class DigestCache {
   readonly #digests = new Map<string, Digest>();
 
-  /**
-   * Returns the digest of the first `offset` bytes of a session. Reads them from the file at `path` unless the
-   * digest is cached.
-   */
+  /** Returns the digest of the first `offset` bytes of a session, read from the file at `path` if it is not cached. */
   async get(sessionUid: string, offset: number, path: string): Promise<Digest> {
     const cached = this.#digests.get(sessionUid);
     if (cached?.offset === offset) return cached;

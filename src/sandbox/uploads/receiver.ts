@@ -11,23 +11,16 @@ import { checksumOf, type Digest, DigestCache } from './digests.ts';
 const maxChunkBytes = 50 * 1024 * 1024;
 /** Idle timeout, after which a connection that sends no bytes is closed. */
 const idleTimeoutMs = 60_000;
-/**
- * Stall threshold. A connection that has sent no bytes for this long is closed if another connection wants to write
- * at the same offset.
- */
+/** Time without bytes after which a connection is closed if another one wants to write at the same offset. */
 const stallMs = 1_000;
-/** Time between two checks whether another writer has finished. */
 const writerPollMs = 50;
 /** Number of retries, 250 ms apart, while another process locks the database. */
 const maxLockRetries = 20;
-/** Time between two sweeps. */
 const sweepIntervalMs = 1_000;
 
-/** A PATCH request. */
+/** A PATCH request, with the offset and the length that the client sent. */
 export type UploadChunk = {
-  /** Offset of the first byte, as the client sent it. */
   offset: number;
-  /** Length of the body, if the client sent it. */
   lengthBytes: number | undefined;
   incoming: IncomingMessage;
   body: AsyncIterable<Buffer>;
@@ -47,10 +40,7 @@ type ReceiverOptions = {
   onComplete(assetUid: string): void;
 };
 
-/**
- * Receives the bytes of upload sessions. The size of a session's file is its offset, so no written bytes are lost
- * if the process is killed or a connection drops.
- */
+/** Receives uploads. The size of a session's file is its offset, so a kill or a dropped connection loses no bytes. */
 export class Receiver {
   readonly #options: ReceiverOptions;
   readonly #digests = new DigestCache();
@@ -63,10 +53,7 @@ export class Receiver {
     this.#options = options;
   }
 
-  /**
-   * Returns the current offset of a session in bytes. Reads the session from the database again, because a
-   * concurrent request might have completed it.
-   */
+  /** Returns the offset of a session. Reads the session again, because a concurrent request might have completed it. */
   async getOffset({ uid, asset_uid, total_size }: SessionRow): Promise<number> {
     const { sessions, files } = this.#options;
     if (sessions.find(uid)?.completed_at) return total_size;
@@ -135,7 +122,8 @@ export class Receiver {
   /** Moves a fully received upload to the asset's source file. If that fails, it stays pending. */
   async #complete(session: SessionRow): Promise<void> {
     const { uid } = session;
-    if (!this.#options.sessions.find(uid)) throw new ServiceError(404, `no upload session ${uid}`); // its asset is in the trash
+    // Its asset might be in the trash.
+    if (!this.#options.sessions.find(uid)) throw new ServiceError(404, `no upload session ${uid}`);
     this.#pending.add(uid);
     await this.#moveToSource(session);
     this.#pending.delete(uid);
@@ -163,10 +151,7 @@ export class Receiver {
     });
   }
 
-  /**
-   * Deletes the bytes of expired sessions, because "a new session must be created" (§3). Their assets become failed
-   * and no longer count toward the storage quota.
-   */
+  /** Deletes expired sessions and their bytes, because "a new session must be created" (§3). */
   async clearExpired(): Promise<void> {
     const { sessions, files, now } = this.#options;
     for (const session of sessions.findExpired(now())) {
@@ -200,7 +185,6 @@ export class Receiver {
     await pollUntil(signal, sweepOnce, { intervalMs: sweepIntervalMs }).catch(() => {}); // it was aborted
   }
 
-  /** Retries the completion of sessions that have received all bytes. */
   async #retryPending(): Promise<void> {
     for (const uid of this.#pending) {
       if (this.#writers.has(uid)) continue;
@@ -210,10 +194,7 @@ export class Receiver {
     }
   }
 
-  /**
-   * Asserts the offset of a PATCH: "409 means the sent Upload-Offset differs from the server's" (§4).
-   * @throws ServiceError 409 with the current offset
-   */
+  /** @throws ServiceError 409: "409 means the sent Upload-Offset differs from the server's" (§4) */
   async #assertOffset(session: SessionRow, offset: number): Promise<void> {
     const current = await this.getOffset(session);
     if (offset === current) return;
@@ -239,18 +220,14 @@ async function sizeOf(path: string): Promise<number | undefined> {
   }
 }
 
-/**
- * Offset that marks a cached digest as invalid, because the last bytes in it might not be on disk. The next PATCH
- * recomputes the digest.
- */
+/** Marks a cached digest as invalid, because its last bytes might not be on disk: the next PATCH recomputes it. */
 const invalidOffset = -1;
 
 async function appendBody(session: SessionRow, writer: Writer, handle: FileHandle, digest: Digest): Promise<void> {
-  const { offset: start } = writer;
-  let offset = start;
+  let { offset } = writer;
   for await (const bytes of writer.body) {
     const end = offset + bytes.length;
-    assertFits(session, start, end - start);
+    assertFits(session, writer.offset, end - writer.offset);
     const written = handle.appendFile(bytes); // writes all or throws, so no short write is acknowledged
     digest.blake3.update(bytes); // while the write is in progress
     digest.offset = invalidOffset;

@@ -8,16 +8,12 @@ import { runTool, type Tool } from './tool.ts';
 /** Memory limit for ffmpeg, which suffices for 8K frames and the reference frames of a codec. */
 const memoryMiB = 3 * 1024;
 
-/**
- * Options for every ffmpeg run: no prompts, only errors, limited allocations, and a time limit in case the process
- * is left over after the sandbox has died.
- */
+/** Options for every ffmpeg run. The time limit is for a process that is left over after the sandbox has died. */
 const commonArgs = [
   ...['-nostdin', '-hide_banner', '-y', '-v', 'error'],
   ...['-max_alloc', String(512 * 1024 * 1024), '-timelimit', '7200'],
 ];
 
-/** An input file and its ffmpeg demuxer. */
 export type FfmpegSource = { path: string; demuxer: string };
 
 /**
@@ -35,18 +31,13 @@ export type FfmpegContext = {
   /** Output folder, and ffmpeg's working directory. */
   folder: string;
   /**
-   * Runs ffmpeg on the source with the memory limit, and with the timeout of the step. `input` are options of the
-   * input. Returns its stdout.
-   *
+   * Runs ffmpeg on the source; returns its stdout. `input` are options of the input.
    * @throws Error if one of the `outputs` is missing or empty, and the errors of `runTool`
    */
   run(args: readonly string[], options?: { input?: string[]; outputs?: string[] }): Promise<Buffer>;
 };
 
-/**
- * Returns true if ffmpeg wrote a non-empty file. If there is no frame, ffmpeg still succeeds but leaves an empty
- * file or no file.
- */
+/** Returns true if ffmpeg wrote a non-empty file. Without frames it succeeds, but leaves an empty file or none. */
 export const hasOutput = (folder: string, file: string): Promise<boolean> =>
   stat(join(folder, file)).then(
     ({ size }) => size > 0,
@@ -62,9 +53,7 @@ export type StepOptions = {
 };
 
 /**
- * Runs an optional processing step with a timeout. If the step fails, logs the reason and returns undefined, since
- * the asset is usable without the result.
- *
+ * Runs an optional step with a timeout. If it fails, logs the reason and returns undefined.
  * @throws DiskFullError if the disk is full, or the abort reason if the sandbox closes
  */
 export async function attemptStep<T>(
@@ -92,7 +81,6 @@ export type FfmpegAttempt = <T>(
   make: (context: FfmpegContext) => Promise<T>,
 ) => Promise<T | undefined>;
 
-/** Creates an `FfmpegAttempt` that writes to a folder, which it creates if missing. */
 export const createFfmpegAttempt =
   (folder: string, ffmpeg: Tool | undefined, options: StepOptions): FfmpegAttempt =>
   async (name, seconds, source, make) =>

@@ -5,13 +5,10 @@ import { delimiter, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { ArgumentError } from '../../options.ts';
 
-/** Timeout for a tool to print its version, which normally takes a fraction of a second. */
 const versionTimeoutMs = 10_000;
 
 /**
- * Finds ffmpeg: the program named by MEDIACTL_FFMPEG (`none` disables it), or else the first ffmpeg on PATH.
- * Returns undefined if it is disabled, missing, or cannot be run.
- *
+ * Finds ffmpeg: the program named by MEDIACTL_FFMPEG (`none` disables it), or else a working one on PATH.
  * @throws ArgumentError if the program named by MEDIACTL_FFMPEG cannot be run
  */
 export async function findFfmpeg(
@@ -25,18 +22,15 @@ export async function findFfmpeg(
     if (problem) throw new ArgumentError(`MEDIACTL_FFMPEG is ${named}, which cannot be used: ${problem}`);
     return path;
   }
-  return findRunning('ffmpeg', searchPath);
+  return findTool('ffmpeg', searchPath);
 }
-
-/** Finds pdftoppm (poppler-utils) on PATH; returns undefined if it is missing or cannot be run. */
-export const findPdftoppm = (searchPath: string | undefined): Promise<string | undefined> =>
-  findRunning('pdftoppm', searchPath);
 
 /** Options that print the version of a program. */
 const versionOptions = { ffmpeg: '-version', pdftoppm: '-v' };
 type ToolName = keyof typeof versionOptions;
 
-async function findRunning(name: ToolName, searchPath: string | undefined) {
+/** Finds a program on PATH; returns undefined if it is missing or cannot be run. */
+export async function findTool(name: ToolName, searchPath: string | undefined) {
   const path = await findOnPath(name, searchPath);
   return path && !(await checkTool(path, name)) ? path : undefined;
 }
@@ -66,7 +60,6 @@ async function checkTool(path: string, name: ToolName): Promise<string | undefin
 /** Paths of optional programs, each undefined if it is missing. */
 export type ToolPaths = Record<ToolName, string | undefined>;
 
-/** Features that need a program. */
 const features: Record<ToolName, readonly string[]> = {
   ffmpeg: [
     ...['thumbnails', 'preview sprites', 'waveforms', 'smaller variants of images', 'subtitles'],
@@ -76,11 +69,9 @@ const features: Record<ToolName, readonly string[]> = {
 };
 const toolNames = ['ffmpeg', 'pdftoppm'] as const;
 
-/** Returns the features that are unavailable because the path of ffmpeg or pdftoppm is undefined. */
 export const listMissingFeatures = (paths: ToolPaths): string[] =>
   toolNames.flatMap((name) => (paths[name] === undefined ? features[name] : []));
 
-/** Returns a log line with the paths of the programs and the features that are missing. */
 export const describeTools = (paths: ToolPaths): string =>
   toolNames
     .map((name) =>

@@ -10,10 +10,7 @@ const permanentCodes = ['EACCES', 'EPERM'];
 /** Error for a full disk, as reported by ffmpeg or the media worker. */
 export class DiskFullError extends Error {}
 
-/**
- * Returns true if a retry might succeed, because the failure was caused by storage or the machine, not by the
- * source or the tool.
- */
+/** Returns true if a retry might succeed, because storage or the machine failed, not the source or the tool. */
 export function isStorageError(error: Error): boolean {
   const { code = '' } = error as NodeJS.ErrnoException;
   if (error instanceof DiskFullError || temporaryCodes.includes(code)) return true;

@@ -15,8 +15,8 @@ export type Streams = {
 };
 
 /**
- * Lists the streams and chapters of a source with ffmpeg. Returns ToolRejectedError if ffmpeg rejects the file, and
- * undefined if ffmpeg is missing or fails for another reason, or if the file contains neither video nor audio.
+ * Lists the streams of a source with ffmpeg. Returns ToolRejectedError if ffmpeg rejects the file, and undefined if
+ * ffmpeg is missing or fails for another reason, or if the file contains neither video nor audio.
  */
 export const listStreams = (
   job: ProcessingJob,

@@ -6,10 +6,7 @@ export type Tool = { path: string; killGroup(leader: number): void };
 export type ToolRun = {
   args: readonly string[];
   memoryMiB: number;
-  /**
-   * Working directory. Output arguments are plain file names in it, so that the tool cannot take them for paths,
-   * patterns or protocols.
-   */
+  /** Working directory. Output arguments are plain names in it, which cannot be taken for patterns or protocols. */
   cwd?: string;
   /** Kills the process group when aborted. */
   signal: AbortSignal;
@@ -21,9 +18,8 @@ export type ToolRun = {
 export type ProcessEnd = { output: Buffer; errors: string; code: number | null; killedBy: string | null };
 
 /**
- * Returns arguments of /bin/sh to run a command with a limit on all its private writable memory, not only on a heap
- * that the program itself limits. Also disables core dumps. The command runs without a memory limit on systems whose
- * `ulimit -d` does not support this (Linux supports it since 4.7).
+ * Returns arguments of /bin/sh to run a command with a limit on all its private writable memory, which Linux supports
+ * since 4.7; on other systems, there is no limit. Also disables core dumps.
  */
 export const memoryLimitArgs = (memoryMiB: number, ...command: readonly string[]): string[] => [
   ...['-c', 'ulimit -c 0; ulimit -d "$0" 2>/dev/null; exec "$@"'],
@@ -34,11 +30,7 @@ const maxOutputBytes = 16 * 1024 * 1024;
 /** Maximum length of stderr to keep. The end is kept, since it contains the error. */
 const maxStderrLength = 4096;
 
-/**
- * Runs a program in its own process group, with a memory limit.
- *
- * @throws Error if it cannot be started or writes too much, or the abort reason
- */
+/** Runs a program in its own group. @throws Error if it cannot be started or writes too much, or the abort reason */
 export function runLimited({ path, killGroup }: Tool, { args, memoryMiB, cwd, signal, ipc }: ToolRun) {
   return new Promise<ProcessEnd>((fulfil, reject) => {
     signal.throwIfAborted();
@@ -99,9 +91,7 @@ const notRunnableCodes = [126, 127];
 
 /**
  * Runs a tool; returns its stdout.
- *
- * @throws ToolRejectedError if the tool rejects its input, Error with a one-line message for any other failure, or
- *   the abort reason
+ * @throws ToolRejectedError if it rejects its input, Error with a one-line message otherwise, or the abort reason
  */
 export async function runTool(tool: Tool, run: ToolRun): Promise<Buffer> {
   const { output, errors, code, killedBy } = await runLimited(tool, run);

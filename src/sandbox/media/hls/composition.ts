@@ -19,7 +19,6 @@ function boxesAt(bytes: Buffer, path: string, within?: Box): Box[] {
   return rest.length === 0 ? found : found.flatMap((box) => boxesAt(bytes, rest.join('/'), box));
 }
 
-/** Returns the first box at a path; undefined if there is none. */
 export const boxAt = (bytes: Buffer, path: string, within?: Box): Box | undefined => boxesAt(bytes, path, within)[0];
 
 /**
@@ -48,10 +47,7 @@ function* offsetsOfRun(segment: Buffer, { content, end }: Box): Generator<number
   for (let n = 0; n < count && at + 4 <= end; n++, at += before + 4) yield at;
 }
 
-/**
- * Returns the magnitude of the largest negative composition offset of a track, in timescale units; 0 if no offset
- * is negative.
- */
+/** Returns the size of a track's largest negative composition offset in timescale units; 0 if there is none. */
 export function maxNegativeOffset(segment: Buffer, trackId: number): number {
   let lag = 0;
   for (const at of offsetsIn(segment, trackId)) lag = Math.max(lag, -segment.readInt32BE(at));

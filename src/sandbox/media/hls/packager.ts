@@ -6,10 +6,7 @@ import { type AudioReader, NotPackageableError, openAudio, openVideo, type Video
 
 /** Maximum delay of audio relative to the video, since players wait until they have both. */
 const maxAudioDelaySeconds = 0.25;
-/**
- * Maximum time by which audio starts before the video. Broadcasts often start with a fraction of a second of audio
- * only, which can be dropped.
- */
+/** Maximum time by which audio starts before the video. Broadcasts often start with a fraction of a second of it. */
 const maxAudioLeadSeconds = 0.5;
 /** Maximum time that video or audio may continue after the other has ended. */
 const maxOverhangSeconds = 4;
@@ -18,7 +15,6 @@ const maxOverhangSeconds = 4;
  * Packages a file as HLS without re-encoding, in CMAF segments that start at key frames: at `cuts` in seconds, or about
  * every four seconds. `firstId` is the id of the first playlist; if there are several audio tracks, each gets its own
  * playlist with the next id. Time 0 is the first video frame.
- *
  * @throws NotPackageableError if players could not play the result correctly
  */
 export async function packageHls(
@@ -81,7 +77,6 @@ async function* segmentsOf(video: VideoReader, audio: readonly AudioReader[]): A
 
 /**
  * Merges a short last segment without audio into the previous one, so that video and audio end together.
- *
  * @throws NotPackageableError if audio is missing from another segment, or if there is no segment
  */
 async function* mergedSegments(segments: AsyncIterable<Segment>): AsyncGenerator<Segment> {
@@ -100,10 +95,7 @@ async function* mergedSegments(segments: AsyncIterable<Segment>): AsyncGenerator
   yield pending;
 }
 
-/**
- * Returns the RFC 6381 codec name for HLS. HEVC is called `hvc1`, since the writer puts the decoder parameters into
- * the header (ISO/IEC 14496-15).
- */
+/** Returns the RFC 6381 codec name; `hvc1` means decoder parameters in the header (ISO/IEC 14496-15). */
 const hlsCodecName = (codec: string) =>
   codec
     .replace(/^hev1/, 'hvc1')

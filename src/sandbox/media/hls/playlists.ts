@@ -32,10 +32,7 @@ export type HlsPackage = {
   seconds: number;
 };
 
-/**
- * Builds the HLS master playlist (RFC 8216 §4.3.4), which lists the variant streams from best to worst. They all
- * share the audio renditions that have their own playlists.
- */
+/** Builds the master playlist (RFC 8216 §4.3.4): the variant streams from best to worst, which share the audio. */
 export function masterPlaylist(top: HlsPackage, lower: readonly HlsPackage[]): string {
   const group = top.sounds.length > 0 ? 'audio-1' : undefined;
   const steps = [top, ...lower].map(({ main }) => formatVariant(main, top.sounds, group));
@@ -72,7 +69,6 @@ function formatAudio(sound: AudioRendition, at: number, group: string): string {
 /** Replaces the characters that a quoted string cannot contain (RFC 8216 §4.2). */
 const sanitizeQuoted = (text: string | null) => text?.replace(/["\r\n]+/g, ' ').trim();
 
-/** Playlist entry for a segment. */
 export type PlaylistSegment = { file: string; seconds: number; bytes: number };
 
 /** Builds a complete (VOD) media playlist of CMAF segments (RFC 8216 §4.3.3). */

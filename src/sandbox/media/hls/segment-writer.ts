@@ -26,10 +26,7 @@ export type SegmentTrack = {
   priming: number;
 };
 
-/**
- * Writes the header, segments and playlist of one rendition. mediabunny writes each segment as a separate file, so
- * that this class controls the content and times of each segment.
- */
+/** Writes the header, segments and playlist of one rendition; for mediabunny, each segment is a file of its own. */
 export class SegmentWriter {
   readonly #folder: string;
   readonly #id: number;
@@ -48,10 +45,7 @@ export class SegmentWriter {
     this.#delays = parts.map(() => 0);
   }
 
-  /**
-   * Writes the next segment from the packets of each track, in decode order, with times relative to the start of
-   * the rendition.
-   */
+  /** Writes the next segment from the packets of each track, in decode order, with times relative to the rendition. */
   async write(packets: readonly (readonly EncodedPacket[])[], seconds: number): Promise<void> {
     const file = `segment-${this.#id}-${this.#entries.length + 1}.m4s`;
     const path = join(this.#folder, file);
@@ -76,11 +70,7 @@ export class SegmentWriter {
     });
   }
 
-  /**
-   * Applies the composition delays and writes the edit lists and the playlist.
-   *
-   * @returns the playlist's file name and bit rates
-   */
+  /** Applies the composition delays, and writes the edit lists and the playlist. */
   async finish() {
     if (this.#delays.some((lag) => lag > 0))
       for (const { file } of this.#entries)
@@ -103,7 +93,7 @@ export class SegmentWriter {
   }
 }
 
-/** Adds a track to the output; returns the source that takes the packets of the track. */
+/** Adds a track to the output; returns the source that takes its packets. */
 function addTrack(output: Output, { track, config, first: primingPacket }: SegmentTrack) {
   if (track.isVideoTrack()) {
     const source = new EncodedVideoPacketSource(track.codec as VideoCodec);

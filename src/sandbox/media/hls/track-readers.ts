@@ -33,7 +33,6 @@ const toleranceSeconds = 0.02;
  * Opens a video track at its first key frame. Its timestamp in the source is `zero`, and all times are in seconds after
  * it, also those of `cuts`, the requested segment starts. `firstAt` is the timestamp of the first frame in the source:
  * trimmed broadcasts start with frames that depend on missing frames.
- *
  * @throws NotPackageableError if there is no key frame or no decoder configuration
  */
 export async function openVideo(track: InputVideoTrack, cuts?: readonly number[]) {
@@ -56,12 +55,7 @@ export async function openVideo(track: InputVideoTrack, cuts?: readonly number[]
     nextAt,
     /** Returns the end of the last frame read so far. */
     endsAt: () => endsAt,
-    /**
-     * Reads the packets of the segment that starts at `start`, up to the key frame that starts the next segment or
-     * the end of the track.
-     *
-     * @throws NotPackageableError if the segment is too long or too large
-     */
+    /** Reads the segment that starts at `start`. @throws NotPackageableError if it is too long or too large */
     readSegment: async (start: number): Promise<EncodedPacket[]> => {
       const packets: EncodedPacket[] = [];
       let [bytes, latest] = [0, 0];
@@ -97,7 +91,6 @@ const roundingSeconds = 0.002;
  * Opens an audio track at the packet that plays at `zero`, when the video starts, plus the previous packet, which
  * decoders need. Shifts all packets later by this priming, so that no timestamp is negative. The edit list subtracts
  * the priming again. `firstAt` is the timestamp of the first packet in the source.
- *
  * @throws NotPackageableError if the track is empty or has no decoder configuration
  */
 export async function openAudio(track: InputAudioTrack, zero: number) {

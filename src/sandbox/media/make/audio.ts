@@ -18,7 +18,6 @@ const playableCodecs: Record<string, RegExp> = {
 /** Content types of these containers that browsers recognize. */
 const browserContainers = /^audio\/(?!x-matroska)|^video\/(?:mp4|webm)$|^application\/ogg$/;
 
-/** Returns true if browsers can play the audio without transcoding. */
 export function isPlayableByBrowsers({ demuxer, contentType, codecs }: InspectedSource): boolean {
   const [codec] = codecs?.sounds ?? [];
   return browserContainers.test(contentType) && (playableCodecs[demuxer ?? '']?.test(codec ?? '') ?? false);
@@ -52,10 +51,7 @@ const maxPeaks = 400;
 /** Number of measurements per peak; several are taken so that all peaks cover nearly equal time. */
 const windowsPerPeak = 4;
 
-/**
- * Writes the waveform as JSON `{duration, peaks}`. `duration` is in seconds. Each peak is the loudest sample of its
- * part over all channels, from 0 to 1.
- */
+/** Writes the waveform as JSON `{duration, peaks}`: seconds, and the loudest samples of equal parts from 0 to 1. */
 export async function makeWaveform(
   { folder, run }: FfmpegContext,
   { duration, sampleRate }: { duration: number; sampleRate: number },
@@ -80,10 +76,7 @@ export async function makeWaveform(
   return file;
 }
 
-/**
- * Converts decibels (dBFS) to an amplitude from 0 to 1. Silence is `-inf`; floating-point audio can exceed full
- * scale and is clipped.
- */
+/** Converts dBFS to an amplitude from 0 to 1. Silence is `-inf`; floating-point audio can exceed full scale. */
 function amplitude(decibels: string): number {
   const level = 10 ** (Number(decibels) / 20);
   return Number.isNaN(level) ? 0 : Math.round(Math.min(1, level) * 1000) / 1000;

@@ -31,7 +31,6 @@ type Rung = Omit<VideoProperties, 'hasAudio'> & {
  * Creates the HLS ladder in `job.hlsDir` from the packaged source, if there is one, and rungs encoded by ffmpeg.
  * The upper rung is encoded only if some browsers cannot play the source. All rungs share the audio renditions that
  * have their own playlists.
- *
  * @returns true if at least one rung was created
  */
 export async function makeHls(
@@ -53,10 +52,7 @@ export async function makeHls(
   return true;
 }
 
-/**
- * Returns true if every browser with HLS support plays these RFC 6381 codecs. HEVC, H.264 beyond 8-bit 4:2:0, AC-3,
- * and MP3 in MP4 are not among them.
- */
+/** Returns true if all browsers play these RFC 6381 codecs: not HEVC, H.264 beyond 8-bit 4:2:0, AC-3, MP3 in MP4. */
 const arePlayableEverywhere = (codecs: readonly string[]) =>
   codecs.every((codec) => /^(?:avc1\.(?:42|4d|58|64)|vp09\.00|av01\.0|mp4a\.40\.(?:2|5|29)$|Opus|flac)/i.test(codec));
 
@@ -82,7 +78,7 @@ function createRung(kind: typeof upper, { hasAudio, ...video }: VideoProperties,
   return { ...rung, cuts, duration, maxRate: Math.max(minBitRate, Math.min(maxRate, Math.round(main.peak / 2))) };
 }
 
-/** Encodes and packages one rung of the ladder; returns an empty array if that fails. */
+/** Encodes and packages one rung; returns an empty array if that fails. */
 async function encodeAndPackage(job: ProcessingJob, source: FfmpegSource, rung: Rung): Promise<HlsPackage[]> {
   const { name, cuts, firstId } = rung;
   const seconds = Math.min(3600, Math.ceil(60 + 6 * rung.duration));
@@ -114,8 +110,6 @@ const marginSeconds = 0.005;
  * Encodes one rung of the ladder as H.264 and AAC. The shorter track is padded with a frozen frame or silence, and
  * late audio starts with silence. The container is Matroska, in which every version of ffmpeg preserves frame
  * times; in MP4, some versions round them to a grid.
- *
- * @returns the path of the file
  */
 async function encodeRung({ folder, run }: FfmpegContext, rung: Rung): Promise<string> {
   const { name, maxRate, audioRate, duration, isLate, cuts = [] } = rung;

@@ -11,17 +11,14 @@ const pictureSide = 640;
 /** Number of seconds at the start from which a thumbnail is chosen. */
 const windowSeconds = 30;
 
-/**
- * Returns ffmpeg filters that sample two frames per second, drop those that are nearly black and pick the most
- * typical one.
- */
+/** Returns ffmpeg filters that sample two frames per second and pick the most typical one that is not black. */
 const typicalFrameFilters = (scale: string) => [
   ...['fps=2', scale, 'blackframe=amount=0:threshold=32'],
   'metadata=mode=select:key=lavfi.blackframe.pblack:value=90:function=less',
   `thumbnail=n=${2 * windowSeconds}`,
 ];
 
-/** Creates a thumbnail from the start of a video. If all frames are black, uses the first frame. */
+/** Creates a thumbnail from the start of a video; if all frames are black, from the first frame. */
 export async function makeThumbnail({ folder, run }: FfmpegContext, size: Dimensions): Promise<string> {
   const file = 'thumbnail.jpg';
   const scale = scaleTo(fitWithin(pictureSide, size));
@@ -47,19 +44,13 @@ export async function makeStill({ run }: FfmpegContext, size: Dimensions): Promi
 }
 
 const variantSides = [1920, 1280, 640, 320];
-/**
- * Longer side in pixels of the copy that is searched for transparency. At this size, even rounded corners remain
- * visible.
- */
+/** Longer side in pixels of the copy that is searched for transparency; even rounded corners remain visible. */
 const alphaSide = 320;
 
 /** Maximum longer side in pixels of the full-size variant that replaces the source. */
 const maxVariantSide = 4096;
 
-/**
- * Creates smaller variants of an image as JPEG files, or as PNG files if it has transparency. If browsers cannot
- * display the source, also creates a full-size variant.
- */
+/** Creates smaller variants of an image as JPEG or, with transparency, PNG; also a full-size one if it is not shown. */
 export async function makeVariants(
   { run }: FfmpegContext,
   size: Dimensions,

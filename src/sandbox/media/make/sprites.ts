@@ -11,10 +11,7 @@ const tilesASheet = 25;
 /** Duration above which only key frames are decoded, since decoding a full film takes minutes. */
 const maxFullDecodeSeconds = 300;
 
-/**
- * Creates preview sprites (sheets of small frames) and a WebVTT file that maps times to frames; returns the name of
- * the WebVTT file.
- */
+/** Creates preview sprites (sheets of small frames); returns the WebVTT file that maps times to frames. */
 export async function makeSprites({ folder, run }: FfmpegContext, video: VideoProperties): Promise<string> {
   const seconds = Math.max(1, Math.ceil(video.duration / maxTiles));
   const tiles = Math.ceil(video.duration / seconds);

@@ -12,8 +12,8 @@ export class MediaTooLargeError extends Error {}
 const inMiB = (bytes: number) => Math.ceil(bytes / 1024 / 1024);
 
 /**
- * Opens a file as a source for mediabunny that limits the size of reads, since files are untrusted. `endHeader` ends
- * the header phase: packets that are read afterwards are released again, so their total size is not limited.
+ * Opens an untrusted file for mediabunny, with limits on the size of reads. After `endHeader`, the total size is not
+ * limited, since packets are released again.
  */
 export function openBounded(path: string): { source: CustomSource; endHeader(): void } {
   const opening = open(path);

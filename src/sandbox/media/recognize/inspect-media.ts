@@ -12,7 +12,6 @@ export type OpenMedia = { input: Input; endHeader(): void };
 /**
  * Inspects only the header of a file. If the container declares video, the result is a video even if mediabunny
  * does not know the codec, such as MPEG-2 in a broadcast or Theora in Ogg.
- *
  * @throws Error if mediabunny finds neither a video nor an audio track
  */
 export async function inspectMedia(

@@ -94,23 +94,16 @@ async function inspectContainer(
   const source = (found: InspectedSource) => send({ found });
   // Send a preliminary result first, which is used if reading the header kills this process.
   await source(unreadSource(container, 'reading its header came to no end', 'large'));
-  let found: InspectedSource;
-  try {
-    found = await inspectMedia(media, { callsItselfVideo, extrasDir });
-  } catch (error) {
+  const found = await inspectMedia(media, { callsItselfVideo, extrasDir }).catch((error: Error) => {
     // A file that needs too much memory is not necessarily broken.
     const why = error instanceof MediaTooLargeError || error instanceof RangeError ? 'large' : 'broken';
-    const reason = `the file cannot be processed: ${(error as Error).message}`;
-    return source(unreadSource(container, reason, why));
-  }
+    return unreadSource(container, `the file cannot be processed: ${error.message}`, why);
+  });
   await source(found);
-  await send({ reading: await readMedia(input, task) });
+  if (!found.unread) await send({ reading: await readMedia(input, task) });
 }
 
-/**
- * Classifies a file of unknown type as broken if its name or declared type promises media or a PDF, or else as
- * generic.
- */
+/** Classifies a file of unknown type: broken if its name or declared type promises media or a PDF, or else generic. */
 function classifyUnknown(
   { filename, declaredType }: InspectionTask,
   contentType: string | undefined,

@@ -27,11 +27,7 @@ export function reservedForCodeMiB(): number {
   return Math.ceil(bytes / 1024 / 1024);
 }
 
-/**
- * Inspects a source in a worker process, which is killed on timeout or abort.
- *
- * @throws Error if the worker ends without a result, or the abort reason
- */
+/** Inspects a source in a worker process. @throws Error if it ends without a result, or the abort reason */
 export async function inspectInWorker(
   { node, worker }: MediaWorker,
   task: InspectionTask,

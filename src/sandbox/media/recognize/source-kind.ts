@@ -52,9 +52,7 @@ async function beginningOf(path: string): Promise<Buffer> {
   }
 }
 
-/**
- * Maps the containers that mediabunny reads to ffmpeg demuxers. HLS is excluded, since it references other files.
- */
+/** Maps the containers that mediabunny reads to ffmpeg demuxers. HLS is excluded, since it references other files. */
 const demuxers = new Map<InputFormat, string>([
   [MP4, 'mov'],
   [QTFF, 'mov'],
@@ -80,10 +78,7 @@ const ffmpegOnly = (contentType: string, demuxer: string): FfmpegOnlyContainer =
   type: /^audio\/|^application\/ogg$/.test(contentType) ? 'audio' : 'video',
 });
 
-/**
- * Maps content types that file-type detects to demuxers of containers that only ffmpeg reads. None of these demuxers
- * opens another file.
- */
+/** Maps content types to demuxers of containers that only ffmpeg reads. None of these demuxers opens another file. */
 const ffmpegOnlyDemuxers: Record<string, string> = {
   'video/vnd.avi': 'avi',
   'video/x-flv': 'flv',
@@ -107,10 +102,7 @@ const ffmpegOnlyDemuxers: Record<string, string> = {
   'audio/qcelp': 'qcp',
 };
 
-/**
- * Detects containers that only ffmpeg reads: by first bytes, if file-type does not recognize them or mistakes them
- * for others, or else by content type.
- */
+/** Detects containers that only ffmpeg reads: by first bytes, where file-type is mistaken, or else by content type. */
 function detectFfmpegOnly(head: Buffer, contentType: string | undefined): FfmpegOnlyContainer | undefined {
   const startsWithHex = (hex: string) => head.toString('hex', 0, hex.length / 2) === hex;
   const startsWithText = (text: string) => head.toString('latin1', 0, text.length) === text;

@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
 import { Api } from '../client/api/api.ts';
 import { readProxySettings } from '../client/http/proxy.ts';
-import { Transport, type TransportNotice } from '../client/http/transport.ts';
+import type { TransportNotice } from '../client/http/rate-limiter.ts';
+import { Transport } from '../client/http/transport.ts';
 import type { Processes } from '../client/processes.ts';
 import type { QueueAddress } from '../client/queue/queue-address.ts';
 import type { QueueClient } from '../client/queue/queue-client.ts';
@@ -238,7 +239,7 @@ export class Context {
   async close(): Promise<void> {
     const api = await this.#api?.catch(() => undefined);
     if (this.settings.debug && api) {
-      const { requestCount, rateLimit } = api.transport;
+      const { requestCount, rateLimit } = api.transport.connection;
       const left = rateLimit ? `, ${rateLimit.remaining} of ${rateLimit.limit} left` : '';
       this.terminal.emit(`debug: ${requestCount} requests${left}`);
     }
@@ -251,7 +252,7 @@ export class Context {
 
   /** Stores the observed scopes of the profile's key. Stores nothing if the key comes from MEDIACTL_API_KEY. */
   async #storeProfileScopes(api: Api | undefined): Promise<void> {
-    if (!api || this.settings.apiKey || api.transport.scopes.size === 0) return;
+    if (!api || this.settings.apiKey || api.transport.connection.scopes.size === 0) return;
     await this.storeScopes(await this.account(), api);
   }
 
@@ -259,7 +260,7 @@ export class Context {
   async storeScopes({ profile, baseUrl }: Pick<Account, 'profile' | 'baseUrl'>, api: Api) {
     if (this.settings.dryRun) return;
     await this.scopesOf(profile, baseUrl)
-      .store(api.transport.scopes, this.clock.now())
+      .store(api.transport.connection.scopes, this.clock.now())
       .catch((error) => this.settings.debug && this.terminal.emit(`debug: ${error.message}`));
   }
 

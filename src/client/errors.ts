@@ -129,30 +129,18 @@ export function partialFailure(problem: string, failures: readonly MediactlError
  * Combines the failures of `count` processed items into one error. Returns undefined if no item failed, and the
  * failure itself if only one item was processed.
  */
-export function combineFailures(
-  count: number,
-  problem: string,
-  failures: readonly MediactlError[],
-): MediactlError | undefined {
-  return count > 1 && failures.length > 0 ? partialFailure(problem, failures) : failures[0];
-}
+export const combineFailures = (count: number, problem: string, failures: readonly MediactlError[]) =>
+  count > 1 && failures.length > 0 ? partialFailure(problem, failures) : failures[0];
 
 /** Maximum number of failures listed in an error message. `details` contains all of them. */
 const maxListedFailures = 10;
 
+const { unauthenticated, forbidden, quota, rateLimited, state, interrupted, terminated } = exitCodes;
 /** Exit codes that abort the whole run, because all remaining items would fail too. */
-const runEndingExitCodes = new Set<number>([
-  exitCodes.unauthenticated,
-  exitCodes.forbidden,
-  exitCodes.quota,
-  exitCodes.rateLimited,
-  exitCodes.state,
-  exitCodes.interrupted,
-  exitCodes.terminated,
-]);
+const runEndingExitCodes = [unauthenticated, forbidden, quota, rateLimited, state, interrupted, terminated] as number[];
 
 export const endsTheRun = ({ exitCode, explanation }: MediactlError): boolean =>
-  runEndingExitCodes.has(exitCode) || errorRow(explanation.code).endsRun === true || explanation.endsRun === true;
+  runEndingExitCodes.includes(exitCode) || errorRow(explanation.code).endsRun === true || explanation.endsRun === true;
 
 /** Creates the error for an item that was not attempted because an earlier failure aborted the run. */
 export const notAttempted = (cause: MediactlError) =>

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ClientRateLimiter, type Lane, type RequestWait } from '../../src/client/http/rate-limiter.ts';
+import { ClientRateLimiter, type Lane, type TransportNotice } from '../../src/client/http/rate-limiter.ts';
 import { fastClock } from '../support/clock.ts';
 
 const minuteMs = 60_000;
@@ -9,7 +9,7 @@ function world(maxOutageMs = minuteMs, speed = 1) {
   const clock = fastClock(speed);
   const gate = new ClientRateLimiter(clock, maxOutageMs);
   const through: number[] = [];
-  const waits: (RequestWait | undefined)[] = [];
+  const waits: TransportNotice[] = [];
   const stop = new AbortController();
   const enter = (lane: Lane = 'bulk') =>
     gate
@@ -79,7 +79,7 @@ it('an empty window is slept out to its reset, and said', async () => {
   told(0, 100, resetAt);
   await enter();
   expect(through[1]).toBeGreaterThanOrEqual(resetAt);
-  expect(waits).toEqual([{ untilMs: expect.any(Number), reason: 'rate limit' }, undefined]);
+  expect(waits).toEqual([{ kind: 'rate-limited', untilMs: expect.any(Number) }, { kind: 'resumed' }]);
 });
 
 it('a 429 closes it for all, for as long as it says', async () => {
@@ -140,7 +140,7 @@ it('while nobody is there one at a time tries, and any answer opens it', async (
   expect(through).toHaveLength(4);
   told(99);
   await Promise.all(all);
-  expect(waits.every((wait) => wait === undefined || wait.reason === 'outage')).toBe(true);
+  expect(waits.map(({ kind }) => kind)).not.toContain('rate-limited');
 });
 
 it('an outage is waited out no longer than it may take', async () => {

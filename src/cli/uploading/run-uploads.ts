@@ -65,8 +65,8 @@ export async function runUploads(context: Context, request: RunRequest) {
   const { sources, receipts, onComplete, progress: mode, verbose, manifestOut } = request;
   const { timeoutMs, workspace } = request.options;
   const { transport } = await context.api();
-  transport.setReserve(request.reserve);
-  const progress = await createProgress(context, mode, { budget: () => transport.budget });
+  transport.connection.rateLimiter.reserve = request.reserve;
+  const progress = await createProgress(context, mode, { budget: () => transport.connection.rateLimiter.budget });
   const finished = new AbortController();
   const runId = runIdOf(transport.baseUrl, request);
   const startMark = (await receipts?.startRun(runId)) ?? 0;
@@ -206,7 +206,7 @@ async function printPlan(
   if (isBig && !progress.isQuiet) {
     const { formatPlan } = await import('./plan-view.ts');
     const { transport } = await context.api();
-    terminal.info(formatPlan(plan, { rateLimit: transport.rateLimit, now: context.clock.now() }));
+    terminal.info(formatPlan(plan, { rateLimit: transport.connection.rateLimit, now: context.clock.now() }));
   }
   if (rateLimit !== undefined && exceedsSessionLifetime(plan.largestBytes, rateLimit))
     terminal.warn('some files take more than the 24 hours of an upload session at --limit-rate');

@@ -44,7 +44,7 @@ export class AssetsApi extends Resource {
       this.names,
       // Fetch fewer pages at once when few requests remain in the rate limit window, so that a 429 stops one request
       // instead of eight.
-      () => Math.min(maxPagesInFlight, this.transport.rateLimit?.remaining ?? maxPagesInFlight),
+      () => Math.min(maxPagesInFlight, this.transport.connection.rateLimit?.remaining ?? maxPagesInFlight),
     );
   }
 
@@ -109,8 +109,12 @@ export class AssetsApi extends Resource {
   tagEditFields(asset: Asset, edit: SlugEdit): JsonObject {
     const field = this.#tagsField;
     const before = slugsOf(field in asset ? { tags: asset[field] } : asset);
-    if (!before) throw tagsUnknown(asset.uid);
-    return this.tagFields(applySlugEdit(before, edit));
+    if (before) return this.tagFields(applySlugEdit(before, edit));
+    throw new MediactlError(`asset ${asset.uid} does not show its tags`, {
+      code: 'tags_unknown',
+      reason: 'which ones it would have afterwards depends on those it has',
+      hint: `mediactl assets update ${asset.uid} --set-tags SLUGS says all of them`,
+    });
   }
 
   /** Returns the name under which a record shows a field. Tags can have one name in requests and another in records. */
@@ -124,8 +128,8 @@ export class AssetsApi extends Resource {
 
   /** Returns true if the name of a field is only an assumption (A08), not configured in the profile. */
   #isAssumedName(field: string): boolean {
-    const guesses = this.names.asset_tags === undefined ? [this.#tagsField] : [];
-    return ['name', 'description', ...guesses].includes(field);
+    const isTags = field === this.#tagsField && this.names.asset_tags === undefined;
+    return isTags || field === 'name' || field === 'description';
   }
 
   /** Builds the DELETE request ("soft delete", §4). */
@@ -145,10 +149,3 @@ export class AssetsApi extends Resource {
     return readPurpose(this.#collection);
   }
 }
-
-const tagsUnknown = (uid: string) =>
-  new MediactlError(`asset ${uid} does not show its tags`, {
-    code: 'tags_unknown',
-    reason: 'which ones it would have afterwards depends on those it has',
-    hint: `mediactl assets update ${uid} --set-tags SLUGS says all of them`,
-  });

@@ -46,13 +46,8 @@ const purpose = { action: 'fetch this media' };
  * @throws MediactlError for an error status or network failure, or `download_changed` or `download_incomplete`
  *   (exit 13) if the received data is not the complete file
  */
-export async function download(
-  transport: Transport,
-  url: URL,
-  sink: DownloadSink,
-  expected: ExpectedFile = {},
-): Promise<DownloadOutcome> {
-  const transfer = new ResumableDownload({ url, sink, expected });
+export async function download(transport: Transport, url: URL, sink: DownloadSink, expected: ExpectedFile = {}) {
+  const transfer = new ResumableDownload(url, sink, expected);
   let maxReceived = 0;
   for (let failures = 0; ; failures++) {
     let failure: MediactlError | undefined;
@@ -70,13 +65,12 @@ export async function download(
   }
 }
 
-type RequestedFile = { url: URL; sink: DownloadSink; expected: ExpectedFile };
 type ResponseHead = { status: number; headers: ResponseHeaders };
 
 /** State of one download across several requests. */
 class ResumableDownload {
   received = 0;
-  readonly #file: RequestedFile;
+  readonly #file: { url: URL; sink: DownloadSink; expected: ExpectedFile };
   /** Validator and type of the first response. Later responses must belong to the same file. */
   #validator: Validator | undefined;
   #contentType: string | undefined;
@@ -87,8 +81,8 @@ class ResumableDownload {
   #isPartial = false;
   #isHeadAccepted = false;
 
-  constructor(file: RequestedFile) {
-    this.#file = file;
+  constructor(url: URL, sink: DownloadSink, expected: ExpectedFile) {
+    this.#file = { url, sink, expected };
   }
 
   /**
@@ -114,7 +108,13 @@ class ResumableDownload {
       },
       sink: (part, head) => this.#write(part, head),
     });
-    if (response.status === 416 && this.received > 0) return this.#endAtReceived();
+    if (response.status === 416 && this.received > 0) {
+      // The request started past the end of the file ("none of the ranges-specifier's values overlap", RFC 9110
+      // §15.5.17). After a part of unknown total length, the download is complete.
+      this.#isEndDelimited = this.#isPartial && this.#total === undefined;
+      if (this.#isEndDelimited) return true;
+      throw changed(this.#file.url, `it refuses what follows byte ${this.received}, of ${this.#total}`);
+    }
     if (response.status >= 300) throw errorFrom(response, purpose);
     await this.#acceptHead(response); // the sink is not called for an empty body
     return this.#total === undefined ? !this.#isPartial : this.received >= this.#total;
@@ -125,17 +125,6 @@ class ResumableDownload {
     await this.#file.sink.write(part);
     this.received += part.length;
     this.#file.sink.onProgress?.(this.received, this.#total);
-  }
-
-  /**
-   * Handles a 416, by which a request started past the end of the file ("none of the ranges-specifier's values
-   * overlap", RFC 9110 §15.5.17). After a part of unknown total length, the download is complete.
-   */
-  #endAtReceived(): true {
-    if (!this.#isPartial || this.#total !== undefined)
-      throw changed(this.#file.url, `it refuses what follows byte ${this.received}, of ${this.#total}`);
-    this.#isEndDelimited = true;
-    return true;
   }
 
   /**

@@ -39,14 +39,8 @@ export class EmbedsApi extends Resource {
     return writeRequest(method, paths.embedDomains(workspace), json, 'change the embed allow-list');
   }
 
-  async changeDomain(
-    method: DomainMethod,
-    workspace: string,
-    before: WorkspaceEmbedSettings,
-    domain: string,
-  ): Promise<void> {
-    const request = this.domainRequest(method, workspace, before, domain);
-    await sendWithNameHint(this.transport, request, () => 'embed_domain');
+  async changeDomain(...change: Parameters<EmbedsApi['domainRequest']>): Promise<void> {
+    await sendWithNameHint(this.transport, this.domainRequest(...change), () => 'embed_domain');
   }
 
   /**
@@ -55,12 +49,7 @@ export class EmbedsApi extends Resource {
    * @returns the added domains that the service writes differently, each with the service's `spelling`
    * @throws MediactlError `write_ignored` (exit 6) if an added domain is missing or a removed one is still listed
    */
-  async verifyDomains(
-    workspace: string,
-    before: WorkspaceEmbedSettings,
-    added: readonly string[],
-    removed: readonly string[],
-  ) {
+  async verifyDomains(workspace: string, before: WorkspaceEmbedSettings, added: string[], removed: string[]) {
     const { domains: current } = await this.settings(workspace);
     const known = before.domains;
     const appeared = current.filter((domain) => !known.includes(domain));

@@ -44,12 +44,8 @@ export class FoldersApi extends Resource {
    * @param trustsResponse true to verify only if the response shows another name or parent than was sent
    * @throws MediactlError `write_ignored` (exit 6) if the folder has another name or parent
    */
-  async create(
-    workspace: string,
-    tree: WorkspaceFolderTree,
-    { name, parent = null }: FolderChange,
-    trustsResponse = false,
-  ): Promise<Partial<FolderWriteResult> & { uid: string; tree: WorkspaceFolderTree }> {
+  async create(workspace: string, tree: WorkspaceFolderTree, change: FolderChange, trustsResponse = false) {
+    const { name, parent = null } = change;
     const request = this.createRequest(workspace, tree, { name, parent });
     const response = await sendWithNameHint(this.transport, request, nameKeyOf);
     const made = parseRecord<ApiFolder>(await parseJsonResponse(response));
@@ -59,7 +55,7 @@ export class FoldersApi extends Resource {
       .filter((field) => field === tree.parentField || /parent/i.test(field))
       .map((field) => parseParentUid(made[field]))
       .some((shown) => shown !== undefined && normalizeUid(shown ?? '') !== normalizeUid(parent ?? ''));
-    if (trustsResponse && shownName === name && !hasOtherParent) return { uid, tree };
+    if (trustsResponse && shownName === name && !hasOtherParent) return { uid, tree, node: undefined };
     return { uid, ...(await this.#verify(workspace, uid, { name, parent }, true)) };
   }
 
@@ -69,12 +65,7 @@ export class FoldersApi extends Resource {
   }
 
   /** Renames or moves a folder and verifies the change. @throws MediactlError `write_ignored` (exit 6) */
-  async change(
-    workspace: string,
-    uid: string,
-    tree: WorkspaceFolderTree,
-    change: FolderChange,
-  ): Promise<FolderWriteResult> {
+  async change(workspace: string, uid: string, tree: WorkspaceFolderTree, change: FolderChange) {
     const request = this.changeRequest(workspace, uid, tree, change);
     await sendWithNameHint(this.transport, request, nameKeyOf);
     return this.#verify(workspace, uid, change);
@@ -100,7 +91,13 @@ export class FoldersApi extends Resource {
   async #verify(workspace: string, uid: string, requested: FolderChange, isNew = false): Promise<FolderWriteResult> {
     const tree = await this.tree(workspace);
     const node = tree.find(uid);
-    if (!node) throw notListed(uid);
+    if (!node)
+      throw new MediactlError('the folder is not among the folders of the workspace', {
+        code: 'write_ignored',
+        reason: `the service accepted the change, but its tree does not show ${uid}`,
+        hint: otherNameHint('folder_children'),
+        details: { uid },
+      });
     const actual = { uid, name: node.name, parent: node.parent?.folder.uid ?? null };
     const { name, parent } = requested;
     assertApplied({
@@ -115,11 +112,3 @@ export class FoldersApi extends Resource {
     return { node, tree };
   }
 }
-
-const notListed = (uid: string) =>
-  new MediactlError('the folder is not among the folders of the workspace', {
-    code: 'write_ignored',
-    reason: `the service accepted the change, but its tree does not show ${uid}`,
-    hint: otherNameHint('folder_children'),
-    details: { uid },
-  });

@@ -121,19 +121,21 @@ function thrownLater<T>(promise: Promise<T>): Promise<T> {
 /** Page sizes that some services enforce regardless of the request. */
 const commonPageSizes = [10, 20, 25, 30, 40, 50];
 
+type PageSource<T> = { fetchPage: FetchPage<T>; names: NameOverrides; mayBeUnpaged: boolean };
+
 /** Fetches the pages of one list, and learns from them how the service pages. */
 class PageReader<T extends JsonObject> {
   /** Number of items of the list, as last reported. */
   total: number | undefined;
   /** Number of items of the first page, because a service might return smaller pages than requested. */
   stride = 0;
-  readonly #list: { fetchPage: FetchPage<T>; names: NameOverrides; mayBeUnpaged: boolean };
+  readonly #list: PageSource<T>;
   readonly #seenUids = new Set<unknown>();
   #usesNext = false;
   /** Number of consecutive pages without a new item. */
   #stalePages = 0;
 
-  constructor(list: { fetchPage: FetchPage<T>; names: NameOverrides; mayBeUnpaged: boolean }) {
+  constructor(list: PageSource<T>) {
     this.#list = list;
   }
 

@@ -16,13 +16,8 @@ const playbackPurpose: Purpose = {
   },
 };
 
-/** Size and time limits of a file that is fetched into memory while the user waits. */
-type SmallMediaLimits = {
-  maxBytes: number;
-  timeoutMs: number;
-  /** Signal that aborts when the user presses Ctrl-C. */
-  interruption: AbortSignal;
-};
+/** Limits of a file that is fetched into memory while the user waits. `interruption` aborts on Ctrl-C. */
+type SmallMediaLimits = { maxBytes: number; timeoutMs: number; interruption: AbortSignal };
 
 /** Client of the playback info endpoint (§4) and of signed media URLs. No request sends the API key. */
 export class PlaybackApi extends Resource {
@@ -54,10 +49,16 @@ export class PlaybackApi extends Resource {
     const limits = { isPublic: true, maxBodyBytes: maxBytes + 1 };
     const send = (signal: AbortSignal) => this.transport.send({ ...mediaRequest(url), ...limits, signal });
     const { bytes } = await withTimeout(timeoutMs, send, { signal: interruption }).catch((error) => {
-      throw error instanceof TimeoutError ? tooSlow(url, timeoutMs) : error;
+      if (!(error instanceof TimeoutError)) throw error;
+      throw new MediactlError(`${url.host} takes too long`, {
+        code: 'timeout',
+        reason: `it did not send the media within ${timeoutMs / 1000} s`,
+        hint: 'run it again',
+      });
     });
-    if (bytes.length > maxBytes) throw tooLarge(url, maxBytes);
-    return Buffer.from(bytes);
+    if (bytes.length <= maxBytes) return Buffer.from(bytes);
+    const reason = `it is past ${maxBytes} bytes`;
+    throw new MediactlError(`${url.host} sends more than is shown`, { code: 'too_large', reason });
   }
 
   /** Fetches a signed URL from any origin, either the whole file or only its first `firstBytes`. */
@@ -71,16 +72,3 @@ export class PlaybackApi extends Resource {
 
 const mediaRequest = (url: URL) =>
   ({ method: 'GET', url, authenticate: false, purpose: { action: 'fetch this media' } }) as const;
-
-const tooSlow = (url: URL, withinMs: number) =>
-  new MediactlError(`${url.host} takes too long`, {
-    code: 'timeout',
-    reason: `it did not send the media within ${withinMs / 1000} s`,
-    hint: 'run it again',
-  });
-
-const tooLarge = (url: URL, mostBytes: number) =>
-  new MediactlError(`${url.host} sends more than is shown`, {
-    code: 'too_large',
-    reason: `it is past ${mostBytes} bytes`,
-  });

@@ -55,11 +55,7 @@ export type IncomingAssets = {
  *   12), `still_processing` (exit 8), `not_found` (exit 3) or `wrong_status` (exit 2)
  * @throws MediactlError (exit 10) if the service stays unreachable
  */
-export async function waitForAssets(
-  assets: AssetsApi,
-  uids: readonly string[],
-  options: WaitOptions,
-): Promise<AssetOutcomes> {
+export async function waitForAssets(assets: AssetsApi, uids: readonly string[], options: WaitOptions) {
   const settled: AssetOutcomes = new Map();
   const waiting = [...uids];
   const onResult = (uid: string, outcome: Asset | MediactlError) => {
@@ -76,11 +72,7 @@ export async function waitForAssets(
  *
  * @throws MediactlError (exit 10) if the service stays unreachable
  */
-export async function waitForIncoming(
-  assets: AssetsApi,
-  incoming: IncomingAssets,
-  options: WaitOptions,
-): Promise<void> {
+export async function waitForIncoming(assets: AssetsApi, incoming: IncomingAssets, options: WaitOptions) {
   const inputDone = new AbortController();
   incoming.done.then(() => inputDone.abort());
   await Promise.resolve(); // gives `inputDone` a chance to abort if `done` has already resolved
@@ -155,13 +147,21 @@ class AssetWait {
     const { status: target = 'ready', rateLimiterState = () => 'open', onStatus } = this.#options;
     try {
       const outcomes = await this.#readUntilDeadline(uids);
-      if (!outcomes && rateLimiterState() === 'unreachable') throw unreachableError();
+      if (!outcomes && rateLimiterState() === 'unreachable')
+        throw new MediactlError('the service cannot be reached', {
+          code: 'unreachable',
+          reason: 'it did not answer while its assets were waited for',
+          hint: 'mediactl uploads wait, once it is there again',
+          retryable: true,
+        });
       for (const [uid, found] of outcomes ?? []) {
-        if (!(found instanceof MediactlError)) {
-          this.#pending.set(uid, statusOf(found));
-          onStatus?.(found, statusOf(found));
+        if (found instanceof MediactlError) {
+          this.#settle(uid, found);
+          continue;
         }
-        const outcome = found instanceof MediactlError ? found : classifyAsset(found, target);
+        this.#pending.set(uid, statusOf(found));
+        onStatus?.(found, statusOf(found));
+        const outcome = classifyAsset(found, target);
         if (outcome) this.#settle(uid, outcome);
       }
       this.#failures = 0;
@@ -233,14 +233,6 @@ class AssetWait {
   }
 }
 
-const unreachableError = () =>
-  new MediactlError('the service cannot be reached', {
-    code: 'unreachable',
-    reason: 'it did not answer while its assets were waited for',
-    hint: 'mediactl uploads wait, once it is there again',
-    retryable: true,
-  });
-
 /** Returns true for an error of an outage, which a refused connection is not. */
 const isOutage = (error: unknown) =>
   error instanceof MediactlError &&
@@ -254,10 +246,7 @@ const maxReasonsRead = 10;
 const isUnexplained = (found: Asset | MediactlError) =>
   !(found instanceof MediactlError) && classifyStatus(found.status) === 'failed' && failureReason(found) === undefined;
 
-/**
- * Returns the error of a missing asset as a result, because it must not end the wait for the other assets. Rethrows
- * any other error.
- */
+/** Returns the error of a missing asset, which must not end the wait for the other assets. Rethrows any other error. */
 function notFound(error: unknown): MediactlError {
   if (error instanceof MediactlError && error.exitCode === exitCodes.notFound) return error;
   throw error;
@@ -269,9 +258,8 @@ function classifyAsset(asset: Asset, targetStatus: string): Asset | MediactlErro
   const means = classifyStatus(asset.status);
   if (means === 'failed') return processingFailed(asset);
   if (means === 'in progress') return undefined;
-  return new MediactlError(`asset ${asset.uid} is ready, and will not become ${targetStatus}`, {
-    code: 'wrong_status',
-  });
+  const problem = `asset ${asset.uid} is ready, and will not become ${targetStatus}`;
+  return new MediactlError(problem, { code: 'wrong_status' });
 }
 
 const statusOf = ({ status }: Asset) =>

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { NameKey } from '../../contract/assumptions.ts';
 import { asObject, type JsonObject, toJson } from '../../contract/json-values.ts';
 import { MediactlError } from '../errors.ts';
-import type { ApiRequest, ApiResponse } from '../http/api-request.ts';
+import type { ApiRequest } from '../http/api-request.ts';
 import type { Transport } from '../http/transport.ts';
 
 type WriteCheck = {
@@ -76,11 +76,7 @@ function preview(value: unknown): string {
  *
  * @param keyOf returns the config key that overrides the name of a field
  */
-export async function sendWithNameHint(
-  transport: Transport,
-  request: ApiRequest,
-  keyOf: (field: string) => NameKey,
-): Promise<ApiResponse> {
+export async function sendWithNameHint(transport: Transport, request: ApiRequest, keyOf: (field: string) => NameKey) {
   try {
     return await transport.send(request);
   } catch (error) {

@@ -57,9 +57,8 @@ export class Connection {
       this.#pool ??= this.#openPool();
       return this.#pool;
     }
-    this.#publicAddresses ??= import('./public-address.ts').then((module) =>
-      module.publicAddressesFor(this.#options.baseUrl),
-    );
+    const { baseUrl } = this.#options;
+    this.#publicAddresses ??= import('./public-address.ts').then((module) => module.publicAddressesFor(baseUrl));
     const addresses = await this.#publicAddresses;
     addresses.assertAllowed(publicUrl);
     this.#publicPool ??= this.#openPool(addresses.lookup);
@@ -78,10 +77,10 @@ export class Connection {
   }
 }
 
-type ConnectionOptions = {
+export type ConnectionOptions = {
   baseUrl: URL;
   clock: Clock;
-  /** Maximum total time that the transports together spend waiting. */
+  /** Maximum total time that one command spends waiting for retries and rate limits. */
   maxWaitMs: number;
   proxy?: ProxySettings | undefined;
 };

@@ -11,10 +11,7 @@ export type Connections = {
 };
 
 /** Opens an undici connection pool that connects directly or through the given proxies. */
-export async function openConnections(
-  proxy: ProxySettings | undefined,
-  lookup: LookupFunction | undefined,
-): Promise<Connections> {
+export async function openConnections(proxy?: ProxySettings, lookup?: LookupFunction): Promise<Connections> {
   const dispatcher = await openDispatcher(proxy, lookup);
   let isCompiled = false;
   return {
@@ -42,10 +39,7 @@ async function withBaselineWasm<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-async function openDispatcher(
-  proxy: ProxySettings | undefined,
-  lookup: LookupFunction | undefined,
-): Promise<Dispatcher> {
+async function openDispatcher(proxy?: ProxySettings, lookup?: LookupFunction): Promise<Dispatcher> {
   const options = { connect: { timeout: 10_000, lookup }, keepAliveTimeout: 20_000 };
   if (!proxy?.httpProxy && !proxy?.httpsProxy) return new Agent(options);
   const [{ default: EnvHttpProxyAgent }, { default: Dispatcher }, api] = await Promise.all([

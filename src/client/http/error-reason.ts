@@ -1,4 +1,11 @@
-import { asArray, asObject, asText, isJsonObject, type JsonObject } from '../../contract/json-values.ts';
+import {
+  asArray,
+  asObject,
+  asText,
+  isJsonObject,
+  type JsonObject,
+  parseJsonOrUndefined,
+} from '../../contract/json-values.ts';
 import type { ApiResponse } from './api-request.ts';
 
 /** Description of an error, as sent by the service. */
@@ -19,13 +26,8 @@ export function extractReason(response: ApiResponse): ErrorReason {
     const title = /<title[^>]*>([^<]*)</i.exec(text)?.[1] ?? text.replace(/<[^>]*>/g, ' ');
     return { message: `a web page instead of the API: "${truncate(title)}"`, fields: [] };
   }
-  if (!/json/i.test(response.headers['content-type'] ?? ''))
-    return { message: truncate(text) || undefined, fields: [] };
-  try {
-    return extractJsonReason(JSON.parse(text), text);
-  } catch {
-    return { message: truncate(text) || undefined, fields: [] }; // invalid or truncated JSON
-  }
+  const body = /json/i.test(response.headers['content-type'] ?? '') ? parseJsonOrUndefined(text) : undefined;
+  return body === undefined ? { message: truncate(text) || undefined, fields: [] } : extractJsonReason(body, text);
 }
 
 /** Names of fields that can contain an error message or a list of errors, most specific first. */

@@ -41,20 +41,16 @@ const meaningOf = (status: number): StatusMeaning => {
 
 /** Returns the retry delay that a 429 (§7) or 503 (RFC 9110 §10.2.3) requests, in seconds, or undefined if none. */
 function retryAfterSeconds({ status, headers, receivedAt }: ApiResponse): number | undefined {
-  if (status !== 429 && status !== 503) return undefined;
-  const delayMs = retryAfterMs(headers, receivedAt);
+  const delayMs = status === 429 || status === 503 ? retryAfterMs(headers, receivedAt) : undefined;
   return delayMs === undefined ? undefined : Math.ceil(delayMs / 1000);
 }
 
 /** Matches plain-text errors in which Envoy or a similar gateway reports a problem with the service behind it. */
 const gatewayPattern = /upstream|envoy|gateway|backend|proxy/i;
 
-const isPlainText = ({ headers, text }: ApiResponse) =>
-  /^text\/plain\b/i.test(headers['content-type'] ?? '') && !gatewayPattern.test(text);
-
 /** Converts an error response to the error that the user sees. `purpose` customizes the error for the request. */
 export function errorFrom(response: ApiResponse, purpose: Purpose): MediactlError {
-  const { status } = response;
+  const { status, headers, text } = response;
   const row = { ...meaningOf(status), ...purpose.statuses?.[status] };
   const serviceReason = extractReason(response);
   const forbidden = status === 403;
@@ -70,7 +66,7 @@ export function errorFrom(response: ApiResponse, purpose: Purpose): MediactlErro
     retryAfterSeconds: retryAfterSeconds(response),
     details: serviceReason.details ?? (serviceReason.code ? { code: serviceReason.code } : undefined),
     fields: serviceReason.fields,
-    isPlainText: isPlainText(response),
+    isPlainText: /^text\/plain\b/i.test(headers['content-type'] ?? '') && !gatewayPattern.test(text),
   });
 }
 

@@ -30,8 +30,13 @@ const reserveShare = 0.05;
 /** Shortest wait that is reported to the user. */
 const minReportedWaitMs = 1_000;
 
-export type RequestWait = { untilMs: number; reason: 'rate limit' | 'outage' };
+/** Notice that requests wait or have resumed, for the user. `untilMs` is in milliseconds since the epoch. */
+export type TransportNotice =
+  | { kind: 'rate-limited'; untilMs: number }
+  | { kind: 'retrying'; untilMs: number; reason: string }
+  | { kind: 'resumed' };
 
+/** `unreachable` in an outage, `waiting` while the rate limit delays requests, else `open`. */
 export type RateLimiterState = 'unreachable' | 'waiting' | 'open';
 
 /** Requests left in the current rate limit window, for display. `resetAt` is in milliseconds since the epoch. */
@@ -68,7 +73,6 @@ export class ClientRateLimiter {
     this.#maxOutageMs = maxOutageMs;
   }
 
-  /** State of the limiter: `unreachable` in an outage, `waiting` while the rate limit delays requests, or `open`. */
   get state(): RateLimiterState {
     if (this.#outage) return 'unreachable';
     return this.#waiting > 0 ? 'waiting' : 'open';
@@ -83,11 +87,11 @@ export class ClientRateLimiter {
   /**
    * Waits until a request can be sent. The caller must then call `onResponse` or `onAbandoned`.
    *
-   * @param onWait called when a wait of at least one second begins, and without an argument when the wait is over
+   * @param onNotice called when a wait of at least one second begins, and when it is over
    * @throws the signal's reason if the signal aborts, or MediactlError `reserve` (exit 2) if the reserve leaves no
    *   requests
    */
-  async acquire(lane: Lane, signal: AbortSignal, onWait: (wait?: RequestWait) => void): Promise<void> {
+  async acquire(lane: Lane, signal: AbortSignal, onNotice: (notice: TransportNotice) => void): Promise<void> {
     let untilMs: number | undefined;
     let reportedUntilMs = 0;
     const tryAcquire = () => {
@@ -98,7 +102,8 @@ export class ClientRateLimiter {
       const isKnown = this.#outage !== undefined || this.#currentWindow() !== undefined;
       if (isKnown && untilMs > reportedUntilMs && untilMs - this.#clock.now() >= minReportedWaitMs) {
         reportedUntilMs = untilMs;
-        onWait({ untilMs, reason: this.#outage ? 'outage' : 'rate limit' });
+        const outage = { kind: 'retrying', untilMs, reason: 'the service cannot be reached' } as const;
+        onNotice(this.#outage ? outage : { kind: 'rate-limited', untilMs });
       }
       return undefined;
     };
@@ -106,7 +111,7 @@ export class ClientRateLimiter {
       clock: { sleep: (delayMs) => this.#waitForChange(delayMs, signal) },
       intervalMs: () => Math.max(1, (untilMs ?? 0) - this.#clock.now()),
     });
-    if (reportedUntilMs > 0) onWait();
+    if (reportedUntilMs > 0) onNotice({ kind: 'resumed' });
   }
 
   #start(lane: Lane): true {

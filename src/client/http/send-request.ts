@@ -119,7 +119,8 @@ async function readBody(body: AsyncIterable<Buffer>, maxBytes: number | undefine
     parts.push(part);
     size += part.length;
     if (maxBytes !== undefined && size >= maxBytes) break;
-    if (size > maxResponseBytes) throw tooLarge();
+    if (size > maxResponseBytes)
+      throw unexpectedResponse('the answer does not end', { reason: `it is past ${maxResponseBytes} bytes` });
   }
   return Buffer.concat(parts).subarray(0, maxBytes);
 }
@@ -152,16 +153,12 @@ export async function streamInto(
   }
 }
 
-/** Creates the error for a response that takes too long, whatever arrives of it. */
 const tooSlow = (origin: string, what: string, withinMs: number) =>
   new MediactlError(`${origin} takes too long`, {
     code: 'timeout',
     reason: `${what} within ${Math.round(withinMs / 1000)} s`,
     retryable: true,
   });
-
-const tooLarge = () =>
-  unexpectedResponse('the answer does not end', { reason: `it is past ${maxResponseBytes} bytes` });
 
 /** Converts header names to lower case and joins the values of repeated headers. */
 const normalizeHeaders = (headers: Record<string, string | string[] | undefined>): ResponseHeaders =>

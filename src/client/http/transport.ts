@@ -1,35 +1,22 @@
 import type { Clock } from '../../contract/clock.ts';
 import { paths } from '../../contract/paths.ts';
 import { backoff, retryUntil } from '../../contract/retry.ts';
-import type { Scope } from '../../contract/scopes.ts';
 import { MediactlError } from '../errors.ts';
 import type { ApiRequest, ApiResponse } from './api-request.ts';
-import { Connection } from './connection.ts';
+import { Connection, type ConnectionOptions } from './connection.ts';
 import { errorFrom } from './error-response.ts';
 import { parseJsonResponse } from './json.ts';
 import { foreignOrigin, wasNotSent } from './network-error.ts';
-import type { ProxySettings } from './proxy.ts';
-import { type RateLimit, type ResponseHeaders, readRateLimit } from './rate-limit-headers.ts';
-import type { Lane, RateLimitBudget, RateLimiterState, RequestWait } from './rate-limiter.ts';
+import { type ResponseHeaders, readRateLimit } from './rate-limit-headers.ts';
+import type { Lane, TransportNotice } from './rate-limiter.ts';
 import { sendRequest } from './send-request.ts';
 
-/** Notice that requests wait or have resumed, for the user. `untilMs` is in milliseconds since the epoch. */
-export type TransportNotice =
-  | { kind: 'rate-limited'; untilMs: number }
-  | { kind: 'retrying'; untilMs: number; reason: string }
-  | { kind: 'resumed' };
-
-export type TransportOptions = {
-  baseUrl: URL;
+export type TransportOptions = ConnectionOptions & {
   apiKey?: string | undefined;
-  clock: Clock;
   userAgent: string;
   /** Idle timeout of requests that do not set their own. */
   requestTimeoutMs: number;
-  /** Maximum total time that one command spends waiting for retries and rate limits. */
-  maxWaitMs: number;
   signal?: AbortSignal | undefined;
-  proxy?: ProxySettings | undefined;
   onNotice?: (notice: TransportNotice) => void;
   /** Called before each request, retries included. If it throws, the request is not sent. */
   onRequest?: () => void;
@@ -54,47 +41,18 @@ const outageStatuses = new Set([502, 503, 504]);
 /** HTTP client for all requests. Handles authentication, origin checks, rate limiting, retries, timeouts and errors. */
 export class Transport {
   readonly baseUrl: URL;
+  readonly connection: Connection;
   readonly #options: TransportOptions;
-  readonly #connection: Connection;
 
   constructor(options: TransportOptions, connection = new Connection(options)) {
     this.#options = options;
     this.baseUrl = options.baseUrl;
-    this.#connection = connection;
+    this.connection = connection;
   }
 
   /** Returns a transport that shares the connection but has another observer, signal or priority. */
   withObserver(observer: Pick<TransportOptions, 'onNotice' | 'onRequest' | 'lane' | 'signal'>): Transport {
-    return new Transport({ ...this.#options, ...observer }, this.#connection);
-  }
-
-  get rateLimit(): RateLimit | undefined {
-    return this.#connection.rateLimit;
-  }
-
-  /** State of the rate limiter, which explains why bulk requests might be waiting. */
-  get rateLimiterState(): RateLimiterState {
-    return this.#connection.rateLimiter.state;
-  }
-
-  /** Budget of the current rate limit window, if the service reports it. */
-  get budget(): RateLimitBudget | undefined {
-    return this.#connection.rateLimiter.budget;
-  }
-
-  /** Sets the number of requests per window that bulk work leaves unused. Undefined restores the default. */
-  setReserve(requests: number | undefined): void {
-    this.#connection.rateLimiter.reserve = requests;
-  }
-
-  /** Maps each scope that a request has required to true if the service granted it, or to false after a 403. */
-  get scopes(): ReadonlyMap<Scope, boolean> {
-    return this.#connection.scopes;
-  }
-
-  /** Number of requests sent over the shared connection, retries included. */
-  get requestCount(): number {
-    return this.#connection.requestCount;
+    return new Transport({ ...this.#options, ...observer }, this.connection);
   }
 
   get clock(): Clock {
@@ -123,21 +81,20 @@ export class Transport {
       const response = await this.#sendOnce(call);
       const { status } = response;
       if (status === 429 && retry !== 'none') throw errorFrom(response, call.purpose);
-      if (outageStatuses.has(status) && this.#isBulk) this.#connection.rateLimiter.onFailure();
+      if (outageStatuses.has(status) && this.#isBulk) this.connection.rateLimiter.onFailure();
       const { scope } = call.purpose;
-      if (scope && (status === 403 || isSuccess(status))) this.#connection.scopes.set(scope, status !== 403);
+      if (scope && (status === 403 || isSuccess(status))) this.connection.scopes.set(scope, status !== 403);
       if (transientStatuses.has(status) && failures + 1 < maxAttempts) throw errorFrom(response, call.purpose);
       return response;
     };
     const delayAfter = (error: MediactlError) => {
       if (error.explanation.status === 429) return this.#rateLimitDelayMs(error);
-      if (this.#isBulk && this.#connection.hasConnected && error.explanation.status === undefined) {
-        const isWorthWaiting = this.#connection.rateLimiter.onFailure();
-        if (isWorthWaiting && wasNotSent(error)) return 0; // the rate limiter waits
+      if (this.#isBulk && this.connection.hasConnected && error.explanation.status === undefined) {
+        if (this.connection.rateLimiter.onFailure() && wasNotSent(error)) return 0; // the rate limiter waits
       }
       // If the service was never reached, fail at once, because a retry would only delay the error. Otherwise the
       // service is expected to come back.
-      const isAbsent = error.explanation.code === 'refused' && !this.#connection.hasConnected;
+      const isAbsent = error.explanation.code === 'refused' && !this.connection.hasConnected;
       return ++failures < maxAttempts && !isAbsent ? this.retryDelayMs(failures - 1, error) : undefined;
     };
     return this.retry(attempt, delayAfter, call.signal);
@@ -158,7 +115,7 @@ export class Transport {
     return retryUntil(undefined, work, {
       clock: { sleep: (delayMs) => this.#wait(delayMs, failure, signal) },
       delayAfter: (error) => {
-        if (this.#connection.closeController.signal.aborted) return undefined;
+        if (this.connection.closeController.signal.aborted) return undefined;
         if (!(error instanceof MediactlError) || !error.explanation.retryable) return undefined;
         failure = error;
         return delayAfter(error);
@@ -177,7 +134,7 @@ export class Transport {
   retryDelayMs(failuresBefore: number, { explanation }: MediactlError): number | undefined {
     const { retryAfterSeconds } = explanation;
     const delayMs = retryAfterSeconds ? retryAfterSeconds * 1000 : backoff(failuresBefore, {}, this.clock);
-    return this.#connection.trySpendWait(delayMs) ? delayMs : undefined;
+    return this.connection.trySpendWait(delayMs) ? delayMs : undefined;
   }
 
   /** Pauses the rate limiter after a 429, and returns the delay. Bulk requests wait in the rate limiter instead. */
@@ -185,9 +142,9 @@ export class Transport {
     const { retryAfterSeconds } = error.explanation;
     const requestedMs = retryAfterSeconds === undefined ? defaultRateLimitDelayMs : retryAfterSeconds * 1000;
     const delayMs = Math.max(requestedMs, minRateLimitDelayMs);
-    this.#connection.rateLimiter.pauseUntil(this.clock.now() + delayMs);
+    this.connection.rateLimiter.pauseUntil(this.clock.now() + delayMs);
     if (this.#isBulk) return 0;
-    if (this.#connection.trySpendWait(delayMs)) return delayMs;
+    if (this.connection.trySpendWait(delayMs)) return delayMs;
     throw error.with({
       reason: `the service asks to wait ${Math.ceil(delayMs / 1000)} s, which would pass --max-wait`,
       retryAfterSeconds: Math.ceil(delayMs / 1000),
@@ -205,7 +162,7 @@ export class Transport {
     this.#options.onNotice?.(
       explanation.status === 429 ? { kind: 'rate-limited', untilMs } : { kind: 'retrying', untilMs, reason: message },
     );
-    const closed = this.#connection.closeController.signal;
+    const closed = this.connection.closeController.signal;
     await this.clock.sleep(delayMs, AbortSignal.any([signal ?? this.#options.signal ?? closed, closed]));
     this.#options.onNotice?.({ kind: 'resumed' });
   }
@@ -237,12 +194,11 @@ export class Transport {
   /** Sends a request once the rate limiter allows it, and passes what the response reports to the limiter. */
   async #sendLimited(call: ApiRequest, url: URL): Promise<ApiResponse> {
     const { lane = 'interactive', requestTimeoutMs, trace, onNotice, onRequest, onWrite } = this.#options;
-    const { rateLimiter, closeController } = this.#connection;
+    const { rateLimiter, closeController } = this.connection;
     const headers = this.#headersOf(call, url);
     const isCounted = headers.authorization !== undefined;
     const signal = call.signal ?? this.#options.signal;
-    if (isCounted)
-      await rateLimiter.acquire(lane, signal ?? closeController.signal, (wait) => onNotice?.(noticeOf(wait)));
+    if (isCounted) await rateLimiter.acquire(lane, signal ?? closeController.signal, (notice) => onNotice?.(notice));
     const startedAt = this.clock.now();
     let response: ApiResponse;
     try {
@@ -250,17 +206,17 @@ export class Transport {
       trace?.(`> ${call.method} ${url.href}${headerLines(headers)}`);
       onRequest?.();
       const idleTimeoutMs = call.idleTimeoutMs ?? requestTimeoutMs;
-      response = await sendRequest(this.#connection, { call, url, headers, idleTimeoutMs, signal, clock: this.clock });
+      response = await sendRequest(this.connection, { call, url, headers, idleTimeoutMs, signal, clock: this.clock });
     } catch (error) {
       trace?.(`! ${call.method} ${url.pathname} ${(error as Error).message}`);
       if (isCounted) rateLimiter.onAbandoned();
       throw error;
     }
     const rateLimit = readRateLimit(response.headers, response.receivedAt);
-    this.#connection.rateLimit = rateLimit ?? this.#connection.rateLimit;
+    this.connection.rateLimit = rateLimit ?? this.connection.rateLimit;
     const isFromService = !outageStatuses.has(response.status);
     if (isCounted) rateLimiter.onResponse(rateLimit, isFromService);
-    if (this.#isBulk && isFromService) this.#connection.renewWaitBudget();
+    if (this.#isBulk && isFromService) this.connection.renewWaitBudget();
     const duration = this.clock.now() - startedAt;
     trace?.(`< ${response.status} ${url.pathname} ${duration} ms${headerLines(response.headers)}`);
     return response;
@@ -281,17 +237,9 @@ export class Transport {
   }
 
   close(): Promise<void> {
-    return this.#connection.close();
+    return this.connection.close();
   }
 }
-
-const noticeOf = (wait: RequestWait | undefined): TransportNotice => {
-  if (!wait) return { kind: 'resumed' };
-  const { untilMs, reason } = wait;
-  return reason === 'rate limit'
-    ? { kind: 'rate-limited', untilMs }
-    : { kind: 'retrying', untilMs, reason: 'the service cannot be reached' };
-};
 
 function withoutAuthorization(call: ApiRequest): ApiRequest {
   const { authorization: _authorization, ...headers } = call.headers ?? {};

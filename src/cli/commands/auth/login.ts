@@ -82,7 +82,7 @@ export async function runLogin(context: Context, request: LoginRequest): Promise
       ...(sameService?.names && { names: sameService.names }),
       ...(known?.settings && { settings: sameService ? known.settings : otherSettings }),
     });
-    const read = api.transport.scopes.get('Read Assets') ? '; the key may read' : '';
+    const read = api.transport.connection.scopes.get('Read Assets') ? '; the key may read' : '';
     terminal.info(`logged in to ${baseUrl.origin} as profile ${escapeControls(name)}${read}`);
     return profileResult(updated, name);
   } finally {

@@ -58,7 +58,7 @@ async function checkAccount(context: Context, account: Account) {
     return [];
   });
   await api.transport.close();
-  const { rateLimit, scopes: observedScopes } = api.transport;
+  const { rateLimit, scopes: observedScopes } = api.transport.connection;
   if (account.profile !== 'environment') await context.storeScopes(account, api);
   return { status: toStatus(context, account, { rateLimit, workspaces, observedScopes, failure }), failure };
 }

@@ -3,7 +3,7 @@ import type { FolderNode } from '../../../client/api/folder-tree.ts';
 import { itemsOf, totalOf } from '../../../client/api/pagination.ts';
 import { exitCodes } from '../../../client/error-table.ts';
 import { asMediactlError, MediactlError } from '../../../client/errors.ts';
-import type { TransportNotice } from '../../../client/http/transport.ts';
+import type { TransportNotice } from '../../../client/http/rate-limiter.ts';
 import { findParentField } from '../../../contract/asset.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { FolderView, PageEvent } from '../../../web/browse/protocol.ts';
@@ -58,7 +58,7 @@ export async function openAccountLibrary(
     fetchMedia: (url, maxBytes) =>
       playback.fetchSmall(url, { maxBytes, timeoutMs: mediaTimeoutMs, interruption: context.signal }),
     uploadFile: async (file, bytes, onProgress) => (await getDropUploader()).send(file, bytes, onProgress),
-    budget: () => transport.budget,
+    budget: () => transport.connection.rateLimiter.budget,
     toProblem: (error) => toProblem(context, error),
     close: async () => (await (await drops?.catch(() => undefined))?.close()) ?? 0,
   };

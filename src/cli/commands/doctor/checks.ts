@@ -90,7 +90,7 @@ export const checks: Record<string, Check> = {
   },
 
   'rate limit': async (context) => {
-    const { rateLimit } = (await context.api()).transport;
+    const { rateLimit } = (await context.api()).transport.connection;
     if (!rateLimit) return 'the service does not tell';
     const resets = relativeTime(new Date(rateLimit.resetAt).toISOString(), context.clock.now());
     return `${rateLimit.remaining} of ${rateLimit.limit} requests left, resets ${resets}`;

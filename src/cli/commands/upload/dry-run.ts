@@ -46,8 +46,8 @@ export async function printPlanTotals(context: Context, request: RunRequest, pru
   const { plan, same, outliving, prunable } = await compareFiles(context, request, pruning, () => {});
   const gone = await listPrunable(context, pruning, prunable);
   const { transport, assets } = await context.api();
-  if (!transport.rateLimit) await assets.page({}, 1, 0).catch(() => {}); // the key may have no read permission
-  const { requests, hours, limit } = estimateCost(plan, transport.rateLimit, context.clock.now());
+  if (!transport.connection.rateLimit) await assets.page({}, 1, 0).catch(() => {}); // the key may have no read permission
+  const { requests, hours, limit } = estimateCost(plan, transport.connection.rateLimit, context.clock.now());
   const record: PlanRecord = {
     ...{ there: plan.there, changed: plan.changed, same, new: plan.new },
     ...{
@@ -59,7 +59,7 @@ export async function printPlanTotals(context: Context, request: RunRequest, pru
     },
     gone: gone.length,
   };
-  const { rateLimit } = transport;
+  const { rateLimit } = transport.connection;
   context.terminal.info(formatPlan(plan, { rateLimit, now: context.clock.now(), same: same.files, isExact: true }));
   if (context.settings.outputOptions.format !== 'human')
     return { kind: 'record' as const, record, id: '', view: () => '' };

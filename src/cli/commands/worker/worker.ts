@@ -100,7 +100,7 @@ export async function runWorker(context: Context, request: WorkerRequest) {
   if (context.isDryRun(`upload what is queued in ${address.label} to ${baseUrl.origin}`)) return noResult;
   const api = await context.api();
   await assertKeyAccepted(api);
-  api.transport.setReserve(request.reserve);
+  api.transport.connection.rateLimiter.reserve = request.reserve;
   const client = await context.openQueue(address, 'work').catch((error) => {
     if (!signal.aborted) throw error;
     return undefined; // stopped before its store was up
@@ -125,7 +125,8 @@ async function createWorkerRun(context: Context, client: QueueClient, roots: Roo
     return undefined;
   });
   const mode = terminal.canAnimate ? 'bar' : 'none';
-  const progress = await createProgress(context, mode, { budget: () => api.transport.budget, isWorker: true });
+  const { rateLimiter } = api.transport.connection;
+  const progress = await createProgress(context, mode, { budget: () => rateLimiter.budget, isWorker: true });
   const media = (await context.mediaApi()).transport;
   const run = new WorkerRun(client, options, {
     ...{ api, profile, roots, receipts, signal },

@@ -2,7 +2,7 @@ import { asText } from '../../../contract/json-values.ts';
 import type { Asset } from '../../../contract/types.ts';
 import { waitForIncoming } from '../../api/wait-for-assets.ts';
 import { asMediactlError, MediactlError } from '../../errors.ts';
-import type { TransportNotice } from '../../http/transport.ts';
+import type { TransportNotice } from '../../http/rate-limiter.ts';
 import { toWaitingEvent } from '../session/events.ts';
 import type { FileOutcome, RunDeps } from '../session/upload-job.ts';
 import { labelOf } from '../session/upload-job.ts';
@@ -76,7 +76,7 @@ export class ReadyWatch {
     const incoming = { takeNew: () => this.#added.splice(0), done };
     await waitForIncoming(assets, incoming, {
       ...{ clock, signal, timeoutMs: this.#timeoutMs },
-      rateLimiterState: () => api.transport.rateLimiterState,
+      rateLimiterState: () => api.transport.connection.rateLimiter.state,
       onStatus: ({ uid }, status) => {
         const [outcome] = this.#waiting.get(uid) ?? [];
         if (!outcome) return;

@@ -1,4 +1,4 @@
-import type { TransportNotice } from '../../http/transport.ts';
+import type { TransportNotice } from '../../http/rate-limiter.ts';
 
 /** Event about a run of several files. `--progress json` prints it unchanged. */
 export type RunEvent =

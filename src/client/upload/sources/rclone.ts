@@ -5,7 +5,7 @@ import { RangeSource } from './range-source.ts';
 import { type RcloneDeps, type RcloneServer, rcloneLines, serveRemote } from './rclone-process.ts';
 import { fileGone } from './source.ts';
 
-export type RcloneFile = {
+type RcloneFile = {
   /** Path relative to the given directory, or the file name if a file was given. */
   path: string;
   /** Size of the file; -1 if it is unknown until the file is read. */

@@ -12,20 +12,13 @@ import { askLine, confirm } from '../terminal/prompt.ts';
  */
 export type WriteLimit = { flag: string; count: number; isTyped: boolean };
 
-const defaultLimit = 100;
-
-/**
- * Returns the limit for a bulk change: the entered one, or 100 by default.
- *
- * @throws MediactlError `usage` (exit 2) if it is not a positive integer
- */
+/** Returns the entered limit for a bulk change, or 100. @throws MediactlError `usage` (exit 2) unless it is positive */
 export const parseWriteLimit = (flag: string, typed: string | undefined): WriteLimit => ({
   flag,
-  count: typed === undefined ? defaultLimit : parseCount(flag, typed, 1),
+  count: typed === undefined ? 100 : parseCount(flag, typed, 1),
   isTyped: typed !== undefined,
 });
 
-/** Creates an error that says that more items match than the limit allows. */
 export const limitExceeded = (noun: string, { flag, count }: WriteLimit, found?: number) =>
   usageError(
     `${found ?? `more than ${count}`} ${noun} match, and ${flag} is ${count}`,
@@ -33,7 +26,6 @@ export const limitExceeded = (noun: string, { flag, count }: WriteLimit, found?:
     'nothing was changed',
   );
 
-/** Bulk change to confirm. */
 export type BulkConfirmation = {
   count: number;
   /** Plural name of the items, such as `assets`. */
@@ -58,8 +50,7 @@ export const findLimitError = ({ count, noun, limit, doubt }: Omit<BulkConfirmat
  * Asks for confirmation of a bulk change. Above the limit, or if the selection might be wrong, the user must type
  * the number of items.
  *
- * @throws MediactlError `declined` (exit 130) if the user declines
- * @throws MediactlError `usage` (exit 2) if the number is wrong, or if there is no terminal to ask on
+ * @throws MediactlError `declined` (exit 130); `usage` (exit 2) if the number is wrong or there is no terminal
  */
 export async function confirmMany({ terminal, settings }: Context, question: BulkConfirmation): Promise<void> {
   const { count, what, lines } = question;
@@ -79,9 +70,6 @@ export async function confirmMany({ terminal, settings }: Context, question: Bul
   });
 }
 
-/** An asset to move to the trash, and what to call it in questions and errors. */
-type TrashableAsset = { assetUid: string; label: string };
-
 /**
  * Asks for confirmation, then moves assets to the trash. Stops after an error that the others would have too.
  *
@@ -89,21 +77,19 @@ type TrashableAsset = { assetUid: string; label: string };
  * @returns the failures, and the error that stopped it, if any
  * @throws the same errors as `confirmMany`
  */
-export async function trashAssets<T extends TrashableAsset>(
+export async function trashAssets<T extends { assetUid: string; label: string }>(
   context: Context,
   assets: readonly T[],
   { limit, doubt, what = `move ${pluralize(assets.length, 'asset')} to the trash` }: TrashOptions,
   onTrashed: (asset: T) => Promise<unknown>,
 ): Promise<{ failures: MediactlError[]; stop: MediactlError | undefined }> {
   const count = assets.length;
+  const rows = assets.map(({ assetUid, label }) => `  ${assetUid}  ${escapeControls(label)}`);
   await confirmMany(context, {
     ...{ count, noun: 'assets', limit, doubt, what },
     lines: async () => [
       ...(doubt ? [`${doubt.message}: ${doubt.explanation.reason}`] : []),
-      ...truncateLines(
-        assets.map(({ assetUid, label }) => `  ${assetUid}  ${escapeControls(label)}`),
-        count,
-      ),
+      ...truncateLines(rows, count),
     ],
   });
   const api = await context.api();

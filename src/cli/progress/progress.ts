@@ -86,11 +86,9 @@ async function createLiveRenderer({ terminal, stats }: RendererDeps): Promise<Re
   };
 }
 
-const plainIntervalMs = 10_000;
-
 /** Creates log lines: one for each event of a single file, and the bytes or totals every ten seconds. */
 function createPlainRenderer({ terminal, clock, stats }: RendererDeps): Renderer {
-  const isDue = createTimer(clock, plainIntervalMs);
+  const isDue = createTimer(clock, 10_000);
   const warnOfWait = createWaitWarner(terminal, clock);
   const statuses = new Map<string, string>();
   return {
@@ -117,11 +115,9 @@ function createPlainRenderer({ terminal, clock, stats }: RendererDeps): Renderer
   };
 }
 
-const jsonIntervalMs = 1_000;
-
 /** Prints every event as a line of JSON, and the totals of several files every second. */
 function createJsonRenderer({ terminal, clock, stats }: RendererDeps): Renderer {
-  const isDue = createTimer(clock, jsonIntervalMs);
+  const isDue = createTimer(clock, 1_000);
   const printTotals = () => terminal.emit(JSON.stringify(stats.overall()));
   return {
     show: (event) => {

@@ -56,12 +56,10 @@ export function renderStatusLines(
   });
 }
 
-const separator = ' · ';
-
 function joinFitting(parts: readonly string[], columns: number): string {
   let line = '';
   for (const part of parts) {
-    const longer = line === '' ? truncateEnd(part, columns) : `${line}${separator}${part}`;
+    const longer = line === '' ? truncateEnd(part, columns) : `${line} · ${part}`;
     if (stringWidth(longer) > columns) break;
     line = longer;
   }
@@ -71,7 +69,7 @@ function joinFitting(parts: readonly string[], columns: number): string {
 /** Aligns file names and their progress in two columns. */
 function alignFiles(files: readonly { name: string; state: string }[], columns: number): string[] {
   const widest = Math.max(...files.map(({ state }) => stringWidth(state)));
-  const cut = files.map(({ name }) => truncateStart(name, columns - widest - 4));
+  const cut = files.map(({ name }) => truncate(name, columns - widest - 4, 0));
   const width = Math.max(...cut.map((name) => stringWidth(name)));
   return files.map(({ state }, at) => {
     const name = cut[at] ?? '';
@@ -147,10 +145,7 @@ function truncate(text: string, columns: number, before: number): string {
   return `${start.join('')}…${end.join('')}`;
 }
 
-const truncateStart = (text: string, columns: number) => truncate(text, columns, 0);
-
 /** Truncates text in the middle to `columns`, since names differ at the end as often as at the start. */
 export const truncateMiddle = (text: string, columns: number) => truncate(text, columns, Math.ceil((columns - 1) / 2));
 
-/** Truncates text at the end to `columns`. */
 export const truncateEnd = (text: string, columns: number) => truncate(text, columns, columns - 1);

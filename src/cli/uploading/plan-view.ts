@@ -5,8 +5,6 @@ import { sessionLifetimeMs } from '../../contract/tus.ts';
 import type { Column } from '../output/result.ts';
 import type { OutputRecord } from '../reference/schemas.ts';
 
-const minHourWindowMs = 5 * 60_000;
-
 export type PlanRecord = OutputRecord<'plan-summary'>;
 
 /**
@@ -16,8 +14,7 @@ export type PlanRecord = OutputRecord<'plan-summary'>;
 export const estimateCost = ({ requests }: Plan, rateLimit: RateLimit | undefined, now: number) => ({
   requests,
   // A window that ends within minutes might be shorter than the specification's hour.
-  hours:
-    rateLimit && rateLimit.resetAt - now > minHourWindowMs ? Math.round((requests / rateLimit.limit) * 10) / 10 : null,
+  hours: rateLimit && rateLimit.resetAt - now > 5 * 60_000 ? Math.round((requests / rateLimit.limit) * 10) / 10 : null,
   limit: rateLimit?.limit ?? null,
 });
 

@@ -2,7 +2,7 @@ import { usageError } from '../../client/errors.ts';
 import type { Transport } from '../../client/http/transport.ts';
 import { versionOf } from '../../client/upload/session/receipt-lookup.ts';
 import { RangeSource } from '../../client/upload/sources/range-source.ts';
-import { openRclone, type RcloneFile, type RcloneFiles } from '../../client/upload/sources/rclone.ts';
+import { openRclone, type RcloneFiles } from '../../client/upload/sources/rclone.ts';
 import type { UploadSource } from '../../client/upload/sources/source.ts';
 import { parseSourceUrl } from '../../client/upload/sources/source-url.ts';
 import { StreamSource } from '../../client/upload/sources/stream-source.ts';
@@ -18,31 +18,19 @@ export class RemoteSources {
   /** Maps source ids to functions that open the source. Paths are not unique without a URL's query. */
   readonly #openers = new Map<string, () => Promise<UploadSource>>();
   readonly #remotes: RcloneFiles[] = [];
-  readonly #files: UploadCandidate[] = [];
+  readonly files: UploadCandidate[] = [];
   #transport: Transport | undefined;
 
   constructor(context: Context) {
     this.#context = context;
   }
 
-  get files(): readonly UploadCandidate[] {
-    return this.#files;
-  }
-
-  /**
-   * Returns the function that opens a source, if not a local file.
-   *
-   * @param sourceId `-` for stdin
-   */
+  /** Returns the function that opens a source, if it is not a local file. @param sourceId `-` for stdin */
   findOpener(sourceId: string): (() => Promise<UploadSource>) | undefined {
     return this.#openers.get(sourceId);
   }
 
-  /**
-   * Checks all URLs and lists all remotes before the upload, to collect their files.
-   *
-   * @throws MediactlError if a URL or remote cannot be read
-   */
+  /** Checks all URLs and lists all remotes, to collect their files. @throws MediactlError if one cannot be read */
   async addAll(addresses: readonly string[], recursive: boolean): Promise<void> {
     for (let at = 0; at < addresses.length; at += maxConcurrentChecks)
       await Promise.all(
@@ -52,17 +40,12 @@ export class RemoteSources {
       );
   }
 
-  /**
-   * Adds stdin, streamed without a spool file.
-   *
-   * @param name identifies stdin, with its size, when the command is repeated
-   */
+  /** Adds stdin, streamed without a spool file. @param name identifies it, with its size, in a repeated command */
   addStdin(sizeBytes: number, chunkBytes: number, name: string): void {
     const { terminal, signal } = this.#context;
     const realPath = `stdin:${name}:${sizeBytes}`;
-    const file = { path: '-', relativeDir: '', sizeBytes, isSingleRead: true, filename: name };
-    this.#files.push(file);
-    this.#openers.set(file.path, async () => {
+    this.files.push({ path: '-', relativeDir: '', sizeBytes, isSingleRead: true, filename: name });
+    this.#openers.set('-', async () => {
       if (terminal.stdin.isTTY)
         throw usageError('stdin is a terminal, not a file', 'mediactl upload - --size N < FILE');
       return new StreamSource(terminal.stdin, { sizeBytes, chunkBytes, realPath, signal });
@@ -75,7 +58,7 @@ export class RemoteSources {
     const open = () => RangeSource.open(address, this.#anonymous(new URL(address)), { signal });
     const source = await open();
     const { identity, realPath, fileName, contentType } = source;
-    this.#files.push({
+    this.files.push({
       ...{ path, typedPath: address, sourceId: realPath, relativeDir: '', filename: fileName },
       ...{ sizeBytes: source.sizeBytes, mtimeNs: versionOf(identity) },
       ...(contentType !== undefined && { about: { contentType } }),
@@ -94,10 +77,10 @@ export class RemoteSources {
     for (const file of remote.files) {
       const path = remote.addressOf(file);
       const mtimeNs = `${Math.floor(Date.parse(file.modTime) / 1000)}000000000`;
-      this.#files.push({
+      this.files.push({
         ...{ path, typedPath: address, sourceId: path, sizeBytes: Math.max(0, file.sizeBytes), mtimeNs },
         filename: file.path.split('/').at(-1),
-        relativeDir: recursive ? parentPathOf(file) : '',
+        relativeDir: recursive ? file.path.split('/').slice(0, -1).join('/') : '',
       });
       this.#openers.set(path, async () => {
         const source = await remote.sourceOf(file);
@@ -118,5 +101,3 @@ export class RemoteSources {
     await this.#transport?.close();
   }
 }
-
-const parentPathOf = ({ path }: RcloneFile) => path.split('/').slice(0, -1).join('/');

@@ -10,7 +10,7 @@ import {
 } from '../../client/upload/batch/batch-uploader.ts';
 import { type Plan, totalToSend } from '../../client/upload/batch/plan.ts';
 import { Throttle } from '../../client/upload/session/throttle.ts';
-import type { FileOutcome } from '../../client/upload/session/upload-job.ts';
+import { createOutcome } from '../../client/upload/session/upload-job.ts';
 import { Spool } from '../../client/upload/sources/spool.ts';
 import type { FolderResolver } from '../../client/upload/sources/upload-candidate.ts';
 import type { Receipts } from '../../client/upload/store/receipts.ts';
@@ -82,7 +82,7 @@ export async function runUploads(context: Context, request: RunRequest) {
     ...{ progress, verbose, manifestOut, files: sources.files(), waitsForReady: timeoutMs !== undefined },
     // A getter, because the directory walk adds failures during the run.
     get failures() {
-      return sources.failures.map(toFailedOutcome(workspace));
+      return sources.failures.map(({ path, error }) => createOutcome(path, workspace, { error }));
     },
     nextStep: (isOne) => (timeoutMs === undefined ? (request.nextStep ?? defaultNextStep)(isOne) : undefined),
     close: async () => {
@@ -104,12 +104,6 @@ const defaultNextStep = (isOne: boolean) =>
   isOne
     ? 'it is being processed: mediactl assets wait @last, then mediactl play @last'
     : 'they are being processed: mediactl uploads wait waits until they are ready';
-
-const toFailedOutcome =
-  (workspace: string) =>
-  ({ path, error }: { path: string; error: MediactlError }): FileOutcome => ({
-    ...{ job: { path, workspace }, path, requests: 0, durationMs: 0, error },
-  });
 
 async function createBatchDeps(
   context: Context,
@@ -214,11 +208,7 @@ async function printPlan(
     progress.show({ event: 'planned', files, bytes, there: plan.there.files });
 }
 
-/**
- * Checks that there are files, and not several for an option that accepts only one.
- *
- * @throws MediactlError `usage` (exit 2) otherwise
- */
+/** @throws MediactlError `usage` (exit 2) if there are no files, or several for an option that accepts only one */
 export function assertHasFiles(
   plan: Plan,
   { failures, skipped, otherShardFiles = 0 }: RunRequest['sources'],

@@ -1,4 +1,5 @@
-import { asMediactlError, type MediactlError } from '../../client/errors.ts';
+import { type FileHandle, open } from 'node:fs/promises';
+import { asMediactlError, MediactlError } from '../../client/errors.ts';
 import type { BatchRun } from '../../client/upload/batch/batch-uploader.ts';
 import { type Plan, totalToSend } from '../../client/upload/batch/plan.ts';
 import { type FileOutcome, labelOf, outcomeOf } from '../../client/upload/session/upload-job.ts';
@@ -6,7 +7,6 @@ import type { UploadCandidate } from '../../client/upload/sources/upload-candida
 import type { Context } from '../context.ts';
 import type { ListResult } from '../output/result.ts';
 import type { ProgressDisplay } from '../progress/progress.ts';
-import type { ManifestWriter } from './manifest-writer.ts';
 import type { RunSummary } from './run-summary.ts';
 import { toUploadRecord, type UploadRecord, uploadColumns } from './upload-record.ts';
 
@@ -66,7 +66,7 @@ class RunPresenter {
   /** Outcome of the only file. A run of several files has a summary instead. */
   #only: FileOutcome | undefined;
   #summary: RunSummary | undefined;
-  #manifest: ManifestWriter | undefined;
+  readonly #manifest: ManifestWriter | undefined;
   /** Up to `maxListedFiles` uploaded files, and one more if there are more. */
   readonly #listed: UploadRecord[] = [];
   #endError: MediactlError | undefined;
@@ -76,13 +76,12 @@ class RunPresenter {
     this.#run = run;
     this.#view = view;
     this.#startedAt = context.clock.now();
+    if (view.manifestOut !== undefined) this.#manifest = new ManifestWriter(view.manifestOut);
   }
 
   async *pages(): AsyncGenerator<UploadRecord[]> {
     const view = this.#view;
     const isHuman = this.#context.settings.outputOptions.format === 'human';
-    if (view.manifestOut !== undefined)
-      this.#manifest = new (await import('./manifest-writer.ts')).ManifestWriter(view.manifestOut);
     const outcomes = this.#run.outcomes(view.files);
     const next = async () => {
       const { value, done } = await outcomes.next();
@@ -103,7 +102,7 @@ class RunPresenter {
     await this.#end();
   }
 
-  /** Returns the error to exit with, if any. A file's own error comes first, then that of the run. */
+  /** Returns the error to exit with: a file's own error if there is one, else that of the run. */
   get failure(): MediactlError | undefined {
     const { signal } = this.#context;
     const { result } = this.#run;
@@ -140,7 +139,6 @@ class RunPresenter {
     }
   }
 
-  /** Returns true if not every file is listed on a terminal. */
   get #isSummarized(): boolean {
     const { terminal } = this.#context;
     return !terminal.stdout.isTTY || this.#view.verbose || countFiles(this.#run.result.plan) > maxListedFiles;
@@ -159,7 +157,6 @@ class RunPresenter {
     return this.#only ? [] : records.filter(isFailed);
   }
 
-  /** Prints the summary and the next step. */
   async #end(): Promise<void> {
     const { terminal, clock, signal } = this.#context;
     const { progress, waitsForReady, emptyText, nextStep, onEnd } = this.#view;
@@ -177,6 +174,38 @@ class RunPresenter {
     await onEnd?.(isFinished, hasUnsent ?? false).catch((error) => {
       this.#endError = asMediactlError(error);
     });
+  }
+}
+
+/** Writes the --manifest-out file, with the outcome of each file as a JSON line as it finishes. */
+class ManifestWriter {
+  readonly #path: string;
+  #handle: FileHandle | undefined;
+  #failure: MediactlError | undefined;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Error that left the file incomplete, if any. The uploads continue without the file. */
+  get failure(): MediactlError | undefined {
+    return this.#failure;
+  }
+
+  async write(records: readonly UploadRecord[]): Promise<void> {
+    if (this.#failure) return;
+    try {
+      this.#handle ??= await open(this.#path, 'w', 0o600);
+      await this.#handle.appendFile(records.map((record) => `${JSON.stringify(record)}\n`).join(''));
+    } catch (error) {
+      const { message } = error as Error;
+      const explanation = { code: 'manifest_out', reason: message, underlying: error } as const;
+      this.#failure = new MediactlError(`${this.#path} is not whole`, explanation);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#handle?.close();
   }
 }
 

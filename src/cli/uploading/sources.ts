@@ -106,7 +106,6 @@ function assertInputs(inputs: readonly string[], { sizeBytes, shard }: SourceOpt
   if (shard && inputs.includes('-')) throw usageError('--shard is for files that have paths, and stdin has none');
 }
 
-/** Opens the inputs that are not local files. */
 async function openRemotes(
   context: Context,
   inputs: readonly string[],
@@ -132,7 +131,8 @@ function createMetadataAdder(metadata: ReadonlyMap<string, UserMetadata>) {
     if (about.name !== undefined && named.has(typedPath))
       throw usageError(`a name is for one file, and ${typedPath} is several`);
     named.add(typedPath);
-    return { ...file, about: { ...file.about, ...omitUndefinedMetadata(about) } };
+    const given = Object.fromEntries(Object.entries(about).filter(([, value]) => value !== undefined));
+    return { ...file, about: { ...file.about, ...given } };
   };
 }
 
@@ -154,11 +154,7 @@ async function readManifest(
   return about;
 }
 
-/**
- * Returns the real path of --manifest-out, to exclude it from the upload.
- *
- * @throws MediactlError `usage` (exit 2) if the file is also an input
- */
+/** Returns the real path of --manifest-out. @throws MediactlError `usage` (exit 2) if the file is also an input */
 async function manifestOutPath(
   { manifest, manifestOut, fromList }: SourceOptions,
   named: readonly string[],
@@ -175,13 +171,9 @@ async function manifestOutPath(
   return out;
 }
 
-const omitUndefinedMetadata = (about: UserMetadata): UserMetadata =>
-  Object.fromEntries(Object.entries(about).filter(([, value]) => value !== undefined));
-
 /** Maximum length of a line. No path (PATH_MAX is 4,096 bytes) or signed URL should be longer. */
 const maxPathLength = 16_384;
 
-/** Reads the paths in the --from-list file. */
 async function readPathList(context: Context, path: string | undefined): Promise<string[]> {
   if (path === undefined) return [];
   const text = await readInputText(context.terminal, path);

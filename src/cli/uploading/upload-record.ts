@@ -2,12 +2,11 @@ import type { UploadOutcome } from '../../client/upload/session/events.ts';
 import { type FileOutcome, outcomeOf } from '../../client/upload/session/upload-job.ts';
 import { formatBytes } from '../../contract/figures.ts';
 import { asObject, asText } from '../../contract/json-values.ts';
-import { displayText, escapeControls } from '../../contract/sanitize.ts';
+import { displayText, escapeControls, relativeTime } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
-import type { Column } from '../output/result.ts';
+import type { Column, RenderContext } from '../output/result.ts';
 import type { OutputRecord } from '../reference/schemas.ts';
 
-/** File in the output of `upload --json`. */
 export type UploadRecord = OutputRecord<'upload'>;
 
 /**
@@ -35,6 +34,15 @@ export function toUploadRecord({ terminal }: Context, outcome: FileOutcome): Upl
   };
 }
 
+type Shown = Pick<RenderContext, 'isTerminal' | 'now'>;
+
+/** Formats a file size with units on a terminal, and in bytes otherwise. */
+export const sizeText = (size: number | null, { isTerminal }: Shown) =>
+  size === null ? '' : isTerminal ? formatBytes(size) : String(size);
+
+/** Formats a time relative to now on a terminal, and in ISO 8601 otherwise. */
+export const timeText = (time: string, { isTerminal, now }: Shown) => (isTerminal ? relativeTime(time, now) : time);
+
 const outcomeTexts: Partial<Record<UploadOutcome, string>> = {
   there: 'there already',
   elsewhere: 'being uploaded by another run',
@@ -51,13 +59,7 @@ const formatResult = ({ outcome, error, verified, status, queue_id, name }: Uplo
 export const uploadColumns: Column<UploadRecord>[] = [
   { header: 'ASSET', value: ({ asset_uid }) => displayText(asset_uid), uid: 'asset', dropPriority: 1 },
   { header: 'PATH', value: ({ path }) => escapeControls(path), minWidth: 18, isFirst: true },
-  {
-    header: 'SIZE',
-    value: ({ size_bytes }, { isTerminal }) =>
-      size_bytes === null ? '' : isTerminal ? formatBytes(size_bytes) : String(size_bytes),
-    minWidth: 9,
-    dropPriority: 2,
-  },
+  { header: 'SIZE', value: ({ size_bytes }, shown) => sizeText(size_bytes, shown), minWidth: 9, dropPriority: 2 },
   { header: 'RESULT', value: formatResult, minWidth: 18 },
 ];
 

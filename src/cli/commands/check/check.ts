@@ -51,7 +51,6 @@ export const check: CommandDefinition = (command, run) => {
 /** Directory to compare with a folder, which is given by uid or path. */
 export type CheckRequest = Pick<WalkOptions, 'include' | 'exclude'> & { directory: string; folder: string };
 
-/** Compares the files of a directory with the assets of a folder. */
 export async function runCheck(context: Context, request: CheckRequest): Promise<CommandOutcome> {
   const { directory, include, exclude } = request;
   const isDirectory = await stat(directory).catch(() => undefined);
@@ -83,10 +82,12 @@ export async function runCheck(context: Context, request: CheckRequest): Promise
       const where = `${top?.path ?? ''}/${joinPath(path, asText(name) ?? uid)}`;
       differences.push({ path: where, difference: 'extra', asset_uid: uid });
     }
-  context.terminal.info(`${same} of ${files} files are there; ${pluralize(differences.length, 'difference')}`);
+  const problem = pluralize(differences.length, 'difference');
+  context.terminal.info(`${same} of ${files} files are there; ${problem}`);
   return {
     result: listBy(({ asset_uid }) => asset_uid ?? '', differences, columns, ''),
-    failure: differences.length + walk.failures.length > 0 ? differencesError(differences.length) : undefined,
+    failure:
+      differences.length + walk.failures.length > 0 ? new MediactlError(problem, { code: 'differs' }) : undefined,
   };
 }
 
@@ -145,22 +146,16 @@ async function compareFile(
   return { path, difference: 'not_compared', asset_uid: named[1].uid };
 }
 
-/** Returns true if an asset has the file's name, with or without the extension. */
 const hasFileName = ({ name }: Asset, fileName: string) =>
   name === fileName || name === fileName.replace(/\.[^.]+$/, '');
 
-/**
- * Returns true if a file still has the uploaded content. Compares size and mtime first, and the checksum if only
- * the mtime differs.
- */
+/** Compares size and mtime first, and the checksum if only the mtime differs. */
 async function hasSameContent(file: UploadCandidate, receipt: Receipt): Promise<boolean> {
   const { sizeBytes = 0, mtimeNs = '' } = file;
   if (isUnchanged(receipt, { sizeBytes, mtimeNs })) return true;
   if (sizeBytes !== receipt.sizeBytes) return false;
   return (await digestAndClose(FileSource.open(file.path))) === receipt.blake3;
 }
-
-const differencesError = (count: number) => new MediactlError(pluralize(count, 'difference'), { code: 'differs' });
 
 const columns: Column<FileDifference>[] = [
   { header: 'DIFFERENCE', value: ({ difference }) => difference, noTruncate: true },

@@ -30,6 +30,7 @@ import {
 } from '../../uploading/plan-view.ts';
 import { assertHasFiles, type RunRequest, runIdOf } from '../../uploading/run-uploads.ts';
 import { warnOfSkipped } from '../../uploading/sources.ts';
+import { sizeText } from '../../uploading/upload-record.ts';
 import {
   type PrunableAsset,
   type PruneOptions,
@@ -50,14 +51,8 @@ export async function printPlanTotals(context: Context, request: RunRequest, pru
   const { requests, hours, limit } = estimateCost(plan, transport.connection.rateLimit, context.clock.now());
   const record: PlanRecord = {
     ...{ there: plan.there, changed: plan.changed, same, new: plan.new },
-    ...{
-      requests: requests + 2 * gone.length, // each asset is looked up first
-      bytes: totalToSend(plan).bytes,
-      hours,
-      limit,
-      outlive_sessions: outliving,
-    },
-    gone: gone.length,
+    requests: requests + 2 * gone.length, // each asset is looked up first
+    ...{ bytes: totalToSend(plan).bytes, hours, limit, outlive_sessions: outliving, gone: gone.length },
   };
   const { rateLimit } = transport.connection;
   context.terminal.info(formatPlan(plan, { rateLimit, now: context.clock.now(), same: same.files, isExact: true }));
@@ -184,12 +179,7 @@ async function classifyByContent(
 const fileColumns = (places: LocationNames): Column<PlannedFile>[] => [
   { header: 'PATH', value: ({ path }) => escapeControls(path), minWidth: 18 },
   { header: 'WOULD BE', value: ({ outcome }) => outcome, noTruncate: true },
-  {
-    header: 'SIZE',
-    value: ({ size_bytes: size }, { isTerminal }) =>
-      size === null ? '' : isTerminal ? formatBytes(size) : String(size),
-    minWidth: 9,
-  },
+  { header: 'SIZE', value: ({ size_bytes }, shown) => sizeText(size_bytes, shown), minWidth: 9 },
   { header: 'FOLDER', value: ({ folder }) => places.displayName(folder ?? undefined), minWidth: 12 },
   { header: 'CONTENT TYPE', value: ({ content_type }) => displayText(content_type), minWidth: 12 },
 ];

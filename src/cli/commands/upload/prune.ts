@@ -172,8 +172,7 @@ async function isReady(api: Api, receipts: Receipts, { assetUid, state }: Receip
 /**
  * Asks for confirmation, then moves the assets of missing files to the trash.
  *
- * @throws MediactlError `declined` (exit 130) if the user declines, `usage` (exit 2) if confirmation is not
- *   possible, `some_failed` (exit 11) if assets were not moved
+ * @throws the same errors as `confirmMany`; `some_failed` (exit 11) if assets were not moved
  */
 export async function pruneMissing(
   context: Context,
@@ -191,11 +190,8 @@ export async function pruneMissing(
   const { inside, elsewhere } = await splitByLocation(context, prunable);
   const count = inside.length;
   const gone = inside.map(({ assetUid, path }) => ({ assetUid, label: path }));
-  const question = {
-    limit,
-    doubt: prunable.safetyError,
-    what: `move ${pluralize(count, 'asset')} of ${top} to the trash`,
-  };
+  const what = `move ${pluralize(count, 'asset')} of ${top} to the trash`;
+  const question = { limit, doubt: prunable.safetyError, what };
   let moved = 0;
   const { failures, stop } = await trashAssets(context, gone, question, async ({ assetUid }) => {
     await receipts.forgetAsset(assetUid);

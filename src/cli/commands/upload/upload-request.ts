@@ -20,7 +20,6 @@ import { collect, withSuggestions } from '../command.ts';
 import { parseWriteLimit, type WriteLimit } from '../confirm-many.ts';
 import { queueFlag, resolveQueue } from '../queue/queue.ts';
 
-/** Adds the arguments and options of `upload`. */
 export const addUploadOptions = (command: Command) => addTransferOptions(addRunOptions(addFileOptions(command)));
 
 type UploadFlags = ReturnType<ReturnType<typeof addUploadOptions>['opts']>;
@@ -86,7 +85,6 @@ const addTransferOptions = <Args extends unknown[], Options extends OptionValues
     .option('-v, --verbose', 'show what became of every file, not only of those that failed')
     .addOption(new Option('--progress <form>', 'what to show').choices(progressModes).default('auto' as const));
 
-/** Files to upload, and how. */
 export type UploadRequest = Pick<RunRequest, 'rateLimit' | 'reserve' | 'until' | 'progress' | 'verbose'> & {
   /** Paths, globs and URLs as the user entered them. */
   inputs: readonly string[];
@@ -118,7 +116,12 @@ export function parseUploadRequest(context: Context, args: readonly string[], fl
     assertQueueable(inputs);
   }
   const preview = flags.plan ? 'totals' : context.settings.dryRun ? 'files' : undefined;
-  if (flags.prune && !preview) assertMayPrune(context);
+  // Fail before an upload that can take hours, rather than when it asks.
+  if (flags.prune && !preview && !context.settings.yes && !context.terminal.isInteractive)
+    throw usageError(
+      '--prune asks before it moves assets to the trash, and there is nobody to ask here',
+      'the same command with --yes',
+    );
   const { name, description, contentType } = flags;
   const options = parseUploadOptions(context, {
     ...flags,
@@ -154,7 +157,6 @@ export function parseUploadRequest(context: Context, args: readonly string[], fl
   };
 }
 
-/** Checks the options given with --sync and --prune. @throws MediactlError `usage` (exit 2) */
 function assertSyncOptions(inputs: readonly string[], flags: UploadFlags): void {
   if (flags.prune && !flags.sync) throw usageError('--prune goes with --sync');
   if (flags.prune && flags.folder === undefined)
@@ -166,7 +168,6 @@ function assertSyncOptions(inputs: readonly string[], flags: UploadFlags): void 
   if (flags.again) throw usageError('--sync and --again cannot be used together');
 }
 
-/** Checks that options work with `--queue`. @throws MediactlError `usage` (exit 2) */
 function assertQueueOptions(flags: UploadFlags): void {
   for (const [option, value] of [
     ['--parallel', flags.parallel],
@@ -195,17 +196,4 @@ export function assertQueueable(inputs: readonly string[]): void {
       'upload it from here, without --queue',
       'workers read files that they reach by path, and addresses',
     );
-}
-
-/**
- * Checks that the user can confirm --prune, before an upload that can take hours.
- *
- * @throws MediactlError `usage` (exit 2) if there is neither a terminal nor --yes
- */
-function assertMayPrune({ settings, terminal }: Context): void {
-  if (settings.yes || terminal.isInteractive) return;
-  throw usageError(
-    '--prune asks before it moves assets to the trash, and there is nobody to ask here',
-    'the same command with --yes',
-  );
 }

@@ -66,7 +66,9 @@ async function prepareRun(context: Context, request: UploadRequest, sources: Upl
   const { shard, manifestOut } = request.sources;
   if (request.queue) assertQueueable(sources.inputs);
   const workspace = await resolveWorkspaceUid(context);
-  const receipts = await openReceiptsFor(context, request);
+  const { again } = options;
+  const existing = async () => (again ? undefined : context.receiptsIfAny());
+  const receipts = await (preview ? existing() : openReceipts(context, again));
   const folders = await resolveTargetFolders(context, request, sources.hasFolders, receipts);
   const target = { directory: inputs[0] ?? '', top, workspace, movedUids: new Set<string>() };
   const run: RunRequest = {
@@ -89,17 +91,7 @@ async function prepareRun(context: Context, request: UploadRequest, sources: Upl
   return { run, target };
 }
 
-/** Opens the receipts: for a preview only if there are any, and not to be written. */
-function openReceiptsFor(context: Context, { preview, options }: UploadRequest): Promise<Receipts | undefined> {
-  if (!preview) return openReceipts(context, options.again);
-  return options.again ? Promise.resolve(undefined) : context.receiptsIfAny();
-}
-
-/**
- * Returns a resolver that finds or creates each file's target folder.
- *
- * @throws MediactlError `not_found` (exit 3) if the folder does not exist
- */
+/** @throws MediactlError `not_found` (exit 3) if the folder does not exist and is not to be created */
 async function resolveTargetFolders(
   context: Context,
   { folder: top, createFolders: create }: Pick<UploadRequest, 'folder' | 'createFolders'>,
@@ -140,7 +132,6 @@ async function resolveTargetFolders(
   };
 }
 
-/** Rethrows an error. Adds a hint to use --create-folders if a folder was not found. */
 function addCreateHint(error: unknown): never {
   const isMissing = error instanceof MediactlError && error.exitCode === exitCodes.notFound;
   throw isMissing

@@ -1,15 +1,14 @@
 import type { Command } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
 import type { Receipt } from '../../../client/upload/store/receipts.ts';
-import { formatBytes } from '../../../contract/figures.ts';
 import { isJsonObject, parseJsonOrUndefined } from '../../../contract/json-values.ts';
-import { escapeControls, relativeTime } from '../../../contract/sanitize.ts';
+import { escapeControls } from '../../../contract/sanitize.ts';
 import { isUid } from '../../../contract/uid.ts';
 import type { Context } from '../../context.ts';
-import type { Column, ListResult } from '../../output/result.ts';
-import { noResult, record } from '../../output/result.ts';
+import { type Column, type ListResult, noResult, record } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { readInputText } from '../../terminal/input.ts';
+import { sizeText, timeText } from '../../uploading/upload-record.ts';
 import { type ActionWrapper, addExamples } from '../command.ts';
 
 /** Finished upload, as printed by `uploads ls --done` and read by `uploads import`. */
@@ -42,43 +41,24 @@ export async function listFinishedUploads(context: Context): Promise<ListResult>
   };
 }
 
-const toFinishedUpload = ({ folder, ...receipt }: Receipt): FinishedUpload => ({
-  service: receipt.service,
-  workspace: receipt.workspace,
-  folder: folder || null,
-  path: receipt.path,
-  size_bytes: receipt.sizeBytes,
-  mtime_ns: receipt.mtimeNs,
-  blake3: receipt.blake3,
-  verified: receipt.verified,
-  asset_uid: receipt.assetUid,
-  session_uid: receipt.sessionUid,
-  name: receipt.name,
-  state: receipt.state,
-  reason: receipt.reason,
-  at: receipt.at,
+const toFinishedUpload = (receipt: Receipt): FinishedUpload => ({
+  ...{ service: receipt.service, workspace: receipt.workspace, folder: receipt.folder || null, path: receipt.path },
+  ...{ size_bytes: receipt.sizeBytes, mtime_ns: receipt.mtimeNs, blake3: receipt.blake3, verified: receipt.verified },
+  ...{ asset_uid: receipt.assetUid, session_uid: receipt.sessionUid, name: receipt.name },
+  ...{ state: receipt.state, reason: receipt.reason, at: receipt.at },
 });
 
 const doneColumns: Column<FinishedUpload>[] = [
   { header: 'ASSET', value: ({ asset_uid }) => asset_uid, uid: 'asset' },
   { header: 'PATH', value: ({ path }) => escapeControls(path), minWidth: 18, isFirst: true },
-  {
-    header: 'SIZE',
-    value: ({ size_bytes: size }, { isTerminal }) => (isTerminal ? formatBytes(size) : String(size)),
-    minWidth: 9,
-    dropPriority: 2,
-  },
+  { header: 'SIZE', value: ({ size_bytes }, shown) => sizeText(size_bytes, shown), minWidth: 9, dropPriority: 2 },
   {
     header: 'STATE',
     // Only `uploads wait` and --wait update the state of an asset.
     value: ({ state }, { isTerminal }) => (isTerminal && state === 'pending' ? 'not checked' : state),
     noTruncate: true,
   },
-  {
-    header: 'SENT',
-    value: ({ at }, { isTerminal, now }) => (isTerminal ? relativeTime(at, now) : at),
-    dropPriority: 1,
-  },
+  { header: 'SENT', value: ({ at }, shown) => timeText(at, shown), dropPriority: 1 },
 ];
 
 export function importDone(command: Command, run: ActionWrapper): void {
@@ -128,11 +108,7 @@ const fieldChecks: Record<Exclude<keyof FinishedUpload, 'reason'>, (value: unkno
   at: matches((time) => !Number.isNaN(Date.parse(time))),
 };
 
-/**
- * Parses a line for `uploads import`.
- *
- * @throws MediactlError `usage` (exit 2) with the line number; nothing is imported
- */
+/** @throws MediactlError `usage` (exit 2) with the line number; nothing is imported */
 function parseImportedReceipt(line: string, at: number): Receipt {
   const value = parseJsonOrUndefined(line);
   if (!isJsonObject(value)) throw importLineError(at, 'it is not a JSON object');

@@ -8,6 +8,7 @@ import { escapeControls, relativeTime } from '../../../contract/sanitize.ts';
 import { sessionLifetimeMs } from '../../../contract/tus.ts';
 import type { Context } from '../../context.ts';
 import { type Column, listBy } from '../../output/result.ts';
+import { timeText } from '../../uploading/upload-record.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome } from '../command.ts';
 import { ignoreNotFound, parseWriteLimit, trashAssets, type WriteLimit } from '../confirm-many.ts';
 
@@ -40,7 +41,6 @@ export function gc(command: Command, run: ActionWrapper): void {
     );
 }
 
-/** True to move the orphans to the trash, and how many at most. */
 type GcRequest = { trash: boolean; limit: WriteLimit };
 
 /** Lists the assets that uploads of this machine left incomplete, and moves them to the trash if requested. */
@@ -84,11 +84,7 @@ const columns: Column<OrphanRow>[] = [
   { header: 'ASSET', value: ({ asset_uid }) => asset_uid, uid: 'asset' },
   { header: 'NAME', value: ({ name }) => escapeControls(name), minWidth: 12, isFirst: true },
   { header: 'PATH', value: ({ path }) => escapeControls(path), minWidth: 12, dropPriority: 2 },
-  {
-    header: 'SINCE',
-    value: ({ at }, { isTerminal, now }) => (isTerminal ? relativeTime(at, now) : at),
-    dropPriority: 1,
-  },
+  { header: 'SINCE', value: ({ at }, shown) => timeText(at, shown), dropPriority: 1 },
   {
     header: 'NOW',
     value: ({ trashed: isGone, in_use_until: until }, { isTerminal, now }) => {

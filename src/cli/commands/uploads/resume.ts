@@ -49,7 +49,6 @@ export type ResumeRequest = {
   progress: ProgressMode;
 };
 
-/** Finishes unfinished uploads of this machine. */
 export async function runResume(context: Context, request: ResumeRequest): Promise<CommandOutcome> {
   const { all, options, timeoutMs, progress } = request;
   const entries = await findResumable(context, request);

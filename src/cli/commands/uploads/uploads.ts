@@ -60,7 +60,6 @@ function list(command: Command, run: ActionWrapper): void {
 /** Uploads to list: unfinished or finished ones, of this machine or of a queue. */
 export type UploadListRequest = { done: boolean; queue: string | boolean | undefined };
 
-/** Lists uploads of this machine or of a queue. */
 export async function runList(context: Context, { done, queue }: UploadListRequest): Promise<Result> {
   if (queue !== undefined) return listQueuedUploads(context, queue, done);
   if (done) return listFinishedUploads(context);
@@ -69,11 +68,7 @@ export async function runList(context: Context, { done, queue }: UploadListReque
   return listBy(({ id }) => id, rows, pendingColumns, 'no uploads under way');
 }
 
-/**
- * Returns true if forgetting an upload loses the ability to resume it, or the only copy of stdin.
- *
- * @param isSpooled true if a spool file has a copy of stdin
- */
+/** Returns true if forgetting an upload loses the ability to resume it, or its spool file, the only copy of stdin. */
 const losesData = (entry: JournalEntry | CorruptEntry, { state }: PendingUpload, isSpooled: boolean) =>
   ['not begun', 'creation unknown', 'resumable', 'expired'].includes(state) ||
   (isSpooled && !('verified' in entry && entry.verified === true));

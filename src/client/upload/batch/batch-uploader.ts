@@ -114,19 +114,17 @@ export class BatchUploader implements BatchRun {
   async #planAndUpload(candidates: Candidates): Promise<void> {
     const settings = { ...this.#options, ...this.#deps };
     const files = await filesToUpload(candidates, this.#plan, settings, (found) => this.#reportOrWatch(found));
-    if (files.length + this.#plan.there.files > 1) await this.#prepareBatch();
+    if (files.length + this.#plan.there.files > 1) {
+      const { UnconfirmedCreations } = await import('./unconfirmed-creations.ts');
+      this.#unconfirmed = new UnconfirmedCreations(this.#deps);
+      this.#deps = { ...this.#deps, ...this.#unconfirmed.tools };
+    }
     await this.#deps.onPlan(this.#plan);
     await this.#uploadAll(files);
     while (!this.#isOver && this.#unconfirmed?.hasDeferred)
       await this.#uploadAll(await this.#lookUp(this.#unconfirmed));
     this.#remaining += this.#unconfirmed?.takeDeferred().length ?? 0;
     await Promise.all(this.#persisting);
-  }
-
-  async #prepareBatch(): Promise<void> {
-    const { UnconfirmedCreations } = await import('./unconfirmed-creations.ts');
-    this.#unconfirmed = new UnconfirmedCreations(this.#deps);
-    this.#deps = { ...this.#deps, ...this.#unconfirmed.tools };
   }
 
   get #isOver(): boolean {
@@ -151,7 +149,9 @@ export class BatchUploader implements BatchRun {
   }
 
   async #uploadAll(files: UploadCandidate[]): Promise<void> {
-    const journalIds = await this.#findJournalIds();
+    const { receipts, journal } = this.#deps;
+    // Without a state folder there is no journal. An error is ignored, because each upload reports it.
+    const journalIds = new Set(receipts && (await journal.ids().catch(() => [])));
     if (journalIds.size > 0 && !this.#deps.findResumable) {
       const { createMovedUploadFinder } = await import('../session/moved-upload.ts');
       this.#deps = { ...this.#deps, findResumable: createMovedUploadFinder(this.#deps) };
@@ -175,12 +175,6 @@ export class BatchUploader implements BatchRun {
     };
     await Promise.all(Array.from({ length: lanes }, lane));
     this.#remaining += scheduler.remaining;
-  }
-
-  /** Returns the ids of the unfinished uploads. Ignores an error, because each upload reports it. */
-  async #findJournalIds(): Promise<ReadonlySet<string>> {
-    const { receipts, journal } = this.#deps;
-    return new Set(receipts && (await journal.ids().catch(() => []))); // without a state folder there is no journal
   }
 
   #hasJournalEntry(file: UploadCandidate, journalIds: ReadonlySet<string>): boolean {
@@ -235,12 +229,14 @@ export class BatchUploader implements BatchRun {
 
   /** Uploads one file. @returns a promise that resolves once its receipt is on disk or could not be written */
   async #upload(file: UploadCandidate, outcome: FileOutcome): Promise<{ persisted: PersistResult }> {
-    const { folders, onUploaded, spool } = this.#deps;
+    const { folders, onUploaded, receipts, spool } = this.#deps;
     const isBatch = this.#unconfirmed !== undefined;
     const folder = file.resumable ? file.resumable.folder : await folders.findOrCreate(file);
     const job = this.#jobOf(file, folder);
     outcome.job = job;
-    const previousReceipt = isBatch ? undefined : this.#previousReceipt(file);
+    const service = this.#deps.api.transport.baseUrl.origin;
+    const key = isBatch ? undefined : receiptKeyOf(file, { service, workspace: this.#options.workspace, folders });
+    const previousReceipt = key && receipts?.find(key); // whatever content the file had then
     const notice = (message: string) => this.#deps.onEvent({ path: labelOf(job), event: 'notice', message });
     const api = this.#deps.api.withObserver({
       lane: this.#options.lane ?? (isBatch ? 'bulk' : 'interactive'),
@@ -276,14 +272,6 @@ export class BatchUploader implements BatchRun {
       folder,
       ...userMetadataOf(file, defaults, this.#deps.contentType),
     };
-  }
-
-  /** Returns the receipt from an earlier upload of this path, whatever content the file had then. */
-  #previousReceipt(file: UploadCandidate) {
-    const { receipts, folders, api } = this.#deps;
-    const { workspace } = this.#options;
-    const key = receiptKeyOf(file, { service: api.transport.baseUrl.origin, workspace, folders });
-    return key && receipts?.find(key);
   }
 
   /** Hands a complete upload to the ready watch, if there is one; reports every other outcome at once. */

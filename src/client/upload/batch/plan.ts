@@ -31,7 +31,6 @@ export const emptyPlan = (): Plan => ({
 /** Upload state of a file according to its receipts, size and modification time, before its content is read. */
 export type Classification = { kind: 'there'; receipt: Receipt } | { kind: 'changed' | 'sameSize' | 'new' };
 
-/** Classifies a file by its receipts, without reading it. */
 export function classify(
   file: UploadCandidate,
   key: ReceiptKey | undefined,
@@ -88,9 +87,8 @@ export async function filesToUpload(
   const add = (file: UploadCandidate, classification: Classification) => {
     addToPlan(plan, classification, file, chunkBytes);
     if (classification.kind !== 'there') return files.push(file);
-    const { receipt } = classification;
-    const uploaded = toUploaded(receipt, 'there');
-    return onAlreadyUploaded(createOutcome(file.path, workspace, { uploaded }), file, receipt);
+    const outcome = createOutcome(file.path, workspace, { uploaded: toUploaded(classification.receipt, 'there') });
+    return onAlreadyUploaded(outcome, file, classification.receipt);
   };
   const unmatched = new Map<UploadCandidate, Classification>();
   for await (const file of candidates) {

@@ -4,8 +4,7 @@ import { waitForIncoming } from '../../api/wait-for-assets.ts';
 import { asMediactlError, MediactlError } from '../../errors.ts';
 import type { TransportNotice } from '../../http/rate-limiter.ts';
 import { toWaitingEvent } from '../session/events.ts';
-import type { FileOutcome, RunDeps } from '../session/upload-job.ts';
-import { labelOf } from '../session/upload-job.ts';
+import { type FileOutcome, labelOf, type RunDeps } from '../session/upload-job.ts';
 
 type ReadyListeners = {
   /** Called with each file once its asset is ready, has failed, or timed out. */
@@ -14,10 +13,7 @@ type ReadyListeners = {
   onFailed(error: MediactlError): void;
 };
 
-/**
- * Polls the assets of finished uploads while other files are still being sent. Reports each file once its asset is
- * ready, has failed, or timed out.
- */
+/** Polls the assets of finished uploads while other files are still being sent. */
 export class ReadyWatch {
   readonly #deps: RunDeps;
   readonly #timeoutMs: number;

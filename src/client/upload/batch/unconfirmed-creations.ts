@@ -50,7 +50,6 @@ export class UnconfirmedCreations {
     return this.#deferred.length > 0;
   }
 
-  /** Returns the deferred files, and removes them. */
   takeDeferred(): DeferredFile[] {
     return this.#deferred.splice(0);
   }
@@ -67,10 +66,7 @@ export class UnconfirmedCreations {
     return creation !== undefined;
   }
 
-  async #creationToRetry(
-    id: string | undefined,
-    thrown: unknown,
-  ): Promise<Pick<UnconfirmedCreation, 'begunAt'> | undefined> {
+  async #creationToRetry(id: string | undefined, thrown: unknown) {
     const isUnreachable = asMediactlError(thrown).exitCode === exitCodes.unreachable;
     if (!isUnreachable || this.#rounds >= maxLookupRounds || id === undefined) return undefined;
     const entry = await this.#deps.journal.read(id);

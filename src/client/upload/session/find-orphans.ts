@@ -33,8 +33,6 @@ export async function confirmPossibleDuplicate(run: UploadRun, creation: Unconfi
   if (found.assets.length > 0) run.notice(`left alone: ${assetUids.join(', ')}`);
 }
 
-type FindOrphans = (creation: UnconfirmedCreation) => Promise<OrphanCandidates>;
-
 /**
  * Scans the newest assets, and returns a function that finds the orphans of a creation among them, i.e. the assets
  * that it might have made. They have the upload's name and no bytes yet, and belong to no other upload from this
@@ -45,10 +43,12 @@ type FindOrphans = (creation: UnconfirmedCreation) => Promise<OrphanCandidates>;
 export async function scanForOrphans(
   { api, journal, receipts }: Pick<UploadDeps, 'api' | 'journal' | 'receipts'>,
   creations: readonly Pick<UnconfirmedCreation, 'begunAt'>[],
-): Promise<FindOrphans> {
+): Promise<NonNullable<UploadDeps['findOrphans']>> {
   const entries = await journal.list();
   const journaled = new Set(entries.map((entry) => !isCorrupt(entry) && assetOf(entry)));
-  const { assets, isComplete } = await scanNewestAssets(api, earliestSendTime(creations));
+  const firstSentAt = Math.min(...creations.map(({ begunAt = '' }) => Date.parse(begunAt)));
+  const since = Number.isNaN(firstSentAt) ? undefined : firstSentAt - clockSkewMs;
+  const { assets, isComplete } = await scanNewestAssets(api, since);
   const unknown = assets.filter(({ uid }) => !journaled.has(uid) && !receipts?.hasAsset(uid));
   return async ({ metadata, sizeBytes, assetUid }) => {
     const names = possibleNames(metadata);
@@ -58,24 +58,17 @@ export async function scanForOrphans(
       const isOfSize = [undefined, 0, sizeBytes].includes(asNumber(size));
       return isEmpty && isOfSize && names.has(normalizeName(asText(name) ?? ''));
     });
-    const named = assetUid === undefined ? undefined : await findAsset(api, assetUid);
+    const get = (uid: string) =>
+      api.assets.get(uid).catch((error) => {
+        if (!isGone(error)) throw error;
+      });
+    const named = assetUid === undefined ? undefined : await get(assetUid);
     if (named) found.unshift(named);
     return { assets: [...new Map(found.map((asset) => [asset.uid, asset])).values()], isComplete };
   };
 }
 
-/** Returns the earliest time (ms since the epoch) at which a creation was sent; undefined if one has no time. */
-function earliestSendTime(creations: readonly Pick<UnconfirmedCreation, 'begunAt'>[]): number | undefined {
-  const first = Math.min(...creations.map(({ begunAt = '' }) => Date.parse(begunAt)));
-  return Number.isNaN(first) ? undefined : first - clockSkewMs;
-}
-
-/**
- * Returns the newest assets.
- *
- * @param since milliseconds since the epoch; undefined for a fixed number of assets
- * @returns `isComplete` is false if too many assets were created after `since`
- */
+/** @param since milliseconds since the epoch; undefined for a fixed number of assets */
 async function scanNewestAssets(api: Api, since: number | undefined): Promise<OrphanCandidates> {
   const limit = since === undefined ? minScannedAssets : maxScannedAssets;
   const assets: Asset[] = [];
@@ -98,13 +91,6 @@ function possibleNames({ filename, asset_name }: UploadMetadata): Set<string> {
   return new Set(names.map(normalizeName));
 }
 
-const findAsset = (api: Api, uid: string): Promise<Asset | undefined> =>
-  api.assets.get(uid).catch((error) => {
-    if (isGone(error)) return undefined;
-    throw error;
-  });
-
-/** Returns the error for an earlier attempt that might have made an asset, if the user cannot be asked. */
 function creationUnknown(path: string, { assets, isComplete }: OrphanCandidates, id: string): MediactlError {
   const uids = assets.map(({ uid }) => uid);
   const found = uids.length > 0 ? `; found: ${uids.join(', ')}` : '';

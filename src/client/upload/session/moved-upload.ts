@@ -67,7 +67,6 @@ async function findMatching(source: UploadSource, entries: readonly OpenEntry[])
   return found;
 }
 
-/** Returns undefined if another process is sending this upload. @throws any other error */
 function ignoreAlreadyUploading(error: unknown): undefined {
   if (asMediactlError(error).explanation.code !== 'already_uploading') throw error;
 }

@@ -7,7 +7,7 @@ import type { UploadRun } from './upload-run.ts';
 /** Version of a source without a modification time or ETag (stdin). Such a source never counts as unchanged. */
 const unknownVersion = '0';
 
-/** Returns the version of a file, which is its strong ETag if it has one, else its modification time. */
+/** Returns the strong ETag of a file if it has one, else its modification time. */
 export const versionOf = ({ validator, mtimeNs }: FileIdentity) => validator ?? mtimeNs;
 
 export const isUnchanged = (receipt: Pick<Receipt, 'sizeBytes' | 'mtimeNs'>, now: FileIdentity) =>

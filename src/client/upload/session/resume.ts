@@ -60,7 +60,7 @@ function resumeSession(run: UploadRun, entry: OpenEntry): OpenEntry {
   return entry;
 }
 
-/** Reuses a complete upload. Returns undefined if the file has changed or the asset no longer exists. */
+/** Returns undefined if the file has changed or the asset no longer exists. */
 async function reuseComplete(run: UploadRun, entry: CompleteEntry): Promise<OpenEntry | CompleteEntry | undefined> {
   const isSame = isUntouched(entry.file, run.source.identity) || (await digestOf(run.source)) === entry.blake3;
   if (!isSame) {

@@ -100,12 +100,11 @@ class FileSender implements TransferListener {
   }
 
   #onResumed(offset: number): void {
-    const { session } = this.#entry;
     this.sent.suspectedChange = findSuspectedChange(this.#run, this.#entry, offset);
     if (!this.sent.suspectedChange) this.#entry.file = this.#run.source.identity;
     this.#hasResponded = true;
     this.#run.resumedFrom = offset;
-    const { assetUid: asset_uid, uid: session_uid } = session;
+    const { assetUid: asset_uid, uid: session_uid } = this.#entry.session;
     this.#run.emit({ event: 'resumed', asset_uid, session_uid, offset_bytes: offset });
   }
 
@@ -152,11 +151,10 @@ type SentFile = {
 };
 
 /**
- * Returns the `CompleteEntry` for an upload whose bytes are all acknowledged. If the service has sent no checksum
- * yet, asks it for one. Writes the entry to the journal unless a receipt replaces it at once.
+ * Converts the entry of an upload whose bytes are all acknowledged. If the service has sent no checksum yet, asks it
+ * for one. Writes the entry to the journal unless a receipt replaces it at once.
  *
- * @throws MediactlError `file_changed` (exit 13) if no checksum rules out a suspected change
- *   (`findSuspectedChange`)
+ * @throws MediactlError `file_changed` (exit 13) if no checksum rules out a suspected change (`findSuspectedChange`)
  */
 export async function completeEntry(run: UploadRun, entry: OpenEntry, sent: SentFile): Promise<CompleteEntry> {
   const { blake3, verdict: first, lastChunkStart, suspectedChange } = sent;
@@ -184,11 +182,7 @@ export async function completeEntry(run: UploadRun, entry: OpenEntry, sent: Sent
 /** Result of comparing the service's checksum with the file's. `note` explains why none could be compared. */
 type Verdict = { verified: true } | { verified: null; note?: string } | { verified: false; serviceBlake3: string };
 
-/**
- * Compares the "X-Checksum-Blake3" header in the response to the last chunk (§4) with the digest of the file.
- *
- * @param blake3 digest of the complete file, in hex
- */
+/** Compares the "X-Checksum-Blake3" header in the response to the last chunk (§4) with the digest of the file. */
 async function verify(
   source: UploadSource,
   blake3: string,
@@ -224,7 +218,11 @@ async function verifyAgain(
   const { assets, uploadSessions } = deps.api;
   const headers = await ignoreRefusal(uploadSessions.fetchHeaders(url, deps.signal));
   const offset = parseUploadOffset(headers?.['upload-offset']);
-  if (offset !== undefined && offset < source.sizeBytes) throw bytesLost(assetUid, offset, source.sizeBytes);
+  if (offset !== undefined && offset < source.sizeBytes)
+    throw new MediactlError(`the service lost bytes of asset ${assetUid}`, {
+      ...{ code: 'bytes_lost', retryable: true, details: { asset_uid: assetUid } },
+      reason: `it has ${offset} bytes, and had acknowledged ${source.sizeBytes}`,
+    });
   const verdict = await verify(source, blake3, lastChunkStart, headers ?? {});
   if (verdict.verified !== null) return verdict;
   const record = await ignoreRefusal(assets.get(assetUid));
@@ -239,12 +237,6 @@ const ignoreRefusal = <T>(request: Promise<T>): Promise<T | undefined> =>
   request.catch((error) => {
     if (error instanceof MediactlError && error.exitCode < 130) return undefined;
     throw error;
-  });
-
-const bytesLost = (assetUid: string, offset: number, acknowledged: number) =>
-  new MediactlError(`the service lost bytes of asset ${assetUid}`, {
-    ...{ code: 'bytes_lost', retryable: true, details: { asset_uid: assetUid } },
-    reason: `it has ${offset} bytes, and had acknowledged ${acknowledged}`,
   });
 
 /** Returns the error for an asset whose checksum differs. @param resendCommand command that uploads the file again */

@@ -56,10 +56,7 @@ function createSession({ deps, source, metadata }: UploadRun): Promise<CreatedSe
   });
 }
 
-/**
- * Returns true for a 503 from the service itself, not from a gateway: "503 storage not configured or temporarily
- * unavailable, text/plain" (§4).
- */
+/** Matches "503 storage not configured or temporarily unavailable, text/plain" (§4), which no gateway sends. */
 const isStorageUnavailable = (error: unknown): error is MediactlError =>
   error instanceof MediactlError && error.explanation.status === 503 && error.explanation.isPlainText === true;
 

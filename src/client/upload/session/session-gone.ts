@@ -20,7 +20,6 @@ export async function recoverFromGoneSession(
   entry: OpenEntry,
   { underlying, hasResponded, isAllSent }: SessionGoneError,
 ): Promise<OpenEntry | CompleteEntry> {
-  const { confirmNewAsset } = run.deps;
   // The session was created by this run, and the service did not know it on first use.
   const isRefused = run.sessionsCreated > 0 && !hasResponded;
   // A session that the service has never known, not even in an earlier run, has received no bytes.
@@ -35,8 +34,8 @@ export async function recoverFromGoneSession(
   if (run.sessionsCreated > 1) throw sessionGone(entry, 'session_refused', underlying);
   if (run.options.onExpired === 'fail') throw sessionGone(entry, 'session_expired', underlying);
   const { assetUid } = entry.session;
-  if (content === 'unknown') await confirmNewAsset(sessionGone(entry, 'session_unknown', underlying), [assetUid]);
-  else if (entry.isRefused) await confirmNewAsset(sessionGone(entry, 'session_refused', underlying), [assetUid]);
+  const doubt = content === 'unknown' ? 'session_unknown' : entry.isRefused ? 'session_refused' : undefined;
+  if (doubt) await run.deps.confirmNewAsset(sessionGone(entry, doubt, underlying), [assetUid]);
   if (content !== 'gone') await run.recordOrphan(assetUid);
   run.notice(
     content === 'gone'
@@ -87,7 +86,6 @@ async function checkCompleteness(
   return settled.get(assetUid) instanceof MediactlError ? 'unknown' : 'complete';
 }
 
-/** Reason and next step of each error for a session that is gone. */
 const explanations = {
   session_expired: {
     reason: 'upload sessions end 24 hours after they began; the asset stays unfinished',

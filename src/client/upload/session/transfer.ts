@@ -14,7 +14,7 @@ import type { UploadRun } from './upload-run.ts';
 /** Number of consecutive failures without a newly acknowledged byte after which the upload fails. */
 const maxTries = 10;
 
-/** Error for a transfer whose session the service does not know. Includes the progress until then. */
+/** Error for a transfer whose session the service does not know. */
 export class SessionGoneError extends Error {
   readonly underlying: MediactlError;
   /** True if the session responded earlier in this run. */

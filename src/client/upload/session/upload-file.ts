@@ -7,7 +7,7 @@ import { SessionGoneError } from './transfer.ts';
 import type { UploadDeps, Uploaded, UploadJob, UploadOptions } from './upload-job.ts';
 import { UploadRun } from './upload-run.ts';
 
-/** Upload of one opened file. It resumes where an earlier run stopped. */
+/** Upload of one opened file, which resumes where an earlier run stopped. */
 export type OpenedUpload = {
   id: string;
   /** @throws MediactlError if the upload fails; a later run can resume from the journal entry */
@@ -15,10 +15,7 @@ export type OpenedUpload = {
   close(): Promise<void>;
 };
 
-/**
- * Promise that resolves once the receipt of a complete upload is on disk, or with the error if the receipt could
- * not be written. The next upload does not wait for this promise.
- */
+/** Resolves once the receipt is on disk, or with the error of writing it. The next upload does not wait for it. */
 export type PersistResult = Promise<MediactlError | undefined>;
 type SendResult = { uploaded: Uploaded; persisted: PersistResult };
 
@@ -43,17 +40,13 @@ async function uploadLocked(run: UploadRun): Promise<SendResult> {
 
 async function uploadFile(run: UploadRun): Promise<SendResult> {
   const previous = await findPrevious(run);
-  const result = 'how' in previous ? { uploaded: previous, persisted: saved } : await send(run, previous.entry);
-  const { uploaded, persisted } = result;
-  if (uploaded.verified === null && run.options.requireChecksum)
-    throw (await persisted) ?? unverifiedError(uploaded.assetUid);
+  const onDisk = Promise.resolve(undefined);
+  const result = 'how' in previous ? { uploaded: previous, persisted: onDisk } : await send(run, previous.entry);
+  if (result.uploaded.verified === null && run.options.requireChecksum)
+    throw (await result.persisted) ?? unverifiedError(result.uploaded.assetUid);
   return result;
 }
 
-/** Result of a receipt that was on disk before. */
-const saved: PersistResult = Promise.resolve(undefined);
-
-/** Sends the file, with a new session unless there is an entry, and saves its receipt. */
 async function send(run: UploadRun, existing: OpenEntry | CompleteEntry | undefined): Promise<SendResult> {
   let entry = existing ?? (await createUpload(run));
   while (entry.state === 'open') entry = await sendOrRecover(run, entry);
@@ -91,7 +84,6 @@ async function sendOrRecover(run: UploadRun, entry: OpenEntry): Promise<OpenEntr
   }
 }
 
-/** Checks the checksum verdict on a complete upload, sets the asset's tags and returns the result. */
 async function finish(run: UploadRun, entry: CompleteEntry): Promise<Uploaded> {
   const { id, label, job, deps, metadata, source, bytesSent, resumedFrom } = run;
   const { blake3, verified, session } = entry;
@@ -105,11 +97,8 @@ async function finish(run: UploadRun, entry: CompleteEntry): Promise<Uploaded> {
   if (job.tags && job.tags.length > 0) await assets.update(assetUid, assets.tagFields(job.tags));
   run.emit({ event: 'uploaded', asset_uid: assetUid, blake3, verified });
   const name = metadata.asset_name ?? metadata.filename;
-  const { sizeBytes } = source;
-  return {
-    ...{ how: 'uploaded', state: 'pending', assetUid, sessionUid, name },
-    ...{ sizeBytes, bytesSent, resumedFrom, blake3, verified },
-  };
+  const counts = { sizeBytes: source.sizeBytes, bytesSent, resumedFrom };
+  return { how: 'uploaded', state: 'pending', assetUid, sessionUid, name, ...counts, blake3, verified };
 }
 
 /** Saves the receipt and then removes the journal entry. Without receipts, saves the result in the entry. */

@@ -54,7 +54,7 @@ export type UploadDeps = {
   /**
    * Asks the user to confirm a new asset although an earlier attempt might already have made one.
    *
-   * @throws MediactlError `declined` if the user declines; `refusal` if there is no terminal to ask on
+   * @throws MediactlError `declined`; `refusal` if there is no terminal to ask on
    */
   confirmNewAsset(refusal: MediactlError, assetUids: readonly string[]): Promise<void>;
   /** Finds the assets that an unconfirmed creation might have made. By default, scans the newest assets for it. */
@@ -83,7 +83,7 @@ type UploadReceipts = Pick<
   'find' | 'hasSize' | 'hasAsset' | 'findByContent' | 'save' | 'updateMtime' | 'saveProcessingResult' | 'saveOrphan'
 >;
 
-/** Outcome of a successful upload: by this run, or before from this path (`there`) or with the same content (`same`). */
+/** Outcome of a successful upload (see `UploadOutcome`). */
 export type SuccessOutcome = 'uploaded' | 'there' | 'same';
 
 /** A file that is complete on the service. */

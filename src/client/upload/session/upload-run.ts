@@ -82,9 +82,8 @@ export class UploadRun {
 }
 
 /**
- * Returns the journal id of an upload job, a short hash of service, source and metadata, so that the same command
- * finds its own entry again. It does not include the API key, because a rotated key still belongs to the same
- * organization.
+ * Returns the journal id of an upload job, a hash with which the same command finds its own entry again. It does not
+ * include the API key, because a rotated key still belongs to the same organization.
  */
 export const uploadIdOf = (job: UploadJob & { identity: string }, { origin }: URL) =>
   createHash('sha256')
@@ -112,9 +111,8 @@ class JournalHandle {
   }
 
   /**
-   * Locks the upload.
+   * Locks the upload and returns a function that unlocks it.
    *
-   * @returns a function that unlocks it
    * @throws MediactlError `already_uploading` (exit 6) if another process holds the lock; `state_…` (exit 14)
    */
   async lock(): Promise<() => Promise<void>> {

@@ -7,9 +7,7 @@ export type Checksum = {
   digest(): string;
 };
 
-/**
- * Creates a native hasher (4 GiB/s) if its optional package is installed, otherwise a WebAssembly one (0.7 GiB/s).
- */
+/** Creates a native hasher (4 GiB/s) if its optional package is installed, else a WebAssembly one (0.7 GiB/s). */
 export async function openChecksum(): Promise<Checksum> {
   try {
     const { Blake3Hasher } = await import('@napi-rs/blake-hash');
@@ -73,7 +71,6 @@ export class PrefixDigest {
     return new PrefixDigest(source, await openChecksum(), expected);
   }
 
-  /** Returns the current offset and the digest of all bytes before it. */
   current(): Prefix {
     return { offset: this.#offset, blake3: this.#checksum.digest() };
   }
@@ -88,8 +85,7 @@ export class PrefixDigest {
   }
 
   /**
-   * Hashes the source up to `offset`. The first call also compares the prefix that was acknowledged to an earlier
-   * process.
+   * Hashes the source up to `offset`. The first call also compares the expected prefix.
    *
    * @throws MediactlError `file_changed` (exit 13) if the content of that prefix has changed
    */
@@ -104,21 +100,16 @@ export class PrefixDigest {
     await this.#readUpTo(offset);
   }
 
-  /**
-   * Checks that the file has not changed since it was opened.
-   *
-   * @throws MediactlError `file_changed` (exit 13), or `file_gone` (exit 1) if it was deleted
-   */
+  /** @throws MediactlError `file_changed` (exit 13), `file_gone` (exit 1), if the file changed since it was opened */
   assertUnchanged(): Promise<void> {
-    return this.#source.assertUnchanged(() => this.#assertSameContent());
-  }
-
-  async #assertSameContent(): Promise<void> {
-    const { offset, blake3 } = this.current();
-    const rehash = await openChecksum();
-    for await (const bytes of this.#source.read(0, offset, { assertUnchanged: async () => {} })) rehash.update(bytes);
-    if (rehash.digest() !== blake3)
-      throw fileChanged(this.#source.path, 'it was written to, and its time of writing put back');
+    const source = this.#source;
+    return source.assertUnchanged(async () => {
+      const { offset, blake3 } = this.current();
+      const rehash = await openChecksum();
+      for await (const bytes of source.read(0, offset, { assertUnchanged: async () => {} })) rehash.update(bytes);
+      if (rehash.digest() !== blake3)
+        throw fileChanged(source.path, 'it was written to, and its time of writing put back');
+    });
   }
 
   async #readUpTo(offset: number): Promise<void> {

@@ -20,7 +20,6 @@ type WalkFailure = { path: string; error: MediactlError };
 type DirectoryToWalk = { directory: string; named: string; glob?: string };
 type WalkRoot = { file: UploadCandidate } | DirectoryToWalk;
 
-/** Selection of the entries of one directory tree. */
 type Selection = { maxDepth: number; isSelected(path: string): boolean; isExcluded(path: string): boolean };
 
 /** Maps each kind of skipped entry to its singular, its plural, and a note for the user. */
@@ -74,7 +73,6 @@ export class FileWalker {
       }
   }
 
-  /** Yields the files in a directory that the globs select. */
   async *#filesIn({ directory, named, glob }: DirectoryToWalk): AsyncGenerator<UploadCandidate> {
     const { default: picomatch } = await import('picomatch');
     const { include, exclude } = this.#options;
@@ -84,15 +82,15 @@ export class FileWalker {
     };
     const relativePathOf = (path: string) => relative(directory, path).split(sep).join('/');
     const [isIncluded, isExcluded] = [anyOf(include), anyOf(exclude)];
-    const isMatch = glob === undefined ? isIncluded : picomatch(glob, { dot: false });
-    const takesAll = glob === undefined && include.length === 0;
+    const isWanted = include.length === 0 ? () => true : isIncluded;
+    const isMatch = glob === undefined ? isWanted : picomatch(glob, { dot: false });
     const isDeep = glob === undefined || glob.includes('**');
     for await (const file of this.#walk(directory, await realpath(directory), {
       maxDepth: isDeep ? Number.POSITIVE_INFINITY : glob.split('/').length,
       isExcluded: (path) => isExcluded(relativePathOf(path)),
       isSelected: (path) => {
         const inside = relativePathOf(path);
-        if (isExcluded(inside) || !(takesAll || isMatch(inside))) return false;
+        if (isExcluded(inside) || !isMatch(inside)) return false;
         const isSkipped = systemFilePattern.test(inside) && !isIncluded(inside);
         if (isSkipped) this.#skip('system');
         return !isSkipped;
@@ -185,10 +183,12 @@ export class FileWalker {
       ]);
       // Node decodes a name that is not UTF-8 lossily, so the file cannot be opened by the decoded name.
       const unreadable = new Set(names.filter((name) => !isUtf8(name)).map(String));
-      for (const name of unreadable) fail(join(folder, name), notUtf8());
+      for (const name of unreadable)
+        fail(join(folder, name), new MediactlError('its name is not UTF-8', { code: 'bad_file_name' }));
       return entries.filter(({ name }) => !unreadable.has(name)).sort((a, b) => (a.name < b.name ? -1 : 1));
     } catch (error) {
-      fail(folder, unreadableDirectory(folder, error as Error));
+      const problem = `cannot read the directory ${escapeControls(folder)}`;
+      fail(folder, new MediactlError(problem, { code: 'unreadable_directory', reason: (error as Error).message }));
       return [];
     }
   }
@@ -211,11 +211,3 @@ async function parseGlob(path: string): Promise<DirectoryToWalk | undefined> {
 /** Matches files that file managers create, such as thumbnails, view settings and resource forks. */
 const systemFilePattern =
   /(^|\/)(\.DS_Store|\._[^/]*|Thumbs\.db|desktop\.ini|\.(Spotlight-V100|Trashes|fseventsd)(\/.*)?)$/i;
-
-const unreadableDirectory = (folder: string, { message }: Error) =>
-  new MediactlError(`cannot read the directory ${escapeControls(folder)}`, {
-    code: 'unreadable_directory',
-    reason: message,
-  });
-
-const notUtf8 = () => new MediactlError('its name is not UTF-8', { code: 'bad_file_name' });

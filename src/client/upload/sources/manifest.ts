@@ -36,11 +36,7 @@ function assertColumns(line: number, names: readonly string[]): void {
 }
 
 function parseTags(value: unknown): readonly string[] | undefined {
-  const split = (text: string) =>
-    text
-      .split(/[,;]/)
-      .map((tag) => tag.trim())
-      .filter(Boolean);
+  const split = (text: string) => text.split(/[,;]/).flatMap((tag) => tag.trim() || []);
   const tags = Array.isArray(value) ? value.flatMap((each) => asText(each) ?? []) : split(asText(value) ?? '');
   return tags.length > 0 ? [...new Set(tags)] : undefined;
 }

@@ -88,10 +88,7 @@ export function parseMediaType(header = ''): string | undefined {
   return /^[\w.+-]+\/[\w.+-]+$/.test(type) && !isGenericType(type) ? type : undefined;
 }
 
-/**
- * Converts an error response from the file's server to a MediactlError. The error has no `status`, because a 404
- * from this server must not be mistaken for a lost upload session.
- */
+/** Returns an error without `status`, because a 404 from this server must not be mistaken for a lost session. */
 export function toSourceError({ url, path }: RemoteFile, response: ApiResponse): MediactlError {
   const { status } = response;
   const reason = `its server answers ${status}`;
@@ -107,15 +104,12 @@ export function toSourceError({ url, path }: RemoteFile, response: ApiResponse):
 const sourceFailed = (problem: string, reason: string, hint?: string) =>
   new MediactlError(problem, { code: 'source_failed', reason, hint });
 
-/** Creates the error for a URL that cannot be uploaded directly. Its hint is to download the file first. */
 export const sourceNotReadable = ({ path }: RemoteFile, reason: string) =>
   usageError(`${path} cannot be uploaded from where it is`, 'curl -L URL | mediactl upload - --name NAME', reason);
 
-/** Creates the error for a response that contains another byte range than requested, or encoded bytes. */
 export const rangeMismatch = ({ url, path }: RemoteFile) =>
   sourceFailed(`${url.host} sends other bytes of ${path} than requested`, 'its answer is of another range, or encoded');
 
-/** Creates the retryable error for a server whose responses end before the file does. */
 export const sourceTruncated = ({ url, path }: RemoteFile, at: number) => {
   const problem = `${url.host} sends no more than ${at} bytes of ${path}`;
   return sourceFailed(problem, 'its answers end before the file does', networkHint).with({ retryable: true });

@@ -211,7 +211,6 @@ export class RangeSource implements UploadSource {
     if (isEncoded(headers) || Number(first) !== at || !(Number(last) < end)) throw rangeMismatch(this.#remote);
   }
 
-  /** Returns the error for a status, which means a deleted or changed file in some cases. */
   #errorOf(answer: ApiResponse): MediactlError {
     const { status } = answer;
     if (status === 404 || status === 410) return fileGone(this.path);

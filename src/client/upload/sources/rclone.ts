@@ -5,7 +5,7 @@ import { RangeSource } from './range-source.ts';
 import { type RcloneDeps, type RcloneServer, rcloneLines, serveRemote } from './rclone-process.ts';
 import { fileGone } from './source.ts';
 
-export type RcloneFile = {
+type RcloneFile = {
   /** Path relative to the given directory, or the file name if a file was given. */
   path: string;
   /** Size of the file; -1 if it is unknown until the file is read. */
@@ -23,7 +23,7 @@ export type RcloneOptions = RcloneDeps & {
 /** Listed files of an rclone remote, which the user has configured, and functions to open them. */
 export type RcloneFiles = {
   files: RcloneFile[];
-  /** Returns the address `rclone:REMOTE:PATH` of a file. */
+  /** Returns `rclone:REMOTE:PATH`. */
   addressOf(file: RcloneFile): string;
   /**
    * Opens a file. The first call starts the shared server.
@@ -44,7 +44,12 @@ export type RcloneFiles = {
 export async function openRclone(address: string, options: RcloneOptions): Promise<RcloneFiles> {
   const remote = parseRemote(address);
   const found = await statRemote(remote, options);
-  if (found.isDirectory && !options.recursive) throw isDirectory(address);
+  if (found.isDirectory && !options.recursive)
+    throw new MediactlError(`${address} is a directory`, {
+      code: 'is_directory',
+      reason: 'only files are uploaded',
+      hint: `mediactl upload -r '${address}', for the files in it`,
+    });
   const files = found.isDirectory ? await listFiles(remote, options) : [found.file];
   const separator = /[:/]$/.test(address) ? '' : '/';
   const addressOf = ({ path }: RcloneFile) => (found.isDirectory ? `${address}${separator}${path}` : address);
@@ -54,7 +59,12 @@ export async function openRclone(address: string, options: RcloneOptions): Promi
     addressOf,
     sourceOf: async (file) => {
       const label = addressOf(file);
-      if (file.sizeBytes < 0) throw unknownLength(label);
+      if (file.sizeBytes < 0)
+        throw usageError(
+          `${label} has no known length`,
+          `rclone cat '${parseRemote(label)}' | mediactl upload - --name NAME`,
+          'the length must be known before an upload starts',
+        );
       serving ??= serveRemote(remote, options);
       return openSource(await serving, file, label, options);
     },
@@ -156,17 +166,3 @@ function parseRemote(address: string): string {
   if (/^(:local|[\p{L}\p{N}_.+@][\p{L}\p{N}_.+@ -]*):/u.test(remote)) return remote;
   throw usageError('that is not a remote of rclone', 'rclone:REMOTE:PATH; rclone listremotes lists the remotes');
 }
-
-const isDirectory = (address: string) =>
-  new MediactlError(`${address} is a directory`, {
-    code: 'is_directory',
-    reason: 'only files are uploaded',
-    hint: `mediactl upload -r '${address}', for the files in it`,
-  });
-
-const unknownLength = (address: string) =>
-  usageError(
-    `${address} has no known length`,
-    `rclone cat '${parseRemote(address)}' | mediactl upload - --name NAME`,
-    'the length must be known before an upload starts',
-  );

@@ -32,11 +32,12 @@ export function parseSourceUrl(text: string): SourceUrl {
   const names = [...url.searchParams.keys()];
   const isSigning = (name: string) => signatureParams.test(name) || (names.includes('sig') && azureSasParams.has(name));
   const stableParams = [...url.searchParams].filter(([name]) => !isSigning(name));
+  const hash = createHash('sha256').update(JSON.stringify(stableParams)).digest('hex').slice(0, 16);
   return {
     url,
     headers: username || password ? basicAuth(decodeOrKeep(username), decodeOrKeep(password)) : {},
     path,
-    realPath: stableParams.length > 0 ? `${path}#${shortHash(JSON.stringify(stableParams))}` : path,
+    realPath: stableParams.length > 0 ? `${path}#${hash}` : path,
   };
 }
 
@@ -46,7 +47,6 @@ export function hasCredentials(address: string): boolean {
   return [search, username, password].some((part) => part !== '');
 }
 
-/** Returns the Authorization header for HTTP Basic authentication (RFC 7617). */
 export const basicAuth = (user: string, password: string) => ({
   authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
 });
@@ -85,5 +85,3 @@ function decodePercent(text: string): string | undefined {
     return undefined;
   }
 }
-
-const shortHash = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 16);

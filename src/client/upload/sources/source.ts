@@ -53,19 +53,18 @@ const readBufferBytes = 2 * 1024 * 1024;
 export class FileSource {
   readonly path: string;
   readonly realPath: string;
+  /** The file's identity when it was opened, or when its content was last found unchanged. */
+  identity: FileIdentity;
   readonly #handle: FileHandle;
-  #identity: FileIdentity;
 
   private constructor(path: string, realPath: string, identity: FileIdentity, handle: FileHandle) {
     this.path = path;
     this.realPath = realPath;
-    this.#identity = identity;
+    this.identity = identity;
     this.#handle = handle;
   }
 
   /**
-   * Opens a file.
-   *
    * @param sourceId real path of the file, if already resolved
    * @throws MediactlError (exit 2) if the file does not exist, is unreadable, or is a directory, pipe or device
    */
@@ -88,13 +87,8 @@ export class FileSource {
     }
   }
 
-  /** The file's identity when it was opened, or when its content was last found unchanged. */
-  get identity(): FileIdentity {
-    return this.#identity;
-  }
-
   get sizeBytes(): number {
-    return this.#identity.sizeBytes;
+    return this.identity.sizeBytes;
   }
 
   /**
@@ -143,15 +137,14 @@ export class FileSource {
   /**
    * Checks that the path still leads to the same content.
    *
-   * @param assertSameContent called if only the inode change time differs, because the mode or name changed, or
-   *   because the file was written to and its modification time restored. By default such a file counts as
-   *   unchanged.
+   * @param assertSameContent called if only the inode change time differs: the mode or name changed, or the file was
+   *   written to and its modification time restored. By default such a file counts as unchanged.
    * @throws MediactlError `file_changed` (exit 13), `file_gone` (exit 1)
    */
   async assertUnchanged(assertSameContent = async () => {}): Promise<void> {
     // Synchronous, because the inode of a file just read is cached and the thread pool would be slower.
     const now = identityOf(fstatSync(this.#handle.fd, { bigint: true }));
-    const before = this.#identity;
+    const before = this.identity;
     if (now.sizeBytes !== before.sizeBytes) throw fileChanged(this.path, sizeChange(before, now));
     if (now.mtimeNs !== before.mtimeNs) throw fileChanged(this.path, 'it was written to');
     const there = identityOf(statPath(this.path));
@@ -159,7 +152,7 @@ export class FileSource {
       throw fileChanged(this.path, 'another file took its place');
     if (now.ctimeNs === before.ctimeNs) return;
     await assertSameContent();
-    this.#identity = now;
+    this.identity = now;
   }
 
   close(): Promise<void> {
@@ -180,7 +173,7 @@ export type ReadOptions = {
   assertUnchanged?: () => Promise<void>;
 };
 
-/** Returns the `stat` result for a path. @throws MediactlError `file_gone` (exit 1) if it does not exist */
+/** @throws MediactlError `file_gone` (exit 1) if the path does not exist */
 function statPath(path: string): BigIntStats {
   try {
     return statSync(path, { bigint: true });
@@ -207,19 +200,13 @@ export const fileChanged = (path: string, reason: string, since = 'its upload be
     hint: `once it no longer changes, mediactl upload --again '${path}', which makes a new asset`,
   });
 
-/** Creates the error for a file that was deleted or renamed during its upload. */
 export const fileGone = (path: string) =>
   new MediactlError(`${path} is gone`, {
     code: 'file_gone',
     reason: 'it was deleted or renamed while it was being uploaded',
   });
 
-/**
- * Finds the local files at the given paths, which are checked before anything is sent. A single file needs no walk.
- *
- * @param mayBeGlob returns true if a path that does not exist might be a glob that no shell has expanded
- * @throws MediactlError (exit 2) that names each path that cannot be uploaded
- */
+/** Finds local files as `FileWalker.checkPaths` and `files` do, but a single file needs no walk. */
 export async function findLocalFiles(
   paths: readonly string[],
   options: WalkOptions,

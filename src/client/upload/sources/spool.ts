@@ -85,13 +85,10 @@ export class Spool {
 }
 
 /** Writes a stream to disk and computes its size and checksum on the way. */
-async function writeToDisk(
-  path: string,
-  input: AsyncIterable<Buffer | string>,
-  signal: AbortSignal | undefined,
-): Promise<{ sizeBytes: number; blake3: string }> {
-  const fail = (error: Error): never => {
-    throw cannotSpool(path, error);
+async function writeToDisk(path: string, input: AsyncIterable<Buffer | string>, signal?: AbortSignal) {
+  const fail = (underlying: Error): never => {
+    const reason = `${path}: ${underlying.message}`;
+    throw new MediactlError('cannot keep what comes on stdin', { code: 'spool', reason, underlying });
   };
   const handle = await open(path, 'wx', 0o600).catch(fail);
   try {
@@ -124,10 +121,3 @@ export async function* untilAborted<T>(input: AsyncIterable<T>, signal: AbortSig
     yield next.value;
   }
 }
-
-const cannotSpool = (path: string, underlying: Error) =>
-  new MediactlError('cannot keep what comes on stdin', {
-    code: 'spool',
-    reason: `${path}: ${underlying.message}`,
-    underlying,
-  });

@@ -55,10 +55,7 @@ export type UserMetadata = {
   tags?: readonly string[] | undefined;
 };
 
-/**
- * Returns the metadata for a file. Its own values take precedence over those of the run; a missing content type is
- * derived from the path.
- */
+/** Returns a file's own metadata, else that of the run; a missing content type is derived from the path. */
 export const userMetadataOf = (
   { path, about }: Pick<UploadCandidate, 'path' | 'about'>,
   defaults: Pick<UserMetadata, 'name' | 'description' | 'contentType'>,
@@ -139,7 +136,6 @@ export const unknownLength = (path: string, problem: string) =>
     hint: `mediactl upload - --name NAME < ${path}, which spools it first`,
   });
 
-/** Converts a system error from opening or reading a file to a MediactlError. */
 export function unreadableFile(path: string, error: unknown): MediactlError {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT' || code === 'ENOTDIR')

@@ -11,8 +11,14 @@ import type { Ledger, LedgerUse } from '../client/upload/store/ledger.ts';
 import type { Receipts } from '../client/upload/store/receipts.ts';
 import type { Clock } from '../contract/clock.ts';
 import { escapeControls } from '../contract/sanitize.ts';
-import { type Account, baseUrlOf, type ProfileInUse, profileInUse, resolveAccount } from './account/account.ts';
-import { isRemotePlaintext } from './account/base-url.ts';
+import {
+  type Account,
+  baseUrlOf,
+  isRemotePlaintext,
+  type ProfileInUse,
+  profileInUse,
+  resolveAccount,
+} from './account/account.ts';
 import { assertKey } from './account/keychain.ts';
 import { ObservedScopes } from './account/observed-scopes.ts';
 import { type ProfileConfig, ProfileFile } from './account/profile-file.ts';
@@ -154,11 +160,7 @@ export class Context {
     return this.#ledger;
   }
 
-  /**
-   * Returns the account, memoized.
-   *
-   * @throws MediactlError `no_profile`, `no_key` … (exit 4) if it is incomplete
-   */
+  /** Returns the account, memoized. @throws MediactlError `no_profile`, `no_key` … (exit 4) if it is incomplete */
   account(): Promise<Account> {
     this.#account ??= this.#resolveAccount();
     return this.#account;

@@ -1,14 +1,15 @@
 import { Command, CommanderError } from '@commander-js/extra-typings';
 import { type ExitCode, exitCodes } from '../client/error-table.ts';
 import { asMediactlError, type MediactlError, usageError } from '../client/errors.ts';
+import { toJson } from '../contract/json-values.ts';
+import { escapeControls } from '../contract/sanitize.ts';
 import { type ActionWrapper, addExamples, globalOptions, isGlobalOption } from './commands/command.ts';
 import type { Host } from './context.ts';
 import { formatHelpPage } from './help-page.ts';
 import { type Noun, nouns } from './nouns.ts';
-import { printError } from './output/error-view.ts';
 import type { Settings } from './settings/settings.ts';
 import { expandShortcut, shortcuts } from './shortcuts.ts';
-import { OutputClosed } from './terminal/terminal.ts';
+import { OutputClosed, type Terminal } from './terminal/terminal.ts';
 
 /**
  * Parses argv, runs the command and prints its result or its error. Never throws.
@@ -260,3 +261,26 @@ async function toUsageError(error: CommanderError, command: Command): Promise<Me
 }
 
 const capitalized = (text: string) => `${text[0]?.toUpperCase()}${text.slice(1)}.`;
+
+/** Prints an error to stderr with its cause and hint, or as one JSON line if `machine` is true. */
+function printError(terminal: Terminal, error: MediactlError, machine: boolean): void {
+  if (machine) {
+    terminal.emit(toJson({ error: error.toJSON() }));
+    return;
+  }
+  // A declined confirmation is not shown as an error.
+  if (error.explanation.code === 'declined') {
+    terminal.emit(error.message);
+    return;
+  }
+  const { bold, dim, red } = terminal.colors(terminal.stderr);
+  const { reason, lines = [], hint } = error.explanation;
+  const causes = [...(reason ? [reason] : []), ...lines].map(escapeControls);
+  terminal.emitStyled(
+    [
+      `${red('error:')} ${bold(escapeControls(error.message))}`,
+      ...causes.map((cause, at) => `${at === 0 ? dim('  cause:') : '        '} ${cause}`),
+      ...(hint ? [`${dim('  try:  ')} ${escapeControls(hint)}`] : []),
+    ].join('\n'),
+  );
+}

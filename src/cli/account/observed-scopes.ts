@@ -30,11 +30,7 @@ export class ObservedScopes {
     );
   }
 
-  /**
-   * Stores observed scopes if they have changed.
-   *
-   * @param now milliseconds since the Unix epoch
-   */
+  /** Stores observed scopes if they have changed. @param now milliseconds since the Unix epoch */
   async store(observed: ReadonlyMap<Scope, boolean>, now: number): Promise<void> {
     const stored = this.read();
     const changes = [...observed].filter(([scope, allowed]) => stored[scope]?.allowed !== allowed);

@@ -80,11 +80,7 @@ export type RecordResult = Extract<Result, { kind: 'record' }>;
 
 type WithUid = { uid: string };
 
-/**
- * Builds a list result from pages of records.
- *
- * @param id returns the text that --quiet prints for a record
- */
+/** Builds a list result from pages of records. @param id returns the text that --quiet prints for a record */
 const listPages = <T>(
   pages: AsyncIterable<T[]> | Iterable<T[]>,
   id: (record: T) => string,
@@ -92,22 +88,14 @@ const listPages = <T>(
   empty: string,
 ): Result => ({ kind: 'list', pages, columns, empty, id });
 
-/**
- * Builds a list result from records that have a uid.
- *
- * @param empty message to print if there are no records
- */
+/** Builds a list result from records that have a uid. @param empty message to print if there are no records */
 export const list = <T extends WithUid>(
   pages: AsyncIterable<T[]> | Iterable<T[]>,
   columns: readonly Column<T>[],
   empty: string,
 ): Result => listPages(pages, ({ uid }: T) => uid, columns, empty);
 
-/**
- * Builds a list result from records without a uid.
- *
- * @param id returns the text that --quiet prints for a record
- */
+/** Builds a list result from records without a uid. @param id returns the text that --quiet prints for a record */
 export const listBy = <T>(
   id: (record: T) => string,
   records: readonly T[],
@@ -115,11 +103,7 @@ export const listBy = <T>(
   empty: string,
 ): Result => listPages([[...records]], id, columns, empty);
 
-/**
- * Builds the result for a single record.
- *
- * @param view returns rows of labels and values, or preformatted text
- */
+/** Builds the result for a single record. @param view returns rows of labels and values, or preformatted text */
 export const record = <T>(
   value: T,
   id: string,

@@ -1,8 +1,7 @@
 import { usageError } from '../../client/errors.ts';
 import type { OutputOptions } from './output-options.ts';
-import { findProjectFile } from './project-file.ts';
 import { text } from './setting-kinds.ts';
-import { type Environment, precedence, SettingResolver } from './setting-resolver.ts';
+import { type Environment, findProjectFile, precedence, SettingResolver } from './setting-resolver.ts';
 import {
   displayName,
   flagsOf,
@@ -47,11 +46,7 @@ type Profiles = {
   profiles: Record<string, { workspace?: string; settings?: Record<string, string> }>;
 };
 
-/**
- * Resolves all settings.
- *
- * @throws MediactlError (exit 2) if a value is invalid
- */
+/** Resolves all settings. @throws MediactlError (exit 2) if a value is invalid */
 export function resolveSettings(
   flags: RawSettings,
   environment: Environment,

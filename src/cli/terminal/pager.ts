@@ -33,11 +33,7 @@ export class Pager {
     await new Promise<void>((resolve) => this.#child.stdin?.write(text, () => resolve()));
   }
 
-  /**
-   * Waits until the user quits the pager.
-   *
-   * @returns false if the pager could not be run
-   */
+  /** Waits until the user quits the pager. @returns false if the pager could not be run */
   async close(): Promise<boolean> {
     this.#child.stdin?.end();
     const [code] = await this.#exited;

@@ -121,9 +121,7 @@ export class Terminal {
     else await this.#writeOut(text);
   }
 
-  /**
-   * Runs `work` and sends its output to the user's pager if it is longer than the terminal, otherwise to stdout.
-   */
+  /** Runs `work` and sends its output to the user's pager if it is longer than the terminal, otherwise to stdout. */
   async withPager(work: () => Promise<void>): Promise<void> {
     if (!this.#pagerToUse) return work();
     const paging: PagerBuffer = { chunks: [], lines: 0, pager: undefined };
@@ -167,11 +165,7 @@ export class Terminal {
     await this.#writeToPager(paging.pager, paging.chunks.join(''));
   }
 
-  /**
-   * Writes to the pager.
-   *
-   * @throws OutputClosed if the user has quit the pager
-   */
+  /** Writes to the pager. @throws OutputClosed if the user has quit the pager */
   async #writeToPager(pager: Pager, text: string | Uint8Array): Promise<void> {
     await pager.write(text);
     if (pager.hasExited && (await pager.close())) throw new OutputClosed();

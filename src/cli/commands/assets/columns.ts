@@ -5,7 +5,7 @@ import { asNumber } from '../../../contract/json-values.ts';
 import { displayText, escapeControls, relativeTime, shortenUrl } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
-import { LocationNames, workspaceOf } from '../../library/location-names.ts';
+import { LocationNames, workspaceOf } from '../../library/name-cache.ts';
 import {
   type Column,
   type DetailRow,

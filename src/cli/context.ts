@@ -39,9 +39,8 @@ export type Host = {
   /** Default folders of this user; MEDIACTL_CONFIG_DIR and MEDIACTL_STATE_DIR override them. */
   directories: { config: string; state: string };
   version: string;
-  /** Path of the built sandbox server. */
+  /** Paths of the built sandbox server, and of the built scripts for the player page and the library page. */
   sandboxProgram: string;
-  /** Paths of the built browser scripts for the player page and the library page. */
   playerScript: string;
   browseScript: string;
 };
@@ -49,7 +48,6 @@ export type Host = {
 const defaultRequestTimeoutMs = 30_000;
 const maxLockWaitMs = 60_000;
 
-/** Returns the config file. MEDIACTL_CONFIG_DIR overrides its folder. */
 export const openProfileFile = ({ environment, directories }: Host) =>
   new ProfileFile(environment.MEDIACTL_CONFIG_DIR || directories.config);
 
@@ -112,7 +110,6 @@ export class Context {
     return join(this.stateDir, 'sandbox');
   }
 
-  /** Returns the journal of unfinished uploads. */
   async journal(): Promise<Journal> {
     const { Journal: Opened } = await import('../client/upload/store/journal.ts');
     return new Opened(this.stateDir, () => this.#openLedger(), this.host.processes.pid);
@@ -152,11 +149,10 @@ export class Context {
   }
 
   #openLedger(use?: LedgerUse): Promise<Ledger> {
-    this.#ledger ??= import('../client/upload/store/ledger.ts').then(({ Ledger: Opened }) => {
-      const { clock, signal } = this;
-      const warn = (message: string) => this.terminal.warn(message);
-      return Opened.open(this.stateDir, { clock, signal, warn }, use);
-    });
+    const { clock, signal, terminal } = this;
+    this.#ledger ??= import('../client/upload/store/ledger.ts').then(({ Ledger: Opened }) =>
+      Opened.open(this.stateDir, { clock, signal, warn: (message) => terminal.warn(message) }, use),
+    );
     return this.#ledger;
   }
 
@@ -174,7 +170,6 @@ export class Context {
     return other;
   }
 
-  /** Returns the API client for the current account, memoized. */
   api(): Promise<Api> {
     this.#api ??= this.account().then((account) => this.apiFor(account));
     return this.#api;
@@ -191,7 +186,6 @@ export class Context {
     return this.#mediaApi;
   }
 
-  /** Creates an API client without a key. */
   anonymousApi(baseUrl: URL): Api {
     return new Api(this.#transport(baseUrl, undefined), {});
   }
@@ -244,17 +238,13 @@ export class Context {
       const left = rateLimit ? `, ${rateLimit.remaining} of ${rateLimit.limit} left` : '';
       this.terminal.emit(`debug: ${requestCount} requests${left}`);
     }
-    await this.#storeProfileScopes(api);
+    // A key from MEDIACTL_API_KEY belongs to no profile.
+    if (api && !this.settings.apiKey && api.transport.scopes.size > 0)
+      await this.storeScopes(await this.account(), api);
     await Promise.all(this.#queues.map((fleet) => fleet.close()));
     await (await this.#ledger?.catch(() => undefined))?.close();
     const media = await this.#mediaApi?.catch(() => undefined);
     await Promise.all([api?.transport.close(), media?.transport.close()]);
-  }
-
-  /** Stores the observed scopes of the profile's key. Stores nothing if the key comes from MEDIACTL_API_KEY. */
-  async #storeProfileScopes(api: Api | undefined): Promise<void> {
-    if (!api || this.settings.apiKey || api.transport.scopes.size === 0) return;
-    await this.storeScopes(await this.account(), api);
   }
 
   /** Stores observed scopes on a best-effort basis. Write errors are printed only with --debug. */
@@ -269,11 +259,7 @@ export class Context {
     return new ObservedScopes(this.stateDir, profile, baseUrl);
   }
 
-  /**
-   * Returns the requested profile, otherwise the current one.
-   *
-   * @throws MediactlError `no_such_profile` if the requested profile does not exist
-   */
+  /** @throws MediactlError `no_such_profile` if the requested profile does not exist */
   async profileInUse(): Promise<ProfileInUse> {
     return profileInUse(this.settings, this.#config);
   }

@@ -23,15 +23,9 @@ export type ProfileInUse = {
   names: readonly string[];
 };
 
-/**
- * Returns the requested profile, otherwise the current one.
- *
- * @throws MediactlError `no_such_profile` (exit 2) if the requested profile does not exist
- */
-export function profileInUse(
-  { profile: requested, profileInUse: name }: Settings,
-  { profiles }: ProfileConfig,
-): ProfileInUse {
+/** @throws MediactlError `no_such_profile` (exit 2) if the requested profile does not exist */
+export function profileInUse(settings: Settings, { profiles }: ProfileConfig): ProfileInUse {
+  const { profile: requested, profileInUse: name } = settings;
   const profile = name === undefined ? undefined : profiles[name];
   if (requested !== undefined && !profile) throw noSuchProfile(requested, profiles);
   return { name, profile, names: Object.keys(profiles) };
@@ -47,11 +41,7 @@ export function baseUrlOf(settings: Settings, { profile, names }: ProfileInUse):
   return parseBaseUrl(settings.baseUrl ?? (profile as Profile).baseUrl);
 }
 
-/**
- * Resolves the account and reads its key.
- *
- * @throws MediactlError `no_profile`, `no_key`, `foreign_base_url` … (exit 4)
- */
+/** Resolves the account and reads its key. @throws MediactlError `no_profile`, `no_key`, `foreign_base_url` … (exit 4) */
 export async function resolveAccount(settings: Settings, inUse: ProfileInUse, configDir: string): Promise<Account> {
   const baseUrl = baseUrlOf(settings, inUse);
   const { name = 'environment', profile } = inUse;
@@ -77,7 +67,7 @@ async function readProfileKey({ name, profile, names }: ProfileInUse, baseUrl: U
   return readApiKey(profile, { configDir, profile: name });
 }
 
-/** Creates the error for a missing account. @param names existing profiles, none of which is current */
+/** @param names existing profiles, none of which is current */
 const noProfile = (names: readonly string[]) =>
   new MediactlError(names.length > 0 ? 'no profile is current' : 'no profile and no API key', {
     code: 'no_profile',
@@ -119,9 +109,7 @@ export function parseBaseUrl(text: string): URL {
   return new URL(url.origin);
 }
 
-const loopbackHosts = new Set(['localhost', '127.0.0.1', '[::1]']);
-
-export const isLoopback = (url: URL) => loopbackHosts.has(url.hostname);
+export const isLoopback = ({ hostname }: URL) => ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
 
 /** Returns true for plain HTTP to another machine, where the key could be intercepted. Loopback is safe. */
 export const isRemotePlaintext = (url: URL) => url.protocol === 'http:' && !isLoopback(url);

@@ -16,8 +16,7 @@ export class ObservedScopes {
   readonly #path: string;
 
   constructor(stateDir: string, profile: string, baseUrl: URL) {
-    const fileName = encodeURIComponent(`${profile} ${baseUrl.origin}`);
-    this.#path = join(stateDir, 'scopes', `${fileName}.json`);
+    this.#path = join(stateDir, 'scopes', `${encodeURIComponent(`${profile} ${baseUrl.origin}`)}.json`);
   }
 
   read(): Partial<Record<Scope, ObservedScope>> {

@@ -12,20 +12,13 @@ import { askLine, confirm } from '../terminal/prompt.ts';
  */
 export type WriteLimit = { flag: string; count: number; isTyped: boolean };
 
-const defaultLimit = 100;
-
-/**
- * Returns the limit for a bulk change: the entered one, or 100 by default.
- *
- * @throws MediactlError `usage` (exit 2) if it is not a positive integer
- */
+/** @throws MediactlError `usage` (exit 2) if the limit that the user entered is not a positive integer */
 export const parseWriteLimit = (flag: string, typed: string | undefined): WriteLimit => ({
   flag,
-  count: typed === undefined ? defaultLimit : parseCount(flag, typed, 1),
+  count: typed === undefined ? 100 : parseCount(flag, typed, 1),
   isTyped: typed !== undefined,
 });
 
-/** Creates an error that says that more items match than the limit allows. */
 export const limitExceeded = (noun: string, { flag, count }: WriteLimit, found?: number) =>
   usageError(
     `${found ?? `more than ${count}`} ${noun} match, and ${flag} is ${count}`,
@@ -33,7 +26,6 @@ export const limitExceeded = (noun: string, { flag, count }: WriteLimit, found?:
     'nothing was changed',
   );
 
-/** Bulk change to confirm. */
 export type BulkConfirmation = {
   count: number;
   /** Plural name of the items, such as `assets`. */
@@ -79,9 +71,6 @@ export async function confirmMany({ terminal, settings }: Context, question: Bul
   });
 }
 
-/** An asset to move to the trash, and what to call it in questions and errors. */
-type TrashableAsset = { assetUid: string; label: string };
-
 /**
  * Asks for confirmation, then moves assets to the trash. Stops after an error that the others would have too.
  *
@@ -89,23 +78,20 @@ type TrashableAsset = { assetUid: string; label: string };
  * @returns the failures, and the error that stopped it, if any
  * @throws the same errors as `confirmMany`
  */
-export async function trashAssets<T extends TrashableAsset>(
+export async function trashAssets<T extends { assetUid: string; label: string }>(
   context: Context,
   assets: readonly T[],
   { limit, doubt, what = `move ${pluralize(assets.length, 'asset')} to the trash` }: TrashOptions,
   onTrashed: (asset: T) => Promise<unknown>,
 ): Promise<{ failures: MediactlError[]; stop: MediactlError | undefined }> {
-  const count = assets.length;
-  await confirmMany(context, {
-    ...{ count, noun: 'assets', limit, doubt, what },
-    lines: async () => [
-      ...(doubt ? [`${doubt.message}: ${doubt.explanation.reason}`] : []),
-      ...truncateLines(
-        assets.map(({ assetUid, label }) => `  ${assetUid}  ${escapeControls(label)}`),
-        count,
-      ),
-    ],
-  });
+  const lines = async () => [
+    ...(doubt ? [`${doubt.message}: ${doubt.explanation.reason}`] : []),
+    ...truncateLines(
+      assets.map(({ assetUid, label }) => `  ${assetUid}  ${escapeControls(label)}`),
+      assets.length,
+    ),
+  ];
+  await confirmMany(context, { count: assets.length, noun: 'assets', limit, doubt, what, lines });
   const api = await context.api();
   const failures: MediactlError[] = [];
   for (const asset of assets)
@@ -127,7 +113,7 @@ export function ignoreNotFound(error: unknown): undefined {
   if (asMediactlError(error).exitCode !== exitCodes.notFound) throw error;
 }
 
-const maxLines = 5;
+export const maxLines = 5;
 
 /** Returns the first lines, and a line with the number of further items, if any. */
 export const truncateLines = (lines: readonly string[], count: number) => [

@@ -11,7 +11,6 @@ import {
   settingTable,
 } from './setting-table.ts';
 
-/** Environment variables of the process. */
 export type Environment = Record<string, string | undefined>;
 
 /** A setting's value and its source, such as a flag, a variable, a file or the default. */

@@ -20,7 +20,7 @@ type TerminalSettings = {
 export type TerminalOptions = {
   /** Aborts when the program is interrupted, which cancels open prompts. */
   interruption?: AbortSignal;
-  /** Returns stdin. Opened lazily, since opening it takes 3 ms. */
+  /** Opened lazily, since opening stdin takes 3 ms. */
   stdin: () => InputStream;
   stdout: OutputStream;
   stderr: OutputStream;
@@ -147,8 +147,9 @@ export class Terminal {
   get #pagerToUse(): string | undefined {
     const { PAGER } = this.#environment;
     const command = (this.#pagerCommand ?? PAGER ?? '').trim();
-    const isFor = this.stdout.isTTY && !this.isCi && !this.#isDumb;
-    return isFor && command !== '' && command !== 'cat' ? command : undefined;
+    return this.stdout.isTTY && !this.isCi && !this.#isDumb && command !== '' && command !== 'cat'
+      ? command
+      : undefined;
   }
 
   /**

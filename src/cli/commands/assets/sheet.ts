@@ -12,6 +12,7 @@ import { type ContactSheetCard, renderContactSheet, type Thumbnail } from '../..
 import { detectImageType } from '../../../web/shared/image-type.ts';
 import type { Context } from '../../context.ts';
 import { type DetailRow, noResult, type RenderContext, type Result, record } from '../../output/result.ts';
+import type { OutputRecord } from '../../reference/schemas.ts';
 import { writeOutput } from './output-file.ts';
 
 export type AssetListing = {
@@ -20,16 +21,12 @@ export type AssetListing = {
   isEmpty?: boolean;
 };
 
-type SheetRequest = {
-  path: string;
-  title: string;
-  /** Lists the assets. Called after the output file was opened. */
-  find(): Promise<AssetListing>;
-};
-
-type SheetRecord = { path: string; assets: number; missing_thumbnails: number; size_bytes: number };
-
-export async function writeSheet(context: Context, { path, title, find }: SheetRequest): Promise<Result> {
+/** Writes the contact sheet. @param find lists the assets; called after the output file was opened */
+export async function writeSheet(
+  context: Context,
+  { path, title }: { path: string; title: string },
+  find: () => Promise<AssetListing>,
+): Promise<Result> {
   const { terminal, clock } = context;
   if (path === '' || path === '-')
     throw usageError(`--html does not accept '${path}'`, 'name a file: --html sheet.html');
@@ -83,14 +80,11 @@ function cardOf({ uid, name, type, duration: length, size, status, tags }: Asset
   };
 }
 
-const rows = (
-  { path, assets, missing_thumbnails, size_bytes }: SheetRecord,
-  { isTerminal }: RenderContext,
-): DetailRow[] => [
-  ['saved', escapeControls(path)],
-  ['assets', String(assets)],
-  ['missing thumbnails', String(missing_thumbnails)],
-  ['size', isTerminal ? formatBytes(size_bytes) : String(size_bytes)],
+const rows = (sheet: OutputRecord<'sheet'>, { isTerminal }: RenderContext): DetailRow[] => [
+  ['saved', escapeControls(sheet.path)],
+  ['assets', String(sheet.assets)],
+  ['missing thumbnails', String(sheet.missing_thumbnails)],
+  ['size', isTerminal ? formatBytes(sheet.size_bytes) : String(sheet.size_bytes)],
 ];
 
 /** Returns a title that describes the filters, such as `harbour, ready, since 2026-01-01`. */

@@ -12,8 +12,14 @@ import type { Ledger, LedgerUse } from '../client/upload/store/ledger.ts';
 import type { Receipts } from '../client/upload/store/receipts.ts';
 import type { Clock } from '../contract/clock.ts';
 import { escapeControls } from '../contract/sanitize.ts';
-import { type Account, baseUrlOf, type ProfileInUse, profileInUse, resolveAccount } from './account/account.ts';
-import { isRemotePlaintext } from './account/base-url.ts';
+import {
+  type Account,
+  baseUrlOf,
+  isRemotePlaintext,
+  type ProfileInUse,
+  profileInUse,
+  resolveAccount,
+} from './account/account.ts';
 import { assertKey } from './account/keychain.ts';
 import { ObservedScopes } from './account/observed-scopes.ts';
 import { type ProfileConfig, ProfileFile } from './account/profile-file.ts';
@@ -34,9 +40,8 @@ export type Host = {
   /** Default folders of this user; MEDIACTL_CONFIG_DIR and MEDIACTL_STATE_DIR override them. */
   directories: { config: string; state: string };
   version: string;
-  /** Path of the built sandbox server. */
+  /** Paths of the built sandbox server, and of the built scripts for the player page and the library page. */
   sandboxProgram: string;
-  /** Paths of the built browser scripts for the player page and the library page. */
   playerScript: string;
   browseScript: string;
 };
@@ -44,7 +49,6 @@ export type Host = {
 const defaultRequestTimeoutMs = 30_000;
 const maxLockWaitMs = 60_000;
 
-/** Returns the config file. MEDIACTL_CONFIG_DIR overrides its folder. */
 export const openProfileFile = ({ environment, directories }: Host) =>
   new ProfileFile(environment.MEDIACTL_CONFIG_DIR || directories.config);
 
@@ -107,7 +111,6 @@ export class Context {
     return join(this.stateDir, 'sandbox');
   }
 
-  /** Returns the journal of unfinished uploads. */
   async journal(): Promise<Journal> {
     const { Journal: Opened } = await import('../client/upload/store/journal.ts');
     return new Opened(this.stateDir, () => this.#openLedger(), this.host.processes.pid);
@@ -147,19 +150,14 @@ export class Context {
   }
 
   #openLedger(use?: LedgerUse): Promise<Ledger> {
-    this.#ledger ??= import('../client/upload/store/ledger.ts').then(({ Ledger: Opened }) => {
-      const { clock, signal } = this;
-      const warn = (message: string) => this.terminal.warn(message);
-      return Opened.open(this.stateDir, { clock, signal, warn }, use);
-    });
+    const { clock, signal, terminal } = this;
+    this.#ledger ??= import('../client/upload/store/ledger.ts').then(({ Ledger: Opened }) =>
+      Opened.open(this.stateDir, { clock, signal, warn: (message) => terminal.warn(message) }, use),
+    );
     return this.#ledger;
   }
 
-  /**
-   * Returns the account, memoized.
-   *
-   * @throws MediactlError `no_profile`, `no_key` … (exit 4) if it is incomplete
-   */
+  /** Returns the account, memoized. @throws MediactlError `no_profile`, `no_key` … (exit 4) if it is incomplete */
   account(): Promise<Account> {
     this.#account ??= this.#resolveAccount();
     return this.#account;
@@ -173,7 +171,6 @@ export class Context {
     return other;
   }
 
-  /** Returns the API client for the current account, memoized. */
   api(): Promise<Api> {
     this.#api ??= this.account().then((account) => this.apiFor(account));
     return this.#api;
@@ -190,7 +187,6 @@ export class Context {
     return this.#mediaApi;
   }
 
-  /** Creates an API client without a key. */
   anonymousApi(baseUrl: URL): Api {
     return new Api(this.#transport(baseUrl, undefined), {});
   }
@@ -243,17 +239,13 @@ export class Context {
       const left = rateLimit ? `, ${rateLimit.remaining} of ${rateLimit.limit} left` : '';
       this.terminal.emit(`debug: ${requestCount} requests${left}`);
     }
-    await this.#storeProfileScopes(api);
+    // A key from MEDIACTL_API_KEY belongs to no profile.
+    if (api && !this.settings.apiKey && api.transport.scopes.size > 0)
+      await this.storeScopes(await this.account(), api);
     await Promise.all(this.#queues.map((fleet) => fleet.close()));
     await (await this.#ledger?.catch(() => undefined))?.close();
     const media = await this.#mediaApi?.catch(() => undefined);
     await Promise.all([api?.transport.close(), media?.transport.close()]);
-  }
-
-  /** Stores the observed scopes of the profile's key. Stores nothing if the key comes from MEDIACTL_API_KEY. */
-  async #storeProfileScopes(api: Api | undefined): Promise<void> {
-    if (!api || this.settings.apiKey || api.transport.connection.scopes.size === 0) return;
-    await this.storeScopes(await this.account(), api);
   }
 
   /** Stores observed scopes on a best-effort basis. Write errors are printed only with --debug. */
@@ -268,11 +260,7 @@ export class Context {
     return new ObservedScopes(this.stateDir, profile, baseUrl);
   }
 
-  /**
-   * Returns the requested profile, otherwise the current one.
-   *
-   * @throws MediactlError `no_such_profile` if the requested profile does not exist
-   */
+  /** @throws MediactlError `no_such_profile` if the requested profile does not exist */
   async profileInUse(): Promise<ProfileInUse> {
     return profileInUse(this.settings, this.#config);
   }

@@ -1,7 +1,6 @@
 import { buildCommandTree } from './program.ts';
 import { describeCommand } from './reference/command-tree.ts';
-import { manPage } from './reference/man.ts';
-import { assumptionsPage, commandsPage, errorsPage } from './reference/pages.ts';
+import { assumptionsPage, commandsPage, errorsPage, manPage } from './reference/pages.ts';
 import { schemasPage } from './reference/schemas.ts';
 import { shells } from './reference/shells/shells.lazy.ts';
 

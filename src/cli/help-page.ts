@@ -29,31 +29,25 @@ function pageWith(command: Command, help: Help, colors: ChalkInstance, examples:
   const isOwn = ({ long, helpGroupHeading }: Option) =>
     helpGroupHeading !== filtersHeading && !['--help', '--version'].includes(long ?? '');
   const filters = options.filter(({ helpGroupHeading }) => helpGroupHeading === filtersHeading);
-  const indented = (text: string) =>
-    text === ''
-      ? []
-      : help
-          .boxWrap(text, width - 2)
-          .split('\n')
-          .map((line) => `  ${line}`);
+  const wrapped = (words: readonly string[]) => help.boxWrap(words.join(', '), width - 2).split('\n');
+  const indented = (words: readonly string[]) => (words.length === 0 ? [] : wrapped(words).map((line) => `  ${line}`));
   const own = [
     ...help.visibleArguments(command).map((argument): HelpRow => [help.argumentTerm(argument), argument.description]),
     ...options.filter(isOwn).map((each): HelpRow => [help.optionTerm(each), describeOption(each)]),
   ];
+  const shownExamples = examplesOf(command).slice(0, examples);
   const isLeaf = command.commands.length === 0;
   return [
     `${help.boxWrap(command.description(), width)}\n`,
     `${help.boxWrap(`${colors.bold('Usage:')} ${usageOf(command)}`, width)}\n`,
     section(
       'Examples',
-      examplesOf(command)
-        .slice(0, examples)
-        .map((line) => `  ${line}`),
+      shownExamples.map((line) => `  ${line}`),
     ),
     ...groupsOf(command).map(([title, rows]) => section(title, aligned(rows))),
     section(isTop ? 'Options' : `Options ${colors.dim('(of every command: mediactl help options)')}`, aligned(own)),
-    section(filtersHeading, indented(filters.map(({ long }) => long).join(', '))),
-    isTop ? section('Short for the usual', indented(Object.keys(shortcuts).join(', '))) : '',
+    section(filtersHeading, indented(filters.map(({ long }) => long as string))),
+    isTop ? section('Short for the usual', indented(Object.keys(shortcuts))) : '',
     isTop ? help.boxWrap(footer, width) : '',
     isLeaf && own.length === 0 ? help.boxWrap('Options of every command: mediactl help options\n', width) : '',
   ]
@@ -85,13 +79,11 @@ function usageOf(command: Command): string {
   return [...path, ...(isLeaf ? words : ['COMMAND']), '[options]'].join(' ');
 }
 
-/** Groups the subcommands by heading. Subcommands without a heading are listed under "Commands". */
 function groupsOf(command: Command): [title: string, rows: HelpRow[]][] {
   const groups = new Map<string, HelpRow[]>();
   for (const child of command.createHelp().visibleCommands(command)) {
     const title = child.helpGroup() || 'Commands';
-    const row: HelpRow = [child.name(), child.summary() || child.description()];
-    groups.set(title, [...(groups.get(title) ?? []), row]);
+    groups.set(title, [...(groups.get(title) ?? []), [child.name(), child.summary() || child.description()]]);
   }
   return [...groups];
 }
@@ -101,11 +93,9 @@ function alignedRows(rows: readonly HelpRow[], width: number, help: Help, colors
   return rows.flatMap(([term, description]) => {
     const indent = width < minTwoColumnWidth ? 6 : column + 4;
     const wrapped = help.boxWrap(description, width - indent).split('\n');
-    const below = wrapped.map((line) => `${' '.repeat(indent)}${line}`);
+    const [first = '', ...others] = wrapped.map((line) => ' '.repeat(indent) + line);
     if (description === '') return [`  ${colors.cyan(term)}`];
-    if (width < minTwoColumnWidth || term.length > column) return [`  ${colors.cyan(term)}`, ...below];
-    const [first = '', ...others] = wrapped;
-    const gap = ' '.repeat(column - term.length + 2);
-    return [`  ${colors.cyan(term)}${gap}${first}`, ...others.map((line) => ' '.repeat(indent) + line)];
+    if (width < minTwoColumnWidth || term.length > column) return [`  ${colors.cyan(term)}`, first, ...others];
+    return [`  ${colors.cyan(term)}${first.slice(term.length + 2)}`, ...others];
   });
 }

@@ -1,14 +1,22 @@
 import { Command, CommanderError } from '@commander-js/extra-typings';
 import { type ExitCode, exitCodes } from '../client/error-table.ts';
 import { asMediactlError, type MediactlError, usageError } from '../client/errors.ts';
-import { type ActionWrapper, addExamples, globalOptions, isGlobalOption } from './commands/command.ts';
+import { toJson } from '../contract/json-values.ts';
+import { escapeControls } from '../contract/sanitize.ts';
+import {
+  type ActionWrapper,
+  addExamples,
+  type CommandOutcome,
+  globalOptions,
+  isGlobalOption,
+} from './commands/command.ts';
 import type { Host } from './context.ts';
 import { formatHelpPage } from './help-page.ts';
 import { type Noun, nouns } from './nouns.ts';
-import { printError } from './output/error-view.ts';
+import type { Result } from './output/result.ts';
 import type { Settings } from './settings/settings.ts';
 import { expandShortcut, shortcuts } from './shortcuts.ts';
-import { OutputClosed } from './terminal/terminal.ts';
+import { OutputClosed, type Terminal } from './terminal/terminal.ts';
 
 /**
  * Parses argv, runs the command and prints its result or its error. Never throws.
@@ -28,12 +36,11 @@ export async function runProgram(argv: readonly string[], host: Host): Promise<E
     await program.parseAsync(expandShortcut(words, takesValue), { from: 'user' });
     return exitCodes.ok;
   } catch (thrown) {
-    if (thrown instanceof OutputClosed) return exitCodes.ok;
-    if (thrown instanceof CommanderError && thrown.exitCode === 0) return exitCodes.ok;
+    const fromCommander = thrown instanceof CommanderError ? thrown : undefined;
+    if (thrown instanceof OutputClosed || fromCommander?.exitCode === 0) return exitCodes.ok;
     // The user entered a noun without a verb, and Commander has printed its help to stderr.
-    if (thrown instanceof CommanderError && thrown.code === 'commander.help') return exitCodes.usage;
-    const error =
-      thrown instanceof CommanderError ? await toUsageError(thrown, called as Command) : asMediactlError(thrown);
+    if (fromCommander?.code === 'commander.help') return exitCodes.usage;
+    const error = fromCommander ? await toUsageError(fromCommander, called as Command) : asMediactlError(thrown);
     // If the settings could not be resolved, the output format is read from argv.
     const format = invocation.settings?.outputOptions.format ?? requestedFormat(argv, host);
     printError(host.terminal, error, format.startsWith('json'));
@@ -45,8 +52,8 @@ export async function runProgram(argv: readonly string[], host: Host): Promise<E
 
 function requestedFormat(argv: readonly string[], { environment }: Host): string {
   const short = argv.find((word) => /^--jsonl?$/.test(word))?.slice(2);
-  const at = argv.findIndex((word) => /^(?:-o|--output)$/.test(word));
-  const joined = argv.find((word) => /^--output=/.test(word))?.slice('--output='.length);
+  const joined = argv.find((word) => word.startsWith('--output='))?.slice('--output='.length);
+  const at = argv.findIndex((word) => word === '-o' || word === '--output');
   return short ?? joined ?? (at >= 0 ? argv[at + 1] : environment.MEDIACTL_OUTPUT) ?? 'human';
 }
 
@@ -113,7 +120,6 @@ function addNouns(program: Command, version: string): Command {
   return program;
 }
 
-/** Casts a command to `Command`, without the types of its arguments and options. */
 const untyped = (command: unknown) => command as Command;
 
 const parentOf = (command: Command) => untyped(command.parent) as Command | null;
@@ -126,19 +132,16 @@ async function loadCommand(command: Command, run: ActionWrapper): Promise<void> 
   loaders.delete(command);
   if (typeof definition === 'function') {
     definition(command, run);
-    for (const leaf of leavesOf(command)) addGlobals(leaf);
+    for (const leaf of leavesOf(command)) {
+      const own = leaf.options.map(({ long }) => long);
+      for (const option of globalOptions()) if (!own.includes(option.long)) leaf.addOption(option);
+    }
   } else
     for (const { name, summary, load, alias } of definition ?? []) {
       const verb = untyped(command.command(name).summary(summary));
       if (alias) verb.alias(alias);
       loaders.set(verb, load);
     }
-}
-
-/** Adds the global options to a command, except for options that it defines itself. */
-function addGlobals(leaf: Command): void {
-  const own = leaf.options.map(({ long }) => long);
-  for (const option of globalOptions()) if (!own.includes(option.long)) leaf.addOption(option);
 }
 
 function leavesOf(command: Command): Command[] {
@@ -168,24 +171,19 @@ const runner =
     const context = new Context({ host, settings, profiles, config, commandTree });
     try {
       const outcome = await perform(context, ...input);
-      const {
-        result,
-        failure: pendingFailure,
-        picture = undefined,
-      } = 'result' in outcome ? outcome : { result: outcome };
+      const { result, failure, picture }: Exclude<CommandOutcome, Result> =
+        'result' in outcome ? outcome : { result: outcome };
       let outputClosed: unknown;
       try {
         if (picture) await host.terminal.write(picture); // not paged, since pagers cannot show pictures
-        const { terminal, clock } = host;
-        const uids = () => context.shortUids();
-        await present({ terminal, options: settings.outputOptions, now: clock.now(), uids }, result);
+        await present(context, result);
       } catch (error) {
         if (!(error instanceof OutputClosed)) throw error;
         outputClosed = error;
       }
       // If stdout was closed early, stderr and the exit code still report the failure.
-      const failure = typeof pendingFailure === 'function' ? pendingFailure() : pendingFailure;
-      if (failure ?? outputClosed) throw failure ?? outputClosed;
+      const thrown = (typeof failure === 'function' ? failure() : failure) ?? outputClosed;
+      if (thrown) throw thrown;
     } finally {
       await context.close();
     }
@@ -208,7 +206,6 @@ function typedOptions(command: Command): Record<string, unknown> {
 const expandDebug = (word: string, at: number, words: readonly string[]) =>
   word === '--debug' && !words.slice(0, at).includes('--') ? '--debug=on' : word;
 
-/** Returns true if `option` is a global option that requires a value. */
 const takesValue = (option: string) =>
   globalOptions().some(({ short, long, required }) => required && [short, long].includes(option));
 
@@ -260,3 +257,20 @@ async function toUsageError(error: CommanderError, command: Command): Promise<Me
 }
 
 const capitalized = (text: string) => `${text[0]?.toUpperCase()}${text.slice(1)}.`;
+
+/** Prints an error to stderr with its cause and hint, or as one JSON line if `machine` is true. */
+function printError(terminal: Terminal, error: MediactlError, machine: boolean) {
+  if (machine) return terminal.emit(toJson({ error: error.toJSON() }));
+  // A declined confirmation is not shown as an error.
+  if (error.explanation.code === 'declined') return terminal.emit(error.message);
+  const { bold, dim, red } = terminal.colors(terminal.stderr);
+  const { reason, lines = [], hint } = error.explanation;
+  const causes = [...(reason ? [reason] : []), ...lines].map(escapeControls);
+  terminal.emitStyled(
+    [
+      `${red('error:')} ${bold(escapeControls(error.message))}`,
+      ...causes.map((cause, at) => `${at === 0 ? dim('  cause:') : '        '} ${cause}`),
+      ...(hint ? [`${dim('  try:  ')} ${escapeControls(hint)}`] : []),
+    ].join('\n'),
+  );
+}

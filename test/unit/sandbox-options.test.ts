@@ -1,6 +1,6 @@
 import { Command } from '@commander-js/extra-typings';
 import { expect, it } from 'vitest';
-import { addServiceOptions, serviceArguments } from '../../src/cli/commands/sandbox/service-options.ts';
+import { addServiceOptions, serviceArguments } from '../../src/cli/commands/sandbox/start.ts';
 import { parseArguments } from '../../src/sandbox/arguments.ts';
 
 /** Parses options as typed by the user into the options that the service process reads. */

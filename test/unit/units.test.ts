@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseBaseUrl } from '../../src/cli/account/base-url.ts';
+import { parseBaseUrl } from '../../src/cli/account/account.ts';
 import { parseCount, parseDay, parseDuration, parseSize } from '../../src/cli/settings/units.ts';
 
 describe('parseDuration, in milliseconds', () => {

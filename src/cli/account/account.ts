@@ -1,8 +1,7 @@
-import { MediactlError } from '../../client/errors.ts';
+import { MediactlError, usageError } from '../../client/errors.ts';
 import type { NameOverrides } from '../../contract/assumptions.ts';
+import { apiPrefix } from '../../contract/paths.ts';
 import type { Settings } from '../settings/settings.ts';
-import { noBaseUrl, noProfile, noSuchProfile } from './account-errors.ts';
-import { parseBaseUrl } from './base-url.ts';
 import { readApiKey } from './keychain.ts';
 import type { Profile, ProfileConfig } from './profile-file.ts';
 
@@ -24,15 +23,9 @@ export type ProfileInUse = {
   names: readonly string[];
 };
 
-/**
- * Returns the requested profile, otherwise the current one.
- *
- * @throws MediactlError `no_such_profile` (exit 2) if the requested profile does not exist
- */
-export function profileInUse(
-  { profile: requested, profileInUse: name }: Settings,
-  { profiles }: ProfileConfig,
-): ProfileInUse {
+/** @throws MediactlError `no_such_profile` (exit 2) if the requested profile does not exist */
+export function profileInUse(settings: Settings, { profiles }: ProfileConfig): ProfileInUse {
+  const { profile: requested, profileInUse: name } = settings;
   const profile = name === undefined ? undefined : profiles[name];
   if (requested !== undefined && !profile) throw noSuchProfile(requested, profiles);
   return { name, profile, names: Object.keys(profiles) };
@@ -48,11 +41,7 @@ export function baseUrlOf(settings: Settings, { profile, names }: ProfileInUse):
   return parseBaseUrl(settings.baseUrl ?? (profile as Profile).baseUrl);
 }
 
-/**
- * Resolves the account and reads its key.
- *
- * @throws MediactlError `no_profile`, `no_key`, `foreign_base_url` … (exit 4)
- */
+/** Resolves the account and reads its key. @throws MediactlError `no_profile`, `no_key`, `foreign_base_url` … (exit 4) */
 export async function resolveAccount(settings: Settings, inUse: ProfileInUse, configDir: string): Promise<Account> {
   const baseUrl = baseUrlOf(settings, inUse);
   const { name = 'environment', profile } = inUse;
@@ -77,3 +66,50 @@ async function readProfileKey({ name, profile, names }: ProfileInUse, baseUrl: U
     });
   return readApiKey(profile, { configDir, profile: name });
 }
+
+/** @param names existing profiles, none of which is current */
+const noProfile = (names: readonly string[]) =>
+  new MediactlError(names.length > 0 ? 'no profile is current' : 'no profile and no API key', {
+    code: 'no_profile',
+    reason:
+      names.length > 0 ? `there are ${names.join(', ')}` : 'there is no service to call and no key to call it with',
+    hint:
+      names.length > 0
+        ? 'mediactl auth switch NAME, or --profile NAME'
+        : 'mediactl sandbox start for a service on this machine, mediactl auth login for yours, or set MEDIACTL_API_KEY and MEDIACTL_BASE_URL',
+  });
+
+const noBaseUrl = () =>
+  new MediactlError('no base URL', {
+    code: 'no_base_url',
+    reason: 'MEDIACTL_API_KEY is set, but the service it belongs to is not known',
+  });
+
+export const noSuchProfile = (name: string, profiles: Record<string, Profile>) =>
+  new MediactlError(`no profile is called ${name}`, {
+    code: 'no_such_profile',
+    reason: `there ${Object.keys(profiles).length === 1 ? 'is' : 'are'} ${Object.keys(profiles).join(', ') || 'none'}`,
+    hint: `mediactl auth ls, or mediactl auth login --profile ${name}`,
+  });
+
+/** Parses the service's base URL from user input. Removes the API's path prefix, since users paste whole URLs. */
+export function parseBaseUrl(text: string): URL {
+  const hint = 'give the service host, such as https://media.example.com';
+  let url: URL;
+  try {
+    url = new URL(/^[a-z]+:\/\//i.test(text) ? text : `https://${text}`);
+  } catch {
+    throw usageError(`not a base URL: ${text}`, hint);
+  }
+  if (!['http:', 'https:'].includes(url.protocol))
+    throw usageError(`not a base URL: ${text}`, hint, 'only http and https are supported');
+  if (url.username || url.password) throw usageError('a base URL cannot have a user name or password in it', hint);
+  const path = url.pathname.replace(/\/+$/, '');
+  if (path !== '' && path !== apiPrefix) throw usageError(`not a base URL: ${text}`, hint, `it has a path, ${path}`);
+  return new URL(url.origin);
+}
+
+export const isLoopback = ({ hostname }: URL) => ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
+
+/** Returns true for plain HTTP to another machine, where the key could be intercepted. Loopback is safe. */
+export const isRemotePlaintext = (url: URL) => url.protocol === 'http:' && !isLoopback(url);

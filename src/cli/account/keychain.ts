@@ -5,26 +5,21 @@ import type { Profile } from './profile-file.ts';
 /** Identifies a key in the OS keychain. Each profile in each config folder has its own entry. */
 export type KeychainEntry = { configDir: string; profile: string };
 
-const service = 'mediactl';
-const account = ({ configDir, profile }: KeychainEntry) => `${profile}@${configDir}`;
-/** Options that select the Secret Service on Linux, since the kernel keyring loses its keys on reboot. */
+/** Selects the Secret Service on Linux, since the kernel keyring loses its keys on reboot. */
 const options = { linux: { store: 'secret-service' } } as const;
 /** Timeout for keychain calls, which can hang on D-Bus or on an unlock dialog that is not visible. */
 const keychainTimeoutMs = 3_000;
 
 async function withKeychain<T>(
-  entry: KeychainEntry,
+  { configDir, profile }: KeychainEntry,
   call: (entry: import('@napi-rs/keyring').AsyncEntry, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const { AsyncEntry } = await import('@napi-rs/keyring');
-  return withTimeout(keychainTimeoutMs, (signal) => call(new AsyncEntry(service, account(entry), options), signal));
+  const entry = new AsyncEntry('mediactl', `${profile}@${configDir}`, options);
+  return withTimeout(keychainTimeoutMs, (signal) => call(entry, signal));
 }
 
-/**
- * Validates the form of an API key.
- *
- * @throws MediactlError `bad_key` (exit 2) if it is empty or contains anything but visible ASCII characters
- */
+/** @throws MediactlError `bad_key` (exit 2) if the key is empty or contains anything but visible ASCII characters */
 export function assertKey(key: string): void {
   if (/^[\x21-\x7e]+$/.test(key)) return;
   throw new MediactlError(key === '' ? 'no key was given' : 'that is not an API key', {
@@ -43,25 +38,19 @@ export async function storeInKeychain(entry: KeychainEntry, key: string): Promis
   }
 }
 
-/**
- * Deletes a key from the OS keychain.
- *
- * @throws MediactlError `keychain` (exit 4) if the keychain fails or does not respond
- */
+/** @throws MediactlError `keychain` (exit 4) if the keychain fails or does not respond */
 export async function deleteFromKeychain(entry: KeychainEntry): Promise<void> {
   await withKeychain(entry, (item, signal) => item.deleteCredential(signal)).catch((error) => {
     throw keychainError(entry.profile, error, 'remove');
   });
 }
 
-/** Reads a profile's API key from the config file or the keychain. */
 export async function readApiKey(profile: Profile, entry: KeychainEntry): Promise<string> {
-  if (profile.keyStore !== 'keychain' && profile.key) return profile.key;
-  if (profile.keyStore !== 'keychain')
-    throw new MediactlError(`profile ${entry.profile} has no API key`, {
-      code: 'no_key',
-      hint: `mediactl auth login --profile ${entry.profile}`,
-    });
+  if (profile.keyStore !== 'keychain') {
+    if (profile.key) return profile.key;
+    const hint = `mediactl auth login --profile ${entry.profile}`;
+    throw new MediactlError(`profile ${entry.profile} has no API key`, { code: 'no_key', hint });
+  }
   try {
     const key = await withKeychain(entry, (item, signal) => item.getPassword(signal));
     if (key) return key;

@@ -16,8 +16,7 @@ export class ObservedScopes {
   readonly #path: string;
 
   constructor(stateDir: string, profile: string, baseUrl: URL) {
-    const fileName = encodeURIComponent(`${profile} ${baseUrl.origin}`);
-    this.#path = join(stateDir, 'scopes', `${fileName}.json`);
+    this.#path = join(stateDir, 'scopes', `${encodeURIComponent(`${profile} ${baseUrl.origin}`)}.json`);
   }
 
   read(): Partial<Record<Scope, ObservedScope>> {
@@ -30,11 +29,7 @@ export class ObservedScopes {
     );
   }
 
-  /**
-   * Stores observed scopes if they have changed.
-   *
-   * @param now milliseconds since the Unix epoch
-   */
+  /** Stores observed scopes if they have changed. @param now milliseconds since the Unix epoch */
   async store(observed: ReadonlyMap<Scope, boolean>, now: number): Promise<void> {
     const stored = this.read();
     const changes = [...observed].filter(([scope, allowed]) => stored[scope]?.allowed !== allowed);

@@ -48,17 +48,11 @@ export class ProfileFile {
    * @throws MediactlError `config_corrupt` (exit 2) if the file cannot be read or is invalid
    */
   async read(): Promise<ProfileConfig> {
-    let text: string;
-    try {
-      text = readTextFile(this.path);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { profiles: Object.create(null) };
-      throw this.#configError((error as Error).message, error);
-    }
     let config: unknown;
     try {
-      config = JSON.parse(text);
+      config = JSON.parse(readTextFile(this.path));
     } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { profiles: Object.create(null) };
       throw this.#configError((error as Error).message, error);
     }
     if (!isProfileConfig(config)) throw this.#configError('it has no profiles in it');
@@ -73,8 +67,7 @@ export class ProfileFile {
       import('conf'), // loaded before locking, to hold the lock as briefly as possible
     ]);
     const busy = () => this.#configError('another mediactl process has locked it');
-    const lockRequest = { path: `${this.path}.lock`, waitMs: maxLockWaitMs, busy };
-    return withLock(lockRequest, async () => {
+    return withLock({ path: `${this.path}.lock`, waitMs: maxLockWaitMs, busy }, async () => {
       const config = await this.read();
       change(config);
       const conf = new Conf({
@@ -86,15 +79,11 @@ export class ProfileFile {
         accessPropertiesByDotNotation: false,
       });
       conf.store = config;
-      await this.#deleteTemporaryFiles();
+      // Temporary files of killed processes can contain keys.
+      for (const name of await readdir(this.directory))
+        if (name.startsWith('config.json.tmp')) await rm(join(this.directory, name), { force: true });
       return config;
     });
-  }
-
-  /** Deletes temporary files of killed processes, which can contain keys. Must be called under the lock. */
-  async #deleteTemporaryFiles(): Promise<void> {
-    for (const name of await readdir(this.directory))
-      if (name.startsWith('config.json.tmp')) await rm(join(this.directory, name), { force: true });
   }
 
   #configError(reason: string, underlying?: unknown): MediactlError {
@@ -107,11 +96,7 @@ export class ProfileFile {
   }
 }
 
-/**
- * Validates a profile name.
- *
- * @throws MediactlError `usage` (exit 2) if it contains characters other than letters, digits and . _ - @
- */
+/** @throws MediactlError `usage` (exit 2) if a name contains characters other than letters, digits and . _ - @ */
 export function assertProfileName(name: string): void {
   if (!/^[A-Za-z0-9][\w.@-]*$/.test(name))
     throw usageError(`not a name for a profile: ${name}`, 'letters, digits and . _ - @, a letter or digit first');

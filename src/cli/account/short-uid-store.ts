@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { readTextFileOrEmpty } from '../../client/read-file.ts';
 import { makeStateFolder, writeStateFile } from '../../client/state-files.ts';
-import type { ShortUids, UidKind } from '../output/result.ts';
+import type { UidKind } from '../output/result.ts';
 
 /** Minimum length of a displayed short uid. Users can enter as few as six digits. */
 export const minPrefix = 8;
@@ -14,19 +14,16 @@ const isUuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
  * Stores the uids of one service that were recently displayed to the user. A terminal displays only short prefixes.
  * If the user enters one, the store resolves it without a request to the service.
  */
-export class ShortUidStore implements ShortUids {
+export class ShortUidStore {
   readonly #path: string;
 
   constructor(path: string) {
     this.#path = path;
   }
 
-  /** Returns the stored uids that begin with `prefix`. */
   find(kind: UidKind, prefix: string): string[] {
-    const normalized = prefix.toLowerCase();
-    return this.#load()
-      .get(kind)
-      .filter((uid) => uid.startsWith(normalized));
+    const known = this.#load().get(kind);
+    return known.filter((uid) => uid.startsWith(prefix.toLowerCase()));
   }
 
   /**
@@ -38,10 +35,8 @@ export class ShortUidStore implements ShortUids {
     const known = this.#load();
     const digits = uniquePrefixLength(own, [...own, ...known.get(kind)]);
     try {
-      await this.#append(
-        [...own].map((uid) => `${kind} ${uid}\n`),
-        known,
-      );
+      const added = [...own].map((uid) => `${kind} ${uid}\n`);
+      await this.#append(added, known);
     } catch {
       return (uid) => uid; // without storage, short uids could not be resolved
     }
@@ -51,21 +46,15 @@ export class ShortUidStore implements ShortUids {
   #load() {
     const text = readTextFileOrEmpty(this.#path);
     const lines = text.split('\n').filter((line) => line !== '');
-    const hasPartialLine = text !== '' && !text.endsWith('\n');
     const get = (kind: UidKind) => {
-      const begin = `${kind} `;
-      const uids = lines.filter((line) => line.startsWith(begin));
-      const read = uids.map((line) => line.slice(begin.length));
+      const read = lines.filter((line) => line.startsWith(`${kind} `)).map((line) => line.slice(kind.length + 1));
       return [...new Set(read.filter((uid) => isUuid.test(uid)))];
     };
-    return { lines, isTorn: hasPartialLine, get };
+    return { lines, isTorn: text !== '' && !text.endsWith('\n'), get };
   }
 
   /** Appends lines in a single write, since several processes can append at the same time. */
-  async #append(
-    added: readonly string[],
-    { lines: known, isTorn }: { lines: readonly string[]; isTorn: boolean },
-  ): Promise<void> {
+  async #append(added: readonly string[], { lines: known, isTorn }: { lines: readonly string[]; isTorn: boolean }) {
     if (known.length + added.length < 2 * maxStoredUids) {
       await makeStateFolder(dirname(this.#path));
       const begin = isTorn ? '\n' : ''; // after a line truncated by a crash

@@ -113,7 +113,7 @@ export function ignoreNotFound(error: unknown): undefined {
   if (asMediactlError(error).exitCode !== exitCodes.notFound) throw error;
 }
 
-const maxLines = 5;
+export const maxLines = 5;
 
 /** Returns the first lines, and a line with the number of further items, if any. */
 export const truncateLines = (lines: readonly string[], count: number) => [

@@ -15,7 +15,7 @@ import type { Context } from '../context.ts';
 import { readInputText } from '../terminal/input.ts';
 import { choose } from '../terminal/prompt.ts';
 import { expandUidPrefix, selectOne } from './ambiguity.ts';
-import { LocationNames } from './location-names.ts';
+import { LocationNames } from './name-cache.ts';
 
 const lastUploadPath = (stateDir: string) => join(stateDir, 'last-upload');
 

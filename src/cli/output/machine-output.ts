@@ -1,9 +1,8 @@
 import { usageError } from '../../client/errors.ts';
-import { asObject, toJson } from '../../contract/json-values.ts';
+import { asObject, asText, toJson } from '../../contract/json-values.ts';
 import { escapeControlsInJson, escapeControlsInLines } from '../../contract/sanitize.ts';
 import type { Format, OutputOptions } from '../settings/output-options.ts';
 import type { Terminal } from '../terminal/terminal.ts';
-import { formatCsv, formatTsv } from './csv.ts';
 import type { ListResult, PrintableResult, RecordResult, RenderContext } from './result.ts';
 
 /** Formats a value as JSON, indented and colored on a terminal, compact in a pipe. */
@@ -95,3 +94,21 @@ export async function writeRows(
   const text = await (format === 'csv' ? formatCsv : formatTsv)([header, ...rows]);
   await terminal.write(render.isTerminal ? escapeControlsInLines(text) : text);
 }
+
+/** Formats a value as one cell. Text stays unchanged; lists and objects become JSON. */
+const cellOf = (value: unknown) => (value === null || value === undefined ? '' : (asText(value) ?? toJson(value)));
+
+type Rows = readonly (readonly unknown[])[];
+
+/** Formats rows as CSV (RFC 4180), but with LF line endings, as is usual for shell tools. */
+async function formatCsv(rows: Rows): Promise<string> {
+  const { stringify } = await import('csv-stringify/sync');
+  return stringify(rows.map((row) => row.map(cellOf)));
+}
+
+const escapes: Record<string, string> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
+const escapeTsv = (text: string) => text.replace(/[\\\t\n\r]/g, (each) => escapes[each] as string);
+
+/** Formats rows as TSV. Escapes tabs, line endings and backslashes in values as jq's @tsv does. */
+const formatTsv = (rows: Rows) =>
+  rows.map((row) => `${row.map((value) => escapeTsv(cellOf(value))).join('\t')}\n`).join('');

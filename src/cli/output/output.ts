@@ -1,48 +1,27 @@
 import { asObject, asText, isJsonObject, toJson } from '../../contract/json-values.ts';
 import { displayText, escapeControls, escapeControlsInLines } from '../../contract/sanitize.ts';
+import type { Context } from '../context.ts';
 import type { OutputOptions } from '../settings/output-options.ts';
-import type { Terminal } from '../terminal/terminal.ts';
 import { selectFields } from './fields.ts';
 import { formatJson, formatJsonLine, writeArray, writeFiltered, writeRows } from './machine-output.ts';
-import type {
-  DetailRow,
-  ListResult,
-  PrintableResult,
-  RecordResult,
-  RenderContext,
-  Result,
-  ShortUids,
-} from './result.ts';
+import type { DetailRow, ListResult, PrintableResult, RecordResult, RenderContext, Result } from './result.ts';
 
-/** Everything that printing a result needs. */
-type Output = {
-  terminal: Terminal;
-  options: OutputOptions;
-  /** Milliseconds since the Unix epoch. */
-  now: number;
-  /** Returns the store that shortens uids; called only if uids are shown on a terminal. */
-  uids: () => Promise<ShortUids | undefined>;
-};
-
-/**
- * Prints a command's result to stdout in the requested format. Uses the pager if the output is longer than the
- * terminal.
- */
-export async function present(output: Output, result: Result): Promise<void> {
-  if (result.kind === 'list' && result.isLive) return printResult(output, result);
-  await output.terminal.withPager(() => printResult(output, result));
-  if (result.kind !== 'list') return;
-  const footer = result.footer?.();
-  if (footer) output.terminal.info(footer);
+/** Prints a command's result to stdout in the requested format, or to the pager if it is longer than the terminal. */
+export async function present(context: Context, result: Result): Promise<void> {
+  if (result.kind === 'list' && result.isLive) return printResult(context, result);
+  await context.terminal.withPager(() => printResult(context, result));
+  const footer = result.kind === 'list' && result.footer?.();
+  if (footer) context.terminal.info(footer);
 }
 
-async function printResult(output: Output, result: Result): Promise<void> {
-  const { terminal, options, now } = output;
+async function printResult(context: Context, result: Result): Promise<void> {
+  const { terminal, clock } = context;
+  const { outputOptions: options } = context.settings;
   const render: RenderContext = {
     isTerminal: Boolean(terminal.stdout.isTTY),
     columns: terminal.columns,
     colors: terminal.colors(terminal.stdout),
-    now,
+    now: clock.now(),
   };
   if (result.kind === 'nothing') return;
   const parsed = result.kind === 'raw' && isTabular(options) ? recordsIn(result) : result;
@@ -57,7 +36,7 @@ async function printResult(output: Output, result: Result): Promise<void> {
     return terminal.write(`${machine ? toJson(selected.text) : selected.text}\n`);
   }
   if (options.format === 'csv' || options.format === 'tsv') return writeRows(terminal, options, selected, render);
-  return selected.kind === 'record' ? writeRecord(output, selected, render) : writeList(output, selected, render);
+  return selected.kind === 'record' ? writeRecord(context, selected, render) : writeList(context, selected, render);
 }
 
 /** Returns true if a raw response must be split into records, as for --csv, --tsv and --fields. */
@@ -85,24 +64,22 @@ function recordsIn(result: Extract<PrintableResult, { kind: 'raw' }>): Printable
   return { kind: 'record', record: value, id: asText(value.uid) ?? '', view: () => rows };
 }
 
-async function writeRecord(
-  { terminal, options: { format }, uids }: Output,
-  result: RecordResult,
-  render: RenderContext,
-): Promise<void> {
+async function writeRecord(context: Context, result: RecordResult, render: RenderContext): Promise<void> {
+  const { terminal } = context;
+  const { format } = context.settings.outputOptions;
   if (format === 'quiet') return terminal.write(`${escapeControls(result.id)}\n`);
   if (format === 'jsonl') return terminal.write(`${formatJsonLine(result.record, render)}\n`);
   if (format === 'json') return terminal.write(`${formatJson(result.record, render)}\n`);
   const view = result.view(render);
-  if (render.isTerminal && result.uid) await (await uids())?.shorten(result.uid, [result.id]);
+  if (render.isTerminal && result.uid) await (await context.shortUids())?.shorten(result.uid, [result.id]);
   return terminal.write(typeof view === 'string' ? view : await formatDetail(view, render));
 }
 
-async function writeList(output: Output, result: ListResult, render: RenderContext): Promise<void> {
-  const { terminal } = output;
-  const { format } = output.options;
+async function writeList(context: Context, result: ListResult, render: RenderContext): Promise<void> {
+  const { terminal } = context;
+  const { format } = context.settings.outputOptions;
   if (format === 'json' || (format === 'human' && result.alwaysJson)) return writeArray(terminal, result.pages, render);
-  if (format === 'human' && render.isTerminal) return writeTable(output, result, render);
+  if (format === 'human' && render.isTerminal) return writeTable(context, result, render);
   // Scripts count columns, so their order in a pipe is fixed.
   const columns = result.columns.filter(({ terminalOnly }) => !terminalOnly);
   for await (const page of result.pages)
@@ -121,35 +98,27 @@ async function writeList(output: Output, result: ListResult, render: RenderConte
 async function formatDetail(rows: readonly DetailRow[], render: RenderContext): Promise<string> {
   const nonEmptyRows = rows.filter(([, value]) => value !== '');
   // Labels become one word, repeated on continuation lines, so that scripts can split each line.
-  if (!render.isTerminal) {
-    let last = '';
-    return nonEmptyRows
-      .map(([label, value]) => {
-        last = label.trim().replaceAll(' ', '_') || last;
-        return `${last}\t${value}\n`;
-      })
-      .join('');
-  }
-  const { renderDetail } = await import('./detail.lazy.ts');
-  return renderDetail(nonEmptyRows, render);
+  let last = '';
+  const lineOf = ([label, value]: DetailRow) => {
+    last = label.trim().replaceAll(' ', '_') || last;
+    return `${last}\t${value}\n`;
+  };
+  if (!render.isTerminal) return nonEmptyRows.map(lineOf).join('');
+  return (await import('./detail.lazy.ts')).renderDetail(nonEmptyRows, render);
 }
 
-async function writeTable(
-  { terminal, uids }: Output,
-  { pages, columns: own, empty }: ListResult,
-  render: RenderContext,
-): Promise<void> {
+async function writeTable(context: Context, { pages, columns: own, empty }: ListResult, render: RenderContext) {
   const columns = [...own.filter(({ isFirst }) => isFirst), ...own.filter(({ isFirst }) => !isFirst)];
   const rows: string[][] = [];
   for await (const page of pages)
     for (const item of page) rows.push(columns.map((column) => column.value(item, render)));
-  if (rows.length === 0) return empty ? terminal.info(empty) : undefined;
+  if (rows.length === 0) return empty ? context.terminal.info(empty) : undefined;
   for (const [at, { uid: kind }] of columns.entries()) {
     if (!kind) continue;
     const shown = rows.map((row) => row[at] as string).filter(Boolean);
-    const short = await (await uids())?.shorten(kind, shown);
+    const short = await (await context.shortUids())?.shorten(kind, shown);
     for (const row of rows) row[at] = short?.(row[at] as string) ?? (row[at] as string);
   }
   const { renderTable } = await import('./table.lazy.ts');
-  await terminal.write(renderTable(columns, rows, render));
+  await context.terminal.write(renderTable(columns, rows, render));
 }

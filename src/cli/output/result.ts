@@ -11,11 +11,6 @@ export type RenderContext = {
 /** Resource type of a uid. Shortened uids are unique only within one type. */
 export type UidKind = 'asset' | 'folder' | 'workspace';
 
-/** Shortens uids for display and stores them, so that users can enter the short forms. */
-export type ShortUids = {
-  shorten(kind: UidKind, uids: readonly string[]): Promise<(uid: string) => string>;
-};
-
 /** A table column. A pipe gets all columns that are not `terminalOnly`; a terminal gets the columns that fit. */
 export type Column<T> = {
   header: string;
@@ -36,7 +31,6 @@ export type Column<T> = {
   terminalOnly?: boolean;
 };
 
-/** A field of a record as shown to users. */
 export type DetailRow = readonly [label: string, value: string];
 
 /** Result of a command. Columns or `view` render it for users; machine-readable formats use the records. */
@@ -73,18 +67,10 @@ export type Result =
   | { kind: 'raw'; text: string }
   | { kind: 'nothing' };
 
-/** A result that has output. */
 export type PrintableResult = Exclude<Result, { kind: 'nothing' }>;
 export type ListResult = Extract<Result, { kind: 'list' }>;
 export type RecordResult = Extract<Result, { kind: 'record' }>;
 
-type WithUid = { uid: string };
-
-/**
- * Builds a list result from pages of records.
- *
- * @param id returns the text that --quiet prints for a record
- */
 const listPages = <T>(
   pages: AsyncIterable<T[]> | Iterable<T[]>,
   id: (record: T) => string,
@@ -92,22 +78,14 @@ const listPages = <T>(
   empty: string,
 ): Result => ({ kind: 'list', pages, columns, empty, id });
 
-/**
- * Builds a list result from records that have a uid.
- *
- * @param empty message to print if there are no records
- */
-export const list = <T extends WithUid>(
+/** Builds a list result from records that have a uid. @param empty message to print if there are no records */
+export const list = <T extends { uid: string }>(
   pages: AsyncIterable<T[]> | Iterable<T[]>,
   columns: readonly Column<T>[],
   empty: string,
 ): Result => listPages(pages, ({ uid }: T) => uid, columns, empty);
 
-/**
- * Builds a list result from records without a uid.
- *
- * @param id returns the text that --quiet prints for a record
- */
+/** Builds a list result from records without a uid. @param id returns the text that --quiet prints for a record */
 export const listBy = <T>(
   id: (record: T) => string,
   records: readonly T[],
@@ -115,11 +93,7 @@ export const listBy = <T>(
   empty: string,
 ): Result => listPages([[...records]], id, columns, empty);
 
-/**
- * Builds the result for a single record.
- *
- * @param view returns rows of labels and values, or preformatted text
- */
+/** Builds the result for a single record. @param view returns rows of labels and values, or preformatted text */
 export const record = <T>(
   value: T,
   id: string,

@@ -1,4 +1,4 @@
-import { MediactlError, usageError } from '../../client/errors.ts';
+import { usageError } from '../../client/errors.ts';
 import { parseQueueAddress, type QueueAddress } from '../../client/queue/queue-address.ts';
 import { parseDuration } from './units.ts';
 
@@ -21,7 +21,6 @@ export type SettingKind<T, Unset = undefined> = {
   redact?: (text: string) => string;
 };
 
-/** Any text. */
 export const text: SettingKind<string> = { parse: (_name, value) => value, unsetValue: undefined, suffix: '' };
 
 /** A duration such as 90s, in milliseconds. */
@@ -43,14 +42,11 @@ export const positiveDuration: typeof duration = {
 
 /** A boolean, one of 1, true, 0 and false. Other values such as `off` are rejected. */
 export const onOrOff: SettingKind<boolean, false> & { suffix: '' } = {
-  parse: (name, value) => ['1', 'true'].includes(parseOneOf(name, booleanTexts, value)),
+  parse: (name, value) => ['1', 'true'].includes(parseOneOf(name, ['1', 'true', '0', 'false'], value)),
   unsetValue: false,
   suffix: '',
 };
 
-const booleanTexts = ['1', 'true', '0', 'false'] as const;
-
-/** Creates the type for a setting that accepts one of several values. */
 export const oneOf = <const T extends string>(choices: readonly T[]) =>
   ({
     parse: (name: string, value: string): T => parseOneOf(name, choices, value),
@@ -79,8 +75,5 @@ export const queueAddress: SettingKind<QueueAddress> & { suffix: ''; redact(text
 
 function parseOneOf<T extends string>(name: string, choices: readonly T[], value: string): T {
   if ((choices as readonly string[]).includes(value)) return value as T;
-  throw new MediactlError(`${name} does not accept '${value}'`, {
-    code: 'usage',
-    hint: `one of ${choices.join(', ')}`,
-  });
+  throw usageError(`${name} does not accept '${value}'`, `one of ${choices.join(', ')}`);
 }

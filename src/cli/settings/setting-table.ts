@@ -178,14 +178,9 @@ export const settingNames = Object.keys(settingTable) as SettingName[];
 /** Settings that `config set` can store in a profile. It can also store `names.*`, which are not settings. */
 export const profileSettings = settingNames.filter((name) => 'profile' in settingTable[name]);
 
-/** Settings that `.mediactl.json` may set. */
 export const projectSettings = settingNames.filter((name) => 'project' in settingTable[name]);
 
-/** Returns the options that set a setting. */
-export const flagsOf = (name: SettingName): readonly SettingFlag[] => {
-  const setting: Setting = settingTable[name];
-  return setting.flags ?? [];
-};
+export const flagsOf = (name: SettingName) => (settingTable[name] as Setting).flags ?? [];
 
 /** Returns the long form of an option, such as `--base-url` for `--base-url <url>`. */
 export const longOf = ({ flags }: SettingFlag) => /--[\w-]+/.exec(flags)?.[0] as string;
@@ -197,10 +192,9 @@ export function displayName(name: SettingName): string {
 }
 
 /** Returns the global options with the names of their settings, in the order in which help lists them. */
-export function settingFlags(): { name: SettingName; flag: SettingFlag }[] {
-  const listed: { name: SettingName; flag: SettingFlag }[] = [];
+export function settingFlags() {
   const all = settingNames.flatMap((name) => flagsOf(name).map((flag) => ({ name, flag })));
-  for (const each of all.filter(({ flag }) => flag.after === undefined)) listed.push(each);
+  const listed = all.filter(({ flag }) => flag.after === undefined);
   for (const each of all.filter(({ flag }) => flag.after !== undefined)) {
     const before = listed.findIndex(({ flag }) => longOf(flag) === each.flag.after);
     listed.splice(before + 1, 0, each);

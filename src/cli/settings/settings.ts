@@ -1,8 +1,8 @@
 import { usageError } from '../../client/errors.ts';
+import type { ProfileConfig } from '../account/profile-file.ts';
 import type { OutputOptions } from './output-options.ts';
-import { findProjectFile } from './project-file.ts';
 import { text } from './setting-kinds.ts';
-import { type Environment, precedence, SettingResolver } from './setting-resolver.ts';
+import { type Environment, findProjectFile, precedence, SettingResolver } from './setting-resolver.ts';
 import {
   displayName,
   flagsOf,
@@ -41,22 +41,12 @@ export type Settings = SettingValues & {
   resolver: SettingResolver;
 };
 
-/** The part of the config file that settings are read from. */
-type Profiles = {
-  current?: string;
-  profiles: Record<string, { workspace?: string; settings?: Record<string, string> }>;
-};
-
-/**
- * Resolves all settings.
- *
- * @throws MediactlError (exit 2) if a value is invalid
- */
+/** @throws MediactlError (exit 2) if a value is invalid */
 export function resolveSettings(
   flags: RawSettings,
   environment: Environment,
   cwd: string,
-  { current, profiles }: Profiles,
+  { current, profiles }: ProfileConfig,
 ): Settings {
   const resolver = new SettingResolver(flags, environment, findProjectFile(cwd));
   const { value: requested, rank } = resolver.resolve('profile');
@@ -67,17 +57,15 @@ export function resolveSettings(
   const storedProfile = profileInUse === undefined ? undefined : profiles[profileInUse];
   if (profileInUse !== undefined && storedProfile)
     resolver.useProfile(profileInUse, { workspace: storedProfile.workspace, ...storedProfile.settings });
-  const values = Object.fromEntries(
-    settingNames.map((name) => [propertyOf(name), parseValue(name, resolver.resolve(name).value)]),
-  );
+  const values = settingNames.map((name) => [
+    camelCase(name) + settingTable[name].kind.suffix,
+    parseValue(name, resolver.resolve(name).value),
+  ]);
   const outputOptions = resolveOutputOptions(resolver);
-  return { ...(values as unknown as SettingValues), profile, profileInUse, outputOptions, resolver };
+  return { ...(Object.fromEntries(values) as SettingValues), profile, profileInUse, outputOptions, resolver };
 }
 
-function propertyOf(name: SettingName): string {
-  const camel = name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
-  return camel + settingTable[name].kind.suffix;
-}
+const camelCase = (words: string) => words.replace(/[_-](\w)/g, (_, letter: string) => letter.toUpperCase());
 
 const parseValue = (name: SettingName, value: string | undefined) => {
   const { kind, fallback }: Setting = settingTable[name];
@@ -94,14 +82,11 @@ const parseValue = (name: SettingName, value: string | undefined) => {
 export function collectFlags(options: Record<string, unknown>): RawSettings {
   const flags: RawSettings = {};
   for (const name of settingNames) {
-    const [typed, other] = flagsOf(name)
-      .map(longOf)
-      .filter((long) => isTyped(long, options));
-    if (typed && other) throw conflictError(typed, other);
+    const [typed, other] = flagsOf(name).filter((flag) => isTyped(longOf(flag), options));
+    if (typed && other) throw conflictError(longOf(typed), longOf(other));
     if (!typed) continue;
-    const value = options[attributeOf(typed)];
-    const flag = flagsOf(name).find((each) => longOf(each) === typed);
-    flags[name] = typeof value === 'string' ? value : (flag?.impliedValue ?? '1');
+    const value = options[attributeOf(longOf(typed))];
+    flags[name] = typeof value === 'string' ? value : (typed.impliedValue ?? '1');
   }
   return flags;
 }
@@ -114,8 +99,7 @@ const isTyped = (long: string, flags: Record<string, unknown>) =>
   long.startsWith('--no-') ? flags[attributeOf(long)] === false : attributeOf(long) in flags;
 
 /** Returns Commander's attribute name for an option, such as `input` for `--no-input`. */
-const attributeOf = (long: string) =>
-  long.replace(/^--(no-)?/, '').replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+const attributeOf = (long: string) => camelCase(long.replace(/^--(no-)?/, ''));
 
 const conflictError = (one: string, other: string) =>
   usageError(`${one} and ${other} cannot be used together`, 'give one of them');

@@ -29,15 +29,11 @@ export class Pager {
     this.#exited = once(this.#child, 'exit');
   }
 
-  async write(text: string | Uint8Array): Promise<void> {
-    await new Promise<void>((resolve) => this.#child.stdin?.write(text, () => resolve()));
+  write(text: string | Uint8Array): Promise<void> {
+    return new Promise((resolve) => this.#child.stdin?.write(text, () => resolve()));
   }
 
-  /**
-   * Waits until the user quits the pager.
-   *
-   * @returns false if the pager could not be run
-   */
+  /** Waits until the user quits the pager. @returns false if the pager could not be run */
   async close(): Promise<boolean> {
     this.#child.stdin?.end();
     const [code] = await this.#exited;

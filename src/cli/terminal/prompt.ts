@@ -6,7 +6,6 @@ const declined = () => new MediactlError('nothing was changed', { code: 'decline
 
 const interrupted = () => new MediactlError('interrupted; nothing was changed', { code: 'interrupted' });
 
-/** Prints a question to stderr and reads one line from the terminal. */
 async function ask(terminal: Terminal, question: string): Promise<string> {
   const { createInterface } = await import('node:readline');
   // Questions can contain names from the service, whose control characters could rewrite the question.
@@ -26,8 +25,7 @@ async function ask(terminal: Terminal, question: string): Promise<string> {
     };
     lines.once('line', (line) => end(() => resolve(line)));
     lines.once('SIGINT', () => end(() => reject(interrupted())));
-    const leave = () => reject(terminal.interruption?.reason ?? declined());
-    lines.once('close', () => !answered && end(leave));
+    lines.once('close', () => !answered && end(() => reject(terminal.interruption?.reason ?? declined())));
   });
 }
 
@@ -61,8 +59,7 @@ export async function confirm(
 ): Promise<void> {
   if (yes) return;
   if (!terminal.isInteractive) throw usageError(`${question} There is nobody to ask here`, instead);
-  const answer = await ask(terminal, `${question} [y/N] `);
-  if (!/^y(es)?$/i.test(answer.trim())) throw declined();
+  if (!/^\s*y(es)?\s*$/i.test(await ask(terminal, `${question} [y/N] `))) throw declined();
 }
 
 /**

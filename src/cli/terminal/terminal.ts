@@ -20,7 +20,7 @@ type TerminalSettings = {
 export type TerminalOptions = {
   /** Aborts when the program is interrupted, which cancels open prompts. */
   interruption?: AbortSignal;
-  /** Returns stdin. Opened lazily, since opening it takes 3 ms. */
+  /** Opened lazily, since opening stdin takes 3 ms. */
   stdin: () => InputStream;
   stdout: OutputStream;
   stderr: OutputStream;
@@ -121,9 +121,7 @@ export class Terminal {
     else await this.#writeOut(text);
   }
 
-  /**
-   * Runs `work` and sends its output to the user's pager if it is longer than the terminal, otherwise to stdout.
-   */
+  /** Runs `work` and sends its output to the user's pager if it is longer than the terminal, otherwise to stdout. */
   async withPager(work: () => Promise<void>): Promise<void> {
     if (!this.#pagerToUse) return work();
     const paging: PagerBuffer = { chunks: [], lines: 0, pager: undefined };
@@ -149,8 +147,9 @@ export class Terminal {
   get #pagerToUse(): string | undefined {
     const { PAGER } = this.#environment;
     const command = (this.#pagerCommand ?? PAGER ?? '').trim();
-    const isFor = this.stdout.isTTY && !this.isCi && !this.#isDumb;
-    return isFor && command !== '' && command !== 'cat' ? command : undefined;
+    return this.stdout.isTTY && !this.isCi && !this.#isDumb && command !== '' && command !== 'cat'
+      ? command
+      : undefined;
   }
 
   /**
@@ -167,11 +166,7 @@ export class Terminal {
     await this.#writeToPager(paging.pager, paging.chunks.join(''));
   }
 
-  /**
-   * Writes to the pager.
-   *
-   * @throws OutputClosed if the user has quit the pager
-   */
+  /** Writes to the pager. @throws OutputClosed if the user has quit the pager */
   async #writeToPager(pager: Pager, text: string | Uint8Array): Promise<void> {
     await pager.write(text);
     if (pager.hasExited && (await pager.close())) throw new OutputClosed();

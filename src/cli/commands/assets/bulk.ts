@@ -1,6 +1,5 @@
 import {
   asMediactlError,
-  type ErrorRecord,
   endsTheRun,
   type MediactlError,
   notAttempted,
@@ -10,9 +9,8 @@ import { asText } from '../../../contract/json-values.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { type Column, listBy } from '../../output/result.ts';
+import type { OutputRecord } from '../../reference/schemas.ts';
 import type { BulkTarget } from './targets.ts';
-
-const defaultLanes = 4;
 
 type WriteOutcome = { uid: string; name: string | null; error: MediactlError | undefined };
 
@@ -24,7 +22,7 @@ export async function runConcurrently(
   { signal }: Context,
   targets: readonly BulkTarget[],
   work: (target: BulkTarget) => Promise<{ name?: unknown }>,
-  lanes = defaultLanes,
+  lanes = 4,
 ): Promise<WriteOutcome[]> {
   const outcomes: WriteOutcome[] = [];
   let fatalError: MediactlError | undefined;
@@ -48,15 +46,12 @@ export async function runConcurrently(
   return outcomes;
 }
 
-type WriteRecord = { uid: string; name: string | null; done: boolean; error: ErrorRecord | null };
-
 /** Returns a result with one row per target, and an error that lists the failed targets, if any. */
 export function bulkResult(context: Context, outcomes: readonly WriteOutcome[], done: string, noun: string) {
-  const records = outcomes.map(({ uid, name, error }) => ({
-    ...{ uid, name, done: error === undefined },
-    error: error?.toJSON() ?? null,
-  }));
-  const columns: Column<WriteRecord>[] = [
+  const records = outcomes.map(({ uid, name, error }) => {
+    return { uid, name, done: error === undefined, error: error?.toJSON() ?? null };
+  });
+  const columns: Column<OutputRecord<'written'>>[] = [
     { header: 'UID', value: ({ uid }) => escapeControls(uid), uid: 'asset' },
     { header: 'NAME', value: ({ name }) => displayText(name), isFirst: true },
     { header: 'RESULT', value: ({ error }) => (error ? `failed: ${displayText(error.message)}` : done) },
@@ -65,11 +60,7 @@ export function bulkResult(context: Context, outcomes: readonly WriteOutcome[], 
   return { result, failure: failureOf(context, outcomes, noun) };
 }
 
-export function failureOf(
-  { signal }: Context,
-  outcomes: readonly WriteOutcome[],
-  noun: string,
-): MediactlError | undefined {
+export function failureOf({ signal }: Context, outcomes: readonly WriteOutcome[], noun: string) {
   const failures = outcomes.flatMap(({ uid, error }) => (error ? [error.withSubject(uid)] : []));
   if (failures.length === 0) return undefined;
   if (signal.aborted) return asMediactlError(signal.reason);

@@ -5,7 +5,7 @@ import { asNumber } from '../../../contract/json-values.ts';
 import { displayText, escapeControls, relativeTime, shortenUrl } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
-import { LocationNames, workspaceOf } from '../../library/location-names.ts';
+import { LocationNames, workspaceOf } from '../../library/name-cache.ts';
 import {
   type Column,
   type DetailRow,
@@ -114,11 +114,7 @@ export async function assetRecord(context: Context, asset: Asset): Promise<Resul
 }
 
 /** Returns a record if one asset was requested, otherwise a table. */
-export async function recordOrList(
-  context: Context,
-  assets: readonly Asset[],
-  requestedCount: number,
-): Promise<Result> {
+export async function recordOrList(context: Context, assets: readonly Asset[], requestedCount: number) {
   const [only] = assets;
   if (requestedCount !== 1) return assetList(context, [[...assets]], '');
   return only ? assetRecord(context, only) : noResult;

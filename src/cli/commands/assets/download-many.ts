@@ -1,7 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AssetFilters } from '../../../client/api/assets.ts';
-import { type ErrorRecord, type MediactlError, usageError } from '../../../client/errors.ts';
+import { type MediactlError, usageError } from '../../../client/errors.ts';
 import { formatBytes, pluralize } from '../../../contract/figures.ts';
 import { asNumber, parseTimestamp } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
@@ -10,6 +10,7 @@ import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import { type Column, listBy, noResult } from '../../output/result.ts';
 import { createProgress, type ProgressDisplay, type ProgressMode } from '../../progress/progress.ts';
+import type { OutputRecord } from '../../reference/schemas.ts';
 import { failureOf, runConcurrently } from './bulk.ts';
 import { uniqueFileNames } from './file-name.ts';
 import { resolveDownload } from './media-download.ts';
@@ -31,15 +32,8 @@ export type DownloadOptions = {
 /** Assets to download: those with the given ids, or all that match the filters. */
 export type DownloadRequest = DownloadOptions & { collection: Collection; ids: readonly string[] };
 
-/** Result for one file, as printed. */
-type DownloadRecord = {
-  asset_uid: string;
-  /** Null if the asset could not be read, because its file name is then unknown. */
-  path: string | null;
-  size_bytes: number | null;
-  outcome: 'downloaded' | 'there' | 'failed';
-  error: ErrorRecord | null;
-};
+/** Result for one file. `path` is null if the asset could not be read, because its file name is then unknown. */
+type DownloadRecord = OutputRecord<'downloads'>;
 
 /**
  * Downloads assets into a directory. Skips files that are unchanged since an earlier download, and overwrites other
@@ -53,37 +47,30 @@ export async function downloadMany(
   if (context.isDryRun(`download ${pluralize(targets.length, 'file')} to ${directory || '.'}`)) return noResult;
   const { [collection]: assets } = await context.api();
   const assetsByUid = new Map<string, Asset>();
-  const lookups = await runConcurrently(
-    context,
-    targets,
-    async ({ uid, asset }) => {
-      const found = asset ?? (await assets.get(uid));
-      assetsByUid.set(uid, found);
-      return found;
-    },
-    lanes,
-  );
+  const lookUp = async ({ uid, asset }: BulkTarget) => {
+    const found = asset ?? (await assets.get(uid));
+    assetsByUid.set(uid, found);
+    return found;
+  };
+  const lookups = await runConcurrently(context, targets, lookUp, lanes);
   const files = assignPaths(assetsByUid, directory);
   const progress = await createProgress(context, progressMode);
   progress.show({ event: 'planned', files: files.size, bytes: totalBytes(assetsByUid), there: 0 });
   const resultsByUid = new Map<string, DownloadResult>();
-  const downloads = await runConcurrently(
-    context,
-    [...files.keys()].map((uid) => ({ uid, name: null })),
-    async ({ uid }) => {
-      const file = files.get(uid) as DownloadTarget;
-      const reportFinished = (outcome: DownloadRecord['outcome']) =>
-        progress.show({ path: file.path, event: 'finished', asset_uid: uid, outcome });
-      const result = await downloadUnlessPresent(context, file, progress).catch((error) => {
-        reportFinished('failed');
-        throw error;
-      });
-      resultsByUid.set(uid, result);
-      reportFinished(result.outcome);
-      return file.asset;
-    },
-    lanes,
-  ).finally(() => progress.close());
+  const downloadFile = async ({ uid }: BulkTarget) => {
+    const file = files.get(uid) as DownloadTarget;
+    const reportFinished = (outcome: DownloadRecord['outcome']) =>
+      progress.show({ path: file.path, event: 'finished', asset_uid: uid, outcome });
+    const result = await downloadUnlessPresent(context, file, progress).catch((error) => {
+      reportFinished('failed');
+      throw error;
+    });
+    resultsByUid.set(uid, result);
+    reportFinished(result.outcome);
+    return file.asset;
+  };
+  const found = [...files.keys()].map((uid) => ({ uid, name: null }));
+  const downloads = await runConcurrently(context, found, downloadFile, lanes).finally(() => progress.close());
   const errors = new Map([...lookups, ...downloads].map(({ uid, error }) => [uid, error]));
   const records = targets.map(({ uid }) => recordOf(uid, files.get(uid), resultsByUid.get(uid), errors.get(uid)));
   if (records.length > 0) context.terminal.info(summaryOf(records));
@@ -135,10 +122,10 @@ const recordOf = (
 });
 
 function summaryOf(records: readonly DownloadRecord[]): string {
-  const withOutcome = (expected: DownloadRecord['outcome']) => records.filter(({ outcome }) => outcome === expected);
-  const size = withOutcome('downloaded').reduce((sum, { size_bytes }) => sum + (size_bytes ?? 0), 0);
-  const skippedCount = withOutcome('there').length;
-  const summary = `${pluralize(withOutcome('downloaded').length, 'file')} downloaded, ${formatBytes(size)}`;
+  const downloaded = records.filter(({ outcome }) => outcome === 'downloaded');
+  const size = downloaded.reduce((sum, { size_bytes }) => sum + (size_bytes ?? 0), 0);
+  const skippedCount = records.filter(({ outcome }) => outcome === 'there').length;
+  const summary = `${pluralize(downloaded.length, 'file')} downloaded, ${formatBytes(size)}`;
   return skippedCount > 0 ? `${summary}; ${skippedCount} already there` : summary;
 }
 

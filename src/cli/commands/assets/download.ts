@@ -36,10 +36,9 @@ export function download(command: Command, run: ActionWrapper, collection: Colle
     .option(...newestOption)
     .addOption(new Option('--progress <form>', 'what to show').choices(progressModes).default('auto' as const))
     .action(
-      run(async (context, ids, flags) => {
-        const options = await parseDownloadOptions(context, flags);
-        return runDownload(context, { ...options, collection, ids });
-      }),
+      run(async (context, ids, flags) =>
+        runDownload(context, { ...(await parseDownloadOptions(context, flags)), collection, ids }),
+      ),
     );
 }
 
@@ -60,7 +59,6 @@ async function parseDownloadOptions(context: Context, flags: DownloadFlags): Pro
   return { filters, newest, output, directory, lanes, progress };
 }
 
-/** Downloads one asset that is named, or many. */
 async function runDownload(context: Context, request: DownloadRequest) {
   const { collection, ids, filters, newest, output, directory } = request;
   const noLimit = { flag: '', count: Number.POSITIVE_INFINITY, isTyped: false };
@@ -75,11 +73,8 @@ async function runDownload(context: Context, request: DownloadRequest) {
     : downloadMany(context, request, targets);
 }
 
-async function downloadOne(
-  context: Context,
-  { collection, output, directory, progress }: DownloadRequest,
-  uid: string,
-) {
+async function downloadOne(context: Context, request: DownloadRequest, uid: string) {
+  const { collection, output, directory, progress } = request;
   const asset = await (await context.api())[collection].get(uid);
   const media = await resolveDownload(context, asset);
   const path = output ?? join(directory, assetFileName(asset));

@@ -20,8 +20,10 @@ export function uniqueFileNames(assets: readonly Asset[]): string[] {
 /** Normalizes a name for comparison. Some file systems ignore case or Unicode composition. */
 const comparisonKey = (name: string) => name.normalize('NFC').toLowerCase();
 
+const extensionOf = (name: string) => /\.[A-Za-z0-9]{1,4}$/.exec(name)?.[0] ?? '';
+
 function withUid(name: string, uid: string): string {
-  const [extension = ''] = /\.[A-Za-z0-9]{1,4}$/.exec(name) ?? [];
+  const extension = extensionOf(name);
   const stem = name.slice(0, name.length - extension.length);
   return `${truncateToBytes(stem, maxNameBytes - uid.length - 1)}-${uid}${extension}`;
 }
@@ -29,9 +31,7 @@ function withUid(name: string, uid: string): string {
 /** Returns an asset's name as a file name. If the name has no extension, appends that of the original file. */
 export function assetFileName({ uid, name, filename }: Asset): string {
   const own = sanitizeFileName(name, uid, null);
-  const extension = /\.[A-Za-z0-9]{1,4}$/;
-  const [originalExtension = ''] = extension.exec(asText(filename) ?? '') ?? [];
-  return extension.test(own) ? own : own + originalExtension;
+  return extensionOf(own) === '' ? own + extensionOf(asText(filename) ?? '') : own;
 }
 
 /**
@@ -49,10 +49,7 @@ export function sanitizeFileName(name: unknown, fallback: string, extension: str
     : base;
 }
 
-/**
- * Truncates text to `maxBytes` bytes of UTF-8, at a character boundary, because file systems limit the length of a
- * name in bytes.
- */
+/** Truncates text to bytes of UTF-8, in which file systems limit a name, at a character boundary. */
 function truncateToBytes(text: string, maxBytes: number): string {
   let truncated = '';
   for (const character of text) {

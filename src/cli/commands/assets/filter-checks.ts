@@ -20,7 +20,6 @@ const dayMs = 86_400_000;
 /** Largest time zone offset, because the service might compute days in another time zone. */
 const maxZoneOffsetMs = 14 * 3_600_000;
 
-/** Checks a text field. Any value that is not text counts as unknown. */
 const textCheck = (field: 'status' | 'type'): FilterCheck => ({
   matches: (asset, value) => (asText(asset[field]) === undefined ? undefined : asset[field] === value),
   unmatchable: randomWord,
@@ -85,10 +84,7 @@ export async function assertFiltersApplied(
 }
 
 /** Returns the first filter that a listed asset does not match, with the asset's uid; undefined if all match. */
-export function findIgnoredFilter(
-  filters: AssetFilters,
-  found: readonly Asset[],
-): { filter: string; uid: string } | undefined {
+export function findIgnoredFilter(filters: AssetFilters, found: readonly Asset[]) {
   for (const [filter, { matches }] of Object.entries(checks)) {
     const value = filters[filter as keyof typeof checks];
     if (value === undefined) continue;

@@ -70,13 +70,12 @@ export async function parseListRequest(
 ): Promise<ListRequest> {
   rejectWorkspaceFlag(context, `${collection} ls`);
   const { all, limit, count, html, search, recursive, folder } = flags;
-  const conflicts: [boolean, string][] = [
-    [words.length > 0 && search !== undefined, 'words and --search'],
-    [Boolean(all) && limit !== undefined, '--all and --limit'],
-    [Boolean(count) && html !== undefined, '--count and --html'],
-  ];
-  const conflict = conflicts.find(([isGiven]) => isGiven);
-  if (conflict) throw usageError(`${conflict[1]} cannot be used together`, 'give one of them');
+  const assertOne = (one: boolean, other: unknown, both: string) => {
+    if (one && other !== undefined) throw usageError(`${both} cannot be used together`, 'give one of them');
+  };
+  assertOne(words.length > 0, search, 'words and --search');
+  assertOne(Boolean(all), limit, '--all and --limit');
+  assertOne(Boolean(count), html, '--count and --html');
   const filters = await parseFilters(context, {
     ...flags,
     ...(words.length > 0 && { search: words.join(' ') }),
@@ -94,7 +93,7 @@ export async function runList(context: Context, request: ListRequest): Promise<R
   const { collection, filters, folder, recursive, html, words } = request;
   const folders = recursive ? await collectFolderUids(context, folder as string) : undefined;
   if (request.count) {
-    const scopes = folders ? folders.map((parent) => ({ ...filters, parent })) : [filters];
+    const scopes = folders?.map((parent) => ({ ...filters, parent })) ?? [filters];
     let total = 0;
     for (const scope of scopes) total += await countAssets(context, collection, scope);
     return { kind: 'raw', text: String(total) };
@@ -106,7 +105,7 @@ export async function runList(context: Context, request: ListRequest): Promise<R
   if (html !== undefined) {
     const { titleOf, writeSheet } = await import('./sheet.ts');
     const title = titleOf(filters, folder, collection === 'assets' ? 'Assets' : 'Videos');
-    return writeSheet(context, { path: html, title, find });
+    return writeSheet(context, { path: html, title }, find);
   }
   const { pages, footer, isEmpty } = await find();
   const empty = `no ${collection}${emptyResultHint(words, context.settings.outputOptions.format)}`;
@@ -150,13 +149,12 @@ async function* withIgnoredFilterWarning(
 ): AsyncGenerator<Asset[]> {
   let wrong: ReturnType<typeof findIgnoredFilter>;
   for await (const page of pages) {
-    if (!wrong) {
-      wrong = findIgnoredFilter(filters, page);
-      if (wrong)
-        terminal.warn(
-          `the service ignored a filter (${wrong.filter}): it lists ${escapeControls(wrong.uid)}, which does not match`,
-        );
-    }
+    const isFirst = !wrong;
+    wrong ??= findIgnoredFilter(filters, page);
+    if (wrong && isFirst)
+      terminal.warn(
+        `the service ignored a filter (${wrong.filter}): it lists ${escapeControls(wrong.uid)}, which does not match`,
+      );
     yield page;
   }
 }

@@ -88,7 +88,12 @@ async function renameWithoutReplacing(part: string, target: string, output: Outp
   try {
     await link(part, target);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw appearedMeanwhile(target, output);
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST')
+      throw usageError(
+        `${target} is there by now`,
+        `another place with ${output.option}, or --yes to replace it`,
+        'it was not at the beginning',
+      );
     return rename(part, target); // the file system has no hard links
   }
   await rm(part);
@@ -110,7 +115,13 @@ async function lockTarget(context: Context, target: string, output: OutputFile) 
   } catch {
     return { part: `${part}${randomBytes(4).toString('hex')}.part`, release: async () => {} };
   }
-  if (!release) throw alreadyWritten(target, output);
+  if (!release)
+    throw new MediactlError(`${target} is being written already`, {
+      code: 'already_downloading',
+      reason: 'another mediactl process has this place in hand',
+      hint: `wait for it to finish, or give another place with ${output.option}`,
+      retryable: true,
+    });
   await rm(`${part}.part`, { force: true });
   return { part: `${part}.part`, release };
 }
@@ -131,21 +142,6 @@ async function confirmOverwrite({ terminal, settings }: Context, { path, option 
     });
   return existing;
 }
-
-const alreadyWritten = (path: string, { option }: OutputFile) =>
-  new MediactlError(`${path} is being written already`, {
-    code: 'already_downloading',
-    reason: 'another mediactl process has this place in hand',
-    hint: `wait for it to finish, or give another place with ${option}`,
-    retryable: true,
-  });
-
-const appearedMeanwhile = (path: string, { option }: OutputFile) =>
-  usageError(
-    `${path} is there by now`,
-    `another place with ${option}, or --yes to replace it`,
-    'it was not at the beginning',
-  );
 
 const throwCannotOpen =
   ({ path, option }: OutputFile) =>

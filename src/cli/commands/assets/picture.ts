@@ -10,11 +10,7 @@ const maxRows = 24;
 /** Timeouts for `thumb --show` and for a preview, which must not delay the asset's fields. */
 const [showTimeoutMs, previewTimeoutMs] = [30_000, 2_500];
 
-/**
- * Returns the graphics protocol for `thumb --show`.
- *
- * @throws MediactlError `usage` (exit 2) if stdout cannot show pictures, or `pictures` is `never`
- */
+/** @throws MediactlError `usage` (exit 2) if stdout cannot show pictures, or the setting `pictures` is `never` */
 export function requireProtocol(context: Context): GraphicsProtocol {
   const { settings, host } = context;
   if (!canShowPictures(context))
@@ -42,14 +38,12 @@ export async function renderPreview(context: Context, asset: Asset): Promise<str
   const protocol = configuredProtocol(context) ?? detectProtocol(host.environment);
   const url = parseHttpUrl(asset.thumbnail_url);
   if (!protocol || !url) return undefined;
-  try {
-    const rows = Math.floor(terminal.rows / 2);
-    return await renderPicture(context, url, { protocol, rows, timeoutMs: previewTimeoutMs });
-  } catch (error) {
+  const options = { protocol, rows: Math.floor(terminal.rows / 2), timeoutMs: previewTimeoutMs };
+  return renderPicture(context, url, options).catch((error) => {
     // A missing preview must not hide the fields, but Ctrl-C aborts the whole command.
     if (context.signal.aborted) throw error;
     return undefined;
-  }
+  });
 }
 
 /**
@@ -67,16 +61,13 @@ const canShowPictures = ({ isHumanOutput, settings: { outputOptions }, host }: C
 const configuredProtocol = ({ settings: { pictures } }: Context): GraphicsProtocol | undefined =>
   pictures === 'auto' || pictures === 'never' ? undefined : pictures;
 
-type DrawingOptions = { protocol: GraphicsProtocol; rows: number; timeoutMs: number };
-
 async function renderPicture(
   context: Context,
   url: URL,
-  { protocol, rows, timeoutMs }: DrawingOptions,
+  { protocol, rows, timeoutMs }: { protocol: GraphicsProtocol; rows: number; timeoutMs: number },
 ): Promise<string> {
   const { playback } = await context.mediaApi();
-  const bounds = { maxBytes, timeoutMs, interruption: context.signal };
-  const bytes = await playback.fetchSmall(url, bounds);
+  const bytes = await playback.fetchSmall(url, { maxBytes, timeoutMs, interruption: context.signal });
   const { renderPicture: drawPicture } = await import('../../output/picture.lazy.ts');
   const maxSize = { columns: context.terminal.columns, rows: Math.max(1, Math.min(maxRows, rows)) };
   const colours = hasTrueColor(context.host.environment);

@@ -51,8 +51,7 @@ async function runRemove(context: Context, request: TargetRequest) {
   const { [collection]: assets } = await context.api();
   const requests = () => targets.map(({ uid }) => assets.deleteRequest(uid));
   if (context.settings.dryRun) return dryRunPlan(context, requests());
-  const action = (what: string) => `move ${what} to the trash`;
-  await confirmBulk(context, collection, targets, { action, limit });
+  await confirmBulk(context, collection, targets, { action: (what) => `move ${what} to the trash`, limit });
   const forget = await createReceiptRemover(context);
   const outcomes = await runConcurrently(context, targets, async ({ uid }) => {
     await assets.delete(uid);

@@ -12,7 +12,6 @@ import type { ProgressDisplay } from '../../progress/progress.ts';
 import type { MediaDownload } from './media-download.ts';
 import { writeOutput } from './output-file.ts';
 
-/** Saved file, as printed. */
 export type SavedFile = { asset_uid: string; path: string; size_bytes: number; content_type: string | null };
 
 /**
@@ -51,8 +50,7 @@ export async function save(
     if (seconds !== undefined) await file.setTime(seconds);
     return result;
   });
-  const type = saved.contentType ?? null;
-  return { asset_uid: media.assetUid, path, size_bytes: saved.bytes, content_type: type };
+  return { asset_uid: media.assetUid, path, size_bytes: saved.bytes, content_type: saved.contentType ?? null };
 }
 
 export const savedRecord = (saved: SavedFile): Result => record(saved, saved.asset_uid, savedRows);

@@ -1,16 +1,19 @@
 import type { AssetFilters } from '../../../client/api/assets.ts';
-import { usageError } from '../../../client/errors.ts';
+import { exitCodes } from '../../../client/error-table.ts';
+import { MediactlError, usageError } from '../../../client/errors.ts';
 import { slugsOf } from '../../../contract/asset.ts';
 import { classifyStatus } from '../../../contract/assumptions.ts';
 import { formatBytes, formatCount, formatDuration, pluralize } from '../../../contract/figures.ts';
+import { parseHttpUrl } from '../../../contract/http-url.ts';
 import { asNumber, asText } from '../../../contract/json-values.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
-import { type ContactSheetCard, renderContactSheet } from '../../../web/contact-sheet.ts';
+import { type ContactSheetCard, renderContactSheet, type Thumbnail } from '../../../web/contact-sheet.ts';
+import { detectImageType } from '../../../web/shared/image-type.ts';
 import type { Context } from '../../context.ts';
 import { type DetailRow, noResult, type RenderContext, type Result, record } from '../../output/result.ts';
+import type { OutputRecord } from '../../reference/schemas.ts';
 import { writeOutput } from './output-file.ts';
-import { fetchThumbnails } from './thumbnails.ts';
 
 export type AssetListing = {
   pages: AsyncIterable<Asset[]> | Iterable<Asset[]>;
@@ -18,16 +21,12 @@ export type AssetListing = {
   isEmpty?: boolean;
 };
 
-type SheetRequest = {
-  path: string;
-  title: string;
-  /** Lists the assets. Called after the output file was opened. */
-  find(): Promise<AssetListing>;
-};
-
-type SheetRecord = { path: string; assets: number; missing_thumbnails: number; size_bytes: number };
-
-export async function writeSheet(context: Context, { path, title, find }: SheetRequest): Promise<Result> {
+/** Writes the contact sheet. @param find lists the assets; called after the output file was opened */
+export async function writeSheet(
+  context: Context,
+  { path, title }: { path: string; title: string },
+  find: () => Promise<AssetListing>,
+): Promise<Result> {
   const { terminal, clock } = context;
   if (path === '' || path === '-')
     throw usageError(`--html does not accept '${path}'`, 'name a file: --html sheet.html');
@@ -81,14 +80,11 @@ function cardOf({ uid, name, type, duration: length, size, status, tags }: Asset
   };
 }
 
-const rows = (
-  { path, assets, missing_thumbnails, size_bytes }: SheetRecord,
-  { isTerminal }: RenderContext,
-): DetailRow[] => [
-  ['saved', escapeControls(path)],
-  ['assets', String(assets)],
-  ['missing thumbnails', String(missing_thumbnails)],
-  ['size', isTerminal ? formatBytes(size_bytes) : String(size_bytes)],
+const rows = (sheet: OutputRecord<'sheet'>, { isTerminal }: RenderContext): DetailRow[] => [
+  ['saved', escapeControls(sheet.path)],
+  ['assets', String(sheet.assets)],
+  ['missing thumbnails', String(sheet.missing_thumbnails)],
+  ['size', isTerminal ? formatBytes(sheet.size_bytes) : String(sheet.size_bytes)],
 ];
 
 /** Returns a title that describes the filters, such as `harbour, ready, since 2026-01-01`. */
@@ -100,3 +96,44 @@ export function titleOf(filters: AssetFilters, folder: string | undefined, all: 
   ];
   return words.filter(Boolean).join(', ') || all;
 }
+
+const maxConcurrent = 6;
+const maxBytes = 2 * 1024 * 1024;
+const timeoutMs = 20_000;
+/** Number of consecutive connection failures after which the server counts as unreachable. */
+const maxConsecutiveFailures = 2 * maxConcurrent;
+
+/**
+ * Fetches thumbnails, a few concurrently, and yields them in the order of the URLs. Yields undefined for a
+ * thumbnail that cannot be fetched.
+ */
+async function* fetchThumbnails(context: Context, urls: readonly unknown[]): AsyncGenerator<Thumbnail | undefined> {
+  const { playback, transport } = await context.mediaApi();
+  const { baseUrl } = transport;
+  const bounds = { maxBytes, timeoutMs, interruption: context.signal };
+  let consecutiveFailures = 0;
+  const fetchThumbnail = async (text: unknown): Promise<Thumbnail | undefined> => {
+    const url = parseHttpUrl(text, baseUrl);
+    if (!url || consecutiveFailures >= maxConsecutiveFailures || context.signal.aborted) return undefined;
+    try {
+      const bytes = await playback.fetchSmall(url, bounds);
+      consecutiveFailures = 0;
+      const mediaType = detectImageType(bytes);
+      return mediaType === undefined ? undefined : { mediaType, bytes };
+    } catch (error) {
+      if (isUnreachable(error)) consecutiveFailures++;
+      return undefined;
+    }
+  };
+  const inFlight: Promise<Thumbnail | undefined>[] = [];
+  for (const url of urls) {
+    inFlight.push(fetchThumbnail(url));
+    if (inFlight.length < maxConcurrent) continue;
+    yield await inFlight.shift();
+    context.signal.throwIfAborted();
+  }
+  for (const last of inFlight) yield await last;
+  context.signal.throwIfAborted();
+}
+
+const isUnreachable = (error: unknown) => error instanceof MediactlError && error.exitCode === exitCodes.unreachable;

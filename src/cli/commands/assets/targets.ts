@@ -6,7 +6,7 @@ import { displayText } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import { resolveAssetUids } from '../../library/asset-ids.ts';
-import { confirmMany, limitExceeded, truncateLines, type WriteLimit } from '../confirm-many.ts';
+import { confirmMany, limitExceeded, maxLines, truncateLines, type WriteLimit } from '../confirm-many.ts';
 import { rejectWorkspaceFlag } from '../filters.ts';
 import { assertFiltersApplied } from './filter-checks.ts';
 
@@ -34,8 +34,7 @@ export async function resolveTargets(
   { verb, collection, ids, filters, limit, newest }: TargetRequest,
 ): Promise<{ targets: BulkTarget[]; byFilter: boolean }> {
   const byFilter = Object.values(filters).some((value) => value !== undefined);
-  const hasNone = !byFilter && ids.length === 0;
-  if ((byFilter && ids.length > 0) || (hasNone && !context.terminal.isInteractive))
+  if (byFilter ? ids.length > 0 : ids.length === 0 && !context.terminal.isInteractive)
     throw usageError(
       byFilter ? 'ids and filters cannot be used together' : 'no assets were given',
       'give ids, or filters such as --tag SLUG --created-before 90d',
@@ -57,12 +56,8 @@ export async function resolveTargets(
   return { targets, byFilter };
 }
 
-type BulkQuestion = {
-  /** Describes the action, such as "update 3 assets" or "move 3 assets to the trash". */
-  action(what: string): string;
-  limit: WriteLimit;
-  notes?: readonly string[];
-};
+/** `action` describes the change, such as "move 3 assets to the trash"; `notes` come after the list of assets. */
+type BulkQuestion = { action(what: string): string; limit: WriteLimit; notes?: readonly string[] };
 
 /** Asks for confirmation of a bulk change. @throws the same errors as `confirmMany` */
 export async function confirmBulk(
@@ -78,7 +73,7 @@ export async function confirmBulk(
     lines: async () => {
       const { [collection]: assets } = await context.api();
       const lines: string[] = [];
-      for (const { uid, name } of targets.slice(0, maxPreviewed)) {
+      for (const { uid, name } of targets.slice(0, maxLines)) {
         const shown = name ?? (await assets.get(uid)).name; // targets given by id have no name yet
         lines.push(`  ${uid}  ${displayText(shown)}`.trimEnd());
       }
@@ -86,5 +81,3 @@ export async function confirmBulk(
     },
   });
 }
-
-const maxPreviewed = 5;

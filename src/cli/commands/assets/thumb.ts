@@ -40,7 +40,12 @@ async function runThumb(context: Context, { collection, id, output, show, newest
   const uid = await resolveAssetUid(context, collection, id, { newest });
   const { name, thumbnail_url } = await api[collection].get(uid);
   const url = parseHttpUrl(thumbnail_url);
-  if (!url) throw noThumbnail(uid);
+  if (!url)
+    throw new MediactlError(`asset ${uid} has no thumbnail`, {
+      code: 'no_thumbnail',
+      reason: 'its record has no thumbnail_url that can be fetched',
+      hint: `mediactl assets get ${uid}`,
+    });
   const isSaved = output !== undefined || !protocol;
   const extension = /\.(jpe?g|png|webp|gif|avif)$/i.exec(url.pathname)?.[1] ?? 'jpg';
   const path = output ?? sanitizeFileName(name, uid, extension);
@@ -53,10 +58,3 @@ async function runThumb(context: Context, { collection, id, output, show, newest
   const saved = await save(context, media, path, progress).finally(() => progress.close());
   return { result: saved ? savedRecord(saved) : noResult, picture };
 }
-
-const noThumbnail = (uid: string) =>
-  new MediactlError(`asset ${uid} has no thumbnail`, {
-    code: 'no_thumbnail',
-    reason: 'its record has no thumbnail_url that can be fetched',
-    hint: `mediactl assets get ${uid}`,
-  });

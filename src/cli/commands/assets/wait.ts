@@ -22,18 +22,14 @@ export function wait(command: Command, run: ActionWrapper, collection: Collectio
     .option('--timeout <duration>', 'how long at most', '30m')
     .option(...newestOption)
     .action(
-      run((context, ids, flags) =>
-        runWait(context, parseWaitRequest({ collection, ids, newest: flags.newest }, flags)),
-      ),
+      run((context, ids, { newest, for: status, timeout }) => {
+        const timeoutMs = parseDuration('--timeout', timeout);
+        return runWait(context, { collection, ids, newest, status, timeoutMs });
+      }),
     );
 }
 
 type WaitRequest = GetRequest & { timeoutMs: number; status: string };
-
-const parseWaitRequest = (args: GetRequest, flags: { timeout: string; for: string }): WaitRequest => ({
-  ...{ ...args, status: flags.for },
-  timeoutMs: parseDuration('--timeout', flags.timeout),
-});
 
 async function runWait(context: Context, { collection, ids, newest, timeoutMs, status }: WaitRequest) {
   const uids = await resolveAssetUids(context, collection, ids, { newest });

@@ -1,8 +1,7 @@
 import { Argument } from '@commander-js/extra-typings';
 import { MediactlError, usageError } from '../../../client/errors.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
-import { noSuchProfile } from '../../account/account-errors.ts';
-import { parseBaseUrl } from '../../account/base-url.ts';
+import { noSuchProfile, parseBaseUrl } from '../../account/account.ts';
 import { deleteFromKeychain, readApiKey, storeInKeychain } from '../../account/keychain.ts';
 import { assertProfileName, type Profile, type ProfileConfig } from '../../account/profile-file.ts';
 import type { Context } from '../../context.ts';

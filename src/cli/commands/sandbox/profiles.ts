@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
 import { MediactlError, usageError } from '../../../client/errors.ts';
-import { noSuchProfile } from '../../account/account-errors.ts';
-import { isLoopback, parseBaseUrl } from '../../account/base-url.ts';
+import { isLoopback, noSuchProfile, parseBaseUrl } from '../../account/account.ts';
 import { assertProfileName, type Profile } from '../../account/profile-file.ts';
 import type { Context } from '../../context.ts';
 import { precedence } from '../../settings/setting-resolver.ts';

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Command } from '@commander-js/extra-typings';
+import { type Command, Option, type OptionValues } from '@commander-js/extra-typings';
 import { exitCodes } from '../../../client/error-table.ts';
 import { MediactlError, usageError } from '../../../client/errors.ts';
 import { withoutApiKey } from '../../../client/processes.ts';
@@ -11,12 +11,11 @@ import { pollUntil, TimeoutError, withTimeout } from '../../../contract/retry.ts
 import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { type DetailRow, noResult, type Result, record } from '../../output/result.ts';
-import { parseCount } from '../../settings/units.ts';
+import { parseCount, parseDuration, parseSize } from '../../settings/units.ts';
 import { addExamples, type Define, type FlagsOf } from '../command.ts';
 import { logPath } from './log.ts';
 import { assertNotRemote, dataOption, locateSandbox, type SandboxLocation, saveProfiles } from './profiles.ts';
 import { findRunning, type RunningSandbox } from './server.ts';
-import { addServiceOptions, serviceArguments } from './service-options.ts';
 
 export const start: Define = (command, run) => {
   addExamples(
@@ -229,3 +228,49 @@ const sandboxRecord = (
       ['data', shown.data],
     ],
   );
+
+type OptionParser = (flag: string, text: string) => number | string;
+
+const serviceOption = (flags: string, help: string, parse: OptionParser) => {
+  const option = new Option(flags, help);
+  return option.argParser((text) => parse(option.long as string, text));
+};
+
+const seconds: OptionParser = (flag, text) => parseDuration(flag, text) / 1000;
+
+/** Converts `5/10s` to `5/10`, that is, requests per number of seconds. */
+const rateLimit: OptionParser = (flag, text) => {
+  const [count = '', window = '', ...rest] = text.split('/');
+  const windowSeconds = window === '' || rest.length > 0 ? 0 : seconds(flag, window);
+  if (windowSeconds === 0) throw usageError(`${flag} does not accept '${text}'`, 'such as 1000/1h');
+  return `${parseCount(flag, count)}/${windowSeconds}`;
+};
+
+/** Options that configure the service itself. Faults are not checked here, because the service validates them. */
+const serviceOptions = () => [
+  serviceOption('--seed <number>', 'begin with so many made-up assets', (flag, text) => parseCount(flag, text, 1)),
+  new Option('--strict', 'answer only with what the specification shows'),
+  new Option('--fault <spec...>', 'what is to go wrong: mediactl help faults'),
+  serviceOption('--rate-limit <number/duration>', 'requests a key may make (1000/1h)', rateLimit),
+  serviceOption('--session-lifetime <duration>', 'until an upload session expires (24h)', seconds),
+  serviceOption('--token-lifetime <duration>', 'until tokens and URLs expire (4h)', seconds),
+  serviceOption('--credits <number>', 'credits: 1 a MiB, 1 a playback (unlimited)', parseCount),
+  serviceOption('--max-upload-size <size>', 'the largest upload (unlimited)', parseSize),
+  serviceOption('--storage <size>', 'space for all assets (the disk)', parseSize),
+  new Option('--auto-play', 'players begin by themselves'),
+  new Option('--theme <theme>', 'how players look (dark)').choices(['light', 'dark']),
+];
+
+export function addServiceOptions<Args extends unknown[], Options extends OptionValues>(
+  command: Command<Args, Options>,
+) {
+  for (const option of serviceOptions()) command.addOption(option);
+  return command;
+}
+
+export const serviceArguments = (flags: Readonly<Record<string, unknown>>): string[] =>
+  serviceOptions().flatMap((option) => {
+    const value = flags[option.attributeName()];
+    if (value === undefined) return [];
+    return value === true ? [`${option.long}`] : [value].flat().map((each) => `${option.long}=${each}`);
+  });

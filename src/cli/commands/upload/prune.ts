@@ -11,7 +11,7 @@ import { escapeControls } from '../../../contract/sanitize.ts';
 import { isUid, normalizeUid } from '../../../contract/uid.ts';
 import type { Context } from '../../context.ts';
 import { descendantsOf, fetchFolderTree, isRootPath, resolveFolder } from '../../library/folders.ts';
-import { LocationNames } from '../../library/location-names.ts';
+import { LocationNames } from '../../library/name-cache.ts';
 import { findLimitError, ignoreNotFound, trashAssets, truncateLines, type WriteLimit } from '../confirm-many.ts';
 
 export type PruneOptions = {

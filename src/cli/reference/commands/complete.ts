@@ -2,8 +2,7 @@ import { isCorrupt } from '../../../client/upload/store/journal-entry.ts';
 import { asText } from '../../../contract/json-values.ts';
 import { withTimeout } from '../../../contract/retry.ts';
 import { isUid } from '../../../contract/uid.ts';
-import type { CompletionSource } from '../../commands/command.ts';
-import { addExamples, type CommandDefinition } from '../../commands/command.ts';
+import { addExamples, type CommandDefinition, type CompletionSource } from '../../commands/command.ts';
 import type { Context } from '../../context.ts';
 import {
   type CachedName,

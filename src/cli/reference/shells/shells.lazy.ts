@@ -1,8 +1,7 @@
 import type { CommandNode } from '../command-node.ts';
-import { bashCompletion } from './bash.ts';
 import { fishCompletion } from './fish.ts';
+import { bashCompletion, zshCompletion } from './posix.ts';
 import { powershellCompletion } from './powershell.ts';
-import { zshCompletion } from './zsh.ts';
 
 /** Maps each supported shell to its script's file name in `completions/` and the script's generator. */
 export const shells = {

@@ -240,7 +240,7 @@ export class Context {
       this.terminal.emit(`debug: ${requestCount} requests${left}`);
     }
     // A key from MEDIACTL_API_KEY belongs to no profile.
-    if (api && !this.settings.apiKey && api.transport.scopes.size > 0)
+    if (api && !this.settings.apiKey && api.transport.connection.scopes.size > 0)
       await this.storeScopes(await this.account(), api);
     await Promise.all(this.#queues.map((fleet) => fleet.close()));
     await (await this.#ledger?.catch(() => undefined))?.close();

@@ -34,7 +34,7 @@ export const requireApiKey =
     await next();
   };
 
-/** Rejects JSON bodies over 1 MiB with 413. `count` runs before, for requests that are not counted yet. */
+/** Rejects JSON bodies over 1 MiB with 413. `count` is called before, for requests that are not counted yet. */
 export const limitJsonBody = (count?: (c: Context) => void) =>
   bodyLimit({
     maxSize: 1024 * 1024,

@@ -23,10 +23,8 @@ export class Credits {
 
   /** @throws ServiceError 402: "When the balance is depleted, a call … may be rejected with 402." (§1) */
   #draw(credits: number): void {
-    if (this.#balance < credits)
-      throw new ServiceError(402, 'the credit balance is depleted', {
-        details: { balance: this.#balance, needed: credits },
-      });
+    const details = { balance: this.#balance, needed: credits };
+    if (this.#balance < credits) throw new ServiceError(402, 'the credit balance is depleted', { details });
     this.#balance -= credits;
   }
 }

@@ -1,6 +1,6 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArguments } from './arguments.ts';
+import { type Arguments, parseArguments } from './arguments.ts';
 import { createSandbox } from './create.ts';
 import { ensureCredentials, writeJsonAtomically } from './credentials.ts';
 import { LogFile } from './log-file.ts';
@@ -36,9 +36,7 @@ async function main(): Promise<void> {
   }
 }
 
-type Options = Omit<ReturnType<typeof parseArguments>, 'logPath'>;
-
-async function serve(args: string[], options: Options, log: (line: string) => void) {
+async function serve(args: string[], options: Omit<Arguments, 'logPath'>, log: (line: string) => void) {
   const { dataDir } = options;
   const serverFile = join(dataDir, 'server.json');
   const sandbox = await createSandbox({

@@ -30,7 +30,6 @@ export type SandboxOptions = {
   strict?: boolean;
   /** Number of sample assets to generate if the data folder is empty. */
   seed?: number;
-  /** Timeouts and limits of connections; see `bounded-server.ts`. */
   connectionLimits?: Partial<ConnectionLimits>;
   /** Process id, reported by /health. */
   pid: number;

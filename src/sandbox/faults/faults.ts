@@ -10,9 +10,6 @@ type RequestTarget = { method: string; path: string };
 
 type FaultOf<Name extends FaultName> = Extract<Fault, { name: Name }>;
 
-/** A fault as `/health` reports it. `times_left` is null if the fault can fire without limit. */
-export type ActiveFault = { fault: string; times_left: number | null };
-
 /** Paths that are exempt from faults, so that the sandbox stays observable. */
 const exemptPaths = ['/health', `${apiPrefix}/openapi.json`];
 
@@ -29,7 +26,8 @@ export class Faults {
     this.#log = log;
   }
 
-  listActive(): ActiveFault[] {
+  /** Lists the faults as `/health` reports them. `times_left` is null if a fault can fire without limit. */
+  listActive() {
     const active = [...this.#remaining].filter(([, left]) => left > 0);
     return active.map(([{ spec }, left]) => ({ fault: spec, times_left: Number.isFinite(left) ? left : null }));
   }

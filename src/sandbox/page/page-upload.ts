@@ -10,7 +10,6 @@ const chunkBytes = 16 * 1024 * 1024;
 /** Maximum number of 5xx responses and dropped connections in a row. A 429 response is retried without limit. */
 const maxFailures = 5;
 
-type PageUploadSession = { asset_uid: string; location: string };
 export type ListedFolder = { uid: string; name: string; children: ListedFolder[] };
 
 const tus = { 'tus-resumable': '1.0.0' };
@@ -24,7 +23,7 @@ export function createUploader(client: ServiceClient, workspace: string): Browse
     const retry = <T>(work: () => Promise<T>) => retryRequest(work, () => onProgress({ state: 'waiting', sentBytes }));
     const headers = { ...tus, ...creationHeaders(file, workspace, folder) };
     const { asset_uid, location } = await retry(() =>
-      client.json<PageUploadSession>('/upload/', { method: 'POST', headers }),
+      client.json<{ asset_uid: string; location: string }>('/upload/', { method: 'POST', headers }),
     );
     const session = location.slice(apiPrefix.length);
     const send = (body: Uint8Array) => {

@@ -11,7 +11,7 @@ import type { AssetRow } from '../store/assets.ts';
 import { parseDerivedFiles, waveformPictureFile } from '../store/derived-files.ts';
 import { playableAsset, playbackInfoOf, playerConfig } from './playback.ts';
 import { thumbnailUrl } from './records.ts';
-import { uidParameter } from './schemas.ts';
+import { jsonBody, uidParameter } from './schemas.ts';
 
 /** Registers the watch page routes. The page is opened with a playback token and reports the playback position. */
 export function watchRoutes(app: App, service: Service): void {
@@ -33,10 +33,7 @@ export function watchRoutes(app: App, service: Service): void {
       method: 'post',
       path: '/watch/{uid}/position',
       middleware: requireJson,
-      request: {
-        params: uidParameter,
-        body: { content: { 'application/json': { schema: positionReport } }, required: true },
-      },
+      request: { params: uidParameter, body: jsonBody(positionReport, 'where playback is') },
       responses: { 204: { description: 'kept' } },
     }),
     (c) => {

@@ -11,7 +11,7 @@ export class ApiKeys extends StoreTable {
   /** Maps hashes to temporary keys, which are kept only in memory. */
   readonly #ephemeral = new Map<string, ApiKey>();
 
-  create(name: string, granted: readonly Scope[] = scopes): string {
+  create(name: string, granted: readonly Scope[]): string {
     const key = `sandbox_${randomBytes(24).toString('base64url')}`;
     this.store.insert('api_keys', { hash: hashOf(key), name, scopes: JSON.stringify(granted) });
     return key;

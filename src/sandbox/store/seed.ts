@@ -5,17 +5,14 @@ import type { SandboxStore } from './sandbox-store.ts';
 /** Maximum number of seeded assets, since more assets would delay the start. */
 const maxSeededAssets = 100_000;
 
-const subjects =
-  'Harbour|Lighthouse|Night market|Assembly line|Winter trail|Board meeting|Spring launch|Old town|Rooftop garden|Test flight|River delta|Season opener|Workshop|Coffee roastery|Marathon|Rehearsal|Glacier|Town hall|Ferry crossing|Orchard'.split(
-    '|',
-  );
-const treatments =
-  'at dawn|interview|B-roll|teaser|full recording|highlights|behind the scenes|drone pass|final cut|rough cut|for social|with captions|master|walkthrough|Q and A|time-lapse'.split(
-    '|',
-  );
-const places = 'Aarhus|Bilbao|Ghent|Gdańsk|Kyoto|Lima|Lyon|Mombasa|Montréal|Oslo|Porto|Tartu|Valparaíso|Zürich'.split(
-  '|',
+const words = (text: string) => text.split('|');
+const subjects = words(
+  'Harbour|Lighthouse|Night market|Assembly line|Winter trail|Board meeting|Spring launch|Old town|Rooftop garden|Test flight|River delta|Season opener|Workshop|Coffee roastery|Marathon|Rehearsal|Glacier|Town hall|Ferry crossing|Orchard',
 );
+const treatments = words(
+  'at dawn|interview|B-roll|teaser|full recording|highlights|behind the scenes|drone pass|final cut|rough cut|for social|with captions|master|walkthrough|Q and A|time-lapse',
+);
+const places = words('Aarhus|Bilbao|Ghent|Gdańsk|Kyoto|Lima|Lyon|Mombasa|Montréal|Oslo|Porto|Tartu|Valparaíso|Zürich');
 const descriptions = [
   'Recorded in %, colour corrected, cleared for the web.',
   'Raw material from %. Sound on the second track only.',
@@ -23,7 +20,7 @@ const descriptions = [
   'Shot in % over two days.',
   '',
 ];
-const tagSlugs = 'press|internal|campaign|archive|social|training|event|product|4k|draft'.split('|');
+const tagSlugs = words('press|internal|campaign|archive|social|training|event|product|4k|draft');
 const folderNames = ['Campaigns', 'Events', 'Training', 'Press', 'Archive footage', 'Podcasts'];
 
 /** Asset types with their share of the sample assets, file extension and content type. */

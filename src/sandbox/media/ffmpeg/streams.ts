@@ -60,9 +60,8 @@ type Properties = Record<string, string>;
 /** Parses lines such as `#codec_id 0: h264` into properties per stream. */
 function propertiesOf(printed: string): Properties[] {
   const streams: Properties[] = [];
-  for (const [, name = '', at = '', value = ''] of printed.matchAll(/^#(\w+) (\d+): +(.*)$/gm)) {
+  for (const [, name = '', at = '', value = ''] of printed.matchAll(/^#(\w+) (\d+): +(.*)$/gm))
     streams[Number(at)] = { ...streams[Number(at)], [name]: value };
-  }
   return streams;
 }
 

@@ -43,10 +43,8 @@ export function openBounded(path: string): { source: CustomSource; endHeader(): 
     // Ignore unhandled errors of prefetched reads; awaited reads still fail.
     handleUnhandledError: () => {},
   });
-  return {
-    source,
-    endHeader: () => {
-      isInHeader = false;
-    },
+  const endHeader = () => {
+    isInHeader = false;
   };
+  return { source, endHeader };
 }

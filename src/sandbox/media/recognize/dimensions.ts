@@ -2,10 +2,8 @@
 export type Dimensions = { width: number; height: number };
 
 /** Scales a size down to fit into a square, keeping the aspect ratio; never enlarges. */
-export function fitWithin(side: number, { width, height }: Dimensions): Dimensions {
-  const factor = Math.min(1, side / Math.max(width, height));
-  return scaled({ width, height }, factor, 1);
-}
+export const fitWithin = (side: number, size: Dimensions): Dimensions =>
+  scaled(size, Math.min(1, side / Math.max(size.width, size.height)), 1);
 
 /** Scales a size and rounds to even sides, as H.264 in 4:2:0 requires. */
 export const scaledEven = (size: Dimensions, factor: number): Dimensions => scaled(size, factor, 2);

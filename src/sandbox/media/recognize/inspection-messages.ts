@@ -22,7 +22,6 @@ export type InspectionTask = {
 
 /** Message from the worker, which replaces what an earlier one said. Media are inspected before they are read. */
 export type WorkerMessage = {
-  /** Properties of the source. */
   found?: InspectedSource | BrokenSource;
   /** Result of reading media to their end. */
   reading?: MediaReading;

@@ -119,10 +119,7 @@ export class WorkspaceEmbedSettings {
     return this.#booleans.find((field) => field === declared.replace(/^!/, ''));
   }
 
-  /**
-   * Name of the list of domains (assumption A06): the configured name, a known name, or else the only array, if its
-   * entries look like domains.
-   */
+  /** Name of the list of domains (assumption A06): a configured or known name, or the only array if it lists domains. */
   get #listField(): string | undefined {
     const known = fieldNamesFor('embed_domains', this.#names).find((name) => this.#lists.includes(name));
     const [only = ''] = this.#lists;

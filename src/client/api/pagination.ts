@@ -54,10 +54,8 @@ const offsetIgnoredError = () =>
 
 type FetchPage<T> = (limit: number, offset: number) => Promise<PageEnvelope<T>>;
 
-/** A received page of results. */
 type FetchedPage<T> = {
   items: T[];
-  /** Number of items requested. */
   asked: number;
   /** The `next` field as a boolean. Undefined if the service does not send that field. */
   hasNext: boolean | undefined;

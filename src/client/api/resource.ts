@@ -14,13 +14,11 @@ export class Resource {
     this.names = names;
   }
 
-  /** Fetches JSON, which is an object or an array. */
   protected read(url: string, purpose: Purpose, query?: ApiRequest['query']): Promise<object> {
     return this.transport.json({ method: 'GET', url, purpose, query });
   }
 }
 
-/** Returns the purpose of a request that reads the library. */
 export const readPurpose = (what: string): Purpose => ({ action: `read ${what}`, scope: 'Read Assets' });
 
 /** Builds a request that changes the library. `action` completes "this key may not …". */
@@ -29,7 +27,6 @@ export const writeRequest = (method: string, url: string, json: JsonObject, acti
   purpose: { action, scope: 'Write Assets' },
 });
 
-/** Builds the request that deletes a resource. */
 export const deleteRequest = (url: string, what: string): ApiRequest => ({
   method: 'DELETE',
   url,

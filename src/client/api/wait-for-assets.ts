@@ -12,7 +12,6 @@ import { itemsOf, maxPageSize } from './pagination.ts';
 
 export type WaitOptions = {
   clock: Clock;
-  /** Maximum wait for the assets. */
   timeoutMs: number;
   /** Returns the state of the rate limiter, because an outage or an exhausted rate limit might delay a poll. */
   rateLimiterState?: () => RateLimiterState;
@@ -203,10 +202,7 @@ class AssetWait {
     return this.#options.assets.get(uid);
   }
 
-  /**
-   * Reads the newest pages of the list, 100 items per request, until all assets are found, the list ends, or several
-   * consecutive pages have none of them.
-   */
+  /** Reads the newest pages of the list until all assets are found, it ends, or several pages in a row have none. */
   async #readNewestPages(uids: readonly string[], found: AssetOutcomes): Promise<void> {
     const uidByKey = new Map(uids.map((uid) => [normalizeUid(uid), uid]));
     let offset = 0;

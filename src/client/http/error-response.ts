@@ -73,10 +73,8 @@ export function errorFrom(response: ApiResponse, purpose: Purpose): MediactlErro
 /** Creates the error for a response that does not match the API, which usually means that the base URL is wrong. */
 export const unexpectedResponse = (problem: string, explanation: Partial<Explanation> = {}) =>
   new MediactlError(problem, { code: 'unexpected_answer', ...explanation });
-/** Returns true for a 404 or 410 response, which means that the requested item does not exist. */
 export const isGone = (error: unknown): error is MediactlError =>
   error instanceof MediactlError && (error.explanation.status === 404 || error.explanation.status === 410);
 
-/** Returns true for an error that a retry might resolve. */
 export const isRetryable = (error: unknown): error is MediactlError =>
   error instanceof MediactlError && error.explanation.retryable === true;

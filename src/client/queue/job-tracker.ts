@@ -142,11 +142,8 @@ export class JobTracker {
     if (file) this.#finish(id, file, { requests: 0, durationMs: 0, error });
   }
 
-  #finish(
-    id: string,
-    { path, workspace }: TrackedFile,
-    result: Pick<FileOutcome, 'requests' | 'durationMs' | 'uploaded' | 'error'>,
-  ): void {
+  #finish(id: string, file: TrackedFile, result: Omit<FileOutcome, 'job' | 'path'>): void {
+    const { path, workspace } = file;
     this.#tracked.delete(id);
     this.#activeIds.delete(id);
     const asset_uid = result.uploaded?.assetUid ?? null;
@@ -177,8 +174,6 @@ export class JobTracker {
     const [receipt] = await store.findReceipts([id]);
     const result = parseReceipt(receipt);
     if (result) this.#onCompleted(id, result);
-    else this.#onFailed(id, jobRemovedError());
+    else this.#onFailed(id, new MediactlError('somebody took it out of the queue', { code: 'forgotten' }));
   }
 }
-
-const jobRemovedError = () => new MediactlError('somebody took it out of the queue', { code: 'forgotten' });

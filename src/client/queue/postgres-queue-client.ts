@@ -29,7 +29,7 @@ export async function openPostgresClient(address: QueueAddress, deps: QueueClien
       isConnected: () => true,
       createUploadStore: (retry) => createPostgresStore(pool, address.name, retry),
       checkWriteAccess: () => pool.probe((connection) => checkWriteAccess(connection, address.name)),
-      serverId: () => findServerId(pool),
+      serverId: async () => (await pool.query('select pg_postmaster_start_time()::text as start')).rows[0].start,
       end: () => pool.end(),
     });
     pool.retryConnect = client.retryOutages.bind(client);
@@ -108,10 +108,6 @@ async function createTables(client: PoolClient, engine: Engine): Promise<void> {
     await client.query("select pg_advisory_unlock(hashtext('mediactl'))").catch(() => {}); // also released with its connection
   }
 }
-
-/** Returns the server's start time, which identifies the server process. */
-const findServerId = async (pool: Pool): Promise<string> =>
-  (await pool.query('select pg_postmaster_start_time()::text as start')).rows[0].start;
 
 /**
  * Checks that session settings persist. A connection pooler might route each statement to another connection.

@@ -76,7 +76,11 @@ export class QueueRun implements BatchRun {
   async #queueAndFollow(files: readonly UploadCandidate[]): Promise<void> {
     const { api, signal = new AbortController().signal, onEvent } = this.#deps;
     const { clock } = api.transport;
-    const onOutcome = (outcome: FileOutcome) => this.#onOutcome(outcome);
+    const onOutcome = (outcome: FileOutcome) => {
+      const queued = this.#tracked.get(outcome.queueId as string);
+      if (queued && outcome.uploaded) this.#saveReceipt(queued, outcome.uploaded);
+      this.#reportOrWatch(outcome);
+    };
     if (this.#readyWatch) this.#tracker = await JobTracker.open(this.#client, { clock, signal, onEvent, onOutcome });
     for (let at = 0; at < files.length; at += batchSize) {
       if (this.#stopReason || signal.aborted) {
@@ -189,13 +193,6 @@ export class QueueRun implements BatchRun {
     const { service } = task;
     const key = receiptKeyOf(file, { service, workspace, folders });
     return { id: taskId(task, stableSource), task, path, key };
-  }
-
-  /** Handles the outcome of a tracked file. */
-  #onOutcome(outcome: FileOutcome): void {
-    const queued = this.#tracked.get(outcome.queueId as string);
-    if (queued && outcome.uploaded) this.#saveReceipt(queued, outcome.uploaded);
-    this.#reportOrWatch(outcome);
   }
 
   /** Writes a local receipt for a file that a worker uploaded. */

@@ -5,7 +5,6 @@ import type { Uploaded } from '../upload/session/upload-job.ts';
 import type { QueueJob } from './queue-client.ts';
 import type { TaskResult } from './task.ts';
 
-/** Converts a job's result to the uploader's result type. */
 export const uploadedFromResult = (result: TaskResult, sizeBytes: number): Uploaded => ({
   ...{ how: 'uploaded', state: 'pending', sizeBytes, name: result.name },
   assetUid: result.asset_uid,
@@ -16,7 +15,6 @@ export const uploadedFromResult = (result: TaskResult, sizeBytes: number): Uploa
   verified: result.verified,
 });
 
-/** Converts the uploader's result to a job's result. */
 export const toTaskResult = (
   uploaded: Uploaded,
   more: Pick<TaskResult, 'worker' | 'requests' | 'duration_ms' | 'removed'>,

@@ -9,7 +9,6 @@ export type TaskSource = {
   path: string;
 };
 
-/** Formats a location as workers display it. */
 export const formatLocation = ({ root, path }: TaskSource) => (root === undefined ? path : `${root}:${path}`);
 
 /** Data of a job: one file to upload as one asset. Contains no API key. */
@@ -28,7 +27,6 @@ export type UploadTask = {
   filename: string;
   name?: string | undefined;
   description?: string | undefined;
-  /** Media type. */
   contentType?: string | undefined;
   /** Slugs. */
   tags?: readonly string[] | undefined;

@@ -146,11 +146,7 @@ async function assertClock({ store, address }: QueueClient, deps: WorkerHealthDe
   });
 }
 
-/**
- * Reads a sample of jobs that were never started, from several parts of the queue.
- *
- * @throws MediactlError `newer_task` (exit 2) if a newer version queued a job of the sample
- */
+/** Samples jobs that were never started. @throws MediactlError `newer_task` (exit 2) if a newer version queued one */
 async function sampleTasks({ queue, withRetry }: QueueClient): Promise<UploadTask[]> {
   const { waiting = 0 } = await withRetry(() => queue.getJobCounts('waiting'));
   const pages = sampleOffsets.map((share) => {

@@ -151,10 +151,7 @@ async function getJob({ queue }: QueueClient, id: string): Promise<QueueJob> {
 type Changes = { total: number; rows: QueuedUpload[]; failures: MediactlError[] };
 
 /** Changes each job, and continues with the next job after a failure. */
-async function changeEach(
-  ids: readonly string[],
-  change: (id: string) => Promise<QueuedUpload | undefined>,
-): Promise<Changes> {
+async function changeEach(ids: readonly string[], change: (id: string) => Promise<QueuedUpload | undefined>) {
   const changes: Changes = { total: ids.length, rows: [], failures: [] };
   for (const id of ids)
     await change(id).then(

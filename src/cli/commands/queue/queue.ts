@@ -6,11 +6,7 @@ export const queueFlag = '--queue [address]';
 /** Help text for --queue in commands that act on uploads of this machine by default. */
 export const queueFlagHelp = 'of a queue, not of this machine';
 
-/**
- * Rejects a password in argv, which other users can read.
- *
- * @throws MediactlError `usage` (exit 2)
- */
+/** Rejects a password in argv, which other users can read. @throws MediactlError `usage` (exit 2) */
 export function assertNoPassword(where: string, { hasPassword }: QueueAddress): void {
   if (!hasPassword) return;
   throw usageError(
@@ -28,11 +24,7 @@ export function assertNoPassword(where: string, { hasPassword }: QueueAddress): 
  * @param given entered arguments; undefined if the command takes none
  * @throws MediactlError `usage` (exit 2) if no queue is configured
  */
-export function resolveQueue(
-  { settings }: Context,
-  typed: string | boolean | undefined,
-  given?: readonly string[],
-): { address: QueueAddress; given: readonly string[] } {
+export function resolveQueue({ settings }: Context, typed: string | boolean | undefined, given?: readonly string[]) {
   const isAddress = typeof typed === 'string' && (!given || /^[a-z]+:\/\//i.test(typed));
   const all = [...(typeof typed === 'string' && !isAddress ? [typed] : []), ...(given ?? [])];
   if (isAddress) {

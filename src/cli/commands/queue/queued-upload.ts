@@ -30,7 +30,6 @@ export type QueuedUpload = SharedUploadFields & {
   done_at: string | null;
 };
 
-/** Maps BullMQ's job states to the displayed names. */
 export const stateNames: Record<JobState, QueuedUpload['state']> = {
   ...{ active: 'uploading', waiting: 'waiting', prioritized: 'waiting', delayed: 'retrying' },
   ...{ failed: 'failed', completed: 'uploaded' },
@@ -51,6 +50,9 @@ export function toQueuedUpload(job: QueueJob, state: JobState): QueuedUpload {
   const { requests = null, duration_ms = null, verified = null, removed = [] } = result;
   const progress = asObject(job.progress);
   const isCompleted = state === 'completed';
+  const isActive = state === 'active';
+  /** Worker that processes the job or had its last error; undefined for a waiting job. */
+  const worker = (isActive ? job.processedBy : undefined) ?? (isActive || progress.error ? progress.worker : undefined);
   const error = isCompleted || !progress.error ? undefined : JSON.stringify(progress.error);
   const reason = state === 'failed' || state === 'delayed' ? (asText(job.failedReason) ?? '') : error;
   const size = count(data.sizeBytes);
@@ -60,7 +62,7 @@ export function toQueuedUpload(job: QueueJob, state: JobState): QueuedUpload {
     state: stateNames[state],
     size_bytes: size,
     offset_bytes: isCompleted ? size : (count(progress.offset) ?? 0),
-    worker: result.worker ?? text(workerOf(job, state, progress)),
+    worker: result.worker ?? text(worker),
     attempts: count(job.attemptsStarted) ?? 0,
     stalls: count(job.stalledCounter) ?? 0,
     ...{ asset_uid, session_uid, name, bytes_sent, resumed_from, requests, duration_ms },
@@ -73,13 +75,6 @@ export function toQueuedUpload(job: QueueJob, state: JobState): QueuedUpload {
     error: reason === undefined ? null : parseFailure(reason).toJSON(),
   };
 }
-
-/** Returns the worker that processes the job or had its last error; undefined for a waiting job. */
-const workerOf = (
-  { processedBy }: QueueJob,
-  state: JobState,
-  { worker, error }: { worker?: unknown; error?: unknown },
-) => (state === 'active' ? (processedBy ?? worker) : error ? worker : undefined);
 
 const formatState = ({ state, error, verified, stalls }: QueuedUpload) => {
   const label = error ? `${state}: ${escapeControls(error.message)}` : state;

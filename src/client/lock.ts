@@ -40,8 +40,7 @@ export async function tryLock(path: string): Promise<Lock | undefined> {
       if (error.code !== 'EEXIST') throw error;
     },
   );
-  const Database = await loadLibsql();
-  const database = new Database(path);
+  const database = new (await loadLibsql())(path);
   try {
     database.exec('BEGIN EXCLUSIVE');
   } catch (error) {
@@ -60,8 +59,7 @@ export async function tryLock(path: string): Promise<Lock | undefined> {
 /** Returns true if a lock is held. Does not acquire the lock, so concurrent checks do not interfere. */
 async function isLocked(path: string): Promise<boolean> {
   if (!existsSync(path)) return false;
-  const Database = await loadLibsql();
-  const database = new Database(path);
+  const database = new (await loadLibsql())(path);
   try {
     database.exec('SELECT 1 FROM sqlite_master'); // a prepared statement would keep the file open
     return false;

@@ -84,10 +84,8 @@ export class WorkspaceEmbedSettings {
     return this.#entries.map((entry) => {
       const domain = this.#domainOf(entry);
       if (domain !== undefined) return domain;
-      throw new MediactlError('the allow-list has something that is not a domain', {
-        code: 'domain_unclear',
-        reason: JSON.stringify(entry),
-      });
+      const reason = JSON.stringify(entry);
+      throw new MediactlError('the allow-list has something that is not a domain', { code: 'domain_unclear', reason });
     });
   }
 

@@ -19,11 +19,7 @@ export function totalOf(page: PageEnvelope<unknown>, names: NameOverrides): numb
   return totals.length > 0 ? Math.max(...totals) : undefined;
 }
 
-/**
- * Returns the items of a page of results. A plain array counts as the only page.
- *
- * @throws MediactlError `unexpected_answer` (exit 10) if the response is neither
- */
+/** Returns the items of a page or plain array. @throws MediactlError `unexpected_answer` (exit 10) if it is neither */
 export function itemsOf<T extends JsonObject>(answer: unknown): T[] {
   const items = Array.isArray(answer) ? answer : asObject(answer).items;
   if (Array.isArray(items) && items.every(isJsonObject)) return items as T[];

@@ -51,11 +51,7 @@ export function parseIdentifier(uid: unknown): string {
   });
 }
 
-/**
- * Validates an API record and its uid, and returns the record.
- *
- * @throws MediactlError `unexpected_answer` (exit 10) if the value is not an object or its uid is not safe
- */
+/** Validates a record. @throws MediactlError `unexpected_answer` (exit 10) if it is no object or its uid is not safe */
 export function parseRecord<T extends JsonObject>(value: unknown): T & { uid: string } {
   if (!isJsonObject(value)) throw unexpectedResponse('the answer is not a record of the API');
   parseIdentifier(value.uid);

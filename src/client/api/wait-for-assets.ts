@@ -66,11 +66,7 @@ export async function waitForAssets(assets: AssetsApi, uids: readonly string[], 
   return settled;
 }
 
-/**
- * Polls a growing set of assets until each has a result. The timeout starts when no more assets will be added.
- *
- * @throws MediactlError (exit 10) if the service stays unreachable
- */
+/** Polls a growing set. The timeout starts when it is complete. @throws MediactlError (exit 10) after a long outage */
 export async function waitForIncoming(assets: AssetsApi, incoming: IncomingAssets, options: WaitOptions) {
   const inputDone = new AbortController();
   incoming.done.then(() => inputDone.abort());

@@ -191,9 +191,8 @@ export class ClientRateLimiter {
   #assertReserve(lane: Lane): void {
     const { reserve } = this;
     if (lane === 'interactive' || reserve === undefined || !this.#limit || reserve < this.#limit) return;
-    throw new MediactlError(`--reserve ${reserve} leaves nothing of the ${this.#limit} requests of a window`, {
-      code: 'reserve',
-    });
+    const problem = `--reserve ${reserve} leaves nothing of the ${this.#limit} requests of a window`;
+    throw new MediactlError(problem, { code: 'reserve' });
   }
 
   #reserveOf({ limit }: RateLimit): number {

@@ -5,9 +5,9 @@ import { pollUntil, retryUntil } from '../../contract/retry.ts';
 import { MediactlError } from '../errors.ts';
 import type { OnUploadEvent } from '../upload/session/events.ts';
 import type { FileOutcome } from '../upload/session/upload-job.ts';
+import { parseFailure, parseReceipt, parseTaskResult, uploadedFromResult } from './jobs.ts';
 import type { QueueClient } from './queue-client.ts';
 import type { TaskProgress, TaskResult } from './task.ts';
-import { parseFailure, parseReceipt, parseTaskResult, uploadedFromResult } from './task-result.ts';
 
 /** A file in the queue whose outcome is tracked. */
 export type TrackedFile = { path: string; workspace: string; sizeBytes: number };

@@ -109,11 +109,7 @@ async function createTables(client: PoolClient, engine: Engine): Promise<void> {
   }
 }
 
-/**
- * Checks that session settings persist. A connection pooler might route each statement to another connection.
- *
- * @throws the error that a missing schema would cause later
- */
+/** Checks that a pooler keeps session settings. @throws the error that a missing schema would cause later */
 async function assertSessionPersists(client: PoolClient, pool: Pool): Promise<void> {
   await client.query("set mediactl.trial to 'one'");
   const other = await pool.connect();

@@ -9,11 +9,10 @@ import type { FileOutcome, Uploaded } from '../upload/session/upload-job.ts';
 import { isHttpUrl, receiptKeyOf, type UploadCandidate, userMetadataOf } from '../upload/sources/upload-candidate.ts';
 import type { ReceiptKey } from '../upload/store/receipts.ts';
 import { JobTracker } from './job-tracker.ts';
-import { retryFailed } from './jobs.ts';
+import { parseReceipt, retryFailed, uploadedFromResult } from './jobs.ts';
 import type { QueueClient } from './queue-client.ts';
 import type { Roots } from './roots.ts';
 import { formatLocation, shortTaskId, taskId, type UploadTask } from './task.ts';
-import { parseReceipt, uploadedFromResult } from './task-result.ts';
 
 /** Number of files added to the queue in one batch. */
 const batchSize = 200;
@@ -27,10 +26,7 @@ const inactiveStates: ReadonlySet<string> = new Set(['failed', 'waiting', 'delay
 /** @property path path or URL shown to the user @property key key of this machine's receipt, if there is one */
 type QueuedTask = { id: string; task: UploadTask; path: string; key: ReceiptKey | undefined };
 
-/**
- * Adds all files without a receipt to a queue. With `--wait`, waits until workers have uploaded the files. Jobs are
- * deduped by file and target folder.
- */
+/** Adds all files without a receipt to a queue, deduped by file and folder. With `--wait`, waits for their upload. */
 export class QueueRun implements BatchRun {
   readonly #client: QueueClient;
   readonly #roots: Roots;

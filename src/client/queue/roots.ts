@@ -33,12 +33,7 @@ export class Roots {
     this.#owner = owner;
   }
 
-  /**
-   * Parses the values of `--root`.
-   *
-   * @param owner name of the worker, for error messages
-   * @throws MediactlError (exit 2) if a directory does not exist or a name is given twice
-   */
+  /** Parses the values of `--root`. @throws MediactlError (exit 2) for a missing directory or a name given twice */
   static async open(typed: readonly string[], cwd: string, owner = ''): Promise<Roots> {
     const roots = new Roots(owner);
     for (const text of typed) {

@@ -26,10 +26,7 @@ const maxMarkedAssets = 200;
 export type AttemptDeps = Pick<UploadDeps, 'api' | 'throttle' | 'profile' | 'onEvent'> & {
   roots: Roots;
   openAddress: OpenUrl;
-  /**
-   * Receipts of this machine, which prevent duplicate uploads if the store loses its newest writes; undefined if
-   * they cannot be written.
-   */
+  /** Receipts of this machine, for when the store loses its newest writes; undefined if they cannot be written. */
   receipts: Pick<Receipts, 'find' | 'save'> | undefined;
   signal: AbortSignal;
 };
@@ -43,10 +40,7 @@ export type UploadAttemptOptions = {
   hasMarker: boolean;
 };
 
-/**
- * Attempt to upload one file from the queue. Keeps the journal entry in the store, so that another worker can resume
- * the upload. Sends nothing after the lease is lost.
- */
+/** Uploads one queued file. Its journal is in the store, for other workers. Sends nothing after the lease is lost. */
 export class UploadAttempt {
   readonly #claimed: ClaimedUpload;
   readonly #options: UploadAttemptOptions;

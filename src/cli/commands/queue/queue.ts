@@ -27,11 +27,9 @@ export function assertNoPassword(where: string, { hasPassword }: QueueAddress): 
 export function resolveQueue({ settings }: Context, typed: string | boolean | undefined, given?: readonly string[]) {
   const isAddress = typeof typed === 'string' && (!given || /^[a-z]+:\/\//i.test(typed));
   const all = [...(typeof typed === 'string' && !isAddress ? [typed] : []), ...(given ?? [])];
-  if (isAddress) {
-    const address = parseQueueAddress('--queue', typed);
-    assertNoPassword('--queue', address);
-    return { address, given: all };
-  }
-  if (settings.queue) return { address: settings.queue, given: all };
-  throw usageError('which queue?', 'export MEDIACTL_QUEUE=redis://HOST, or mediactl config set queue redis://HOST');
+  const address = isAddress ? parseQueueAddress('--queue', typed) : settings.queue;
+  if (!address)
+    throw usageError('which queue?', 'export MEDIACTL_QUEUE=redis://HOST, or mediactl config set queue redis://HOST');
+  if (isAddress) assertNoPassword('--queue', address);
+  return { address, given: all };
 }

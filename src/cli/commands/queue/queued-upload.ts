@@ -1,7 +1,6 @@
-import type { JobState } from '../../../client/queue/jobs.ts';
+import { displayPathOf, type JobState, parseFailure, parseTaskResult } from '../../../client/queue/jobs.ts';
 import type { QueueJob } from '../../../client/queue/queue-client.ts';
 import { shortTaskId, type TaskResult } from '../../../client/queue/task.ts';
-import { displayPathOf, parseFailure, parseTaskResult } from '../../../client/queue/task-result.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { asObject, asText } from '../../../contract/json-values.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';

@@ -65,7 +65,6 @@ export async function download(transport: Transport, url: URL, sink: DownloadSin
 
 type ResponseHead = { status: number; headers: ResponseHeaders };
 
-/** State of one download across several requests. */
 class ResumableDownload {
   received = 0;
   readonly #file: { url: URL; sink: DownloadSink; expected: ExpectedFile };
@@ -75,7 +74,6 @@ class ResumableDownload {
   #total: number | undefined;
   /** True if the last response shows where the file ends, even without a content length. */
   #isEndDelimited = false;
-  /** True if the last response was partial (206). */
   #isPartial = false;
   #isHeadAccepted = false;
 
@@ -190,7 +188,6 @@ class ResumableDownload {
   }
 }
 
-/** Header that identifies a version of a file. */
 type Validator = { name: 'etag' | 'last-modified'; value: string };
 
 /** Returns the strong validator, if any. Responses with the same one are of the same file (RFC 9110 §13.1.5). */

@@ -119,7 +119,6 @@ type PageSource<T> = { fetchPage: FetchPage<T>; names: NameOverrides; mayBeUnpag
 
 /** Fetches the pages of one list, and learns from them how the service pages. */
 class PageReader<T extends JsonObject> {
-  /** Number of items of the list, as last reported. */
   total: number | undefined;
   /** Number of items of the first page, because a service might return smaller pages than requested. */
   stride = 0;

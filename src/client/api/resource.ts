@@ -4,7 +4,6 @@ import type { ApiRequest, Purpose } from '../http/api-request.ts';
 import { unexpectedResponse } from '../http/error-response.ts';
 import type { Transport } from '../http/transport.ts';
 
-/** Base class of the clients of the API's resources. */
 export class Resource {
   protected readonly transport: Transport;
   protected readonly names: NameOverrides;

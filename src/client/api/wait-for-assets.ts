@@ -39,7 +39,6 @@ type AssetOutcomes = Map<string, Asset | MediactlError>;
 
 /** Source of assets that are added while earlier assets are being waited for. */
 export type IncomingAssets = {
-  /** Returns the uids added since the last call. */
   takeNew(): readonly string[];
   /** Resolves when no more assets will be added. */
   done: Promise<void>;

@@ -74,7 +74,6 @@ export class ClientRateLimiter {
     return this.#waiting > 0 ? 'waiting' : 'open';
   }
 
-  /** Budget of the current window, or undefined if no response has reported it. */
   get budget(): RateLimitBudget | undefined {
     const window = this.#currentWindow();
     return window && { limit: window.limit, left: window.remaining, resetAt: window.resetAt };
@@ -200,7 +199,6 @@ export class ClientRateLimiter {
     return this.reserve ?? Math.min(defaultReserve, Math.floor(limit / 2), limit - 1);
   }
 
-  /** Sleeps, but at most until the state of the limiter changes. */
   async #waitForChange(delayMs: number, signal: AbortSignal): Promise<void> {
     this.#waiting++;
     // Rejects only if one of the signals aborts.

@@ -53,7 +53,6 @@ export class JobTracker {
     return tracker;
   }
 
-  /** Number of tracked files without an outcome. */
   get size(): number {
     return this.#tracked.size;
   }

@@ -1,6 +1,5 @@
 import { usageError } from '../errors.ts';
 
-/** Address of an upload queue in Redis or PostgreSQL. */
 export type QueueAddress = {
   store: 'redis' | 'postgres';
   /** Connection URL, including the password. */

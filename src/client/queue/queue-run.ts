@@ -14,7 +14,6 @@ import type { QueueClient } from './queue-client.ts';
 import type { Roots } from './roots.ts';
 import { formatLocation, shortTaskId, taskId, type UploadTask } from './task.ts';
 
-/** Number of files added to the queue in one batch. */
 const batchSize = 200;
 /** Number of attempts per job, with exponential backoff: 2 s, 4 s … 8.5 min, 17 min in total. */
 const maxAttempts = 10;
@@ -191,7 +190,6 @@ export class QueueRun implements BatchRun {
     return { id: taskId(task, stableSource), task, path, key };
   }
 
-  /** Writes a local receipt for a file that a worker uploaded. */
   #saveReceipt({ key, task, path }: QueuedTask, uploaded: Uploaded): void {
     const { receipts, api, onEvent } = this.#deps;
     if (!key) return;

@@ -37,7 +37,6 @@ export type UploadTask = {
   again?: string | undefined;
 };
 
-/** Result of a job, stored in the queue. */
 export type TaskResult = {
   asset_uid: string;
   session_uid: string;

@@ -31,7 +31,6 @@ export type AttemptDeps = Pick<UploadDeps, 'api' | 'throttle' | 'profile' | 'onE
   signal: AbortSignal;
 };
 
-/** A file from the queue that an attempt has claimed. */
 type ClaimedUpload = { job: QueueJob; task: UploadTask; claim: Claim; lease: Lease };
 
 export type UploadAttemptOptions = {

@@ -19,7 +19,6 @@ import { pausedError, WorkerHealth } from './worker-health.ts';
 export type WorkerRunOptions = UploadAttemptOptions & {
   /** Name of this worker, shown to other machines. */
   name: string;
-  /** Maximum number of files uploaded at the same time. */
   concurrency: number;
   /** Time without a heartbeat after which another worker gets the file. */
   leaseMs: number;
@@ -59,7 +58,6 @@ export class WorkerRun {
   #activeSignal = this.#stopped.signal;
   /** Error that stopped this worker, such as a rejected key. */
   failure: MediactlError | undefined;
-  /** Number of files requeued for other workers. */
   requeuedFiles = 0;
 
   constructor(client: QueueClient, options: WorkerRunOptions, deps: WorkerRunDeps) {
@@ -307,7 +305,6 @@ const restoreGraceMs = 5_000;
 
 /** A worker's newest results, to restore them after a failover to a server that might lack them. */
 class RecentResults {
-  /** Number of failovers to another server. */
   failovers = 0;
   /** Resolves when the results are restored after a failover. */
   restored: Promise<void> = Promise.resolve();

@@ -64,7 +64,6 @@ type WorkerFlags = {
 export type WorkerRequest = {
   address: QueueAddress;
   options: WorkerRunOptions;
-  /** Directories and URLs below which the worker reads. */
   roots: readonly string[];
   /** Number of requests to leave for other uses. */
   reserve: number | undefined;
@@ -88,7 +87,6 @@ export const parseWorkerRequest = (context: Context, flags: WorkerFlags): Worker
   roots: flags.root.length > 0 ? flags.root : ['.'],
 });
 
-/** Uploads the files of a queue until it is interrupted. */
 export async function runWorker(context: Context, request: WorkerRequest) {
   const { terminal, signal } = context;
   const { address, options } = request;

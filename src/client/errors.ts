@@ -21,10 +21,7 @@ export type Explanation = {
   details?: unknown;
   /** Fields that the service reported as missing or invalid. */
   fields?: readonly string[] | undefined;
-  /**
-   * True if the response was text/plain and not from a gateway. With 503, the service then refused to create the
-   * upload session (§4).
-   */
+  /** True for text/plain, not from a gateway. With 503, the service refused to create the upload session (§4). */
   isPlainText?: boolean | undefined;
   /** Original error, shown by --debug. */
   underlying?: unknown;
@@ -107,10 +104,7 @@ export type ErrorRecord = {
 export const usageError = (problem: string, hint?: string, reason?: string) =>
   new MediactlError(problem, { code: 'usage', reason, hint });
 
-/**
- * Creates an error with exit code 11 that lists the failures. If `hint` is undefined and all failures have the same
- * hint, the error has that hint.
- */
+/** Creates an error with exit code 11 that lists the failures. Without `hint`, it has the hint that they share. */
 export function partialFailure(problem: string, failures: readonly MediactlError[], hint?: string): MediactlError {
   const lines = failures
     .slice(0, maxListedFailures)
@@ -125,10 +119,7 @@ export function partialFailure(problem: string, failures: readonly MediactlError
   });
 }
 
-/**
- * Combines the failures of `count` processed items into one error. Returns undefined if no item failed, and the
- * failure itself if only one item was processed.
- */
+/** Combines the failures of `count` items: none to undefined, and that of a single item to the failure itself. */
 export const combineFailures = (count: number, problem: string, failures: readonly MediactlError[]) =>
   count > 1 && failures.length > 0 ? partialFailure(problem, failures) : failures[0];
 

@@ -1,12 +1,23 @@
 import { existsSync } from 'node:fs';
 import { open, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import type Libsql from 'libsql';
 import { type Clock, systemClock } from '../contract/clock.ts';
 import { backoff, pollUntil } from '../contract/retry.ts';
 import { MediactlError } from './errors.ts';
-import { loadLibsql } from './libsql.ts';
 import { stateError, stateFailure } from './state-error.ts';
 import { makeFolder, makeStateFolder } from './state-files.ts';
+
+/** Loads SQLite. @throws MediactlError `not_installed` (exit 1) if its native module is missing */
+export async function loadLibsql(): Promise<typeof Libsql> {
+  try {
+    return (await import('libsql')).default;
+  } catch (error) {
+    const [reason] = (error as Error).message.split('\n');
+    const explanation = { code: 'not_installed', reason, underlying: error } as const;
+    throw new MediactlError('a part of mediactl is missing: libsql', explanation);
+  }
+}
 
 /** An acquired lock. It is held until `release` is called or the process ends for any reason. */
 export type Lock = { release(): void };
@@ -29,8 +40,7 @@ export async function tryLock(path: string): Promise<Lock | undefined> {
       if (error.code !== 'EEXIST') throw error;
     },
   );
-  const Database = await loadLibsql();
-  const database = new Database(path);
+  const database = new (await loadLibsql())(path);
   try {
     database.exec('BEGIN EXCLUSIVE');
   } catch (error) {
@@ -49,8 +59,7 @@ export async function tryLock(path: string): Promise<Lock | undefined> {
 /** Returns true if a lock is held. Does not acquire the lock, so concurrent checks do not interfere. */
 async function isLocked(path: string): Promise<boolean> {
   if (!existsSync(path)) return false;
-  const Database = await loadLibsql();
-  const database = new Database(path);
+  const database = new (await loadLibsql())(path);
   try {
     database.exec('SELECT 1 FROM sqlite_master'); // a prepared statement would keep the file open
     return false;
@@ -142,14 +151,12 @@ export class NamedLocks {
     await makeStateFolder(this.#folder);
     const path = this.#path(name);
     const lock = await this.#withGuard(() => tryLock(path));
-    return (
-      lock &&
-      (async () => {
-        // The protected work is complete even if the removal fails. `removeStale` removes the file later.
-        await this.#withGuard(() => rm(path, { force: true })).catch(() => {});
-        lock.release();
-      })
-    );
+    if (!lock) return undefined;
+    return async () => {
+      // The protected work is complete even if the removal fails. `removeStale` removes the file later.
+      await this.#withGuard(() => rm(path, { force: true })).catch(() => {});
+      lock.release();
+    };
   }
 
   /** Removes the locks of crashed processes, after calling `removeLeftovers` for each of them. */

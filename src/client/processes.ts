@@ -3,7 +3,6 @@ import { readFile } from 'node:fs/promises';
 /** Access to operating system processes, including the current one. Only `main` uses the real implementation. */
 export type Processes = {
   pid: number;
-  /** Path of the running Node.js binary. */
   execPath: string;
   /** Sends a signal. Signal 0 only checks that the process exists. Throws ESRCH if there is no such process. */
   signal(pid: number, signal: NodeJS.Signals | 0): void;
@@ -16,13 +15,8 @@ export async function isRunning(processes: Processes, pid: number): Promise<bool
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
-  return (await stateOf(pid)) !== 'Z';
-}
-
-/** Returns the state letter of a process (R, S, Z …, see proc(5)), or undefined if it cannot be read from /proc. */
-async function stateOf(pid: number): Promise<string | undefined> {
   const line = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-  return line[line.lastIndexOf(')') + 2];
+  return line[line.lastIndexOf(')') + 2] !== 'Z'; // the state letter, see proc(5)
 }
 
 /** Returns the environment without the API key, for child processes that do not need it. */

@@ -3,7 +3,6 @@ import { accessSync, constants, rmSync, writeFileSync } from 'node:fs';
 import type { ErrorCode } from './error-table.ts';
 import { MediactlError } from './errors.ts';
 
-/** Maps each error code to its problem. */
 const stateProblems = {
   state_full: 'there is no room to record what is uploaded',
   state_read_only: 'what is uploaded cannot be recorded: no permission to write',
@@ -49,10 +48,7 @@ function kindOf({ code = '', message }: NodeJS.ErrnoException): StateErrorKind |
   return codes.find(([, pattern]) => pattern.test(code))?.[0];
 }
 
-/**
- * Probes the disk by writing 64 KiB next to a path, and then checks access to the path itself. Returns the first
- * system error, or undefined if both succeed.
- */
+/** Writes 64 KiB next to a path, then checks access to the path itself. @returns the first system error, if any */
 function probeSystemError(path: string): NodeJS.ErrnoException | undefined {
   const probePath = `${path}.${randomUUID()}`;
   try {

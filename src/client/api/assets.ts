@@ -13,16 +13,16 @@ import { deleteRequest, parseIdentifier, parseRecord, Resource, readPurpose, wri
 import { assertApplied, otherNameHint } from './write-check.ts';
 
 /** Filters and ordering of a list (§4). `type` and `parent` apply only to assets. Dates are YYYY-MM-DD. */
-export type AssetFilters = {
-  search?: string | undefined;
-  status?: string | undefined;
-  tag?: string | undefined;
-  created_after?: string | undefined;
-  created_before?: string | undefined;
-  ordering?: string | undefined;
-  type?: string | undefined;
-  parent?: string | undefined;
-};
+export type AssetFilters = { [Name in AssetFilterName]?: string | undefined };
+type AssetFilterName =
+  | 'search'
+  | 'status'
+  | 'tag'
+  | 'created_after'
+  | 'created_before'
+  | 'ordering'
+  | 'type'
+  | 'parent';
 
 /** Client of the videos and assets endpoints (§4), which are the same for both collections. */
 export class AssetsApi extends Resource {
@@ -102,10 +102,7 @@ export class AssetsApi extends Resource {
     return { [this.#tagsField]: [...tags] };
   }
 
-  /**
-   * Builds the PATCH fields that add and remove tags. @throws MediactlError `tags_unknown` (exit 6) if the record
-   * does not show its tags
-   */
+  /** Builds the PATCH fields that add and remove tags. @throws MediactlError `tags_unknown` (exit 6) if it shows none */
   tagEditFields(asset: Asset, edit: SlugEdit): JsonObject {
     const field = this.#tagsField;
     const before = slugsOf(field in asset ? { tags: asset[field] } : asset);

@@ -3,7 +3,6 @@ import { errorFrom } from '../http/error-response.ts';
 import type { ResponseHeaders } from '../http/rate-limit-headers.ts';
 import type { Transport } from '../http/transport.ts';
 
-/** Destination of a download. */
 export type DownloadSink = {
   write(part: Uint8Array): Promise<void>;
   /** Discards what was written, because the download restarts. Undefined if the sink cannot restart. */
@@ -15,7 +14,6 @@ export type DownloadSink = {
 /** Properties of the file according to its asset record. A response that does not match is another file or a rendition. */
 export type ExpectedFile = {
   sizeBytes?: number | undefined;
-  /** Media type. */
   contentType?: string | undefined;
   /** True if the service might return a file derived from the original, with the same type but another length. */
   mayBeRendition?: boolean;
@@ -67,7 +65,6 @@ export async function download(transport: Transport, url: URL, sink: DownloadSin
 
 type ResponseHead = { status: number; headers: ResponseHeaders };
 
-/** State of one download across several requests. */
 class ResumableDownload {
   received = 0;
   readonly #file: { url: URL; sink: DownloadSink; expected: ExpectedFile };
@@ -77,7 +74,6 @@ class ResumableDownload {
   #total: number | undefined;
   /** True if the last response shows where the file ends, even without a content length. */
   #isEndDelimited = false;
-  /** True if the last response was partial (206). */
   #isPartial = false;
   #isHeadAccepted = false;
 
@@ -127,10 +123,7 @@ class ResumableDownload {
     this.#file.sink.onProgress?.(this.received, this.#total);
   }
 
-  /**
-   * Validates the status and headers of each response once. @throws MediactlError `download_changed` (exit 13) if
-   * the response is not for the expected file
-   */
+  /** Validates each response once. @throws MediactlError `download_changed` (exit 13) if it is of another file */
   async #acceptHead({ status, headers }: ResponseHead): Promise<void> {
     if (this.#isHeadAccepted) return;
     this.#isHeadAccepted = true;
@@ -195,13 +188,9 @@ class ResumableDownload {
   }
 }
 
-/** Header that identifies a version of a file. */
 type Validator = { name: 'etag' | 'last-modified'; value: string };
 
-/**
- * Returns the strong validator of a response, or undefined if it has none. Responses with the same validator are of
- * the same file (RFC 9110 §13.1.5).
- */
+/** Returns the strong validator, if any. Responses with the same one are of the same file (RFC 9110 §13.1.5). */
 function validatorOf(headers: ResponseHeaders): Validator | undefined {
   const { etag, 'last-modified': modified, date } = headers;
   if (etag !== undefined) return etag.startsWith('W/') ? undefined : { name: 'etag', value: etag };
@@ -221,7 +210,6 @@ const isSameType = (one: string | undefined, other: string | undefined) => {
 /** Returns true for octet-stream, the generic media type of binary data. */
 export const isGenericType = (type: string) => /^(?:application|binary)\/octet-stream\b/i.test(type);
 
-/** Returns true for media types of text, JSON and XML. */
 export const isTextType = (type: string) => /^(?:text\/|application\/(?:[\w.-]+\+)?(?:json|xml)\b)/i.test(type);
 
 const changed = (url: URL, reason: string) =>

@@ -84,10 +84,8 @@ export class WorkspaceEmbedSettings {
     return this.#entries.map((entry) => {
       const domain = this.#domainOf(entry);
       if (domain !== undefined) return domain;
-      throw new MediactlError('the allow-list has something that is not a domain', {
-        code: 'domain_unclear',
-        reason: JSON.stringify(entry),
-      });
+      const reason = JSON.stringify(entry);
+      throw new MediactlError('the allow-list has something that is not a domain', { code: 'domain_unclear', reason });
     });
   }
 
@@ -119,10 +117,7 @@ export class WorkspaceEmbedSettings {
     return this.#booleans.find((field) => field === declared.replace(/^!/, ''));
   }
 
-  /**
-   * Name of the list of domains (assumption A06): the configured name, a known name, or else the only array, if its
-   * entries look like domains.
-   */
+  /** Name of the list of domains (assumption A06): a configured or known name, or the only array if it lists domains. */
   get #listField(): string | undefined {
     const known = fieldNamesFor('embed_domains', this.#names).find((name) => this.#lists.includes(name));
     const [only = ''] = this.#lists;

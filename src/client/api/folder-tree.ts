@@ -5,7 +5,6 @@ import { isSameUid, isUid } from '../../contract/uid.ts';
 import { unexpectedResponse } from '../http/error-response.ts';
 import { parseRecord } from './resource.ts';
 
-/** A folder and its position in the tree. */
 export type FolderNode = {
   folder: ApiFolder;
   name: string;
@@ -18,10 +17,7 @@ export type FolderNode = {
 /** Maximum nesting depth, to protect the call stack. Real libraries are shallower. */
 const maxFolderDepth = 500;
 
-/**
- * Parses the value of a parent field, which is a uid or an object with a uid. Returns null for the top level, and
- * undefined if the value contains no valid uid.
- */
+/** Parses a parent field: a uid or an object with a uid. Null is the top level, and undefined means no valid uid. */
 export function parseParentUid(value: unknown): string | null | undefined {
   if (value === null) return null;
   const uid = asText(value) ?? asText(asObject(value).uid) ?? '';
@@ -37,10 +33,7 @@ export class WorkspaceFolderTree {
   readonly roots: readonly FolderNode[];
   /** All folders, parents before their children. */
   readonly all: readonly FolderNode[];
-  /**
-   * Name of the parent field. This is the field that contains the parent's uid in every nested folder, or else a
-   * known name (assumption A02).
-   */
+  /** Name of the field that has the parent's uid in every nested folder, or else a known name (assumption A02). */
   readonly parentField: string;
   readonly #names: NameOverrides;
 
@@ -93,10 +86,7 @@ export class WorkspaceFolderTree {
     return known ?? this.#fieldInUse('folder_parent', records);
   }
 
-  /**
-   * Returns the child folders of a record (assumption A03), from a field with a known name or else from the only
-   * list whose name suggests child folders.
-   */
+  /** Returns the child folders (assumption A03), from a field with a known name or the only list named like one. */
   #childrenOf(folder: ApiFolder): readonly unknown[] {
     const known = asArray(folder[this.#fieldInUse('folder_children', [folder])]);
     if (known.length > 0 || this.#names.folder_children !== undefined) return known;

@@ -27,9 +27,8 @@ export class FoldersApi extends Resource {
     // §4 specifies an "array of folders". A page envelope around the array is accepted too.
     const list = Array.isArray(folders) ? folders : asObject(folders).items;
     if (Array.isArray(list)) return new WorkspaceFolderTree(list, this.names);
-    throw unexpectedResponse('the answer is not a list of folders', {
-      reason: 'it is neither an array nor has `items`',
-    });
+    const reason = 'it is neither an array nor has `items`';
+    throw unexpectedResponse('the answer is not a list of folders', { reason });
   }
 
   createRequest(workspace: string, tree: WorkspaceFolderTree, change: FolderChange): ApiRequest {

@@ -42,7 +42,6 @@ class OpenApiDocument {
     this.#document = document;
   }
 
-  /** Returns the properties of the JSON request body of an operation. */
   requestProperties(method: string, path: string): JsonObject {
     return this.#bodyProperties(this.#operation(method, path).requestBody);
   }
@@ -58,10 +57,7 @@ class OpenApiDocument {
     return Object.keys(properties).filter((name) => this.#isOfType(properties[name], type));
   }
 
-  /**
-   * Returns the name of the only property of a type. If there are several, prefers an assumed name. Returns
-   * undefined if the choice is ambiguous.
-   */
+  /** Returns the only property of a type. Prefers an assumed name if there are several, or returns undefined. */
   fieldName(key: NameKey, properties: JsonObject, type: string, pattern = /./) {
     const fields = this.fieldNames(properties, type);
     const names = fields.filter((name) => name !== 'items' && pattern.test(name));

@@ -19,11 +19,7 @@ export function totalOf(page: PageEnvelope<unknown>, names: NameOverrides): numb
   return totals.length > 0 ? Math.max(...totals) : undefined;
 }
 
-/**
- * Returns the items of a page of results. A plain array counts as the only page.
- *
- * @throws MediactlError `unexpected_answer` (exit 10) if the response is neither
- */
+/** Returns the items of a page or plain array. @throws MediactlError `unexpected_answer` (exit 10) if it is neither */
 export function itemsOf<T extends JsonObject>(answer: unknown): T[] {
   const items = Array.isArray(answer) ? answer : asObject(answer).items;
   if (Array.isArray(items) && items.every(isJsonObject)) return items as T[];
@@ -54,10 +50,8 @@ const offsetIgnoredError = () =>
 
 type FetchPage<T> = (limit: number, offset: number) => Promise<PageEnvelope<T>>;
 
-/** A received page of results. */
 type FetchedPage<T> = {
   items: T[];
-  /** Number of items requested. */
   asked: number;
   /** The `next` field as a boolean. Undefined if the service does not send that field. */
   hasNext: boolean | undefined;
@@ -125,7 +119,6 @@ type PageSource<T> = { fetchPage: FetchPage<T>; names: NameOverrides; mayBeUnpag
 
 /** Fetches the pages of one list, and learns from them how the service pages. */
 class PageReader<T extends JsonObject> {
-  /** Number of items of the list, as last reported. */
   total: number | undefined;
   /** Number of items of the first page, because a service might return smaller pages than requested. */
   stride = 0;

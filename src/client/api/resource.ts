@@ -4,7 +4,6 @@ import type { ApiRequest, Purpose } from '../http/api-request.ts';
 import { unexpectedResponse } from '../http/error-response.ts';
 import type { Transport } from '../http/transport.ts';
 
-/** Base class of the clients of the API's resources. */
 export class Resource {
   protected readonly transport: Transport;
   protected readonly names: NameOverrides;
@@ -14,13 +13,11 @@ export class Resource {
     this.names = names;
   }
 
-  /** Fetches JSON, which is an object or an array. */
   protected read(url: string, purpose: Purpose, query?: ApiRequest['query']): Promise<object> {
     return this.transport.json({ method: 'GET', url, purpose, query });
   }
 }
 
-/** Returns the purpose of a request that reads the library. */
 export const readPurpose = (what: string): Purpose => ({ action: `read ${what}`, scope: 'Read Assets' });
 
 /** Builds a request that changes the library. `action` completes "this key may not …". */
@@ -29,7 +26,6 @@ export const writeRequest = (method: string, url: string, json: JsonObject, acti
   purpose: { action, scope: 'Write Assets' },
 });
 
-/** Builds the request that deletes a resource. */
 export const deleteRequest = (url: string, what: string): ApiRequest => ({
   method: 'DELETE',
   url,
@@ -54,11 +50,7 @@ export function parseIdentifier(uid: unknown): string {
   });
 }
 
-/**
- * Validates an API record and its uid, and returns the record.
- *
- * @throws MediactlError `unexpected_answer` (exit 10) if the value is not an object or its uid is not safe
- */
+/** Validates a record. @throws MediactlError `unexpected_answer` (exit 10) if it is no object or its uid is not safe */
 export function parseRecord<T extends JsonObject>(value: unknown): T & { uid: string } {
   if (!isJsonObject(value)) throw unexpectedResponse('the answer is not a record of the API');
   parseIdentifier(value.uid);

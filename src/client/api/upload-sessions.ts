@@ -20,7 +20,6 @@ export type CreatedSession = {
 
 const uploadPurpose = { action: 'upload', scope: 'Write Assets' } as const;
 
-/** Purpose of requests to an upload session. */
 export const transferPurpose: Purpose = {
   ...uploadPurpose,
   statuses: {

@@ -12,7 +12,6 @@ import { itemsOf, maxPageSize } from './pagination.ts';
 
 export type WaitOptions = {
   clock: Clock;
-  /** Maximum wait for the assets. */
   timeoutMs: number;
   /** Returns the state of the rate limiter, because an outage or an exhausted rate limit might delay a poll. */
   rateLimiterState?: () => RateLimiterState;
@@ -40,7 +39,6 @@ type AssetOutcomes = Map<string, Asset | MediactlError>;
 
 /** Source of assets that are added while earlier assets are being waited for. */
 export type IncomingAssets = {
-  /** Returns the uids added since the last call. */
   takeNew(): readonly string[];
   /** Resolves when no more assets will be added. */
   done: Promise<void>;
@@ -67,11 +65,7 @@ export async function waitForAssets(assets: AssetsApi, uids: readonly string[], 
   return settled;
 }
 
-/**
- * Polls a growing set of assets until each has a result. The timeout starts when no more assets will be added.
- *
- * @throws MediactlError (exit 10) if the service stays unreachable
- */
+/** Polls a growing set. The timeout starts when it is complete. @throws MediactlError (exit 10) after a long outage */
 export async function waitForIncoming(assets: AssetsApi, incoming: IncomingAssets, options: WaitOptions) {
   const inputDone = new AbortController();
   incoming.done.then(() => inputDone.abort());
@@ -203,10 +197,7 @@ class AssetWait {
     return this.#options.assets.get(uid);
   }
 
-  /**
-   * Reads the newest pages of the list, 100 items per request, until all assets are found, the list ends, or several
-   * consecutive pages have none of them.
-   */
+  /** Reads the newest pages of the list until all assets are found, it ends, or several pages in a row have none. */
   async #readNewestPages(uids: readonly string[], found: AssetOutcomes): Promise<void> {
     const uidByKey = new Map(uids.map((uid) => [normalizeUid(uid), uid]));
     let offset = 0;

@@ -70,12 +70,7 @@ function preview(value: unknown): string {
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
 
-/**
- * Sends a write and adds a hint to a 422 that reports a missing field. The missing field is probably this service's
- * name for the field that was sent.
- *
- * @param keyOf returns the config key that overrides the name of a field
- */
+/** Sends a write. A 422 for a missing field gets the hint that this may be the name of the field that was sent. */
 export async function sendWithNameHint(transport: Transport, request: ApiRequest, keyOf: (field: string) => NameKey) {
   try {
     return await transport.send(request);

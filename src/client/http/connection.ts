@@ -32,10 +32,7 @@ export class Connection {
     this.#options = options;
   }
 
-  /**
-   * Spends the time of a wait that starts now, of which concurrent waits spend once. Returns false and spends nothing
-   * if it would exceed the total that is allowed.
-   */
+  /** Spends the time of a wait, which concurrent waits share. Returns false, and spends nothing, past the maximum. */
   trySpendWait(delayMs: number): boolean {
     const now = this.#options.clock.now();
     const beginMs = Math.max(now, this.#waitingUntilMs);

@@ -10,7 +10,6 @@ export type Connections = {
   close(): Promise<void>;
 };
 
-/** Opens an undici connection pool that connects directly or through the given proxies. */
 export async function openConnections(proxy?: ProxySettings, lookup?: LookupFunction): Promise<Connections> {
   const dispatcher = await openDispatcher(proxy, lookup);
   let isCompiled = false;

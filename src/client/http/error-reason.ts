@@ -11,7 +11,6 @@ import type { ApiResponse } from './api-request.ts';
 /** Description of an error, as sent by the service. */
 export type ErrorReason = {
   message: string | undefined;
-  /** Error code assigned by the service. */
   code?: string | undefined;
   /** Error details exactly as the service sent them. */
   details?: unknown;
@@ -36,7 +35,6 @@ const messageKeys = [
   ...['errors', 'details', 'fields', 'invalid_params', 'violations', 'issues'],
 ];
 
-/** Maximum nesting depth that is searched for messages. */
 const maxReasonDepth = 6;
 
 function extractJsonReason(body: unknown, text: string): ErrorReason {

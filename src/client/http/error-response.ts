@@ -39,18 +39,14 @@ const meaningOf = (status: number): StatusMeaning => {
   return { code: 'unexpected_status', problem: 'the service gave an unexpected answer' };
 };
 
-/** Returns the retry delay that a 429 (§7) or 503 (RFC 9110 §10.2.3) requests, in seconds, or undefined if none. */
-function retryAfterSeconds({ status, headers, receivedAt }: ApiResponse): number | undefined {
-  const delayMs = status === 429 || status === 503 ? retryAfterMs(headers, receivedAt) : undefined;
-  return delayMs === undefined ? undefined : Math.ceil(delayMs / 1000);
-}
-
 /** Matches plain-text errors in which Envoy or a similar gateway reports a problem with the service behind it. */
 const gatewayPattern = /upstream|envoy|gateway|backend|proxy/i;
 
 /** Converts an error response to the error that the user sees. `purpose` customizes the error for the request. */
 export function errorFrom(response: ApiResponse, purpose: Purpose): MediactlError {
-  const { status, headers, text } = response;
+  const { status, headers, text, receivedAt } = response;
+  // Requested by a 429 (§7) or 503 (RFC 9110 §10.2.3).
+  const delayMs = status === 429 || status === 503 ? retryAfterMs(headers, receivedAt) : undefined;
   const row = { ...meaningOf(status), ...purpose.statuses?.[status] };
   const serviceReason = extractReason(response);
   const forbidden = status === 403;
@@ -63,7 +59,7 @@ export function errorFrom(response: ApiResponse, purpose: Purpose): MediactlErro
     reason: [scope, serviceReason.message].filter(Boolean).join('; ') || undefined,
     hint: isHtml(response) ? 'check the base URL and any proxy on the way: mediactl auth status' : row.hint,
     retryable: row.retryable ?? false,
-    retryAfterSeconds: retryAfterSeconds(response),
+    retryAfterSeconds: delayMs && Math.ceil(delayMs / 1000),
     details: serviceReason.details ?? (serviceReason.code ? { code: serviceReason.code } : undefined),
     fields: serviceReason.fields,
     isPlainText: /^text\/plain\b/i.test(headers['content-type'] ?? '') && !gatewayPattern.test(text),
@@ -73,10 +69,8 @@ export function errorFrom(response: ApiResponse, purpose: Purpose): MediactlErro
 /** Creates the error for a response that does not match the API, which usually means that the base URL is wrong. */
 export const unexpectedResponse = (problem: string, explanation: Partial<Explanation> = {}) =>
   new MediactlError(problem, { code: 'unexpected_answer', ...explanation });
-/** Returns true for a 404 or 410 response, which means that the requested item does not exist. */
 export const isGone = (error: unknown): error is MediactlError =>
   error instanceof MediactlError && (error.explanation.status === 404 || error.explanation.status === 410);
 
-/** Returns true for an error that a retry might resolve. */
 export const isRetryable = (error: unknown): error is MediactlError =>
   error instanceof MediactlError && error.explanation.retryable === true;

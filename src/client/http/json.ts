@@ -33,11 +33,7 @@ export async function parseJsonResponse(response: ApiResponse): Promise<object> 
 /** Matches numbers that a double might not represent exactly, because they have many digits or a large exponent. */
 const longNumber = /(?:^|[-:[,\s])(?:\d{16}|\d[\d.]{16}|[\d.]+[eE][+-]?\d{3})/;
 
-/**
- * Parses JSON. Each number that a double cannot represent exactly becomes an `ExactNumber`.
- *
- * @throws SyntaxError if the text is not valid JSON
- */
+/** Parses JSON. Each number that a double cannot represent exactly becomes an `ExactNumber`. @throws SyntaxError */
 export async function parseExact(text: string): Promise<unknown> {
   if (!longNumber.test(text)) return JSON.parse(text);
   const { isSafeNumber, parse } = await import('lossless-json');

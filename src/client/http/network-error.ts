@@ -13,10 +13,7 @@ const refusedCodes = new Set(['ECONNREFUSED', 'ENOTFOUND']);
 const networkDownCodes = new Set(['EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN', 'EHOSTDOWN']);
 export const tlsFailure = /CERT|SSL|TLS|SELF_SIGNED|ISSUER|ALTNAME|EPROTO/;
 
-/**
- * Converts an error of undici or of the socket to a MediactlError. Aborts, MediactlErrors and errors without a code
- * are returned unchanged.
- */
+/** Converts an error of undici or the socket. Aborts, MediactlErrors and errors without a code stay unchanged. */
 export function networkError(error: unknown, url: URL, idleTimeoutMs: number): unknown {
   if (error instanceof MediactlError) return error;
   const { name, message } = error as Error;

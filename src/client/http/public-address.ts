@@ -28,10 +28,7 @@ const isListed = (list: BlockList, address: string) =>
 export type PublicAddresses = {
   /** Checks a URL whose host is a literal IP address. @throws MediactlError `private_address` (exit 6) */
   assertAllowed(url: URL): void;
-  /**
-   * Resolves a host name and rejects private addresses. The connection uses the resolved address, which avoids a
-   * TOCTOU race with DNS.
-   */
+  /** Resolves a host name, and rejects private addresses. The connection uses the result: no TOCTOU race with DNS. */
   lookup: LookupFunction;
 };
 

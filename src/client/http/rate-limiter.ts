@@ -20,10 +20,7 @@ const backgroundShare = 0.05;
 /** Backoff between the probes of an outage. */
 const probeBackoff = { minMs: 250, maxMs: 30_000 };
 
-/**
- * Minimum default reserve for interactive commands, in requests. The default reserve is the larger of this number
- * and `reserveShare` of the window, but at most half of the window.
- */
+/** Minimum default reserve for interactive commands, in requests. */
 const minReserve = 10;
 const reserveShare = 0.05;
 
@@ -62,7 +59,6 @@ export class ClientRateLimiter {
   #inFlight = 0;
   #probedAt = Number.NEGATIVE_INFINITY;
   #outage: { since: number; tries: number; until: number } | undefined;
-  /** Number of requests that wait. */
   #waiting = 0;
   /** Aborted and replaced when the state changes, which wakes the requests that wait. */
   #change = new AbortController();
@@ -78,7 +74,6 @@ export class ClientRateLimiter {
     return this.#waiting > 0 ? 'waiting' : 'open';
   }
 
-  /** Budget of the current window, or undefined if no response has reported it. */
   get budget(): RateLimitBudget | undefined {
     const window = this.#currentWindow();
     return window && { limit: window.limit, left: window.remaining, resetAt: window.resetAt };
@@ -122,8 +117,6 @@ export class ClientRateLimiter {
   }
 
   /**
-   * Records a response.
-   *
    * @param rateLimit rate limit reported by the response, with its reset time corrected to the local clock
    * @param isFromService false if a gateway responded because it cannot reach the service
    */
@@ -153,17 +146,12 @@ export class ClientRateLimiter {
     this.#wake();
   }
 
-  /** Records that a request ended without a response. */
   onAbandoned(): void {
     this.#inFlight--;
     this.#wake();
   }
 
-  /**
-   * Records that the service is unreachable, and schedules the next probe with exponential backoff and jitter.
-   *
-   * @returns true if the outage is short enough to keep waiting
-   */
+  /** Schedules the next probe of an unreachable service. @returns true if the outage is short enough to keep waiting */
   onFailure(): boolean {
     const now = this.#clock.now();
     this.#probedAt = Number.NEGATIVE_INFINITY;
@@ -182,10 +170,7 @@ export class ClientRateLimiter {
     return this.#window;
   }
 
-  /**
-   * Returns the time until which requests of a lane are blocked (milliseconds since the epoch), or undefined if
-   * they are not blocked.
-   */
+  /** Returns the time until which a lane is blocked (milliseconds since the epoch), or undefined if it is not. */
   #blockedUntil(lane: Lane): number | undefined {
     const now = this.#clock.now();
     const isProbing = now - this.#probedAt < probeTimeoutMs;
@@ -205,9 +190,8 @@ export class ClientRateLimiter {
   #assertReserve(lane: Lane): void {
     const { reserve } = this;
     if (lane === 'interactive' || reserve === undefined || !this.#limit || reserve < this.#limit) return;
-    throw new MediactlError(`--reserve ${reserve} leaves nothing of the ${this.#limit} requests of a window`, {
-      code: 'reserve',
-    });
+    const problem = `--reserve ${reserve} leaves nothing of the ${this.#limit} requests of a window`;
+    throw new MediactlError(problem, { code: 'reserve' });
   }
 
   #reserveOf({ limit }: RateLimit): number {
@@ -215,7 +199,6 @@ export class ClientRateLimiter {
     return this.reserve ?? Math.min(defaultReserve, Math.floor(limit / 2), limit - 1);
   }
 
-  /** Sleeps, but at most until the state of the limiter changes. */
   async #waitForChange(delayMs: number, signal: AbortSignal): Promise<void> {
     this.#waiting++;
     // Rejects only if one of the signals aborts.

@@ -10,10 +10,7 @@ import type { ResponseHeaders } from './rate-limit-headers.ts';
 
 /** Maximum size of a response body that is read into memory. API responses are far smaller. */
 const maxResponseBytes = 256 * 1024 * 1024;
-/**
- * Maximum time from sending a request to the end of its response, as a multiple of the idle timeout, which misses a
- * response of which a byte arrives now and then.
- */
+/** Maximum time of a request, as a multiple of the idle timeout, which misses a response that drips byte by byte. */
 const responseTimeoutFactor = 10;
 /** Time in which throughput is measured, as a multiple of the idle timeout. It lasts one minute by default. */
 const throughputWindowFactor = 2;

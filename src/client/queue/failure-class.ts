@@ -5,8 +5,15 @@ import { endsTheRun, type MediactlError } from '../errors.ts';
 import { isInterruption } from '../upload/session/upload-job.ts';
 import type { QueueClient, QueueJob } from './queue-client.ts';
 
+const transientExitCodes: number[] = [exitCodes.unreachable, exitCodes.rateLimited, exitCodes.unclassified];
+
+const maxStandbyMs = 1_000;
+
+/** Codes of errors whose cause might be this machine's disk, roots or account. */
+const machineSpecificCodes = ['no_such_file', 'file_gone', 'file_changed', 'outside_roots', 'foreign_service'];
+
 /**
- * Class of a failed attempt, which determines how the worker handles it:
+ * Returns the class of a failed attempt, which determines how the worker handles it:
  *
  * - `leaseLost`: the lease is lost, so another worker has the file.
  * - `requeue`: this worker was stopped or paused; the job is requeued.
@@ -17,27 +24,7 @@ import type { QueueClient, QueueJob } from './queue-client.ts';
  * - `retryElsewhere`: another worker might have the right file or account; a few workers try before the job fails.
  * - `permanent`: a retry cannot succeed; the job fails without one.
  */
-export type FailureClass =
-  | 'leaseLost'
-  | 'requeue'
-  | 'workerFault'
-  | 'pauseWorker'
-  | 'pauseQueue'
-  | 'retry'
-  | 'retryElsewhere'
-  | 'permanent';
-
-const transientExitCodes: number[] = [exitCodes.unreachable, exitCodes.rateLimited, exitCodes.unclassified];
-
-const maxStandbyMs = 1_000;
-
-/** Codes of errors whose cause might be this machine's disk, roots or account. */
-const machineSpecificCodes = [
-  ...['no_such_file', 'file_gone', 'file_changed'],
-  ...['outside_roots', 'foreign_service'],
-];
-
-export function classifyFailure(error: MediactlError): FailureClass {
+export function classifyFailure(error: MediactlError) {
   const { exitCode, explanation } = error;
   const { code, retryable = false } = explanation;
   if (code === 'lease_lost') return 'leaseLost';

@@ -5,9 +5,9 @@ import { pollUntil, retryUntil } from '../../contract/retry.ts';
 import { MediactlError } from '../errors.ts';
 import type { OnUploadEvent } from '../upload/session/events.ts';
 import type { FileOutcome } from '../upload/session/upload-job.ts';
+import { parseFailure, parseReceipt, parseTaskResult, uploadedFromResult } from './jobs.ts';
 import type { QueueClient } from './queue-client.ts';
 import type { TaskProgress, TaskResult } from './task.ts';
-import { parseFailure, parseReceipt, parseTaskResult, uploadedFromResult } from './task-result.ts';
 
 /** A file in the queue whose outcome is tracked. */
 export type TrackedFile = { path: string; workspace: string; sizeBytes: number };
@@ -53,7 +53,6 @@ export class JobTracker {
     return tracker;
   }
 
-  /** Number of tracked files without an outcome. */
   get size(): number {
     return this.#tracked.size;
   }
@@ -142,11 +141,8 @@ export class JobTracker {
     if (file) this.#finish(id, file, { requests: 0, durationMs: 0, error });
   }
 
-  #finish(
-    id: string,
-    { path, workspace }: TrackedFile,
-    result: Pick<FileOutcome, 'requests' | 'durationMs' | 'uploaded' | 'error'>,
-  ): void {
+  #finish(id: string, file: TrackedFile, result: Omit<FileOutcome, 'job' | 'path'>): void {
+    const { path, workspace } = file;
     this.#tracked.delete(id);
     this.#activeIds.delete(id);
     const asset_uid = result.uploaded?.assetUid ?? null;
@@ -177,8 +173,6 @@ export class JobTracker {
     const [receipt] = await store.findReceipts([id]);
     const result = parseReceipt(receipt);
     if (result) this.#onCompleted(id, result);
-    else this.#onFailed(id, jobRemovedError());
+    else this.#onFailed(id, new MediactlError('somebody took it out of the queue', { code: 'forgotten' }));
   }
 }
-
-const jobRemovedError = () => new MediactlError('somebody took it out of the queue', { code: 'forgotten' });

@@ -1,4 +1,9 @@
+import { asArray, asNumber, asObject, asText, parseJsonOrUndefined } from '../../contract/json-values.ts';
+import { errorTable } from '../error-table.ts';
+import { MediactlError } from '../errors.ts';
+import type { Uploaded } from '../upload/session/upload-job.ts';
 import type { QueueClient, QueueJob } from './queue-client.ts';
+import type { TaskResult } from './task.ts';
 
 /** Job states of BullMQ. */
 export type JobState = 'failed' | 'active' | 'delayed' | 'prioritized' | 'waiting' | 'completed';
@@ -35,3 +40,67 @@ export async function countJobs({ queue }: Pick<QueueClient, 'queue'>) {
     workers: (await queue.getWorkers().catch(() => undefined))?.length,
   };
 }
+
+export const uploadedFromResult = (result: TaskResult, sizeBytes: number): Uploaded => ({
+  ...{ how: 'uploaded', state: 'pending', sizeBytes, name: result.name },
+  assetUid: result.asset_uid,
+  sessionUid: result.session_uid,
+  bytesSent: result.bytes_sent,
+  resumedFrom: result.resumed_from,
+  blake3: result.blake3,
+  verified: result.verified,
+});
+
+export const toTaskResult = (
+  uploaded: Uploaded,
+  more: Pick<TaskResult, 'worker' | 'requests' | 'duration_ms' | 'removed'>,
+): TaskResult => ({
+  asset_uid: uploaded.assetUid,
+  session_uid: uploaded.sessionUid,
+  name: uploaded.name,
+  bytes_sent: uploaded.bytesSent,
+  resumed_from: uploaded.resumedFrom,
+  blake3: uploaded.blake3,
+  verified: uploaded.verified,
+  ...more,
+});
+
+/** Parses a job's result from the store. Returns undefined if the result is not valid. */
+export function parseTaskResult(value: unknown): TaskResult | undefined {
+  const { asset_uid, session_uid, name, blake3, worker, ...fields } = asObject(value);
+  const [assetUid, sessionUid] = [asText(asset_uid), asText(session_uid)];
+  if (assetUid === undefined || sessionUid === undefined) return undefined;
+  return {
+    asset_uid: assetUid,
+    session_uid: sessionUid,
+    name: asText(name) ?? '',
+    bytes_sent: asNumber(fields.bytes_sent) ?? 0,
+    resumed_from: asNumber(fields.resumed_from) ?? null,
+    blake3: asText(blake3) ?? '',
+    verified: typeof fields.verified === 'boolean' ? fields.verified : null,
+    worker: asText(worker) ?? '',
+    requests: asNumber(fields.requests) ?? 0,
+    duration_ms: asNumber(fields.duration_ms) ?? 0,
+    removed: asArray(fields.removed).filter((uid) => typeof uid === 'string'),
+  };
+}
+
+/** Parses a receipt (JSON) from the store. Returns undefined if there is none or it is not valid. */
+export const parseReceipt = (text: string | undefined): TaskResult | undefined =>
+  text === undefined ? undefined : parseTaskResult(parseJsonOrUndefined(text));
+
+/** Converts the failure reason of a job, i.e. an ErrorRecord as JSON or a message from BullMQ, to an error. */
+export function parseFailure(reason: string): MediactlError {
+  const record = asObject(parseJsonOrUndefined(reason));
+  if (typeof record.message === 'string' && typeof record.code === 'string') return MediactlError.from(record);
+  const isStalled = /stalled more than/.test(reason);
+  return new MediactlError(isStalled ? 'given up' : 'it failed', {
+    code: isStalled ? 'given_up' : 'unclassified',
+    reason: isStalled ? 'each worker that had it in hand died, or lost the queue for too long' : reason || undefined,
+    hint: errorTable.given_up.hint,
+  });
+}
+
+/** Returns the path to display for a job, or its id if the data is invalid. */
+export const displayPathOf = ({ data, id }: Pick<QueueJob, 'data' | 'id'>): string =>
+  typeof data?.path === 'string' ? data.path : (id as string);

@@ -17,11 +17,7 @@ export const openQueueClient = (address: QueueAddress, deps: QueueClientDeps): P
 
 const retryDelayMs = 1_000;
 
-/**
- * Connects to the queue, and retries while the store is unreachable.
- *
- * @throws the other errors of `openQueueClient`; the abort reason of the signal
- */
+/** Connects, and retries while the store is unreachable. @throws as `openQueueClient`; the signal's abort reason */
 export function openQueueClientWithRetry(address: QueueAddress, deps: QueueClientDeps): Promise<QueueClient> {
   const { clock, signal, onConnectionChange } = deps;
   const open = async () => {

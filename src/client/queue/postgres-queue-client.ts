@@ -29,7 +29,7 @@ export async function openPostgresClient(address: QueueAddress, deps: QueueClien
       isConnected: () => true,
       createUploadStore: (retry) => createPostgresStore(pool, address.name, retry),
       checkWriteAccess: () => pool.probe((connection) => checkWriteAccess(connection, address.name)),
-      serverId: () => findServerId(pool),
+      serverId: async () => (await pool.query('select pg_postmaster_start_time()::text as start')).rows[0].start,
       end: () => pool.end(),
     });
     pool.retryConnect = client.retryOutages.bind(client);
@@ -109,15 +109,7 @@ async function createTables(client: PoolClient, engine: Engine): Promise<void> {
   }
 }
 
-/** Returns the server's start time, which identifies the server process. */
-const findServerId = async (pool: Pool): Promise<string> =>
-  (await pool.query('select pg_postmaster_start_time()::text as start')).rows[0].start;
-
-/**
- * Checks that session settings persist. A connection pooler might route each statement to another connection.
- *
- * @throws the error that a missing schema would cause later
- */
+/** Checks that a pooler keeps session settings. @throws the error that a missing schema would cause later */
 async function assertSessionPersists(client: PoolClient, pool: Pool): Promise<void> {
   await client.query("set mediactl.trial to 'one'");
   const other = await pool.connect();

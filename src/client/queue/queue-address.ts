@@ -1,6 +1,5 @@
 import { usageError } from '../errors.ts';
 
-/** Address of an upload queue in Redis or PostgreSQL. */
 export type QueueAddress = {
   store: 'redis' | 'postgres';
   /** Connection URL, including the password. */
@@ -14,12 +13,7 @@ export type QueueAddress = {
 
 const defaultQueueName = 'mediactl';
 
-/**
- * Parses the address of a queue.
- *
- * @param option name of the option, for error messages
- * @throws MediactlError (exit 2) if the address or the queue name is not valid
- */
+/** Parses the address of a queue. @throws MediactlError (exit 2) if the address or the queue name is not valid */
 export function parseQueueAddress(option: string, text: string): QueueAddress {
   const [, store] = /^(redis|postgres)(?:(?<=redis)s|(?<=postgres)ql)?:\/\//i.exec(text) ?? [];
   const url = URL.canParse(text) && isDecodable(text) ? new URL(text) : undefined;

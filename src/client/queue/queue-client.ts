@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import type { Job, Processor, Queue, QueueBase, QueueEvents, Worker, WorkerOptions } from 'bullmq';
+import type { Job, Processor, Queue, QueueBase, QueueEvents, WorkerOptions } from 'bullmq';
 import type { Clock } from '../../contract/clock.ts';
 import { backoff, retryUntil, withGrace, withTimeout } from '../../contract/retry.ts';
 import { MediactlError } from '../errors.ts';
@@ -10,7 +10,6 @@ import type { UploadStore, WithRetry } from './upload-store.ts';
 
 export type QueueJob = Job<UploadTask, TaskResult>;
 
-/** Dependencies of a queue connection. */
 export type QueueClientDeps = {
   clock: Clock;
   signal: AbortSignal;
@@ -22,17 +21,14 @@ export type QueueClientDeps = {
   onEngineError?(words: string): void;
 };
 
-/** Server version of a store, and whether its writes are durable. */
-type StoreInfo = {
-  /** Name and version, such as `redis 7.0.15`. */
-  server: string;
-  /** Warning about possible data loss, if any. */
-  durabilityWarning?: string | undefined;
-};
-
 /** Connection to Redis or PostgreSQL: the part of a queue client in which they differ. */
 export type StoreDriver = {
-  storeInfo: StoreInfo;
+  storeInfo: {
+    /** Name and version, such as `redis 7.0.15`. */
+    server: string;
+    /** Warning about possible data loss, if any. */
+    durabilityWarning?: string | undefined;
+  };
   /** Connection of BullMQ's objects, which BullMQ types for Redis only. */
   connection: never;
   /** BullMQ's backend, unless the store is Redis. */
@@ -55,7 +51,7 @@ const outageBackoff = { minMs: 200, maxMs: 2_000 };
 /** Connection to an upload queue that several machines share, and to the upload state stored with the queue. */
 export class QueueClient {
   readonly address: QueueAddress;
-  readonly storeInfo: StoreInfo;
+  readonly storeInfo: StoreDriver['storeInfo'];
   readonly store: UploadStore;
   queue!: Queue<UploadTask, TaskResult>;
   /** Called after each reconnect. `isOther` is true after a failover; the new server might lack recent writes. */
@@ -85,8 +81,7 @@ export class QueueClient {
 
   /** Opens the queue. @throws the store's error if it denies write access, unless it is an outage, which is retried */
   async open(): Promise<void> {
-    const { checksWriteAccess } = this.#deps;
-    if (checksWriteAccess)
+    if (this.#deps.checksWriteAccess)
       await this.#driver.checkWriteAccess().catch((error) => {
         if (!isOutage(error)) throw error;
       });
@@ -97,15 +92,11 @@ export class QueueClient {
   }
 
   /** Creates a BullMQ worker. Its `run()` starts to process jobs. @throws the abort reason of the signal */
-  async worker(
-    perform: Processor<UploadTask, TaskResult>,
-    options: Omit<WorkerOptions, 'connection' | 'autorun'>,
-  ): Promise<Worker<UploadTask, TaskResult>> {
+  async worker(perform: Processor<UploadTask, TaskResult>, options: Omit<WorkerOptions, 'connection' | 'autorun'>) {
     const { Worker } = await import('./engine.lazy.ts');
     const { connection, backend } = this.#driver;
-    return this.#start(
-      () => new Worker(this.address.name, perform, { ...options, connection, autorun: false }, backend),
-    );
+    const all = { ...options, connection, autorun: false };
+    return this.#start(() => new Worker<UploadTask, TaskResult>(this.address.name, perform, all, backend));
   }
 
   /** Creates a listener for job events. Its `run()` starts to receive them. @throws the abort reason of the signal */
@@ -122,11 +113,7 @@ export class QueueClient {
 
   readonly withRetry: WithRetry = (request) => this.#withGrace(this.retryOutages(request));
 
-  /**
-   * Checks write access by writing, reading and removing sample data.
-   *
-   * @throws MediactlError `queue_full` (exit 10) if the store rejects writes; as `openQueueClient`
-   */
+  /** @throws MediactlError `queue_full` (exit 10) if the store rejects writes; as `openQueueClient` */
   async checkWriteAccess(): Promise<void> {
     await this.#withGrace(this.#driver.checkWriteAccess());
   }

@@ -9,13 +9,11 @@ import type { FileOutcome, Uploaded } from '../upload/session/upload-job.ts';
 import { isHttpUrl, receiptKeyOf, type UploadCandidate, userMetadataOf } from '../upload/sources/upload-candidate.ts';
 import type { ReceiptKey } from '../upload/store/receipts.ts';
 import { JobTracker } from './job-tracker.ts';
-import { retryFailed } from './jobs.ts';
+import { parseReceipt, retryFailed, uploadedFromResult } from './jobs.ts';
 import type { QueueClient } from './queue-client.ts';
 import type { Roots } from './roots.ts';
 import { formatLocation, shortTaskId, taskId, type UploadTask } from './task.ts';
-import { parseReceipt, uploadedFromResult } from './task-result.ts';
 
-/** Number of files added to the queue in one batch. */
 const batchSize = 200;
 /** Number of attempts per job, with exponential backoff: 2 s, 4 s … 8.5 min, 17 min in total. */
 const maxAttempts = 10;
@@ -27,10 +25,7 @@ const inactiveStates: ReadonlySet<string> = new Set(['failed', 'waiting', 'delay
 /** @property path path or URL shown to the user @property key key of this machine's receipt, if there is one */
 type QueuedTask = { id: string; task: UploadTask; path: string; key: ReceiptKey | undefined };
 
-/**
- * Adds all files without a receipt to a queue. With `--wait`, waits until workers have uploaded the files. Jobs are
- * deduped by file and target folder.
- */
+/** Adds all files without a receipt to a queue, deduped by file and folder. With `--wait`, waits for their upload. */
 export class QueueRun implements BatchRun {
   readonly #client: QueueClient;
   readonly #roots: Roots;
@@ -76,7 +71,11 @@ export class QueueRun implements BatchRun {
   async #queueAndFollow(files: readonly UploadCandidate[]): Promise<void> {
     const { api, signal = new AbortController().signal, onEvent } = this.#deps;
     const { clock } = api.transport;
-    const onOutcome = (outcome: FileOutcome) => this.#onOutcome(outcome);
+    const onOutcome = (outcome: FileOutcome) => {
+      const queued = this.#tracked.get(outcome.queueId as string);
+      if (queued && outcome.uploaded) this.#saveReceipt(queued, outcome.uploaded);
+      this.#reportOrWatch(outcome);
+    };
     if (this.#readyWatch) this.#tracker = await JobTracker.open(this.#client, { clock, signal, onEvent, onOutcome });
     for (let at = 0; at < files.length; at += batchSize) {
       if (this.#stopReason || signal.aborted) {
@@ -191,14 +190,6 @@ export class QueueRun implements BatchRun {
     return { id: taskId(task, stableSource), task, path, key };
   }
 
-  /** Handles the outcome of a tracked file. */
-  #onOutcome(outcome: FileOutcome): void {
-    const queued = this.#tracked.get(outcome.queueId as string);
-    if (queued && outcome.uploaded) this.#saveReceipt(queued, outcome.uploaded);
-    this.#reportOrWatch(outcome);
-  }
-
-  /** Writes a local receipt for a file that a worker uploaded. */
   #saveReceipt({ key, task, path }: QueuedTask, uploaded: Uploaded): void {
     const { receipts, api, onEvent } = this.#deps;
     if (!key) return;

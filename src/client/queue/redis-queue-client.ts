@@ -68,11 +68,7 @@ export async function openRedisClient(address: QueueAddress, deps: QueueClientDe
   }
 }
 
-/**
- * Connects to the server, and checks its settings.
- *
- * @throws MediactlError `queue_evicts` (exit 2) or `queue_unusable` (exit 2); Error if it cannot be reached
- */
+/** @throws MediactlError `queue_evicts` or `queue_unusable` (exit 2); Error if the server cannot be reached */
 async function connect(redis: Redis, address: QueueAddress, deps: QueueClientDeps): Promise<StoreDriver['storeInfo']> {
   // A connected server may never respond.
   const info = await withTimeout(
@@ -93,11 +89,8 @@ async function connect(redis: Redis, address: QueueAddress, deps: QueueClientDep
       reason: `its maxmemory-policy is ${policy}`,
     });
   const kind = field('valkey_version') === undefined ? 'redis' : 'valkey';
-  const isVolatile = field('aof_enabled') === '0';
-  return {
-    server: `${kind} ${field(`${kind}_version`) ?? ''}`.trim(),
-    durabilityWarning: isVolatile
-      ? 'it keeps no append-only file: what it was told last is lost if it ends (appendonly yes in redis.conf)'
-      : undefined,
-  };
+  const server = `${kind} ${field(`${kind}_version`) ?? ''}`.trim();
+  if (field('aof_enabled') !== '0') return { server, durabilityWarning: undefined };
+  const loss = 'it keeps no append-only file: what it was told last is lost if it ends (appendonly yes in redis.conf)';
+  return { server, durabilityWarning: loss };
 }

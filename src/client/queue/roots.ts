@@ -25,40 +25,32 @@ const rootForms = '--root /mnt/media, --root media=/mnt/media or --root https://
  * can queue any path or URL, so nothing outside the allowlist is opened or requested.
  */
 export class Roots {
-  readonly #directories: readonly ReadableDirectory[];
-  readonly #urls: readonly UrlRoot[];
+  readonly #directories: ReadableDirectory[] = [];
+  readonly #urls: UrlRoot[] = [];
   readonly #owner: string;
 
-  private constructor(directories: readonly ReadableDirectory[], addresses: readonly UrlRoot[], owner: string) {
-    this.#directories = directories;
-    this.#urls = addresses;
+  private constructor(owner: string) {
     this.#owner = owner;
   }
 
-  /**
-   * Parses the values of `--root`.
-   *
-   * @param owner name of the worker, for error messages
-   * @throws MediactlError (exit 2) if a directory does not exist or a name is given twice
-   */
+  /** Parses the values of `--root`. @throws MediactlError (exit 2) for a missing directory or a name given twice */
   static async open(typed: readonly string[], cwd: string, owner = ''): Promise<Roots> {
-    const directories: ReadableDirectory[] = [];
-    const addresses: UrlRoot[] = [];
+    const roots = new Roots(owner);
     for (const text of typed) {
       if (isHttpUrl(text)) {
         const { url } = parseSourceUrl(text);
-        addresses.push({ origin: url.origin, path: url.pathname.replace(/\/?$/, '/') });
+        roots.#urls.push({ origin: url.origin, path: url.pathname.replace(/\/?$/, '/') });
         continue;
       }
       const [, name, named] = /^([A-Za-z][\w-]*)=(.+)$/.exec(text) ?? [];
       const path = await realpath(resolve(cwd, named ?? text)).catch(() => undefined);
       if (path === undefined || !(await stat(path)).isDirectory())
         throw usageError(`there is no directory ${named ?? text}`, rootForms);
-      if (name !== undefined && directories.some((each) => each.name === name))
+      if (name !== undefined && roots.#directories.some((each) => each.name === name))
         throw usageError(`--root ${name} is given twice`, rootForms);
-      directories.push({ path, ...(name !== undefined && { name }) });
+      roots.#directories.push({ path, ...(name !== undefined && { name }) });
     }
-    return new Roots(directories, addresses, owner);
+    return roots;
   }
 
   /** Comma-separated list of all roots, for error messages. */

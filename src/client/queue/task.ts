@@ -9,7 +9,6 @@ export type TaskSource = {
   path: string;
 };
 
-/** Formats a location as workers display it. */
 export const formatLocation = ({ root, path }: TaskSource) => (root === undefined ? path : `${root}:${path}`);
 
 /** Data of a job: one file to upload as one asset. Contains no API key. */
@@ -28,7 +27,6 @@ export type UploadTask = {
   filename: string;
   name?: string | undefined;
   description?: string | undefined;
-  /** Media type. */
   contentType?: string | undefined;
   /** Slugs. */
   tags?: readonly string[] | undefined;
@@ -39,7 +37,6 @@ export type UploadTask = {
   again?: string | undefined;
 };
 
-/** Result of a job, stored in the queue. */
 export type TaskResult = {
   asset_uid: string;
   session_uid: string;

@@ -11,10 +11,10 @@ import { type OpenedUpload, openUpload } from '../upload/session/upload-file.ts'
 import type { UploadDeps, Uploaded, UploadJob } from '../upload/session/upload-job.ts';
 import { fileChanged, type UploadSource } from '../upload/sources/source.ts';
 import type { UploadJournal } from '../upload/store/journal.ts';
+import { type CorruptEntry, isEntry, type JournalEntry } from '../upload/store/journal-entry.ts';
 import type { Receipts } from '../upload/store/receipts.ts';
 import type { Lease } from './lease.ts';
 import type { QueueClient, QueueJob } from './queue-client.ts';
-import { createQueueJournal } from './queue-journal.ts';
 import type { OpenUrl, Roots } from './roots.ts';
 import type { UploadTask } from './task.ts';
 import type { Claim } from './upload-store.ts';
@@ -26,15 +26,11 @@ const maxMarkedAssets = 200;
 export type AttemptDeps = Pick<UploadDeps, 'api' | 'throttle' | 'profile' | 'onEvent'> & {
   roots: Roots;
   openAddress: OpenUrl;
-  /**
-   * Receipts of this machine, which prevent duplicate uploads if the store loses its newest writes; undefined if
-   * they cannot be written.
-   */
+  /** Receipts of this machine, for when the store loses its newest writes; undefined if they cannot be written. */
   receipts: Pick<Receipts, 'find' | 'save'> | undefined;
   signal: AbortSignal;
 };
 
-/** A file from the queue that an attempt has claimed. */
 type ClaimedUpload = { job: QueueJob; task: UploadTask; claim: Claim; lease: Lease };
 
 export type UploadAttemptOptions = {
@@ -43,12 +39,7 @@ export type UploadAttemptOptions = {
   hasMarker: boolean;
 };
 
-type AttemptResult = { uploaded: Uploaded; requests: number; removed: string[] };
-
-/**
- * Attempt to upload one file from the queue. Keeps the journal entry in the store, so that another worker can resume
- * the upload. Sends nothing after the lease is lost.
- */
+/** Uploads one queued file. Its journal is in the store, for other workers. Sends nothing after the lease is lost. */
 export class UploadAttempt {
   readonly #claimed: ClaimedUpload;
   readonly #options: UploadAttemptOptions;
@@ -77,7 +68,7 @@ export class UploadAttempt {
     });
   }
 
-  async run(): Promise<AttemptResult> {
+  async run(): Promise<{ uploaded: Uploaded; requests: number; removed: string[] }> {
     const { job, task, claim } = this.#claimed;
     assertService(task, this.#deps.api);
     const upload = await this.#open();
@@ -194,10 +185,7 @@ export class UploadAttempt {
   }
 }
 
-/**
- * Returns the marker for an asset's description, which identifies the job that created the asset. The marker
- * includes the time because another queue might have a job with the same id.
- */
+/** Returns the marker of the job that created an asset. The time tells it from the same job id in another queue. */
 const uploadMarkerOf = ({ id, timestamp }: QueueJob) => `[mediactl ${id}-${timestamp.toString(36)}]`;
 
 const localReceiptKeyOf = ({ service, workspace, folder = '' }: UploadTask, { realPath }: UploadSource) => ({
@@ -224,14 +212,10 @@ function assertService({ service }: UploadTask, { transport }: Api): void {
 /** Describes how a file has changed since it was queued. Returns undefined if it is unchanged. */
 function describeQueueChange({ sizeBytes, fileVersion }: UploadTask, { identity }: UploadSource): string | undefined {
   if (sizeBytes !== identity.sizeBytes) return `its size went from ${sizeBytes} to ${identity.sizeBytes} bytes`;
-  const isSame = isSameFileVersion(fileVersion, versionOf(identity));
-  return isSame ? undefined : 'it was written to';
+  return isSameFileVersion(fileVersion, versionOf(identity)) ? undefined : 'it was written to';
 }
 
-/**
- * Returns true if two file versions are equal. Modification times are compared at the lower precision of the two,
- * since file servers store milliseconds or whole seconds.
- */
+/** Compares times at the lower precision of the two, since file servers store milliseconds or whole seconds. */
 function isSameFileVersion(queued: string, now: string): boolean {
   const versions = [queued, now];
   const end = versions.some((version) => version.endsWith('000000000')) ? -9 : -6;
@@ -269,4 +253,50 @@ function assertNoOrphans({ path }: UploadTask, assets: readonly Asset[] = []): v
       hint: 'mediactl assets get it: if it is whole, forget this upload; else delete it, then retry',
       details: { asset_uids: assets.map(({ uid }) => uid) },
     });
+}
+
+/**
+ * Creates the journal for one attempt to upload one file, kept in the queue's store. It writes only while the lease is
+ * held and the claim's token is the newest. Omits the file's device, inode and change time, which differ on other
+ * machines.
+ */
+function createQueueJournal(client: QueueClient, { fence, journalEntry }: Claim, lease: Lease): UploadJournal {
+  const { store, address } = client;
+  /** Cached journal entry, as JSON. While the lease is held, only this attempt writes the entry. */
+  let entryJson = journalEntry;
+  /** @throws MediactlError `lease_lost` if another attempt has claimed the job; this attempt then ends */
+  const save = async (id: string, json: string | undefined) => {
+    lease.assertHeld();
+    if (!(await store.writeEntry(id, fence, json))) throw lease.revoke();
+    entryJson = json;
+  };
+  return {
+    directory: address.label,
+    read: async (id) => (entryJson === undefined ? undefined : parseEntry(entryJson, id)),
+    write: (entry) => {
+      const { dev: _dev, ino: _ino, ctimeNs: _ctimeNs, ...file } = entry.file;
+      return save(entry.id, JSON.stringify({ ...entry, file }));
+    },
+    remove: (id) => save(id, undefined),
+    list: async () => (await store.listEntries()).map((page) => parseEntry(page, '')),
+    ids: async () => [], // callers already know the only entry, which is for this attempt's file
+    // An unreadable entry, which a newer version or another program has written, is removed.
+    setAside: async (id) => {
+      await save(id, undefined);
+      return address.label;
+    },
+    lock: async () => async () => {}, // the claim serves as the lock
+    sweep: async () => {},
+  };
+}
+
+function parseEntry(json: string, id: string): JournalEntry | CorruptEntry {
+  const path = 'the queue';
+  try {
+    const entry: unknown = JSON.parse(json);
+    if (isEntry(entry)) return entry;
+  } catch (error) {
+    return { id, path, reason: (error as Error).message };
+  }
+  return { id, path, reason: 'it is not an upload that this version knows' };
 }

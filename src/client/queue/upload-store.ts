@@ -24,12 +24,7 @@ export type UploadStore = {
   /** Reads the store's clock, in milliseconds since the epoch. */
   now(): Promise<number>;
   claim(id: string): Promise<Claim>;
-  /**
-   * Writes `page`, the journal entry as JSON, for a job. Removes the entry if `page` is undefined.
-   *
-   * @param fence fencing token of this attempt's claim
-   * @returns false if another attempt has claimed the job
-   */
+  /** Writes a job's journal entry (JSON), or removes it. @returns false if another attempt has claimed the job */
   writeEntry(id: string, fence: string, page: string | undefined): Promise<boolean>;
   /** Replaces the journal entry with the receipt, atomically. @returns false if another attempt has claimed the job */
   finish(id: string, fence: string, receipt: string): Promise<boolean>;

@@ -6,10 +6,9 @@ import { emptyPlan } from '../upload/batch/plan.ts';
 import type { RunEvent } from '../upload/session/events.ts';
 import type { FileOutcome } from '../upload/session/upload-job.ts';
 import { JobTracker, type JobTrackerDeps } from './job-tracker.ts';
-import { countJobs, listJobs } from './jobs.ts';
+import { countJobs, displayPathOf, listJobs } from './jobs.ts';
 import type { QueueClient, QueueJob } from './queue-client.ts';
 import type { TaskProgress } from './task.ts';
-import { displayPathOf } from './task-result.ts';
 
 type WatchRunDeps = Pick<JobTrackerDeps, 'clock' | 'signal' | 'onEvent'> & {
   onPlanned(planned: RunEvent & { event: 'planned' }): void;

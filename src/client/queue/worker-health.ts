@@ -39,11 +39,7 @@ export class WorkerHealth {
     this.#checkIntervalMs = Math.min(maxCheckIntervalMs, 2 * deps.leaseMs);
   }
 
-  /**
-   * Runs the self-check until it succeeds, and warns with the reason while the worker is paused.
-   *
-   * @returns a signal that aborts with `signal`, or when the worker next pauses
-   */
+  /** Runs the self-check until it succeeds. @returns a signal that aborts with `signal`, or when the worker pauses */
   async waitUntilHealthy(signal: AbortSignal): Promise<AbortSignal> {
     const { clock } = this.#deps;
     await withGrace(this.#waitWhileUnhealthy(signal), { clock, signal }).catch(() => {}); // stopped
@@ -113,11 +109,7 @@ export class WorkerHealth {
   }
 }
 
-/**
- * Checks a worker's clock, its store and its roots.
- *
- * @throws MediactlError `clock_differs` or `newer_task` (exit 2); as `Roots.assertFilesExist`; errors of the store
- */
+/** @throws MediactlError `clock_differs` or `newer_task` (exit 2); as `Roots.assertFilesExist`; errors of the store */
 async function runSelfCheck(client: QueueClient, deps: WorkerHealthDeps): Promise<void> {
   await assertClock(client, deps);
   await client.store.claim(probeId);
@@ -146,11 +138,7 @@ async function assertClock({ store, address }: QueueClient, deps: WorkerHealthDe
   });
 }
 
-/**
- * Reads a sample of jobs that were never started, from several parts of the queue.
- *
- * @throws MediactlError `newer_task` (exit 2) if a newer version queued a job of the sample
- */
+/** Samples jobs that were never started. @throws MediactlError `newer_task` (exit 2) if a newer version queued one */
 async function sampleTasks({ queue, withRetry }: QueueClient): Promise<UploadTask[]> {
   const { waiting = 0 } = await withRetry(() => queue.getJobCounts('waiting'));
   const pages = sampleOffsets.map((share) => {

@@ -8,18 +8,17 @@ import type { FileOutcome } from '../upload/session/upload-job.ts';
 import { hasCredentials, parseSourceUrl } from '../upload/sources/source-url.ts';
 import { isHttpUrl } from '../upload/sources/upload-candidate.ts';
 import { classifyFailure, workersMissingFile, yieldToOtherWorkers } from './failure-class.ts';
+import { displayPathOf, parseFailure, parseReceipt, toTaskResult } from './jobs.ts';
 import { Lease } from './lease.ts';
 import type { QueueClient, QueueJob } from './queue-client.ts';
-import { RecentResults } from './recent-results.ts';
 import { parseTask, type TaskProgress, type TaskResult, type UploadTask } from './task.ts';
-import { displayPathOf, parseFailure, parseReceipt, toTaskResult } from './task-result.ts';
 import { type AttemptDeps, UploadAttempt, type UploadAttemptOptions } from './upload-attempt.ts';
+import type { UploadStore } from './upload-store.ts';
 import { pausedError, WorkerHealth } from './worker-health.ts';
 
 export type WorkerRunOptions = UploadAttemptOptions & {
   /** Name of this worker, shown to other machines. */
   name: string;
-  /** Maximum number of files uploaded at the same time. */
   concurrency: number;
   /** Time without a heartbeat after which another worker gets the file. */
   leaseMs: number;
@@ -59,7 +58,6 @@ export class WorkerRun {
   #activeSignal = this.#stopped.signal;
   /** Error that stopped this worker, such as a rejected key. */
   failure: MediactlError | undefined;
-  /** Number of files requeued for other workers. */
   requeuedFiles = 0;
 
   constructor(client: QueueClient, options: WorkerRunOptions, deps: WorkerRunDeps) {
@@ -134,7 +132,6 @@ export class WorkerRun {
     void worker.close(true).catch(() => {}); // does not wait for running jobs; closing the queue client awaits it
   }
 
-  /** Aborts uploads whose lease has expired. */
   #revokeExpired(): undefined {
     for (const lease of this.#leases.values()) if (!lease.isHeld) lease.revoke();
   }
@@ -144,12 +141,7 @@ export class WorkerRun {
     this.#stopped.abort(pausedError);
   }
 
-  /**
-   * Processes one job.
-   *
-   * @returns the result for the queue
-   * @throws an error that makes the queue retry, requeue or fail the job
-   */
+  /** @returns the result for the queue @throws an error that makes the queue retry, requeue or fail the job */
   async #processJob(job: QueueJob, token: string | undefined): Promise<TaskResult> {
     const clock = this.#clock;
     const startedAt = clock.now();
@@ -190,7 +182,10 @@ export class WorkerRun {
     // The file is already uploaded, but its worker died before it updated the queue.
     const previousResult = parseReceipt(claim.receipt);
     if (previousResult) return previousResult;
-    this.#addPlanned(task);
+    // The totals of the progress display do not include the rest of the queue.
+    this.#planned.files++;
+    this.#planned.bytes += task.sizeBytes;
+    this.#deps.onPlanned({ event: 'planned', ...this.#planned, there: 0 });
     const deps = { ...this.#deps, onEvent: this.#progressListener(job), signal };
     const attempt = new UploadAttempt(this.#client, { job, task, claim, lease }, this.#options, deps);
     const { uploaded, requests, removed } = await attempt.run();
@@ -208,12 +203,7 @@ export class WorkerRun {
   }
 
   /** Retries, requeues or fails a job, depending on its error's class. @returns the error for the job processor to throw */
-  async #handleFailure(
-    job: QueueJob,
-    token: string | undefined,
-    outcome: FileOutcome,
-    error: MediactlError,
-  ): Promise<Error> {
+  async #handleFailure(job: QueueJob, token: string | undefined, outcome: FileOutcome, error: MediactlError) {
     const record = this.#deps.redact(error.toJSON());
     const recordJson = JSON.stringify(record);
     let failureClass = classifyFailure(error);
@@ -273,13 +263,6 @@ export class WorkerRun {
     this.#deps.onEvent({ path, event: 'notice', message });
   }
 
-  /** Adds a started file to the totals of the progress display, which do not include the rest of the queue. */
-  #addPlanned({ sizeBytes }: UploadTask): void {
-    this.#planned.files++;
-    this.#planned.bytes += sizeBytes;
-    this.#deps.onPlanned({ event: 'planned', ...this.#planned, there: 0 });
-  }
-
   /** Returns a listener that forwards a job's events, and writes its progress to the queue at most once a second. */
   #progressListener(job: QueueJob): AttemptDeps['onEvent'] {
     const clock = this.#clock;
@@ -312,4 +295,48 @@ async function removeUrlSecrets(job: QueueJob, task: UploadTask): Promise<void> 
   const { path } = task.source;
   if (!isHttpUrl(path) || !hasCredentials(path)) return;
   await job.updateData({ ...task, source: { path: parseSourceUrl(path).path } });
+}
+
+/** Maximum age of results that are written again after a failover. It is longer than the lag of a replica. */
+const maxResultAgeMs = 10 * 60_000;
+const maxRecentResults = 10_000;
+/** Pause after a failover, during which other workers restore their results. */
+const restoreGraceMs = 5_000;
+
+/** A worker's newest results, to restore them after a failover to a server that might lack them. */
+class RecentResults {
+  failovers = 0;
+  /** Resolves when the results are restored after a failover. */
+  restored: Promise<void> = Promise.resolve();
+  readonly #store: UploadStore;
+  readonly #clock: Clock;
+  /** Maps job ids to results as JSON, oldest first. */
+  readonly #results = new Map<string, { at: number; receipt: string }>();
+
+  constructor(store: UploadStore, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  add(id: string, receipt: string): void {
+    this.#results.set(id, { at: this.#clock.now(), receipt });
+    const [[oldest = ''] = []] = this.#results;
+    if (this.#results.size > maxRecentResults) this.#results.delete(oldest);
+  }
+
+  /** Restores the results if the store is another server than before, and waits while other workers do the same. */
+  onReconnect(isOther: Promise<boolean>, signal: AbortSignal, onFailed: (error: unknown) => void): void {
+    const previous = this.restored;
+    this.restored = isOther
+      .then((is) => (is ? this.#restore(signal).catch((error) => signal.aborted || onFailed(error)) : undefined))
+      .catch(() => {}) // the store is down again; the next reconnect restores the results
+      .then(() => previous);
+  }
+
+  async #restore(signal: AbortSignal): Promise<void> {
+    this.failovers++;
+    const since = this.#clock.now() - maxResultAgeMs;
+    for (const [id, { at, receipt }] of this.#results) if (at > since) await this.#store.restoreReceipt(id, receipt);
+    await this.#clock.sleep(restoreGraceMs, signal);
+  }
 }

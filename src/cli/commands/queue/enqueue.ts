@@ -13,21 +13,19 @@ import { warnOfQueueState } from './queue-list.ts';
 /** Queues files for the workers (`--queue`). With `--wait`, reports each file's outcome. */
 export async function enqueue(context: Context, address: QueueAddress, roots: readonly string[], request: RunRequest) {
   const { sources } = request;
-  const createRun = await createRunFactory(context, address, roots, request).catch(async (error) => {
+  const queue = await openQueue(context, address, roots, sources.inputs ?? []).catch(async (error) => {
     await sources.close();
     throw error;
   });
-  return runUploads(context, { ...request, createRun, nextStep: () => 'workers upload them: mediactl uploads watch' });
+  return runUploads(context, {
+    ...request,
+    createRun: (tools) => new QueueRun(queue.client, queue.roots, request.options, tools),
+    nextStep: () => 'workers upload them: mediactl uploads watch',
+  });
 }
 
-/** Connects to the queue. @returns function that creates the run that queues the files */
-async function createRunFactory(
-  context: Context,
-  address: QueueAddress,
-  roots: readonly string[],
-  { sources, options }: RunRequest,
-): Promise<NonNullable<RunRequest['createRun']>> {
-  await confirmSecrets(context, sources.inputs ?? []);
+async function openQueue(context: Context, address: QueueAddress, roots: readonly string[], inputs: readonly string[]) {
+  await confirmSecrets(context, inputs);
   const unnamed = roots.find((root) => !/^[A-Za-z][\w-]*=/.test(root));
   if (unnamed !== undefined)
     throw usageError(`--root does not accept '${unnamed}'`, '--root NAME=PATH, as workers name it');
@@ -35,14 +33,10 @@ async function createRunFactory(
   context.warnOfProjectFile();
   const client = await context.openQueue(address, 'write');
   await warnOfQueueState(context, client, true);
-  return (tools) => new QueueRun(client, namedRoots, options, tools);
+  return { client, roots: namedRoots };
 }
 
-/**
- * Asks before URLs with a query or credentials are queued.
- *
- * @throws MediactlError if the user declines
- */
+/** Asks before URLs with a query or credentials are queued. @throws MediactlError if the user declines */
 async function confirmSecrets({ terminal, settings }: Context, named: readonly string[]): Promise<void> {
   const secret = named.filter((path) => isHttpUrl(path) && hasCredentials(path));
   const [first] = secret;

@@ -1,9 +1,8 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
 import { asMediactlError, combineFailures, MediactlError, usageError } from '../../../client/errors.ts';
-import { type JobState, listJobs, retryFailed } from '../../../client/queue/jobs.ts';
+import { displayPathOf, type JobState, listJobs, retryFailed } from '../../../client/queue/jobs.ts';
 import type { QueueAddress } from '../../../client/queue/queue-address.ts';
 import type { QueueClient, QueueJob } from '../../../client/queue/queue-client.ts';
-import { displayPathOf } from '../../../client/queue/task-result.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
@@ -151,10 +150,7 @@ async function getJob({ queue }: QueueClient, id: string): Promise<QueueJob> {
 type Changes = { total: number; rows: QueuedUpload[]; failures: MediactlError[] };
 
 /** Changes each job, and continues with the next job after a failure. */
-async function changeEach(
-  ids: readonly string[],
-  change: (id: string) => Promise<QueuedUpload | undefined>,
-): Promise<Changes> {
+async function changeEach(ids: readonly string[], change: (id: string) => Promise<QueuedUpload | undefined>) {
   const changes: Changes = { total: ids.length, rows: [], failures: [] };
   for (const id of ids)
     await change(id).then(

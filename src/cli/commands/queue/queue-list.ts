@@ -67,7 +67,6 @@ const parseWatchRequest = (context: Context, { queue, progress, verbose = false 
   verbose,
 });
 
-/** Shows the uploads of a queue until none is unfinished. */
 async function runWatch(context: Context, { address, mode, verbose }: WatchRequest) {
   const { clock, signal } = context;
   const client = await context.openQueue(address, 'read');

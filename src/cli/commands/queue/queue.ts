@@ -6,11 +6,7 @@ export const queueFlag = '--queue [address]';
 /** Help text for --queue in commands that act on uploads of this machine by default. */
 export const queueFlagHelp = 'of a queue, not of this machine';
 
-/**
- * Rejects a password in argv, which other users can read.
- *
- * @throws MediactlError `usage` (exit 2)
- */
+/** Rejects a password in argv, which other users can read. @throws MediactlError `usage` (exit 2) */
 export function assertNoPassword(where: string, { hasPassword }: QueueAddress): void {
   if (!hasPassword) return;
   throw usageError(
@@ -28,18 +24,12 @@ export function assertNoPassword(where: string, { hasPassword }: QueueAddress): 
  * @param given entered arguments; undefined if the command takes none
  * @throws MediactlError `usage` (exit 2) if no queue is configured
  */
-export function resolveQueue(
-  { settings }: Context,
-  typed: string | boolean | undefined,
-  given?: readonly string[],
-): { address: QueueAddress; given: readonly string[] } {
+export function resolveQueue({ settings }: Context, typed: string | boolean | undefined, given?: readonly string[]) {
   const isAddress = typeof typed === 'string' && (!given || /^[a-z]+:\/\//i.test(typed));
   const all = [...(typeof typed === 'string' && !isAddress ? [typed] : []), ...(given ?? [])];
-  if (isAddress) {
-    const address = parseQueueAddress('--queue', typed);
-    assertNoPassword('--queue', address);
-    return { address, given: all };
-  }
-  if (settings.queue) return { address: settings.queue, given: all };
-  throw usageError('which queue?', 'export MEDIACTL_QUEUE=redis://HOST, or mediactl config set queue redis://HOST');
+  const address = isAddress ? parseQueueAddress('--queue', typed) : settings.queue;
+  if (!address)
+    throw usageError('which queue?', 'export MEDIACTL_QUEUE=redis://HOST, or mediactl config set queue redis://HOST');
+  if (isAddress) assertNoPassword('--queue', address);
+  return { address, given: all };
 }

@@ -1,7 +1,6 @@
-import type { JobState } from '../../../client/queue/jobs.ts';
+import { displayPathOf, type JobState, parseFailure, parseTaskResult } from '../../../client/queue/jobs.ts';
 import type { QueueJob } from '../../../client/queue/queue-client.ts';
 import { shortTaskId, type TaskResult } from '../../../client/queue/task.ts';
-import { displayPathOf, parseFailure, parseTaskResult } from '../../../client/queue/task-result.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { asObject, asText } from '../../../contract/json-values.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
@@ -30,7 +29,6 @@ export type QueuedUpload = SharedUploadFields & {
   done_at: string | null;
 };
 
-/** Maps BullMQ's job states to the displayed names. */
 export const stateNames: Record<JobState, QueuedUpload['state']> = {
   ...{ active: 'uploading', waiting: 'waiting', prioritized: 'waiting', delayed: 'retrying' },
   ...{ failed: 'failed', completed: 'uploaded' },
@@ -51,6 +49,9 @@ export function toQueuedUpload(job: QueueJob, state: JobState): QueuedUpload {
   const { requests = null, duration_ms = null, verified = null, removed = [] } = result;
   const progress = asObject(job.progress);
   const isCompleted = state === 'completed';
+  const isActive = state === 'active';
+  /** Worker that processes the job or had its last error; undefined for a waiting job. */
+  const worker = (isActive ? job.processedBy : undefined) ?? (isActive || progress.error ? progress.worker : undefined);
   const error = isCompleted || !progress.error ? undefined : JSON.stringify(progress.error);
   const reason = state === 'failed' || state === 'delayed' ? (asText(job.failedReason) ?? '') : error;
   const size = count(data.sizeBytes);
@@ -60,7 +61,7 @@ export function toQueuedUpload(job: QueueJob, state: JobState): QueuedUpload {
     state: stateNames[state],
     size_bytes: size,
     offset_bytes: isCompleted ? size : (count(progress.offset) ?? 0),
-    worker: result.worker ?? text(workerOf(job, state, progress)),
+    worker: result.worker ?? text(worker),
     attempts: count(job.attemptsStarted) ?? 0,
     stalls: count(job.stalledCounter) ?? 0,
     ...{ asset_uid, session_uid, name, bytes_sent, resumed_from, requests, duration_ms },
@@ -73,13 +74,6 @@ export function toQueuedUpload(job: QueueJob, state: JobState): QueuedUpload {
     error: reason === undefined ? null : parseFailure(reason).toJSON(),
   };
 }
-
-/** Returns the worker that processes the job or had its last error; undefined for a waiting job. */
-const workerOf = (
-  { processedBy }: QueueJob,
-  state: JobState,
-  { worker, error }: { worker?: unknown; error?: unknown },
-) => (state === 'active' ? (processedBy ?? worker) : error ? worker : undefined);
 
 const formatState = ({ state, error, verified, stalls }: QueuedUpload) => {
   const label = error ? `${state}: ${escapeControls(error.message)}` : state;

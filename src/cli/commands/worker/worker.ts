@@ -64,7 +64,6 @@ type WorkerFlags = {
 export type WorkerRequest = {
   address: QueueAddress;
   options: WorkerRunOptions;
-  /** Directories and URLs below which the worker reads. */
   roots: readonly string[];
   /** Number of requests to leave for other uses. */
   reserve: number | undefined;
@@ -73,25 +72,21 @@ export type WorkerRequest = {
 };
 
 /** @throws MediactlError `usage` (exit 2) */
-export function parseWorkerRequest(context: Context, flags: WorkerFlags): WorkerRequest {
-  const { processes } = context.host;
-  return {
-    address: resolveQueue(context, flags.queue).address,
-    options: {
-      concurrency: parseCount('--concurrency', flags.concurrency, 1),
-      leaseMs: parseLease(flags.lease),
-      maxStalls: parseCount('--max-stalls', flags.maxStalls, 0),
-      hasMarker: flags.mark ?? false,
-      name: flags.name ?? `${hostname()}:${processes.pid}`,
-      idleTimeoutMs: parseUploadOptions(context, {}).idleTimeoutMs,
-    },
-    rateLimit: parseLimitRate(flags.limitRate),
-    reserve: parseOptionalCount('--reserve', flags.reserve, 0),
-    roots: flags.root.length > 0 ? flags.root : ['.'],
-  };
-}
+export const parseWorkerRequest = (context: Context, flags: WorkerFlags): WorkerRequest => ({
+  address: resolveQueue(context, flags.queue).address,
+  options: {
+    concurrency: parseCount('--concurrency', flags.concurrency, 1),
+    leaseMs: parseLease(flags.lease),
+    maxStalls: parseCount('--max-stalls', flags.maxStalls, 0),
+    hasMarker: flags.mark ?? false,
+    name: flags.name ?? `${hostname()}:${context.host.processes.pid}`,
+    idleTimeoutMs: parseUploadOptions(context, {}).idleTimeoutMs,
+  },
+  rateLimit: parseLimitRate(flags.limitRate),
+  reserve: parseOptionalCount('--reserve', flags.reserve, 0),
+  roots: flags.root.length > 0 ? flags.root : ['.'],
+});
 
-/** Uploads the files of a queue until it is interrupted. */
 export async function runWorker(context: Context, request: WorkerRequest) {
   const { terminal, signal } = context;
   const { address, options } = request;

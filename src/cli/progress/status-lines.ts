@@ -14,10 +14,7 @@ export type TransferState = {
   left: string;
 };
 
-/**
- * A line of the live display, before it is fitted to the terminal's width. Control characters in texts must already
- * be escaped.
- */
+/** A line of the live display before it is fitted to the width. Control characters must already be escaped. */
 export type StatusLine =
   | { kind: 'transfer'; transfer: TransferState }
   /** Current activity and the seconds since it began. */
@@ -82,8 +79,7 @@ const minBarWidth = 6;
 const maxBarWidth = 40;
 
 /**
- * Renders a progress bar and the figures that fit beside it. On a narrow terminal, drops the rate first, then the
- * bytes, then the percentage.
+ * Renders a progress bar and figures. On a narrow terminal, drops the rate first, then the bytes, then the percentage.
  */
 export function renderTransferLine(
   { acknowledged, sent, size, rate, left }: TransferState,

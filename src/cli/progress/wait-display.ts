@@ -16,10 +16,7 @@ type DisplayedWait = Pick<WaitOptions, 'timeoutMs' | 'status' | 'onResult'> & {
 };
 
 /**
- * Waits for assets, and shows on stderr how many are ready. Uses a live display on a terminal; elsewhere, prints each
- * change of a single asset's status.
- *
- * @returns the same as `waitForAssets`
+ * Calls `waitForAssets`, and shows on stderr how many are ready: live on a terminal, else each change of one status.
  */
 export async function waitWithDisplay(
   context: Context,

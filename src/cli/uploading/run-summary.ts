@@ -53,9 +53,7 @@ export class RunSummary {
   }
 
   /**
-   * Formats the summary: "437 uploaded, 12 there already; 1.2 GiB in 3:20".
-   *
-   * @param nothing text to return if there were no files
+   * Formats the summary, such as "437 uploaded, 12 there already; 1.2 GiB in 3:20"; `nothing` if there were no files.
    */
   format(now: number, left: number, isWaited: boolean, nothing = 'nothing to upload'): string {
     const { uploaded, there, same, elsewhere, queued, left: stopped, failed } = this.#counts;

@@ -43,11 +43,7 @@ export type RunRequest = Pick<RunView, 'verbose' | 'manifestOut'> & {
   isFlat?: boolean;
   /** Name of a used option that accepts only one file, to report if there are more. */
   singleFileOption?: string;
-  /**
-   * Called after all files were uploaded without a failure.
-   *
-   * @param startMark id of the newest receipt when the run started
-   */
+  /** Called with the id of the newest receipt at the start of the run, after all files were uploaded. */
   onComplete?: (startMark: number) => Promise<void>;
   findMoved?: BatchDeps['findMoved'];
   /** Creates the run if workers upload the files instead of this process. */

@@ -28,12 +28,7 @@ export type RunView = {
   nextStep?: (isOne: boolean) => string | undefined;
   /** Called after the last outcome, even if the output is closed early. */
   close(): Promise<void>;
-  /**
-   * Called after the summary was printed.
-   *
-   * @param isFinished true if the run was not interrupted
-   * @param hasUnsent true if files failed or another run is uploading them
-   */
+  /** Called after the summary. @param hasUnsent true if files failed or another run is uploading them */
   onEnd?(isFinished: boolean, hasUnsent: boolean): Promise<void>;
 };
 
@@ -41,9 +36,7 @@ export type RunView = {
 const maxListedFiles = 10;
 
 /**
- * Prints the outcome of each file as it finishes, then a summary.
- *
- * @returns one output record per file, and a function that returns the error to exit with once the run has ended
+ * Prints the outcome of each file as it finishes, then a summary. `failure` returns the error once the run has ended.
  */
 export function presentRun(context: Context, run: BatchRun, view: RunView) {
   const presenter = new RunPresenter(context, run, view);
@@ -181,26 +174,22 @@ class RunPresenter {
 class ManifestWriter {
   readonly #path: string;
   #handle: FileHandle | undefined;
-  #failure: MediactlError | undefined;
+  /** Error that left the file incomplete, if any. The uploads continue without the file. */
+  failure: MediactlError | undefined;
 
   constructor(path: string) {
     this.#path = path;
   }
 
-  /** Error that left the file incomplete, if any. The uploads continue without the file. */
-  get failure(): MediactlError | undefined {
-    return this.#failure;
-  }
-
   async write(records: readonly UploadRecord[]): Promise<void> {
-    if (this.#failure) return;
+    if (this.failure) return;
     try {
       this.#handle ??= await open(this.#path, 'w', 0o600);
       await this.#handle.appendFile(records.map((record) => `${JSON.stringify(record)}\n`).join(''));
     } catch (error) {
       const { message } = error as Error;
       const explanation = { code: 'manifest_out', reason: message, underlying: error } as const;
-      this.#failure = new MediactlError(`${this.#path} is not whole`, explanation);
+      this.failure = new MediactlError(`${this.#path} is not whole`, explanation);
     }
   }
 

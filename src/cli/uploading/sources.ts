@@ -44,11 +44,7 @@ export type UploadSources = {
   close(): Promise<void>;
 };
 
-/**
- * Resolves the inputs of an upload: paths, lists, a manifest, URLs, and stdin.
- *
- * @throws MediactlError `usage` (exit 2) if there are no inputs, or if a list cannot be read
- */
+/** @throws MediactlError `usage` (exit 2) if there are no inputs, or if a list cannot be read */
 export async function openSources(
   context: Context,
   given: readonly string[],

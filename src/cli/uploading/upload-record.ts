@@ -40,8 +40,9 @@ type Shown = Pick<RenderContext, 'isTerminal' | 'now'>;
 export const sizeText = (size: number | null, { isTerminal }: Shown) =>
   size === null ? '' : isTerminal ? formatBytes(size) : String(size);
 
-/** Formats a time relative to now on a terminal, and in ISO 8601 otherwise. */
-export const timeText = (time: string, { isTerminal, now }: Shown) => (isTerminal ? relativeTime(time, now) : time);
+/** Formats a time (ISO 8601) relative to now on a terminal, and unchanged otherwise. */
+export const timeText = (time: string | null, { isTerminal, now }: Shown) =>
+  isTerminal ? relativeTime(time, now) : displayText(time);
 
 const outcomeTexts: Partial<Record<UploadOutcome, string>> = {
   there: 'there already',

@@ -111,10 +111,7 @@ async function listPrunable(context: Context, pruning?: PruneOptions, prunable?:
 
 type PlannedOutcome = Classification | { kind: 'same'; receipt: Receipt };
 
-/**
- * Compares all files with the receipts by size and mtime and, if that is not conclusive, by checksum. Calls
- * `onFile` with the decision for each file.
- */
+/** Compares all files with the receipts, by size and mtime and, if that is not conclusive, by checksum. */
 async function compareFiles(
   context: Context,
   request: RunRequest,

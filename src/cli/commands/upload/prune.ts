@@ -152,10 +152,7 @@ export async function splitByLocation(
   return { inside, elsewhere };
 }
 
-/**
- * Returns an error if --yes is not enough, otherwise undefined. If a disk is probably not mounted, --max-delete
- * must be the exact number of assets.
- */
+/** Returns an error if --yes is not enough. Without a mounted disk, --max-delete must be the exact number. */
 export const pruneRefusal = ({ limit }: PruneOptions, { candidates, safetyError }: PrunePlan) =>
   (limit.isTyped && limit.count !== candidates.length ? safetyError : undefined) ??
   findLimitError({ count: candidates.length, noun: 'assets', limit, doubt: safetyError });
@@ -169,11 +166,7 @@ async function isReady(api: Api, receipts: Receipts, { assetUid, state }: Receip
   return true;
 }
 
-/**
- * Asks for confirmation, then moves the assets of missing files to the trash.
- *
- * @throws the same errors as `confirmMany`; `some_failed` (exit 11) if assets were not moved
- */
+/** @throws the same errors as `confirmMany`; `some_failed` (exit 11) if assets were not moved */
 export async function pruneMissing(
   context: Context,
   pruning: PruneOptions,

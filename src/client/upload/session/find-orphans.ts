@@ -17,11 +17,9 @@ const minScannedAssets = 300;
 const maxScannedAssets = 5_000;
 
 /**
- * Looks for the asset that an unconfirmed creation might have made. If one might exist, asks the user to confirm a
- * new asset, which could be a duplicate.
+ * Asks the user to confirm a new asset, unless certainly no earlier creation made one.
  *
- * @throws MediactlError `creation_unknown` (exit 2) if there is no terminal to ask on; `declined` if the user
- *   declines; any error of `findOrphans`
+ * @throws MediactlError `creation_unknown` (exit 2) if there is no terminal; `declined`; any error of `findOrphans`
  */
 export async function confirmPossibleDuplicate(run: UploadRun, creation: UnconfirmedCreation): Promise<void> {
   const { deps } = run;

@@ -34,20 +34,18 @@ export async function findReceiptByContent(run: UploadRun): Promise<Uploaded | u
   return match && toUploaded(match.receipt, match.kind);
 }
 
-type ReceiptLookup = Pick<Receipts, 'find' | 'hasSize' | 'findByContent'>;
-
 /** Returns true if a receipt has the file's size, so that hashing could find a match. Empty files are never deduped. */
-export const mayHaveReceipt = (receipts: ReceiptLookup, key: ReceiptKey, sizeBytes: number) =>
+export const mayHaveReceipt = (receipts: Receipts, key: ReceiptKey, sizeBytes: number) =>
   sizeBytes > 0 && receipts.hasSize(key, sizeBytes);
 
 /**
  * Finds a receipt with the same content in the same target folder, first for the same path, then for other paths.
  *
- * @param mark highest receipt id when the run started. Later receipts, which the run itself might have added, are
- *   ignored for other paths. Undefined to ignore other paths.
+ * @param mark highest receipt id when the run started, since later receipts might be its own; undefined to ignore
+ *   other paths
  */
 export function matchReceiptByContent(
-  receipts: ReceiptLookup,
+  receipts: Receipts,
   key: ReceiptKey,
   { sizeBytes, blake3 }: { sizeBytes: number; blake3: string },
   mark: number | undefined,
@@ -59,7 +57,6 @@ export function matchReceiptByContent(
   return other && { kind: 'same', receipt: other };
 }
 
-/** Returns the BLAKE3 digest of a source, in hex, and closes the source. */
 export async function digestAndClose(opening: Promise<UploadSource>): Promise<string> {
   const source = await opening;
   return digestOf(source).finally(() => source.close());

@@ -23,8 +23,6 @@ export function sendAheadLimit(offset: number, { source, options }: UploadRun): 
 }
 
 /**
- * Sends the bytes that the session still lacks, and verifies the checksum of the complete file.
- *
  * @throws SessionGoneError if the service does not know the session
  * @throws MediactlError if the upload fails; `file_changed` (exit 13) if the file changed since the upload started
  */
@@ -141,7 +139,6 @@ export function findSuspectedChange({ source }: UploadRun, entry: OpenEntry, off
   return suspectedChange;
 }
 
-/** A file of which every byte is acknowledged: its digest, and what was found out about the service's copy. */
 type SentFile = {
   /** BLAKE3 of the file, in hex. */
   blake3: string;
@@ -250,7 +247,6 @@ export function checksumMismatch(path: string, resendCommand: string, entry: Com
   });
 }
 
-/** Returns the error for a complete upload without a checksum if `--require-checksum` is set. */
 export const unverifiedError = (assetUid: string) =>
   new MediactlError(`asset ${assetUid} is uploaded, but unverified`, {
     ...{ code: 'unverified', details: { asset_uid: assetUid } },

@@ -55,12 +55,7 @@ async function completeWithoutSession(run: UploadRun, entry: OpenEntry): Promise
 /** Maximum wait until an asset that might hold the complete file is processed. */
 const maxReadyWaitMs = 120_000;
 
-/**
- * Checks whether the asset of a lost session holds the complete file.
- *
- * @param isAllSent false if bytes are certainly missing, so that the asset is unfinished whatever its status
- * @returns `gone` if the asset does not exist either
- */
+/** @param isAllSent false if bytes are certainly missing, so that the asset is unfinished whatever its status */
 async function checkCompleteness(
   run: UploadRun,
   { session, offset, file }: OpenEntry,

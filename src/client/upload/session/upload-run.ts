@@ -61,9 +61,7 @@ export class UploadRun {
   }
 
   /**
-   * Records an orphan, i.e. an incomplete asset that stays on the service, so that `uploads gc` finds it.
-   *
-   * @param isGuessed true if the asset was only matched by name and might belong to another upload
+   * Records an incomplete asset, so that `uploads gc` finds it. @param isGuessed true if it was only matched by name
    */
   async recordOrphan(assetUid: string, isGuessed = false): Promise<void> {
     const { receipts, api } = this.deps;
@@ -110,11 +108,7 @@ class JournalHandle {
     this.#journal = run.deps.journal;
   }
 
-  /**
-   * Locks the upload and returns a function that unlocks it.
-   *
-   * @throws MediactlError `already_uploading` (exit 6) if another process holds the lock; `state_…` (exit 14)
-   */
+  /** Returns a function that unlocks. @throws MediactlError `already_uploading` (exit 6); `state_…` (exit 14) */
   async lock(): Promise<() => Promise<void>> {
     try {
       const release = await this.#journal.lock(this.#run.id);
@@ -134,7 +128,6 @@ class JournalHandle {
     return this.#journal.read(this.#run.id);
   }
 
-  /** Renames an unreadable entry and reports its new path. */
   async setAside({ path, reason }: CorruptEntry): Promise<void> {
     const aside = await this.#journal.setAside(this.#run.id).catch(() => path);
     this.#run.notice(`the journal of an earlier attempt is unreadable (${reason}); kept as ${aside}`);

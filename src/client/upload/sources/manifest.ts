@@ -3,8 +3,6 @@ import { isSlug } from '../../../contract/slug.ts';
 import { usageError } from '../../errors.ts';
 import type { UserMetadata } from './upload-candidate.ts';
 
-export type ManifestEntry = { path: string; about: UserMetadata };
-
 const columns = ['path', 'name', 'description', 'folder', 'tags', 'content_type'] as const;
 
 /**
@@ -13,7 +11,7 @@ const columns = ['path', 'name', 'description', 'folder', 'tags', 'content_type'
  *
  * @throws MediactlError `usage` (exit 2) with the number of the invalid line
  */
-export async function parseManifest(text: string): Promise<ManifestEntry[]> {
+export async function parseManifest(text: string): Promise<{ path: string; about: UserMetadata }[]> {
   const rows = /^\s*\{/.test(text) ? parseJsonLines(text) : await parseCsv(text);
   return rows.map(({ line, fields }) => {
     assertColumns(line, Object.keys(fields));

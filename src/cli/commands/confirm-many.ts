@@ -100,14 +100,12 @@ export async function trashAssets<T extends { assetUid: string; label: string }>
 
 type TrashOptions = Pick<BulkConfirmation, 'limit' | 'doubt'> & { what?: string };
 
-/** Ignores the error that an asset is deleted already, and rethrows any other error. */
 export function ignoreNotFound(error: unknown): undefined {
   if (asMediactlError(error).exitCode !== exitCodes.notFound) throw error;
 }
 
 const maxLines = 5;
 
-/** Returns the first lines, and a line with the number of further items, if any. */
 export const truncateLines = (lines: readonly string[], count: number) => [
   ...lines.slice(0, maxLines),
   ...(count > maxLines ? [`  … and ${count - maxLines} more`] : []),

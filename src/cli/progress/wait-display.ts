@@ -15,9 +15,7 @@ type DisplayedWait = Pick<WaitOptions, 'timeoutMs' | 'status' | 'onResult'> & {
   nameOf(asset: Asset): string;
 };
 
-/**
- * Calls `waitForAssets`, and shows on stderr how many are ready: live on a terminal, else each change of one status.
- */
+/** Calls `waitForAssets`, and shows on stderr how many are ready, or each change of the status of a single asset. */
 export async function waitWithDisplay(
   context: Context,
   uids: readonly string[],

@@ -10,7 +10,6 @@ import type { ProgressDisplay } from '../progress/progress.ts';
 import type { RunSummary } from './run-summary.ts';
 import { toUploadRecord, type UploadRecord, uploadColumns } from './upload-record.ts';
 
-/** Describes the files of a run, and how to display it. */
 export type RunView = {
   progress: ProgressDisplay;
   /** True to show every file, not only failed files. */
@@ -35,9 +34,7 @@ export type RunView = {
 /** Maximum number of files for which a terminal lists every file. */
 const maxListedFiles = 10;
 
-/**
- * Prints the outcome of each file as it finishes, then a summary. `failure` returns the error once the run has ended.
- */
+/** Prints the outcome of each file, then a summary. `failure` returns the error once the run has ended. */
 export function presentRun(context: Context, run: BatchRun, view: RunView) {
   const presenter = new RunPresenter(context, run, view);
   const result: ListResult = {
@@ -84,7 +81,8 @@ class RunPresenter {
       for (let records = await next(); records; records = await next())
         yield isHuman ? this.#selectForTerminal(records) : records;
       await this.#count(view.failures);
-      if (isHuman && !this.#isSummarized) yield this.#listed;
+      const isListed = !view.verbose && countFiles(this.#run.result.plan) <= maxListedFiles;
+      if (isHuman && isListed && this.#context.terminal.stdout.isTTY) yield this.#listed;
       yield view.failures.map((failure) => toUploadRecord(this.#context, failure));
     } finally {
       await this.#drain(next);
@@ -104,7 +102,6 @@ class RunPresenter {
     return failed ?? this.#manifest?.failure ?? this.#endError ?? interruption;
   }
 
-  /** Counts outcomes, and converts them to output records. */
   async #record(outcomes: readonly FileOutcome[]): Promise<UploadRecord[]> {
     await this.#count(outcomes);
     const records = outcomes.map((outcome) => toUploadRecord(this.#context, outcome));
@@ -130,11 +127,6 @@ class RunPresenter {
     } catch (error) {
       this.#endError = asMediactlError(error);
     }
-  }
-
-  get #isSummarized(): boolean {
-    const { terminal } = this.#context;
-    return !terminal.stdout.isTTY || this.#view.verbose || countFiles(this.#run.result.plan) > maxListedFiles;
   }
 
   /**

@@ -44,17 +44,16 @@ export const sizeText = (size: number | null, { isTerminal }: Shown) =>
 export const timeText = (time: string | null, { isTerminal, now }: Shown) =>
   isTerminal ? relativeTime(time, now) : displayText(time);
 
-const outcomeTexts: Partial<Record<UploadOutcome, string>> = {
-  there: 'there already',
-  elsewhere: 'being uploaded by another run',
-};
-
 const formatResult = ({ outcome, error, verified, status, queue_id, name }: UploadRecord) => {
   if (outcome === 'queued') return `queued as ${queue_id}`;
   if (error) return `${outcome === 'left' ? 'left' : 'failed'}: ${escapeControls(error.message)}`;
+  const texts: Partial<Record<UploadOutcome, string>> = {
+    there: 'there already',
+    elsewhere: 'being uploaded by another run',
+    same: `skipped: the same content is there as ${displayText(name)}`,
+  };
   const check = outcome === 'elsewhere' ? undefined : verified ? 'verified' : 'unverified';
-  const skipped = `skipped: the same content is there as ${displayText(name)}`;
-  return [outcome === 'same' ? skipped : outcomeTexts[outcome], status, check].filter(Boolean).join(', ');
+  return [texts[outcome], status, check].filter(Boolean).join(', ');
 };
 
 export const uploadColumns: Column<UploadRecord>[] = [
@@ -64,7 +63,6 @@ export const uploadColumns: Column<UploadRecord>[] = [
   { header: 'RESULT', value: formatResult, minWidth: 18 },
 ];
 
-/** Formats a file as one line for the terminal. */
 export const formatLine = (record: UploadRecord) =>
   [
     escapeControls(record.path),

@@ -153,7 +153,6 @@ async function compareFiles(
   return { plan, same, outliving, prunable };
 }
 
-/** Compares a file with the receipts, by checksum if another file of its size was uploaded. */
 async function classifyByContent(
   file: UploadCandidate,
   { sources, folders, options, receipts: all }: RunRequest,

@@ -105,7 +105,7 @@ const otherServiceError = (id: string, { profile, baseUrl }: JournalEntry) =>
     `it was begun with profile ${profile} at ${baseUrl}`,
   );
 
-/** Suggests to upload the spool file (copy of stdin) by its path, if there is one. */
+/** Suggests uploading the spool file (copy of stdin) by its path, if there is one. */
 const notResumableError = ({ id, path, isSpool }: CorruptEntry) =>
   usageError(
     `upload ${id} cannot be resumed`,

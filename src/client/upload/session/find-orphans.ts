@@ -35,8 +35,6 @@ export async function confirmPossibleDuplicate(run: UploadRun, creation: Unconfi
  * Scans the newest assets, and returns a function that finds the orphans of a creation among them, i.e. the assets
  * that it might have made. They have the upload's name and no bytes yet, and belong to no other upload from this
  * machine. Full-text search is not used because it misses names without letters.
- *
- * @param creations determines how far back to scan
  */
 export async function scanForOrphans(
   { api, journal, receipts }: Pick<UploadDeps, 'api' | 'journal' | 'receipts'>,

@@ -4,14 +4,12 @@ import type { Receipt, ReceiptKey, Receipts } from '../store/receipts.ts';
 import type { SuccessOutcome, Uploaded } from './upload-job.ts';
 import type { UploadRun } from './upload-run.ts';
 
-/** Version of a source without a modification time or ETag (stdin). Such a source never counts as unchanged. */
-const unknownVersion = '0';
-
 /** Returns the strong ETag of a file if it has one, else its modification time. */
 export const versionOf = ({ validator, mtimeNs }: FileIdentity) => validator ?? mtimeNs;
 
+/** Returns true if size and version are equal. Stdin, whose version is unknown (0), never counts as unchanged. */
 export const isUnchanged = (receipt: Pick<Receipt, 'sizeBytes' | 'mtimeNs'>, now: FileIdentity) =>
-  receipt.sizeBytes === now.sizeBytes && receipt.mtimeNs === versionOf(now) && receipt.mtimeNs !== unknownVersion;
+  receipt.sizeBytes === now.sizeBytes && receipt.mtimeNs === versionOf(now) && receipt.mtimeNs !== '0';
 
 /** Returns the finished upload from this path if the file has not changed since. */
 export function findReceiptByPath({ deps, receiptKey, source }: UploadRun): Uploaded | undefined {
@@ -62,7 +60,6 @@ export async function digestAndClose(opening: Promise<UploadSource>): Promise<st
   return digestOf(source).finally(() => source.close());
 }
 
-/** Converts the receipt of an earlier upload to the result of this run, which sent no bytes. */
 export function toUploaded(receipt: Receipt, how: SuccessOutcome): Uploaded {
   const { state, assetUid, sessionUid, name, sizeBytes, blake3, verified } = receipt;
   return { how, state, assetUid, sessionUid, name, sizeBytes, bytesSent: 0, resumedFrom: null, blake3, verified };

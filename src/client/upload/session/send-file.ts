@@ -200,9 +200,8 @@ async function verify(
 }
 
 /**
- * Looks for a checksum again if the last response was lost or had none. Checks the session's HEAD response and the
- * asset's fields, though the API specification promises neither. A header that differs is a mismatch. A field that
- * differs is ignored, since it might be a checksum of something else.
+ * Looks for a checksum in the session's HEAD response and the asset's fields, though the API specification promises
+ * neither. A field that differs is ignored, since it might be a checksum of something else.
  *
  * @throws MediactlError `bytes_lost` (exit 10) if the session has fewer bytes than it acknowledged
  */

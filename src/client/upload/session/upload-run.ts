@@ -18,7 +18,6 @@ export class UploadRun {
   readonly metadata: UploadMetadata;
   readonly id: string;
   readonly startedAt: string;
-  /** Key of the file's receipt, the record by which later runs recognize a finished upload. */
   readonly receiptKey: ReceiptKey;
   readonly journal: JournalHandle;
   /** Number of bytes written to the socket. Bytes that are sent again count again. */
@@ -60,9 +59,7 @@ export class UploadRun {
     return this.job.label ?? this.job.path;
   }
 
-  /**
-   * Records an incomplete asset, so that `uploads gc` finds it. @param isGuessed true if it was only matched by name
-   */
+  /** Records an incomplete asset for `uploads gc`. @param isGuessed true if it was only matched by name */
   async recordOrphan(assetUid: string, isGuessed = false): Promise<void> {
     const { receipts, api } = this.deps;
     const { asset_name: name = this.metadata.filename } = this.metadata;

@@ -110,7 +110,11 @@ class RcloneProcess {
     });
     this.ended = once(this.child, 'close').then(
       ([code]) => code,
-      (error) => Promise.reject(rcloneNotFound(error)),
+      (error: NodeJS.ErrnoException) => {
+        if (error.code !== 'ENOENT' && error.code !== 'EACCES') throw error;
+        const reason = 'a remote is read by your own rclone, with its own settings';
+        throw usageError('this machine has no rclone', 'install it: https://rclone.org/install', reason);
+      },
     );
     this.ended.catch(() => {}); // awaited after its output is read
     this.address = this.#listen(this.child.stderr as Readable);
@@ -157,13 +161,4 @@ class RcloneProcess {
       return ended;
     });
   }
-}
-
-function rcloneNotFound(error: NodeJS.ErrnoException): unknown {
-  if (error.code !== 'ENOENT' && error.code !== 'EACCES') return error;
-  return usageError(
-    'this machine has no rclone',
-    'install it: https://rclone.org/install',
-    'a remote is read by your own rclone, with its own settings',
-  );
 }

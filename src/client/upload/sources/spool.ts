@@ -61,7 +61,6 @@ export class Spool {
     await rm(join(this.#directory, name), { force: true });
   }
 
-  /** Removes a file if it is in the spool; otherwise does nothing. */
   async remove(path: string): Promise<void> {
     const directory = await realpath(this.#directory).catch(() => undefined);
     if (dirname(path) === directory) await rm(path, { force: true });
@@ -73,7 +72,6 @@ export class Spool {
   }
 }
 
-/** Writes a stream to disk and computes its size and checksum on the way. */
 async function writeToDisk(path: string, input: AsyncIterable<Buffer | string>, signal?: AbortSignal) {
   const fail = (underlying: Error): never => {
     const reason = `${path}: ${underlying.message}`;

@@ -31,17 +31,15 @@ export type UploadCandidate = FileNames & {
   /** Subfolders between the given directory and the file, such as `day 1/cam a`; empty for a file given directly. */
   relativeDir: string;
   about?: UserMetadata | undefined;
-  resumable?: ResumableUpload;
-};
-
-/** The properties of an unfinished upload, as recorded in its journal entry. */
-type ResumableUpload = {
-  id: string;
-  workspace: string;
-  folder?: string | undefined;
-  filename: string;
-  label?: string;
-  identity?: string;
+  /** Properties of an unfinished upload, as recorded in its journal entry. */
+  resumable?: {
+    id: string;
+    workspace: string;
+    folder?: string | undefined;
+    filename: string;
+    label?: string;
+    identity?: string;
+  };
 };
 
 /** Metadata that the user sets for a file with flags or a manifest. */

@@ -6,13 +6,10 @@ import type { Context } from '../context.ts';
 import { parseCount } from '../settings/units.ts';
 import { askLine, confirm } from '../terminal/prompt.ts';
 
-/**
- * Maximum number of items to change. If the user entered it, it is a hard limit; otherwise a terminal asks the user
- * to confirm a higher number.
- */
+/** Maximum number of items to change. An entered limit is hard; above another, a terminal asks for confirmation. */
 export type WriteLimit = { flag: string; count: number; isTyped: boolean };
 
-/** Returns the entered limit for a bulk change, or 100. @throws MediactlError `usage` (exit 2) unless it is positive */
+/** Parses the limit of a bulk change, by default 100. @throws MediactlError `usage` (exit 2) if it is below 1 */
 export const parseWriteLimit = (flag: string, typed: string | undefined): WriteLimit => ({
   flag,
   count: typed === undefined ? 100 : parseCount(flag, typed, 1),
@@ -39,16 +36,12 @@ export type BulkConfirmation = {
   lines(): Promise<string[]>;
 };
 
-/**
- * Returns the error if the count is above the limit, or if the selection might be wrong and the user entered no
- * limit. Otherwise returns undefined.
- */
+/** Returns the error if the count is above the limit, or the selection might be wrong and no limit was entered. */
 export const findLimitError = ({ count, noun, limit, doubt }: Omit<BulkConfirmation, 'what' | 'lines'>) =>
   (limit.isTyped ? undefined : doubt) ?? (count > limit.count ? limitExceeded(noun, limit, count) : undefined);
 
 /**
- * Asks for confirmation of a bulk change. Above the limit, or if the selection might be wrong, the user must type
- * the number of items.
+ * Asks for confirmation. Above the limit, or if the selection might be wrong, the user must type the number of items.
  *
  * @throws MediactlError `declined` (exit 130); `usage` (exit 2) if the number is wrong or there is no terminal
  */
@@ -74,7 +67,6 @@ export async function confirmMany({ terminal, settings }: Context, question: Bul
  * Asks for confirmation, then moves assets to the trash. Stops after an error that the others would have too.
  *
  * @param onTrashed called for each asset that is in the trash, or already deleted
- * @returns the failures, and the error that stopped it, if any
  * @throws the same errors as `confirmMany`
  */
 export async function trashAssets<T extends { assetUid: string; label: string }>(
@@ -108,14 +100,12 @@ export async function trashAssets<T extends { assetUid: string; label: string }>
 
 type TrashOptions = Pick<BulkConfirmation, 'limit' | 'doubt'> & { what?: string };
 
-/** Ignores the error that an asset is deleted already, and rethrows any other error. */
 export function ignoreNotFound(error: unknown): undefined {
   if (asMediactlError(error).exitCode !== exitCodes.notFound) throw error;
 }
 
 export const maxLines = 5;
 
-/** Returns the first lines, and a line with the number of further items, if any. */
 export const truncateLines = (lines: readonly string[], count: number) => [
   ...lines.slice(0, maxLines),
   ...(count > maxLines ? [`  … and ${count - maxLines} more`] : []),

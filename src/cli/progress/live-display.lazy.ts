@@ -13,6 +13,7 @@ type Cursor = { cursorRelativeReset(): void };
 /** Live display at the bottom of the terminal, redrawn several times a second. Other output scrolls above it. */
 export class LiveDisplay {
   readonly #terminal: Terminal;
+  /** Returns the current lines; called for each frame. */
   readonly #lines: () => readonly StatusLine[];
   readonly #spinnerFrame: () => string;
   readonly #multi: MultiBar;
@@ -21,7 +22,6 @@ export class LiveDisplay {
   #columns: number;
   #isClosed = false;
 
-  /** @param lines returns the current lines; called for each frame */
   constructor(terminal: Terminal, lines: () => readonly StatusLine[]) {
     this.#terminal = terminal;
     this.#lines = lines;

@@ -30,10 +30,7 @@ export class RunStats {
   #wait = { reason: '', until: 0 };
   #status: { text: string; since: number } | undefined;
 
-  /**
-   * @param budget returns the requests left in the rate limit window; undefined if the service does not report them
-   * @param isBatch true for a run of many files, before a `planned` event says so
-   */
+  /** @param isBatch true for a run of many files, before a `planned` event says so */
   constructor(clock: Clock, budget: () => RateLimitBudget | undefined = () => undefined, isBatch = false) {
     this.#clock = clock;
     this.#budget = budget;
@@ -99,7 +96,6 @@ export class RunStats {
     }
   }
 
-  /** Returns the totals as the `overall` event of --progress json. */
   overall(): RunEvent & { event: 'overall' } {
     const budget = this.#budget();
     const rate = this.#rate.bytesPerSecond(this.#clock.now());
@@ -129,14 +125,12 @@ export class RunStats {
     ];
   }
 
-  /** Formats the totals as one log line. */
   summaryLine(): string {
     const seconds = this.#secondsToWait;
     const waiting = seconds > 0 ? [`${this.#wait.reason}: waiting ${formatDuration(seconds)}`] : [];
     return [...this.#parts(), ...waiting].join(', ');
   }
 
-  /** Formats the progress of a file as one log line. */
   fileLine(path: string): string {
     const { size = 0, progress } = this.#inFlight.get(path) ?? {};
     const { acknowledged, sent } = progress ?? { acknowledged: 0, sent: 0 };

@@ -14,10 +14,7 @@ export type TransferState = {
   left: string;
 };
 
-/**
- * A line of the live display, before it is fitted to the terminal's width. Control characters in texts must already
- * be escaped.
- */
+/** A line of the live display before it is fitted to the width. Control characters must already be escaped. */
 export type StatusLine =
   | { kind: 'transfer'; transfer: TransferState }
   /** Current activity and the seconds since it began. */
@@ -66,7 +63,6 @@ function joinFitting(parts: readonly string[], columns: number): string {
   return line;
 }
 
-/** Aligns file names and their progress in two columns. */
 function alignFiles(files: readonly { name: string; state: string }[], columns: number): string[] {
   const widest = Math.max(...files.map(({ state }) => stringWidth(state)));
   const cut = files.map(({ name }) => truncate(name, columns - widest - 4, 0));
@@ -81,15 +77,9 @@ const gap = '  ';
 const minBarWidth = 6;
 const maxBarWidth = 40;
 
-/**
- * Renders a progress bar and the figures that fit beside it. On a narrow terminal, drops the rate first, then the
- * bytes, then the percentage.
- */
-export function renderTransferLine(
-  { acknowledged, sent, size, rate, left }: TransferState,
-  columns: number,
-  colors: ChalkInstance,
-): string {
+/** Renders a progress bar and figures. A narrow terminal drops the rate first, then the bytes, then the percentage. */
+export function renderTransferLine(transfer: TransferState, columns: number, colors: ChalkInstance): string {
+  const { acknowledged, sent, size, rate, left } = transfer;
   const amount = size > 0 ? `${formatBytes(sent)} of ${formatBytes(size)}` : formatBytes(sent);
   const share = size > 0 ? `${Math.min(acknowledged < size ? 99 : 100, Math.floor((100 * sent) / size))}%` : '';
   // The most important part first, each padded to its maximum width; `at` is its position on the line.
@@ -106,15 +96,11 @@ export function renderTransferLine(
       fittingParts.push(part);
   const texts = fittingParts.sort((a, b) => a.at - b.at).map(({ text }) => text);
   const barWidth = Math.min(maxBarWidth, columns - 2 - widthOf(fittingParts));
-  const drawn = size > 0 && barWidth >= minBarWidth ? [renderBar({ acknowledged, sent, size }, barWidth, colors)] : [];
+  const drawn = size > 0 && barWidth >= minBarWidth ? [renderBar(transfer, barWidth, colors)] : [];
   return `  ${[...drawn, ...texts].join(gap)}`.slice(0, drawn.length > 0 ? undefined : columns);
 }
 
-function renderBar(
-  { acknowledged, sent, size }: Pick<TransferState, 'acknowledged' | 'sent' | 'size'>,
-  columns: number,
-  colors: ChalkInstance,
-): string {
+function renderBar({ acknowledged, sent, size }: TransferState, columns: number, colors: ChalkInstance): string {
   const upTo = (count: number) => Math.floor((columns * Math.min(count, size)) / size);
   const [full, some] = [upTo(acknowledged), upTo(Math.max(sent, acknowledged))];
   return [

@@ -15,12 +15,7 @@ type DisplayedWait = Pick<WaitOptions, 'timeoutMs' | 'status' | 'onResult'> & {
   nameOf(asset: Asset): string;
 };
 
-/**
- * Waits for assets, and shows on stderr how many are ready. Uses a live display on a terminal; elsewhere, prints each
- * change of a single asset's status.
- *
- * @returns the same as `waitForAssets`
- */
+/** Calls `waitForAssets`, and shows on stderr how many are ready, or each change of the status of a single asset. */
 export async function waitWithDisplay(
   context: Context,
   uids: readonly string[],

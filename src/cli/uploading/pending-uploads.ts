@@ -13,6 +13,7 @@ import { isSameUid } from '../../contract/uid.ts';
 import type { Context } from '../context.ts';
 import type { Column } from '../output/result.ts';
 import { choose } from '../terminal/prompt.ts';
+import { timeText } from './upload-record.ts';
 
 /** Unfinished upload of this machine, as `uploads ls` prints it. Contains neither API key nor hash. */
 export type PendingUpload = {
@@ -87,17 +88,11 @@ export const pendingColumns: Column<PendingUpload>[] = [
   { header: 'PATH', value: ({ path }) => escapeControls(path), isFirst: true },
   { header: 'DONE', value: formatProgress },
   { header: 'STATE', value: ({ state }) => state, noTruncate: true },
-  {
-    header: 'EXPIRES',
-    dropPriority: 1,
-    value: ({ expires_at }, { isTerminal, now }) =>
-      expires_at ? (isTerminal ? relativeTime(expires_at, now) : escapeControls(expires_at)) : '',
-  },
+  { header: 'EXPIRES', value: ({ expires_at }, shown) => timeText(expires_at, shown), dropPriority: 1 },
 ];
 
 /**
- * Returns the upload with an id, session uid, or asset uid, or with a prefix of at least 6 characters.
- *
+ * @param id id of the upload, its session or its asset, or at least 6 characters of one
  * @throws MediactlError `usage` (exit 2) if ambiguous, `not_found` (exit 3) if there is none
  */
 export async function findUpload(context: Context, id: string): Promise<JournalEntry | CorruptEntry> {
@@ -121,11 +116,7 @@ export async function findUpload(context: Context, id: string): Promise<JournalE
   });
 }
 
-/**
- * Returns the given upload id, or lets the user choose an upload.
- *
- * @throws MediactlError `usage` (exit 2) if there is no terminal or no upload to choose from
- */
+/** @throws MediactlError `usage` (exit 2) if no id is given, and there is no terminal or no upload to choose from */
 export async function chooseUploadId(context: Context, id: string | undefined, hint: string): Promise<string> {
   if (id !== undefined) return id;
   const entries = context.terminal.isInteractive ? sortByStart(await listPendingUploads(context)) : [];

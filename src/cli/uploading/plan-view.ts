@@ -18,7 +18,6 @@ export const estimateCost = ({ requests }: Plan, rateLimit: RateLimit | undefine
   limit: rateLimit?.limit ?? null,
 });
 
-/** Returns true if, at the given rate, a file takes longer than an upload session can live. */
 export const exceedsSessionLifetime = (sizeBytes: number, bytesPerSecond: number | undefined) =>
   bytesPerSecond !== undefined && (sizeBytes / bytesPerSecond) * 1000 > sessionLifetimeMs;
 

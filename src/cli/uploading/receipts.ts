@@ -44,10 +44,7 @@ export async function createReceiptRemover(context: Context): Promise<(assetUid:
   return async (assetUid) => receipts?.forgetAsset(assetUid).catch(failed);
 }
 
-/**
- * Returns a record of the folders that this machine creates from now on, because a folder tree that was fetched
- * earlier does not contain them.
- */
+/** Records the folders that this machine creates from now on, which a folder tree fetched earlier does not contain. */
 export function createdFoldersOf(receipts: Receipts, service: string, workspace: string): CreatedFolders {
   const mark = receipts.folderMark();
   return {

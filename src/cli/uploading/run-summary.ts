@@ -52,11 +52,7 @@ export class RunSummary {
     return this.#failed.length + this.#counts.elsewhere > 0;
   }
 
-  /**
-   * Formats the summary: "437 uploaded, 12 there already; 1.2 GiB in 3:20".
-   *
-   * @param nothing text to return if there were no files
-   */
+  /** Formats the summary, such as "437 uploaded, 12 there already; 1.2 GiB in 3:20", or `nothing`. */
   format(now: number, left: number, isWaited: boolean, nothing = 'nothing to upload'): string {
     const { uploaded, there, same, elsewhere, queued, left: stopped, failed } = this.#counts;
     const counts = [
@@ -76,7 +72,6 @@ export class RunSummary {
     return `${parts.join(', ')}${uncertainty}${sent}`;
   }
 
-  /** Returns the error to exit with, if any. */
   failure({ stopReason, remaining }: RunResult): MediactlError | undefined {
     const first = this.#failed[0]?.error;
     // Each error is prefixed with its file, also the first.

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
-import { resolve } from 'node:path';
 import { MediactlError, usageError } from '../../client/errors.ts';
 import {
   type BatchDeps,
@@ -21,9 +20,8 @@ import { createProgress, type ProgressDisplay, type ProgressMode } from '../prog
 import { confirm } from '../terminal/prompt.ts';
 import { exceedsSessionLifetime } from './plan-view.ts';
 import { countFiles, presentRun, type RunView } from './run-view.ts';
-import { isRemote, type UploadSources } from './sources.ts';
+import type { UploadSources } from './sources.ts';
 
-/** Files and options for a run, and how to display it. */
 export type RunRequest = Pick<RunView, 'verbose' | 'manifestOut'> & {
   sources: Pick<UploadSources, 'files' | 'failures' | 'skipped' | 'open' | 'close'> &
     Partial<Pick<UploadSources, 'otherShardFiles' | 'inputs'>>;
@@ -43,11 +41,7 @@ export type RunRequest = Pick<RunView, 'verbose' | 'manifestOut'> & {
   isFlat?: boolean;
   /** Name of a used option that accepts only one file, to report if there are more. */
   singleFileOption?: string;
-  /**
-   * Called after all files were uploaded without a failure.
-   *
-   * @param startMark id of the newest receipt when the run started
-   */
+  /** Called with the id of the newest receipt at the start of the run, after all files were uploaded. */
   onComplete?: (startMark: number) => Promise<void>;
   findMoved?: BatchDeps['findMoved'];
   /** Creates the run if workers upload the files instead of this process. */
@@ -60,7 +54,6 @@ export type RunRequest = Pick<RunView, 'verbose' | 'manifestOut'> & {
 const minFilesForPlan = 20;
 const lastUploadIntervalMs = 1_000;
 
-/** Uploads the files, and prints the outcome of each file as it finishes. */
 export async function runUploads(context: Context, request: RunRequest) {
   const { sources, receipts, onComplete, progress: mode, verbose, manifestOut } = request;
   const { timeoutMs, workspace } = request.options;
@@ -163,22 +156,19 @@ function createLastUploadSaver(context: Context) {
   };
 }
 
-/** Returns the signal that ends the run: the user's, or `--until`. */
 function runSignal({ clock, signal }: Context, until: RunRequest['until'], finished: AbortSignal): AbortSignal {
   const controller = new AbortController();
-  if (until)
+  if (until) {
+    const explanation = { code: 'until', reason: '--until said so', retryable: true } as const;
     clock.sleep(Math.max(0, until.time - clock.now()), finished).then(
-      () => controller.abort(untilError(until.typed)),
+      () => controller.abort(new MediactlError(`stopped at ${until.typed}`, explanation)),
       () => {}, // the run finished first
     );
+  }
   const either = until ? AbortSignal.any([signal, controller.signal]) : signal;
   setMaxListeners(0, either); // each concurrent upload slot listens
   return either;
 }
-
-/** Creates the error for a run that --until stopped, which does not count as a failure. */
-const untilError = (until: string) =>
-  new MediactlError(`stopped at ${until}`, { code: 'until', reason: '--until said so', retryable: true });
 
 async function printPlan(
   context: Context,
@@ -226,7 +216,3 @@ export const runIdOf = (baseUrl: URL, { identity, options }: RunRequest) =>
   createHash('sha256')
     .update(JSON.stringify([baseUrl.origin, options.workspace, identity]))
     .digest('hex');
-
-/** Makes relative paths absolute, so that a run's id does not depend on the working directory. */
-export const toAbsolutePaths = (cwd: string, names: readonly string[]) =>
-  names.map((name) => (name === '-' || isRemote(name) ? name : resolve(cwd, name)));

@@ -10,7 +10,6 @@ import type { ProgressDisplay } from '../progress/progress.ts';
 import type { RunSummary } from './run-summary.ts';
 import { toUploadRecord, type UploadRecord, uploadColumns } from './upload-record.ts';
 
-/** Describes the files of a run, and how to display it. */
 export type RunView = {
   progress: ProgressDisplay;
   /** True to show every file, not only failed files. */
@@ -28,23 +27,14 @@ export type RunView = {
   nextStep?: (isOne: boolean) => string | undefined;
   /** Called after the last outcome, even if the output is closed early. */
   close(): Promise<void>;
-  /**
-   * Called after the summary was printed.
-   *
-   * @param isFinished true if the run was not interrupted
-   * @param hasUnsent true if files failed or another run is uploading them
-   */
+  /** Called after the summary. @param hasUnsent true if files failed or another run is uploading them */
   onEnd?(isFinished: boolean, hasUnsent: boolean): Promise<void>;
 };
 
 /** Maximum number of files for which a terminal lists every file. */
 const maxListedFiles = 10;
 
-/**
- * Prints the outcome of each file as it finishes, then a summary.
- *
- * @returns one output record per file, and a function that returns the error to exit with once the run has ended
- */
+/** Prints the outcome of each file, then a summary. `failure` returns the error once the run has ended. */
 export function presentRun(context: Context, run: BatchRun, view: RunView) {
   const presenter = new RunPresenter(context, run, view);
   const result: ListResult = {
@@ -91,7 +81,8 @@ class RunPresenter {
       for (let records = await next(); records; records = await next())
         yield isHuman ? this.#selectForTerminal(records) : records;
       await this.#count(view.failures);
-      if (isHuman && !this.#isSummarized) yield this.#listed;
+      const isListed = !view.verbose && countFiles(this.#run.result.plan) <= maxListedFiles;
+      if (isHuman && isListed && this.#context.terminal.stdout.isTTY) yield this.#listed;
       yield view.failures.map((failure) => toUploadRecord(this.#context, failure));
     } finally {
       await this.#drain(next);
@@ -111,7 +102,6 @@ class RunPresenter {
     return failed ?? this.#manifest?.failure ?? this.#endError ?? interruption;
   }
 
-  /** Counts outcomes, and converts them to output records. */
   async #record(outcomes: readonly FileOutcome[]): Promise<UploadRecord[]> {
     await this.#count(outcomes);
     const records = outcomes.map((outcome) => toUploadRecord(this.#context, outcome));
@@ -137,11 +127,6 @@ class RunPresenter {
     } catch (error) {
       this.#endError = asMediactlError(error);
     }
-  }
-
-  get #isSummarized(): boolean {
-    const { terminal } = this.#context;
-    return !terminal.stdout.isTTY || this.#view.verbose || countFiles(this.#run.result.plan) > maxListedFiles;
   }
 
   /**
@@ -181,26 +166,22 @@ class RunPresenter {
 class ManifestWriter {
   readonly #path: string;
   #handle: FileHandle | undefined;
-  #failure: MediactlError | undefined;
+  /** Error that left the file incomplete, if any. The uploads continue without the file. */
+  failure: MediactlError | undefined;
 
   constructor(path: string) {
     this.#path = path;
   }
 
-  /** Error that left the file incomplete, if any. The uploads continue without the file. */
-  get failure(): MediactlError | undefined {
-    return this.#failure;
-  }
-
   async write(records: readonly UploadRecord[]): Promise<void> {
-    if (this.#failure) return;
+    if (this.failure) return;
     try {
       this.#handle ??= await open(this.#path, 'w', 0o600);
       await this.#handle.appendFile(records.map((record) => `${JSON.stringify(record)}\n`).join(''));
     } catch (error) {
       const { message } = error as Error;
       const explanation = { code: 'manifest_out', reason: message, underlying: error } as const;
-      this.#failure = new MediactlError(`${this.#path} is not whole`, explanation);
+      this.failure = new MediactlError(`${this.#path} is not whole`, explanation);
     }
   }
 

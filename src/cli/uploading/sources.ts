@@ -21,14 +21,12 @@ export type SourceOptions = Pick<WalkOptions, 'recursive' | 'include' | 'exclude
   manifestOut?: string | undefined;
   /** Length of stdin, with which it can be streamed without a spool file. */
   sizeBytes?: number | undefined;
-  /** Name for stdin. */
   name?: string | undefined;
   chunkBytes: number;
   /** Part of the files that this machine uploads; other machines upload the rest. */
   shard?: Shard | undefined;
 };
 
-/** Input files of a run. */
 export type UploadSources = {
   /** Paths, globs, and URLs as the user entered them. */
   inputs: readonly string[];
@@ -37,18 +35,13 @@ export type UploadSources = {
   files(): AsyncIterable<UploadCandidate>;
   /** Number of files in other shards. Complete after `files()` has ended. */
   readonly otherShardFiles: number;
-  /** Descriptions of skipped files, for warnings. */
   skipped(): string[];
   failures: FileWalker['failures'];
   open(path: string, sourceId?: string): Promise<UploadSource>;
   close(): Promise<void>;
 };
 
-/**
- * Resolves the inputs of an upload: paths, lists, a manifest, URLs, and stdin.
- *
- * @throws MediactlError `usage` (exit 2) if there are no inputs, or if a list cannot be read
- */
+/** @throws MediactlError `usage` (exit 2) if there are no inputs, or if a list cannot be read */
 export async function openSources(
   context: Context,
   given: readonly string[],
@@ -93,7 +86,6 @@ export async function openSources(
 export const isRclone = (path: string) => path.startsWith('rclone:');
 export const isRemote = (path: string) => isHttpUrl(path) || isRclone(path);
 
-/** Warns of what a walk left out, and of what it could not read. */
 export function warnOfSkipped({ terminal }: Context, { skipped, failures }: Pick<FileWalker, 'skipped' | 'failures'>) {
   for (const kind of skipped) terminal.warn(`left out: ${kind}`);
   for (const { path, error } of failures) terminal.warn(`${escapeControls(path)}: ${error.message}`);

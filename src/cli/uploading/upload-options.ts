@@ -5,7 +5,6 @@ import { maxChunkBytes, maxChunkSize } from '../../contract/tus.ts';
 import type { Context } from '../context.ts';
 import { parseCount, parseDuration, parseSize } from '../settings/units.ts';
 
-const defaultIdleTimeoutMs = 120_000;
 /** Default number of concurrent uploads, for a typical connection and service. */
 export const defaultParallel = 8;
 
@@ -25,7 +24,7 @@ export function parseUploadOptions({ settings }: Context, flags: UploaderFlags):
       `from 1 byte to ${maxChunkSize}`,
       'the service takes at most 50 MiB a request',
     );
-  const idleTimeoutMs = settings.requestTimeoutMs ?? defaultIdleTimeoutMs;
+  const idleTimeoutMs = settings.requestTimeoutMs ?? 120_000;
   return { chunkBytes, idleTimeoutMs, onExpired, same, again, requireChecksum };
 }
 

@@ -40,20 +40,20 @@ type Shown = Pick<RenderContext, 'isTerminal' | 'now'>;
 export const sizeText = (size: number | null, { isTerminal }: Shown) =>
   size === null ? '' : isTerminal ? formatBytes(size) : String(size);
 
-/** Formats a time relative to now on a terminal, and in ISO 8601 otherwise. */
-export const timeText = (time: string, { isTerminal, now }: Shown) => (isTerminal ? relativeTime(time, now) : time);
-
-const outcomeTexts: Partial<Record<UploadOutcome, string>> = {
-  there: 'there already',
-  elsewhere: 'being uploaded by another run',
-};
+/** Formats a time (ISO 8601) relative to now on a terminal, and unchanged otherwise. */
+export const timeText = (time: string | null, { isTerminal, now }: Shown) =>
+  isTerminal ? relativeTime(time, now) : displayText(time);
 
 const formatResult = ({ outcome, error, verified, status, queue_id, name }: UploadRecord) => {
   if (outcome === 'queued') return `queued as ${queue_id}`;
   if (error) return `${outcome === 'left' ? 'left' : 'failed'}: ${escapeControls(error.message)}`;
+  const texts: Partial<Record<UploadOutcome, string>> = {
+    there: 'there already',
+    elsewhere: 'being uploaded by another run',
+    same: `skipped: the same content is there as ${displayText(name)}`,
+  };
   const check = outcome === 'elsewhere' ? undefined : verified ? 'verified' : 'unverified';
-  const skipped = `skipped: the same content is there as ${displayText(name)}`;
-  return [outcome === 'same' ? skipped : outcomeTexts[outcome], status, check].filter(Boolean).join(', ');
+  return [texts[outcome], status, check].filter(Boolean).join(', ');
 };
 
 export const uploadColumns: Column<UploadRecord>[] = [
@@ -63,7 +63,6 @@ export const uploadColumns: Column<UploadRecord>[] = [
   { header: 'RESULT', value: formatResult, minWidth: 18 },
 ];
 
-/** Formats a file as one line for the terminal. */
 export const formatLine = (record: UploadRecord) =>
   [
     escapeControls(record.path),

@@ -91,10 +91,7 @@ export async function runCheck(context: Context, request: CheckRequest): Promise
   };
 }
 
-/**
- * Maps folder paths, relative to the compared folder, to their assets by uid (`byFolder`) and to the folders' uids
- * (`uids`). Matched assets are removed from `byFolder`, so that the rest is `extra`.
- */
+/** Assets by uid, and folder uids, by path relative to the compared folder. Matched assets are removed. */
 type AssetIndex = { byFolder: Map<string, Map<string, Asset>>; uids: Map<string, string> };
 
 /** @param top folder to compare; undefined for the top level, whose folders are `roots` */

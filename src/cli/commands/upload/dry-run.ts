@@ -111,10 +111,7 @@ async function listPrunable(context: Context, pruning?: PruneOptions, prunable?:
 
 type PlannedOutcome = Classification | { kind: 'same'; receipt: Receipt };
 
-/**
- * Compares all files with the receipts by size and mtime and, if that is not conclusive, by checksum. Calls
- * `onFile` with the decision for each file.
- */
+/** Compares all files with the receipts, by size and mtime and, if that is not conclusive, by checksum. */
 async function compareFiles(
   context: Context,
   request: RunRequest,
@@ -156,7 +153,6 @@ async function compareFiles(
   return { plan, same, outliving, prunable };
 }
 
-/** Compares a file with the receipts, by checksum if another file of its size was uploaded. */
 async function classifyByContent(
   file: UploadCandidate,
   { sources, folders, options, receipts: all }: RunRequest,

@@ -95,7 +95,6 @@ async function findMissing(
 
 const nameAndSizeKey = (name: string, sizeBytes: number | undefined) => `${sizeBytes} ${name}`;
 
-/** Formats the warning that a renamed directory is uploaded again, and how to avoid that. */
 async function formatRenameWarning(
   { directory, folders, isPruned }: MovedFileOptions,
   { top, was, is, count }: { top: string; was: string; is: string; count: number },

@@ -97,9 +97,6 @@ const contentKeyOf = ({ sizeBytes, blake3 }: Receipt) => `${sizeBytes} ${blake3}
 /** Number of files that were uploaded from below a directory, and how many are missing. */
 type DirectoryCounts = { known: number; missing: number };
 
-/** Maximum number of missing files that never count as most of a directory's files. */
-const maxFewMissing = 10;
-
 /**
  * Returns an error that stops the prune if a disk is probably not mounted: most files are missing (of more than a
  * few), or all files of a directory that still exists. Otherwise returns undefined.
@@ -112,7 +109,7 @@ async function findSafetyError(
   const found: string[] = [];
   for (const [path, { known, missing }] of [...counts].sort(([a], [b]) => (a < b ? -1 : 1))) {
     if (found.some((above) => path.startsWith(`${above}/`))) continue;
-    const areMost = missing > maxFewMissing && missing > known / 2;
+    const areMost = missing > 10 && missing > known / 2; // a few are never most of a directory's files
     if (areMost || (missing === known && (await pathExists(path)))) found.push(path);
   }
   const [first] = found;
@@ -141,8 +138,7 @@ export async function splitByLocation(
     const parent = asset && parentOf(asset);
     const isUnknown = parent === undefined || (parent !== null && !isUid(parent));
     const isStill = asset && (isUnknown || isInPrunedFolder(parent));
-    if (isStill) inside.push(each);
-    else elsewhere.push(each);
+    (isStill ? inside : elsewhere).push(each);
     if (isStill || !asset) continue;
     await places.load('folders', [parent ?? undefined]);
     const place = escapeControls(places.displayName(parent ?? undefined) || '/');
@@ -152,15 +148,11 @@ export async function splitByLocation(
   return { inside, elsewhere };
 }
 
-/**
- * Returns an error if --yes is not enough, otherwise undefined. If a disk is probably not mounted, --max-delete
- * must be the exact number of assets.
- */
+/** Returns an error if --yes is not enough. Without a mounted disk, --max-delete must be the exact number. */
 export const pruneRefusal = ({ limit }: PruneOptions, { candidates, safetyError }: PrunePlan) =>
   (limit.isTyped && limit.count !== candidates.length ? safetyError : undefined) ??
   findLimitError({ count: candidates.length, noun: 'assets', limit, doubt: safetyError });
 
-/** Returns true if an asset is ready, so that the version it replaces can be pruned. */
 async function isReady(api: Api, receipts: Receipts, { assetUid, state }: Receipt) {
   if (state !== 'pending') return state === 'ready';
   const { status } = await api.assets.get(assetUid);
@@ -169,11 +161,7 @@ async function isReady(api: Api, receipts: Receipts, { assetUid, state }: Receip
   return true;
 }
 
-/**
- * Asks for confirmation, then moves the assets of missing files to the trash.
- *
- * @throws the same errors as `confirmMany`; `some_failed` (exit 11) if assets were not moved
- */
+/** @throws the same errors as `confirmMany`; `some_failed` (exit 11) if assets were not moved */
 export async function pruneMissing(
   context: Context,
   pruning: PruneOptions,

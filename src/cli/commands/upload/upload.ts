@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { exitCodes } from '../../../client/error-table.ts';
 import { MediactlError, usageError } from '../../../client/errors.ts';
 import type { FolderResolver, UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
@@ -7,8 +8,8 @@ import type { Context } from '../../context.ts';
 import { isRootPath, resolveFolderUid } from '../../library/folders.ts';
 import { resolveWorkspaceUid } from '../../library/workspaces.ts';
 import { createdFoldersOf, openReceipts } from '../../uploading/receipts.ts';
-import { type RunRequest, runUploads, toAbsolutePaths } from '../../uploading/run-uploads.ts';
-import { openSources, type UploadSources } from '../../uploading/sources.ts';
+import { type RunRequest, runUploads } from '../../uploading/run-uploads.ts';
+import { isRemote, openSources, type UploadSources } from '../../uploading/sources.ts';
 import { addExamples, type CommandDefinition, type CommandOutcome } from '../command.ts';
 import type { PruneOptions } from './prune.ts';
 import { addUploadOptions, assertQueueable, parseUploadRequest, type UploadRequest } from './upload-request.ts';
@@ -33,7 +34,6 @@ export const upload: CommandDefinition = (command, run) => {
   );
 };
 
-/** Uploads files, queues them for workers, or shows what would be uploaded. */
 export async function runUpload(context: Context, request: UploadRequest): Promise<CommandOutcome> {
   const { queue, preview, pruneLimit } = request;
   const sources = await openSources(context, request.inputs, request.sources);
@@ -70,13 +70,17 @@ async function prepareRun(context: Context, request: UploadRequest, sources: Upl
   const existing = async () => (again ? undefined : context.receiptsIfAny());
   const receipts = await (preview ? existing() : openReceipts(context, again));
   const folders = await resolveTargetFolders(context, request, sources.hasFolders, receipts);
+  // Absolute, so that the run's id does not depend on the working directory.
+  const absolutePaths = sources.inputs.map((name) =>
+    name === '-' || isRemote(name) ? name : resolve(context.host.cwd, name),
+  );
   const target = { directory: inputs[0] ?? '', top, workspace, movedUids: new Set<string>() };
   const run: RunRequest = {
     ...{ sources, folders, receipts, manifestOut, options: { ...options, workspace } },
     ...{ rateLimit: request.rateLimit, reserve: request.reserve, until: request.until },
     ...{ progress: request.progress, verbose: request.verbose, isFlat: !createFolders },
     identity: [
-      ...[top, String(createFolders), ...toAbsolutePaths(context.host.cwd, sources.inputs)],
+      ...[top, String(createFolders), ...absolutePaths],
       ...(shard ? [`--shard ${shard.number}/${shard.total}`] : []),
       ...(request.pruneLimit ? ['--prune'] : []),
     ],

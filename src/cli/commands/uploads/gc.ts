@@ -43,7 +43,6 @@ export function gc(command: Command, run: ActionWrapper): void {
 
 type GcRequest = { trash: boolean; limit: WriteLimit };
 
-/** Lists the assets that uploads of this machine left incomplete, and moves them to the trash if requested. */
 export async function runGc(context: Context, { trash, limit }: GcRequest): Promise<CommandOutcome> {
   const api = await context.api();
   const receipts = await context.receiptsIfAny();

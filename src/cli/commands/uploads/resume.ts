@@ -105,10 +105,7 @@ const otherServiceError = (id: string, { profile, baseUrl }: JournalEntry) =>
     `it was begun with profile ${profile} at ${baseUrl}`,
   );
 
-/**
- * Creates the error for an upload that cannot be resumed. If a spool file (copy of stdin) exists, the hint is to
- * upload that file by its path.
- */
+/** Suggests uploading the spool file (copy of stdin) by its path, if there is one. */
 const notResumableError = ({ id, path, isSpool }: CorruptEntry) =>
   usageError(
     `upload ${id} cannot be resumed`,

@@ -153,10 +153,7 @@ const toOrphan = ({ asset_uid, path, begun_at }: PendingUpload): Orphan => ({
   isGuessed: false,
 });
 
-/**
- * Runs `work` while holding the upload's lock, because another process that is uploading the file would write the
- * journal entry again.
- */
+/** Locks the upload, because a process that is uploading the file would write the journal entry again. */
 async function withUploadLock(journal: UploadJournal, id: string, work: () => Promise<void>): Promise<void> {
   const release = await journal.lock(id).catch((error) => {
     throw error instanceof MediactlError

@@ -74,7 +74,6 @@ export class BatchUploader implements BatchRun {
   /** Handles the unconfirmed creations of a batch; undefined for a single file. */
   #unconfirmed: UnconfirmedCreations | undefined;
   #stopReason: MediactlError | undefined;
-  /** Pending receipt writes of complete uploads. */
   readonly #persisting = new Set<Promise<void>>();
   #remaining = 0;
 

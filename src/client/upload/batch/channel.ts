@@ -8,11 +8,7 @@ export class Channel<T> {
     this.#wake();
   }
 
-  /**
-   * Yields the items that are pushed while `work` runs, and ends when `work` does.
-   *
-   * @param onClosed called when the consumer stops reading or all items are read; `work` is awaited in either case
-   */
+  /** Yields the items that are pushed while `work` runs. Awaits `work`, even if the consumer stops reading. */
   async *streamWhile(work: () => Promise<void>, onClosed = () => {}): AsyncGenerator<T[]> {
     let isDone = false;
     const done = work().finally(() => {

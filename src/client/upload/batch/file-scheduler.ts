@@ -22,7 +22,6 @@ export class FileScheduler {
     this.#largest = this.#bySize.length;
   }
 
-  /** Number of files that `next` has not returned yet. */
   get remaining(): number {
     return this.#resumed.length + this.#largest - this.#smallest;
   }

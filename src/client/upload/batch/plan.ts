@@ -34,7 +34,7 @@ export type Classification = { kind: 'there'; receipt: Receipt } | { kind: 'chan
 export function classify(
   file: UploadCandidate,
   key: ReceiptKey | undefined,
-  receipts: Pick<Receipts, 'find' | 'hasSize'> | undefined,
+  receipts: Receipts | undefined,
 ): Classification {
   const { sizeBytes, mtimeNs } = file;
   if (!receipts || !key || sizeBytes === undefined) return { kind: 'new' };
@@ -70,7 +70,7 @@ type PlanContext = Pick<UploadOptions, 'again' | 'chunkBytes'> & {
   api: Api;
   workspace: string;
   folders: FolderResolver;
-  receipts?: Pick<Receipts, 'find' | 'hasSize'> | undefined;
+  receipts?: Receipts | undefined;
   signal?: AbortSignal | undefined;
   findMoved?: FindMoved | undefined;
 };

@@ -54,12 +54,7 @@ export class UnconfirmedCreations {
     return this.#deferred.splice(0);
   }
 
-  /**
-   * Defers a file whose upload has failed, if its creation is unconfirmed and another retry is allowed.
-   *
-   * @param id id of the journal entry, if there is one
-   * @returns false for any other error
-   */
+  /** Defers a file whose creation is unconfirmed, if another retry is allowed. @returns false for any other error */
   async defer(file: UploadCandidate, id: string | undefined, thrown: unknown): Promise<boolean> {
     const creation = thrown instanceof DeferredLookup ? thrown.creation : await this.#creationToRetry(id, thrown);
     if (creation) this.#deferred.push({ file, begunAt: creation.begunAt });

@@ -47,7 +47,6 @@ export type UploadEvent = RunEvent | FileEvent;
 
 export type OnUploadEvent = (event: FileEvent) => void;
 
-/** Converts a transport's notice about a rate-limit wait or a retry to a file event. */
 export const toWaitingEvent = (notice: TransportNotice) =>
   notice.kind === 'resumed'
     ? ({ event: 'going_on' } as const)

@@ -17,11 +17,9 @@ const minScannedAssets = 300;
 const maxScannedAssets = 5_000;
 
 /**
- * Looks for the asset that an unconfirmed creation might have made. If one might exist, asks the user to confirm a
- * new asset, which could be a duplicate.
+ * Asks the user to confirm a new asset, unless certainly no earlier creation made one.
  *
- * @throws MediactlError `creation_unknown` (exit 2) if there is no terminal to ask on; `declined` if the user
- *   declines; any error of `findOrphans`
+ * @throws MediactlError `creation_unknown` (exit 2) if there is no terminal; `declined`; any error of `findOrphans`
  */
 export async function confirmPossibleDuplicate(run: UploadRun, creation: UnconfirmedCreation): Promise<void> {
   const { deps } = run;
@@ -37,8 +35,6 @@ export async function confirmPossibleDuplicate(run: UploadRun, creation: Unconfi
  * Scans the newest assets, and returns a function that finds the orphans of a creation among them, i.e. the assets
  * that it might have made. They have the upload's name and no bytes yet, and belong to no other upload from this
  * machine. Full-text search is not used because it misses names without letters.
- *
- * @param creations determines how far back to scan
  */
 export async function scanForOrphans(
   { api, journal, receipts }: Pick<UploadDeps, 'api' | 'journal' | 'receipts'>,

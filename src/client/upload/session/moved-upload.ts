@@ -8,15 +8,12 @@ import type { CorruptEntry, JournalEntry, OpenEntry } from '../store/journal-ent
 import type { UploadDeps } from './upload-job.ts';
 
 /**
- * Returns a function that finds the unfinished upload of a moved file and rewrites its journal entry to the new id
- * and path. Service, metadata, size and the content of the acknowledged bytes must match, the old path must no
- * longer exist, and exactly one upload must match. Similar uploads that are not resumed are reported to the user.
- * The journal is listed once per run and cached.
+ * Returns a function that finds the unfinished upload of a moved file and moves its journal entry to the new id and
+ * path. Service, metadata, size and the acknowledged bytes must match, the old path must be gone, and exactly one
+ * upload must match; others are reported. The journal is listed once per run and cached.
  */
-export function createMovedUploadFinder({
-  journal,
-  receipts,
-}: Pick<UploadDeps, 'journal' | 'receipts'>): UploadDeps['findResumable'] {
+export function createMovedUploadFinder(deps: Pick<UploadDeps, 'journal' | 'receipts'>): UploadDeps['findResumable'] {
+  const { journal, receipts } = deps;
   let unfinished: Promise<{ id: string; key: string }[]> | undefined;
   return async (file, source, notice) => {
     if (!isFile(file)) return undefined;

@@ -4,14 +4,12 @@ import type { Receipt, ReceiptKey, Receipts } from '../store/receipts.ts';
 import type { SuccessOutcome, Uploaded } from './upload-job.ts';
 import type { UploadRun } from './upload-run.ts';
 
-/** Version of a source without a modification time or ETag (stdin). Such a source never counts as unchanged. */
-const unknownVersion = '0';
-
 /** Returns the strong ETag of a file if it has one, else its modification time. */
 export const versionOf = ({ validator, mtimeNs }: FileIdentity) => validator ?? mtimeNs;
 
+/** Returns true if size and version are equal. Stdin, whose version is unknown (0), never counts as unchanged. */
 export const isUnchanged = (receipt: Pick<Receipt, 'sizeBytes' | 'mtimeNs'>, now: FileIdentity) =>
-  receipt.sizeBytes === now.sizeBytes && receipt.mtimeNs === versionOf(now) && receipt.mtimeNs !== unknownVersion;
+  receipt.sizeBytes === now.sizeBytes && receipt.mtimeNs === versionOf(now) && receipt.mtimeNs !== '0';
 
 /** Returns the finished upload from this path if the file has not changed since. */
 export function findReceiptByPath({ deps, receiptKey, source }: UploadRun): Uploaded | undefined {
@@ -34,20 +32,18 @@ export async function findReceiptByContent(run: UploadRun): Promise<Uploaded | u
   return match && toUploaded(match.receipt, match.kind);
 }
 
-type ReceiptLookup = Pick<Receipts, 'find' | 'hasSize' | 'findByContent'>;
-
 /** Returns true if a receipt has the file's size, so that hashing could find a match. Empty files are never deduped. */
-export const mayHaveReceipt = (receipts: ReceiptLookup, key: ReceiptKey, sizeBytes: number) =>
+export const mayHaveReceipt = (receipts: Receipts, key: ReceiptKey, sizeBytes: number) =>
   sizeBytes > 0 && receipts.hasSize(key, sizeBytes);
 
 /**
  * Finds a receipt with the same content in the same target folder, first for the same path, then for other paths.
  *
- * @param mark highest receipt id when the run started. Later receipts, which the run itself might have added, are
- *   ignored for other paths. Undefined to ignore other paths.
+ * @param mark highest receipt id when the run started, since later receipts might be its own; undefined to ignore
+ *   other paths
  */
 export function matchReceiptByContent(
-  receipts: ReceiptLookup,
+  receipts: Receipts,
   key: ReceiptKey,
   { sizeBytes, blake3 }: { sizeBytes: number; blake3: string },
   mark: number | undefined,
@@ -59,13 +55,11 @@ export function matchReceiptByContent(
   return other && { kind: 'same', receipt: other };
 }
 
-/** Returns the BLAKE3 digest of a source, in hex, and closes the source. */
 export async function digestAndClose(opening: Promise<UploadSource>): Promise<string> {
   const source = await opening;
   return digestOf(source).finally(() => source.close());
 }
 
-/** Converts the receipt of an earlier upload to the result of this run, which sent no bytes. */
 export function toUploaded(receipt: Receipt, how: SuccessOutcome): Uploaded {
   const { state, assetUid, sessionUid, name, sizeBytes, blake3, verified } = receipt;
   return { how, state, assetUid, sessionUid, name, sizeBytes, bytesSent: 0, resumedFrom: null, blake3, verified };

@@ -19,10 +19,9 @@ import type { FileOutcome, RunDeps, UploadOptions } from './upload-job.ts';
 import type { UploadRun } from './upload-run.ts';
 
 /**
- * Returns the journal entry to resume from, or undefined if a new session has to be created.
+ * Returns the journal entry to resume from; undefined to create a new session.
  *
- * @throws MediactlError `file_changed` (exit 13) if the file has another size; `creation_unknown` (exit 2) if the
- *   earlier run might have made an asset whose uid never arrived
+ * @throws MediactlError `file_changed` (exit 13) if the file has another size; `creation_unknown` (exit 2)
  */
 export async function resumeFrom(
   run: UploadRun,

@@ -23,8 +23,6 @@ export function sendAheadLimit(offset: number, { source, options }: UploadRun): 
 }
 
 /**
- * Sends the bytes that the session still lacks, and verifies the checksum of the complete file.
- *
  * @throws SessionGoneError if the service does not know the session
  * @throws MediactlError if the upload fails; `file_changed` (exit 13) if the file changed since the upload started
  */
@@ -141,7 +139,6 @@ export function findSuspectedChange({ source }: UploadRun, entry: OpenEntry, off
   return suspectedChange;
 }
 
-/** A file of which every byte is acknowledged: its digest, and what was found out about the service's copy. */
 type SentFile = {
   /** BLAKE3 of the file, in hex. */
   blake3: string;
@@ -203,9 +200,8 @@ async function verify(
 }
 
 /**
- * Looks for a checksum again if the last response was lost or had none. Checks the session's HEAD response and the
- * asset's fields, though the API specification promises neither. A header that differs is a mismatch. A field that
- * differs is ignored, since it might be a checksum of something else.
+ * Looks for a checksum in the session's HEAD response and the asset's fields, though the API specification promises
+ * neither. A field that differs is ignored, since it might be a checksum of something else.
  *
  * @throws MediactlError `bytes_lost` (exit 10) if the session has fewer bytes than it acknowledged
  */
@@ -250,7 +246,6 @@ export function checksumMismatch(path: string, resendCommand: string, entry: Com
   });
 }
 
-/** Returns the error for a complete upload without a checksum if `--require-checksum` is set. */
 export const unverifiedError = (assetUid: string) =>
   new MediactlError(`asset ${assetUid} is uploaded, but unverified`, {
     ...{ code: 'unverified', details: { asset_uid: assetUid } },

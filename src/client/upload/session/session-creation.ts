@@ -9,15 +9,11 @@ import type { UploadRun } from './upload-run.ts';
 
 const maxTries = 10;
 
-/**
- * Creates an upload session. Writes the intent to the journal first, for crash recovery.
- *
- * @param previousEntry entry of the expired session to replace; kept if the service has created nothing
- */
+/** @param previousEntry entry of the expired session to replace; kept if the service has created nothing */
 export async function createUpload(run: UploadRun, previousEntry?: OpenEntry): Promise<OpenEntry> {
   const { api, signal } = run.deps;
   const intended: IntendedEntry = { ...run.planned(), state: 'intended' };
-  await run.journal.write(intended);
+  await run.journal.write(intended); // for crash recovery
   signal?.throwIfAborted();
   try {
     const created = await createSession(run);

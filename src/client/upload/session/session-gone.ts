@@ -52,15 +52,7 @@ async function completeWithoutSession(run: UploadRun, entry: OpenEntry): Promise
   return completeEntry(run, entry, { blake3, verdict: { verified: null }, lastChunkStart: 0, suspectedChange });
 }
 
-/** Maximum wait until an asset that might hold the complete file is processed. */
-const maxReadyWaitMs = 120_000;
-
-/**
- * Checks whether the asset of a lost session holds the complete file.
- *
- * @param isAllSent false if bytes are certainly missing, so that the asset is unfinished whatever its status
- * @returns `gone` if the asset does not exist either
- */
+/** @param isAllSent false if bytes are certainly missing, so that the asset is unfinished whatever its status */
 async function checkCompleteness(
   run: UploadRun,
   { session, offset, file }: OpenEntry,
@@ -81,7 +73,7 @@ async function checkCompleteness(
   if (offset === file.sizeBytes || classifyStatus(status) === 'ready') return 'complete';
   // Some services report `queued` before the first byte arrives, so only a ready asset counts as complete.
   run.notice(`the upload session is gone; waiting until asset ${assetUid} is ready`);
-  const options = { clock: transport.clock, timeoutMs: maxReadyWaitMs, signal: run.deps.signal };
+  const options = { clock: transport.clock, timeoutMs: 120_000, signal: run.deps.signal };
   const settled = await waitForAssets(assets, [assetUid], options);
   return settled.get(assetUid) instanceof MediactlError ? 'unknown' : 'complete';
 }

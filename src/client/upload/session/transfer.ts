@@ -31,8 +31,7 @@ export class SessionGoneError extends Error {
 }
 
 /**
- * Sends the file's bytes to an existing session until all are acknowledged. Retries with backoff after dropped
- * connections and server errors.
+ * Sends bytes to a session until all are acknowledged. Retries with backoff after dropped connections and 5xx.
  *
  * @throws SessionGoneError if the service does not know the session
  * @throws MediactlError if retries cannot help or are used up; the session can be resumed later
@@ -98,7 +97,6 @@ type ChunkRange = { start: number; end: number; size: number };
 
 type SessionRequest = Omit<ApiRequest, 'method'> & { url: string; signal: AbortSignal };
 
-/** Follows the transfer of a file, and stops it by an error. */
 export type TransferListener = {
   readonly digest: PrefixDigest;
   /** Awaited before any byte of a chunk that ends at `end` is sent. */

@@ -12,7 +12,6 @@ import type { Receipt, Receipts } from '../store/receipts.ts';
 import type { OnUploadEvent, UploadOutcome } from './events.ts';
 import type { Throttle } from './throttle.ts';
 
-/** A file to upload, with the metadata for the service. */
 export type UploadJob = FileNames &
   Pick<UserMetadata, 'name' | 'description' | 'contentType' | 'tags'> & {
     /** Id of the journal entry; by default derived from service, file and metadata. */
@@ -41,7 +40,7 @@ export type UploadDeps = {
   api: Api;
   journal: UploadJournal;
   /** Receipts of earlier uploads; undefined if the state folder cannot be used. */
-  receipts?: UploadReceipts | undefined;
+  receipts?: Receipts | undefined;
   /** Highest receipt id that counts for dedupe by content, so that receipts of this run are excluded. */
   maxReceiptId: number;
   throttle?: Throttle | undefined;
@@ -51,11 +50,7 @@ export type UploadDeps = {
   onEvent: OnUploadEvent;
   /** Opens a source for reading. @throws MediactlError if nothing at that path can be uploaded */
   openSource(path: string, sourceId?: string): Promise<UploadSource>;
-  /**
-   * Asks the user to confirm a new asset although an earlier attempt might already have made one.
-   *
-   * @throws MediactlError `declined`; `refusal` if there is no terminal to ask on
-   */
+  /** Asks the user to confirm a possible duplicate. @throws MediactlError `declined`; `refusal` without a terminal */
   confirmNewAsset(refusal: MediactlError, assetUids: readonly string[]): Promise<void>;
   /** Finds the assets that an unconfirmed creation might have made. By default, scans the newest assets for it. */
   findOrphans?(creation: UnconfirmedCreation): Promise<OrphanCandidates>;
@@ -77,11 +72,6 @@ export type UnconfirmedCreation = {
 export type OrphanCandidates = { assets: Asset[]; isComplete: boolean };
 
 type Notice = (message: string) => void;
-
-type UploadReceipts = Pick<
-  Receipts,
-  'find' | 'hasSize' | 'hasAsset' | 'findByContent' | 'save' | 'updateMtime' | 'saveProcessingResult' | 'saveOrphan'
->;
 
 /** Outcome of a successful upload (see `UploadOutcome`). */
 export type SuccessOutcome = 'uploaded' | 'there' | 'same';

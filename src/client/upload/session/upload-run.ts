@@ -18,7 +18,6 @@ export class UploadRun {
   readonly metadata: UploadMetadata;
   readonly id: string;
   readonly startedAt: string;
-  /** Key of the file's receipt, the record by which later runs recognize a finished upload. */
   readonly receiptKey: ReceiptKey;
   readonly journal: JournalHandle;
   /** Number of bytes written to the socket. Bytes that are sent again count again. */
@@ -60,11 +59,7 @@ export class UploadRun {
     return this.job.label ?? this.job.path;
   }
 
-  /**
-   * Records an orphan, i.e. an incomplete asset that stays on the service, so that `uploads gc` finds it.
-   *
-   * @param isGuessed true if the asset was only matched by name and might belong to another upload
-   */
+  /** Records an incomplete asset for `uploads gc`. @param isGuessed true if it was only matched by name */
   async recordOrphan(assetUid: string, isGuessed = false): Promise<void> {
     const { receipts, api } = this.deps;
     const { asset_name: name = this.metadata.filename } = this.metadata;
@@ -110,11 +105,7 @@ class JournalHandle {
     this.#journal = run.deps.journal;
   }
 
-  /**
-   * Locks the upload and returns a function that unlocks it.
-   *
-   * @throws MediactlError `already_uploading` (exit 6) if another process holds the lock; `state_…` (exit 14)
-   */
+  /** Returns a function that unlocks. @throws MediactlError `already_uploading` (exit 6); `state_…` (exit 14) */
   async lock(): Promise<() => Promise<void>> {
     try {
       const release = await this.#journal.lock(this.#run.id);
@@ -134,7 +125,6 @@ class JournalHandle {
     return this.#journal.read(this.#run.id);
   }
 
-  /** Renames an unreadable entry and reports its new path. */
   async setAside({ path, reason }: CorruptEntry): Promise<void> {
     const aside = await this.#journal.setAside(this.#run.id).catch(() => path);
     this.#run.notice(`the journal of an earlier attempt is unreadable (${reason}); kept as ${aside}`);

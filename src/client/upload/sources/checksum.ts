@@ -84,11 +84,7 @@ export class PrefixDigest {
     this.#offset = start + bytes.length;
   }
 
-  /**
-   * Hashes the source up to `offset`. The first call also compares the expected prefix.
-   *
-   * @throws MediactlError `file_changed` (exit 13) if the content of that prefix has changed
-   */
+  /** Hashes the source up to `offset`. @throws MediactlError `file_changed` (exit 13) if the expected prefix differs */
   async catchUp(offset: number): Promise<void> {
     const expected = this.#expected;
     if (expected) {

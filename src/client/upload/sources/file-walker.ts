@@ -38,7 +38,8 @@ const maxConcurrentStats = 64;
 export class FileWalker {
   readonly #options: WalkOptions;
   readonly #counts = new Map<keyof typeof skipKinds, number>();
-  readonly #failures: WalkFailure[] = [];
+  /** Directories that cannot be read, and files whose names are not UTF-8. */
+  readonly failures: WalkFailure[] = [];
   #roots: WalkRoot[] = [];
 
   constructor(options: WalkOptions) {
@@ -51,11 +52,6 @@ export class FileWalker {
       const [one, several, more] = skipKinds[kind];
       return `${count} ${count === 1 ? one : several}${more}`;
     });
-  }
-
-  /** Directories that cannot be read, and files whose names are not UTF-8. */
-  get failures(): readonly WalkFailure[] {
-    return this.#failures;
   }
 
   /** Yields all files at the paths given to `checkPaths`, which must be called first. */
@@ -174,7 +170,7 @@ export class FileWalker {
 
   async #entriesOf(folder: string, { isExcluded }: Selection): Promise<Dirent[]> {
     const fail = (path: string, error: MediactlError) => {
-      if (!isExcluded(path)) this.#failures.push({ path, error });
+      if (!isExcluded(path)) this.failures.push({ path, error });
     };
     try {
       const [entries, names] = await Promise.all([

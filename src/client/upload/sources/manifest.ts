@@ -3,17 +3,10 @@ import { isSlug } from '../../../contract/slug.ts';
 import { usageError } from '../../errors.ts';
 import type { UserMetadata } from './upload-candidate.ts';
 
-export type ManifestEntry = { path: string; about: UserMetadata };
-
 const columns = ['path', 'name', 'description', 'folder', 'tags', 'content_type'] as const;
 
-/**
- * Parses a manifest, which is either CSV with a header row or JSON Lines. The columns are path (required), name,
- * description, folder, tags (in CSV separated by commas or semicolons, in JSON an array) and content_type.
- *
- * @throws MediactlError `usage` (exit 2) with the number of the invalid line
- */
-export async function parseManifest(text: string): Promise<ManifestEntry[]> {
+/** Parses CSV with a header, or JSON Lines. @throws MediactlError `usage` (exit 2) with the number of the wrong line */
+export async function parseManifest(text: string): Promise<{ path: string; about: UserMetadata }[]> {
   const rows = /^\s*\{/.test(text) ? parseJsonLines(text) : await parseCsv(text);
   return rows.map(({ line, fields }) => {
     assertColumns(line, Object.keys(fields));

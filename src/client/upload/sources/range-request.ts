@@ -28,11 +28,7 @@ const purpose: Purpose = {
 
 const networkHint = 'check the address and the network, then run the same command again';
 
-/**
- * Requests the bytes [start, end) without content encoding and without the API key.
- *
- * @throws MediactlError on a network failure, with a hint about the file's server rather than the service
- */
+/** Requests the bytes [start, end) without content encoding and without the API key. */
 export async function requestRange(
   { transport, url, headers, signal, mayFollow: mayFollowRedirect }: RemoteFile,
   start: number,

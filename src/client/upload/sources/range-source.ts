@@ -41,11 +41,9 @@ const minProgressBytes = 4096;
 const maxBufferedBytes = 1024 * 1024;
 
 /**
- * Reads a file from a web server with range requests (RFC 9110 §14), without storing it locally.
- *
- * An upload can take days and many requests. If the file changed in the meantime, the asset would mix two versions.
- * The server must therefore send a strong ETag or at least Last-Modified, and every response is compared with the
- * first one.
+ * Reads a file from a web server with range requests (RFC 9110 §14), without storing it locally. If the file changed
+ * during the upload, the asset would mix two versions. The server must therefore send a strong ETag or at least
+ * Last-Modified, and every response is compared with the first one.
  */
 export class RangeSource implements UploadSource {
   readonly path: string;
@@ -72,8 +70,6 @@ export class RangeSource implements UploadSource {
   }
 
   /**
-   * Opens a URL by requesting its first byte. The response contains the size and version of the file.
-   *
    * @param transport transport without an API key; none is sent in any case
    * @throws MediactlError `usage` (exit 2) if the URL is invalid, or if the server does not support ranges or sends
    *   no length or version; `no_such_file`, `source_refused` (exit 2); network errors

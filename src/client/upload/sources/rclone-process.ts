@@ -28,10 +28,7 @@ export type RcloneServer = {
 const removedVariables =
   /^RCLONE_(?:LOG_.*|USE_JSON_LOG|VERBOSE|QUIET|SYSLOG.*|STATS.*|PROGRESS.*|RC|RC_.*|USER|PASS|HTPASSWD|BASEURL|CERT|KEY|CLIENT_CA|AUTH_PROXY|NO_MODTIME)$/;
 
-/**
- * Flags for every call. The server's modification times are part of a listing, while those in the metadata cost one
- * request per file (S3, Swift).
- */
+/** Flags for every call. Modification times in the metadata would cost one request per file (S3, Swift). */
 const commonFlags = ['--use-server-modtime', '--ask-password=false'];
 const killDelayMs = 2_000;
 
@@ -113,7 +110,11 @@ class RcloneProcess {
     });
     this.ended = once(this.child, 'close').then(
       ([code]) => code,
-      (error) => Promise.reject(rcloneNotFound(error)),
+      (error: NodeJS.ErrnoException) => {
+        if (error.code !== 'ENOENT' && error.code !== 'EACCES') throw error;
+        const reason = 'a remote is read by your own rclone, with its own settings';
+        throw usageError('this machine has no rclone', 'install it: https://rclone.org/install', reason);
+      },
     );
     this.ended.catch(() => {}); // awaited after its output is read
     this.address = this.#listen(this.child.stderr as Readable);
@@ -122,10 +123,7 @@ class RcloneProcess {
     signal?.addEventListener('abort', this.#stop, { once: true });
   }
 
-  /**
-   * Resolves with the server's URL as soon as rclone prints it. Keeps reading stderr until its end, since a full
-   * pipe would block rclone.
-   */
+  /** Resolves with the server's URL. Reads stderr until its end, since a full pipe would block rclone. */
   #listen(stderr: Readable): Promise<string> {
     return new Promise((resolve) => {
       createInterface({ input: stderr }).on('line', (line) => {
@@ -152,10 +150,7 @@ class RcloneProcess {
     return new MediactlError(`rclone does not read rclone:${this.#remote}`, { code: 'rclone_failed', reason });
   }
 
-  /**
-   * Sends SIGTERM and waits for the exit. After a delay, sends SIGKILL and closes the pipes, which children of
-   * rclone might hold open.
-   */
+  /** Sends SIGTERM, and later SIGKILL. Then closes the pipes, which children of rclone might hold open. */
   async end(): Promise<void> {
     this.#signal?.removeEventListener('abort', this.#stop);
     this.child.kill('SIGTERM');
@@ -166,13 +161,4 @@ class RcloneProcess {
       return ended;
     });
   }
-}
-
-function rcloneNotFound(error: NodeJS.ErrnoException): unknown {
-  if (error.code !== 'ENOENT' && error.code !== 'EACCES') return error;
-  return usageError(
-    'this machine has no rclone',
-    'install it: https://rclone.org/install',
-    'a remote is read by your own rclone, with its own settings',
-  );
 }

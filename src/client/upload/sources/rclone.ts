@@ -25,11 +25,7 @@ export type RcloneFiles = {
   files: RcloneFile[];
   /** Returns `rclone:REMOTE:PATH`. */
   addressOf(file: RcloneFile): string;
-  /**
-   * Opens a file. The first call starts the shared server.
-   *
-   * @throws MediactlError under the same conditions as `RangeSource.open`
-   */
+  /** Opens a file. The first call starts the shared server. @throws MediactlError as `RangeSource.open` does */
   sourceOf(file: RcloneFile): Promise<RangeSource>;
   close(): Promise<void>;
 };
@@ -75,10 +71,7 @@ export async function openRclone(address: string, options: RcloneOptions): Promi
   };
 }
 
-/**
- * Opens a file through the rclone server. The server caches directories for five minutes, so the version is checked
- * by `rclone lsjson` against the remote instead.
- */
+/** The server caches directories for five minutes, so `rclone lsjson` checks the version against the remote. */
 async function openSource(
   { url, headers, ended }: RcloneServer,
   listed: RcloneFile,
@@ -116,10 +109,7 @@ async function statAgain(address: string, deps: RcloneDeps): Promise<RcloneFile>
   throw fileGone(address);
 }
 
-/**
- * Returns true if size and modification time are equal. Fractions of a second are compared only if both times have
- * them, because some remotes report them only in listings.
- */
+/** Compares fractions of a second only if both have them, because some remotes report them only in listings. */
 function isSameVersion(one: RcloneFile, other: RcloneFile): boolean {
   const secondOf = ({ modTime }: RcloneFile) => Math.floor(Date.parse(modTime) / 1000);
   const fractionOf = ({ modTime }: RcloneFile) => /\.(\d*[1-9])/.exec(modTime)?.[1];

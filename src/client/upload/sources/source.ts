@@ -17,10 +17,7 @@ export type FileIdentity = {
   validator?: string;
 };
 
-/**
- * Describes a difference that suggests changed content; returns undefined if there is none. Device numbers are
- * ignored, because a reboot can change them.
- */
+/** Describes a difference that suggests changed content. Ignores device numbers, which a reboot can change. */
 export function describeChange(before: FileIdentity, now: FileIdentity): string | undefined {
   if (before.sizeBytes !== now.sizeBytes) return sizeChange(before, now);
   if (differ(before.validator, now.validator)) return 'the server has another version of it';
@@ -39,10 +36,7 @@ export const sizeChange = (before: { sizeBytes: number }, now: { sizeBytes: numb
 const differ = (one: string | undefined, other: string | undefined) =>
   one !== undefined && other !== undefined && one !== other;
 
-/**
- * Returns true if the file was not written to and its mode, owner and name are the same. Always returns false if
- * only its length is known (stdin).
- */
+/** Returns true if content, mode, owner and name are unchanged; false if only the length is known (stdin). */
 export const isUntouched = (before: FileIdentity, now: FileIdentity) =>
   describeChange(before, now) === undefined && (now.mtimeNs !== '0' || now.validator !== undefined);
 

@@ -6,14 +6,6 @@ import { NamedLocks } from '../../lock.ts';
 import { makeStateFolder } from '../../state-files.ts';
 import { openChecksum } from './checksum.ts';
 
-/** Complete content of stdin, spooled to disk. */
-export type SpooledInput = {
-  sizeBytes: number;
-  blake3: string;
-  /** Renames the file to `name`, or keeps an existing one with the same name and size. @returns its path */
-  saveAs(name: string): Promise<string>;
-};
-
 /**
  * Spools stdin to disk, since its length must be known before an upload starts. A spool file is the only copy, so
  * it is removed only once its receipt is saved or the user runs `uploads forget`. The folder has mode 0700 and its
@@ -28,12 +20,8 @@ export class Spool {
     this.#locks = new NamedLocks(this.#directory, say);
   }
 
-  /**
-   * Writes stdin to the spool.
-   *
-   * @throws MediactlError `usage` (exit 2) if stdin is empty, `spool` (exit 1) if it cannot be written
-   */
-  async write(input: AsyncIterable<Buffer | string>, signal?: AbortSignal): Promise<SpooledInput> {
+  /** @throws MediactlError `usage` (exit 2) if stdin is empty, `spool` (exit 1) if it cannot be written */
+  async write(input: AsyncIterable<Buffer | string>, signal?: AbortSignal) {
     await makeStateFolder(this.#directory);
     const directory = await realpath(this.#directory);
     const partName = randomUUID();
@@ -42,6 +30,7 @@ export class Spool {
     try {
       const { sizeBytes, blake3 } = await writeToDisk(part, input, signal);
       if (sizeBytes === 0) throw usageError('nothing came on stdin', 'check the command before the pipe');
+      /** Renames the file to `name`, or keeps an existing one with the same name and size. @returns its path */
       const saveAs = async (name: string) => {
         const path = join(directory, name);
         if ((await stat(path).catch(() => undefined))?.size === sizeBytes) await rm(part, { force: true });
@@ -72,7 +61,6 @@ export class Spool {
     await rm(join(this.#directory, name), { force: true });
   }
 
-  /** Removes a file if it is in the spool; otherwise does nothing. */
   async remove(path: string): Promise<void> {
     const directory = await realpath(this.#directory).catch(() => undefined);
     if (dirname(path) === directory) await rm(path, { force: true });
@@ -84,7 +72,6 @@ export class Spool {
   }
 }
 
-/** Writes a stream to disk and computes its size and checksum on the way. */
 async function writeToDisk(path: string, input: AsyncIterable<Buffer | string>, signal?: AbortSignal) {
   const fail = (underlying: Error): never => {
     const reason = `${path}: ${underlying.message}`;

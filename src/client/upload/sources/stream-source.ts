@@ -67,7 +67,8 @@ export class StreamSource implements UploadSource {
         await this.#pull();
         this.#freeBefore(keepFrom);
       }
-      const bytes = this.#buffered(at).subarray(0, end - at);
+      const buffer = this.#buffers.findLast((each) => each.at <= at) as { at: number; bytes: Buffer };
+      const bytes = buffer.bytes.subarray(at - buffer.at, end - buffer.at);
       onRead(at, bytes);
       at += bytes.length;
       if (at >= this.sizeBytes) await this.#assertEnds();
@@ -107,12 +108,6 @@ export class StreamSource implements UploadSource {
     this.#isTooLong ||= bytes.length < copy.length;
     this.#buffers.push({ at: this.#bufferEnd, bytes });
     this.#bufferEnd += bytes.length;
-  }
-
-  /** Returns the bytes from an offset to the end of the buffer that has them. */
-  #buffered(offset: number): Buffer {
-    const { at, bytes } = this.#buffers.findLast((buffer) => buffer.at <= offset) as { at: number; bytes: Buffer };
-    return bytes.subarray(offset - at);
   }
 
   #freeBefore(from: number): void {

@@ -31,17 +31,15 @@ export type UploadCandidate = FileNames & {
   /** Subfolders between the given directory and the file, such as `day 1/cam a`; empty for a file given directly. */
   relativeDir: string;
   about?: UserMetadata | undefined;
-  resumable?: ResumableUpload;
-};
-
-/** The properties of an unfinished upload, as recorded in its journal entry. */
-type ResumableUpload = {
-  id: string;
-  workspace: string;
-  folder?: string | undefined;
-  filename: string;
-  label?: string;
-  identity?: string;
+  /** Properties of an unfinished upload, as recorded in its journal entry. */
+  resumable?: {
+    id: string;
+    workspace: string;
+    folder?: string | undefined;
+    filename: string;
+    label?: string;
+    identity?: string;
+  };
 };
 
 /** Metadata that the user sets for a file with flags or a manifest. */
@@ -88,10 +86,7 @@ export function receiptKeyOf(
 /** Share of the files, such as number 3 of 10, for an upload split over several machines. Numbers start at 1. */
 export type Shard = { number: number; total: number };
 
-/**
- * Returns true if a file belongs to a shard. The shard depends only on a hash of the path relative to the given
- * directory, so that machines with different roots for the same files agree without communication.
- */
+/** Depends only on a hash of the relative path, so that machines with different roots agree without communication. */
 export function isInShard({ number, total }: Shard, { relativeDir, filename, path }: UploadCandidate): boolean {
   const relativePath = `${relativeDir}/${filename ?? basename(path)}`.normalize('NFC');
   return createHash('sha256').update(relativePath).digest().readUIntBE(0, 6) % total === number - 1;

@@ -71,7 +71,6 @@ export type CorruptEntry = {
 
 export const isCorrupt = (entry: JournalEntry | CorruptEntry): entry is CorruptEntry => 'reason' in entry;
 
-/** Returns the number of bytes that the service has acknowledged. */
 export function acknowledged(entry: JournalEntry): number {
   if (entry.state === 'open') return entry.offset;
   return entry.state === 'whole' ? entry.file.sizeBytes : 0;

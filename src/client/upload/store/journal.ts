@@ -86,7 +86,6 @@ export class Journal {
     await fsyncAsync(folderFd).finally(() => closeSync(folderFd));
   }
 
-  /** Opens a file for writing and creates the journal folder if it is missing. */
   async #openForWrite(path: string): Promise<number> {
     try {
       return openSync(path, 'w', 0o600);
@@ -112,12 +111,7 @@ export class Journal {
     return aside;
   }
 
-  /**
-   * Locks an upload for this process.
-   *
-   * @returns a function that releases the lock
-   * @throws MediactlError `already_uploading` (exit 6) if another process holds the lock
-   */
+  /** Locks an upload. @returns a function that unlocks it @throws MediactlError `already_uploading` (exit 6) */
   async lock(id: string): Promise<() => Promise<void>> {
     const locks = await this.#locks();
     const pid = await locks.tryLock(id);
@@ -142,10 +136,8 @@ const isSendingLastChunk = ({ offset, sentTo, file }: OpenEntry) => offset > 0 &
 const textOf = (entry: JournalEntry) => `${JSON.stringify(entry, null, 2)}\n`;
 
 /**
- * Overwrites an entry in place with a single write call, which a kill cannot interrupt halfway. It avoids the
- * rename, which some file systems flush to disk.
- *
- * @returns false if the file does not exist or is too small
+ * Overwrites an entry with a single write call, which a kill cannot interrupt halfway, and without a rename, which some
+ * file systems flush to disk. Returns false if the file does not exist or is too small.
  */
 function overwriteInPlace(path: string, text: string): boolean {
   let fd: number;
@@ -185,7 +177,6 @@ async function readEntryFile(path: string): Promise<string | undefined> {
   }
 }
 
-/** Returns true if there is no such file, or no such folder. */
 const isMissing = (error: unknown) => ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
 
 /** Parses an entry. If it is invalid, extracts the asset uid and start time if possible. */

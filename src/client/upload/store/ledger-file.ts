@@ -55,7 +55,6 @@ const idPathOf = (path: string) => path.replace(/\.db$/, '.id');
 
 const statIfExists = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false });
 
-/** Returns true if the database exists or existed before. */
 export const hasEverExisted = (path: string) => [path, idPathOf(path)].some((each) => statIfExists(each));
 
 /**

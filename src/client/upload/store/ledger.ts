@@ -57,11 +57,7 @@ export class Ledger {
     this.#file = statSync(this.path);
   }
 
-  /**
-   * Opens the database in a state folder and creates it if it never existed.
-   *
-   * @throws MediactlError `state_…` (exit 14)
-   */
+  /** Opens the database, and creates it if it never existed. @throws MediactlError `state_…` (exit 14) */
   static async open(stateDir: string, options: LedgerOptions = {}, use: LedgerUse = 'read'): Promise<Ledger> {
     const path = ledgerPath(stateDir);
     const openDatabase = () => retryWhileBusy(path, options, () => Ledger.#openDatabase(stateDir, options, use));

@@ -84,11 +84,7 @@ export class Receipts {
     return this.#ledger.get(sql, service, workspace, sizeBytes) !== undefined;
   }
 
-  /**
-   * Finds the latest receipt for the same content in the same folder, whatever its path.
-   *
-   * @param mark highest receipt id to consider, since later receipts belong to the run itself
-   */
+  /** Finds the latest receipt of any path. @param mark highest id to consider; later ones are of the run itself */
   findByContent(
     { service, workspace, folder }: ReceiptKey,
     { sizeBytes, blake3 }: { sizeBytes: number; blake3: string },
@@ -123,7 +119,6 @@ export class Receipts {
     });
   }
 
-  /** Updates the modification time of a file that was touched and has the same content. */
   updateMtime(key: ReceiptKey, mtimeNs: string): Promise<void> {
     return this.updatePath(key, { path: key.path, mtimeNs });
   }
@@ -133,11 +128,7 @@ export class Receipts {
     return this.#ledger.writeDurably(() => void this.#ledger.execute(sql, to.path, to.mtimeNs, ...keyOf(key)));
   }
 
-  /**
-   * Updates the receipts of an asset after its processing, or deletes them if the asset no longer exists.
-   *
-   * @param result the ready asset, or the error of waiting for it
-   */
+  /** @param result the ready asset, or the error of waiting for it; `not_found` deletes its receipts */
   async saveProcessingResult(assetUid: string, result: unknown): Promise<void> {
     const { code, reason = null } = result instanceof MediactlError ? result.explanation : { code: 'ready' };
     const sql = 'UPDATE receipts SET state = ?, reason = ? WHERE asset = ?';
@@ -227,7 +218,6 @@ export class Receipts {
     await this.#ledger.write(sql, service, assetUid, name, path, at, Number(isGuessed));
   }
 
-  /** Deletes the record of an orphan that no longer exists or turned out to contain a file. */
   async forgetOrphan(assetUid: string): Promise<void> {
     await this.#ledger.write('DELETE FROM orphans WHERE asset = ?', assetUid);
   }

@@ -42,7 +42,6 @@ export async function writeArray(
 
 const indent = (text: string) => text.replace(/^/gm, '  ');
 
-/** Collects the whole result, including all pages of a list, into the value that --json prints. */
 async function collectValue(result: Exclude<PrintableResult, { kind: 'raw' }>): Promise<unknown> {
   if (result.kind === 'record') return result.record;
   if (result.kind === 'text') return result.text;
@@ -95,7 +94,6 @@ export async function writeRows(
   await terminal.write(render.isTerminal ? escapeControlsInLines(text) : text);
 }
 
-/** Formats a value as one cell. Text stays unchanged; lists and objects become JSON. */
 const cellOf = (value: unknown) => (value === null || value === undefined ? '' : (asText(value) ?? toJson(value)));
 
 type Rows = readonly (readonly unknown[])[];

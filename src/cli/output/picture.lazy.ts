@@ -4,7 +4,6 @@ import { image2sixel } from 'sixel/lib/SixelEncoder.js';
 import { decodeImage, type Pixels, scaleDown } from './pictures/pixels.ts';
 import type { GraphicsProtocol } from './pictures/protocol.ts';
 
-/** Graphics protocol, color depth, and maximum size in characters for a picture. */
 export type PictureOptions = Cells & { protocol: GraphicsProtocol; hasTrueColor: boolean };
 
 /** Assumed size of a character cell in pixels. It is small, so that pictures also fit where cells are larger. */
@@ -67,7 +66,6 @@ function encodeKitty(pixels: Pixels, { columns, rows }: Cells): string {
     .join('');
 }
 
-/** Encodes for the inline image protocol of iTerm2. */
 function encodeIterm(pixels: Pixels, { columns, rows }: Cells): string {
   const file = encodePng(pixels);
   const how = `inline=1;size=${file.length};width=${columns};height=${rows};preserveAspectRatio=1`;

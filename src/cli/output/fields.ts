@@ -81,12 +81,8 @@ export function selectFields(result: PrintableResult, fields: readonly string[],
 
 function columnOf(field: string, columns: ListResult['columns']): Column<Record<string, Json>> {
   const known = columns.find((column) => column.field === field);
-  return {
-    header: field,
-    value: known?.value ?? ((item) => displayText(item[field])),
-    noTruncate: known?.noTruncate ?? false,
-    ...(known?.uid && { uid: known.uid }),
-  };
+  const { value = (item: Record<string, Json>) => displayText(item[field]), noTruncate = false, uid } = known ?? {};
+  return { header: field, value, noTruncate, ...(uid && { uid }) };
 }
 
 const idSymbol = Symbol('what --quiet prints');

@@ -53,17 +53,13 @@ type Cells = { columns: number; rows: number };
  * would otherwise arrive as keyboard input.
  */
 function encodeKitty(pixels: Pixels, { columns, rows }: Cells): string {
-  const parts =
-    encodePng(pixels)
-      .toString('base64')
-      .match(/.{1,4096}/gs) ?? [];
-  return parts
-    .map((part, at) => {
-      const more = `m=${at < parts.length - 1 ? 1 : 0}`;
-      const first = `a=T,f=100,q=2,c=${columns},r=${rows},`;
-      return `\u001b_G${at === 0 ? first : 'q=2,'}${more};${part}\u001b\\`;
-    })
-    .join('');
+  const base64 = encodePng(pixels).toString('base64');
+  const parts = base64.match(/.{1,4096}/gs) ?? [];
+  const chunks = parts.map((part, at) => {
+    const first = at === 0 ? `a=T,f=100,q=2,c=${columns},r=${rows},` : 'q=2,';
+    return `\u001b_G${first}m=${at < parts.length - 1 ? 1 : 0};${part}\u001b\\`;
+  });
+  return chunks.join('');
 }
 
 function encodeIterm(pixels: Pixels, { columns, rows }: Cells): string {

@@ -73,8 +73,7 @@ const learnedColumns: Column<LearnedName>[] = [
 /** Reads the service's API description and saves its field names in the profile. */
 async function learn(context: Context): Promise<Result> {
   const account = await context.account();
-  const document = await readDescription(context);
-  const { names: found, ambiguous } = inferFieldNames(document);
+  const { names: found, ambiguous } = inferFieldNames(await readDescription(context));
   // The user marked this field as inverted (`!`), so the configured name is kept.
   if (account.names.embed_enabled?.startsWith('!')) found.embed_enabled = undefined;
   else if (ambiguous.length > 0) {

@@ -52,13 +52,7 @@ const maxLockWaitMs = 60_000;
 export const openProfileFile = ({ environment, directories }: Host) =>
   new ProfileFile(environment.MEDIACTL_CONFIG_DIR || directories.config);
 
-type ContextDeps = {
-  host: Host;
-  settings: Settings;
-  profiles: ProfileFile;
-  config: ProfileConfig;
-  commandTree: () => Promise<Command>;
-};
+type ContextDeps = Pick<Context, 'host' | 'settings' | 'profiles' | 'commandTree'> & { config: ProfileConfig };
 
 /**
  * Dependencies of a command, such as settings, API clients, journal, receipts and queues. Expensive dependencies
@@ -66,10 +60,14 @@ type ContextDeps = {
  */
 export class Context {
   readonly host: Host;
+  readonly terminal: Terminal;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
   readonly settings: Settings;
   readonly profiles: ProfileFile;
   /** Folder for upload state, caches and the sandbox. */
   readonly stateDir: string;
+  readonly sandboxDir: string;
   /** Builds the complete tree of Commander commands, for documentation and completion. */
   readonly commandTree: () => Promise<Command>;
   readonly #config: ProfileConfig;
@@ -82,33 +80,21 @@ export class Context {
 
   constructor({ host, settings, profiles, config, commandTree }: ContextDeps) {
     this.host = host;
+    this.terminal = host.terminal;
+    this.clock = host.clock;
+    this.signal = host.signal;
     this.settings = settings;
     this.profiles = profiles;
     this.commandTree = commandTree;
     this.#config = config;
     this.stateDir = host.environment.MEDIACTL_STATE_DIR || host.directories.state;
+    this.sandboxDir = join(this.stateDir, 'sandbox');
     this.terminal.redactor.add(settings.apiKey);
-  }
-
-  get terminal(): Terminal {
-    return this.host.terminal;
   }
 
   /** True if a user reads the result on a terminal, so that resolving names is worth a request. */
   get isHumanOutput(): boolean {
     return Boolean(this.terminal.stdout.isTTY) && this.settings.outputOptions.format === 'human';
-  }
-
-  get clock(): Clock {
-    return this.host.clock;
-  }
-
-  get signal(): AbortSignal {
-    return this.host.signal;
-  }
-
-  get sandboxDir(): string {
-    return join(this.stateDir, 'sandbox');
   }
 
   async journal(): Promise<Journal> {
@@ -210,8 +196,7 @@ export class Context {
       else terminal.info(`the queue ${address.label} is there again`);
     };
     const onEngineError = (message: string) => terminal.warn(escapeControls(message));
-    const checksWriteAccess = use !== 'read';
-    const deps = { clock, signal, onConnectionChange, onEngineError, checksWriteAccess };
+    const deps = { clock, signal, onConnectionChange, onEngineError, checksWriteAccess: use !== 'read' };
     const client = await (use === 'work' ? openQueueClientWithRetry : openQueueClient)(address, deps);
     this.#queues.push(client);
     return client;

@@ -4,7 +4,6 @@ import { assumptionsPage, commandsPage, errorsPage, manPage } from './reference/
 import { schemasPage } from './reference/schemas.ts';
 import { shells } from './reference/shells/shells.lazy.ts';
 
-/** Returns a map from the path of each generated file in the repository to its content. */
 export async function generatedFiles(): Promise<Record<string, string>> {
   const tree = describeCommand(await buildCommandTree('0.0.0'));
   return {

@@ -11,7 +11,6 @@ const maxTermWidth = 30;
 /** Terminal width below which a description is printed under its term instead of beside it. */
 const minTwoColumnWidth = 60;
 
-/** Formats a command's help: description, usage, examples, subcommands and non-global options. */
 export function formatHelpPage(command: Command, help: Help, colors: ChalkInstance): string {
   for (let examples = maxExamples; ; examples--) {
     const page = pageWith(command, help, colors, examples);

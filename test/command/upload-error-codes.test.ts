@@ -201,7 +201,7 @@ describe('the run', () => {
   });
 
   it('until', async () => {
-    const ran = await world.run(['upload', world.path, '--json', '--until', '1ms', '--limit-rate', '1k']);
+    const ran = await world.run(['upload', world.path, '--json', '--until', '1m', '--limit-rate', '1k']);
     expect(errorOf(ran)).toEqual({ code: 'until', exit: 9, hint: null });
   });
 

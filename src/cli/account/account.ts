@@ -19,7 +19,6 @@ export type Account = {
 export type ProfileInUse = {
   name: string | undefined;
   profile: Profile | undefined;
-  /** Names of all profiles, for error messages. */
   names: readonly string[];
 };
 

@@ -16,7 +16,6 @@ export function expandUidPrefix(context: Context, { origin }: URL, kind: UidKind
 
 type AmbiguousRecord = { uid: string; created_at?: unknown };
 
-/** Records that match the same id, and how to present them to the user. */
 export type Ambiguity<T extends AmbiguousRecord> = {
   noun: string;
   /** Predicate for messages, such as "are called clip.mp4". */

@@ -65,28 +65,20 @@ async function candidateRows(context: Context, assets: readonly Asset[], isTermi
   const locationNames = new LocationNames(context);
   const parents = assets.map(parentOf);
   await locationNames.load('folders', parents);
-  const now = context.clock.now();
   const uids = assets.map(({ uid }) => uid);
   const shortUids = isTerminal ? await context.shortUids() : undefined;
   const short = await shortUids?.shorten('asset', uids);
   return assets.map(({ uid, created_at, size, status }, at) => {
     const count = asNumber(size);
-    const sizeText = count === undefined ? displayText(size) : formatBytes(count);
     const folder = parents[at] === null ? '/' : locationNames.displayName(parents[at]);
-    const about = [sizeText, folder, displayText(status)];
+    const about = [count === undefined ? displayText(size) : formatBytes(count), folder, displayText(status)];
+    if (!isTerminal) return [displayText(created_at), ...about, uid];
     // The uid comes early, since narrow terminals truncate the end of a row.
-    return isTerminal
-      ? [relativeTime(created_at, now), short?.(uid) ?? uid, ...about]
-      : [displayText(created_at), ...about, uid];
+    return [relativeTime(created_at, context.clock.now()), short?.(uid) ?? uid, ...about];
   });
 }
 
-async function resolveUidOrName(
-  context: Context,
-  collection: Collection,
-  id: string,
-  { newest }: IdOptions,
-): Promise<string> {
+async function resolveUidOrName(context: Context, collection: Collection, id: string, { newest }: IdOptions) {
   // An empty id, for example from an unset shell variable, would match an asset without a name.
   if (id.trim() === '') throw usageError('an id is empty', idHelp);
   if (isUid(id)) return id.toLowerCase();
@@ -140,9 +132,8 @@ function parseIds(text: string): string[] {
   return lines.filter(Boolean).map((line) => {
     if (!line.startsWith('{')) return line;
     const { uid } = parseRecord(line);
-    if (typeof uid !== 'string')
-      throw usageError(`a line on stdin has no uid: ${line.slice(0, 60)}`, 'JSON lines with a uid');
-    return uid;
+    if (typeof uid === 'string') return uid;
+    throw usageError(`a line on stdin has no uid: ${line.slice(0, 60)}`, 'JSON lines with a uid');
   });
 }
 

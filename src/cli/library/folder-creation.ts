@@ -7,9 +7,11 @@ import { fetchFolderTree } from './folders.ts';
 import { cachedFolders } from './name-cache.ts';
 import { resolveWorkspaceUid } from './workspaces.ts';
 
+const namesIn = (path: string) => path.split('/').filter(Boolean);
+
 /** Splits a folder path into folder names. @throws MediactlError `usage` (exit 2) if the path contains no name */
 export function parseFolderPath(path: string): string[] {
-  const names = path.split('/').filter(Boolean);
+  const names = namesIn(path);
   if (names.length === 0) throw usageError(`no folder to create in '${path}'`, '/Campaigns/2026');
   return names;
 }
@@ -85,7 +87,6 @@ export type CreatedFolders = {
 export type FolderPathResolver = {
   /** Returns a folder's uid; undefined for the top level, null if the folder does not exist. */
   find(path: string): string | undefined | null;
-  /** Returns a folder's uid and creates missing folders; undefined for the top level. */
   make(path: string): Promise<string | undefined>;
   pathOf(uid: string): string | undefined;
 };
@@ -134,8 +135,7 @@ async function openFolderTree(context: Context, createdSince: SinceMark) {
     const parent = names.length > 1 ? (uidAt(names.slice(0, -1)) as string) : null;
     const kind = parent === null ? 'top' : 'inside';
     isTreeCurrent = false;
-    const change = { name: names.at(-1) as string, parent };
-    const made = await folders.create(workspace, tree, change, verified[kind]);
+    const made = await folders.create(workspace, tree, { name: names.at(-1) as string, parent }, verified[kind]);
     tree = made.tree;
     isTreeCurrent = true;
     verified[kind] = true;
@@ -167,7 +167,6 @@ export async function createFolderPathResolver(context: Context, createdSince: S
     lastCreation.catch(() => {});
     return mine;
   };
-  const namesIn = (path: string) => path.split('/').filter(Boolean);
   return {
     find: (path) => {
       const names = namesIn(path);

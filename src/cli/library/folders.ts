@@ -8,20 +8,13 @@ import { resolveWorkspaceUid } from './workspaces.ts';
 
 export const folderHelp = 'uid, or path such as /Campaigns/2026';
 
-export async function fetchFolderTree(
-  context: Context,
-  mayPrompt = true,
-): Promise<{ workspace: string; tree: WorkspaceFolderTree }> {
+export async function fetchFolderTree(context: Context, mayPrompt = true) {
   const workspace = await resolveWorkspaceUid(context, mayPrompt);
   return { workspace, tree: await (await context.api()).folders.tree(workspace) };
 }
 
 /** Resolves a folder by uid, uid prefix or path. @throws MediactlError `not_found` (exit 3) with the missing part */
-export async function resolveFolder(
-  context: Context,
-  tree: WorkspaceFolderTree,
-  uidOrPath: string,
-): Promise<FolderNode> {
+export async function resolveFolder(context: Context, tree: WorkspaceFolderTree, uidOrPath: string) {
   const byUid = isUid(uidOrPath) ? tree.find(uidOrPath) : undefined;
   if (byUid) return byUid;
   const atPath = tree.findByPath(uidOrPath);
@@ -63,7 +56,6 @@ function throwNotFound(tree: WorkspaceFolderTree, uidOrPath: string): never {
   });
 }
 
-/** Resolves a folder uid or path to a uid. A uid needs no request. */
 export async function resolveFolderUid(context: Context, uidOrPath: string): Promise<string> {
   if (isUid(uidOrPath)) return uidOrPath.toLowerCase();
   return (await resolveFolder(context, (await fetchFolderTree(context)).tree, uidOrPath)).folder.uid;

@@ -26,7 +26,6 @@ export function nameCache(context: Context, kind: string, fetchNames: () => Prom
     return join(context.stateDir, 'names', createHash('sha256').update(key).digest('hex').slice(0, 16));
   };
   return {
-    /** Returns the cached names unless they are older than `maxAgeMs`; otherwise fetches them. */
     async get(maxAgeMs: number): Promise<CachedNames> {
       const path = await findPath();
       const now = context.clock.now();
@@ -95,7 +94,6 @@ export class LocationNames {
   }
 }
 
-/** Returns the uid of an asset's workspace; undefined if the asset names none. */
 export function workspaceOf({ workspace, workspace_uid }: Asset): string | undefined {
   return asText(workspace_uid) ?? asText(workspace) ?? asText(asObject(workspace).uid);
 }

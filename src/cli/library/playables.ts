@@ -22,7 +22,6 @@ export type Playables = {
   urls: Playable[];
   /** True if the images are sorted by size; false if their sizes cannot be compared. */
   isSorted: boolean;
-  /** Values that are not valid http or https URLs. */
   unusable: string[];
 };
 

@@ -18,11 +18,7 @@ export async function resolvePlayback(context: Context, uid: string): Promise<Re
 }
 
 /** Fetches the playback info as a web page's player does, with a token from a file and no API key (§4). */
-export async function fetchPlaybackByToken(
-  context: Context,
-  assetUid: string,
-  tokenFile: string,
-): Promise<PlaybackInfo> {
+export async function fetchPlaybackByToken(context: Context, assetUid: string, tokenFile: string) {
   const token = (await readInputText(context.terminal, tokenFile)).trim();
   if (!/^\S+$/.test(token))
     throw usageError(`no playback token in ${tokenFile}`, 'one line, as assets player --reveal');

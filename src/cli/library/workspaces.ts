@@ -21,18 +21,12 @@ export async function resolveWorkspace(context: Context, api: Api, uidOrName: st
       code: 'not_found',
       hint: 'mediactl workspaces ls',
     });
-  return selectOne(context, {
-    noun: 'workspace',
-    description: `are called ${uidOrName}`,
-    matches,
-    rows: async (some) => workspaceRows(some),
-  });
+  const rows = async (some: readonly Workspace[]) => workspaceRows(some);
+  return selectOne(context, { noun: 'workspace', description: `are called ${uidOrName}`, matches, rows });
 }
 
 const workspaceRows = (workspaces: readonly Workspace[]) =>
-  workspaces.map(({ uid, name, is_primary }) => [
-    ...[displayText(name), escapeControls(uid), is_primary ? 'primary' : ''],
-  ]);
+  workspaces.map((each) => [displayText(each.name), escapeControls(each.uid), each.is_primary ? 'primary' : '']);
 
 /** Prompts for a workspace. @throws `why` if it cannot prompt or there are no workspaces */
 export async function promptForWorkspace(context: Context, why: MediactlError): Promise<Workspace> {

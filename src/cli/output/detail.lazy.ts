@@ -1,7 +1,6 @@
 import stringWidth from 'string-width';
 import type { DetailRow, RenderContext } from './result.ts';
 
-/** Formats the fields of a record as two aligned columns: dimmed labels and their values. */
 export function renderDetail(rows: readonly DetailRow[], render: RenderContext): string {
   const width = Math.max(...rows.map(([label]) => stringWidth(label)));
   return rows

@@ -18,7 +18,6 @@ function propertyOrMap(value: Json, name: string): Json {
   return Object.hasOwn(value, name) ? (value as Record<string, Json>)[name] : undefined;
 }
 
-/** Returns an object that maps each requested path to its value in the record; null if it is missing. */
 const pickFields = (record: Json, paths: readonly string[]): Record<string, Json> =>
   Object.fromEntries(paths.map((path) => [path, valueAt(record, path) ?? null]));
 
@@ -36,13 +35,11 @@ class FieldTracker {
     for (const path of this.#missing) if (valueAt(record, path) !== undefined) this.#missing.delete(path);
   }
 
-  /** Paths that occurred in no record; empty if there were no records at all. */
   get missing(): string[] {
     return this.#records === 0 ? [] : [...this.#missing];
   }
 }
 
-/** Applies --fields by reducing records, rows and columns to the requested fields. */
 export function selectFields(result: PrintableResult, fields: readonly string[], terminal: Terminal): PrintableResult {
   const seen = new FieldTracker(fields);
   const warn = () => {
@@ -82,15 +79,10 @@ export function selectFields(result: PrintableResult, fields: readonly string[],
   };
 }
 
-/** Returns the command's own table column for a field, otherwise a generic column. */
 function columnOf(field: string, columns: ListResult['columns']): Column<Record<string, Json>> {
   const known = columns.find((column) => column.field === field);
-  return {
-    header: field,
-    value: known?.value ?? ((item) => displayText(item[field])),
-    noTruncate: known?.noTruncate ?? false,
-    ...(known?.uid && { uid: known.uid }),
-  };
+  const { value = (item: Record<string, Json>) => displayText(item[field]), noTruncate = false, uid } = known ?? {};
+  return { header: field, value, noTruncate, ...(uid && { uid }) };
 }
 
 const idSymbol = Symbol('what --quiet prints');

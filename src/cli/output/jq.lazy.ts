@@ -1,7 +1,6 @@
 import { runInNewContext } from 'node:vm';
 import jqWeb from 'jq-web';
 
-/** The jq program, compiled to WebAssembly. */
 type Jq = { raw(json: string, filter: string, flags: string[]): string | undefined };
 
 const defaultLimitMs = 60_000;

@@ -26,11 +26,7 @@ function colorJson(text: string, { colors }: RenderContext): string {
 }
 
 /** Prints all records as one JSON array, streaming each page of results as it arrives. */
-export async function writeArray(
-  terminal: Terminal,
-  pages: AsyncIterable<unknown[]> | Iterable<unknown[]>,
-  render: RenderContext,
-): Promise<void> {
+export async function writeArray(terminal: Terminal, pages: ListResult['pages'], render: RenderContext) {
   let before = '[';
   for await (const page of pages) {
     const items = page.map((item) => indent(formatJson(item, render))).join(',\n');
@@ -42,7 +38,6 @@ export async function writeArray(
 
 const indent = (text: string) => text.replace(/^/gm, '  ');
 
-/** Collects the whole result, including all pages of a list, into the value that --json prints. */
 async function collectValue(result: Exclude<PrintableResult, { kind: 'raw' }>): Promise<unknown> {
   if (result.kind === 'record') return result.record;
   if (result.kind === 'text') return result.text;
@@ -52,21 +47,14 @@ async function collectValue(result: Exclude<PrintableResult, { kind: 'raw' }>): 
 }
 
 /** Applies --jq to the whole value, or with --jsonl to each record as it arrives, and prints the output. */
-export async function writeFiltered(
-  terminal: Terminal,
-  filter: string,
-  format: Format,
-  result: PrintableResult,
-): Promise<void> {
+export async function writeFiltered(terminal: Terminal, filter: string, format: Format, result: PrintableResult) {
   const { runJq } = await import('./jq.lazy.ts');
   const write = async (value: string) => {
     const outcome = await runJq(value, filter);
-    if ('problem' in outcome)
-      throw usageError(
-        '--jq: the filter does not fit',
-        'https://jqlang.org/manual',
-        outcome.problem.replace(/\s*\n\s*/g, '; '),
-      );
+    if ('problem' in outcome) {
+      const problem = outcome.problem.replace(/\s*\n\s*/g, '; ');
+      throw usageError('--jq: the filter does not fit', 'https://jqlang.org/manual', problem);
+    }
     const { text } = outcome;
     if (text !== '')
       await terminal.write(`${terminal.stdout.isTTY ? escapeControlsInLines(text) : text}`.replace(/\n?$/, '\n'));
@@ -95,7 +83,6 @@ export async function writeRows(
   await terminal.write(render.isTerminal ? escapeControlsInLines(text) : text);
 }
 
-/** Formats a value as one cell. Text stays unchanged; lists and objects become JSON. */
 const cellOf = (value: unknown) => (value === null || value === undefined ? '' : (asText(value) ?? toJson(value)));
 
 type Rows = readonly (readonly unknown[])[];

@@ -1,4 +1,4 @@
-import { asObject, asText, isJsonObject, toJson } from '../../contract/json-values.ts';
+import { asObject, asText, isJsonObject, parseJsonOrUndefined, toJson } from '../../contract/json-values.ts';
 import { displayText, escapeControls, escapeControlsInLines } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
 import type { OutputOptions } from '../settings/output-options.ts';
@@ -43,17 +43,9 @@ async function printResult(context: Context, result: Result): Promise<void> {
 const isTabular = ({ format, fields, jq }: OutputOptions) =>
   jq === undefined && (format === 'csv' || format === 'tsv' || fields !== undefined);
 
-/**
- * Parses the records in a raw response, which can be a page of results, an array or a single object. Returns any
- * other response unchanged.
- */
+/** Parses the records in a raw response, which can be a page, an array or an object. Returns any other unchanged. */
 function recordsIn(result: Extract<PrintableResult, { kind: 'raw' }>): PrintableResult {
-  let value: unknown;
-  try {
-    value = JSON.parse(result.text);
-  } catch {
-    return result; // not JSON, so it has no fields
-  }
+  const value = parseJsonOrUndefined(result.text);
   const items = Array.isArray(value) ? value : asObject(value).items;
   if (Array.isArray(items)) {
     const id = (item: unknown) => asText(asObject(item).uid) ?? '';
@@ -65,8 +57,8 @@ function recordsIn(result: Extract<PrintableResult, { kind: 'raw' }>): Printable
 }
 
 async function writeRecord(context: Context, result: RecordResult, render: RenderContext): Promise<void> {
-  const { terminal } = context;
-  const { format } = context.settings.outputOptions;
+  const { terminal, settings } = context;
+  const { format } = settings.outputOptions;
   if (format === 'quiet') return terminal.write(`${escapeControls(result.id)}\n`);
   if (format === 'jsonl') return terminal.write(`${formatJsonLine(result.record, render)}\n`);
   if (format === 'json') return terminal.write(`${formatJson(result.record, render)}\n`);

@@ -4,7 +4,6 @@ import { image2sixel } from 'sixel/lib/SixelEncoder.js';
 import { decodeImage, type Pixels, scaleDown } from './pictures/pixels.ts';
 import type { GraphicsProtocol } from './pictures/protocol.ts';
 
-/** Graphics protocol, color depth, and maximum size in characters for a picture. */
 export type PictureOptions = Cells & { protocol: GraphicsProtocol; hasTrueColor: boolean };
 
 /** Assumed size of a character cell in pixels. It is small, so that pictures also fit where cells are larger. */
@@ -54,20 +53,15 @@ type Cells = { columns: number; rows: number };
  * would otherwise arrive as keyboard input.
  */
 function encodeKitty(pixels: Pixels, { columns, rows }: Cells): string {
-  const parts =
-    encodePng(pixels)
-      .toString('base64')
-      .match(/.{1,4096}/gs) ?? [];
-  return parts
-    .map((part, at) => {
-      const more = `m=${at < parts.length - 1 ? 1 : 0}`;
-      const first = `a=T,f=100,q=2,c=${columns},r=${rows},`;
-      return `\u001b_G${at === 0 ? first : 'q=2,'}${more};${part}\u001b\\`;
-    })
-    .join('');
+  const base64 = encodePng(pixels).toString('base64');
+  const parts = base64.match(/.{1,4096}/gs) ?? [];
+  const chunks = parts.map((part, at) => {
+    const first = at === 0 ? `a=T,f=100,q=2,c=${columns},r=${rows},` : 'q=2,';
+    return `\u001b_G${first}m=${at < parts.length - 1 ? 1 : 0};${part}\u001b\\`;
+  });
+  return chunks.join('');
 }
 
-/** Encodes for the inline image protocol of iTerm2. */
 function encodeIterm(pixels: Pixels, { columns, rows }: Cells): string {
   const file = encodePng(pixels);
   const how = `inline=1;size=${file.length};width=${columns};height=${rows};preserveAspectRatio=1`;

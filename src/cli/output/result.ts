@@ -21,13 +21,11 @@ export type Column<T> = {
   uid?: UidKind;
   /** Field of the record that the column shows, so that --fields can select the column. */
   field?: string;
-  /** True if the column must not be truncated to fit the terminal. */
   noTruncate?: boolean;
   /** Minimum width after truncation, in terminal columns. */
   minWidth?: number;
   /** Priority for dropping columns on a narrow terminal; the highest is dropped first, 0 (default) last. */
   dropPriority?: number;
-  /** True to omit the column in a pipe. */
   terminalOnly?: boolean;
 };
 
@@ -58,7 +56,6 @@ export type Result =
       id: string;
       /** Resource type of `id`; if set, the uid is stored so that users can enter its short form. */
       uid?: UidKind | undefined;
-      /** Columns that format the fields selected by --fields. */
       // biome-ignore lint/suspicious/noExplicitAny: columns and record agree inside record()
       columns?: readonly Column<any>[] | undefined;
     }

@@ -6,23 +6,10 @@ import type { Column, RenderContext } from './result.ts';
 const gap = 2;
 const minColumnWidth = 6;
 
-const frameless = {
-  top: '',
-  'top-mid': '',
-  'top-left': '',
-  'top-right': '',
-  bottom: '',
-  'bottom-mid': '',
-  'bottom-left': '',
-  'bottom-right': '',
-  left: '',
-  'left-mid': '',
-  mid: '',
-  'mid-mid': '',
-  right: '',
-  'right-mid': '',
-  middle: '',
-};
+const borders = [
+  ...['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right'],
+  ...['left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid', 'middle'],
+];
 
 /** Width in characters to which columns are reduced before any column is dropped. */
 const preferredColumnWidth = 28;
@@ -51,10 +38,8 @@ export function renderTable(
   while (excess(preferredWidthOf) > 0) {
     const highestPriority = Math.max(...visible.map(({ column }) => column.dropPriority ?? 0));
     if (highestPriority === 0) break;
-    visible.splice(
-      visible.findLastIndex(({ column }) => (column.dropPriority ?? 0) === highestPriority),
-      1,
-    );
+    const last = visible.findLastIndex(({ column }) => (column.dropPriority ?? 0) === highestPriority);
+    visible.splice(last, 1);
   }
   const findWidestTruncatable = () =>
     visible
@@ -69,23 +54,18 @@ export function renderTable(
     visible.splice(last, 1);
   }
   const cliTable = new CliTable({
-    chars: frameless,
+    chars: Object.fromEntries(borders.map((border) => [border, ''])),
     style: { 'padding-left': 0, 'padding-right': gap, head: [], border: [] },
     head: visible.map(({ column }) => render.colors.dim(column.header)),
     colWidths: visible.map(({ width }) => width + gap),
   });
-  cliTable.push(
-    ...rows.map((row) =>
-      visible.map(({ at, column, width: columns }) =>
-        column.isFirst ? truncateMiddle(row[at] ?? '', columns) : (row[at] ?? ''),
-      ),
-    ),
-  );
-  return `${cliTable
-    .toString()
-    .split('\n')
-    .map((line) => line.trimEnd())
-    .join('\n')}\n`;
+  const cellsOf = (row: readonly string[]) =>
+    visible.map(({ at, column, width: columns }) =>
+      column.isFirst ? truncateMiddle(row[at] ?? '', columns) : (row[at] ?? ''),
+    );
+  cliTable.push(...rows.map(cellsOf));
+  const lines = cliTable.toString().split('\n');
+  return `${lines.map((line) => line.trimEnd()).join('\n')}\n`;
 }
 
 const isNeverTruncated = ({ noTruncate, uid }: Column<unknown>) => Boolean(noTruncate ?? uid);

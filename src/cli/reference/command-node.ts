@@ -5,7 +5,6 @@ export type CommandNode = {
   /** Full command, such as `mediactl assets ls`. */
   path: string;
   aliases: readonly string[];
-  /** Shortcuts for the command, such as `ls`. */
   short: readonly string[];
   summary: string;
   description: string;
@@ -25,7 +24,6 @@ type ArgumentNode = {
   isVariadic: boolean;
 };
 
-/** A command's option as plain data. */
 export type OptionNode = {
   /** Short and long form as shown in help, such as `-r, --recursive`. */
   flags: string;
@@ -42,7 +40,6 @@ export type OptionNode = {
 export const leaves = (node: CommandNode): CommandNode[] =>
   node.children.length === 0 ? [node] : node.children.flatMap(leaves);
 
-/** Returns a command and all its descendants. */
 export const allNodes = (node: CommandNode): CommandNode[] => [node, ...node.children.flatMap(allNodes)];
 
 /** Returns the global options, which are the root node's options except --version. */

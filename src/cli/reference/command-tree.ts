@@ -9,7 +9,6 @@ import {
 import { shortcuts } from '../shortcuts.ts';
 import type { CommandNode, OptionNode } from './command-node.ts';
 
-/** Converts a Commander command and its subcommands to plain data. */
 export function describeCommand(command: Command, parents: readonly string[] = []): CommandNode {
   const path = [...parents, command.name()];
   return {

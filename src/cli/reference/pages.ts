@@ -10,7 +10,8 @@ const markdownTable = (head: readonly string[], rows: readonly (readonly string[
     .map((cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`)
     .join('');
 
-/** Generates docs/commands.md, with a section for each command. */
+const codeList = (texts: readonly string[]) => texts.map((text) => `\`${text}\``).join(', ');
+
 export function commandsPage(tree: CommandNode): string {
   const commands = leaves(tree);
   const globals = globalOptionsOf(tree);
@@ -35,19 +36,13 @@ function section(command: CommandNode): string {
     ...command.short.map((word) => `mediactl ${word}`),
   ];
   const usage = [command.path, ...command.arguments.map(({ term }) => term)].join(' ');
+  const argumentRows = command.arguments.map(({ term, description }) => [`\`${term}\``, description]);
   return [
     `## ${command.path}\n`,
     `${command.description}\n`,
     `\`\`\`\n${usage}${command.options.length > 0 ? ' [options]' : ''}\n\`\`\`\n`,
-    ...(spellings.length > 0 ? [`Also: ${spellings.map((each) => `\`${each}\``).join(', ')}.\n`] : []),
-    ...(command.arguments.length > 0
-      ? [
-          markdownTable(
-            ['argument', ''],
-            command.arguments.map((each) => [`\`${each.term}\``, each.description]),
-          ),
-        ]
-      : []),
+    ...(spellings.length > 0 ? [`Also: ${codeList(spellings)}.\n`] : []),
+    ...(command.arguments.length > 0 ? [markdownTable(['argument', ''], argumentRows)] : []),
     ...(command.options.length > 0 ? [optionTable(command.options)] : []),
     `\`\`\`sh\n${command.examples.join('\n')}\n\`\`\`\n`,
   ].join('\n');
@@ -75,14 +70,11 @@ export const assumptionsPage = () =>
         row.topic,
         row.assumed,
         row.tolerated,
-        Object.keys(row.names ?? {})
-          .map((key) => `\`${key}\``)
-          .join(', '),
+        codeList(Object.keys(row.names ?? {})),
       ]),
     ),
   ].join('\n');
 
-/** Generates docs/errors.md, with a row for each error code. */
 export const errorsPage = () =>
   [
     `${generatedNote}# Errors\n`,

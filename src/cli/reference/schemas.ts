@@ -204,7 +204,6 @@ export const schemas = {
 
 type OutputOf<Name extends keyof typeof schemas> = z.infer<(typeof schemas)[Name]>;
 
-/** Record of mediactl's output, by the name of its schema. */
 export type OutputRecord<Name extends keyof typeof schemas> =
   OutputOf<Name> extends readonly (infer Item)[] ? Item : OutputOf<Name>;
 

@@ -162,23 +162,16 @@ function equivalentsAt(path: string, commandOptions: readonly string[] | undefin
       listed.split(', ').flatMap((word): [string, string][] => {
         if (commandOptions && !word.includes(' ')) return isThere(meant) ? [[word, meant]] : [];
         const own = word.startsWith(begin) ? word.slice(begin.length) : ' ';
-        return own.includes(' ') ? [] : [[own, commandOptions ? meant : prefixAlternatives(meant)]];
+        return own.includes(' ')
+          ? []
+          : [[own, commandOptions ? meant : `mediactl ${meant.replaceAll(', or ', ', or mediactl ')}`]];
       }),
     ),
   );
 }
 
-/** Prefixes each alternative with `mediactl`. */
-const prefixAlternatives = (meant: string) =>
-  meant
-    .split(', or ')
-    .map((each) => `mediactl ${each}`)
-    .join(', or ');
-
-/** Returns the maximum edit distance for a suggestion, depending on the word's length. */
 const maxDistance = (length: number) => (length <= 5 ? 1 : length <= 9 ? 2 : 3);
 
-/** Returns the known words with the smallest edit distance, if it is small enough. */
 function closestSpellings(unknown: string, known: readonly string[]): string[] {
   const word = unknown.replace(/^-+/, '');
   if (word.length === 1) return known.filter((each) => each.toLowerCase() === unknown.toLowerCase());
@@ -195,11 +188,8 @@ function editDistance(one: string, other: string): number {
     for (let j = 1; j <= other.length; j++) {
       const [above, before] = [rows[i - 1] as number[], rows[i - 2]];
       const isSame = one[i - 1] === other[j - 1];
-      row[j] = Math.min(
-        (above[j] as number) + 1,
-        (row[j - 1] as number) + 1,
-        (above[j - 1] as number) + (isSame ? 0 : 1),
-      );
+      const edits = [(above[j] as number) + 1, (row[j - 1] as number) + 1, (above[j - 1] as number) + (isSame ? 0 : 1)];
+      row[j] = Math.min(...edits);
       if (before && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1])
         row[j] = Math.min(row[j] as number, (before[j - 2] as number) + 1);
     }

@@ -9,7 +9,6 @@ import {
   settingTable,
 } from '../settings/setting-table.ts';
 
-/** Environment variables that are not settings. */
 const otherVariables: [string, string][] = [
   ['MEDIACTL_CONFIG_DIR', 'folder of the config file'],
   ['MEDIACTL_STATE_DIR', 'folder of uploads under way, and of the sandbox'],
@@ -21,7 +20,6 @@ const otherVariables: [string, string][] = [
   ['NODE_EXTRA_CA_CERTS', 'a file of further certificate authorities to trust'],
 ];
 
-/** Returns all environment variables and their descriptions. */
 export const environmentRows = (): [string, string][] => [
   ...settingNames.map((name): [string, string] => {
     const { variable, what } = settingTable[name];
@@ -36,14 +34,12 @@ function alignRows(rows: readonly (readonly [string, string])[]): string {
   return rows.map(([name, what]) => `  ${name.padEnd(width)}  ${what}\n`).join('');
 }
 
-const lineWidth = 80;
-
 /** Wraps a label and its text at 80 columns, with a hanging indent below the text. */
 function wrapText(label: string, text: string): string {
   const indent = ' '.repeat(label.length);
   let [done, line] = ['', label.slice(0, -1)];
   for (const word of text.split(' '))
-    if (line.length + 1 + word.length <= lineWidth) line += ` ${word}`;
+    if (line.length + 1 + word.length <= 80) line += ` ${word}`;
     else [done, line] = [`${done}${line}\n`, `${indent}${word}`];
   return `${done}${line}\n`;
 }
@@ -58,7 +54,6 @@ const assumptionText = ({ id, section, topic, assumed, tolerated, names = {} }: 
   ].join('');
 };
 
-/** Maps each topic of `mediactl help TOPIC` to its summary and text. */
 export const topics: Record<string, { summary: string; text(): string }> = {
   options: {
     summary: 'the options of every command',

@@ -67,20 +67,8 @@ type ProjectFile = { path: string; settings: RawSettings };
  */
 export function findProjectFile(cwd: string): ProjectFile | undefined {
   for (let folder = cwd; ; folder = dirname(folder)) {
-    const path = join(folder, '.mediactl.json');
-    const text = readIfExists(path);
-    if (text !== undefined) return parseProjectFile(path, text);
-    if (dirname(folder) === folder) return undefined;
-  }
-}
-
-function readIfExists(path: string): string | undefined {
-  try {
-    return readTextFile(path);
-  } catch (error) {
-    const { code = '', message } = error as NodeJS.ErrnoException;
-    if (['ENOENT', 'EACCES', 'ENOTDIR'].includes(code)) return undefined;
-    throw projectFileError(path, message);
+    const file = readProjectFile(join(folder, '.mediactl.json'));
+    if (file || dirname(folder) === folder) return file;
   }
 }
 
@@ -91,12 +79,14 @@ const projectFileError = (path: string, reason: string) =>
     hint: `it is a JSON object with any of ${projectSettings.join(', ')}`,
   });
 
-function parseProjectFile(path: string, text: string): ProjectFile {
+function readProjectFile(path: string): ProjectFile | undefined {
   let parsed: unknown;
   try {
-    parsed = JSON.parse(text);
+    parsed = JSON.parse(readTextFile(path));
   } catch (error) {
-    throw projectFileError(path, (error as Error).message);
+    const { code = '', message } = error as NodeJS.ErrnoException;
+    if (['ENOENT', 'EACCES', 'ENOTDIR'].includes(code)) return undefined;
+    throw projectFileError(path, message);
   }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
     throw projectFileError(path, 'it is not an object');

@@ -25,13 +25,9 @@ export async function selectIndex(
     value: at,
   }));
   try {
-    return await select(
-      { message: question, choices, pageSize, loop: false },
-      {
-        ...{ input: terminal.stdin, output: terminal.stderr, clearPromptOnDone: true },
-        ...(terminal.interruption && { signal: terminal.interruption }),
-      },
-    );
+    const { stdin: input, stderr: output, interruption } = terminal;
+    const streams = { input, output, clearPromptOnDone: true, ...(interruption && { signal: interruption }) };
+    return await select({ message: question, choices, pageSize, loop: false }, streams);
   } catch (error) {
     terminal.interruption?.throwIfAborted();
     if ((error as Error).name === 'ExitPromptError') return undefined;

@@ -143,7 +143,6 @@ export class Terminal {
     return this.#paging?.pager?.hasExited === false;
   }
 
-  /** Command line of the pager; undefined if output is not paged. */
   get #pagerToUse(): string | undefined {
     const { PAGER } = this.#environment;
     const command = (this.#pagerCommand ?? PAGER ?? '').trim();
@@ -188,7 +187,6 @@ export class Terminal {
     if (!this.#isQuiet) this.emit(text);
   }
 
-  /** Prints a warning to stderr, unless --quiet is set. */
   warn(text: string): void {
     if (!this.#isQuiet)
       this.emitStyled(`${this.colors(this.stderr).yellow('warning:')} ${escapeControlsInLines(text)}`);

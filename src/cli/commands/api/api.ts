@@ -128,12 +128,9 @@ async function fetchAllPages(context: Context, call: ApiRequest): Promise<Result
     const text = url.searchParams.get(name);
     return text === null ? undefined : parseCount(name, text);
   };
-  const items = fetchPages<JsonObject>(
-    async (limit, offset) =>
-      (await transport.json({ ...call, url, query: { limit, offset } })) as PageEnvelope<JsonObject>,
-    { limit: number('limit'), offset: number('offset') },
-    names,
-  );
+  const fetchPage = async (limit: number, offset: number) =>
+    (await transport.json({ ...call, url, query: { limit, offset } })) as PageEnvelope<JsonObject>;
+  const items = fetchPages(fetchPage, { limit: number('limit'), offset: number('offset') }, names);
   const id = ({ uid }: JsonObject) => asText(uid) ?? '';
   return { kind: 'list', pages: items, columns: [], id, empty: '', alwaysJson: true };
 }

@@ -1,16 +1,95 @@
+import type { AssetFilters } from '../../../client/api/assets.ts';
 import {
   asMediactlError,
   endsTheRun,
   type MediactlError,
   notAttempted,
   partialFailure,
+  usageError,
 } from '../../../client/errors.ts';
 import { asText } from '../../../contract/json-values.ts';
+import type { Collection } from '../../../contract/paths.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
+import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
+import { resolveAssetUids } from '../../library/asset-ids.ts';
 import { type Column, listBy } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
-import type { BulkTarget } from './targets.ts';
+import { confirmMany, limitExceeded, maxLines, truncateLines, type WriteLimit } from '../confirm-many.ts';
+import { rejectWorkspaceFlag } from '../filters.ts';
+import { assertFiltersApplied } from './filter-checks.ts';
+
+/** Asset to change or download. `asset` is its API record, if already fetched. */
+export type BulkTarget = { uid: string; name: string | null; asset?: Asset };
+
+/** Selection of assets: those with the given ids, or all that match the filters. */
+export type TargetRequest = {
+  verb: 'rm' | 'update' | 'download';
+  collection: Collection;
+  ids: readonly string[];
+  filters: AssetFilters;
+  limit: WriteLimit;
+  newest?: boolean | undefined;
+};
+
+/**
+ * Returns the selected assets. If neither ids nor filters are given, the user picks an asset.
+ *
+ * @throws MediactlError `usage` (exit 2) if there are more assets than the limit allows, or if neither is given and
+ *   there is no terminal to pick on
+ */
+export async function resolveTargets(
+  context: Context,
+  { verb, collection, ids, filters, limit, newest }: TargetRequest,
+): Promise<{ targets: BulkTarget[]; byFilter: boolean }> {
+  const byFilter = Object.values(filters).some((value) => value !== undefined);
+  if (byFilter ? ids.length > 0 : ids.length === 0 && !context.terminal.isInteractive)
+    throw usageError(
+      byFilter ? 'ids and filters cannot be used together' : 'no assets were given',
+      'give ids, or filters such as --tag SLUG --created-before 90d',
+    );
+  if (byFilter || verb !== 'download') rejectWorkspaceFlag(context, `${collection} ${verb}`);
+  const isLimitEnforced = limit.isTyped || !context.terminal.isInteractive;
+  const targets: BulkTarget[] = [];
+  if (byFilter) {
+    const { [collection]: assets } = await context.api();
+    const found: Asset[] = [];
+    // One asset more than the limit proves that it is exceeded, so the rest is not fetched.
+    const maxAssets = isLimitEnforced ? limit.count + 1 : undefined;
+    for await (const page of assets.list(filters, { limit: maxAssets })) found.push(...page);
+    await assertFiltersApplied(assets, filters, found, verb);
+    targets.push(...found.map((asset) => ({ uid: asset.uid, name: asText(asset.name) ?? null, asset })));
+  } else
+    for (const uid of await resolveAssetUids(context, collection, ids, { newest })) targets.push({ uid, name: null });
+  if (isLimitEnforced && targets.length > limit.count) throw limitExceeded(collection, limit);
+  return { targets, byFilter };
+}
+
+/** `action` describes the change, such as "move 3 assets to the trash"; `notes` come after the list of assets. */
+type BulkQuestion = { action(what: string): string; limit: WriteLimit; notes?: readonly string[] };
+
+/** Asks for confirmation of a bulk change. @throws the same errors as `confirmMany` */
+export async function confirmBulk(
+  context: Context,
+  collection: Collection,
+  targets: readonly BulkTarget[],
+  { action, limit, notes = [] }: BulkQuestion,
+): Promise<void> {
+  const count = targets.length;
+  await confirmMany(context, {
+    ...{ count, noun: collection, limit },
+    what: action(`${count} ${count === 1 ? collection.replace(/s$/, '') : collection}`),
+    lines: async () => {
+      const { [collection]: assets } = await context.api();
+      const lines: string[] = [];
+      for (const { uid, name } of targets.slice(0, maxLines)) {
+        const shown = name ?? (await assets.get(uid)).name; // targets given by id have no name yet
+        lines.push(`  ${uid}  ${displayText(shown)}`.trimEnd());
+      }
+      return [...truncateLines(lines, count), ...notes];
+    },
+  });
+}
 
 type WriteOutcome = { uid: string; name: string | null; error: MediactlError | undefined };
 

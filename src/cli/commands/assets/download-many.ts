@@ -11,11 +11,10 @@ import type { Context } from '../../context.ts';
 import { type Column, listBy, noResult } from '../../output/result.ts';
 import { createProgress, type ProgressDisplay, type ProgressMode } from '../../progress/progress.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
-import { failureOf, runConcurrently } from './bulk.ts';
+import { type BulkTarget, failureOf, runConcurrently } from './bulk.ts';
 import { uniqueFileNames } from './file-name.ts';
 import { resolveDownload } from './media-download.ts';
 import { isUnchangedDownload, save } from './save.ts';
-import type { BulkTarget } from './targets.ts';
 
 export type DownloadOptions = {
   filters: AssetFilters;

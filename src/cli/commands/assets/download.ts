@@ -10,11 +10,11 @@ import { createProgress, type ProgressMode, progressModes } from '../../progress
 import { parseCount } from '../../settings/units.ts';
 import { type ActionWrapper, addExamples } from '../command.ts';
 import { type FilterOptions, parseFilters, withFilters } from '../filters.ts';
+import { resolveTargets } from './bulk.ts';
 import { type DownloadOptions, type DownloadRequest, downloadMany } from './download-many.ts';
 import { assetFileName } from './file-name.ts';
 import { resolveDownload } from './media-download.ts';
 import { save, savedRecord } from './save.ts';
-import { resolveTargets } from './targets.ts';
 
 export function download(command: Command, run: ActionWrapper, collection: Collection): void {
   addExamples(

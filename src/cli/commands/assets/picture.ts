@@ -70,8 +70,7 @@ async function renderPicture(
   const bytes = await playback.fetchSmall(url, { maxBytes, timeoutMs, interruption: context.signal });
   const { renderPicture: drawPicture } = await import('../../output/picture.lazy.ts');
   const maxSize = { columns: context.terminal.columns, rows: Math.max(1, Math.min(maxRows, rows)) };
-  const colours = hasTrueColor(context.host.environment);
-  const picture = drawPicture(bytes, { ...maxSize, protocol, hasTrueColor: colours });
+  const picture = drawPicture(bytes, { ...maxSize, protocol, hasTrueColor: hasTrueColor(context.host.environment) });
   if ('text' in picture) return picture.text;
   throw new MediactlError('the thumbnail cannot be shown', { code: 'not_shown', reason: picture.problem });
 }

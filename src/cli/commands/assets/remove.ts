@@ -7,8 +7,7 @@ import { type ActionWrapper, addExamples, type FlagsOf } from '../command.ts';
 import { parseWriteLimit } from '../confirm-many.ts';
 import { dryRunPlan } from '../dry-run.ts';
 import { parseFilters, withFilters } from '../filters.ts';
-import { bulkResult, runConcurrently } from './bulk.ts';
-import { confirmBulk, resolveTargets, type TargetRequest } from './targets.ts';
+import { bulkResult, confirmBulk, resolveTargets, runConcurrently, type TargetRequest } from './bulk.ts';
 
 export function remove(command: Command, run: ActionWrapper, collection: Collection): void {
   addExamples(

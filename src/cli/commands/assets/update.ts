@@ -14,9 +14,15 @@ import { type ActionWrapper, addExamples, collect, type FlagsOf, parseJsonPair, 
 import { parseWriteLimit } from '../confirm-many.ts';
 import { dryRunPlan } from '../dry-run.ts';
 import { parseFilters, withFilters } from '../filters.ts';
-import { bulkResult, runConcurrently } from './bulk.ts';
+import {
+  type BulkTarget,
+  bulkResult,
+  confirmBulk,
+  resolveTargets,
+  runConcurrently,
+  type TargetRequest,
+} from './bulk.ts';
 import { assetRecord } from './columns.ts';
-import { type BulkTarget, confirmBulk, resolveTargets, type TargetRequest } from './targets.ts';
 
 export function update(command: Command, run: ActionWrapper, collection: Collection): void {
   addExamples(

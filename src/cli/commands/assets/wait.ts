@@ -32,8 +32,7 @@ export function wait(command: Command, run: ActionWrapper, collection: Collectio
 type WaitRequest = GetRequest & { timeoutMs: number; status: string };
 
 async function runWait(context: Context, { collection, ids, newest, timeoutMs, status }: WaitRequest) {
-  const uids = await resolveAssetUids(context, collection, ids, { newest });
-  const settled = await waitWithDisplay(context, uids, {
+  const settled = await waitWithDisplay(context, await resolveAssetUids(context, collection, ids, { newest }), {
     ...{ collection, timeoutMs, status },
     nameOf: ({ uid, name }) => asText(name) ?? uid,
   });

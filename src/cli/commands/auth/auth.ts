@@ -27,9 +27,11 @@ const profileArgument = <Flags extends string>(flags: Flags, description: string
 const list: Define = (command, run) =>
   addExamples(command, 'mediactl auth ls')
     .description('Lists the profiles of this machine; the current one has a star.')
-    .action(run(async ({ profiles }) => profileList(await profiles.read(), noProfiles)));
-
-const noProfiles = 'no profiles yet: mediactl auth login, or mediactl sandbox start';
+    .action(
+      run(async ({ profiles }) =>
+        profileList(await profiles.read(), 'no profiles yet: mediactl auth login, or mediactl sandbox start'),
+      ),
+    );
 
 const profileList = (config: ProfileConfig, empty: string) =>
   listBy(({ name }) => name, profileRecords(config), profileColumns, empty);

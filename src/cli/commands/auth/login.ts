@@ -68,9 +68,12 @@ export async function runLogin(context: Context, request: LoginRequest): Promise
   const names = sameService?.names ?? {};
   const { key, api, workspaces } = await readVerifiedKey(context, request, { baseUrl, names });
   try {
-    const chosen = request.workspace
-      ? await resolveChosenWorkspace(context, api, request.workspace, request.check)
-      : defaultWorkspace(sameService, workspaces);
+    const { workspace: typed, check } = request;
+    const chosen: ChosenWorkspace = !typed
+      ? defaultWorkspace(sameService, workspaces)
+      : check || !isUid(typed)
+        ? toProfileFields(await resolveWorkspace(context, api, typed))
+        : { workspace: typed };
     if (!chosen.workspace) terminal.info('no workspace is chosen yet: mediactl workspaces use NAME');
     if (context.isDryRun(`keep the key under profile ${name}`)) return noResult;
     await context.scopesOf(name, baseUrl).clear();
@@ -91,14 +94,6 @@ export async function runLogin(context: Context, request: LoginRequest): Promise
 
 type ChosenWorkspace = Pick<Profile, 'workspace' | 'workspaceName'>;
 
-const resolveChosenWorkspace = async (
-  context: Context,
-  api: Api,
-  typed: string,
-  isChecked: boolean,
-): Promise<ChosenWorkspace> =>
-  isChecked || !isUid(typed) ? toProfileFields(await resolveWorkspace(context, api, typed)) : { workspace: typed };
-
 function defaultWorkspace(known: Profile | undefined, workspaces: readonly Workspace[]): ChosenWorkspace {
   const { workspace, workspaceName } = known ?? {};
   if (workspace) return { workspace, ...(workspaceName !== undefined && { workspaceName }) };
@@ -107,12 +102,7 @@ function defaultWorkspace(known: Profile | undefined, workspaces: readonly Works
 }
 
 /** Reports that a profile's key will be replaced. Asks first if it was for another service. */
-async function confirmReplacement(
-  { terminal, settings }: Context,
-  name: string,
-  known: Profile,
-  baseUrl: URL,
-): Promise<void> {
+async function confirmReplacement({ terminal, settings }: Context, name: string, known: Profile, baseUrl: URL) {
   if (isForService(known, baseUrl)) return terminal.info(`profile ${name} is there already: it gets another key`);
   const question = `Profile ${name} is for ${known.baseUrl}. Make it one for ${baseUrl.origin}?`;
   if (terminal.isInteractive) return confirm(terminal, question, { yes: settings.yes, instead: '' });

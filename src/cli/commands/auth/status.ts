@@ -114,7 +114,6 @@ const keyText = ({ key_accepted, problem }: AuthStatus) => {
   return problem ? `accepted, but ${escapeControls(problem)}` : 'accepted';
 };
 
-/** Describes, for each scope, whether the key has it, as far as responses have shown (§5.7). */
 function scopeText({ scopes: seen }: Pick<AuthStatus, 'scopes'>, now: number): string {
   return Object.entries(seen)
     .map(([scope, known]) => {

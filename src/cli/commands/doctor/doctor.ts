@@ -27,16 +27,11 @@ const columns: Column<Finding>[] = [
       ok === null ? colors.dim('skipped') : ok ? colors.green('ok') : colors.red('wrong'),
     noTruncate: true,
   },
-  {
-    header: 'FOUND',
-    value: ({ found, error }) =>
-      error
-        ? escapeControls(
-            `${error.message}${error.cause ? ` (${error.cause})` : ''}${error.hint ? `; next: ${error.hint}` : ''}`,
-          )
-        : displayText(found),
-  },
+  { header: 'FOUND', value: ({ found, error }) => (error ? errorText(error) : displayText(found)) },
 ];
+
+const errorText = ({ message, cause, hint }: ErrorRecord) =>
+  escapeControls(`${message}${cause ? ` (${cause})` : ''}${hint ? `; next: ${hint}` : ''}`);
 
 export const doctor: CommandDefinition = (command, run) =>
   addExamples(command, 'mediactl doctor', 'mediactl doctor --learn')
@@ -63,11 +58,8 @@ async function runChecks(context: Context) {
       findings.push({ check, ok: false, found: null, error: error.toJSON() });
     }
   }
-  const problem = `${errors.length} checks found something wrong`;
-  return {
-    result: listBy(({ check }) => check, findings, columns, ''),
-    failure: combineFailures(errors.length, problem, errors),
-  };
+  const failure = combineFailures(errors.length, `${errors.length} checks found something wrong`, errors);
+  return { result: listBy(({ check }) => check, findings, columns, ''), failure };
 }
 
 type LearnedName = { key: string; name: string; was: string; changed: boolean };
@@ -81,8 +73,7 @@ const learnedColumns: Column<LearnedName>[] = [
 /** Reads the service's API description and saves its field names in the profile. */
 async function learn(context: Context): Promise<Result> {
   const account = await context.account();
-  const document = await readDescription(context);
-  const { names: found, ambiguous } = inferFieldNames(document);
+  const { names: found, ambiguous } = inferFieldNames(await readDescription(context));
   // The user marked this field as inverted (`!`), so the configured name is kept.
   if (account.names.embed_enabled?.startsWith('!')) found.embed_enabled = undefined;
   else if (ambiguous.length > 0) {

@@ -2,17 +2,12 @@ import { domainToASCII } from 'node:url';
 import type { Command } from '@commander-js/extra-typings';
 import type { WorkspaceEmbedSettings } from '../../../client/api/embed-settings.ts';
 import type { DomainMethod } from '../../../client/api/embeds.ts';
-import {
-  asMediactlError,
-  combineFailures,
-  type ErrorRecord,
-  MediactlError,
-  usageError,
-} from '../../../client/errors.ts';
+import { asMediactlError, combineFailures, MediactlError, usageError } from '../../../client/errors.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { resolveWorkspaceUid } from '../../library/workspaces.ts';
 import { type Column, type DetailRow, listBy, type Result, record } from '../../output/result.ts';
+import type { OutputRecord } from '../../reference/schemas.ts';
 import { readInputText } from '../../terminal/input.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { type ActionWrapper, addExamples, type CommandDefinition, type Define, verb } from '../command.ts';
@@ -28,12 +23,7 @@ export const embed: CommandDefinition = [
 const show: Define = (command, run) =>
   addExamples(command, 'mediactl embed show', 'mediactl embed show --json')
     .description('Shows the embed restriction of the workspace and its allow-list of domains.')
-    .action(
-      run(async (context) => {
-        const { workspace, settings } = await readSettings(context);
-        return settingsRecord(workspace, settings);
-      }),
-    );
+    .action(run(async (context) => settingsRecord(await readSettings(context))));
 
 function restrict(command: Command, run: ActionWrapper, enabled: boolean): void {
   addExamples(command, `mediactl embed ${enabled ? 'enable' : 'disable'}`)
@@ -45,22 +35,18 @@ function restrict(command: Command, run: ActionWrapper, enabled: boolean): void 
     .action(run((context) => runRestrict(context, { enabled })));
 }
 
-type RestrictRequest = { enabled: boolean };
-
-export async function runRestrict(context: Context, { enabled }: RestrictRequest): Promise<Result> {
+export async function runRestrict(context: Context, { enabled }: { enabled: boolean }): Promise<Result> {
   const { workspace, embeds, settings } = await readSettings(context);
   if (context.settings.dryRun) return dryRunPlan(context, [embeds.restrictRequest(workspace, settings, enabled)]);
   const after = await embeds.restrict(workspace, settings, enabled);
   if (enabled && after.hasList && after.domains.length === 0)
     context.terminal.warn('the allow-list is empty: no site may embed');
-  return settingsRecord(workspace, after);
+  return settingsRecord({ workspace, settings: after });
 }
 
-/** Returns embed settings as a record: as the service sent them, or as sentences on a terminal. */
-const settingsRecord = (workspace: string, settings: WorkspaceEmbedSettings): Result =>
+const settingsRecord = ({ workspace, settings }: Pick<WorkspaceEmbeds, 'workspace' | 'settings'>): Result =>
   record(settings.record, workspace, (): DetailRow[] => {
-    const unknown = 'unknown: mediactl embed domains ls says why';
-    const domains = settings.hasList ? settings.spellings : [unknown];
+    const domains = settings.hasList ? settings.spellings : ['unknown: mediactl embed domains ls says why'];
     return [
       ['workspace', escapeControls(workspace)],
       ['restriction', settings.enabled ? 'on: only the domains below may embed' : 'off: every domain may embed'],
@@ -162,7 +148,7 @@ async function runSync(context: Context, { file, prune }: { file: string; prune?
 type DomainChanges = { added: readonly string[]; removed: readonly string[] };
 
 /** Result for one domain. `change` is null if the change failed. */
-type DomainRecord = { domain: string; change: keyof DomainChanges | null; error: ErrorRecord | null };
+type DomainRecord = OutputRecord<'domains'>;
 
 /** Adds domains before it removes any, so that no domain that stays is ever missing, and verifies the changes. */
 async function changeDomains(
@@ -189,10 +175,10 @@ async function changeDomains(
       records.push({ domain, change: null, error: error.toJSON() });
     }
   const count = failures.length;
-  const [added, removed] = (['added', 'removed'] as const).map((change) =>
-    records.filter((each) => each.change === change).map(({ domain }) => domain),
-  ) as [string[], string[]];
-  await embeds.verifyDomains(workspace, settings, added, removed).then(
+  const changed = (change: keyof DomainChanges) =>
+    records.filter((each) => each.change === change).map(({ domain }) => domain);
+  const added = changed('added');
+  await embeds.verifyDomains(workspace, settings, added, changed('removed')).then(
     (respelled) => {
       for (const { domain, spelling } of respelled)
         context.terminal.info(`${domain} is on the allow-list as ${escapeControls(spelling)}`);
@@ -213,23 +199,19 @@ const methods: Record<keyof DomainChanges, DomainMethod> = { added: 'POST', remo
 const notRemoved = () =>
   new MediactlError('not removed', { code: 'not_tried', reason: 'what was to be added before it could not be' });
 
-const sign = { added: '+', removed: '-' };
-
 const domainColumn: Column<{ domain: string }> = {
   ...{ header: 'DOMAIN', noTruncate: true },
   value: ({ domain }) => escapeControls(domain),
 };
 
 const columns: Column<DomainRecord>[] = [
-  { header: ' ', value: ({ change }) => (change ? sign[change] : '!') },
+  { header: ' ', value: ({ change }) => (change ? { added: '+', removed: '-' }[change] : '!') },
   domainColumn,
   {
     header: 'RESULT',
     value: ({ change, error }) => (error ? `failed: ${escapeControls(error.message)}` : (change ?? '')),
   },
 ];
-
-const hint = 'a host name alone, such as news.example.com';
 
 /**
  * Normalizes a domain for the allow-list: lower case, in ASCII (IDNA). Also accepts any domain exactly as the
@@ -241,7 +223,11 @@ export function parseDomain(text: string, known?: WorkspaceEmbedSettings): strin
   const at = known?.spellings.indexOf(text.trim()) ?? -1;
   if (known && at >= 0) return known.domains[at] as string;
   const wrong = (reason: string, host?: string) =>
-    usageError(`'${text}' is not a domain`, host ? `give ${host}` : hint, reason);
+    usageError(
+      `'${text}' is not a domain`,
+      host ? `give ${host}` : 'a host name alone, such as news.example.com',
+      reason,
+    );
   const trimmed = text.trim().replace(/\.$/, '');
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(trimmed))
     throw wrong('it is a URL', URL.canParse(trimmed) ? new URL(trimmed).hostname : undefined);

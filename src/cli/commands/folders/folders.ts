@@ -157,19 +157,15 @@ async function runRemove(context: Context, uidOrPath: string): Promise<Result> {
   const placed = await resolveFolder(context, tree, uidOrPath);
   const { uid } = placed.folder;
   if (settings.dryRun) return dryRunPlan(context, [folders.deleteRequest(workspace, uid)]);
-  const canPrompt = terminal.isInteractive && !settings.yes;
-  const contents = canPrompt ? await describeContents(context, placed) : '';
+  const contents = terminal.isInteractive && !settings.yes ? await describeContents(context, placed) : '';
   await confirm(terminal, `Delete ${placed.path}${contents}?`, {
     yes: settings.yes,
     instead: `mediactl folders rm ${uidOrPath} --yes`,
   });
   await folders.delete(workspace, uid).catch((error) => {
-    throw error instanceof MediactlError && error.exitCode === exitCodes.rejected
-      ? new MediactlError(`the service refused to delete ${placed.path}`, {
-          ...error.explanation,
-          hint: `empty it first: mediactl ls --folder ${placed.path} -r; mediactl folders ls -r ${placed.path}`,
-        })
-      : error;
+    if (!(error instanceof MediactlError) || error.exitCode !== exitCodes.rejected) throw error;
+    const hint = `empty it first: mediactl ls --folder ${placed.path} -r; mediactl folders ls -r ${placed.path}`;
+    throw new MediactlError(`the service refused to delete ${placed.path}`, { ...error.explanation, hint });
   });
   await cachedFolders(context).invalidate();
   terminal.info(`deleted ${placed.path}`);
@@ -182,11 +178,9 @@ const maxFoldersCounted = 50;
 /** Describes what a folder and its subfolders contain: ", which has 16 assets and 6 folders in it". */
 async function describeContents(context: Context, placed: FolderNode): Promise<string> {
   const folders = [placed, ...descendantsOf(placed)];
-  const counts = await Promise.all(
-    folders
-      .slice(0, maxFoldersCounted)
-      .map(({ folder: { uid } }) => countAssets(context, 'assets', { parent: uid }).catch(() => undefined)),
-  );
+  const countIn = ({ folder: { uid } }: FolderNode) =>
+    countAssets(context, 'assets', { parent: uid }).catch(() => undefined);
+  const counts = await Promise.all(folders.slice(0, maxFoldersCounted).map(countIn));
   const assets = counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
   const isComplete = folders.length <= maxFoldersCounted && !counts.includes(undefined);
   const atLeast = assets > 0 ? `at least ${pluralize(assets, 'asset')}` : 'an unknown number of assets';

@@ -35,10 +35,10 @@ export async function findSandbox(context: Context, data: string | undefined): P
 /** Returns the location of a sandbox that might not exist yet. --profile can name a new profile. */
 export async function locateSandbox(context: Context, data: string | undefined): Promise<SandboxLocation> {
   const { profiles } = await context.profiles.read();
-  const { settings, host, sandboxDir } = context;
-  const { value: requested, rank } = settings.resolver.resolve('profile');
+  const { host, sandboxDir } = context;
+  const { resolver, profileInUse: inUse } = context.settings;
+  const { value: requested, rank } = resolver.resolve('profile');
   const named = rank === precedence.flag ? requested : undefined;
-  const { profileInUse: inUse } = settings;
   const own = data === undefined && inUse !== undefined ? profiles[inUse]?.sandbox : undefined;
   const dataDir = own ?? (data === undefined ? sandboxDir : resolve(host.cwd, data));
   const known = Object.keys(profiles).filter((name) => profiles[name]?.sandbox === dataDir);
@@ -112,7 +112,6 @@ export async function findProfiles(context: Context, dataDir: string): Promise<s
   return Object.keys(profiles).filter((name) => isOurs(profiles[name] as Profile));
 }
 
-/** Deletes profiles from the config, and unsets the current profile if it is one of them. */
 export async function forgetProfiles({ profiles }: Context, names: readonly string[]): Promise<void> {
   if (names.length > 0)
     await profiles.update((current) => {

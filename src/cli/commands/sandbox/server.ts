@@ -17,7 +17,6 @@ export type RunningSandbox = {
   workspace_name?: string;
   started_at: string;
   options: string[];
-  /** Warnings about the data folder to show to the user. */
   notes: string[];
 };
 

@@ -41,7 +41,6 @@ const addStartOptions = (command: Command) =>
   );
 
 type StartRequest = {
-  /** Data folder; by default that of the current profile. */
   data?: string | undefined;
   port?: string | undefined;
   foreground?: true | undefined;
@@ -79,23 +78,14 @@ async function runStart(context: Context, request: StartRequest): Promise<Result
   if (running.pid !== child.pid) context.terminal.info(`another start was first: it runs, pid ${running.pid}`);
   for (const note of running.notes) context.terminal.warn(escapeControls(note));
   const use = (await saveProfiles(context, location, running, profiles)) ? '' : ` --profile ${profile}`;
-  const examples = exampleCommands.map((words) => `  mediactl ${words}${use}`);
-  context.terminal.info(['the sandbox is up; try:', ...examples].join('\n'));
+  const tries = ['upload ./clip.mp4 --wait', 'assets ls', 'play @last --check', 'sandbox watch @last --open', 'browse'];
+  context.terminal.info(['the sandbox is up; try:', ...tries.map((words) => `  mediactl ${words}${use}`)].join('\n'));
   if (!foreground || running.pid !== child.pid) return sandboxRecord(running, location);
   await waitForExit(context, child);
   return noResult;
 }
 
-const exampleCommands = [
-  ...['upload ./clip.mp4 --wait', 'assets ls', 'play @last --check', 'sandbox watch @last --open', 'browse'],
-];
-
-/** Starts the server process. In the background, it is detached and writes to a log file. */
-async function launch(
-  { host }: Context,
-  dataDir: string,
-  { port, options, foreground }: StartRequest,
-): Promise<ChildProcess> {
+async function launch({ host }: Context, dataDir: string, { port, options, foreground }: StartRequest) {
   await makeFolder(dataDir, 'name another one: --data DIR');
   const args = ['--data', dataDir, ...(port === undefined ? [] : ['--port', port]), ...options];
   const logging = foreground ? [] : ['--log', logPath(dataDir)];
@@ -187,8 +177,7 @@ const isSeed = (argument: string) => argument.startsWith('--seed=');
 
 /** Returns true if files were uploaded to the sandbox. Does not detect seeded assets. */
 async function hasUploads(dataDir: string): Promise<boolean> {
-  const folders = ['media', 'uploads'].map((name) => join(dataDir, name));
-  const names = await Promise.all(folders.map((folder) => readdir(folder).catch(() => [])));
+  const names = await Promise.all(['media', 'uploads'].map((name) => readdir(join(dataDir, name)).catch(() => [])));
   return names.flat().length > 0;
 }
 

@@ -1,4 +1,5 @@
 import type { Environment } from '../../settings/setting-resolver.ts';
+
 /** Ways to show a picture in a terminal: three graphics protocols, or colored half-block characters. */
 export type GraphicsProtocol = 'kitty' | 'iterm' | 'sixel' | 'blocks';
 

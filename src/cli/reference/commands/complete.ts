@@ -14,7 +14,6 @@ import {
 import { parseDuration } from '../../settings/units.ts';
 
 const cacheTtlMs = 60_000;
-const defaultTimeout = '500ms';
 const maxAssets = 50;
 
 /**
@@ -28,7 +27,7 @@ export const complete: CommandDefinition = (command, run) => {
     .argument('<values>')
     .action(
       run(async (context, values) => {
-        const timeout = context.host.environment.MEDIACTL_COMPLETION_TIMEOUT || defaultTimeout;
+        const timeout = context.host.environment.MEDIACTL_COMPLETION_TIMEOUT || '500ms';
         const timeoutMs = parseDuration('MEDIACTL_COMPLETION_TIMEOUT', timeout);
         const lookup = () => namesOf(context, values as CompletionSource);
         const names = await withTimeout(timeoutMs, lookup).catch((): CachedName[] => []);
@@ -58,7 +57,6 @@ async function namesOf(context: Context, values: CompletionSource): Promise<Cach
   return (await remoteNames[values]?.(context).get(cacheTtlMs))?.names ?? [];
 }
 
-/** Maps kinds of names that need a request to the service to their caches. */
 const remoteNames: Partial<Record<CompletionSource, (context: Context) => NameCache>> = {
   workspaces: cachedWorkspaces,
   folders: cachedFolders,

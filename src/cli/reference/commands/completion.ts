@@ -19,8 +19,7 @@ export const completion: CommandDefinition = (command, run) => {
     .action(
       run(async (context, shell) => {
         const { shells } = await import('../shells/shells.lazy.ts');
-        const tree = describeCommand(await context.commandTree());
-        return { kind: 'raw', text: shells[shell].script(tree) } as const;
+        return { kind: 'raw', text: shells[shell].script(describeCommand(await context.commandTree())) } as const;
       }),
     );
 };

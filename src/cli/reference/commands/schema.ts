@@ -3,7 +3,6 @@ import jsonSchemas from '../../../../docs/schemas.json' with { type: 'json' };
 import { addExamples, type CommandDefinition } from '../../commands/command.ts';
 import type { schemas } from '../schemas.ts';
 
-/** Maps each schema to the commands whose output it describes. */
 const summaries: Record<keyof typeof schemas, string> = {
   upload: 'upload, uploads resume, uploads watch, worker',
   error: 'the line on stderr with --json',

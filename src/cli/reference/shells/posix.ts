@@ -43,7 +43,6 @@ ${completedOptions(tree)
   esac
 `;
 
-/** Generates shell code that sets $values, and $more if the last argument is variadic. */
 const values = ({ values: kinds, isVariadic }: CompletionContext) =>
   `values=(${kinds.map((each) => `'${each}'`).join(' ')})${isVariadic ? ' more=1' : ''}`;
 

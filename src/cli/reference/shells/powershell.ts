@@ -19,7 +19,6 @@ const pairs = (words: readonly CompletionWord[]) =>
 const formatContext = ({ path, verbs, flags, values, isVariadic }: CompletionContext) =>
   `        ${quoted(path)} { $verbs = ${pairs(verbs)}; $flags = ${pairs(flags)}; $values = ${list(values)}; $more = ${isVariadic ? '$true' : '$false'} }\n`;
 
-/** Generates the PowerShell completion script. */
 export const powershellCompletion = (tree: CommandNode) => `# ${header}
 Register-ArgumentCompleter -Native -CommandName mediactl -ScriptBlock {
     param($wordToComplete, $commandAst, $cursorPosition)

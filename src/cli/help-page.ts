@@ -1,6 +1,6 @@
 import type { Command, Help, Option } from '@commander-js/extra-typings';
 import type { ChalkInstance } from 'chalk';
-import { examplesOf, filtersHeading, isGlobalOption } from './commands/command.ts';
+import { argumentTerm, examplesOf, filtersHeading, isGlobalOption } from './commands/command.ts';
 import { shortcuts } from './shortcuts.ts';
 
 /** Maximum and minimum number of examples on a help page. docs/commands.md lists all examples. */
@@ -71,10 +71,7 @@ function usageOf(command: Command): string {
   const path: string[] = [];
   for (let at: Command | null = command; at; at = at.parent as Command | null) path.unshift(at.name());
   const isLeaf = command.commands.length === 0;
-  const words = command.registeredArguments.map((argument) => {
-    const name = `${argument.name()}${argument.variadic ? '...' : ''}`;
-    return argument.required ? `<${name}>` : `[${name}]`;
-  });
+  const words = command.registeredArguments.map(argumentTerm);
   return [...path, ...(isLeaf ? words : ['COMMAND']), '[options]'].join(' ');
 }
 

@@ -1,4 +1,4 @@
-import { type Command, Option } from '@commander-js/extra-typings';
+import { type Argument, type Command, Option } from '@commander-js/extra-typings';
 import { type MediactlError, usageError } from '../../client/errors.ts';
 import { parseExact } from '../../client/http/json.ts';
 import type { Context } from '../context.ts';
@@ -30,9 +30,9 @@ export type CommandDefinition = Define | readonly Verb[];
 export type Verb = { name: string; summary: string; load(): Promise<Define>; alias?: string | undefined };
 
 /** Lists a verb of a noun. `load` returns its definition, usually from a file of its own. */
-export const verb = (name: string, summary: string, load: Verb['load'], alias?: string): Verb => ({
-  ...{ name, summary, load, alias },
-});
+export function verb(name: string, summary: string, load: Verb['load'], alias?: string): Verb {
+  return { name, summary, load, alias };
+}
 
 /** Options of a command as Commander parses them, from the function that adds them. */
 export type FlagsOf<Add extends (...input: never[]) => { opts(): unknown }> = ReturnType<ReturnType<Add>['opts']>;
@@ -65,6 +65,12 @@ export function addExamples<T extends object>(command: T, ...lines: string[]): T
 }
 
 export const examplesOf = (command: object) => examples.get(command) ?? [];
+
+/** Returns an argument's placeholder in the usage, such as `<id...>`. */
+export function argumentTerm(argument: Argument): string {
+  const name = `${argument.name()}${argument.variadic ? '...' : ''}`;
+  return argument.required ? `<${name}>` : `[${name}]`;
+}
 
 const suggestions = new WeakMap<object, Suggestion>();
 

@@ -1,5 +1,6 @@
 import type { Command, Option } from '@commander-js/extra-typings';
 import {
+  argumentTerm,
   type CompletionSource,
   examplesOf,
   isGlobalOption,
@@ -17,16 +18,13 @@ export function describeCommand(command: Command, parents: readonly string[] = [
     short: shortcutsFor(path.slice(1)),
     summary: command.summary() || command.description(),
     description: command.description(),
-    arguments: command.registeredArguments.map((argument) => {
-      const name = `${argument.name()}${argument.variadic ? '...' : ''}`;
-      return {
-        term: argument.required ? `<${name}>` : `[${name}]`,
-        description: argument.description,
-        choices: argument.argChoices ?? [],
-        values: namesOf(suggestionOf(argument), argument.name()),
-        isVariadic: argument.variadic,
-      };
-    }),
+    arguments: command.registeredArguments.map((argument) => ({
+      term: argumentTerm(argument),
+      description: argument.description,
+      choices: argument.argChoices ?? [],
+      values: namesOf(suggestionOf(argument), argument.name()),
+      isVariadic: argument.variadic,
+    })),
     options: (command.options as readonly Option[])
       .filter((option) => !option.hidden && (parents.length === 0 || !isGlobalOption(option)))
       .map(describeOption),

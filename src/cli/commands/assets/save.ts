@@ -79,11 +79,10 @@ async function downloadTo(
   });
   const size_bytes = expected.sizeBytes ?? 0;
   progress.show({ path, event: 'started', size_bytes });
-  const onProgress = (received: number, total: number | undefined) =>
-    progress.show({
-      ...{ path, event: 'progress', size_bytes: total ?? size_bytes },
-      ...{ acknowledged_bytes: received, sent_bytes: received },
-    });
+  const onProgress = (received: number, total = size_bytes) => {
+    const bytes = { size_bytes: total, acknowledged_bytes: received, sent_bytes: received };
+    progress.show({ path, event: 'progress', ...bytes });
+  };
   const saved = await download(transport, url, { ...sink, onProgress }, expected);
   if (!saved.isLengthVerified)
     terminal.warn(

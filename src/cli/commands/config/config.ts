@@ -79,10 +79,8 @@ async function listSettings(context: Context): Promise<ConfigRow[]> {
 }
 
 /** Returns a setting's value with its secrets, such as a password in a URL, redacted. */
-function withoutSecrets(key: SettingName, value: string): string {
-  const { kind }: Setting = settingTable[key];
-  return kind.redact?.(value) ?? value;
-}
+const withoutSecrets = (key: SettingName, value: string) =>
+  (settingTable[key] as Setting).kind.redact?.(value) ?? value;
 
 const get: Define = (command, run) =>
   addExamples(command, 'mediactl config get workspace')

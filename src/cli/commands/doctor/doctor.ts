@@ -23,8 +23,8 @@ const columns: Column<Finding>[] = [
   { header: 'CHECK', value: ({ check }) => check, noTruncate: true },
   {
     header: '',
-    value: ({ ok }, { colors }) =>
-      ok === null ? colors.dim('skipped') : ok ? colors.green('ok') : colors.red('wrong'),
+    value: ({ ok }, { colors: { dim, green, red } }) =>
+      ok === null ? dim('skipped') : ok ? green('ok') : red('wrong'),
     noTruncate: true,
   },
   { header: 'FOUND', value: ({ found, error }) => (error ? errorText(error) : displayText(found)) },

@@ -49,8 +49,7 @@ export async function locateSandbox(context: Context, data: string | undefined):
   // A scoped profile (NAME-read, NAME-write) must never get the full key, so use its main profile.
   const main = found.replace(/-(read|write)$/, '');
   if (main !== found || (key !== keys?.read && key !== keys?.write)) return { dataDir, profile: main };
-  const owner = known.find((name) => profiles[name]?.key === keys.all);
-  return { dataDir, profile: owner ?? defaultProfile };
+  return { dataDir, profile: known.find((name) => profiles[name]?.key === keys.all) ?? defaultProfile };
 }
 
 /** Checks the profiles before a start. @throws MediactlError if one is for a remote service */

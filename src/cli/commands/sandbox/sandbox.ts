@@ -66,9 +66,7 @@ const toStatus = (dataDir: string, running: (RunningSandbox & SandboxHealth) | u
   pid: running?.pid ?? null,
   started_at: running?.started_at ?? null,
   data: dataDir,
-  faults: (running?.faults ?? []).map(({ fault, times_left: left }) =>
-    left === null ? fault : `${fault} (${left} left)`,
-  ),
+  faults: (running?.faults ?? []).map(({ fault, times_left: n }) => (n === null ? fault : `${fault} (${n} left)`)),
   ffmpeg: running?.tools?.ffmpeg ?? null,
   pdftoppm: running?.tools?.pdftoppm ?? null,
   left_out: running?.left_out ?? [],

@@ -30,10 +30,7 @@ export type SandboxHealth = {
 };
 
 /** Returns the sandbox that runs on a data folder, if any. Its /health must return its pid. */
-export async function findRunning(
-  context: Context,
-  dataDir: string,
-): Promise<(RunningSandbox & SandboxHealth) | undefined> {
+export async function findRunning(context: Context, dataDir: string) {
   const running = await readServerFile(dataDir);
   if (!running || !(await isRunning(context.host.processes, running.pid))) return undefined;
   const health = await fetchHealth(context, running.url);

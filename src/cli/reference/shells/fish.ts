@@ -25,6 +25,15 @@ function formatContext({ path, verbs, flags, values, isVariadic }: CompletionCon
   return `${lines.join('\n')}\n`;
 }
 
+const formatPlace = ({ path, typed }: ReturnType<typeof typedCommands>[number]) =>
+  `                    case ${typed.map(quoted).join(' ')}\n                        set place ${quoted(path)}\n`;
+
+function formatOption(option: ReturnType<typeof completedOptions>[number]): string {
+  const { choices, values } = option;
+  const complete = choices.length > 0 ? `printf '%s\\n' ${choices.join(' ')}` : `__mediactl_names ${values}`;
+  return `        case ${spellings(option).join(' ')}\n            ${complete}\n            return\n`;
+}
+
 /** Generates the fish completion script. The script prints all candidates, and fish filters them by prefix. */
 export const fishCompletion = (tree: CommandNode) => `# ${header}
 function __mediactl_names
@@ -58,25 +67,14 @@ function __mediactl_complete
             case '-*'
             case '*'
                 switch (string trim -- "$place $word")
-${typedCommands(tree)
-  .map(
-    ({ path, typed }) =>
-      `                    case ${typed.map(quoted).join(' ')}\n                        set place ${quoted(path)}\n`,
-  )
-  .join('')}                    case '*'
+${typedCommands(tree).map(formatPlace).join('')}                    case '*'
                         set at (math $at + 1)
                 end
         end
     end
     switch "$skip"
         case ''
-${completedOptions(tree)
-  .map((option) => {
-    const { choices, values } = option;
-    const complete = choices.length > 0 ? `printf '%s\\n' ${choices.join(' ')}` : `__mediactl_names ${values}`;
-    return `        case ${spellings(option).join(' ')}\n            ${complete}\n            return\n`;
-  })
-  .join('')}        case '*'
+${completedOptions(tree).map(formatOption).join('')}        case '*'
             return
     end
     switch "$place"

@@ -1,3 +1,4 @@
+import type { MediactlError } from '../../src/client/errors.ts';
 import type { CliResult } from './cli.ts';
 
 /** What scripts see of an error: its code, the exit code and the next step. */
@@ -9,3 +10,8 @@ export function errorOf({ code: exit, stderr }: CliResult): SeenError {
   if (exit_code !== exit) throw new Error(`exit_code is ${exit_code}, and the exit code ${exit}`);
   return { code, exit, hint };
 }
+
+/** Returns the same of an error that was thrown. */
+export const seenError = ({ exitCode, explanation: { code, hint } }: MediactlError): SeenError => ({
+  ...{ code, exit: exitCode, hint: hint ?? null },
+});

@@ -11,12 +11,12 @@ import type { QueueClient } from '../../src/client/queue/queue-client.ts';
 import { Roots } from '../../src/client/queue/roots.ts';
 import { parseTask, taskId, type UploadTask } from '../../src/client/queue/task.ts';
 import { parseFailure } from '../../src/client/queue/task-result.ts';
+import { runSelfCheck, WorkerHealth } from '../../src/client/queue/worker-health.ts';
 import type { UploadSource } from '../../src/client/upload/sources/source.ts';
 import { systemClock } from '../../src/contract/clock.ts';
 import { seenError } from '../support/errors.ts';
 import { postgres, redis, type StoreServer, startRedis } from '../support/stores.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-
 
 /** Returns the error that `work` throws. */
 function failureOf(work: () => unknown) {
@@ -115,11 +115,11 @@ describe('what a failure means', () => {
   );
 
   it('of words of its own is named after them', () => {
-    const hint = 'mediactl uploads retry ID --queue, once it is known why';
+    const nextStep = 'mediactl uploads retry ID --queue, once it is known why';
     expect(seenError(parseFailure('job stalled more than allowable limit'))).toEqual({
-      ...{ code: 'given_up', exit: 1, hint },
+      ...{ code: 'given_up', exit: 1, hint: nextStep },
     });
-    expect(seenError(parseFailure('out of words'))).toEqual({ code: 'unclassified', exit: 1, hint });
+    expect(seenError(parseFailure('out of words'))).toEqual({ code: 'unclassified', exit: 1, hint: nextStep });
   });
 });
 
@@ -233,7 +233,9 @@ describe('roots', () => {
     expect(await roots.assertFilesExist(queued).catch(seenError)).toEqual({
       code: 'root_mismatch',
       exit: 2,
-      hint: expect.stringMatching(/^mount the disk, or start the worker with another --root; files that were deleted: /),
+      hint: expect.stringMatching(
+        /^mount the disk, or start the worker with another --root; files that were deleted: /,
+      ),
     });
   });
 
@@ -353,6 +355,40 @@ describe.each([redis, postgres])('the store on $kind', ({ isInstalled, start }) 
         ...{ code: 'queue_unreachable', exit: 10, hint: 'check the address, and that the server runs' },
       });
     });
+  });
+});
+
+describe.skipIf(!postgres.isInstalled)('a worker', () => {
+  let server: StoreServer;
+  let client: QueueClient;
+  beforeAll(async () => {
+    server = await postgres.start();
+    const signal = new AbortController().signal;
+    const tools = { clock: systemClock, signal, onConnectionChange: () => {}, checksWriteAccess: true };
+    client = await openQueueClient(parseQueueAddress('', server.address), tools);
+  });
+  afterAll(async () => {
+    await client.close();
+    await server.end();
+  });
+  const depsAt = async (aheadMs: number) => ({
+    roots: await Roots.open([], '/'),
+    clock: { ...systemClock, now: () => systemClock.now() + aheadMs },
+    ...{ leaseMs: 30_000, warn: () => {} },
+  });
+
+  it('whose clock differs from the store’s by a quarter of its lease fails its check', async () => {
+    await runSelfCheck(client, await depsAt(5_000));
+    expect(await runSelfCheck(client, await depsAt(-10_000)).catch(seenError)).toEqual({
+      ...{ code: 'clock_differs', exit: 2, hint: 'set the clock by NTP, here or there' },
+    });
+  });
+
+  it('aborts what it has in hand when it pauses', async () => {
+    const health = new WorkerHealth(client, await depsAt(0));
+    const signal = await health.waitUntilHealthy(new AbortController().signal);
+    for (let failures = 0; failures < 10; failures++) health.onFailure(parseFailure('the disk is slow'));
+    expect(seenError(signal.reason)).toEqual({ code: 'worker_paused', exit: 6, hint: null });
   });
 });
 

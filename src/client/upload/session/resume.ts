@@ -112,7 +112,13 @@ async function reopenIfBytesLost(run: UploadRun, entry: CompleteEntry): Promise<
 const resolvedByNewAsset = new Set<string>(['creation_unknown', 'session_refused', 'session_unknown']);
 
 /** Errors after which the same command would fail again until the user has followed their own hint. */
-const codesWithOwnHint = new Set<string>(['already_uploading', 'broken_session', 'file_gone', 'session_expired']);
+const codesWithOwnHint = new Set<string>([
+  'already_uploading',
+  'broken_session',
+  'file_gone',
+  'session_expired',
+  'stdin_size_differs',
+]);
 
 /** Adds a hint to the error of a failed upload. The hint names the command that resumes or restarts it. */
 export async function withNextStep(
@@ -124,7 +130,7 @@ export async function withNextStep(
   const isState = error.exitCode === exitCodes.state && job.identity === undefined; // its own hint is better
   if (error.exitCode === exitCodes.integrity || isState || id === undefined) return error;
   const entry = await journal.read(id);
-  if (job.isSingleRead)
+  if (job.isSingleRead && !codesWithOwnHint.has(error.explanation.code))
     return error.with({ hint: 'run the same command again, with the same input, to continue from here' });
   const isFromStdin = job.identity !== undefined || job.path === '-';
   if (!entry && job.path === '-' && !uploaded)

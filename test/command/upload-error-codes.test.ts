@@ -82,7 +82,7 @@ describe('the file', () => {
     expect(errorOf(await world.run(['upload', files.url, '--json', '--max-wait', '0s']))).toEqual({
       code: 'source_busy',
       exit: 10,
-      hint: 'check the address and the network, then run the same command again',
+      hint: 'run it again later, or allow a longer wait with --max-wait',
     });
   });
 
@@ -90,7 +90,7 @@ describe('the file', () => {
     const path = join(world.cli.home, 'loop.mp4');
     symlinkSync(path, path);
     expect(errorOf(await world.run(['upload', path, '--json']))).toEqual({
-      ...{ code: 'unreadable_file', exit: 2, hint: 'check the disk' },
+      ...{ code: 'unreadable_file', exit: 2, hint: 'check the path and the disk' },
     });
   });
 

@@ -130,8 +130,11 @@ export async function withNextStep(
   const isState = error.exitCode === exitCodes.state && job.identity === undefined; // its own hint is better
   if (error.exitCode === exitCodes.integrity || isState || id === undefined) return error;
   const entry = await journal.read(id);
-  if (job.isSingleRead && !codesWithOwnHint.has(error.explanation.code))
-    return error.with({ hint: 'run the same command again, with the same input, to continue from here' });
+  const hasOwnHint = codesWithOwnHint.has(error.explanation.code);
+  if (job.isSingleRead)
+    return hasOwnHint
+      ? error
+      : error.with({ hint: 'run the same command again, with the same input, to continue from here' });
   const isFromStdin = job.identity !== undefined || job.path === '-';
   if (!entry && job.path === '-' && !uploaded)
     return error.with({ hint: `it is kept: mediactl upload '${path}' --name NAME, then delete it` });
@@ -151,7 +154,7 @@ export async function withNextStep(
     await spool.remove(path);
     return error;
   }
-  if (codesWithOwnHint.has(error.explanation.code)) return error;
+  if (hasOwnHint) return error;
   const finish = `mediactl uploads resume ${id}`;
   const again = isFromStdin || isFromScratch ? finish : `run the same command again, or ${finish}`;
   return error.with({ hint: `${combineHints(error, again)}, to continue from here` });

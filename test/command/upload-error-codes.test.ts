@@ -2,10 +2,13 @@ import { spawnSync } from 'node:child_process';
 import { appendFileSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Clock } from '../../src/contract/clock.ts';
+import { fastClock } from '../support/clock.ts';
 import { errorOf, recordedError } from '../support/errors.ts';
 import { FileServer } from '../support/file-server.ts';
 import { writeSome } from '../support/files.ts';
 import { respondWith } from '../support/interposer.ts';
+import { createLatch } from '../support/latch.ts';
 import { canMount, SmallDisk } from '../support/small-disk.ts';
 import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 
@@ -297,8 +300,20 @@ describe('the run', () => {
   });
 
   it('until', async () => {
-    const ran = await world.run(['upload', world.path, '--json', '--until', '1ms', '--limit-rate', '1k']);
-    expect(errorOf(ran)).toEqual({ code: 'until', exit: 9, hint: null });
+    const time = createLatch();
+    const clock = fastClock();
+    const untilMs = 3_500_000;
+    const sleep: Clock['sleep'] = (delayMs, signal) => (delayMs > untilMs ? time.opened : clock.sleep(delayMs, signal));
+    world.fault = ({ method, nth }) => (method === 'PATCH' && nth === 2 ? { beforeResponse: time.open } : undefined);
+    const upload = () => world.upload(['--until', '1h'], { clock: { ...clock, sleep } });
+    expect(errorOf(await upload())).toEqual({
+      ...{ code: 'until', exit: 9, hint: expect.stringMatching(/^run the same command again, or mediactl uploads/) },
+    });
+  });
+
+  it('until, whichever moment the time is over at', async () => {
+    const args = ['upload', world.path, '--json', '--until', '1ms', '--limit-rate', '1k'];
+    for (let run = 0; run < 20; run++) expect(await world.run(args)).toMatchObject({ code: 9 });
   });
 
   it('reserve', async () => {

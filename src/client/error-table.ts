@@ -176,7 +176,7 @@ export const errorTable = {
   no_such_file: { exit: 'usage', hint: 'check the path' },
   not_a_file: { exit: 'usage', hint: 'mediactl upload - --name NAME < FILE, which spools it first' },
   is_directory: { exit: 'usage', hint: 'mediactl upload -r DIR, for the files in it' },
-  unreadable_file: { exit: 'usage', hint: 'check the disk' },
+  unreadable_file: { exit: 'usage', hint: 'check the path and the disk' },
   unreadable_directory: { exit: 'usage', hint: 'fix its permissions, or leave it out with --exclude' },
   bad_file_name: { exit: 'usage', hint: 'rename it; convmv does that for many' },
   file_gone: { exit: 'unclassified', hint: 'put it back and run the same command again' },
@@ -189,7 +189,7 @@ export const errorTable = {
     hint: 'the same command with an address that is newly signed continues where this one stopped',
   },
   source_failed: { exit: 'unreachable', hint: 'curl -L URL | mediactl upload - --name NAME' },
-  source_busy: { exit: 'unreachable' },
+  source_busy: { exit: 'unreachable', hint: 'run it again later, or allow a longer wait with --max-wait' },
   rclone_failed: { exit: 'unreachable', hint: 'try the remote with rclone itself: rclone lsf REMOTE:' },
   spool: { exit: 'unclassified', hint: 'make room, set MEDIACTL_STATE_DIR, or upload a file' },
   stream_gone: {

@@ -6,6 +6,7 @@ import { MediactlError } from '../../src/client/errors.ts';
 import { BusyService } from '../support/busy-service.ts';
 import { Cli } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
+import { errorOf } from '../support/errors.ts';
 import { respond, startServer } from '../support/http-server.ts';
 import { writeManyFiles } from '../support/many-files.ts';
 
@@ -286,8 +287,13 @@ describe('--manifest-out', () => {
   it('on a full disk ends nothing, and is an error at the end', async () => {
     const { folder, run, service } = await world();
     writeManyFiles(folder, 20);
-    const { code, stderr } = await run('upload', '-r', folder, '--manifest-out', '/dev/full');
-    expect([code, stderr]).toEqual([1, expect.stringContaining('/dev/full is not whole')]);
+    const ran = await run('upload', '-r', folder, '--manifest-out', '/dev/full', '--json');
+    expect(errorOf(ran)).toEqual({
+      code: 'manifest_out',
+      exit: 1,
+      hint: 'once there is room, the same command writes it again, and sends nothing twice',
+    });
+    expect(ran.stderr).toContain('/dev/full is not whole');
     expect(service.completeAssets).toHaveLength(20);
   });
 });

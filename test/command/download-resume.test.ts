@@ -3,6 +3,7 @@ import { basename, join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
+import { errorOf } from '../support/errors.ts';
 import { someBytes } from '../support/files.ts';
 import { respond, startServer } from '../support/http-server.ts';
 import {
@@ -295,7 +296,8 @@ it.each([
   expect(stderr).toEqual(isRendition ? expect.stringContaining(note) : '');
 });
 
-it.each(table)('%s: the first version whole, or no file (%#)', async (_what, replies, told, exit) => {
+/** Downloads the film from a service that answers so. */
+async function download(replies: Script[], told: number | null, more: string[] = []) {
   const asked: (string | undefined)[] = [];
   const service = await startServer((request, response) => {
     if (!request.url?.startsWith('/media'))
@@ -310,10 +312,26 @@ it.each(table)('%s: the first version whole, or no file (%#)', async (_what, rep
     sendReply(response, typeof script === 'function' ? script(from) : script);
   });
   const path = join(cli.home, 'film.mp4');
-  const { code, stderr } = await cli.run(['assets', 'download', assetUid, '-o', path], {
+  const ran = await cli.run(['assets', 'download', assetUid, '-o', path, ...more], {
     environment: { MEDIACTL_BASE_URL: service },
     clock: fastClock(),
   });
+  return { ...ran, path, asked };
+}
+
+it.each([
+  [
+    'a part of a longer file',
+    { code: 'download_changed', exit: 13, hint: expect.stringMatching(/^run it again; if it/) },
+  ],
+  ['parts of nothing for ever', { code: 'download_incomplete', exit: 13, hint: 'run it again' }],
+])('%s: code and next step', async (what, error) => {
+  const [, replies, told] = table.find(([name]) => name === what) as Case;
+  expect(errorOf(await download(replies, told, ['--json']))).toEqual(error);
+});
+
+it.each(table)('%s: the first version whole, or no file (%#)', async (_what, replies, told, exit) => {
+  const { code, stderr, path, asked } = await download(replies, told);
   expect([code, stderr]).toEqual([exit, expect.any(String)]);
   expect(stderr).not.toContain('unclassified');
   if (exit === 0) expect(readFileSync(path).equals(firstVersion)).toBe(true);

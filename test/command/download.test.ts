@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { setUpCli } from '../support/cli-setup.ts';
 import { inherited } from '../support/environment.ts';
+import { errorOf } from '../support/errors.ts';
 import { fixturePath } from '../support/sandbox.ts';
 import { mediactl } from '../support/spawn.ts';
 import {
@@ -67,13 +68,17 @@ describe('from the sandbox', () => {
     const waiting: ServerResponse[] = [];
     const service = await serveVideo((response) => waiting.push(response));
     const download = () =>
-      world.cli.run(['assets', 'download', assetUid, '-o', path], {
+      world.cli.run(['assets', 'download', assetUid, '-o', path, '--json'], {
         environment: { MEDIACTL_BASE_URL: service },
       });
     const slow = download();
     while (waiting.length === 0) await sleep(10);
     const other = await download();
-    expect([other.code, other.stderr]).toEqual([6, expect.stringContaining('is being written already')]);
+    expect(errorOf(other)).toEqual({
+      code: 'already_downloading',
+      exit: 6,
+      hint: 'wait for it to finish, or give another place with -o',
+    });
     sendReply(waiting[0] as ServerResponse, fullReply);
     expect((await slow).code).toBe(0);
     expect(readFileSync(path).equals(firstVersion)).toBe(true);

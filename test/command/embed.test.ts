@@ -1,7 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { ErrorRecord } from '../../src/client/errors.ts';
 import { Cli } from '../support/cli.ts';
+import { recordedError } from '../support/errors.ts';
 import { workspaceUid } from '../support/fake-library.ts';
 import { embedService, startProfileCli } from '../support/profile-cli.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
@@ -317,10 +319,9 @@ describe('embed domains that are spelled otherwise', () => {
     const args = ['embed', 'domains', 'sync', '-f', '-', '--prune', '--yes', '--json'];
     const { code, stdout } = await cli.run(args, { stdin: 'new.example' });
     expect(code).toBe(11);
-    expect(JSON.parse(stdout).map(({ error }: { error: { message: string } }) => error.message)).toEqual([
-      expect.stringContaining('500'),
-      'not removed',
-    ]);
+    const [added, removed] = JSON.parse(stdout).map(({ error }: { error: ErrorRecord }) => recordedError(error));
+    expect(added).toMatchObject({ code: 'server_error' });
+    expect(removed).toEqual({ code: 'not_tried', exit: 11, hint: null });
     expect(writes().map(({ method }) => method)).toEqual(['POST']);
   });
 });

@@ -3,13 +3,18 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { openAccountLibrary } from '../../src/cli/commands/browse/account-library.ts';
+import type { ErrorRecord } from '../../src/client/errors.ts';
+import { tryLock } from '../../src/client/lock.ts';
 import { systemClock } from '../../src/contract/clock.ts';
+import { EventBroadcaster } from '../../src/web/browse/server/event-broadcaster.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
-import { errorOf, type SeenError } from '../support/errors.ts';
-import { assetUid, createLibrary, testKey, workspaceUid } from '../support/fake-library.ts';
+import { errorOf, recordedError, type SeenError, seenError } from '../support/errors.ts';
+import { assetUid, createLibrary, folderUid, testKey, workspaceUid } from '../support/fake-library.ts';
 import { respond, startServer } from '../support/http-server.ts';
 import { type Responder, startRecordingServer } from '../support/recording-server.ts';
+import { canMount, SmallDisk } from '../support/small-disk.ts';
 
 /* Provokes errors of the account, the network and the service, and compares code, exit code and next step. */
 
@@ -115,6 +120,117 @@ describe('the account', () => {
         hint: expect.stringMatching(/^it is a JSON object with any of profile, workspace/),
       },
     });
+  });
+});
+
+describe('doctor', () => {
+  /** Returns the error of a finding, on a clock that is not fast. */
+  async function finding(check: string, more: Record<string, string> = {}) {
+    const { stdout } = await cli.run(['doctor', '--json'], { environment: { ...environment, ...more } });
+    const findings: { check: string; error: ErrorRecord }[] = JSON.parse(stdout);
+    const found = findings.find((each) => each.check === check);
+    return recordedError((found as { error: ErrorRecord }).error);
+  }
+
+  it('config_mode', async () => {
+    mkdirSync(join(cli.home, 'config'));
+    const path = join(cli.home, 'config/config.json');
+    writeFileSync(path, '{"profiles":{}}', { mode: 0o644 });
+    expect(await finding('config file')).toEqual({ code: 'config_mode', exit: 1, hint: `chmod 600 '${path}'` });
+  });
+
+  it('clock_skew', async () => {
+    const date = new Date(Date.now() - 3_600_000).toUTCString();
+    const url = await startServer((_, response) => respond(response, 200, { items: [], count: 0 }, { date }));
+    expect(await finding('service', { MEDIACTL_BASE_URL: url })).toEqual({
+      code: 'clock_skew',
+      exit: 1,
+      hint: 'set the clock of this machine: expiry times would be shown wrong',
+    });
+  });
+
+  it.skipIf(!canMount)('state_folder', async () => {
+    const disk = new SmallDisk();
+    const state = join(disk.path, 'state');
+    mkdirSync(state);
+    disk.fill();
+    expect(await finding('state folder', { MEDIACTL_STATE_DIR: state })).toEqual({
+      ...{ code: 'state_folder', exit: 1, hint: 'set MEDIACTL_STATE_DIR' },
+    });
+  });
+
+  it('journal_corrupt', async () => {
+    mkdirSync(join(cli.home, 'state/uploads'), { recursive: true });
+    writeFileSync(join(cli.home, 'state/uploads/0123456789abcdef.json'), '{');
+    expect(await finding('uploads')).toEqual({ code: 'journal_corrupt', exit: 1, hint: 'mediactl uploads ls' });
+  });
+});
+
+describe('the state folder', () => {
+  it('folder', async () => {
+    const args = ['sandbox', 'start', '--port', '0', '--data', '/proc/nope'];
+    expect(await failing(args)).toEqual({ code: 'folder', exit: 2, hint: 'name another one: --data DIR' });
+  });
+
+  it.skipIf(!canMount)('folder_failed', async () => {
+    const disk = new SmallDisk('nr_inodes=1');
+    const args = ['sandbox', 'start', '--port', '0', '--data', join(disk.path, 'data')];
+    expect(await failing(args)).toEqual({ code: 'folder_failed', exit: 1, hint: 'name another one: --data DIR' });
+  });
+
+  it('state_unusable', async () => {
+    writeFileSync(join(cli.home, 'state'), 'a file in its place');
+    expect(await failing(['uploads', 'ls', '--done'])).toEqual({
+      code: 'state_unusable',
+      exit: 14,
+      hint: expect.stringMatching(/^allow mediactl to write there; upload --again, or another MEDIACTL_STATE_DIR/),
+    });
+  });
+
+  it('locked', async () => {
+    const { url } = await startRecordingServer(createLibrary());
+    mkdirSync(join(cli.home, 'state'));
+    const lock = await tryLock(join(cli.home, 'state/folders.lock'));
+    expect(await failingAt(url, ['folders', 'create', '/New'])).toEqual({
+      ...{ code: 'locked', exit: 1, hint: 'run it again once that one has ended' },
+    });
+    lock?.release();
+  });
+});
+
+describe('the result', () => {
+  it('output', async () => {
+    const { url } = await startRecordingServer(createLibrary());
+    const options = { environment: { ...environment, MEDIACTL_BASE_URL: url }, stdoutError: 'ENOSPC' } as const;
+    expect(await failing(['assets', 'ls'], options)).toEqual({
+      ...{ code: 'output', exit: 1, hint: 'make room, or give another place' },
+    });
+  });
+
+  it('unclassified', async () => {
+    const now = () => {
+      throw new RangeError('a bug, such as a time that is no time');
+    };
+    const clock = { ...systemClock, now };
+    expect(await failing(['assets', 'ls'], { environment, clock })).toEqual({
+      ...{ code: 'unclassified', exit: 1, hint: 'run again with --debug to see where, and report it' },
+    });
+  });
+});
+
+describe('a question', () => {
+  const asked = async (stdin: string) => {
+    const { url } = await startRecordingServer(createLibrary());
+    const options = { environment: { ...environment, MEDIACTL_BASE_URL: url }, tty: true, stdin };
+    return failing(['assets', 'rm', assetUid], options);
+  };
+
+  it('declined', async () => {
+    expect(await asked('n\n')).toEqual({ code: 'declined', exit: 130, hint: null });
+  });
+
+  it('interrupted', async () => {
+    expect(await asked('\u0003')).toEqual({ code: 'interrupted', exit: 130, hint: null });
   });
 });
 
@@ -245,6 +361,33 @@ describe('assets and folders', () => {
     });
   });
 
+  it('wrong_status', async () => {
+    const url = await library(() => undefined);
+    expect(await failingAt(url, ['assets', 'wait', assetUid, '--for', 'archived'])).toEqual({
+      ...{ code: 'wrong_status', exit: 2, hint: 'wait for ready' },
+    });
+  });
+
+  it('still_processing', async () => {
+    const body = { uid: assetUid, status: 'transcoding' };
+    const url = await library(({ path }) => (path.endsWith(`/assets/${assetUid}/`) ? { body } : undefined));
+    expect(await failingAt(url, ['assets', 'wait', assetUid, '--timeout', '2s'])).toEqual({
+      ...{ code: 'still_processing', exit: 8, hint: `mediactl assets wait ${assetUid}, with a longer --timeout` },
+    });
+  });
+
+  it('write_unseen', async () => {
+    const url = await library(({ method, path }) =>
+      path.endsWith(`/assets/${assetUid}/`) || method === 'PATCH' ? { body: { uid: assetUid } } : undefined,
+    );
+    const options = { environment: { ...environment, MEDIACTL_BASE_URL: url } };
+    const failure = await cli.withContext(async (context) => {
+      const account = await openAccountLibrary(context, new EventBroadcaster(), undefined);
+      return account.update(assetUid, { folder: folderUid }).catch(seenError);
+    }, options);
+    expect(failure).toEqual({ code: 'write_unseen', exit: 6, hint: null });
+  });
+
   it('no_thumbnail', async () => {
     const url = await library(({ path }) =>
       path.endsWith(`/assets/${assetUid}/`) || path.endsWith('/player/')
@@ -323,6 +466,16 @@ describe('playback', () => {
       more(request) ?? (request.path.endsWith('/playback/info/') ? { body: info } : answers(request));
     return (await startRecordingServer(respondTo)).url;
   };
+
+  it('sizes_unknown', async () => {
+    const [one, other] = ['a', 'b'].map((name) => ({ url: `http://127.0.0.1:9/${name}.jpg` }));
+    const url = await playing({ type: 'image', blocked: false, variants: [one, other] });
+    expect(await failingAt(url, ['play', assetUid, '--size', '640', '--url'])).toEqual({
+      code: 'sizes_unknown',
+      exit: 2,
+      hint: `mediactl play ${assetUid} shows their addresses; fetch the one that is meant`,
+    });
+  });
 
   it('blocked', async () => {
     expect(await failingAt(await playing({ type: 'video', blocked: true }), ['play', assetUid, '--url'])).toEqual({

@@ -6,6 +6,7 @@ import { exitCodes } from '../../src/client/error-table.ts';
 import { MediactlError } from '../../src/client/errors.ts';
 import { Cli, type CliOptions, type CliResult } from '../support/cli.ts';
 import { setUpCli } from '../support/cli-setup.ts';
+import { errorOf, recordedError } from '../support/errors.ts';
 import { FileServer } from '../support/file-server.ts';
 import { someBytes } from '../support/files.ts';
 import { Interposer, respondWith } from '../support/interposer.ts';
@@ -237,6 +238,19 @@ describe.skipIf(!redis.isInstalled)('a queue', () => {
     const forget = ['uploads', 'forget', id.slice(0, 8), '--queue', '--yes'];
     expect((await run(forget)).code).toBe(0);
     expect(await listed()).toEqual([]);
+  });
+
+  it('one that waits has not failed; one that is taken out is not waited for', async () => {
+    const path = file('taken.md');
+    const waiting = run(['upload', path, '--queue', '--wait', '--json']);
+    await waitUntil(async () => (await listed()).length === 1);
+    const [{ id }] = await listed();
+    expect(errorOf(await run(['uploads', 'retry', id, '--queue', '--json']))).toEqual({
+      ...{ code: 'not_failed', exit: 6, hint: null },
+    });
+    await json(['uploads', 'forget', id, '--queue', '--yes']);
+    const [{ error }] = JSON.parse((await waiting).stdout);
+    expect(recordedError(error)).toEqual({ code: 'forgotten', exit: 3, hint: 'queue it again' });
   });
 
   it('a file that a worker has in hand is not forgotten', async () => {
@@ -485,10 +499,10 @@ describe.skipIf(!redis.isInstalled)('a queue', () => {
     });
     await waitUntil(async () => (await listed())[0]?.state === 'failed');
     const [{ error }] = await listed();
-    expect(error).toMatchObject({
-      code: 'foreign_service',
-      message: `it is for ${world.sandbox.url}`,
+    expect(recordedError(error)).toEqual({
+      ...{ code: 'foreign_service', exit: 2, hint: 'a queue for each service: the address with #NAME' },
     });
+    expect(error.message).toBe(`it is for ${world.sandbox.url}`);
   });
 
   it('a job that is no upload is failed, and shown as what it is', async () => {

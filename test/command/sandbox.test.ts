@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
+import { errorOf } from '../support/errors.ts';
 import { fixturePath } from '../support/sandbox.ts';
 
 let cli: Cli;
@@ -358,6 +359,22 @@ it('a port that is taken: said, with the reason', async () => {
   expect(code).toBe(1);
   expect(stderr).toContain('error: the sandbox did not start');
   expect(stderr).toContain('EADDRINUSE');
+  const asJson = ['sandbox', 'start', '--data', other, '--port', new URL(url).port, '--json'];
+  expect(errorOf(await cli.run(asJson))).toEqual({
+    ...{ code: 'sandbox_failed', exit: 1, hint: 'mediactl sandbox start --port 0, for any port that is free' },
+  });
+});
+
+it('one that hangs is not deleted, and how to end it is said', async () => {
+  const { pid } = await start();
+  process.kill(pid, 'SIGSTOP');
+  const reset = await cli.run(['sandbox', 'reset', '--yes', '--json'], { clock: fastClock() });
+  process.kill(pid, 'SIGCONT');
+  expect(errorOf(reset)).toEqual({
+    code: 'sandbox_hangs',
+    exit: 1,
+    hint: `kill -9 ${pid}, if it is the sandbox; nothing that was acknowledged is lost`,
+  });
 });
 
 it('a profile called sandbox for another service is not overwritten', async () => {
@@ -365,8 +382,9 @@ it('a profile called sandbox for another service is not overwritten', async () =
   await cli.run([...login, '--base-url', 'https://media.example.com'], {
     stdin: 'a-key-of-theirs',
   });
-  const { code, stderr } = await cli.run(['sandbox', 'start', '--port', '0']);
-  expect([code, stderr.includes('mediactl auth rename sandbox NAME')]).toEqual([2, true]);
+  expect(errorOf(await cli.run(['sandbox', 'start', '--port', '0', '--json']))).toEqual({
+    ...{ code: 'profile_taken', exit: 2, hint: 'mediactl auth rename sandbox NAME, then mediactl sandbox start' },
+  });
   const config = readFileSync(join(cli.home, 'config/config.json'), 'utf8');
   expect(config).toContain('a-key-of-theirs');
 });

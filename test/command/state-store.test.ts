@@ -18,6 +18,7 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { BusyService } from '../support/busy-service.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
+import { errorOf, type SeenError } from '../support/errors.ts';
 import { writeManyFiles } from '../support/many-files.ts';
 import { canMount, SmallDisk } from '../support/small-disk.ts';
 
@@ -120,6 +121,9 @@ describe.skipIf(!canMount)('a disk of its own', () => {
     disk.fill();
     const full = await upload();
     expect([full.code, full.error.code, service.requests]).toEqual(numbered('state_full'));
+    expect(errorOf(full)).toEqual({
+      ...{ code: 'state_full', exit: 14, hint: 'make room on that disk, then run the same command again' },
+    });
     const again = await upload(['--again']);
     expect([again.code, service.completeAssets.length]).toEqual([0, 2 * count]);
     expect(again.stderr).toContain('another run would send it again');
@@ -140,6 +144,11 @@ describe.skipIf(!canMount)('a disk of its own', () => {
     state = join(disk.mountReadOnly(), 'state');
     const refused = await upload();
     expect([refused.code, refused.error.code, service.requests]).toEqual(numbered('state_read_only'));
+    expect(errorOf(refused)).toEqual({
+      code: 'state_read_only',
+      exit: 14,
+      hint: expect.stringMatching(/^allow mediactl to write there; upload --again, or another MEDIACTL_STATE_DIR/),
+    });
     const uid = service.completeAssets[0]?.uid ?? '';
     const environment = { MEDIACTL_STATE_DIR: state };
     expect((await cli.run(['assets', 'get', uid], { environment })).code).toBe(0);
@@ -161,6 +170,11 @@ describe('a store', () => {
     const all = readFileSync(path);
     bytes.copy(all, at);
     writeFileSync(path, all);
+  };
+  const nextStep = 'restore it from a backup; upload --again begins a new one, and sends everything again';
+  const errors: Record<string, SeenError> = {
+    state_emptied: { code: 'state_emptied', exit: 14, hint: nextStep },
+    state_damaged: { code: 'state_damaged', exit: 14, hint: nextStep },
   };
   const kinds: [string, string, () => void][] = [
     ['of no bytes', 'state_emptied', () => truncateSync(store(), 0)],
@@ -189,9 +203,8 @@ describe('a store', () => {
     async (_what, code, damage) => {
       damage();
       const refused = await upload();
-      expect([refused.code, refused.error.code, service.requests]).toEqual(numbered(code));
+      expect([errorOf(refused), service.requests]).toEqual([errors[code], 0]);
       expect(refused.error.cause).toContain(store());
-      expect(refused.error.hint).toContain('--again');
       const doctor = await cli.run(['doctor', '--json']);
       const findings: { check: string; error: { code: string } | null }[] = JSON.parse(doctor.stdout);
       expect(findings.find(({ check }) => check === 'receipts')?.error?.code).toBe(code);
@@ -222,7 +235,8 @@ describe('a store', () => {
   it('of a newer mediactl is left alone', async () => {
     open((db) => db.exec('PRAGMA user_version = 99'));
     const refused = await upload();
-    expect([refused.code, refused.error.code, service.requests]).toEqual(numbered('state_newer'));
+    expect(errorOf(refused)).toEqual({ code: 'state_newer', exit: 14, hint: 'install the newest mediactl' });
+    expect(service.requests).toBe(0);
     const again = await upload(['--again']);
     expect([again.code, service.completeAssets.length]).toEqual([0, 2 * count]);
     expect(existsSync(`${store()}.unusable-1`)).toBe(false);
@@ -305,8 +319,10 @@ describe('a store that another program holds', () => {
   it('for a minute ends the run; --again goes on without it', async () => {
     await held();
     const refused = await upload([], { clock: fastClock() });
-    expect([refused.code, refused.error.code, service.requests]).toEqual(numbered('state_locked'));
-    expect(refused.error.hint).not.toContain('away');
+    expect(service.requests).toBe(0);
+    expect(errorOf(refused)).toEqual({
+      ...{ code: 'state_locked', exit: 14, hint: 'end that program, then run the same command again' },
+    });
     const again = await upload(['--again'], { clock: fastClock() });
     expect([again.code, service.completeAssets.length]).toEqual([0, 2 * count + 1]);
   });

@@ -3,6 +3,7 @@ import { basename, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BusyService } from '../support/busy-service.ts';
 import { Cli } from '../support/cli.ts';
+import { errorOf } from '../support/errors.ts';
 
 let service: BusyService;
 let cli: Cli;
@@ -138,6 +139,11 @@ describe('check', () => {
     });
     const found: { difference: string }[] = JSON.parse(ran.stdout);
     expect([ran.code, found.map(({ difference }) => difference)]).toEqual([11, Array(4).fill('not_compared')]);
+    expect(errorOf(ran)).toEqual({
+      code: 'differs',
+      exit: 11,
+      hint: 'mediactl upload --sync DIR --folder FOLDER sends what is missing or changed',
+    });
   });
 });
 

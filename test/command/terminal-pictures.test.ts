@@ -2,8 +2,11 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PNG } from 'pngjs';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { renderThumbnail } from '../../src/cli/commands/assets/picture.ts';
+import type { Context } from '../../src/cli/context.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
 import { setUpCli } from '../support/cli-setup.ts';
+import { errorOf, seenError } from '../support/errors.ts';
 import { startServer } from '../support/http-server.ts';
 import { escapeSequences, makeJpeg } from '../support/pictures.ts';
 import { fixturePath } from '../support/sandbox.ts';
@@ -84,6 +87,10 @@ describe('assets thumb --show', () => {
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toContain('neither a JPEG nor a PNG');
     expect(stderr).not.toContain('\u001b]');
+    const shownByItself = (context: Context) => renderThumbnail(context, new URL(`${url}/t.jpg`), 'kitty');
+    expect(await cliOf(url, kitty).withContext(shownByItself).catch(seenError)).toEqual({
+      ...{ code: 'not_shown', exit: 1, hint: '-o FILE, to save it as it is' },
+    });
   });
 
   it('of more than 5 MiB, too', async () => {
@@ -126,6 +133,12 @@ describe('a picture at a private address of another host', () => {
       const { code, stderr } = await cli.run(['assets', 'thumb', uid, ...more], { tty });
       expect([code, stderr]).toEqual([6, expect.stringContaining('is a private address')]);
     }
+    const asJson = ['assets', 'thumb', uid, '-o', join(cli.home, 'poster.jpg'), '--json'];
+    expect(errorOf(await cli.run(asJson))).toEqual({
+      code: 'private_address',
+      exit: 6,
+      hint: 'mediactl assets get ID shows the addresses that the service names',
+    });
     const sheet = join(cli.home, 'sheet.html');
     const { stdout } = await cli.run(['assets', 'ls', '--html', sheet, '--json']);
     expect(JSON.parse(stdout)).toMatchObject({ assets: 1, missing_thumbnails: 1 });

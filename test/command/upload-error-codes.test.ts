@@ -1,22 +1,25 @@
-import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { appendFileSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
-import type { ErrorRecord } from '../../src/client/errors.ts';
-import { errorOf } from '../support/errors.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Clock } from '../../src/contract/clock.ts';
+import { fastClock } from '../support/clock.ts';
+import { errorOf, recordedError } from '../support/errors.ts';
 import { FileServer } from '../support/file-server.ts';
+import { writeSome } from '../support/files.ts';
 import { respondWith } from '../support/interposer.ts';
+import { createLatch } from '../support/latch.ts';
+import { canMount, SmallDisk } from '../support/small-disk.ts';
 import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 
 /* Provokes errors of uploads, and compares code, exit code and next step. */
 
 const world = setUpUploader();
 
-const seen = ({ code, exit_code: exit, hint }: ErrorRecord) => ({ code, exit, hint });
-
 /** Uploads the file with these arguments, which must fail, and returns its error. */
 async function failing(args: string[] = []) {
   const { record } = await world.upload(args);
-  return seen(record.error);
+  return recordedError(record.error);
 }
 
 describe('the file', () => {
@@ -48,7 +51,7 @@ describe('the file', () => {
     mkdirSync(folder);
     writeFileSync(Buffer.concat([Buffer.from(`${folder}/caf`), Buffer.from([0xe9]), Buffer.from('.bin')]), 'data');
     const { stdout } = await world.run(['upload', '-r', folder, '--json']);
-    expect(seen(JSON.parse(stdout)[0].error)).toEqual({
+    expect(recordedError(JSON.parse(stdout)[0].error)).toEqual({
       ...{ code: 'bad_file_name', exit: 2, hint: 'rename it; convmv does that for many' },
     });
   });
@@ -63,9 +66,105 @@ describe('the file', () => {
       hint: 'the same command with an address that is newly signed continues where this one stopped',
     });
   });
+
+  it('source_failed', async () => {
+    const files = await FileServer.start(Buffer.alloc(10_000));
+    files.fault = ({ headers }) =>
+      headers.range === 'bytes=0-0' ? undefined : { headers: { 'content-range': 'bytes 7-9/10000' } };
+    const { stdout } = await world.run(['upload', files.url, '--json']);
+    expect(recordedError(JSON.parse(stdout)[0].error)).toEqual({
+      code: 'source_failed',
+      exit: 10,
+      hint: expect.stringMatching(/^run the same command again, or mediactl uploads resume /),
+    });
+  });
+
+  it('source_busy', async () => {
+    const files = await FileServer.start(Buffer.alloc(10_000));
+    files.fault = () => ({ respond: (response) => response.writeHead(429, { 'retry-after': '9999' }).end() });
+    expect(errorOf(await world.run(['upload', files.url, '--json', '--max-wait', '0s']))).toEqual({
+      code: 'source_busy',
+      exit: 10,
+      hint: 'run it again later, or allow a longer wait with --max-wait',
+    });
+  });
+
+  it('unreadable_file', async () => {
+    const path = join(world.cli.home, 'loop.mp4');
+    symlinkSync(path, path);
+    expect(errorOf(await world.run(['upload', path, '--json']))).toEqual({
+      ...{ code: 'unreadable_file', exit: 2, hint: 'check the path and the disk' },
+    });
+  });
+
+  it('unreadable_directory', async () => {
+    // Its path is longer than the system allows, which no permission of this user overcomes.
+    const name = 'd'.repeat(250);
+    const makeDeep = `for (let n = 0; n < 20; n++) { fs.mkdirSync('${name}'); process.chdir('${name}') }`;
+    spawnSync(process.execPath, ['-e', makeDeep], { cwd: world.cli.home });
+    onTestFinished(() => void spawnSync('rm', ['-r', join(world.cli.home, name)]));
+    const { stdout } = await world.run(['upload', '-r', join(world.cli.home, name), '--json']);
+    expect(recordedError(JSON.parse(stdout)[0].error)).toEqual({
+      ...{ code: 'unreadable_directory', exit: 2, hint: 'fix its permissions, or leave it out with --exclude' },
+    });
+  });
+});
+
+describe('stdin', () => {
+  const stdinArgs = ['upload', '-', '--name', 'x.bin', '--json'];
+
+  it('stdin_size_differs', async () => {
+    const { stdout } = await world.run([...stdinArgs, '--size', '9'], { stdin: 'four' });
+    expect(recordedError(JSON.parse(stdout)[0].error)).toEqual({
+      code: 'stdin_size_differs',
+      exit: 2,
+      hint: 'run it again with the right --size, or without it: stdin is then kept on the disk first',
+    });
+  });
+
+  it.skipIf(!canMount)('spool', async () => {
+    const environment = { MEDIACTL_STATE_DIR: join(new SmallDisk().path, 'state') };
+    expect(errorOf(await world.run(stdinArgs, { stdin: Buffer.alloc(5_000_000), environment }))).toEqual({
+      ...{ code: 'spool', exit: 1, hint: 'make room, set MEDIACTL_STATE_DIR, or upload a file' },
+    });
+  });
 });
 
 describe('the session', () => {
+  it('already_uploading', async () => {
+    let other: unknown;
+    world.fault = ({ method, nth }) =>
+      method === 'PATCH' && nth === 2
+        ? {
+            beforeResponse: async () => {
+              other = await failing();
+            },
+          }
+        : undefined;
+    await world.upload();
+    expect(other).toEqual({
+      code: 'already_uploading',
+      exit: 6,
+      hint: 'wait for it to finish, or stop it and run the same command again to continue',
+    });
+  });
+
+  it('session_unknown', async () => {
+    world.bytes = writeSome(world.path, 1000);
+    world.fault = ({ method }) => (method === 'PATCH' ? respondWith(402, {}) : undefined);
+    await world.upload();
+    const { assetUid } = world.journalEntry().session;
+    world.fault = ({ method, path }) => {
+      if (method === 'HEAD') return respondWith(404);
+      return path.includes(assetUid) ? respondWith(200, { uid: assetUid, status: 'transcoding' }) : undefined;
+    };
+    expect(await failing()).toEqual({
+      code: 'session_unknown',
+      exit: 3,
+      hint: `mediactl assets get ${assetUid}; --yes starts again and leaves that asset`,
+    });
+  });
+
   it('broken_session', async () => {
     world.fault = ({ method }) =>
       method === 'PATCH' ? { headers: ({ 'upload-offset': _, ...others }) => others } : undefined;
@@ -201,8 +300,20 @@ describe('the run', () => {
   });
 
   it('until', async () => {
-    const ran = await world.run(['upload', world.path, '--json', '--until', '1m', '--limit-rate', '1k']);
-    expect(errorOf(ran)).toEqual({ code: 'until', exit: 9, hint: null });
+    const time = createLatch();
+    const clock = fastClock();
+    const untilMs = 3_500_000;
+    const sleep: Clock['sleep'] = (delayMs, signal) => (delayMs > untilMs ? time.opened : clock.sleep(delayMs, signal));
+    world.fault = ({ method, nth }) => (method === 'PATCH' && nth === 2 ? { beforeResponse: time.open } : undefined);
+    const upload = () => world.upload(['--until', '1h'], { clock: { ...clock, sleep } });
+    expect(errorOf(await upload())).toEqual({
+      ...{ code: 'until', exit: 9, hint: expect.stringMatching(/^run the same command again, or mediactl uploads/) },
+    });
+  });
+
+  it('until, whichever moment the time is over at', async () => {
+    const args = ['upload', world.path, '--json', '--until', '1ms', '--limit-rate', '1k'];
+    for (let run = 0; run < 20; run++) expect(await world.run(args)).toMatchObject({ code: 9 });
   });
 
   it('reserve', async () => {

@@ -1,6 +1,11 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { MediactlError } from '../../src/client/errors.ts';
+import { withNextStep } from '../../src/client/upload/session/resume.ts';
+import type { RunDeps, UploadOptions } from '../../src/client/upload/session/upload-job.ts';
+import { Spool } from '../../src/client/upload/sources/spool.ts';
+import { Journal } from '../../src/client/upload/store/journal.ts';
 import { type Fault, respondWith } from '../support/interposer.ts';
 import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 
@@ -46,6 +51,25 @@ describe('stdin', () => {
     expect(finished.name).toBe(name());
     expect(await world.findAssets(name())).toHaveLength(1);
     expect(readdirSync(spool())).toEqual([]);
+  });
+
+  it('its only copy outlives a second run that finds the upload held by another', async () => {
+    refusedFor(respondWith(402, {}));
+    await pipe();
+    const { id, identity } = world.journalEntry();
+    const journal = new Journal(
+      join(world.cli.home, 'state'),
+      () => Promise.reject(new Error('not used')),
+      process.pid,
+    );
+    const held = new MediactlError('another process is uploading it', { code: 'already_uploading' });
+    const deps = { journal, spool: new Spool(join(world.cli.home, 'state')) } as unknown as RunDeps;
+    const [copy = ''] = readdirSync(spool());
+    const job = { path: '-', workspace: '', identity };
+    const outcome = { job, id, path: join(spool(), copy), requests: 0, durationMs: 0 };
+    expect(await withNextStep(outcome, held, { again: false } as UploadOptions, deps)).toBe(held);
+    expect(world.journalFiles()).toHaveLength(1);
+    expect(readdirSync(spool())).toEqual([copy]);
   });
 
   it('a creation whose answer was lost is asked about, and the bytes stay', async () => {

@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { errorOf } from '../support/errors.ts';
 import { someBytes, writeSome } from '../support/files.ts';
 import { type Fault, type InterposedRequest, Interposer } from '../support/interposer.ts';
 import { rawHttp } from '../support/raw-http.ts';
@@ -257,7 +258,11 @@ describe('Ctrl-C', () => {
       setTimeout(() => child?.kill('SIGTERM'), 50);
       return { respond: () => {} };
     };
-    expect((await upload()).code).toBe(143);
+    expect(errorOf(await upload())).toEqual({
+      code: 'terminated',
+      exit: 143,
+      hint: expect.stringMatching(/^run the same command again, or mediactl uploads resume /),
+    });
     expect(existsSync(join(home, 'state/uploads'))).toBe(true);
   });
 });

@@ -6,6 +6,7 @@ import { createServer as createTlsServer } from 'node:tls';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Cli, type CliOptions, type CliResult } from '../support/cli.ts';
 import { setUpCli } from '../support/cli-setup.ts';
+import { recordedError } from '../support/errors.ts';
 import { Interposer, respondWith } from '../support/interposer.ts';
 import { waitUntil } from '../support/machines.ts';
 import {
@@ -111,7 +112,11 @@ describe.skipIf(!redis.isInstalled)('on Redis', () => {
     const { error } = await doctor(named(cluster.address));
     await cluster.end();
     expect([code, stderr]).toEqual([2, expect.stringContaining('is a Redis Cluster')]);
-    expect(error.code).toBe('queue_unusable');
+    expect(recordedError(error)).toEqual({
+      code: 'queue_unusable',
+      exit: 2,
+      hint: 'a Redis or Valkey without cluster mode; docs/workers.md says what works',
+    });
   });
 
   it('one that is full is said and waited out; doctor finds it, and what only reads goes on', async () => {
@@ -120,7 +125,13 @@ describe.skipIf(!redis.isInstalled)('on Redis', () => {
     await waitUntil(() => worker.stderr.includes('it reads below'));
     cli(store, 'CONFIG', 'SET', 'maxmemory', '1');
     await waitUntil(() => worker.stderr.includes('accepts no writes; waiting for it (OOM'));
-    expect(await doctor(queue)).toMatchObject({ error: { code: 'queue_full', retryable: true } });
+    const { error } = await doctor(queue);
+    expect(recordedError(error)).toEqual({
+      code: 'queue_full',
+      exit: 10,
+      hint: 'give the server more memory or disk, or make room: mediactl uploads forget --done --queue',
+    });
+    expect(error.retryable).toBe(true);
     expect((await run(queue, 'uploads', 'ls', '--queue')).code).toBe(0);
     const pushed = json(queue, 'upload', ...files(1, 'full'), '--queue', '--wait');
     const late = work(queue);
@@ -142,10 +153,10 @@ describe.skipIf(!redis.isInstalled)('on Redis', () => {
     const worker = work(queue, { environment });
     await waitUntil(() => worker.stderr.includes('the queue is paused'));
     const { error } = await doctor(queue);
-    expect(error).toMatchObject({
-      ...{ code: 'queue_paused', cause: expect.stringContaining('storage') },
-      hint: 'mediactl uploads retry --all --queue',
+    expect(recordedError(error)).toEqual({
+      ...{ code: 'queue_paused', exit: 1, hint: 'mediactl uploads retry --all --queue' },
     });
+    expect(error.cause).toContain('storage');
     const { stdout } = await run(queue, 'doctor');
     expect(stdout).toContain('storage');
   });
@@ -294,7 +305,15 @@ describe.skipIf(!redis.isInstalled)('on Redis', () => {
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
       const { port } = server.address() as { port: number };
       const { code, stderr } = await work(`rediss://127.0.0.1:${port}`).ended;
+      const { error } = await doctor(`rediss://127.0.0.1:${port}`);
       server.close();
+      expect(recordedError(error)).toEqual({
+        code: 'queue_tls',
+        exit: 10,
+        hint: expect.stringMatching(
+          /^check that the server speaks TLS at that port; export NODE_EXTRA_CA_CERTS=ca\.pem/,
+        ),
+      });
       expect([code, stderr]).toEqual([10, expect.stringContaining('NODE_EXTRA_CA_CERTS')]);
       expect(stderr).toContain('self-signed certificate');
     },

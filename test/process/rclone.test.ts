@@ -9,6 +9,7 @@ import { openRclone, type RcloneFiles } from '../../src/client/upload/sources/rc
 import type { UploadSource } from '../../src/client/upload/sources/source.ts';
 import { systemClock } from '../../src/contract/clock.ts';
 import { inherited } from '../support/environment.ts';
+import { recordedError } from '../support/errors.ts';
 import { someBytes } from '../support/files.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -183,7 +184,9 @@ describe.skipIf(!rclone)('what cannot be read', () => {
 
   it.each(['[]', 'what is no JSON', '{"Path":7}'])('is told where rclone prints %s', async (text) => {
     inPlaceOfRclone(`echo '${text}'`);
-    expect(await failureOf(open('rclone:far:'))).toMatchObject({ code: 'rclone_failed' });
+    expect(recordedError(await failureOf(open('rclone:far:')))).toEqual({
+      ...{ code: 'rclone_failed', exit: 10, hint: 'rclone version: 1.60 or later' },
+    });
   });
 
   it('is told at the first such line of a listing, however long that goes on', async () => {
@@ -245,9 +248,8 @@ describe.skipIf(!rclone)('the server of a remote', () => {
     put('a', someBytes(10_000_000));
     const source = await firstOf(await open('rclone:far:a'));
     process.kill(called('serve').pid, 'SIGKILL');
-    expect(await failureOf(readAll(source))).toMatchObject({
-      code: 'rclone_failed',
-      exit_code: 10,
+    expect(recordedError(await failureOf(readAll(source)))).toEqual({
+      ...{ code: 'rclone_failed', exit: 10, hint: 'try the remote with rclone itself: rclone lsf REMOTE:' },
     });
   });
 

@@ -1,11 +1,20 @@
+import type { ErrorRecord, MediactlError } from '../../src/client/errors.ts';
 import type { CliResult } from './cli.ts';
 
 /** What scripts see of an error: its code, the exit code and the next step. */
 export type SeenError = { code: string; exit: number; hint: string | null };
 
 /** Returns the error of a command that ran with --json. */
-export function errorOf({ code: exit, stderr }: CliResult): SeenError {
-  const { code, exit_code, hint } = JSON.parse(stderr.trimEnd().split('\n').at(-1) ?? '').error;
+export function errorOf({ code: exit, stderr }: Pick<CliResult, 'stderr'> & { code: number | null }): SeenError {
+  const { code, exit_code, hint } = JSON.parse(stderr.slice(stderr.lastIndexOf('{"error":'))).error;
   if (exit_code !== exit) throw new Error(`exit_code is ${exit_code}, and the exit code ${exit}`);
-  return { code, exit, hint };
+  return { code, exit: exit_code, hint };
 }
+
+/** Returns the same of the error in a record, such as a file's or a finding of `doctor`. */
+export const recordedError = ({ code, exit_code: exit, hint }: ErrorRecord): SeenError => ({ code, exit, hint });
+
+/** Returns the same of an error that was thrown. */
+export const seenError = ({ exitCode, explanation: { code, hint } }: MediactlError): SeenError => ({
+  ...{ code, exit: exitCode, hint: hint ?? null },
+});

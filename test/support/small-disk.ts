@@ -17,10 +17,11 @@ export const canMount = (() => {
 export class SmallDisk {
   readonly path: string;
 
-  constructor() {
+  /** @param options further options of mount(8) */
+  constructor(options = '') {
     this.path = join(temporaryFolder(), 'disk');
     mkdirSync(this.path);
-    if (!mountTmpfs(this.path, 'size=4m,mode=700')) throw new Error('cannot mount');
+    if (!mountTmpfs(this.path, `size=4m,mode=700${options && `,${options}`}`)) throw new Error('cannot mount');
     onTestFinished(() => void spawnSync('umount', ['-l', this.path]));
   }
 

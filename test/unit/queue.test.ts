@@ -11,12 +11,22 @@ import { parseQueueAddress } from '../../src/client/queue/queue-address.ts';
 import type { QueueClient } from '../../src/client/queue/queue-client.ts';
 import { Roots } from '../../src/client/queue/roots.ts';
 import { parseTask, taskId, type UploadTask } from '../../src/client/queue/task.ts';
+import { runSelfCheck, WorkerHealth } from '../../src/client/queue/worker-health.ts';
 import type { UploadSource } from '../../src/client/upload/sources/source.ts';
 import { systemClock } from '../../src/contract/clock.ts';
+import { seenError } from '../support/errors.ts';
 import { postgres, redis, type StoreServer, startRedis } from '../support/stores.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const codeOf = (error: unknown) => (error as MediactlError).explanation?.code;
+/** Returns the error that `work` throws. */
+function failureOf(work: () => unknown) {
+  try {
+    work();
+  } catch (error) {
+    return seenError(error as MediactlError);
+  }
+  throw new Error('nothing was thrown');
+}
 
 const task = (more: Partial<UploadTask> = {}): UploadTask => ({
   ...{ version: 1, service: 'https://media.example.com', path: '/m/a.mov', sizeBytes: 5 },
@@ -103,6 +113,14 @@ describe('what a failure means', () => {
       expect(parseFailure(words).exitCode).toBe(exitCodes.unclassified);
     },
   );
+
+  it('of words of its own is named after them', () => {
+    const nextStep = 'mediactl uploads retry ID --queue, once it is known why';
+    expect(seenError(parseFailure('job stalled more than allowable limit'))).toEqual({
+      ...{ code: 'given_up', exit: 1, hint: nextStep },
+    });
+    expect(seenError(parseFailure('out of words'))).toEqual({ code: 'unclassified', exit: 1, hint: nextStep });
+  });
 });
 
 describe('a job of the queue', () => {
@@ -130,12 +148,18 @@ describe('a job of the queue', () => {
       { ...task(), folder: 7 },
     ],
   ])('is looked at before it is believed: %o', (data) => {
-    expect(() => parseTask(data)).toThrow('something else than an upload');
+    expect(failureOf(() => parseTask(data))).toEqual({
+      ...{ code: 'unknown_task', exit: 2, hint: 'mediactl uploads forget ID --queue' },
+    });
   });
 
   it('of a later version is a newer mediactl’s, whatever else it holds', () => {
     for (const data of [{ ...task(), version: 2 }, { version: 3 }])
-      expect(() => parseTask(data)).toThrow('a newer mediactl queued files');
+      expect(failureOf(() => parseTask(data))).toEqual({
+        code: 'newer_task',
+        exit: 2,
+        hint: 'install the same version on every machine, then start this worker again',
+      });
   });
 });
 
@@ -181,7 +205,11 @@ describe('roots', () => {
   ])('nothing outside is opened: %o', async (source) => {
     const roots = await Roots.open([`${folder}/media`, 'm=media', 'https://files.example.com/public'], folder);
     const typed = { ...source, path: source.path.replace('FOLDER', folder) };
-    expect(await roots.open(typed, nobody).catch(codeOf)).toBe('outside_roots');
+    expect(await roots.open(typed, nobody).catch(seenError)).toEqual({
+      code: 'outside_roots',
+      exit: 2,
+      hint: 'a worker with --root /mnt/media, --root media=/mnt/media or --root https://HOST/PATH/',
+    });
   });
 
   it('an address below one is asked for, and a link within one is followed', async () => {
@@ -194,9 +222,21 @@ describe('roots', () => {
 
   it('a file that is not there is no file; where nothing is, the disk is not there', async () => {
     const roots = await Roots.open([`${folder}/media`, `${folder}/empty`], folder);
-    const missing = (path: string) => roots.open({ path: `${folder}/${path}` }, nobody).catch(codeOf);
-    expect(await missing('media/b.mov')).toBe('no_such_file');
-    expect(await missing('empty/b.mov')).toBe('root_gone');
+    const missing = (path: string) => roots.open({ path: `${folder}/${path}` }, nobody).catch(seenError);
+    expect(await missing('media/b.mov')).toMatchObject({ code: 'no_such_file' });
+    expect(await missing('empty/b.mov')).toEqual({ code: 'root_gone', exit: 2, hint: 'mount it' });
+  });
+
+  it('one that lacks more than half of what is queued is another directory', async () => {
+    const roots = await Roots.open([`m=${folder}/media`], folder);
+    const queued = ['day 1/a.mov', 'b.mov', 'c.mov'].map((path) => task({ source: { root: 'm', path } }));
+    expect(await roots.assertFilesExist(queued).catch(seenError)).toEqual({
+      code: 'root_mismatch',
+      exit: 2,
+      hint: expect.stringMatching(
+        /^mount the disk, or start the worker with another --root; files that were deleted: /,
+      ),
+    });
   });
 
   it('one that is not there, or is given twice, is said at once', async () => {
@@ -219,7 +259,7 @@ describe('a lease', () => {
     time.now += 4_999;
     lease.assertHeld();
     time.now += 1;
-    expect(() => lease.assertHeld()).toThrow("in another worker's hands");
+    expect(failureOf(() => lease.assertHeld())).toEqual({ code: 'lease_lost', exit: 6, hint: null });
     expect(lease.signal.aborted).toBe(true);
     lease.renew();
     expect(() => lease.assertHeld()).toThrow("in another worker's hands");
@@ -311,8 +351,44 @@ describe.each([redis, postgres])('the store on $kind', ({ isInstalled, start }) 
 
     it('one that nobody listens at, exit 10', async () => {
       const address = parseQueueAddress('', server.address.replace(/:\d+/, ':1'));
-      expect(await openQueueClient(address, tools).catch(codeOf)).toBe('queue_unreachable');
+      expect(await openQueueClient(address, tools).catch(seenError)).toEqual({
+        ...{ code: 'queue_unreachable', exit: 10, hint: 'check the address, and that the server runs' },
+      });
     });
+  });
+});
+
+describe.skipIf(!postgres.isInstalled)('a worker', () => {
+  let server: StoreServer;
+  let client: QueueClient;
+  beforeAll(async () => {
+    server = await postgres.start();
+    const signal = new AbortController().signal;
+    const tools = { clock: systemClock, signal, onConnectionChange: () => {}, checksWriteAccess: true };
+    client = await openQueueClient(parseQueueAddress('', server.address), tools);
+  });
+  afterAll(async () => {
+    await client.close();
+    await server.end();
+  });
+  const depsAt = async (aheadMs: number) => ({
+    roots: await Roots.open([], '/'),
+    clock: { ...systemClock, now: () => systemClock.now() + aheadMs },
+    ...{ leaseMs: 30_000, warn: () => {} },
+  });
+
+  it('whose clock differs from the store’s by a quarter of its lease fails its check', async () => {
+    await runSelfCheck(client, await depsAt(5_000));
+    expect(await runSelfCheck(client, await depsAt(-10_000)).catch(seenError)).toEqual({
+      ...{ code: 'clock_differs', exit: 2, hint: 'set the clock by NTP, here or there' },
+    });
+  });
+
+  it('aborts what it has in hand when it pauses', async () => {
+    const health = new WorkerHealth(client, await depsAt(0));
+    const signal = await health.waitUntilHealthy(new AbortController().signal);
+    for (let failures = 0; failures < 10; failures++) health.onFailure(parseFailure('the disk is slow'));
+    expect(seenError(signal.reason)).toEqual({ code: 'worker_paused', exit: 6, hint: null });
   });
 });
 
@@ -331,9 +407,9 @@ describe.skipIf(!redis.isInstalled)('a Redis', () => {
       await fleet.close();
       return fleet.storeInfo;
     } catch (error) {
-      const { message, exitCode, explanation } = error as MediactlError;
+      const { message, explanation } = error as MediactlError;
       expect(JSON.stringify([message, explanation.reason])).not.toContain('secret');
-      return { code: explanation.code, exit: exitCode };
+      return seenError(error as MediactlError);
     } finally {
       await server.end();
     }
@@ -341,7 +417,9 @@ describe.skipIf(!redis.isInstalled)('a Redis', () => {
 
   it('lets in who has its password', async () => {
     const options = ['--requirepass', 'a-secret-of-redis'];
-    const refused = { code: 'queue_refused', exit: exitCodes.unauthenticated };
+    const refused = {
+      ...{ code: 'queue_refused', exit: 4, hint: 'user and password stand in MEDIACTL_QUEUE, or in the profile' },
+    };
     expect(await opened(options)).toEqual(refused);
     expect(await opened(options, ':another-secret@')).toEqual(refused);
     expect(await opened(options, ':a-secret-of-redis@')).toMatchObject({
@@ -350,7 +428,9 @@ describe.skipIf(!redis.isInstalled)('a Redis', () => {
   });
 
   it('that may throw away what it holds is refused', async () => {
-    const refused = { code: 'queue_evicts', exit: exitCodes.usage };
+    const refused = {
+      ...{ code: 'queue_evicts', exit: 2, hint: 'maxmemory-policy noeviction in redis.conf, or a Redis of its own' },
+    };
     expect(await opened(['--maxmemory-policy', 'allkeys-lru'])).toEqual(refused);
   });
 

@@ -2,10 +2,11 @@ import { PassThrough } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { MediactlError } from '../../src/client/errors.ts';
+import { type ErrorRecord, MediactlError } from '../../src/client/errors.ts';
 import { openChecksum, PrefixDigest } from '../../src/client/upload/sources/checksum.ts';
 import type { ReadOptions } from '../../src/client/upload/sources/source.ts';
 import { StreamSource } from '../../src/client/upload/sources/stream-source.ts';
+import { recordedError } from '../support/errors.ts';
 import { someBytes } from '../support/files.ts';
 
 const chunkBytes = 3 * 1024 * 1024;
@@ -64,9 +65,11 @@ describe('stdin of a known length', () => {
       const { bytes } = await readAll(source, start, start + chunkBytes);
       expect(bytes.equals(whole.subarray(start, start + chunkBytes))).toBe(true);
     }
-    expect((await readAll(source, chunkBytes + 6, 2 * chunkBytes)).error).toMatchObject({
+    const { error } = await readAll(source, chunkBytes + 6, 2 * chunkBytes);
+    expect(recordedError(error as ErrorRecord)).toEqual({
       code: 'stream_gone',
-      exit_code: 1,
+      exit: 1,
+      hint: 'run the same command again with the same input; with another, --again makes a new asset',
     });
   });
 

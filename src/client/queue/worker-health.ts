@@ -110,7 +110,7 @@ export class WorkerHealth {
 }
 
 /** @throws MediactlError `clock_differs` or `newer_task` (exit 2); as `Roots.assertFilesExist`; errors of the store */
-async function runSelfCheck(client: QueueClient, deps: WorkerHealthDeps): Promise<void> {
+export async function runSelfCheck(client: QueueClient, deps: WorkerHealthDeps): Promise<void> {
   await assertClock(client, deps);
   await client.store.claim(probeId);
   await client.store.remove([probeId]);

@@ -87,7 +87,10 @@ export class BatchUploader implements BatchRun {
   }
 
   get result(): RunResult {
-    return { plan: this.#plan, stopReason: this.#stopReason, remaining: this.#remaining };
+    const { signal } = this.#deps;
+    // No file reports the abort if it happened while none was being uploaded.
+    const abortReason = signal?.aborted && this.#remaining > 0 ? asMediactlError(signal.reason) : undefined;
+    return { plan: this.#plan, stopReason: this.#stopReason ?? abortReason, remaining: this.#remaining };
   }
 
   async #run(candidates: Candidates): Promise<void> {

@@ -100,7 +100,13 @@ async function reopenIfBytesLost(run: UploadRun, entry: CompleteEntry): Promise<
 const resolvedByNewAsset = new Set<string>(['creation_unknown', 'session_refused', 'session_unknown']);
 
 /** Errors after which the same command would fail again until the user has followed their own hint. */
-const codesWithOwnHint = new Set<string>(['already_uploading', 'broken_session', 'file_gone', 'session_expired']);
+const codesWithOwnHint = new Set<string>([
+  'already_uploading',
+  'broken_session',
+  'file_gone',
+  'session_expired',
+  'stdin_size_differs',
+]);
 
 /** Adds a hint to the error of a failed upload. The hint names the command that resumes or restarts it. */
 export async function withNextStep(
@@ -114,11 +120,12 @@ export async function withNextStep(
   const entry = await journal.read(id);
   const resume = `mediactl uploads resume ${id}`;
   const isFromStdin = job.identity !== undefined || job.path === '-';
-  if (job.isSingleRead)
+  const hasOwnHint = codesWithOwnHint.has(error.explanation.code);
+  if (job.isSingleRead && !hasOwnHint)
     return error.with({ hint: 'run the same command again, with the same input, to continue from here' });
   if (!entry && job.path === '-' && !uploaded)
     return error.with({ hint: `it is kept: mediactl upload '${path}' --name NAME, then delete it` });
-  if (!entry || isCorrupt(entry)) return error;
+  if (!entry || isCorrupt(entry) || hasOwnHint) return error;
   if (resolvedByNewAsset.has(error.explanation.code))
     return isFromStdin ? error.with({ hint: `${resume} --yes makes a new asset and leaves what there is` }) : error;
   if (entry.state === 'intended') return isFromStdin ? error.with({ hint: combineHints(error, resume) }) : error;
@@ -129,7 +136,6 @@ export async function withNextStep(
     return error;
   }
   if (entry.state === 'planned') return error.with({ hint: combineHints(error, resume) });
-  if (codesWithOwnHint.has(error.explanation.code)) return error;
   const again = isFromStdin || isFromScratch ? resume : `run the same command again, or ${resume}`;
   return error.with({ hint: `${combineHints(error, again)}, to continue from here` });
 }

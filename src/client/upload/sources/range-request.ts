@@ -43,9 +43,9 @@ export async function requestRange(
       headers: { ...range, ...headers, ...more.headers },
     });
   } catch (error) {
-    if (error instanceof MediactlError && error.exitCode === exitCodes.unreachable)
-      throw error.with({ hint: networkHint, status: undefined });
-    throw error;
+    if (!(error instanceof MediactlError) || error.exitCode !== exitCodes.unreachable) throw error;
+    const isBusy = error.explanation.code === 'source_busy';
+    throw error.with({ status: undefined, ...(!isBusy && { hint: networkHint }) });
   }
 }
 

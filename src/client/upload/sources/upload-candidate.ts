@@ -142,7 +142,7 @@ export function unreadableFile(path: string, error: unknown): MediactlError {
   return new MediactlError(`cannot read ${path}`, {
     code: 'unreadable_file',
     reason: code === 'EACCES' ? 'you may not read it' : message,
-    hint: code === 'EACCES' ? `chmod u+r ${path}, or run as its owner` : 'check the disk',
+    hint: code === 'EACCES' ? `chmod u+r ${path}, or run as its owner` : undefined,
     underlying: error,
   });
 }

@@ -3,7 +3,7 @@ import { lstatSync, readFileSync, renameSync, rmSync, type Stats, statSync } fro
 import { link, open, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type Libsql from 'libsql';
-import { stateFailure } from '../../state-error.ts';
+import { stateError, stateFailure } from '../../state-error.ts';
 
 const schemaVersion = 1;
 /** Maximum size of a database for an integrity check, which would take seconds for a larger one. */
@@ -55,7 +55,14 @@ const idPathOf = (path: string) => path.replace(/\.db$/, '.id');
 
 const statIfExists = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false });
 
-export const hasEverExisted = (path: string) => [path, idPathOf(path)].some((each) => statIfExists(each));
+/** Returns true if the database exists or existed before. @throws MediactlError `state_…` (exit 14) */
+export function hasEverExisted(path: string): boolean {
+  try {
+    return [path, idPathOf(path)].some((each) => statIfExists(each));
+  } catch (error) {
+    throw stateError(error, path);
+  }
+}
 
 /**
  * Creates the database if it never existed. It is created under a temporary name first, so that it appears

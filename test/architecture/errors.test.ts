@@ -1,0 +1,27 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { errorTable } from '../../src/client/error-table.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+const textOf = (folder: string) =>
+  readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    .filter(({ name }) => /\.tsx?$/.test(name) && name !== 'error-table.ts')
+    .map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'utf8'))
+    .join('\n');
+
+const codes = Object.keys(errorTable);
+
+it('each code is thrown', () => {
+  const text = textOf('src');
+  expect(codes.filter((code) => !text.includes(`'${code}'`))).toEqual([]);
+});
+
+it('each code has a test that provokes it and compares exit code and next step', () => {
+  const compared = new Set(
+    [...textOf('test').matchAll(/\bcode: '(\w+)',\s*exit: \d+,\s*hint:/g)].map(([, code]) => code),
+  );
+  expect(codes.filter((code) => !compared.has(code))).toEqual([]);
+});

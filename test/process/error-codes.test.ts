@@ -1,0 +1,47 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { errorOf } from '../support/errors.ts';
+import { testKey, workspaceUid } from '../support/fake-library.ts';
+import { mediactlPath, startProcess } from '../support/spawn.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+/* Provokes errors that need a process whose system refuses something. */
+
+const succeeds = (command: string, ...args: string[]) => spawnSync(command, args).status === 0;
+
+/** Runs a command with --json below another program, and returns its error. */
+async function failing(program: readonly string[], ...args: string[]) {
+  const home = temporaryFolder();
+  const [command = '', ...options] = program;
+  const finished = await startProcess(command, [...options, process.execPath, mediactlPath, ...args, '--json'], {
+    MEDIACTL_API_KEY: testKey,
+    MEDIACTL_BASE_URL: 'http://192.0.2.1',
+    MEDIACTL_WORKSPACE: workspaceUid,
+    MEDIACTL_MAX_WAIT: '0s',
+    MEDIACTL_STATE_DIR: join(home, 'state'),
+    MEDIACTL_CONFIG_DIR: join(home, 'config'),
+  }).finished;
+  return errorOf(finished);
+}
+
+it.skipIf(!succeeds('unshare', '-rn', 'true'))('unreachable: a machine without a network', async () => {
+  expect(await failing(['unshare', '-rn'], 'assets', 'ls')).toEqual({
+    ...{ code: 'unreachable', exit: 10, hint: 'check the network, then run it again' },
+  });
+});
+
+it.skipIf(!succeeds('strace', '-o', '/dev/null', 'true'))('cannot_listen: a system out of buffers', async () => {
+  const refusing = [
+    'strace',
+    '-f',
+    '-qq',
+    '-o',
+    '/dev/null',
+    '-e',
+    'trace=listen',
+    '-e',
+    'inject=listen:error=ENOBUFS',
+  ];
+  expect(await failing(refusing, 'browse', '--no-open')).toEqual({ code: 'cannot_listen', exit: 1, hint: null });
+});

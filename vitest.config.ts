@@ -19,7 +19,7 @@ export default defineConfig({
     // Packages in CommonJS as Node itself gives them: jq-web exports a promise.
     deps: { interopDefault: false },
     include: ['test/**/*.test.ts'],
-    // Soaks and the table of media kinds in a browser: `npm run test:full`.
+    // Soaks, the media kinds in a browser, and the queue's suite on the second store: `npm run test:full`.
     exclude: isFullRun ? [] : ['test/**/*.full.test.ts'],
     pool: 'forks',
     // What files share they import once. Nothing is mocked; on what a process keeps (V8's flags, a memo) no test may rely.

@@ -213,7 +213,17 @@ export class Context {
     const { lockTimeoutError, withLock } = await import('../client/lock.ts');
     const path = join(this.stateDir, `${name}.lock`);
     const onWait = (message: string) => this.terminal.warn(message);
-    return withLock({ path, waitMs: maxLockWaitMs, busy: () => lockTimeoutError(path), onWait }, work);
+    return withLock(
+      {
+        path,
+        waitMs: maxLockWaitMs,
+        clock: this.clock,
+        signal: this.signal,
+        busy: () => lockTimeoutError(path),
+        onWait,
+      },
+      work,
+    );
   }
 
   /** Closes connections and the database, and stores the scopes that responses showed the key to have or lack. */

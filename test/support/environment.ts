@@ -1,9 +1,9 @@
 /**
- * Environment variables that a test passes to every program it starts: PATH, and those of faketime(1), so that
- * all processes of a run have the same clock.
+ * Environment variables that a test passes to every program it starts: PATH, the compile cache of the run, and those
+ * of faketime(1), so that all processes of a run have the same clock.
  */
 export const inherited: Record<string, string | undefined> = Object.fromEntries(
-  ['PATH', 'LD_PRELOAD', 'FAKETIME', 'FAKETIME_SHARED'].flatMap((name) => {
+  ['PATH', 'XDG_CACHE_HOME', 'LD_PRELOAD', 'FAKETIME', 'FAKETIME_SHARED'].flatMap((name) => {
     const value = process.env[name];
     return value === undefined ? [] : [[name, value]];
   }),

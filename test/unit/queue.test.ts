@@ -371,11 +371,15 @@ describe.skipIf(!postgres.isInstalled)('a worker', () => {
     await client.close();
     await server.end();
   });
-  const depsAt = async (aheadMs: number) => ({
-    roots: await Roots.open([], '/'),
-    clock: { ...systemClock, now: () => systemClock.now() + aheadMs },
-    ...{ leaseMs: 30_000, warn: () => {} },
-  });
+  /** Returns dependencies with a clock that is ahead of the store's. */
+  const depsAt = async (aheadMs: number) => {
+    const offsetMs = (await client.store.now()) - systemClock.now() + aheadMs;
+    return {
+      roots: await Roots.open([], '/'),
+      clock: { ...systemClock, now: () => systemClock.now() + offsetMs },
+      ...{ leaseMs: 30_000, warn: () => {} },
+    };
+  };
 
   it('whose clock differs from the store’s by a quarter of its lease fails its check', async () => {
     await runSelfCheck(client, await depsAt(5_000));

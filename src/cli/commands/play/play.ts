@@ -185,15 +185,16 @@ async function openAsPage(context: Context, uid: string, { info, player }: Resol
   });
   const folder = join(context.stateDir, 'watch');
   const path = join(folder, `${encodeURIComponent(uid)}.html`);
-  await writeStateFile(path, html);
   await sweep(folder, context.clock.now());
+  await writeStateFile(path, html);
   // A failure is ignored, because the user can open the page on another machine.
   await openWithDefault(context, pathToFileURL(path));
   return path;
 }
 
+/** Removes old pages. Runs before a new one is written, which a wrong clock would make old. */
 async function sweep(folder: string, now: number): Promise<void> {
-  for (const name of await readdir(folder)) {
+  for (const name of await readdir(folder).catch(() => [])) {
     const path = join(folder, name);
     if (now - (await stat(path)).mtimeMs > pageRetentionMs) await rm(path, { force: true });
   }

@@ -25,7 +25,7 @@ export default defineConfig({
     // What files share they import once. Nothing is mocked; on what a process keeps (V8's flags, a memo) no test may rely.
     isolate: false,
     // Most of a test is waiting: vitest's own choice would leave a machine of two cores half idle.
-    maxWorkers: Math.max(4, availableParallelism() - 1),
+    maxWorkers: Math.max(6, availableParallelism() - 1),
     sequence: { sequencer: WaitingFirst },
     globalSetup: './test/support/global-setup.ts',
     reporters: ['default', './test/support/summary-reporter.ts'],

@@ -163,6 +163,20 @@ describe.concurrent('a worker', () => {
     expect(log.join('\n')).not.toContain('the worker ended');
   });
 
+  it('that is ready for another source gets it', async () => {
+    const pids = join(temporaryFolder(), 'pids');
+    const mediaWorker = worker(
+      "process.on('message', () => {",
+      `require('node:fs').appendFileSync(${JSON.stringify(pids)}, process.pid + ' ');`,
+      `process.send({ found: ${JSON.stringify(found)} });`,
+      'process.send({ isComplete: true, isReusable: true }); });',
+    );
+    const { upload } = await start({ mediaWorker });
+    for (let n = 0; n < 3; n++) await upload(fixturePath('clip.mp4'));
+    const [first, ...others] = readFileSync(pids, 'utf8').trim().split(' ');
+    expect(others).toEqual([first, first]);
+  });
+
   it('that dies once it has found a video leaves that as it is, and the log says how', async () => {
     const mediaWorker = worker(
       "process.once('message', () =>",

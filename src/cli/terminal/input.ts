@@ -23,8 +23,8 @@ export async function readInput(terminal: Terminal, path: string): Promise<Buffe
 }
 
 async function readFileUpToLimit(path: string): Promise<Buffer> {
-  // A shell's <(…) is a pipe under /dev/ that always has a writer.
-  if (!path.startsWith('/dev/') && (await lstat(path)).isFIFO())
+  // A shell's <(…) is a pipe under /dev/fd/ that always has a writer.
+  if (!path.startsWith('/dev/fd/') && (await lstat(path)).isFIFO())
     throw new Error('it is a named pipe; give - and redirect it');
   const parts: Buffer[] = [];
   let total = 0;

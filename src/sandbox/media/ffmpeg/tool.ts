@@ -10,8 +10,6 @@ export type ToolRun = {
   cwd?: string;
   /** Kills the process group when aborted. */
   signal: AbortSignal;
-  /** Opens an IPC channel and sends a task. The process is killed once `onMessage` returns true. */
-  ipc?: { task: object; onMessage(message: object): boolean };
 };
 
 /** End of a process: its stdout and the end of its stderr, and its exit code or the signal that killed it. */
@@ -31,13 +29,13 @@ const maxOutputBytes = 16 * 1024 * 1024;
 const maxStderrLength = 4096;
 
 /** Runs a program in its own group. @throws Error if it cannot be started or writes too much, or the abort reason */
-export function runLimited({ path, killGroup }: Tool, { args, memoryMiB, cwd, signal, ipc }: ToolRun) {
+export function runLimited({ path, killGroup }: Tool, { args, memoryMiB, cwd, signal }: ToolRun) {
   return new Promise<ProcessEnd>((fulfil, reject) => {
     signal.throwIfAborted();
     // Use a separate process group, so that processes started by a wrapper script are killed too.
     const child = spawn('/bin/sh', memoryLimitArgs(memoryMiB, path, ...args), {
       ...{ cwd, detached: true },
-      stdio: ['ignore', 'pipe', 'pipe', ipc ? 'ipc' : 'ignore'],
+      stdio: ['ignore', 'pipe', 'pipe'],
     });
     const output: Buffer[] = [];
     let outputBytes = 0;
@@ -78,8 +76,6 @@ export function runLimited({ path, killGroup }: Tool, { args, memoryMiB, cwd, si
       finish();
     });
     child.once('close', finish);
-    child.on('message', (message: object) => ipc?.onMessage(message) && kill());
-    if (ipc) child.send(ipc.task, () => {}); // if it was not sent, the process has ended
   });
 }
 

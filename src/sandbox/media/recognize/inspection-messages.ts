@@ -27,6 +27,8 @@ export type WorkerMessage = {
   reading?: MediaReading;
   /** True in the last message. */
   isComplete?: boolean;
+  /** In the last message: true if the worker can inspect another source, false if it holds much memory. */
+  isReusable?: boolean;
 };
 
 /** Result for a file that is damaged or does not match its name or type; users see `reason`. */

@@ -1,6 +1,8 @@
+import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import { TimeoutError, withTimeout } from '../../../contract/retry.ts';
-import { runLimited, type Tool } from '../ffmpeg/tool.ts';
+import { memoryLimitArgs, type Tool } from '../ffmpeg/tool.ts';
 import type { InspectionTask, WorkerMessage } from './inspection-messages.ts';
 
 /** Limits for the worker process, since a malicious file could block a core or exhaust memory. */
@@ -29,28 +31,120 @@ export function reservedForCodeMiB(): number {
 
 /** Inspects a source in a worker process. @throws Error if it ends without a result, or the abort reason */
 export async function inspectInWorker(
-  { node, worker }: MediaWorker,
+  mediaWorker: MediaWorker,
   task: InspectionTask,
   signal: AbortSignal,
 ): Promise<InspectionReport> {
-  const sent: WorkerMessage = {};
-  // When it is complete, the worker is killed, since it might never exit on its own (see worker.ts).
-  const onMessage = (message: object) => Object.assign(sent, message).isComplete === true;
-  const args = [`--max-old-space-size=${limits.heapMiB}`, worker];
-  const memoryMiB = limits.memoryMiB + reservedForCodeMiB();
-  const run = (stop: AbortSignal) => runLimited(node, { args, memoryMiB, signal: stop, ipc: { task, onMessage } });
-  const { end, errors } = await withTimeout(1000 * limits.seconds, run, { signal }).then(
-    ({ errors, code, killedBy }) => ({ end: `the worker ended: ${killedBy ?? `exit code ${code}`}`, errors }),
-    (error: Error) => {
+  signal.throwIfAborted();
+  const workerProcess = takeIdleProcess(mediaWorker) ?? new WorkerProcess(mediaWorker);
+  const run = (stop: AbortSignal) => workerProcess.inspect(task, stop);
+  const { sent, end, errors } = await withTimeout(1000 * limits.seconds, run, { signal }).catch(
+    (error: Error): SourceInspection => {
       signal.throwIfAborted();
       const isLate = error instanceof TimeoutError;
-      return { end: isLate ? `inspecting took over ${limits.seconds} s` : error.message, errors: '' };
+      return { sent: {}, end: isLate ? `inspecting took over ${limits.seconds} s` : error.message, errors: '' };
     },
   );
-  const workerErrors = (sent.isComplete ? errors : `${end}\n${errors}`).trim();
+  const workerErrors = (end === undefined ? errors : `${end}\n${errors}`).trim();
   const { found } = sent;
   if (found) return { ...sent, found, workerErrors };
-  const error = new Error(end);
+  const error = new Error(end ?? 'the worker sent no result');
   error.stack = workerErrors; // the worker's own stack trace
   throw error;
+}
+
+/** Result of a task: what was sent, the end of stderr, and why the process ended before its last message, if it did. */
+type SourceInspection = { sent: WorkerMessage; end: string | undefined; errors: string };
+
+/** Maximum length of stderr to keep. The end is kept, since it contains the error. */
+const maxStderrLength = 4096;
+
+/** A process that inspects one source at a time. */
+class WorkerProcess {
+  readonly mediaWorker: MediaWorker;
+  readonly #child: ChildProcess;
+  /** Resolves to the reason when the process has ended. */
+  readonly #ended: Promise<string>;
+  #errors = '';
+  #idleTimer: NodeJS.Timeout | undefined;
+
+  constructor(mediaWorker: MediaWorker) {
+    this.mediaWorker = mediaWorker;
+    const { node, worker } = mediaWorker;
+    const memoryMiB = limits.memoryMiB + reservedForCodeMiB();
+    const args = memoryLimitArgs(memoryMiB, node.path, `--max-old-space-size=${limits.heapMiB}`, worker);
+    const child = spawn('/bin/sh', args, { detached: true, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
+    child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
+      this.#errors = (this.#errors + chunk).slice(-maxStderrLength);
+    });
+    this.#ended = new Promise((resolve) => {
+      child.once('error', ({ message }) => resolve(message));
+      child.once('close', (code, killedBy) => resolve(`the worker ended: ${killedBy ?? `exit code ${code}`}`));
+    });
+    this.#child = child;
+  }
+
+  /** Sends a task and collects the results. The process is kept for the next task if it says that it can be. */
+  async inspect(task: InspectionTask, signal: AbortSignal): Promise<SourceInspection> {
+    const child = this.#child;
+    const sent: WorkerMessage = {};
+    let onMessage = (_: object) => {};
+    const complete = new Promise<undefined>((resolve) => {
+      onMessage = (message) => Object.assign(sent, message).isComplete && resolve(undefined);
+    });
+    const kill = () => this.kill();
+    signal.addEventListener('abort', kill, { once: true });
+    child.on('message', onMessage).send(task, () => {}); // if it was not sent, the process has ended
+    const end = await Promise.race([complete, this.#ended]);
+    signal.removeEventListener('abort', kill);
+    child.off('message', onMessage);
+    signal.throwIfAborted();
+    const errors = this.#errors;
+    this.#errors = '';
+    // Otherwise it is killed, since it might never exit on its own (see worker.ts).
+    if (end === undefined && sent.isReusable) this.#wait();
+    else if (end === undefined) this.kill();
+    return { sent, end, errors };
+  }
+
+  kill(): void {
+    const { pid, exitCode, signalCode } = this.#child;
+    if (pid !== undefined && exitCode === null && signalCode === null) this.mediaWorker.node.killGroup(pid);
+  }
+
+  /** Waits for the next task for a while, without keeping this program running. */
+  #wait(): void {
+    idleProcesses.add(this);
+    this.#ended.then(() => idleProcesses.delete(this));
+    this.#idleTimer = setTimeout(() => {
+      idleProcesses.delete(this);
+      this.kill();
+    }, idleMs);
+    for (const handle of this.#handles()) handle?.unref();
+  }
+
+  /** Ends the wait for the next task. */
+  resume(): void {
+    clearTimeout(this.#idleTimer);
+    idleProcesses.delete(this);
+    for (const handle of this.#handles()) handle?.ref();
+  }
+
+  #handles() {
+    return [this.#child, this.#child.channel, this.#child.stderr as Socket | null, this.#idleTimer];
+  }
+}
+
+/** Processes that wait for their next task: starting one takes longer than inspecting most files. */
+const idleProcesses = new Set<WorkerProcess>();
+const idleMs = 10_000;
+
+function takeIdleProcess({ node, worker }: MediaWorker): WorkerProcess | undefined {
+  for (const idle of idleProcesses) {
+    const { mediaWorker } = idle;
+    if (mediaWorker.worker !== worker || mediaWorker.node.path !== node.path) continue;
+    idle.resume();
+    return idle;
+  }
+  return undefined;
 }

@@ -123,12 +123,12 @@ describe('two runs over the same files', () => {
 
   it('24 at once, into a folder that they make: all end well, and each file is there once', async () => {
     const service = await BusyService.start({ latencyMs: 20 });
-    const studio = new Studio(service, 200);
+    const studio = new Studio(service, isFullRun ? 200 : 60);
     const start = () => studio.start('--folder', '/rushes', '--create-folders').finished;
     const ended = await Promise.all(Array.from({ length: 24 }, start));
     expect(ended.filter(({ code }) => code !== 0).map(({ stderr }) => stderr)).toEqual([]);
     studio.expectEachOnce();
-    expect(service.assets.size).toBe(200);
+    expect(service.assets.size).toBe(studio.digests.size);
     expect(service.folders.map(({ name }) => name)).toEqual(['rushes']);
   }, 300_000);
 });

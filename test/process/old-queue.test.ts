@@ -85,6 +85,8 @@ function describeOldQueue({ kind, isInstalled, start }: TestStore): void {
     type Listed = { id: string; path: string; state: string; asset_uid: string | null };
     const ls = async (...more: string[]): Promise<Listed[]> => machines.json(['uploads', 'ls', '--queue', ...more]);
     const statesOf = (listed: Listed[]) => Object.fromEntries(listed.map(({ path, state }) => [path, state]));
+    /** Polls by a new process each time. */
+    const poll = <T>(check: () => Promise<T>) => expect.poll(check, { interval: 500 });
     const named = (name: string) => `media:${kind}/${name}.bin`;
     const assetsNamed = async (name: string): Promise<string[]> => {
       const all = await machines.json(['assets', 'ls', '--search', name, '--all']);
@@ -105,10 +107,10 @@ function describeOldQueue({ kind, isInstalled, start }: TestStore): void {
       expect(done).toMatchObject({ path: named('done'), state: 'uploaded' });
 
       const worker = machines.worker(['--lease', '1s']);
-      await expect.poll(async () => statesOf(await ls())).toEqual({ [named('missing')]: 'failed' });
+      await poll(async () => statesOf(await ls())).toEqual({ [named('missing')]: 'failed' });
       const [failed] = await ls();
       await machines.json(['uploads', 'retry', failed?.id as string, '--queue']);
-      await expect.poll(() => ls()).toEqual([]);
+      await poll(() => ls()).toEqual([]);
       worker.child.kill('SIGTERM');
       const { code, stdout, stderr } = await worker.finished;
       expect(code, stderr).toBe(0);

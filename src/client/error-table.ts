@@ -25,7 +25,7 @@ export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 export const exitCodeMeanings: Record<ExitCode, string> = {
   0: 'success, an empty list included',
   1: 'unclassified',
-  2: 'usage; or input is missing where there is nobody to ask',
+  2: 'usage; or input is missing and cannot be asked for',
   3: 'not found (404)',
   4: 'no API key, or the key is not accepted (401)',
   5: 'the key lacks a scope (403)',

@@ -31,7 +31,7 @@ describe('assets rm', () => {
     expect(await count('asked')).toBe(2);
   });
 
-  it('where there is nobody to ask: exit 2 without --yes, and nothing is gone', async () => {
+  it('without a terminal: exit 2 without --yes, and nothing is gone', async () => {
     const [uid] = await make(1, 'unasked');
     const { code, stderr } = await world.cli.run(['assets', 'rm', uid as string]);
     expect(code).toBe(2);

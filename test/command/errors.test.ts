@@ -103,7 +103,7 @@ describe('bad input', () => {
   it('a missing argument', () =>
     reads(['assets', 'get'], 2, [
       'error: which asset?',
-      '  cause: there is nobody to ask here',
+      '  cause: cannot ask: this is not an interactive terminal',
       '  try:   give an id: uid or its first 6 digits, name, or @last (the last upload)',
     ]));
 

@@ -260,7 +260,7 @@ describe.skipIf(!redis.isInstalled)('a queue', () => {
     await waitUntil(async () => (await listed())[0]?.state === 'uploading');
     await waitUntil(async () => (await listed())[0]?.offset_bytes > 0);
     const { code, stderr } = await run(['uploads', 'forget', id, '--queue', '--yes']);
-    expect([code, stderr]).toEqual([6, expect.stringContaining('a worker has it in hand')]);
+    expect([code, stderr]).toEqual([6, expect.stringContaining('a worker is uploading it')]);
     held.stop.abort(Object.assign(new Error('interrupted')));
   });
 

@@ -39,7 +39,7 @@ async function fits(name: string, args: string[], stream: 'stdout' | 'stderr' = 
   return value;
 }
 
-const nobody = '00000000-0000-4000-8000-000000000000';
+const unknownUid = '00000000-0000-4000-8000-000000000000';
 
 describe('schema', () => {
   it('upload: what went well, and what failed', async () => {
@@ -52,13 +52,13 @@ describe('schema', () => {
 
   it('downloads: what came, and what is not there', async () => {
     const [{ asset_uid }] = await cli.json(['upload', fixturePath('tone.mp3'), '--wait']);
-    await fits('downloads', ['download', asset_uid, nobody, '-d', join(cli.home, 'down')]);
+    await fits('downloads', ['download', asset_uid, unknownUid, '-d', join(cli.home, 'down')]);
   });
 
   it('error', async () => {
-    await fits('error', ['assets', 'get', nobody], 'stderr');
+    await fits('error', ['assets', 'get', unknownUid], 'stderr');
     await fits('error', ['assets', 'ls', '--nonsense'], 'stderr');
-    await fits('error', ['assets', 'rm', nobody, nobody, '--yes'], 'stderr');
+    await fits('error', ['assets', 'rm', unknownUid, unknownUid, '--yes'], 'stderr');
   });
 
   it('commands', async () => {
@@ -70,7 +70,7 @@ describe('schema', () => {
 
   it('written', async () => {
     const { asset_uid } = await (await create(5, { asset_name: 'goes' })).json();
-    await fits('written', ['assets', 'rm', asset_uid, nobody, '--yes']);
+    await fits('written', ['assets', 'rm', asset_uid, unknownUid, '--yes']);
   });
 
   it('sheet', async () => {

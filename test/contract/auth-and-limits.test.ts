@@ -10,16 +10,16 @@ beforeAll(async () => {
 afterAll(() => sandbox.end());
 const { call, send, create } = rawHttp(() => sandbox);
 
-const nobody = '00000000-0000-4000-8000-000000000000';
+const unknownUid = '00000000-0000-4000-8000-000000000000';
 
 describe('§5 Authentication', () => {
   it.each([
     ['GET', '/videos/'],
     ['GET', '/assets/'],
     ['GET', '/workspaces/'],
-    ['GET', `/assets/${nobody}/player/`],
+    ['GET', `/assets/${unknownUid}/player/`],
     ['POST', '/upload/'],
-    ['GET', `/workspaces/${nobody}/folders/`],
+    ['GET', `/workspaces/${unknownUid}/folders/`],
   ])('"A request without a valid key returns 401": %s %s', async (method, path) => {
     for (const key of ['', 'no-such-key']) {
       const response = await call(method, path, { key });
@@ -67,7 +67,7 @@ describe('§8 Limits', () => {
   it('X-RateLimit-* on every response of an authenticated call, errors included', async () => {
     const key = sandbox.createKey('counted');
     const first = await call('GET', '/assets/', { key });
-    const second = await call('GET', `/assets/${nobody}/`, { key });
+    const second = await call('GET', `/assets/${unknownUid}/`, { key });
     const third = await call('GET', '/assets/?limit=1000', { key });
     expect([first, second, third].map(({ status }) => status)).toEqual([200, 404, 422]);
     expect(
@@ -117,7 +117,7 @@ describe('§8 Limits', () => {
       const [one, other] = [await token(), await token()];
       expect(one).not.toBe(other);
       expect(await playback({ asset_id: asset_uid, playback_token: one })).toEqual([200, '2']);
-      expect(await playback({ asset_id: nobody, playback_token: one })).toEqual([403, '1']);
+      expect(await playback({ asset_id: unknownUid, playback_token: one })).toEqual([403, '1']);
       expect(await playback({ playback_token: one })).toEqual([422, '0']);
       expect(await playback({ asset_id: asset_uid, playback_token: one })).toEqual([429, '0']);
       expect(await playback({ asset_id: asset_uid, playback_token: other })).toEqual([200, '2']);

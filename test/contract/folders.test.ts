@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.end());
 
-const nobody = '00000000-0000-4000-8000-000000000000';
+const unknownUid = '00000000-0000-4000-8000-000000000000';
 const folders = () => `/workspaces/${sandbox.workspace}/folders/`;
 const make = async (name: string, parent_uid?: string | null) => {
   const response = await send('POST', folders(), { name, ...(parent_uid && { parent_uid }) });
@@ -90,9 +90,9 @@ describe('§4 Folders', () => {
 
   it('a workspace, folder or parent that is not there: 404', async () => {
     const top = await make('here');
-    expect((await call('GET', `/workspaces/${nobody}/folders/`)).status).toBe(404);
-    expect((await send('POST', folders(), { name: 'a', parent_uid: nobody })).status).toBe(404);
-    expect((await send('PATCH', `${folders()}${nobody}/`, { name: 'a' })).status).toBe(404);
+    expect((await call('GET', `/workspaces/${unknownUid}/folders/`)).status).toBe(404);
+    expect((await send('POST', folders(), { name: 'a', parent_uid: unknownUid })).status).toBe(404);
+    expect((await send('PATCH', `${folders()}${unknownUid}/`, { name: 'a' })).status).toBe(404);
     // a folder of another workspace is not found
     const elsewhere = `/workspaces/${await archive()}/folders/`;
     expect((await send('PATCH', `${elsewhere}${top}/`, { name: 'a' })).status).toBe(404);

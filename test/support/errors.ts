@@ -1,7 +1,7 @@
 import type { ErrorRecord, MediactlError } from '../../src/client/errors.ts';
 import type { CliResult } from './cli.ts';
 
-/** What scripts see of an error: its code, the exit code and the next step. */
+/** Public fields of an error: code, exit code and hint. */
 export type SeenError = { code: string; exit: number; hint: string | null };
 
 /** Returns the error of a command that ran with --json. */

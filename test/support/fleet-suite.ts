@@ -8,6 +8,7 @@ import { parseQueueAddress } from '../../src/client/queue/queue-address.ts';
 import { systemClock } from '../../src/contract/clock.ts';
 import { BusyService } from './busy-service.ts';
 import { writeSome } from './files.ts';
+import { isFullRun } from './full-run.ts';
 import { type Fault, type InterposedRequest, Interposer, respondWith } from './interposer.ts';
 import { Machines, parseJsonLines, pause, waitForStderr, waitUntil } from './machines.ts';
 import { writeManyFiles } from './many-files.ts';
@@ -18,6 +19,7 @@ import type { StoreServer, TestStore } from './stores.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const MiB = 1024 * 1024;
+const many = isFullRun ? 200 : 100;
 
 /** Returns environments for faketime(1) whose clocks are the given seconds ahead; none without faketime. */
 function clocksAhead(...seconds: number[]): Record<string, string>[] {
@@ -58,11 +60,11 @@ export function describeQueueUploads({ kind, isInstalled, start }: TestStore): v
       return found.map(({ uid }: { uid: string }) => uid);
     };
 
-    it('200 files, three workers and a stranger on the key, a kill -9 after every 40 files: each is one asset, byte for byte, and nothing passes the budget', async () => {
-      const limit = { requests: 120, windowMs: 2_000 };
+    it(`${many} files, three workers and a stranger on the key, a kill -9 after every fifth of them: each is one asset, byte for byte, and nothing passes the budget`, async () => {
+      const limit = { requests: 0.6 * many, windowMs: 2_000 };
       const service = await BusyService.start({ limit, latencyMs: 20 });
       const folder = join(temporaryFolder(), 'shots');
-      const digests = writeManyFiles(folder, 200, 60_000);
+      const digests = writeManyFiles(folder, many, 60_000);
       const machines = new Machines(service.environment, queue(), folder);
       const workerArgs = ['--mark', '--lease', '1s', '--max-stalls', '50'];
       const workers = [1, 2, 3].map(() => machines.worker(workerArgs));
@@ -83,7 +85,7 @@ export function describeQueueUploads({ kind, isInstalled, start }: TestStore): v
       const random = new Random(5);
       let kills = 0;
       while (kills < 4) {
-        await waitUntil(() => isDone || service.completeAssets.length >= 40 * (kills + 1));
+        await waitUntil(() => isDone || service.completeAssets.length >= (many / 5) * (kills + 1));
         if (isDone) break;
         const at = random.below(workers.length);
         workers[at]?.child.kill('SIGKILL');
@@ -93,7 +95,7 @@ export function describeQueueUploads({ kind, isInstalled, start }: TestStore): v
       await stranger;
       const { code, stdout, stderr } = await pushed.finished;
       expect(code, stderr).toBe(0);
-      expect(parseJsonLines(stdout)).toHaveLength(200);
+      expect(parseJsonLines(stdout)).toHaveLength(many);
       expect(kills).toBe(4);
       const whole = service.completeAssets.map(({ name, blake3 }) => [name, blake3]);
       expect(whole.sort()).toEqual([...digests].sort());

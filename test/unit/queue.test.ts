@@ -165,7 +165,7 @@ describe('a job of the queue', () => {
 
 describe('roots', () => {
   const folder = temporaryFolder();
-  const nobody = async (): Promise<UploadSource> => {
+  const notCalled = async (): Promise<UploadSource> => {
     throw new Error('asked');
   };
   beforeAll(() => {
@@ -180,7 +180,7 @@ describe('roots', () => {
     const source = there.toTaskSource(join(folder, 'media/day 1/a.mov'));
     expect(source).toEqual({ root: 'm', path: 'day 1/a.mov' });
     const here = await Roots.open(['m=media'], folder);
-    const opened = await here.open(source, nobody);
+    const opened = await here.open(source, notCalled);
     expect(opened.sizeBytes).toBe('media/day 1/a.mov'.length);
     await opened.close();
   });
@@ -205,7 +205,7 @@ describe('roots', () => {
   ])('nothing outside is opened: %o', async (source) => {
     const roots = await Roots.open([`${folder}/media`, 'm=media', 'https://files.example.com/public'], folder);
     const typed = { ...source, path: source.path.replace('FOLDER', folder) };
-    expect(await roots.open(typed, nobody).catch(seenError)).toEqual({
+    expect(await roots.open(typed, notCalled).catch(seenError)).toEqual({
       code: 'outside_roots',
       exit: 2,
       hint: 'a worker with --root /mnt/media, --root media=/mnt/media or --root https://HOST/PATH/',
@@ -214,15 +214,15 @@ describe('roots', () => {
 
   it('an address below one is asked for, and a link within one is followed', async () => {
     const roots = await Roots.open([`${folder}/media`, 'https://files.example.com/public'], folder);
-    const asked = roots.open({ path: 'https://files.example.com/public/a.mov?sig=1' }, nobody);
+    const asked = roots.open({ path: 'https://files.example.com/public/a.mov?sig=1' }, notCalled);
     await expect(asked).rejects.toThrow('asked');
-    const linked = await roots.open({ path: `${folder}/media/today/a.mov` }, nobody);
+    const linked = await roots.open({ path: `${folder}/media/today/a.mov` }, notCalled);
     await linked.close();
   });
 
   it('a file that is not there is no file; where nothing is, the disk is not there', async () => {
     const roots = await Roots.open([`${folder}/media`, `${folder}/empty`], folder);
-    const missing = (path: string) => roots.open({ path: `${folder}/${path}` }, nobody).catch(seenError);
+    const missing = (path: string) => roots.open({ path: `${folder}/${path}` }, notCalled).catch(seenError);
     expect(await missing('media/b.mov')).toMatchObject({ code: 'no_such_file' });
     expect(await missing('empty/b.mov')).toEqual({ code: 'root_gone', exit: 2, hint: 'mount it' });
   });

@@ -6,7 +6,7 @@ import { systemClock } from '../../src/contract/clock.ts';
 import { respond, startServer } from '../support/http-server.ts';
 
 const uid = '00000000-0000-4000-8000-000000000001';
-const nobody = async (): Promise<never> => {
+const notCalled = async (): Promise<never> => {
   throw new Error('asked');
 };
 
@@ -30,7 +30,7 @@ it('a run that ends early waits for the receipts that it updates', async () => {
     {
       ...{ api: new Api(transport, {}), receipts: receipts as never, journal: undefined as never },
       ...{ spool: undefined as never, stdin: () => process.stdin, profile: 'none', maxReceiptId: 0 },
-      ...{ openSource: nobody, findOrphans: nobody, confirmNewAsset: nobody },
+      ...{ openSource: notCalled, findOrphans: notCalled, confirmNewAsset: notCalled },
       ...{ onEvent: () => {}, onUploaded: async () => {} },
     },
     60_000,

@@ -5,7 +5,7 @@ import { streamInto } from '../../src/client/http/send-request.ts';
 /** Returns limits by which throughput is measured over `windowMs`, twice the idle timeout. */
 const measuredOver = (windowMs: number) => ({ idleTimeoutMs: windowMs / 2, origin: 'https://media.example.com' });
 
-it('a body whose taker pauses is not ended: while nobody takes it, nothing can come', async () => {
+it('a body whose reader pauses does not time out', async () => {
   async function* body() {
     for (let part = 0; part < 3; part++) yield Buffer.alloc(10);
   }

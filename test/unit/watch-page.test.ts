@@ -182,7 +182,7 @@ it.each<[unknown, unknown, string]>([
   ['rejected', { why: 'x' }, 'Processing failed.<'],
   ['processing', 'x', 'It is being processed; reload in a moment.<'],
   ['uploading', null, 'Its upload is not finished yet.<'],
-  ['ready', 'x', 'The service lets nobody play this here.'],
+  ['ready', 'x', 'The service does not allow this to be played here.'],
   [undefined, 'x', 'This is not to be played.'],
   [{ status: 'failed' }, 'x', 'This is not to be played.'],
 ])('why there is nothing to play, of the status %j', (status, reason, words) => {

@@ -52,7 +52,7 @@ const maxChoices = 50;
 
 async function promptForAsset(context: Context, collection: Collection): Promise<string> {
   if (!context.terminal.isInteractive)
-    throw usageError('which asset?', `give an id: ${idHelp}`, 'there is nobody to ask here');
+    throw usageError('which asset?', `give an id: ${idHelp}`, 'cannot ask: this is not an interactive terminal');
   const { items } = await (await context.api())[collection].page({}, maxChoices, 0);
   if (items.length === 0) throw usageError('there is no asset to choose', 'mediactl upload PATH sends one');
   const rows = await candidateRows(context, items, true);

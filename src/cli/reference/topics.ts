@@ -72,7 +72,7 @@ stdout is the result. With --json an error is one line on stderr:
 {"error":{"code","message","cause","hint","exit_code","retryable",…}}; hint is what to do next, and
 retryable tells whether the same call may succeed later. Exit codes: mediactl help exit-codes.
 
-Nobody is asked where stdin is not a terminal; --yes answers, -n shows what would be sent. Ids are
+mediactl does not ask if stdin is not a terminal; --yes answers, -n shows what would be sent. Ids are
 uids, exact names or @last; give uids, since a name may fit several assets (exit 2; --newest).
 A key has about 1,000 requests an hour: mediactl auth status --json tells what is left.
 The key comes from MEDIACTL_API_KEY or a profile, never from an option. To try all of it
@@ -162,7 +162,7 @@ mediactl schema NAME prints the JSON Schema of what mediactl makes itself.
 problem, cause and next step; with --json it is one JSON line on stderr, and its code is
 part of the interface. The exit code tells what happened: mediactl help exit-codes.
 
-Where nobody can be asked (no terminal, CI set, --no-input), a question ends with exit 2 and
+Where mediactl cannot ask (no terminal, CI set, --no-input), a question ends with exit 2 and
 names the flag that answers it: --yes for most. -n prints what would be sent, and sends
 nothing that writes.
 

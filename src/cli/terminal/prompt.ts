@@ -58,7 +58,7 @@ export async function confirm(
   { yes, instead }: { yes: boolean; instead: string },
 ): Promise<void> {
   if (yes) return;
-  if (!terminal.isInteractive) throw usageError(`${question} There is nobody to ask here`, instead);
+  if (!terminal.isInteractive) throw usageError(`${question} Cannot ask: this is not an interactive terminal`, instead);
   if (!/^\s*y(es)?\s*$/i.test(await ask(terminal, `${question} [y/N] `))) throw declined();
 }
 

@@ -173,6 +173,6 @@ export class JobTracker {
     const [receipt] = await store.findReceipts([id]);
     const result = parseReceipt(receipt);
     if (result) this.#onCompleted(id, result);
-    else this.#onFailed(id, new MediactlError('somebody took it out of the queue', { code: 'forgotten' }));
+    else this.#onFailed(id, new MediactlError('it was removed from the queue', { code: 'forgotten' }));
   }
 }

@@ -96,7 +96,7 @@ export function parseFailure(reason: string): MediactlError {
   const isStalled = /stalled more than/.test(reason);
   return new MediactlError(isStalled ? 'given up' : 'it failed', {
     code: isStalled ? 'given_up' : 'unclassified',
-    reason: isStalled ? 'each worker that had it in hand died, or lost the queue for too long' : reason || undefined,
+    reason: isStalled ? 'each worker that uploaded it died, or lost the queue for too long' : reason || undefined,
     hint: errorTable.given_up.hint,
   });
 }

@@ -91,9 +91,7 @@ function sendPage(c: Context, page: HtmlPage, { status = 200, ancestors }: PageR
 }
 
 const describeError = ({ message, status }: ServiceError) =>
-  `${message.charAt(0).toUpperCase()}${message.slice(1)} (${status}).${
-    status === 401 ? ' Ask whoever gave you the link for a new one.' : ''
-  }`;
+  `${message.charAt(0).toUpperCase()}${message.slice(1)} (${status}).${status === 401 ? ' Ask for a new link.' : ''}`;
 
 /** Playback counts as finished in the last 5 % or 30 s, whichever is shorter. */
 const endFraction = 0.05;

@@ -43,7 +43,7 @@ function addListOptions(command: Command, collection: Collection) {
     .option('--all', 'every one, however many pages that takes')
     .option('--offset <number>', 'how many to leave out at the beginning')
     .option('--count', 'print how many there are')
-    .option('--html <file>', 'write a page with their thumbnails, to send to somebody');
+    .option('--html <file>', 'write a page with their thumbnails, to share');
   const withRecursive = () => filtered.option('-r, --recursive', 'with --folder, all below it too');
   return collection === 'assets' ? withRecursive() : (filtered as unknown as ReturnType<typeof withRecursive>);
 }

@@ -118,7 +118,7 @@ async function lockTarget(context: Context, target: string, output: OutputFile) 
   if (!release)
     throw new MediactlError(`${target} is being written already`, {
       code: 'already_downloading',
-      reason: 'another mediactl process has this place in hand',
+      reason: 'another mediactl process is writing this file',
       hint: `wait for it to finish, or give another place with ${output.option}`,
       retryable: true,
     });

@@ -102,7 +102,7 @@ async function forgetJob(client: QueueClient, id: string): Promise<QueuedUpload 
   });
   const state = await job?.getState();
   if (state === 'active')
-    throw new MediactlError('a worker has it in hand', {
+    throw new MediactlError('a worker is uploading it', {
       code: 'already_uploading',
       hint: 'stop that worker, then forget it',
       retryable: true,

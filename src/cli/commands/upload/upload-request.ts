@@ -119,7 +119,7 @@ export function parseUploadRequest(context: Context, args: readonly string[], fl
   // Fail before an upload that can take hours, rather than when it asks.
   if (flags.prune && !preview && !context.settings.yes && !context.terminal.isInteractive)
     throw usageError(
-      '--prune asks before it moves assets to the trash, and there is nobody to ask here',
+      '--prune asks before it moves assets to the trash, and cannot ask: this is not an interactive terminal',
       'the same command with --yes',
     );
   const { name, description, contentType } = flags;

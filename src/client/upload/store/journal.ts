@@ -205,7 +205,7 @@ export type UploadJournal = Pick<
 const alreadyUploading = (pid: number) =>
   new MediactlError(`already uploading, pid ${pid}`, {
     code: 'already_uploading',
-    reason: 'another mediactl process has this upload in hand',
+    reason: 'another mediactl process is uploading this file',
     retryable: true,
   });
 

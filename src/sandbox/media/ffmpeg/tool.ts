@@ -13,7 +13,7 @@ export type ToolRun = {
 };
 
 /** End of a process: its stdout and the end of its stderr, and its exit code or the signal that killed it. */
-export type ProcessEnd = { output: Buffer; errors: string; code: number | null; killedBy: string | null };
+type ProcessEnd = { output: Buffer; errors: string; code: number | null; killedBy: string | null };
 
 /**
  * Returns arguments of /bin/sh to run a command with a limit on all its private writable memory, which Linux supports
@@ -29,7 +29,7 @@ const maxOutputBytes = 16 * 1024 * 1024;
 const maxStderrLength = 4096;
 
 /** Runs a program in its own group. @throws Error if it cannot be started or writes too much, or the abort reason */
-export function runLimited({ path, killGroup }: Tool, { args, memoryMiB, cwd, signal }: ToolRun) {
+function runLimited({ path, killGroup }: Tool, { args, memoryMiB, cwd, signal }: ToolRun) {
   return new Promise<ProcessEnd>((fulfil, reject) => {
     signal.throwIfAborted();
     // Use a separate process group, so that processes started by a wrapper script are killed too.

@@ -54,7 +54,7 @@ function unplayableReason({ status, reason }: WatchedAsset): string | undefined 
   if (isAwaitingUpload(statusText)) return 'Its upload is not finished yet.';
   const statusGroup = classifyStatus(statusText);
   if (statusGroup === 'in progress') return 'It is being processed; reload in a moment.';
-  if (statusGroup === 'ready') return 'The service lets nobody play this here.';
+  if (statusGroup === 'ready') return 'The service does not allow this to be played here.';
   const why = asText(reason) || asText(asObject(reason).message);
   return why ? `Processing failed: ${why}` : 'Processing failed.';
 }

@@ -43,6 +43,7 @@ export async function requestRange(
       headers: { ...range, ...headers, ...more.headers },
     });
   } catch (error) {
+    signal?.throwIfAborted(); // an error of its own, such as the end of rclone's server
     if (!(error instanceof MediactlError) || error.exitCode !== exitCodes.unreachable) throw error;
     const isBusy = error.explanation.code === 'source_busy';
     throw error.with({ status: undefined, ...(!isBusy && { hint: networkHint }) });

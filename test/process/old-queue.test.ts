@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { isFullRun } from '../support/full-run.ts';
 import { Interposer } from '../support/interposer.ts';
 import { Machines, parseJsonLines } from '../support/machines.ts';
 import { oldBytes, oldFiles, oldQueue, oldText, startOldService, writeOldMedia } from '../support/old-state.ts';
@@ -173,4 +174,4 @@ function describeOldQueue({ kind, isInstalled, start }: TestStore): void {
 }
 
 describeOldQueue(redis);
-describeOldQueue(postgres);
+if (isFullRun) describeOldQueue(postgres);

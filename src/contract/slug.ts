@@ -1,6 +1,14 @@
 /** Maps Latin letters that Unicode does not decompose to their transliterations. */
 const transliterations: Record<string, string> = {
-  ...{ ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', ł: 'l', đ: 'd', ð: 'd', þ: 'th', ı: 'i' },
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  ł: 'l',
+  đ: 'd',
+  ð: 'd',
+  þ: 'th',
+  ı: 'i',
 };
 
 /** Returns true for a slug as common web frameworks define it: letters a to z, digits, hyphens and underscores. */

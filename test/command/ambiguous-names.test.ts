@@ -58,7 +58,9 @@ describe('a name that is not unique', () => {
       body: { items: twins.map((asset) => ({ ...asset, name })), count: 3 },
     }));
     const { stderr } = await cli.run(['assets', 'get', name], {
-      ...{ tty: true, stdin: '\r', environment: { MEDIACTL_BASE_URL: other.url } },
+      tty: true,
+      stdin: '\r',
+      environment: { MEDIACTL_BASE_URL: other.url },
     });
     expect(stderr).toContain('x\\u001b]0;t\\u0007\\u009b2K\\rclip\\u202e. Which one?');
     for (const raw of ['\u001b]0;t', '\u009b2K', '\u202e']) expect(stderr).not.toContain(raw);

@@ -315,7 +315,7 @@ describe('a run that is stopped', () => {
     expect(JSON.parse(stdout).length + error.details.files_left).toBe(12);
   });
 
-  it('by an outage while lost creations are looked up tells of every file', async () => {
+  it('by an outage while lost creations are looked up tells of every file, in the records and in the events', async () => {
     const { folder, cli, service } = await world();
     writeManyFiles(folder, 6);
     let creations = 0;
@@ -323,25 +323,16 @@ describe('a run that is stopped', () => {
       if (method === 'GET' && path.startsWith('/assets/')) return { status: 503 };
       return method === 'POST' && path === '/upload/' && ++creations <= 2 ? 'cut after' : undefined;
     };
-    const args = ['upload', '-r', folder, '--json', '--max-wait', '30s'];
-    const { code, stdout } = await cli.run(args, { clock: fastClock(200) });
+    const args = ['upload', '-r', folder, '--json', '--progress', 'json', '--max-wait', '30s'];
+    const { code, stdout, stderr } = await cli.run(args, { clock: fastClock(200) });
     expect([code, JSON.parse(stdout).length]).toEqual([11, 6]);
-    expect(outcomes(JSON.parse(stdout))).toEqual([...Array(2).fill('failed'), ...Array(4).fill('uploaded')]);
-  });
-
-  it('by an outage while lost creations are looked up ends every file for those who follow it', async () => {
-    const { folder, cli, service } = await world();
-    writeManyFiles(folder, 6);
-    let creations = 0;
-    service.fault = ({ method, path }) => {
-      if (method === 'GET' && path.startsWith('/assets/')) return { status: 503 };
-      return method === 'POST' && path === '/upload/' && ++creations <= 2 ? 'cut after' : undefined;
-    };
-    const args = ['upload', '-r', folder, '--progress', 'json', '--max-wait', '30s'];
-    const { stderr } = await cli.run(args, { clock: fastClock(200) });
-    const events = stderr.split('\n').flatMap((line) => (line.startsWith('{"') ? [JSON.parse(line)] : []));
-    const finished = events.filter(({ event }) => event === 'finished').map(({ outcome }) => outcome);
-    expect(finished.sort()).toEqual([...Array(2).fill('failed'), ...Array(4).fill('uploaded')]);
+    const ended = [...Array(2).fill('failed'), ...Array(4).fill('uploaded')];
+    expect(outcomes(JSON.parse(stdout))).toEqual(ended);
+    const events = stderr
+      .split('\n')
+      .flatMap((line) => (line.startsWith('{"event') || line.startsWith('{"path') ? [JSON.parse(line)] : []));
+    const finished = events.filter(({ event }) => event === 'finished');
+    expect(finished.map(({ outcome }) => outcome).sort()).toEqual(ended);
   });
 
   it('by a key that may not look ends with that code, and what was sent is sent', async () => {

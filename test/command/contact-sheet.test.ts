@@ -95,7 +95,8 @@ describe('assets ls --html', () => {
     const assets = [
       ...libraryOf(9),
       ...['javascript:alert(1)', 'file:///etc/passwd', { url: 1 }, null].map((thumbnail_url, at) => ({
-        ...{ uid: numberedUid(100 + at), thumbnail_url },
+        uid: numberedUid(100 + at),
+        thumbnail_url,
       })),
     ];
     const { url } = await startThumbnailService(assets, (name, response) => media[name]?.(name, response));

@@ -197,7 +197,10 @@ describe('assets update', () => {
     const [uid] = await make(1, 'updating');
     const args = ['assets', 'update', uid as string, '--name', 'After', '--description', 'words'];
     expect(await world.cli.json([...args, '--add-tag', 'sea'])).toMatchObject({
-      ...{ uid, name: 'After', description: 'words', tags: ['sea'] },
+      uid,
+      name: 'After',
+      description: 'words',
+      tags: ['sea'],
     });
     expect((await world.cli.json(['assets', 'update', uid as string, '--no-tags'])).tags).toEqual([]);
   });

@@ -47,7 +47,9 @@ describe('the account', () => {
 
   it('no_profile', async () => {
     expect(await failing(['assets', 'ls'])).toEqual({
-      ...{ code: 'no_profile', exit: 4, hint: expect.stringMatching(/^mediactl sandbox start for a service on this/) },
+      code: 'no_profile',
+      exit: 4,
+      hint: expect.stringMatching(/^mediactl sandbox start for a service on this/),
     });
     writeProfiles({ one: profile });
     expect(await failing(['assets', 'ls'])).toMatchObject({ hint: 'mediactl auth switch NAME, or --profile NAME' });
@@ -55,26 +57,34 @@ describe('the account', () => {
 
   it('no_such_profile', async () => {
     expect(await failing(['assets', 'ls', '--profile', 'two'])).toEqual({
-      ...{ code: 'no_such_profile', exit: 2, hint: 'mediactl auth ls, or mediactl auth login --profile two' },
+      code: 'no_such_profile',
+      exit: 2,
+      hint: 'mediactl auth ls, or mediactl auth login --profile two',
     });
   });
 
   it('no_base_url', async () => {
     expect(await failing(['assets', 'ls'], { environment: { MEDIACTL_API_KEY: testKey } })).toEqual({
-      ...{ code: 'no_base_url', exit: 4, hint: 'set MEDIACTL_BASE_URL, such as https://media.example.com' },
+      code: 'no_base_url',
+      exit: 4,
+      hint: 'set MEDIACTL_BASE_URL, such as https://media.example.com',
     });
   });
 
   it('no_key', async () => {
     writeProfiles({ one: { ...profile, key: undefined } }, 'one');
     expect(await failing(['assets', 'ls'])).toEqual({
-      ...{ code: 'no_key', exit: 4, hint: 'mediactl auth login --profile one' },
+      code: 'no_key',
+      exit: 4,
+      hint: 'mediactl auth login --profile one',
     });
   });
 
   it('bad_key', async () => {
     expect(await failingAt('http://127.0.0.1:9', ['assets', 'ls'], { MEDIACTL_API_KEY: 'two words' })).toEqual({
-      ...{ code: 'bad_key', exit: 2, hint: 'make one in the organization’s settings, under API keys' },
+      code: 'bad_key',
+      exit: 2,
+      hint: 'make one in the organization’s settings, under API keys',
     });
   });
 
@@ -90,7 +100,9 @@ describe('the account', () => {
   it('keychain', async () => {
     writeProfiles({ one: { ...profile, key: undefined, keyStore: 'keychain' } }, 'one');
     expect(await failing(['assets', 'ls'])).toEqual({
-      ...{ code: 'keychain', exit: 4, hint: 'unlock the keychain, or mediactl auth login --profile one --store file' },
+      code: 'keychain',
+      exit: 4,
+      hint: 'unlock the keychain, or mediactl auth login --profile one --store file',
     });
   });
 
@@ -98,7 +110,9 @@ describe('the account', () => {
     const { url } = await startRecordingServer(createLibrary());
     const options = { environment: { MEDIACTL_KEY_STORE: 'keychain' }, stdin: `${testKey}\n` };
     expect(await failing(['auth', 'login', '--with-key', '--base-url', url, '--store', 'keychain'], options)).toEqual({
-      ...{ code: 'keychain_write', exit: 1, hint: 'unlock it, or use --store file' },
+      code: 'keychain_write',
+      exit: 1,
+      hint: 'unlock it, or use --store file',
     });
   });
 
@@ -107,18 +121,18 @@ describe('the account', () => {
     const path = join(cli.home, 'config/config.json');
     writeFileSync(path, '{');
     expect(await failing(['assets', 'ls'])).toEqual({
-      ...{ code: 'config_corrupt', exit: 2, hint: `mend it, or move it away: mv '${path}' '${path}.bad'` },
+      code: 'config_corrupt',
+      exit: 2,
+      hint: `mend it, or move it away: mv '${path}' '${path}.bad'`,
     });
   });
 
   it('project_file', async () => {
     writeFileSync(join(cli.home, '.mediactl.json'), '{"base_url":"https://evil.example"}');
     expect(await failing(['assets', 'ls'])).toEqual({
-      ...{
-        code: 'project_file',
-        exit: 2,
-        hint: expect.stringMatching(/^it is a JSON object with any of profile, workspace/),
-      },
+      code: 'project_file',
+      exit: 2,
+      hint: expect.stringMatching(/^it is a JSON object with any of profile, workspace/),
     });
   });
 });
@@ -155,7 +169,9 @@ describe('doctor', () => {
     mkdirSync(state);
     disk.fill();
     expect(await finding('state folder', { MEDIACTL_STATE_DIR: state })).toEqual({
-      ...{ code: 'state_folder', exit: 1, hint: 'set MEDIACTL_STATE_DIR' },
+      code: 'state_folder',
+      exit: 1,
+      hint: 'set MEDIACTL_STATE_DIR',
     });
   });
 
@@ -192,7 +208,9 @@ describe('the state folder', () => {
     mkdirSync(join(cli.home, 'state'));
     const lock = await tryLock(join(cli.home, 'state/folders.lock'));
     expect(await failingAt(url, ['folders', 'create', '/New'])).toEqual({
-      ...{ code: 'locked', exit: 1, hint: 'run it again once that one has ended' },
+      code: 'locked',
+      exit: 1,
+      hint: 'run it again once that one has ended',
     });
     lock?.release();
   });
@@ -203,7 +221,9 @@ describe('the result', () => {
     const { url } = await startRecordingServer(createLibrary());
     const options = { environment: { ...environment, MEDIACTL_BASE_URL: url }, stdoutError: 'ENOSPC' } as const;
     expect(await failing(['assets', 'ls'], options)).toEqual({
-      ...{ code: 'output', exit: 1, hint: 'make room, or give another place' },
+      code: 'output',
+      exit: 1,
+      hint: 'make room, or give another place',
     });
   });
 
@@ -213,7 +233,9 @@ describe('the result', () => {
     };
     const clock = { ...systemClock, now };
     expect(await failing(['assets', 'ls'], { environment, clock })).toEqual({
-      ...{ code: 'unclassified', exit: 1, hint: 'run again with --debug to see where, and report it' },
+      code: 'unclassified',
+      exit: 1,
+      hint: 'run again with --debug to see where, and report it',
     });
   });
 });
@@ -266,7 +288,9 @@ describe('statuses of the service (§7)', () => {
   it('a redirect of a write', async () => {
     const url = await startServer((_, response) => respond(response, 307, undefined, { location: '/elsewhere/' }));
     expect(await failingAt(url, ['api', '/things/', '-X', 'POST'])).toEqual({
-      ...{ code: 'redirected', exit: 10, hint: 'check the base URL: mediactl auth status' },
+      code: 'redirected',
+      exit: 10,
+      hint: 'check the base URL: mediactl auth status',
     });
   });
 
@@ -275,14 +299,18 @@ describe('statuses of the service (§7)', () => {
       respond(response, 302, undefined, { location: 'http://127.0.0.1:9/' }),
     );
     expect(await failingAt(url, ['assets', 'ls'])).toEqual({
-      ...{ code: 'foreign_origin', exit: 13, hint: 'check the base URL: mediactl auth status' },
+      code: 'foreign_origin',
+      exit: 13,
+      hint: 'check the base URL: mediactl auth status',
     });
   });
 
   it('an answer that is not of the API', async () => {
     const url = await startServer((_, response) => respond(response, 200, { answer: 42 }));
     expect(await failingAt(url, ['assets', 'ls'])).toEqual({
-      ...{ code: 'unexpected_answer', exit: 10, hint: 'check the base URL: mediactl auth status' },
+      code: 'unexpected_answer',
+      exit: 10,
+      hint: 'check the base URL: mediactl auth status',
     });
   });
 });
@@ -302,11 +330,9 @@ describe('the network', () => {
 
   it('refused', async () => {
     expect(await failingAt('http://127.0.0.1:9', ['assets', 'ls'])).toEqual({
-      ...{
-        code: 'refused',
-        exit: 10,
-        hint: 'mediactl sandbox start, if it is a sandbox; mediactl auth ls lists the profiles',
-      },
+      code: 'refused',
+      exit: 10,
+      hint: 'mediactl sandbox start, if it is a sandbox; mediactl auth ls lists the profiles',
     });
   });
 
@@ -319,14 +345,18 @@ describe('the network', () => {
     const url = await listening((server) => server.on('request', () => {}));
     const options = ['assets', 'ls', '--request-timeout', '300ms', '--max-wait', '0s'];
     expect(await failingAt(url, options)).toEqual({
-      ...{ code: 'timeout', exit: 10, hint: 'run it again, or allow more with --request-timeout' },
+      code: 'timeout',
+      exit: 10,
+      hint: 'run it again, or allow more with --request-timeout',
     });
   });
 
   it('tls', async () => {
     const url = await listening(() => {});
     expect(await failingAt(url.replace('http:', 'https:'), ['assets', 'ls'])).toEqual({
-      ...{ code: 'tls', exit: 10, hint: `if it uses http: ${url} as the base URL` },
+      code: 'tls',
+      exit: 10,
+      hint: `if it uses http: ${url} as the base URL`,
     });
   });
 
@@ -335,7 +365,9 @@ describe('the network', () => {
       server.on('connect', (_, client) => client.end('HTTP/1.1 403 Forbidden\r\n\r\n')),
     );
     expect(await failingAt('http://media.example.test', ['assets', 'ls'], { HTTP_PROXY: url })).toEqual({
-      ...{ code: 'proxy', exit: 10, hint: 'check HTTPS_PROXY and NO_PROXY' },
+      code: 'proxy',
+      exit: 10,
+      hint: 'check HTTPS_PROXY and NO_PROXY',
     });
   });
 });
@@ -350,21 +382,27 @@ describe('assets and folders', () => {
   it('exists', async () => {
     const url = await library(() => undefined);
     expect(await failingAt(url, ['folders', 'create', '/Campaigns'])).toEqual({
-      ...{ code: 'exists', exit: 6, hint: 'with -p that is no error' },
+      code: 'exists',
+      exit: 6,
+      hint: 'with -p that is no error',
     });
   });
 
   it('no_total', async () => {
     const url = await library(({ path }) => (path.endsWith('/assets/') ? { body: [{ uid: assetUid }] } : undefined));
     expect(await failingAt(url, ['assets', 'ls', '--count'])).toEqual({
-      ...{ code: 'no_total', exit: 1, hint: 'count them: mediactl assets ls --all -q | wc -l' },
+      code: 'no_total',
+      exit: 1,
+      hint: 'count them: mediactl assets ls --all -q | wc -l',
     });
   });
 
   it('wrong_status', async () => {
     const url = await library(() => undefined);
     expect(await failingAt(url, ['assets', 'wait', assetUid, '--for', 'archived'])).toEqual({
-      ...{ code: 'wrong_status', exit: 2, hint: 'wait for ready' },
+      code: 'wrong_status',
+      exit: 2,
+      hint: 'wait for ready',
     });
   });
 
@@ -372,7 +410,9 @@ describe('assets and folders', () => {
     const body = { uid: assetUid, status: 'transcoding' };
     const url = await library(({ path }) => (path.endsWith(`/assets/${assetUid}/`) ? { body } : undefined));
     expect(await failingAt(url, ['assets', 'wait', assetUid, '--timeout', '2s'])).toEqual({
-      ...{ code: 'still_processing', exit: 8, hint: `mediactl assets wait ${assetUid}, with a longer --timeout` },
+      code: 'still_processing',
+      exit: 8,
+      hint: `mediactl assets wait ${assetUid}, with a longer --timeout`,
     });
   });
 
@@ -395,7 +435,9 @@ describe('assets and folders', () => {
         : undefined,
     );
     expect(await failingAt(url, ['assets', 'thumb', assetUid, '-o', join(cli.home, 't.jpg')])).toEqual({
-      ...{ code: 'no_thumbnail', exit: 3, hint: `mediactl assets get ${assetUid}` },
+      code: 'no_thumbnail',
+      exit: 3,
+      hint: `mediactl assets get ${assetUid}`,
     });
   });
 });
@@ -548,13 +590,17 @@ describe('the sandbox', () => {
 describe('files', () => {
   it('is_directory', async () => {
     expect(await failingAt('http://127.0.0.1:9', ['upload', cli.home])).toEqual({
-      ...{ code: 'is_directory', exit: 2, hint: `mediactl upload -r ${cli.home}, for the files in it` },
+      code: 'is_directory',
+      exit: 2,
+      hint: `mediactl upload -r ${cli.home}, for the files in it`,
     });
   });
 
   it('no_such_file', async () => {
     expect(await failingAt('http://127.0.0.1:9', ['upload', '/no/such.mp4'])).toEqual({
-      ...{ code: 'no_such_file', exit: 2, hint: 'check the path' },
+      code: 'no_such_file',
+      exit: 2,
+      hint: 'check the path',
     });
   });
 
@@ -562,13 +608,17 @@ describe('files', () => {
     const path = join(cli.home, 'device');
     symlinkSync('/dev/null', path);
     expect(await failingAt('http://127.0.0.1:9', ['upload', path])).toEqual({
-      ...{ code: 'not_a_file', exit: 2, hint: `mediactl upload - --name NAME < ${path}, which spools it first` },
+      code: 'not_a_file',
+      exit: 2,
+      hint: `mediactl upload - --name NAME < ${path}, which spools it first`,
     });
   });
 
   it('usage', async () => {
     expect(await failingAt('http://127.0.0.1:9', ['assets', 'ls', '--limit', 'many'])).toEqual({
-      ...{ code: 'usage', exit: 2, hint: 'a whole number of at least 1' },
+      code: 'usage',
+      exit: 2,
+      hint: 'a whole number of at least 1',
     });
   });
 });

@@ -150,7 +150,8 @@ describe('A02: folders like those on disk', () => {
 
   it('an answer that shows another parent than was sent is not believed', async () => {
     const { service, directory, upload } = await world({
-      ...{ parentFields: { taken: 'parent_uid', shown: 'parent_uid' }, misplacedFolder: 'z' },
+      parentFields: { taken: 'parent_uid', shown: 'parent_uid' },
+      misplacedFolder: 'z',
     });
     const { code, stderr } = await upload('-r', directory, '--create-folders');
     expect([code, stderr]).toEqual([6, expect.stringContaining('and made /z (')]);

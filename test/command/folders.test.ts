@@ -50,9 +50,7 @@ describe('folders', () => {
     for (const [at, folder] of ['/count', '/count/a', '/count/a/b', '/count/a/b'].entries())
       await cli.json(['upload', clip, '--name', `${at}.jpg`, '--again', '--folder', folder]);
     const asked = async (folder: string, answer: string) => {
-      const { code, stderr } = await cli.run(['folders', 'rm', folder], {
-        ...{ tty: true, stdin: answer },
-      });
+      const { code, stderr } = await cli.run(['folders', 'rm', folder], { tty: true, stdin: answer });
       return [code, stderr.split('?')[0]];
     };
     const counted = unlessStrict('4 assets', 'an unknown number of assets');

@@ -44,7 +44,9 @@ it('--fields in every form; one that no record has is warned of', async () => {
   const { stdout, stderr, code } = await shaped(...fields, '--jsonl', '--limit', '1');
   expect(code).toBe(0);
   expect(JSON.parse(stdout.split('\n')[0] as string)).toEqual({
-    ...{ name: 'plain', 'player.theme': 'dark', nonsense: null },
+    name: 'plain',
+    'player.theme': 'dark',
+    nonsense: null,
   });
   expect(stderr).toBe('warning: no record has a field nonsense; --json shows those there are\n');
   expect((await shaped('--fields', 'name,player.theme')).stdout.split('\n')[0]).toBe('plain\tdark');
@@ -87,9 +89,7 @@ it('an empty list: no header that would lie, and the one that --fields names', a
 
 it('wide characters keep their columns, control characters do not drive the terminal', async () => {
   const { url } = await startRecordingServer(() => ({ body: { items, count: 3 } }));
-  const cli = new Cli({
-    ...{ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: url, NO_COLOR: '1' },
-  });
+  const cli = new Cli({ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: url, NO_COLOR: '1' });
   for (const form of [[], ['--csv'], ['--tsv'], ['--json'], ['--jq', '.[].name']]) {
     const { stdout } = await cli.run(['assets', 'ls', ...form], { tty: true, columns: 100 });
     expect(stdout).not.toContain('\u001b');
@@ -100,9 +100,7 @@ it('wide characters keep their columns, control characters do not drive the term
 
 it('--jq over a format that was not typed: jq wins, since JSON is what it reads', async () => {
   const { url } = await startRecordingServer(() => ({ body: { items, count: 3 } }));
-  const cli = new Cli({
-    ...{ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: url, MEDIACTL_OUTPUT: 'csv' },
-  });
+  const cli = new Cli({ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: url, MEDIACTL_OUTPUT: 'csv' });
   expect((await cli.run(['assets', 'ls', '--jq', 'length'])).stdout).toBe('3\n');
   const environment = { MEDIACTL_OUTPUT: '', MEDIACTL_JQ: 'length' };
   expect((await cli.run(['assets', 'ls', '-q'], { environment })).stdout).toBe(`${uids.join('\n')}\n`);

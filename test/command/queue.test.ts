@@ -126,9 +126,7 @@ describe.skipIf(!redis.isInstalled)('a queue', () => {
     await json(['uploads', 'forget', '--done', '--queue', '--yes']);
     expect(await listed('--done')).toEqual([]);
     // This machine has a local receipt, another one has not.
-    expect((await json(['upload', path]))[0]).toMatchObject({
-      ...{ outcome: 'there', asset_uid: anew.asset_uid },
-    });
+    expect((await json(['upload', path]))[0]).toMatchObject({ outcome: 'there', asset_uid: anew.asset_uid });
     const other = new Cli({ ...account(), MEDIACTL_QUEUE: queue });
     const [third] = await other.json(['upload', path, '--queue', '--wait']);
     expect(third.outcome).toBe('uploaded');
@@ -210,9 +208,7 @@ describe.skipIf(!redis.isInstalled)('a queue', () => {
     work(['--name', 'station-9'], {}, elsewhere);
     await waitUntil(async () => (await listed())[0]?.state === 'retrying');
     const [row] = await listed();
-    expect(row).toMatchObject({
-      ...{ worker: 'station-9', error: { code: 'outside_roots', retryable: true } },
-    });
+    expect(row).toMatchObject({ worker: 'station-9', error: { code: 'outside_roots', retryable: true } });
     for (const { stop } of working) stop.abort();
     work();
     const { code, stderr } = await waiting;
@@ -246,7 +242,9 @@ describe.skipIf(!redis.isInstalled)('a queue', () => {
     await waitUntil(async () => (await listed()).length === 1);
     const [{ id }] = await listed();
     expect(errorOf(await run(['uploads', 'retry', id, '--queue', '--json']))).toEqual({
-      ...{ code: 'not_failed', exit: 6, hint: null },
+      code: 'not_failed',
+      exit: 6,
+      hint: null,
     });
     await json(['uploads', 'forget', id, '--queue', '--yes']);
     const [{ error }] = JSON.parse((await waiting).stdout);
@@ -280,9 +278,7 @@ describe.skipIf(!redis.isInstalled)('a queue', () => {
   it('Ctrl-C ends the wait, and the workers go on', async () => {
     const path = file('patient.md');
     const stop = new AbortController();
-    const interrupted = new MediactlError('interrupted', {
-      ...{ code: 'interrupted', exitCode: exitCodes.interrupted },
-    });
+    const interrupted = new MediactlError('interrupted', { code: 'interrupted', exitCode: exitCodes.interrupted });
     const waiting = run(['upload', path, '--queue', '--wait'], { signal: stop.signal });
     await waitUntil(async () => (await listed()).length === 1);
     stop.abort(interrupted);
@@ -500,7 +496,9 @@ describe.skipIf(!redis.isInstalled)('a queue', () => {
     await waitUntil(async () => (await listed())[0]?.state === 'failed');
     const [{ error }] = await listed();
     expect(recordedError(error)).toEqual({
-      ...{ code: 'foreign_service', exit: 2, hint: 'a queue for each service: the address with #NAME' },
+      code: 'foreign_service',
+      exit: 2,
+      hint: 'a queue for each service: the address with #NAME',
     });
     expect(error.message).toBe(`it is for ${world.sandbox.url}`);
   });
@@ -588,9 +586,7 @@ describe.skipIf(!redis.isInstalled)('a queue', () => {
     });
     await evicting.end();
     const forgetful = await startRedis(['--appendonly', 'no']);
-    expect(await found(forgetful.address)).toMatchObject({
-      ...{ ok: true, found: expect.stringContaining('append-only') },
-    });
+    expect(await found(forgetful.address)).toMatchObject({ ok: true, found: expect.stringContaining('append-only') });
     let said = '';
     const { stop, ended } = work([], {
       environment: { MEDIACTL_QUEUE: forgetful.address },

@@ -361,7 +361,9 @@ it('a port that is taken: said, with the reason', async () => {
   expect(stderr).toContain('EADDRINUSE');
   const asJson = ['sandbox', 'start', '--data', other, '--port', new URL(url).port, '--json'];
   expect(errorOf(await cli.run(asJson))).toEqual({
-    ...{ code: 'sandbox_failed', exit: 1, hint: 'mediactl sandbox start --port 0, for any port that is free' },
+    code: 'sandbox_failed',
+    exit: 1,
+    hint: 'mediactl sandbox start --port 0, for any port that is free',
   });
 });
 
@@ -383,7 +385,9 @@ it('a profile called sandbox for another service is not overwritten', async () =
     stdin: 'a-key-of-theirs',
   });
   expect(errorOf(await cli.run(['sandbox', 'start', '--port', '0', '--json']))).toEqual({
-    ...{ code: 'profile_taken', exit: 2, hint: 'mediactl auth rename sandbox NAME, then mediactl sandbox start' },
+    code: 'profile_taken',
+    exit: 2,
+    hint: 'mediactl auth rename sandbox NAME, then mediactl sandbox start',
   });
   const config = readFileSync(join(cli.home, 'config/config.json'), 'utf8');
   expect(config).toContain('a-key-of-theirs');

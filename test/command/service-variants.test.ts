@@ -132,7 +132,8 @@ it('a thousand are waited for by the pages that they are on', async () => {
 
 it.each([9, 10, 20, 25, 100])('%i workspaces of an endpoint that does not page are listed', async (count) => {
   const list = Array.from({ length: count }, (_, at) => ({
-    ...{ uid: `7b1f4d0e-58a4-4c8e-9a0b-${String(at).padStart(12, '0')}`, name: `w${at}` },
+    uid: `7b1f4d0e-58a4-4c8e-9a0b-${String(at).padStart(12, '0')}`,
+    name: `w${at}`,
   }));
   const forms = [list, ...(count < 100 ? [{ items: list, count }] : [])];
   for (const body of forms) {

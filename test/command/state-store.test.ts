@@ -122,7 +122,9 @@ describe.skipIf(!canMount)('a disk of its own', () => {
     const full = await upload();
     expect([full.code, full.error.code, service.requests]).toEqual(numbered('state_full'));
     expect(errorOf(full)).toEqual({
-      ...{ code: 'state_full', exit: 14, hint: 'make room on that disk, then run the same command again' },
+      code: 'state_full',
+      exit: 14,
+      hint: 'make room on that disk, then run the same command again',
     });
     const again = await upload(['--again']);
     expect([again.code, service.completeAssets.length]).toEqual([0, 2 * count]);
@@ -321,7 +323,9 @@ describe('a store that another program holds', () => {
     const refused = await upload([], { clock: fastClock() });
     expect(service.requests).toBe(0);
     expect(errorOf(refused)).toEqual({
-      ...{ code: 'state_locked', exit: 14, hint: 'end that program, then run the same command again' },
+      code: 'state_locked',
+      exit: 14,
+      hint: 'end that program, then run the same command again',
     });
     const again = await upload(['--again'], { clock: fastClock() });
     expect([again.code, service.completeAssets.length]).toEqual([0, 2 * count + 1]);

@@ -89,7 +89,9 @@ describe('assets thumb --show', () => {
     expect(stderr).not.toContain('\u001b]');
     const shownByItself = (context: Context) => renderThumbnail(context, new URL(`${url}/t.jpg`), 'kitty');
     expect(await cliOf(url, kitty).withContext(shownByItself).catch(seenError)).toEqual({
-      ...{ code: 'not_shown', exit: 1, hint: '-o FILE, to save it as it is' },
+      code: 'not_shown',
+      exit: 1,
+      hint: '-o FILE, to save it as it is',
     });
   });
 

@@ -31,19 +31,15 @@ describe('the file', () => {
   it('file_changed', async () => {
     changing(() => appendFileSync(world.path, 'more'));
     expect(await failing()).toEqual({
-      ...{
-        code: 'file_changed',
-        exit: 13,
-        hint: `once it no longer changes, mediactl upload --again '${world.path}', which makes a new asset`,
-      },
+      code: 'file_changed',
+      exit: 13,
+      hint: `once it no longer changes, mediactl upload --again '${world.path}', which makes a new asset`,
     });
   });
 
   it('file_gone', async () => {
     changing(() => rmSync(world.path));
-    expect(await failing()).toEqual({
-      ...{ code: 'file_gone', exit: 1, hint: 'put it back and run the same command again' },
-    });
+    expect(await failing()).toEqual({ code: 'file_gone', exit: 1, hint: 'put it back and run the same command again' });
   });
 
   it('bad_file_name', async () => {
@@ -52,7 +48,9 @@ describe('the file', () => {
     writeFileSync(Buffer.concat([Buffer.from(`${folder}/caf`), Buffer.from([0xe9]), Buffer.from('.bin')]), 'data');
     const { stdout } = await world.run(['upload', '-r', folder, '--json']);
     expect(recordedError(JSON.parse(stdout)[0].error)).toEqual({
-      ...{ code: 'bad_file_name', exit: 2, hint: 'rename it; convmv does that for many' },
+      code: 'bad_file_name',
+      exit: 2,
+      hint: 'rename it; convmv does that for many',
     });
   });
 
@@ -93,7 +91,9 @@ describe('the file', () => {
     const path = join(world.cli.home, 'loop.mp4');
     symlinkSync(path, path);
     expect(errorOf(await world.run(['upload', path, '--json']))).toEqual({
-      ...{ code: 'unreadable_file', exit: 2, hint: 'check the path and the disk' },
+      code: 'unreadable_file',
+      exit: 2,
+      hint: 'check the path and the disk',
     });
   });
 
@@ -105,7 +105,9 @@ describe('the file', () => {
     onTestFinished(() => void spawnSync('rm', ['-r', join(world.cli.home, name)]));
     const { stdout } = await world.run(['upload', '-r', join(world.cli.home, name), '--json']);
     expect(recordedError(JSON.parse(stdout)[0].error)).toEqual({
-      ...{ code: 'unreadable_directory', exit: 2, hint: 'fix its permissions, or leave it out with --exclude' },
+      code: 'unreadable_directory',
+      exit: 2,
+      hint: 'fix its permissions, or leave it out with --exclude',
     });
   });
 });
@@ -125,7 +127,9 @@ describe('stdin', () => {
   it.skipIf(!canMount)('spool', async () => {
     const environment = { MEDIACTL_STATE_DIR: join(new SmallDisk().path, 'state') };
     expect(errorOf(await world.run(stdinArgs, { stdin: Buffer.alloc(5_000_000), environment }))).toEqual({
-      ...{ code: 'spool', exit: 1, hint: 'make room, set MEDIACTL_STATE_DIR, or upload a file' },
+      code: 'spool',
+      exit: 1,
+      hint: 'make room, set MEDIACTL_STATE_DIR, or upload a file',
     });
   });
 });
@@ -169,11 +173,9 @@ describe('the session', () => {
     world.fault = ({ method }) =>
       method === 'PATCH' ? { headers: ({ 'upload-offset': _, ...others }) => others } : undefined;
     expect(await failing()).toEqual({
-      ...{
-        code: 'broken_session',
-        exit: 10,
-        hint: 'run the same command again; if it repeats, mediactl upload --again starts from the beginning',
-      },
+      code: 'broken_session',
+      exit: 10,
+      hint: 'run the same command again; if it repeats, mediactl upload --again starts from the beginning',
     });
   });
 
@@ -183,11 +185,9 @@ describe('the session', () => {
         ? { headers: (headers) => ({ ...headers, 'upload-offset': `${10 * chunkBytes}` }) }
         : undefined;
     expect(await failing()).toEqual({
-      ...{
-        code: 'session_mismatch',
-        exit: 13,
-        hint: 'run the same command again; if it repeats, mediactl upload --again starts from the beginning',
-      },
+      code: 'session_mismatch',
+      exit: 13,
+      hint: 'run the same command again; if it repeats, mediactl upload --again starts from the beginning',
     });
   });
 
@@ -195,18 +195,18 @@ describe('the session', () => {
     await world.interruptAfterTwoChunks();
     world.fault = ({ method }) => (method === 'HEAD' ? respondWith(410) : undefined);
     expect(await failing(['--on-expired', 'fail'])).toEqual({
-      ...{ code: 'session_expired', exit: 3, hint: 'run the same command without --on-expired fail to start again' },
+      code: 'session_expired',
+      exit: 3,
+      hint: 'run the same command without --on-expired fail to start again',
     });
   });
 
   it('session_refused', async () => {
     world.fault = ({ method }) => (method === 'HEAD' || method === 'PATCH' ? respondWith(404) : undefined);
     expect(await failing()).toEqual({
-      ...{
-        code: 'session_refused',
-        exit: 3,
-        hint: 'check the base URL and any proxy on the way; --yes makes a new asset and leaves that one',
-      },
+      code: 'session_refused',
+      exit: 3,
+      hint: 'check the base URL and any proxy on the way; --yes makes a new asset and leaves that one',
     });
   });
 
@@ -219,11 +219,9 @@ describe('the session', () => {
           }
         : undefined;
     expect(await failing()).toEqual({
-      ...{
-        code: 'checksum_mismatch',
-        exit: 13,
-        hint: expect.stringMatching(/^do not use that asset; .* sends the file again$/),
-      },
+      code: 'checksum_mismatch',
+      exit: 13,
+      hint: expect.stringMatching(/^do not use that asset; .* sends the file again$/),
     });
   });
 
@@ -235,11 +233,9 @@ describe('the session', () => {
   it('unverified', async () => {
     world.fault = withoutChecksum;
     expect(await failing(['--require-checksum'])).toEqual({
-      ...{
-        code: 'unverified',
-        exit: 13,
-        hint: 'leave out --require-checksum to accept that; --again sends the file again',
-      },
+      code: 'unverified',
+      exit: 13,
+      hint: 'leave out --require-checksum to accept that; --again sends the file again',
     });
   });
 
@@ -249,11 +245,9 @@ describe('the session', () => {
         ? { headers: (told) => ({ ...told, 'upload-offset': '1000' }) }
         : withoutChecksum(request);
     expect(await failing()).toEqual({
-      ...{
-        code: 'bytes_lost',
-        exit: 10,
-        hint: expect.stringMatching(/^run the same command again, or mediactl uploads resume/),
-      },
+      code: 'bytes_lost',
+      exit: 10,
+      hint: expect.stringMatching(/^run the same command again, or mediactl uploads resume/),
     });
   });
 
@@ -267,7 +261,9 @@ describe('the session', () => {
           )
         : undefined;
     expect(await failing()).toEqual({
-      ...{ code: 'size_differs', exit: 13, hint: 'mediactl assets get a shows the asset that it created' },
+      code: 'size_differs',
+      exit: 13,
+      hint: 'mediactl assets get a shows the asset that it created',
     });
   });
 
@@ -276,11 +272,9 @@ describe('the session', () => {
     await world.upload();
     world.fault = () => undefined;
     expect(await failing()).toEqual({
-      ...{
-        code: 'creation_unknown',
-        exit: 2,
-        hint: expect.stringMatching(/^--yes makes a new asset and leaves what was found; mediactl uploads forget/),
-      },
+      code: 'creation_unknown',
+      exit: 2,
+      hint: expect.stringMatching(/^--yes makes a new asset and leaves what was found; mediactl uploads forget/),
     });
   });
 });
@@ -291,11 +285,9 @@ describe('the run', () => {
     writeFileSync(path, 'no media');
     const ran = await world.run(['upload', world.path, path, '--wait', '--json']);
     expect(errorOf(ran)).toEqual({
-      ...{
-        code: 'some_failed',
-        exit: 11,
-        hint: 'check that the file plays here, then send it again with upload --again',
-      },
+      code: 'some_failed',
+      exit: 11,
+      hint: 'check that the file plays here, then send it again with upload --again',
     });
   });
 
@@ -307,7 +299,9 @@ describe('the run', () => {
     world.fault = ({ method, nth }) => (method === 'PATCH' && nth === 2 ? { beforeResponse: time.open } : undefined);
     const upload = () => world.upload(['--until', '1h'], { clock: { ...clock, sleep } });
     expect(errorOf(await upload())).toEqual({
-      ...{ code: 'until', exit: 9, hint: expect.stringMatching(/^run the same command again, or mediactl uploads/) },
+      code: 'until',
+      exit: 9,
+      hint: expect.stringMatching(/^run the same command again, or mediactl uploads/),
     });
   });
 

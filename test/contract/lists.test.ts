@@ -156,9 +156,7 @@ describe('§2 Records', () => {
     const audio = await detail(tone.uid);
     expect(audio).toMatchObject({ type: 'audio', duration: 3.03, content_type: 'audio/mpeg' });
     expect(audio).not.toHaveProperty('width');
-    expect(await detail(still.uid)).toMatchObject({
-      ...{ type: 'image', duration: null, width: 320, height: 180 },
-    });
+    expect(await detail(still.uid)).toMatchObject({ type: 'image', duration: null, width: 320, height: 180 });
     const { asset_uid } = await (await create(5, { filename: 'a.pdf' })).json();
     const generic = await detail(asset_uid);
     expect(generic).toMatchObject({ type: 'generic', duration: null, thumbnail_url: null });

@@ -148,7 +148,9 @@ describe.skipIf(!chromiumPath || isStrict)('other services', () => {
       const [limit, offset] = [Number(query.limit), Number(query.offset)];
       const count = Math.max(0, Math.min(limit, assets - offset));
       const items = Array.from({ length: count }, (_, n) => ({
-        ...{ uid: `asset-${offset + n}`, name: `Asset ${offset + n}`, status },
+        uid: `asset-${offset + n}`,
+        name: `Asset ${offset + n}`,
+        status,
       }));
       return { body: { items, count: total(count) } };
     });
@@ -230,7 +232,8 @@ describe.skipIf(!chromiumPath || isStrict)('other services', () => {
     await pollUntil(place).toBe(0);
     await page.getByRole('button', { name: 'Clear' }).click();
     await pollUntil(async () => Object.fromEntries(new URL(page.url()).searchParams)).toEqual({
-      ...{ parent: 'root', ordering: 'name' },
+      parent: 'root',
+      ordering: 'name',
     });
     for (let steps = 0; steps < 4; steps++) await page.goBack();
     await pollUntil(place).toBe(1500);
@@ -463,9 +466,7 @@ describe.skipIf(!chromiumPath || isStrict)('for everybody', () => {
     ['dark', 390],
   ] as const)('in %s, %i wide, axe-core finds nothing serious', async (colorScheme, width) => {
     await upload(fixturePath('clip.mp4'));
-    const { page } = await visit(await startBrowse(world.sandbox), {
-      ...{ colorScheme, viewport: { width, height: 800 } },
-    });
+    const { page } = await visit(await startBrowse(world.sandbox), { colorScheme, viewport: { width, height: 800 } });
     expect(await seriousIn(page)).toEqual([]);
     const wide = await page.evaluate<number>('document.documentElement.scrollWidth');
     expect(wide).toBeLessThanOrEqual(width);

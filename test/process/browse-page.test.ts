@@ -410,10 +410,8 @@ it('a file that does not come whole is none', async () => {
     // The page is reloaded or closed while it sends the file.
     const query = 'id=4&name=a.bin&below=&folder=&size=10';
     const left = request(`${base}uploads?${query}`, {
-      ...{
-        method: 'POST',
-        headers: { cookie, origin: new URL(base).origin, 'content-length': 10 },
-      },
+      method: 'POST',
+      headers: { cookie, origin: new URL(base).origin, 'content-length': 10 },
     });
     left.on('error', () => {}).write('abc');
     await told('taking', 4);

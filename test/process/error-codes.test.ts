@@ -27,7 +27,9 @@ async function failing(program: readonly string[], ...args: string[]) {
 
 it.skipIf(!succeeds('unshare', '-rn', 'true'))('unreachable: a machine without a network', async () => {
   expect(await failing(['unshare', '-rn'], 'assets', 'ls')).toEqual({
-    ...{ code: 'unreachable', exit: 10, hint: 'check the network, then run it again' },
+    code: 'unreachable',
+    exit: 10,
+    hint: 'check the network, then run it again',
   });
 });
 

@@ -48,9 +48,7 @@ const codes: Record<string, { code: number; why: string }> = {
   'mediactl check ./rushes --folder /Campaigns/2026': { code: 11, why: 'nothing is there' },
   'mediactl check ./rushes --folder /Campaigns/2026 --json': { code: 11, why: 'nothing is there' },
   'mediactl uploads forget 3f2a9c1d5e6b7a80': { code: 3, why: 'no such upload' },
-  'mediactl uploads retry u3f2a9c1d5e6b7a8 --queue redis://queue.lan': {
-    ...{ code: 3, why: 'no such upload' },
-  },
+  'mediactl uploads retry u3f2a9c1d5e6b7a8 --queue redis://queue.lan': { code: 3, why: 'no such upload' },
 };
 
 /** Address of the queue in examples. */
@@ -63,9 +61,7 @@ let clip: string;
 const { call, upload } = rawHttp(() => sandbox);
 beforeAll(async () => {
   // Examples use workspace names, which strict mode omits.
-  sandbox = await startSandbox({
-    ...{ strict: false, rateLimit: { limit: 100_000, windowSeconds: 3600 } },
-  });
+  sandbox = await startSandbox({ strict: false, rateLimit: { limit: 100_000, windowSeconds: 3600 } });
   clip = (await upload(fixturePath('clip.mp4'), { asset_name: 'intro' })).uid;
   if (redis.isInstalled) store = await redis.start();
 });
@@ -120,9 +116,7 @@ async function arrangeHome(): Promise<{
   writeFileSync(join(home, 'bin/ffmpeg'), '#!/bin/sh\ncat in.mov\n');
   writeFileSync(join(home, 'bin/ssh'), '#!/bin/sh\nshift; exec "$@"\n');
   for (const program of ['mpv', 'ffmpeg', 'ssh']) chmodSync(join(home, 'bin', program), 0o755);
-  const profile = {
-    ...{ baseUrl: sandbox.url, key: sandbox.key, keyStore: 'file', workspace: sandbox.workspace },
-  };
+  const profile = { baseUrl: sandbox.url, key: sandbox.key, keyStore: 'file', workspace: sandbox.workspace };
   const profiles = { default: profile, staging: profile };
   writeFileSync(join(home, 'config/config.json'), JSON.stringify({ current: 'default', profiles }), { mode: 0o600 });
   const env = {
@@ -171,9 +165,7 @@ describe('examples', () => {
       .replace(/^mediactl upload .*--queue.*--wait$/, 'mediactl worker & $&; e=$?; kill %1; exit $e');
     const ready = Object.entries(endless).find(([start]) => line.startsWith(start))?.[1];
     const script = ready ? `exec ${typed}` : `set -o pipefail; ${typed}`;
-    const run = promisify(execFile)('bash', ['-c', script], {
-      ...{ cwd: home, env, timeout: hangMs },
-    });
+    const run = promisify(execFile)('bash', ['-c', script], { cwd: home, env, timeout: hangMs });
     let printed = '';
     for (const stream of ready ? [run.child.stdout, run.child.stderr] : [])
       stream?.on('data', (text) => {

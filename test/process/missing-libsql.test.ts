@@ -24,7 +24,9 @@ it('without libsql: an upload says so in plain words, and other commands work', 
   const { code, stderr } = await run('upload', join(home, 'package.json'), '--json');
   const { error } = JSON.parse(stderr);
   expect(recordedError(error)).toEqual({
-    ...{ code: 'not_installed', exit: 1, hint: 'install mediactl again, with its optional dependencies' },
+    code: 'not_installed',
+    exit: 1,
+    hint: 'install mediactl again, with its optional dependencies',
   });
   expect([code, error.message]).toEqual([1, 'a part of mediactl is missing: libsql']);
   expect(error.cause).toBe("Cannot find module 'libsql'");

@@ -154,7 +154,9 @@ describe.skipIf(!redis.isInstalled)('on Redis', () => {
     await waitUntil(() => worker.stderr.includes('the queue is paused'));
     const { error } = await doctor(queue);
     expect(recordedError(error)).toEqual({
-      ...{ code: 'queue_paused', exit: 1, hint: 'mediactl uploads retry --all --queue' },
+      code: 'queue_paused',
+      exit: 1,
+      hint: 'mediactl uploads retry --all --queue',
     });
     expect(error.cause).toContain('storage');
     const { stdout } = await run(queue, 'doctor');
@@ -272,7 +274,9 @@ describe.skipIf(!redis.isInstalled)('on Redis', () => {
     expect(await assetsNamed('older')).toHaveLength(1);
     // A prefix of a long id is enough.
     const { stdout } = await world.cli.run(['uploads', 'ls', '--queue', '--done'], {
-      ...{ tty: true, columns: 120, environment: { MEDIACTL_QUEUE: queue } },
+      tty: true,
+      columns: 120,
+      environment: { MEDIACTL_QUEUE: queue },
     });
     expect(stdout).toContain(old);
   });

@@ -185,7 +185,9 @@ describe.skipIf(!rclone)('what cannot be read', () => {
   it.each(['[]', 'what is no JSON', '{"Path":7}'])('is told where rclone prints %s', async (text) => {
     inPlaceOfRclone(`echo '${text}'`);
     expect(recordedError(await failureOf(open('rclone:far:')))).toEqual({
-      ...{ code: 'rclone_failed', exit: 10, hint: 'rclone version: 1.60 or later' },
+      code: 'rclone_failed',
+      exit: 10,
+      hint: 'rclone version: 1.60 or later',
     });
   });
 
@@ -249,7 +251,9 @@ describe.skipIf(!rclone)('the server of a remote', () => {
     const source = await firstOf(await open('rclone:far:a'));
     process.kill(called('serve').pid, 'SIGKILL');
     expect(recordedError(await failureOf(readAll(source)))).toEqual({
-      ...{ code: 'rclone_failed', exit: 10, hint: 'try the remote with rclone itself: rclone lsf REMOTE:' },
+      code: 'rclone_failed',
+      exit: 10,
+      hint: 'try the remote with rclone itself: rclone lsf REMOTE:',
     });
   });
 

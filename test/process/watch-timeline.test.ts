@@ -98,7 +98,9 @@ describe.skipIf(!chromiumPath)('the timeline', () => {
 
   it('is touched on a phone, where it moves by itself for nobody who would not have that', async () => {
     const { page, complaints } = await openPage(world.browser, await watchUrl(await clip()), {
-      ...{ viewport: { width: 360, height: 360 }, hasTouch: true, reducedMotion: 'reduce' },
+      viewport: { width: 360, height: 360 },
+      hasTouch: true,
+      reducedMotion: 'reduce',
     });
     const { x, y } = await placeAt(page, 0.5);
     await page.touchscreen.tap(x, y);
@@ -108,7 +110,8 @@ describe.skipIf(!chromiumPath)('the timeline', () => {
     const finger = await page.context().newCDPSession(page);
     const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', up: number) =>
       finger.send('Input.dispatchTouchEvent', {
-        ...{ type, touchPoints: type === 'touchEnd' ? [] : [{ x: x / 3, y: y - up }] },
+        type,
+        touchPoints: type === 'touchEnd' ? [] : [{ x: x / 3, y: y - up }],
       });
     await touch('touchStart', 0);
     for (const up of [20, 40, 60, 80]) await touch('touchMove', up);

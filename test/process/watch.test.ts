@@ -202,9 +202,7 @@ describe.skipIf(!chromiumPath)('the watch page of a video', () => {
       return { label: track.label, language: track.language, others: others.length,
         text: track.cues?.[0]?.text };
     })()`;
-    await pollUntil(() => page.evaluate(cues)).toEqual({
-      ...{ label: 'English', language: 'en', others: 0, text: 'Hello' },
-    });
+    await pollUntil(() => page.evaluate(cues)).toEqual({ label: 'English', language: 'en', others: 0, text: 'Hello' });
   });
 
   it('says in words that a link has expired, and that the service refuses', async () => {
@@ -250,7 +248,9 @@ describe.skipIf(!chromiumPath)('other pages', () => {
       }),
     );
     const subtitle_tracks = ['en', 'de'].map((language) => ({
-      ...{ label: language, language, url: `${texts}/${language}` },
+      label: language,
+      language,
+      url: `${texts}/${language}`,
     }));
     const info = { ...(await playbackInfo(uid)), subtitle_tracks };
     const { page, complaints } = await open(await serveHtml(pageOf({ title: 'x', info })));

@@ -16,5 +16,7 @@ export const recordedError = ({ code, exit_code: exit, hint }: ErrorRecord): See
 
 /** Returns the same of an error that was thrown. */
 export const seenError = ({ exitCode, explanation: { code, hint } }: MediactlError): SeenError => ({
-  ...{ code, exit: exitCode, hint: hint ?? null },
+  code,
+  exit: exitCode,
+  hint: hint ?? null,
 });

@@ -380,12 +380,10 @@ export function describeQueueUploads({ kind, isInstalled, start }: TestStore): v
       const folder = temporaryFolder();
       const fleet = new Machines(environmentOf(sandbox), address, folder);
       const opened = await openQueueClient(parseQueueAddress('', address), {
-        ...{
-          clock: systemClock,
-          signal: new AbortController().signal,
-          onConnectionChange: () => {},
-          checksWriteAccess: true,
-        },
+        clock: systemClock,
+        signal: new AbortController().signal,
+        onConnectionChange: () => {},
+        checksWriteAccess: true,
       });
       onTestFinished(() => opened.close());
       const worker = fleet.worker(['--lease', '1s']);

@@ -3,7 +3,12 @@ import type { ScreenCell } from './screen.ts';
 const [cellWidth, lineHeight, margin] = [8.4, 18, 14];
 /** The ANSI colors that mediactl uses, as CSS colors of a dark theme. */
 const palette: Record<number, string> = {
-  ...{ 1: '#ff6b68', 2: '#7bc275', 3: '#e5c07b', 4: '#61afef', 6: '#56b6c2', 8: '#7f848e' },
+  1: '#ff6b68',
+  2: '#7bc275',
+  3: '#e5c07b',
+  4: '#61afef',
+  6: '#56b6c2',
+  8: '#7f848e',
 };
 const [background, foreground] = ['#1b1f27', '#d7dae0'];
 

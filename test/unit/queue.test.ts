@@ -95,7 +95,10 @@ describe('what a failure means', () => {
 
   it('goes to another machine and back as it was', () => {
     const error = failing(exitCodes.quota, 'storage_full', true).with({
-      ...{ reason: 'all is full', hint: 'delete some', status: 507, details: { free: 0 } },
+      reason: 'all is full',
+      hint: 'delete some',
+      status: 507,
+      details: { free: 0 },
     });
     expect(parseFailure(JSON.stringify(error.toJSON())).toJSON()).toEqual(error.toJSON());
   });
@@ -103,7 +106,11 @@ describe('what a failure means', () => {
   it.each([0, 'toString', 77, null])('of an exit code %o that is none, a failure', (exit_code) => {
     const told = { code: 'x', message: 'm', exit_code, cause: {}, hint: 7, status: 'x' };
     expect(parseFailure(JSON.stringify(told)).toJSON()).toMatchObject({
-      ...{ message: 'm', exit_code: 1, cause: null, hint: null, status: null },
+      message: 'm',
+      exit_code: 1,
+      cause: null,
+      hint: null,
+      status: null,
     });
   });
 
@@ -117,7 +124,9 @@ describe('what a failure means', () => {
   it('of words of its own is named after them', () => {
     const nextStep = 'mediactl uploads retry ID --queue, once it is known why';
     expect(seenError(parseFailure('job stalled more than allowable limit'))).toEqual({
-      ...{ code: 'given_up', exit: 1, hint: nextStep },
+      code: 'given_up',
+      exit: 1,
+      hint: nextStep,
     });
     expect(seenError(parseFailure('out of words'))).toEqual({ code: 'unclassified', exit: 1, hint: nextStep });
   });
@@ -149,7 +158,9 @@ describe('a job of the queue', () => {
     ],
   ])('is looked at before it is believed: %o', (data) => {
     expect(failureOf(() => parseTask(data))).toEqual({
-      ...{ code: 'unknown_task', exit: 2, hint: 'mediactl uploads forget ID --queue' },
+      code: 'unknown_task',
+      exit: 2,
+      hint: 'mediactl uploads forget ID --queue',
     });
   });
 
@@ -352,7 +363,9 @@ describe.each([redis, postgres])('the store on $kind', ({ isInstalled, start }) 
     it('one that nobody listens at, exit 10', async () => {
       const address = parseQueueAddress('', server.address.replace(/:\d+/, ':1'));
       expect(await openQueueClient(address, tools).catch(seenError)).toEqual({
-        ...{ code: 'queue_unreachable', exit: 10, hint: 'check the address, and that the server runs' },
+        code: 'queue_unreachable',
+        exit: 10,
+        hint: 'check the address, and that the server runs',
       });
     });
   });
@@ -384,7 +397,9 @@ describe.skipIf(!postgres.isInstalled)('a worker', () => {
   it('whose clock differs from the store’s by a quarter of its lease fails its check', async () => {
     await runSelfCheck(client, await depsAt(5_000));
     expect(await runSelfCheck(client, await depsAt(-10_000)).catch(seenError)).toEqual({
-      ...{ code: 'clock_differs', exit: 2, hint: 'set the clock by NTP, here or there' },
+      code: 'clock_differs',
+      exit: 2,
+      hint: 'set the clock by NTP, here or there',
     });
   });
 
@@ -422,7 +437,9 @@ describe.skipIf(!redis.isInstalled)('a Redis', () => {
   it('lets in who has its password', async () => {
     const options = ['--requirepass', 'a-secret-of-redis'];
     const refused = {
-      ...{ code: 'queue_refused', exit: 4, hint: 'user and password stand in MEDIACTL_QUEUE, or in the profile' },
+      code: 'queue_refused',
+      exit: 4,
+      hint: 'user and password stand in MEDIACTL_QUEUE, or in the profile',
     };
     expect(await opened(options)).toEqual(refused);
     expect(await opened(options, ':another-secret@')).toEqual(refused);
@@ -433,7 +450,9 @@ describe.skipIf(!redis.isInstalled)('a Redis', () => {
 
   it('that may throw away what it holds is refused', async () => {
     const refused = {
-      ...{ code: 'queue_evicts', exit: 2, hint: 'maxmemory-policy noeviction in redis.conf, or a Redis of its own' },
+      code: 'queue_evicts',
+      exit: 2,
+      hint: 'maxmemory-policy noeviction in redis.conf, or a Redis of its own',
     };
     expect(await opened(['--maxmemory-policy', 'allkeys-lru'])).toEqual(refused);
   });

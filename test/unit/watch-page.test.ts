@@ -95,17 +95,13 @@ describe('the Content-Security-Policy', () => {
   });
 
   it('lets in a waveform, which is drawn or shown, and sprites, whose cues name sheets', () => {
-    const sound = pageOf({
-      ...{ type: 'audio', source: 'https://a.example/a.mp3', waveform_url: { url: http('w') } },
-    });
+    const sound = pageOf({ type: 'audio', source: 'https://a.example/a.mp3', waveform_url: { url: http('w') } });
     expect(directives(sound.contentSecurityPolicy)).toMatchObject({
       'img-src': 'data: http://127.0.0.1:4520 blob:',
       'connect-src': 'http://127.0.0.1:4520',
       'media-src': 'https:',
     });
-    const film = pageOf({
-      ...{ type: 'video', source_url: 'https://a.example/a.mp4', preview_sprites_url: http('s') },
-    });
+    const film = pageOf({ type: 'video', source_url: 'https://a.example/a.mp4', preview_sprites_url: http('s') });
     expect(directives(film.contentSecurityPolicy)).toMatchObject({
       'img-src': 'data: http://127.0.0.1:4520',
       'connect-src': 'http://127.0.0.1:4520',
@@ -167,9 +163,7 @@ describe('below the player', () => {
   );
 
   it('and nothing of it in a page that another one frames', () => {
-    const { html } = pageOf(film, {
-      ...{ title: 'Framed', description: 'Words', tags: ['sea'], isFramed: true },
-    });
+    const { html } = pageOf(film, { title: 'Framed', description: 'Words', tags: ['sea'], isFramed: true });
     expect(html).not.toMatch(/<h1|Words|sea|Download/);
     expect(html).toContain('<title>Framed</title>');
     expect(html).toContain('aria-label="Framed"');

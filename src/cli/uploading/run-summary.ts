@@ -8,7 +8,13 @@ import { formatBytes, formatCount, formatDuration } from '../../contract/figures
 /** Counts the outcomes of a run, and formats its summary and final error. */
 export class RunSummary {
   readonly #counts: Record<UploadOutcome, number> = {
-    ...{ uploaded: 0, there: 0, same: 0, elsewhere: 0, queued: 0, left: 0, failed: 0 },
+    uploaded: 0,
+    there: 0,
+    same: 0,
+    elsewhere: 0,
+    queued: 0,
+    left: 0,
+    failed: 0,
   };
   readonly #failed: { error: MediactlError; label: string }[] = [];
   /** Errors of files that were stopped by the user or by --until. */

@@ -221,5 +221,9 @@ export class QueueRun implements BatchRun {
 }
 
 const outcomeOf = ({ id: queueId, task: { workspace }, path }: QueuedTask): FileOutcome => ({
-  ...{ job: { path, workspace }, path, queueId, requests: 0, durationMs: 0 },
+  job: { path, workspace },
+  path,
+  queueId,
+  requests: 0,
+  durationMs: 0,
 });

@@ -189,7 +189,10 @@ export class UploadAttempt {
 const uploadMarkerOf = ({ id, timestamp }: QueueJob) => `[mediactl ${id}-${timestamp.toString(36)}]`;
 
 const localReceiptKeyOf = ({ service, workspace, folder = '' }: UploadTask, { realPath }: UploadSource) => ({
-  ...{ service, workspace, folder, path: realPath },
+  service,
+  workspace,
+  folder,
+  path: realPath,
 });
 
 const toUploadJob = (id: string | undefined, task: UploadTask, marker: string | undefined): UploadJob => {

@@ -85,7 +85,10 @@ async function updateAsset({ assets }: Api, uid: string, { folder, tags, ...fiel
 }
 
 const toFolderView = ({ folder, name, path, children }: FolderNode): FolderView => ({
-  ...{ uid: folder.uid, name, path, children: children.map(toFolderView) },
+  uid: folder.uid,
+  name,
+  path,
+  children: children.map(toFolderView),
 });
 
 function toWaitingEvent(notice: TransportNotice): PageEvent {

@@ -131,5 +131,9 @@ export function useUploads(on: UploadListeners): Uploads {
 }
 
 const initialState = (id: string, { name, size }: File): UploadState => ({
-  ...{ id, name, state: 'taking', doneBytes: 0, sizeBytes: size },
+  id,
+  name,
+  state: 'taking',
+  doneBytes: 0,
+  sizeBytes: size,
 });

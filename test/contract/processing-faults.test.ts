@@ -163,6 +163,31 @@ describe.concurrent('a worker', () => {
     expect(log.join('\n')).not.toContain('the worker ended');
   });
 
+  it('that reads for too long is killed, and what it has found is kept', async () => {
+    const pid = join(temporaryFolder(), 'pid');
+    const mediaWorker = worker(
+      "process.once('message', () => {",
+      `const write = () => require('node:fs').writeFileSync(${JSON.stringify(pid)}, String(process.pid));`,
+      `process.send({ found: ${JSON.stringify(found)} }, write); setInterval(() => {}, 1000); });`,
+    );
+    /** A clock on which the time for inspecting is over once the worker has sent what it has found. */
+    const clock = {
+      sleep: async (_: number, signal?: AbortSignal) => {
+        while (!existsSync(pid)) {
+          signal?.throwIfAborted();
+          await systemClock.sleep(20);
+        }
+        // Several turns of the event loop, in which the message arrives.
+        for (let turn = 0; turn < 5; turn++) await systemClock.sleep(20);
+      },
+    };
+    const { upload, log } = await start({ mediaWorker, clock, ffmpeg: undefined });
+    const asset = await upload(fixturePath('clip.mp4'));
+    expect(asset).toMatchObject({ status: 'ready', duration: 10 });
+    expect(log.join('\n')).toContain('inspecting took over 600 s');
+    await until(() => isGone(readFileSync(pid, 'utf8')));
+  });
+
   it('that is ready for another source gets it', async () => {
     const pids = join(temporaryFolder(), 'pids');
     const mediaWorker = worker(

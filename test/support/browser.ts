@@ -61,14 +61,12 @@ export type MediaElement = {
 };
 
 export const mediaState = (page: Page | FrameLocator, element = 'video') =>
-  page
-    .locator(element)
-    .evaluate(({ currentTime, readyState, paused, currentSrc }: MediaElement) => ({
-      currentTime,
-      readyState,
-      paused,
-      currentSrc,
-    }));
+  page.locator(element).evaluate(({ currentTime, readyState, paused, currentSrc }: MediaElement) => ({
+    currentTime,
+    readyState,
+    paused,
+    currentSrc,
+  }));
 export const currentTime = async (page: Page | FrameLocator, element?: string) =>
   (await mediaState(page, element)).currentTime;
 export const pollUntil = (probe: () => Promise<unknown>) => expect.poll(probe);

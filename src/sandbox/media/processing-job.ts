@@ -46,7 +46,11 @@ export function createJob(options: ProcessingJobOptions): ProcessingJob {
     attempt: createFfmpegAttempt(derivedFilesDir, tools.ffmpeg, options),
     attemptTemporary: createFfmpegAttempt(join(workDir, 'aside'), tools.ffmpeg, options),
     inspect: (task, signal = options.signal) =>
-      inspectInWorker(inspector, { ...task, filename, declaredType, extrasDir: derivedFilesDir }, signal),
+      inspectInWorker(
+        inspector,
+        { ...task, filename, declaredType, extrasDir: derivedFilesDir },
+        { signal, clock: options.clock },
+      ),
   };
 }
 

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
+import type { Clock } from '../../../contract/clock.ts';
 import { TimeoutError, withTimeout } from '../../../contract/retry.ts';
 import { memoryLimitArgs, type Tool } from '../ffmpeg/tool.ts';
 import type { InspectionTask, WorkerMessage } from './inspection-messages.ts';
@@ -33,18 +34,17 @@ export function reservedForCodeMiB(): number {
 export async function inspectInWorker(
   mediaWorker: MediaWorker,
   task: InspectionTask,
-  signal: AbortSignal,
+  { signal, clock }: { signal: AbortSignal; clock: Pick<Clock, 'sleep'> },
 ): Promise<InspectionReport> {
   signal.throwIfAborted();
   const workerProcess = takeIdleProcess(mediaWorker) ?? new WorkerProcess(mediaWorker);
-  const run = (stop: AbortSignal) => workerProcess.inspect(task, stop);
-  const { sent, end, errors } = await withTimeout(1000 * limits.seconds, run, { signal }).catch(
-    (error: Error): SourceInspection => {
-      signal.throwIfAborted();
-      const isLate = error instanceof TimeoutError;
-      return { sent: {}, end: isLate ? `inspecting took over ${limits.seconds} s` : error.message, errors: '' };
-    },
-  );
+  const sent: WorkerMessage = {};
+  const run = (stop: AbortSignal) => workerProcess.inspect(task, sent, stop);
+  const { end, errors } = await withTimeout(1000 * limits.seconds, run, { signal, clock }).catch((error: Error) => {
+    signal.throwIfAborted();
+    const isLate = error instanceof TimeoutError;
+    return { end: isLate ? `inspecting took over ${limits.seconds} s` : error.message, errors: '' };
+  });
   const workerErrors = (end === undefined ? errors : `${end}\n${errors}`).trim();
   const { found } = sent;
   if (found) return { ...sent, found, workerErrors };
@@ -53,8 +53,8 @@ export async function inspectInWorker(
   throw error;
 }
 
-/** Result of a task: what was sent, the end of stderr, and why the process ended before its last message, if it did. */
-type SourceInspection = { sent: WorkerMessage; end: string | undefined; errors: string };
+/** Why the process ended before its last message, if it did, and the end of its stderr. */
+type InspectionEnd = { end: string | undefined; errors: string };
 
 /** Maximum length of stderr to keep. The end is kept, since it contains the error. */
 const maxStderrLength = 4096;
@@ -78,16 +78,16 @@ class WorkerProcess {
       this.#errors = (this.#errors + chunk).slice(-maxStderrLength);
     });
     this.#ended = new Promise((resolve) => {
-      child.once('error', ({ message }) => resolve(message));
+      child.on('error', ({ message }) => resolve(message));
       child.once('close', (code, killedBy) => resolve(`the worker ended: ${killedBy ?? `exit code ${code}`}`));
     });
+    this.#ended.then(() => idleProcesses.delete(this));
     this.#child = child;
   }
 
-  /** Sends a task and collects the results. The process is kept for the next task if it says that it can be. */
-  async inspect(task: InspectionTask, signal: AbortSignal): Promise<SourceInspection> {
+  /** Sends a task and collects its results in `sent`. The process waits for another task if it says that it can. */
+  async inspect(task: InspectionTask, sent: WorkerMessage, signal: AbortSignal): Promise<InspectionEnd> {
     const child = this.#child;
-    const sent: WorkerMessage = {};
     let onMessage = (_: object) => {};
     const complete = new Promise<undefined>((resolve) => {
       onMessage = (message) => Object.assign(sent, message).isComplete && resolve(undefined);
@@ -104,7 +104,7 @@ class WorkerProcess {
     // Otherwise it is killed, since it might never exit on its own (see worker.ts).
     if (end === undefined && sent.isReusable) this.#wait();
     else if (end === undefined) this.kill();
-    return { sent, end, errors };
+    return { end, errors };
   }
 
   kill(): void {
@@ -115,7 +115,6 @@ class WorkerProcess {
   /** Waits for the next task for a while, without keeping this program running. */
   #wait(): void {
     idleProcesses.add(this);
-    this.#ended.then(() => idleProcesses.delete(this));
     this.#idleTimer = setTimeout(() => {
       idleProcesses.delete(this);
       this.kill();

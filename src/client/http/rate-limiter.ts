@@ -207,6 +207,7 @@ export class ClientRateLimiter {
   }
 
   #wake(): void {
+    if (this.#waiting === 0) return;
     this.#change.abort();
     this.#change = new AbortController();
   }

@@ -59,7 +59,7 @@ export async function transfer(run: UploadRun, entry: OpenEntry, listener: Trans
 async function runTus({ source, options, deps }: UploadRun, uploadUrl: string, stack: SessionHttpStack) {
   const { Upload } = await import('tus-js-client');
   const { signal } = deps;
-  const done = new AbortController();
+  let onAbort = () => {};
   await new Promise<void>((resolve, reject) => {
     // tus-js-client only passes the source to our file reader, which ignores it.
     const upload = new Upload(source as unknown as Buffer, {
@@ -83,13 +83,13 @@ async function runTus({ source, options, deps }: UploadRun, uploadUrl: string, s
       onSuccess: () => resolve(),
       onError: (error) => reject(('causingError' in error && error.causingError) || error),
     });
-    const onAbort = () => {
+    onAbort = () => {
       upload.abort();
       reject(signal?.reason);
     };
-    signal?.addEventListener('abort', onAbort, { once: true, signal: done.signal });
+    signal?.addEventListener('abort', onAbort, { once: true });
     upload.start();
-  }).finally(() => done.abort());
+  }).finally(() => signal?.removeEventListener('abort', onAbort));
 }
 
 /** Chunk that our file reader passes to tus-js-client. It is a byte range and does not hold the bytes. */

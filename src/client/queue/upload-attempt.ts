@@ -243,6 +243,7 @@ const leaseGuarded = (source: UploadSource, lease: Lease): UploadSource => ({
     }
   },
   assertUnchanged: (...args) => source.assertUnchanged(...args),
+  releaseBuffers: () => source.releaseBuffers?.(),
   close: () => source.close(),
 });
 

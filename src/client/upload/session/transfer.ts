@@ -218,7 +218,8 @@ class SessionHttpStack implements HttpStack {
   }
 
   async #acknowledge(response: ApiResponse, chunk?: ChunkRange): Promise<HttpResponse> {
-    const { sizeBytes } = this.#run.source;
+    const { source } = this.#run;
+    const { sizeBytes } = source;
     const offset = parseUploadOffset(response.headers['upload-offset']);
     if (offset === undefined)
       throw brokenSession(`the answer to ${chunk ? 'PATCH' : 'HEAD'} names no Upload-Offset`, response);
@@ -231,6 +232,7 @@ class SessionHttpStack implements HttpStack {
       const problem = `the service acknowledges byte ${offset}, and was sent ${sentTo}`;
       throw brokenSession(problem, response, 'session_mismatch');
     }
+    if (chunk && offset >= chunk.end) source.releaseBuffers?.();
     // If the offset went back, reaching the same offset again does not count as progress.
     const minBytes = Math.min(minProgressBytes, chunk?.size ?? 1);
     if (offset >= Math.max(0, this.acknowledged) + minBytes) this.#stalls = 0;

@@ -43,6 +43,12 @@ export const isUntouched = (before: FileIdentity, now: FileIdentity) =>
 /** Size of each read. It affects speed more than the HTTP library does: 64 KiB reads ran at half the speed. */
 const readBufferBytes = 2 * 1024 * 1024;
 
+/** Reads below this size get a buffer of their own. */
+const minPooledBytes = 64 * 1024;
+
+/** Read buffers that are free. A run has at most three per file that it sends at the same time. */
+const freeBuffers: Buffer[] = [];
+
 /** A local file to upload, read by position through one handle that stays open for the whole upload. */
 export class FileSource {
   readonly path: string;
@@ -50,6 +56,8 @@ export class FileSource {
   /** The file's identity when it was opened, or when its content was last found unchanged. */
   identity: FileIdentity;
   readonly #handle: FileHandle;
+  /** Buffers of the last complete read, which a socket might still hold. */
+  #usedBuffers: Buffer[] = [];
 
   private constructor(path: string, realPath: string, identity: FileIdentity, handle: FileHandle) {
     this.path = path;
@@ -98,11 +106,13 @@ export class FileSource {
   ): AsyncGenerator<Buffer> {
     // Three buffers rotate: one at the socket, one at the consumer, and one being filled.
     const buffers: Buffer[] = [];
-    const bufferBytes = Math.min(readBufferBytes, end - start);
+    const isPooled = end - start >= minPooledBytes;
+    const allocate = () =>
+      isPooled ? (freeBuffers.pop() ?? Buffer.allocUnsafeSlow(readBufferBytes)) : Buffer.allocUnsafe(end - start);
     const prefetch = (at: number, turn: number) => {
-      const buffer = buffers[turn % 3] ?? Buffer.allocUnsafeSlow(bufferBytes);
+      const buffer = buffers[turn % 3] ?? allocate();
       buffers[turn % 3] = buffer;
-      const filled = this.#readFully(buffer, at, Math.min(bufferBytes, end - at)).then((bytes) => {
+      const filled = this.#readFully(buffer, at, Math.min(buffer.length, end - at)).then((bytes) => {
         onRead(at, bytes);
         return bytes;
       });
@@ -117,6 +127,13 @@ export class FileSource {
       else await assertUnchanged();
       yield filled;
     }
+    if (isPooled) this.#usedBuffers = buffers;
+  }
+
+  /** Frees the buffers of a complete read for other files. Call it once all its bytes are acknowledged. */
+  releaseBuffers(): void {
+    freeBuffers.push(...this.#usedBuffers);
+    this.#usedBuffers = [];
   }
 
   async #readFully(buffer: Buffer, at: number, length: number): Promise<Buffer> {
@@ -158,7 +175,8 @@ export class FileSource {
 export type UploadSource = Pick<
   FileSource,
   'path' | 'realPath' | 'identity' | 'sizeBytes' | 'read' | 'assertUnchanged' | 'close'
->;
+> &
+  Partial<Pick<FileSource, 'releaseBuffers'>>;
 
 export type ReadOptions = {
   /** Called with the offset and bytes of each buffer once it is filled, while the previous one is being sent. */

@@ -5,7 +5,7 @@ import { isJsonObject, parseJsonOrUndefined } from '../../../contract/json-value
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { isUid } from '../../../contract/uid.ts';
 import type { Context } from '../../context.ts';
-import { type Column, type ListResult, noResult, record } from '../../output/result.ts';
+import { type Column, type ListResult, noResult, type Result, record } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { readInputText } from '../../terminal/input.ts';
 import { sizeText, timeText } from '../../uploading/upload-record.ts';
@@ -73,19 +73,26 @@ export function importDone(command: Command, run: ActionWrapper): void {
       'Takes what uploads ls --done --jsonl printed on another machine, so that this one does not send it again. What this machine knows already stays as it is.',
     )
     .argument('<file>', 'JSON lines; - for stdin')
-    .action(
-      run(async (context, file) => {
-        const lines = (await readInputText(context.terminal, file)).split('\n');
-        const found = lines.flatMap((line, at) => (line.trim() === '' ? [] : [parseImportedReceipt(line, at + 1)]));
-        if (context.isDryRun(`take over ${found.length} uploads`)) return noResult;
-        const receipts = await context.receipts();
-        const imported = await receipts.import(found);
-        return record({ read: found.length, imported }, '', () => [
-          ['read', String(found.length)],
-          ['imported', String(imported)],
-        ]);
-      }),
-    );
+    .action(run(async (context, file) => runImport(context, await parseImportRequest(context, file))));
+}
+
+export type ImportRequest = { receipts: Receipt[] };
+
+/** @param file path, or `-` for stdin @throws MediactlError `usage` (exit 2) with the number of a wrong line */
+export async function parseImportRequest({ terminal }: Context, file: string): Promise<ImportRequest> {
+  const lines = (await readInputText(terminal, file)).split('\n');
+  const parse = (line: string, at: number) => (line.trim() === '' ? [] : [parseImportedReceipt(line, at + 1)]);
+  return { receipts: lines.flatMap(parse) };
+}
+
+export async function runImport(context: Context, { receipts }: ImportRequest): Promise<Result> {
+  const read = receipts.length;
+  if (context.isDryRun(`take over ${read} uploads`)) return noResult;
+  const imported = await (await context.receipts()).import(receipts);
+  return record({ read, imported }, '', () => [
+    ['read', String(read)],
+    ['imported', String(imported)],
+  ]);
 }
 
 const isText = (value: unknown) => typeof value === 'string';

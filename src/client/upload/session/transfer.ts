@@ -39,7 +39,7 @@ export class SessionGoneError extends Error {
 export async function transfer(run: UploadRun, entry: OpenEntry, listener: TransferListener): Promise<void> {
   const { signal, api } = run.deps;
   const { transport } = api;
-  const stack = new SessionHttpStack(run, entry.sentTo, listener);
+  const stack = new SessionHttpStack(run, entry, listener);
   let acknowledged = -1;
   let failures = 0;
   await retryUntil(signal, () => runTus(run, entry.session.url, stack), {
@@ -122,6 +122,7 @@ class SessionHttpStack implements HttpStack {
   readonly #listener: TransferListener;
   /** True for a new session to which nothing has been sent yet. */
   #isFresh: boolean;
+  readonly #assetUid: string;
   /** Upper bound for the number of bytes that earlier runs sent. */
   #sentBefore: number;
   /** Highest offset that the service has confirmed in this run; -1 before its first response. */
@@ -132,11 +133,12 @@ class SessionHttpStack implements HttpStack {
   #maybeReceived = 0;
   #stalls = 0;
 
-  constructor(run: UploadRun, sentTo: number, listener: TransferListener) {
+  constructor(run: UploadRun, { sentTo, session }: OpenEntry, listener: TransferListener) {
     this.#run = run;
     this.#listener = listener;
     this.#isFresh = run.resumedFrom === null;
     this.#sentBefore = this.#isFresh ? 0 : sentTo;
+    this.#assetUid = session.assetUid;
   }
 
   /** True if the service might have every byte, because the last bytes were sent and not rejected. */
@@ -222,15 +224,19 @@ class SessionHttpStack implements HttpStack {
     const { sizeBytes } = source;
     const offset = parseUploadOffset(response.headers['upload-offset']);
     if (offset === undefined)
-      throw brokenSession(`the answer to ${chunk ? 'PATCH' : 'HEAD'} names no Upload-Offset`, response);
+      throw this.#brokenSession(`the answer to ${chunk ? 'PATCH' : 'HEAD'} names no Upload-Offset`, response);
     if (offset > sizeBytes)
-      throw brokenSession(`the service has ${offset} bytes of a file of ${sizeBytes}`, response, 'session_mismatch');
+      throw this.#brokenSession(
+        `the service has ${offset} bytes of a file of ${sizeBytes}`,
+        response,
+        'session_mismatch',
+      );
     const sentTo = Math.max(this.#sentBefore, this.#sentThisRun);
     // The state folder might be an old backup that records too few bytes. The checksum decides at the end.
     if (offset > sentTo && this.#sentThisRun === 0 && !chunk) this.#sentBefore = offset;
     else if (offset > sentTo) {
       const problem = `the service acknowledges byte ${offset}, and was sent ${sentTo}`;
-      throw brokenSession(problem, response, 'session_mismatch');
+      throw this.#brokenSession(problem, response, 'session_mismatch');
     }
     if (chunk && offset >= chunk.end) source.releaseBuffers?.();
     // If the offset went back, reaching the same offset again does not count as progress.
@@ -239,20 +245,18 @@ class SessionHttpStack implements HttpStack {
     else if (chunk && (response.status === 409 || offset < chunk.start + minBytes)) this.#stalls++;
     this.acknowledged = Math.max(this.acknowledged, offset);
     if (this.#stalls >= maxStalls)
-      throw brokenSession(`the upload does not get past byte ${this.acknowledged}`, response);
+      throw this.#brokenSession(`the upload does not get past byte ${this.acknowledged}`, response);
     this.#maybeReceived = Math.max(this.#maybeReceived, offset);
     await this.#listener.digest.catchUp(offset);
     await this.#listener.onAcknowledged(offset, response.headers);
     return createResponse(204, { ...response.headers, 'upload-length': `${sizeBytes}` });
   }
-}
 
-const brokenSession = (problem: string, response: ApiResponse, code: ErrorCode = 'broken_session') =>
-  new MediactlError(problem, {
-    code,
-    status: response.status,
-    reason: 'the upload session does not behave as the protocol says',
-  });
+  #brokenSession(problem: string, { status }: ApiResponse, code: ErrorCode = 'broken_session'): MediactlError {
+    const reason = `the upload session of asset ${this.#assetUid} does not behave as the protocol says`;
+    return new MediactlError(problem, { code, status, reason });
+  }
+}
 
 const createResponse = (status: number, headers: ResponseHeaders): HttpResponse => ({
   getStatus: () => status,

@@ -15,7 +15,11 @@ async function serve(count, { latencyMs = 0, remaining = 100_000 } = {}) {
   const item = (n) => ({
     uid: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
     name: `Asset ${n}`,
-    ...{ type: 'video', status: 'ready', duration: n, tags: ['made'], size: n * 1000 },
+    type: 'video',
+    status: 'ready',
+    duration: n,
+    tags: ['made'],
+    size: n * 1000,
     created_at: '2026-03-01T12:00:00Z',
   });
   const server = createServer((request, response) => {

@@ -29,7 +29,9 @@ function create(request, response) {
   response.writeHead(201, { ...budget(), location, 'content-type': 'application/json' });
   response.end(
     JSON.stringify({
-      ...{ uid: name, location, total_size: size },
+      uid: name,
+      location,
+      total_size: size,
       asset_uid: `00000000-0000-4000-8000-${String(++created).padStart(12, '0')}`,
       expires_at: new Date(Date.now() + 86_400_000).toISOString(),
     }),

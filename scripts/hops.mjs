@@ -63,8 +63,14 @@ function runCommand(folder, environment, args) {
 async function serveRequests(folder) {
   const { createSandbox } = createRequire(script)(join(folder, 'src/sandbox/create.cjs'));
   const sandbox = await createSandbox({
-    ...{ port: 0, pid: process.pid, node: process.execPath, dataDir: join(folder, 'service') },
-    ...{ mediaWorker: join(root, 'dist/media-worker.cjs'), killGroup() {}, playerScript: '', browseScript: '' },
+    port: 0,
+    pid: process.pid,
+    node: process.execPath,
+    dataDir: join(folder, 'service'),
+    mediaWorker: join(root, 'dist/media-worker.cjs'),
+    killGroup() {},
+    playerScript: '',
+    browseScript: '',
   });
   const headers = { authorization: `Bearer ${sandbox.createKey('hops')}`, 'tus-resumable': '1.0.0' };
   const api = `${sandbox.url}/api/external/v1`;

@@ -16,7 +16,10 @@ async function main(): Promise<void> {
   delete process.env.MEDIACTL_API_KEY; // child processes must not inherit it
   const interruption = new AbortController();
   const terminal = new Terminal({
-    ...{ stdin: () => process.stdin, stdout, stderr, environment },
+    stdin: () => process.stdin,
+    stdout,
+    stderr,
+    environment,
     interruption: interruption.signal,
   });
   const stop = (code: 'interrupted' | 'terminated') => {

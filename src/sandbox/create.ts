@@ -45,7 +45,8 @@ export async function createSandbox(options: SandboxOptions) {
   return {
     /** Origin of the service, such as `http://127.0.0.1:4520`. */
     url: service.origin,
-    ...{ workspace, workspaceName },
+    workspace,
+    workspaceName,
     /** Warnings about the data folder, to be shown to the user. */
     notes,
     /** Creates an API key. The key is returned only once; only its hash is stored. */

@@ -63,9 +63,16 @@ function addErrorResponses(operation: Operation, name: string): void {
   const isCounted = name !== '/openapi.json get'; // it is not part of the specification
   const { parameters = [], requestBody } = operation;
   const applies: Partial<Record<ErrorStatus, boolean>> = {
-    ...{ 400: requestBody !== undefined, 401: !isKeyless, 403: !isKeyless, 404: name.includes('{') },
-    ...{ 413: requestBody !== undefined, 422: parameters.length > 0 || requestBody !== undefined, 429: isCounted },
-    ...{ 500: true, 503: true, 507: / (post|patch|delete)$/.test(name) },
+    400: requestBody !== undefined,
+    401: !isKeyless,
+    403: !isKeyless,
+    404: name.includes('{'),
+    413: requestBody !== undefined,
+    422: parameters.length > 0 || requestBody !== undefined,
+    429: isCounted,
+    500: true,
+    503: true,
+    507: / (post|patch|delete)$/.test(name),
   };
   operation.security = isKeyless ? [] : [{ [security]: [] }];
   operation.responses ??= {};

@@ -31,12 +31,23 @@ export function createService(options: SandboxOptions, store: SandboxStore) {
   const faults = new Faults(options.faults ?? [], log);
   const tool = (path: string | undefined) => (path === undefined ? undefined : { path, killGroup });
   const processor = new Processor({
-    ...{ files, assets, timestamp, log, clock: options.clock ?? systemClock },
+    files,
+    assets,
+    timestamp,
+    log,
+    clock: options.clock ?? systemClock,
     inspector: { node: { path: options.node, killGroup }, worker: options.mediaWorker },
     tools: { ffmpeg: tool(ffmpeg), pdftoppm: tool(pdftoppm) },
   });
   return {
-    ...{ store, files, assets, sessions, faults, processor, now, log },
+    store,
+    files,
+    assets,
+    sessions,
+    faults,
+    processor,
+    now,
+    log,
     keys: new ApiKeys(store),
     workspaces: new Workspaces(store),
     folders: new WorkspaceFolders(store),

@@ -9,8 +9,13 @@ const uid = (digit: number) => `${String(digit).repeat(8)}-0000-4000-8000-000000
 const workspace = uid(9);
 const folder = uid(8);
 const twins = [1, 2, 3].map((n) => ({
-  ...{ uid: uid(n), name: 'clip.mp4', type: 'video', status: 'ready', size: n * 1024 },
-  ...{ created_at: `2026-0${n === 2 ? 9 : n}-01T12:00:00Z`, parent: n === 1 ? folder : null },
+  uid: uid(n),
+  name: 'clip.mp4',
+  type: 'video',
+  status: 'ready',
+  size: n * 1024,
+  created_at: `2026-0${n === 2 ? 9 : n}-01T12:00:00Z`,
+  parent: n === 1 ? folder : null,
 }));
 
 const service = () =>
@@ -30,7 +35,8 @@ beforeEach(async () => {
   const recorded = await service();
   requests = recorded.requests;
   cli = new Cli({
-    ...{ MEDIACTL_API_KEY: testKey, MEDIACTL_WORKSPACE: workspace },
+    MEDIACTL_API_KEY: testKey,
+    MEDIACTL_WORKSPACE: workspace,
     MEDIACTL_BASE_URL: recorded.url,
   });
 });
@@ -188,7 +194,8 @@ describe('names of folders, for people', () => {
 
   it('that cannot be had are not asked for again, and the uid stands', async () => {
     const pages = Array.from({ length: 250 }, (_, n) => ({
-      ...{ uid: `${String(n).padStart(8, '0')}-0000-4000-8000-000000000000`, name: `${n}` },
+      uid: `${String(n).padStart(8, '0')}-0000-4000-8000-000000000000`,
+      name: `${n}`,
       parent: `${String(n).padStart(8, '0')}-1111-4000-8000-000000000000`,
     }));
     const poor = await startRecordingServer(({ path, query }) =>

@@ -28,7 +28,9 @@ describe('assets ls --html', () => {
     const assets = await cli.json(['assets', 'ls', '--all']);
     const missing = assets.filter((asset: { thumbnail_url?: string }) => !asset.thumbnail_url).length;
     expect(written).toEqual({
-      ...{ path, assets: 300, missing_thumbnails: missing },
+      path,
+      assets: 300,
+      missing_thumbnails: missing,
       size_bytes: statSync(path).size,
     });
     expect([page.split('<img').length - 1, cardsIn(page).length]).toEqual([300 - missing, 300]);

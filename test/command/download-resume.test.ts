@@ -275,13 +275,11 @@ it.each([
       });
     const media = { url: `${service}/media` };
     respond(response, 200, {
-      ...{
-        uid: assetUid,
-        name: 'sound',
-        playback_token: 'a.token',
-        type,
-        content_type: 'audio/mp4',
-      },
+      uid: assetUid,
+      name: 'sound',
+      playback_token: 'a.token',
+      type,
+      content_type: 'audio/mp4',
       size: isRendition ? 7 : fileSize,
       [field]: field === 'variants' ? [media] : field === 'url' ? media.url : media,
     });
@@ -302,7 +300,11 @@ async function download(replies: Script[], told: number | null, more: string[] =
   const service = await startServer((request, response) => {
     if (!request.url?.startsWith('/media'))
       return respond(response, 200, {
-        ...{ uid: assetUid, name: 'film', playback_token: 'a.token', type: 'video', size: told },
+        uid: assetUid,
+        name: 'film',
+        playback_token: 'a.token',
+        type: 'video',
+        size: told,
         content_type: 'video/mp4',
         source_url: { url: `${service}/media` },
       });
@@ -348,8 +350,13 @@ it('a text whose record says nothing of its type is a text', async () => {
         body: Buffer.from('notes'),
       });
     respond(response, 200, {
-      ...{ uid: assetUid, name: 'notes', playback_token: 'a.token', type: 'document', size: 5 },
-      ...{ content_type: 'application/octet-stream', url: `${service}/media` },
+      uid: assetUid,
+      name: 'notes',
+      playback_token: 'a.token',
+      type: 'document',
+      size: 5,
+      content_type: 'application/octet-stream',
+      url: `${service}/media`,
     });
   });
   const path = join(cli.home, 'notes');

@@ -92,7 +92,11 @@ it.each(Array.from({ length: 400 }, (_, n) => n + 1))('seed %i', async (seed) =>
       interruption.abort(new MediactlError('interrupted', { code: 'interrupted', exitCode: exitCodes.interrupted }));
     if (request.url?.startsWith('/media')) return delivery.serve(request, response);
     respond(response, 200, {
-      ...{ uid, name: 'film', playback_token: 'a.token', type: 'video', size: recordedSize },
+      uid,
+      name: 'film',
+      playback_token: 'a.token',
+      type: 'video',
+      size: recordedSize,
       content_type: 'video/mp4',
       source_url: { url: `${service}/media` },
     });

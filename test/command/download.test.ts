@@ -95,7 +95,8 @@ describe('from the sandbox', () => {
     });
     const { child } = mediactl(['assets', 'download', assetUid, '-o', path], {
       ...account(),
-      ...{ MEDIACTL_BASE_URL: service, MEDIACTL_STATE_DIR: `${world.cli.home}/state` },
+      MEDIACTL_BASE_URL: service,
+      MEDIACTL_STATE_DIR: `${world.cli.home}/state`,
     });
     while (parts().length === 0) await sleep(20);
     child.kill('SIGKILL');
@@ -188,8 +189,10 @@ describe('from the sandbox', () => {
         encoding: 'buffer',
         maxBuffer: 64 * 1024 * 1024,
         env: {
-          ...{ ...inherited, MEDIACTL_CONFIG_DIR: `${world.cli.home}/config` },
-          ...{ MEDIACTL_STATE_DIR: `${world.cli.home}/state`, ...account() },
+          ...inherited,
+          MEDIACTL_CONFIG_DIR: `${world.cli.home}/config`,
+          MEDIACTL_STATE_DIR: `${world.cli.home}/state`,
+          ...account(),
         },
       },
     );

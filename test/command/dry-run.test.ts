@@ -85,8 +85,11 @@ const calls: Record<string, string[]> = {
 
 /** Exit codes other than 0: the sandbox and the queue are not running, and `check` finds a difference. */
 const exits: Record<string, number> = {
-  ...{ 'sandbox logs': 3, 'sandbox watch': 3, check: 11 },
-  ...{ 'uploads watch': 10, 'uploads retry': 10 },
+  'sandbox logs': 3,
+  'sandbox watch': 3,
+  check: 11,
+  'uploads watch': 10,
+  'uploads retry': 10,
 };
 
 const tree = describeTree(await buildCommandTree('0.0.0'));

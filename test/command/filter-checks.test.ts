@@ -26,7 +26,11 @@ const verbs = { rm: [], update: ['--name', 'overwritten'] };
 const uid = '00000000-0000-4000-8000-000000000001';
 const bare = { uid, name: 'kept' };
 const full = {
-  ...{ ...bare, type: 'video', status: 'ready', tags: ['kept'], parent: null },
+  ...bare,
+  type: 'video',
+  status: 'ready',
+  tags: ['kept'],
+  parent: null,
   created_at: '2026-03-01T11:00:00Z',
 };
 

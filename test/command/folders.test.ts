@@ -108,8 +108,10 @@ describe('folders', () => {
   it('several commands that race make each folder once', async () => {
     const program = fileURLToPath(new URL('../../bin/mediactl.js', import.meta.url));
     const env = {
-      ...{ ...inherited, MEDIACTL_CONFIG_DIR: `${cli.home}/config` },
-      ...{ MEDIACTL_STATE_DIR: `${cli.home}/state`, ...account() },
+      ...inherited,
+      MEDIACTL_CONFIG_DIR: `${cli.home}/config`,
+      MEDIACTL_STATE_DIR: `${cli.home}/state`,
+      ...account(),
     };
     await Promise.all(
       Array.from({ length: 5 }, (_, n) =>

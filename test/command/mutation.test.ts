@@ -62,7 +62,9 @@ it.each(table)('%s (seed %i): an answer of other types ends in a class and words
   };
   const { url: baseUrl } = await startRecordingServer(answers);
   const cli = new Cli({
-    ...{ MEDIACTL_API_KEY: testKey, MEDIACTL_BASE_URL: baseUrl, NO_COLOR: '1' },
+    MEDIACTL_API_KEY: testKey,
+    MEDIACTL_BASE_URL: baseUrl,
+    NO_COLOR: '1',
     MEDIACTL_WORKSPACE: workspaceUid,
   });
   const { code, stdout, stderr } = await cli.run(prepareCommand(line, cli.home), {

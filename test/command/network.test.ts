@@ -326,8 +326,10 @@ it('what is on its way when the work is done is not tried again', async () => {
   const list = `node '${program}' assets ls --all --jsonl | head -1`;
   const { stdout } = await promisify(execFile)('bash', ['--norc', '-c', list], {
     env: {
-      ...{ ...inherited, HOME: temporaryFolder() },
-      ...{ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: service },
+      ...inherited,
+      HOME: temporaryFolder(),
+      MEDIACTL_API_KEY: 'a-key-of-this-test',
+      MEDIACTL_BASE_URL: service,
     },
   });
   expect(JSON.parse(stdout)).toEqual({ uid: '0' });

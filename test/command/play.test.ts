@@ -55,11 +55,9 @@ describe('each type has a view of its own (§2: "branch on `type`")', () => {
     [
       'video',
       {
-        ...{
-          type: 'video',
-          hls_url: { url: 'HERE/media/m.m3u8' },
-          source_url: { url: 'HERE/media/f' },
-        },
+        type: 'video',
+        hls_url: { url: 'HERE/media/m.m3u8' },
+        source_url: { url: 'HERE/media/f' },
         preview_sprites_url: { url: 'HERE/media/s.vtt' },
         chapters: [
           { title: 'One\u001b[2J', start_time: 0 },
@@ -75,11 +73,9 @@ describe('each type has a view of its own (§2: "branch on `type`")', () => {
     [
       'audio',
       {
-        ...{
-          type: 'audio',
-          source: 'HERE/media/a.mp3',
-          waveform_url: { url: 'HERE/media/w.json' },
-        },
+        type: 'audio',
+        source: 'HERE/media/a.mp3',
+        waveform_url: { url: 'HERE/media/w.json' },
         subtitle_tracks: [{ url: 'HERE/media/en.vtt', language: 'en', label: 'English' }, 'HERE/x'],
       },
       [
@@ -256,9 +252,12 @@ describe('players', () => {
     return promisify(execFile)(process.execPath, [join(root, 'bin/mediactl.js'), 'play', uid, ...args], {
       env: {
         ...inherited,
-        ...{ PATH: `${join(cli.home, 'bin')}:${process.env.PATH}`, HOME: cli.home },
-        ...{ MEDIACTL_CONFIG_DIR: `${cli.home}/config`, MEDIACTL_STATE_DIR: `${cli.home}/state` },
-        ...{ MEDIACTL_API_KEY: key, MEDIACTL_BASE_URL: url },
+        PATH: `${join(cli.home, 'bin')}:${process.env.PATH}`,
+        HOME: cli.home,
+        MEDIACTL_CONFIG_DIR: `${cli.home}/config`,
+        MEDIACTL_STATE_DIR: `${cli.home}/state`,
+        MEDIACTL_API_KEY: key,
+        MEDIACTL_BASE_URL: url,
       },
     });
   };

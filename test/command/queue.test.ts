@@ -469,8 +469,10 @@ describe.skipIf(!redis.isInstalled)('a queue', () => {
       const answer = await fetch(`${world.sandbox.url}/api/external/v1/upload/`, {
         method: 'POST',
         headers: {
-          ...{ authorization: `Bearer ${world.sandbox.key}`, 'tus-resumable': '1.0.0' },
-          ...{ 'upload-length': '4', 'upload-metadata': encoded.join(',') },
+          authorization: `Bearer ${world.sandbox.key}`,
+          'tus-resumable': '1.0.0',
+          'upload-length': '4',
+          'upload-metadata': encoded.join(','),
         },
       });
       return ((await answer.json()) as { asset_uid: string }).asset_uid;
@@ -632,9 +634,15 @@ const removed = (queue: string, id: string) =>
 const intendedBefore = (queue: string, id: string, path: string) =>
   clientOf(queue, (client, name) => {
     const entry = {
-      ...{ version: 2, state: 'intended', id, path, realPath: path, baseUrl: world.sandbox.url },
+      version: 2,
+      state: 'intended',
+      id,
+      path,
+      realPath: path,
+      baseUrl: world.sandbox.url,
       file: { sizeBytes: 11, mtimeNs: '1' },
-      ...{ profile: 'none', begunAt: new Date().toISOString() },
+      profile: 'none',
+      begunAt: new Date().toISOString(),
       metadata: { filename: 'marked.md', workspace_uid: world.sandbox.workspace },
     };
     return client.hset(`mediactl:${name}:pages`, id, JSON.stringify(entry));

@@ -15,7 +15,9 @@ const compact = uid.replaceAll('-', '');
 async function against(answers: Responder) {
   const { url, requests } = await startRecordingServer(answers);
   const cli = new Cli({
-    ...{ MEDIACTL_API_KEY: testKey, MEDIACTL_BASE_URL: url, MEDIACTL_WORKSPACE: workspaceUid },
+    MEDIACTL_API_KEY: testKey,
+    MEDIACTL_BASE_URL: url,
+    MEDIACTL_WORKSPACE: workspaceUid,
     NO_COLOR: '1',
   });
   return { cli, requests, url };
@@ -198,7 +200,12 @@ describe('a list without a total, of a service that gives pages of a size of its
 
 describe('a service that ignores a filter', () => {
   const item = {
-    ...{ uid, name: 'clip', type: 'video', status: 'ready', tags: ['kept'], parent: null },
+    uid,
+    name: 'clip',
+    type: 'video',
+    status: 'ready',
+    tags: ['kept'],
+    parent: null,
     created_at: '2026-03-01T11:00:00Z',
   };
   it.each([

@@ -50,7 +50,10 @@ describe.each([
     for (const playable of line.startsWith('play') ? playbackInfos : playbackInfos.slice(0, 1)) {
       const { url } = await startRecordingServer(saying(libraryWithPlayback(playable), refuses));
       const cli = new Cli({
-        ...{ MEDIACTL_API_KEY: testKey, MEDIACTL_BASE_URL: url, NO_COLOR: '1', TERM: 'xterm' },
+        MEDIACTL_API_KEY: testKey,
+        MEDIACTL_BASE_URL: url,
+        NO_COLOR: '1',
+        TERM: 'xterm',
         MEDIACTL_WORKSPACE: workspaceUid,
       });
       for (const tty of [true, false]) {

@@ -201,7 +201,9 @@ describe('one file, one asset', () => {
   it('a service that passes over the order hides no lost creation', async () => {
     const old = Array.from({ length: 350 }, (_, at) => ({
       uid: `00000000-0000-4000-8000-${String(at).padStart(12, '0')}`,
-      ...{ name: `old${at}`, status: 'ready', created_at: '2020-01-01T00:00:00Z' },
+      name: `old${at}`,
+      status: 'ready',
+      created_at: '2020-01-01T00:00:00Z',
     }));
     const lost = '00000000-0000-4000-8000-00000000beef';
     const service = await startServer((request, response) => {

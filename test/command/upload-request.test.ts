@@ -18,10 +18,19 @@ const world = setUpUploader();
 let request: Omit<UploadRequest, 'options'>;
 beforeEach(() => {
   request = {
-    ...{ inputs: [world.path], folder: '/', createFolders: false, sync: false },
+    inputs: [world.path],
+    folder: '/',
+    createFolders: false,
+    sync: false,
     sources: { recursive: false, include: [], exclude: [], chunkBytes: 64 * 1024 },
-    ...{ pruneLimit: undefined, queue: undefined, preview: undefined },
-    ...{ rateLimit: undefined, reserve: undefined, until: undefined, progress: 'none', verbose: false },
+    pruneLimit: undefined,
+    queue: undefined,
+    preview: undefined,
+    rateLimit: undefined,
+    reserve: undefined,
+    until: undefined,
+    progress: 'none',
+    verbose: false,
   };
 });
 

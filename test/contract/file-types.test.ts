@@ -240,8 +240,10 @@ describe.skipIf(!ffmpeg).concurrent('with ffmpeg', () => {
     expect(subtitle_tracks).toEqual([
       { label: 'German', language: 'de', url: expect.any(String), expires_at: expect.any(String) },
       {
-        ...{ label: 'Signs; = songs', language: 'und' },
-        ...{ url: expect.any(String), expires_at: expect.any(String) },
+        label: 'Signs; = songs',
+        language: 'und',
+        url: expect.any(String),
+        expires_at: expect.any(String),
       },
     ]);
     const [{ url }] = subtitle_tracks;

@@ -44,7 +44,8 @@ async function stepsOf(masterUrl: string): Promise<Step[]> {
       const at = (name = '') => bytesOf(new URL(name, url).href);
       const named = [...playlist.matchAll(/^#EXTINF:([\d.]+),\n(\S+)/gm)];
       return {
-        ...{ attributes, url },
+        attributes,
+        url,
         header: await at(/URI="([^"]+)"/.exec(playlist)?.[1]),
         segments: await Promise.all(
           named.map(async ([, seconds, name]) => ({

@@ -146,9 +146,16 @@ describe.concurrent('a worker', () => {
   });
 
   const found = {
-    ...{ type: 'video', contentType: 'video/mp4', duration: 10, width: 640, height: 360 },
-    ...{ chapters: [], demuxer: 'mov', codecs: { picture: 'avc', sounds: ['aac'] } },
-    ...{ sampleRate: 44100, cover: null },
+    type: 'video',
+    contentType: 'video/mp4',
+    duration: 10,
+    width: 640,
+    height: 360,
+    chapters: [],
+    demuxer: 'mov',
+    codecs: { picture: 'avc', sounds: ['aac'] },
+    sampleRate: 44100,
+    cover: null,
   };
 
   it('that has sent everything and does not exit is killed', async () => {

@@ -36,9 +36,18 @@ describe.skipIf(!chromiumPath || isStrict)('an attack', () => {
   async function hostile(elsewhere: string) {
     const uid = '0c6f2a52-3c35-4f3e-9a51-2f2ed6b0a7c1';
     const record = {
-      ...{ uid, name: markup, description: markup, type: 'video', status: 'ready' },
-      ...{ tags: [markup], failure_reason: markup, duration: 10, size: 10 },
-      ...{ created_at: '2026-03-01T11:00:00Z', parent: markup, content_type: markup },
+      uid,
+      name: markup,
+      description: markup,
+      type: 'video',
+      status: 'ready',
+      tags: [markup],
+      failure_reason: markup,
+      duration: 10,
+      size: 10,
+      created_at: '2026-03-01T11:00:00Z',
+      parent: markup,
+      content_type: markup,
       thumbnail_url: `${elsewhere}/page.html`,
     };
     const service = await recording(({ path, method }) => {
@@ -46,7 +55,9 @@ describe.skipIf(!chromiumPath || isStrict)('an attack', () => {
       if (path.endsWith('/playback/info/'))
         return {
           body: {
-            ...{ type: 'video', source_url: 'javascript:alert(1)', hls_url: markup },
+            type: 'video',
+            source_url: 'javascript:alert(1)',
+            hls_url: markup,
             chapters: [{ title: markup, start_time: 1 }],
             preview_sprites_url: { url: 'data:text/vtt,WEBVTT' },
           },

@@ -125,8 +125,16 @@ it('tells what the list tells, with the filters of the page', async () => {
   expect(await response.json()).toEqual({
     items: [
       {
-        ...{ uid: assetUid, name: 'Quay', description: 'two\nlines', type: 'document' },
-        ...{ status: 'ready', means: 'ready', reason: null, tags: [], size: 10, duration: null },
+        uid: assetUid,
+        name: 'Quay',
+        description: 'two\nlines',
+        type: 'document',
+        status: 'ready',
+        means: 'ready',
+        reason: null,
+        tags: [],
+        size: 10,
+        duration: null,
         createdAt: '2026-03-01T11:00:00.000Z',
         thumbnail: expect.stringMatching(/^[\w-]{10}$/),
       },
@@ -136,8 +144,11 @@ it('tells what the list tells, with the filters of the page', async () => {
   const { path, query, headers } = requests.at(-1) ?? {};
   expect(path).toBe(`${v1}/assets/`);
   expect(query).toEqual({
-    ...{ search: 'quay', status: 'ready', ordering: 'name' },
-    ...{ limit: '100', offset: '0' },
+    search: 'quay',
+    status: 'ready',
+    ordering: 'name',
+    limit: '100',
+    offset: '0',
   });
   expect(headers?.authorization).toBe(`Bearer ${testKey}`);
 });

@@ -33,7 +33,9 @@ const media: Record<string, string> = {};
 beforeAll(async () => {
   if (!chromiumPath) return;
   sandbox = await startSandbox({
-    ...{ strict: false, seed: seeded, ffmpeg: ffmpeg && `/usr/bin/${ffmpeg}` },
+    strict: false,
+    seed: seeded,
+    ffmpeg: ffmpeg && `/usr/bin/${ffmpeg}`,
     rateLimit: { limit: 100_000, windowSeconds: 3600 },
   });
   const files = [fixturePath('clip.mp4'), fixturePath('tone.mp3'), fixturePath('still.jpg')];

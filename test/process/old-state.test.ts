@@ -158,8 +158,11 @@ describe.skipIf(isStrict)('the state folder of 5fb2bef', () => {
     expect(Math.min(...offsets())).toBe(acknowledged);
     const bytes = oldBytes('open.bin');
     expect(record).toMatchObject({
-      ...{ outcome: 'uploaded', asset_uid: before, verified: true },
-      ...{ resumed_from: acknowledged, bytes_sent: bytes.length - acknowledged },
+      outcome: 'uploaded',
+      asset_uid: before,
+      verified: true,
+      resumed_from: acknowledged,
+      bytes_sent: bytes.length - acknowledged,
     });
     expect(stored(record.asset_uid).equals(bytes)).toBe(true);
     expect(page('open.bin')).toBeUndefined();

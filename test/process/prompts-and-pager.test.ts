@@ -29,8 +29,10 @@ const environment = (more = {}) => ({
 });
 const account = (more = {}) =>
   environment({
-    ...{ MEDIACTL_API_KEY: sandbox.key, MEDIACTL_BASE_URL: sandbox.url },
-    ...{ MEDIACTL_WORKSPACE: sandbox.workspace, ...more },
+    MEDIACTL_API_KEY: sandbox.key,
+    MEDIACTL_BASE_URL: sandbox.url,
+    MEDIACTL_WORKSPACE: sandbox.workspace,
+    ...more,
   });
 beforeEach(() => {
   home = temporaryFolder();
@@ -216,8 +218,10 @@ describe.skipIf(!hasPty)('waiting on a terminal', () => {
     const created = await fetch(`${sandbox.url}/api/external/v1/upload/`, {
       method: 'POST',
       headers: {
-        ...{ authorization: `Bearer ${sandbox.key}`, 'tus-resumable': '1.0.0' },
-        ...{ 'upload-length': '9', 'upload-metadata': metadata },
+        authorization: `Bearer ${sandbox.key}`,
+        'tus-resumable': '1.0.0',
+        'upload-length': '9',
+        'upload-metadata': metadata,
       },
     });
     const { asset_uid: uid } = (await created.json()) as { asset_uid: string };

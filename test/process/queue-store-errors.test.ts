@@ -348,7 +348,8 @@ describe.skipIf(!postgres.isInstalled)('on PostgreSQL', () => {
     await sql('grant select on all tables in schema bullmq, mediactl to station');
     const { error } = await doctor(queue);
     expect(error).toMatchObject({
-      ...{ code: 'queue_refused', exit_code: 4 },
+      code: 'queue_refused',
+      exit_code: 4,
       cause: expect.stringContaining('permission denied for table'),
     });
     for (const grant of error.hint.replace(/^.*: (?=grant)/, '').split('; ')) await sql(grant);

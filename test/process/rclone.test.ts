@@ -60,8 +60,11 @@ function put(name: string, bytes: Buffer): Buffer {
 
 async function open(address: string, recursive = false, signal?: AbortSignal): Promise<RcloneFiles> {
   const transport = new Transport({
-    ...{ baseUrl: new URL('http://127.0.0.1:9'), clock: systemClock, userAgent: 'test' },
-    ...{ requestTimeoutMs: 10_000, maxWaitMs: 60_000 },
+    baseUrl: new URL('http://127.0.0.1:9'),
+    clock: systemClock,
+    userAgent: 'test',
+    requestTimeoutMs: 10_000,
+    maxWaitMs: 60_000,
   });
   const opened = await openRclone(address, { recursive, transport, environment, signal });
   onTestFinished(async () => {
@@ -268,8 +271,11 @@ describe.skipIf(!rclone)('the server of a remote', () => {
   it.skipIf(process.platform === 'win32')('ends when we are killed', async () => {
     const outfile = join(home, 'rclone-child.mjs');
     buildSync({
-      ...{ entryPoints: ['src/client/upload/sources/rclone-process.ts'], outfile },
-      ...{ bundle: true, platform: 'node', format: 'esm' },
+      entryPoints: ['src/client/upload/sources/rclone-process.ts'],
+      outfile,
+      bundle: true,
+      platform: 'node',
+      format: 'esm',
     });
     const script = `const { serveRemote } = await import('${outfile}');
       const { url } = await serveRemote('far:', { environment: process.env });

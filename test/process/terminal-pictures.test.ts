@@ -20,9 +20,13 @@ it.skipIf(!hasPty).each(Object.entries(begins))(
     const command = [process.execPath, mediactlPath, 'assets', 'thumb', numberedUid(1), '--show'];
     const home = temporaryFolder();
     const pty = new Pty(command, {
-      ...{ TERM: 'xterm-256color', COLORTERM: 'truecolor', MEDIACTL_PICTURES: protocol },
-      ...{ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: url },
-      ...{ MEDIACTL_CONFIG_DIR: `${home}/config`, MEDIACTL_STATE_DIR: `${home}/state` },
+      TERM: 'xterm-256color',
+      COLORTERM: 'truecolor',
+      MEDIACTL_PICTURES: protocol,
+      MEDIACTL_API_KEY: 'a-key-of-this-test',
+      MEDIACTL_BASE_URL: url,
+      MEDIACTL_CONFIG_DIR: `${home}/config`,
+      MEDIACTL_STATE_DIR: `${home}/state`,
     });
     expect([await pty.exited, pty.output.slice(0, beginning.length)]).toEqual([0, beginning]);
   },

@@ -32,8 +32,11 @@ it.skipIf(process.platform !== 'linux')('thirty files take no more memory than o
     truncateSync(path, 7 * MiB);
   }
   const started = mediactl(['upload', '-r', folder, '-q'], {
-    ...{ MEDIACTL_API_KEY: 'a-key', MEDIACTL_BASE_URL: service, MEDIACTL_WORKSPACE: uidOf(0) },
-    ...{ MEDIACTL_STATE_DIR: join(home, 'state'), MEDIACTL_CONFIG_DIR: join(home, 'config') },
+    MEDIACTL_API_KEY: 'a-key',
+    MEDIACTL_BASE_URL: service,
+    MEDIACTL_WORKSPACE: uidOf(0),
+    MEDIACTL_STATE_DIR: join(home, 'state'),
+    MEDIACTL_CONFIG_DIR: join(home, 'config'),
   });
   const { code, stdout } = await started.finished;
   expect([code, stdout.trim().split('\n').length]).toEqual([0, 30]);

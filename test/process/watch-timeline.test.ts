@@ -241,8 +241,10 @@ describe.skipIf(!chromiumPath)('the frames of a video', () => {
   const sprite = (page: Page) => page.locator('.sprite');
   const crop = (page: Page) =>
     sprite(page).evaluate(({ style }: Styled) => ({
-      ...{ image: style.backgroundImage, position: style.backgroundPosition },
-      ...{ width: style.width, height: style.height },
+      image: style.backgroundImage,
+      position: style.backgroundPosition,
+      width: style.width,
+      height: style.height,
     }));
 
   it.skipIf(!ffmpeg)('show what is at the moment that is pointed at', async () => {
@@ -260,8 +262,9 @@ describe.skipIf(!chromiumPath)('the frames of a video', () => {
     expect(x).toBeGreaterThan(0);
     expect(await crop(page)).toEqual({
       image: expect.stringContaining(`/extras/${sheet}?expires=`), // the signature may be a second newer
-      ...{ position: `${-(x as number)}px ${y === 0 ? '0px' : `${-(y as number)}px`}` },
-      ...{ width: `${width}px`, height: `${height}px` },
+      position: `${-(x as number)}px ${y === 0 ? '0px' : `${-(y as number)}px`}`,
+      width: `${width}px`,
+      height: `${height}px`,
     });
     await pointAt(page, 0.05);
     await pollUntil(async () => (await crop(page)).position).toBe('0px 0px');

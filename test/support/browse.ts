@@ -93,7 +93,8 @@ export async function dropFiles(page: Page, paths: string[], position = { x: 700
   const devTools = await page.context().newCDPSession(page);
   for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
     await devTools.send('Input.dispatchDragEvent', {
-      ...{ type, ...position },
+      type,
+      ...position,
       data: { items: [], files: paths, dragOperationsMask: 1 },
     });
 }

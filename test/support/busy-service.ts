@@ -207,16 +207,16 @@ export class BusyService {
     const uid = randomUUID();
     const size = Number(headers['upload-length']);
     const asset: BusyAsset = {
-      ...{
-        uid,
-        name: metadata.asset_name ?? metadata.filename ?? '',
-        size,
-        storedBytes: 0,
-        blake3: '',
-      },
-      ...{ description: metadata.description, folder: metadata.parent_folder_uid },
-      ...{ createdAt: new Date().toISOString() },
-      ...{ completedAt: size === 0 ? Date.now() : undefined, isTrashed: false },
+      uid,
+      name: metadata.asset_name ?? metadata.filename ?? '',
+      size,
+      storedBytes: 0,
+      blake3: '',
+      description: metadata.description,
+      folder: metadata.parent_folder_uid,
+      createdAt: new Date().toISOString(),
+      completedAt: size === 0 ? Date.now() : undefined,
+      isTrashed: false,
     };
     this.assets.set(uid, asset);
     const location = `${v1}/upload/${uid}/`;
@@ -249,7 +249,8 @@ export class BusyService {
   async #folders(method: string, request: IncomingMessage): Promise<BusyResponse> {
     const { taken, shown } = this.#options.parentFields ?? { taken: 'parent_uid' };
     const recordOf = ({ uid, name, parent }: (typeof this.folders)[number]) => ({
-      ...{ uid, name },
+      uid,
+      name,
       ...(shown && { [shown]: parent ?? null }),
     });
     if (method === 'POST') {

@@ -77,15 +77,15 @@ export function createLibrary(): Responder {
       name = json.name ?? name;
     }
     const item = {
-      ...{
-        uid: assetUid,
-        name,
-        description: 'two\nlines',
-        type: 'document',
-        status: 'ready',
-        tags,
-      },
-      ...{ created_at: '2026-03-01T11:00:00Z', duration: null, size: 10 },
+      uid: assetUid,
+      name,
+      description: 'two\nlines',
+      type: 'document',
+      status: 'ready',
+      tags,
+      created_at: '2026-03-01T11:00:00Z',
+      duration: null,
+      size: 10,
       thumbnail_url: `${origin}/media/t.jpg`,
     };
     if (path.includes(assetUid)) return { body: item };

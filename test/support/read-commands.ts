@@ -53,16 +53,24 @@ const link = (name: string) => ({ url: `HERE/media/${name}`, expires_at: '2027-0
 /** Playback info of each asset type (§2). HERE stands for the service's origin. */
 export const playbackInfos = [
   {
-    ...{ type: 'video', blocked: false, hls_url: link('a.m3u8'), source_url: link('a.mp4') },
-    ...{ preview_sprites_url: link('s.vtt'), resume_position_seconds: 2 },
+    type: 'video',
+    blocked: false,
+    hls_url: link('a.m3u8'),
+    source_url: link('a.mp4'),
+    preview_sprites_url: link('s.vtt'),
+    resume_position_seconds: 2,
     chapters: [{ title: 'One', start_time: 0 }],
   },
   {
-    ...{ type: 'audio', blocked: false, source: link('a.mp3'), waveform_url: 'HERE/media/w.json' },
+    type: 'audio',
+    blocked: false,
+    source: link('a.mp3'),
+    waveform_url: 'HERE/media/w.json',
     subtitle_tracks: [{ url: 'HERE/media/a.vtt', language: 'en', label: 'English' }],
   },
   {
-    ...{ type: 'image', blocked: false },
+    type: 'image',
+    blocked: false,
     variants: [{ url: 'HERE/media/t.jpg', width: 10, height: 10 }],
   },
   { type: 'document', blocked: false, url: 'HERE/media/a.pdf', thumbnails: [link('1.jpg')] },

@@ -76,7 +76,10 @@ export async function startRedis(options: readonly string[] = []): Promise<Store
   };
   await start();
   return {
-    ...{ kind: 'redis', address: `redis://127.0.0.1:${port}`, start, kill },
+    kind: 'redis',
+    address: `redis://127.0.0.1:${port}`,
+    start,
+    kill,
     dump: () => {
       redisCli('save');
       return readFileSync(join(folder, 'dump.rdb'), 'latin1');
@@ -101,7 +104,9 @@ async function startPostgres(): Promise<StoreServer> {
   const options = ['-U', 'tester', '-A', 'trust', '-N', '--locale=C', '--encoding=UTF8'];
   execFileSync(join(postgresBin, 'initdb'), ['-D', data, ...options], {
     ...as,
-    ...{ env, cwd: folder, stdio: 'ignore' },
+    env,
+    cwd: folder,
+    stdio: 'ignore',
   });
   let child: ChildProcess;
   const start = async () => {
@@ -119,7 +124,10 @@ async function startPostgres(): Promise<StoreServer> {
   };
   await start();
   return {
-    ...{ kind: 'postgres', address: `postgres://tester@127.0.0.1:${port}/postgres`, start, kill },
+    kind: 'postgres',
+    address: `postgres://tester@127.0.0.1:${port}/postgres`,
+    start,
+    kill,
     dump: () =>
       execFileSync(join(postgresBin, 'pg_dumpall'), ['-h', '127.0.0.1', '-p', String(port), '-U', 'tester'], {
         env,

@@ -18,13 +18,12 @@ export async function startThumbnailService(
     const offset = Number(searchParams.get('offset') ?? 0);
     const limit = Number(searchParams.get('limit') ?? 20);
     const records = assets.map((asset, at) => ({
-      ...{
-        name: `asset ${at}`,
-        type: 'image',
-        status: 'ready',
-        created_at: '2026-01-02T03:04:05Z',
-      },
-      ...{ thumbnail_url: `${url}/media/${at}`, ...asset },
+      name: `asset ${at}`,
+      type: 'image',
+      status: 'ready',
+      created_at: '2026-01-02T03:04:05Z',
+      thumbnail_url: `${url}/media/${at}`,
+      ...asset,
     }));
     const single = records.find(({ uid }) => pathname.includes(uid));
     respond(response, 200, single ?? { items: records.slice(offset, offset + limit), count: records.length });

@@ -14,8 +14,13 @@ export async function serveVideo(media: (response: ServerResponse) => void, size
   const service: string = await startServer((request, response) => {
     if (request.url?.startsWith('/media')) return media(response);
     respond(response, 200, {
-      ...{ uid: assetUid, name: 'film', playback_token: 'a.token', type: 'video', size: sizeBytes },
-      ...{ content_type: 'video/mp4', source_url: { url: `${service}/media` } },
+      uid: assetUid,
+      name: 'film',
+      playback_token: 'a.token',
+      type: 'video',
+      size: sizeBytes,
+      content_type: 'video/mp4',
+      source_url: { url: `${service}/media` },
     });
   });
   return service;

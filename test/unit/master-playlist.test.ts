@@ -9,7 +9,10 @@ import {
 
 const step = (id: number, codecs: string[], sounds: AudioRendition[] = []): HlsPackage => ({
   main: {
-    ...{ playlist: `playlist-${id}.m3u8`, codecs, peak: 100 * id, average: 50 * id },
+    playlist: `playlist-${id}.m3u8`,
+    codecs,
+    peak: 100 * id,
+    average: 50 * id,
     size: { width: 320, height: 180 },
   },
   sounds,
@@ -19,8 +22,14 @@ const step = (id: number, codecs: string[], sounds: AudioRendition[] = []): HlsP
 });
 
 const sound = (id: number, language: string, name: string | null): AudioRendition => ({
-  ...{ playlist: `playlist-${id}.m3u8`, codecs: ['mp4a.40.2'], peak: 30, average: 20, size: null },
-  ...{ language, name, channels: 2 },
+  playlist: `playlist-${id}.m3u8`,
+  codecs: ['mp4a.40.2'],
+  peak: 30,
+  average: 20,
+  size: null,
+  language,
+  name,
+  channels: 2,
 });
 
 it('a master playlist names each step with what it holds, the best first', () => {

@@ -29,10 +29,17 @@ function failureOf(work: () => unknown) {
 }
 
 const task = (more: Partial<UploadTask> = {}): UploadTask => ({
-  ...{ version: 1, service: 'https://media.example.com', path: '/m/a.mov', sizeBytes: 5 },
+  version: 1,
+  service: 'https://media.example.com',
+  path: '/m/a.mov',
+  sizeBytes: 5,
   source: { path: '/m/a.mov' },
-  ...{ fileVersion: '1700000000000000000', workspace: 'w', filename: 'a.mov', chunkBytes: 10 },
-  ...{ onExpired: 'restart', requireChecksum: false },
+  fileVersion: '1700000000000000000',
+  workspace: 'w',
+  filename: 'a.mov',
+  chunkBytes: 10,
+  onExpired: 'restart',
+  requireChecksum: false,
   ...more,
 });
 
@@ -390,7 +397,8 @@ describe.skipIf(!postgres.isInstalled)('a worker', () => {
     return {
       roots: await Roots.open([], '/'),
       clock: { ...systemClock, now: () => systemClock.now() + offsetMs },
-      ...{ leaseMs: 30_000, warn: () => {} },
+      leaseMs: 30_000,
+      warn: () => {},
     };
   };
 

@@ -18,8 +18,12 @@ const size = 300_000;
 /** Creates a transport with an API key, which no file server may receive. */
 function transportFor(baseUrl: string, requestTimeoutMs = 5_000): Transport {
   const transport = new Transport({
-    ...{ baseUrl: new URL(baseUrl), apiKey: 'a-key', clock: fastClock(), userAgent: 'test' },
-    ...{ requestTimeoutMs, maxWaitMs: 600_000 },
+    baseUrl: new URL(baseUrl),
+    apiKey: 'a-key',
+    clock: fastClock(),
+    userAgent: 'test',
+    requestTimeoutMs,
+    maxWaitMs: 600_000,
   });
   onTestFinished(() => transport.close());
   return transport;

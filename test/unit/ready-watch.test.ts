@@ -12,8 +12,12 @@ const notCalled = async (): Promise<never> => {
 
 it('a run that ends early waits for the receipts that it updates', async () => {
   const transport = new Transport({
-    ...{ baseUrl: new URL(await startServer((_, response) => respond(response, 200, { uid, status: 'ready' }))) },
-    ...{ apiKey: 'a-key', clock: systemClock, userAgent: 'test', requestTimeoutMs: 30_000, maxWaitMs: 60_000 },
+    baseUrl: new URL(await startServer((_, response) => respond(response, 200, { uid, status: 'ready' }))),
+    apiKey: 'a-key',
+    clock: systemClock,
+    userAgent: 'test',
+    requestTimeoutMs: 30_000,
+    maxWaitMs: 60_000,
   });
   const written: string[] = [];
   let onReported = () => {};
@@ -28,10 +32,18 @@ it('a run that ends early waits for the receipts that it updates', async () => {
   };
   const watch = new ReadyWatch(
     {
-      ...{ api: new Api(transport, {}), receipts: receipts as never, journal: undefined as never },
-      ...{ spool: undefined as never, stdin: () => process.stdin, profile: 'none', maxReceiptId: 0 },
-      ...{ openSource: notCalled, findOrphans: notCalled, confirmNewAsset: notCalled },
-      ...{ onEvent: () => {}, onUploaded: async () => {} },
+      api: new Api(transport, {}),
+      receipts: receipts as never,
+      journal: undefined as never,
+      spool: undefined as never,
+      stdin: () => process.stdin,
+      profile: 'none',
+      maxReceiptId: 0,
+      openSource: notCalled,
+      findOrphans: notCalled,
+      confirmNewAsset: notCalled,
+      onEvent: () => {},
+      onUploaded: async () => {},
     },
     60_000,
     { onResult: onReported, onFailed: () => {} },

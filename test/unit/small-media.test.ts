@@ -10,8 +10,12 @@ const never = new AbortController().signal;
 /** Fetches at most 10 bytes. */
 async function fetched(url: string, { timeoutMs = 60_000, interruption = never } = {}) {
   const transport = new Transport({
-    ...{ baseUrl: new URL(url), apiKey: 'never-sent', clock: systemClock, userAgent: 'test' },
-    ...{ requestTimeoutMs: 60_000, maxWaitMs: 60_000 },
+    baseUrl: new URL(url),
+    apiKey: 'never-sent',
+    clock: systemClock,
+    userAgent: 'test',
+    requestTimeoutMs: 60_000,
+    maxWaitMs: 60_000,
   });
   const bounds = { maxBytes: 10, timeoutMs, interruption };
   try {

@@ -15,12 +15,22 @@ describe('the cues of sprites', () => {
     ].join('\r\n\r\n');
     expect(parseSprites(text.replaceAll(/(?<!\r)\n/g, '\r\n'), at)).toEqual([
       {
-        ...{ start: 0, end: 5, url: 'http://127.0.0.1:4520/sheets/a.jpg' },
-        ...{ x: 0, y: 0, width: 160, height: 90 },
+        start: 0,
+        end: 5,
+        url: 'http://127.0.0.1:4520/sheets/a.jpg',
+        x: 0,
+        y: 0,
+        width: 160,
+        height: 90,
       },
       {
-        ...{ start: 5, end: 3606.5, url: 'http://127.0.0.1:4520/media/a/b.jpg?signature=x%3D' },
-        ...{ x: 160, y: 90, width: 160, height: 90 },
+        start: 5,
+        end: 3606.5,
+        url: 'http://127.0.0.1:4520/media/a/b.jpg?signature=x%3D',
+        x: 160,
+        y: 90,
+        width: 160,
+        height: 90,
       },
     ]);
   });

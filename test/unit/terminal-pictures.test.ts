@@ -7,7 +7,10 @@ import { blue, escapeSequences, makeJpeg, makePng, makePngBomb, red, scriptedSvg
 import { Random } from '../support/random.ts';
 
 const room = (protocol: PictureOptions['protocol'], more: Partial<PictureOptions> = {}): PictureOptions => ({
-  ...{ protocol, columns: 80, rows: 24, hasTrueColor: true },
+  protocol,
+  columns: 80,
+  rows: 24,
+  hasTrueColor: true,
   ...more,
 });
 

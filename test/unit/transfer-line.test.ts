@@ -6,8 +6,11 @@ import { renderTransferLine } from '../../src/cli/progress/status-lines.ts';
 const mebibyte = 1024 * 1024;
 const plain = new Chalk({ level: 0 });
 const half = {
-  ...{ acknowledged: 256 * mebibyte, sent: 512 * mebibyte, size: 1024 * mebibyte },
-  ...{ rate: '112.4 MiB/s', left: '12:07:55 left' },
+  acknowledged: 256 * mebibyte,
+  sent: 512 * mebibyte,
+  size: 1024 * mebibyte,
+  rate: '112.4 MiB/s',
+  left: '12:07:55 left',
 };
 
 describe('the line of a transfer', () => {

@@ -80,17 +80,30 @@ async function counting() {
 
 async function upload(journal: UploadJournal, sizeBytes: number, more: Partial<BatchDeps> = {}) {
   const transport = new Transport({
-    ...{ baseUrl: new URL(await counting()), apiKey: 'a-key', clock: systemClock },
-    ...{ userAgent: 'test', requestTimeoutMs: 30_000, maxWaitMs: 60_000 },
+    baseUrl: new URL(await counting()),
+    apiKey: 'a-key',
+    clock: systemClock,
+    userAgent: 'test',
+    requestTimeoutMs: 30_000,
+    maxWaitMs: 60_000,
   });
   const run = new BatchUploader(
     {
-      ...{ chunkBytes: 50 * MiB, idleTimeoutMs: 30_000, again: false, same: 'skip' as const },
-      ...{ onExpired: 'restart' as const, requireChecksum: false },
-      ...{ workspace: uid, parallel: 1, about: {} },
+      chunkBytes: 50 * MiB,
+      idleTimeoutMs: 30_000,
+      again: false,
+      same: 'skip' as const,
+      onExpired: 'restart' as const,
+      requireChecksum: false,
+      workspace: uid,
+      parallel: 1,
+      about: {},
     },
     {
-      ...{ api: new Api(transport, {}), journal, profile: 'none', maxReceiptId: 0 },
+      api: new Api(transport, {}),
+      journal,
+      profile: 'none',
+      maxReceiptId: 0,
       spool: new Spool(temporaryFolder()),
       stdin: () => process.stdin,
       onEvent: () => {},

@@ -45,7 +45,10 @@ beforeEach(async () => {
 /** Uploads one source as one run of the program. */
 async function upload(openSource: (transport: Transport) => Promise<UploadSource>): Promise<Uploaded> {
   const options = {
-    ...{ clock: fastClock(), userAgent: 'test', requestTimeoutMs: 10_000, maxWaitMs: 600_000 },
+    clock: fastClock(),
+    userAgent: 'test',
+    requestTimeoutMs: 10_000,
+    maxWaitMs: 600_000,
     baseUrl: new URL(line.url),
   };
   const own = new Transport({ ...options, apiKey: sandbox.key });
@@ -53,11 +56,18 @@ async function upload(openSource: (transport: Transport) => Promise<UploadSource
   const opened = await openUpload(
     { path: 'a-source', workspace: sandbox.workspace, filename: 'day 1.mp4' },
     {
-      ...{ chunkBytes, idleTimeoutMs: 10_000, again: false, same: 'skip' },
-      ...{ onExpired: 'restart', requireChecksum: true },
+      chunkBytes,
+      idleTimeoutMs: 10_000,
+      again: false,
+      same: 'skip',
+      onExpired: 'restart',
+      requireChecksum: true,
     },
     {
-      ...{ api: new Api(own, {}), journal, profile: 'none', onEvent: () => {} },
+      api: new Api(own, {}),
+      journal,
+      profile: 'none',
+      onEvent: () => {},
       maxReceiptId: 0,
       openSource: () => openSource(keyless),
       findOrphans: async () => ({ assets: [], isComplete: true }),

@@ -131,7 +131,8 @@ describe('below the player', () => {
 
   it('stand description, tags and a link to the source, as text', () => {
     const { html } = pageOf(film, {
-      ...{ title: hostile, description: ` ${hostile}\nLine two ` },
+      title: hostile,
+      description: ` ${hostile}\nLine two `,
       tags: ['sea', { slug: 'night' }, { slug: 'x', name: hostile }, null, '', { slug: {} }, [1]],
     });
     expect(html).toContain(`<p class="description">${escaped}\nLine two</p>`);

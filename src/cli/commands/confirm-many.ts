@@ -78,7 +78,11 @@ export async function trashAssets<T extends { assetUid: string; label: string }>
   const count = assets.length;
   const rows = assets.map(({ assetUid, label }) => `  ${assetUid}  ${escapeControls(label)}`);
   await confirmMany(context, {
-    ...{ count, noun: 'assets', limit, doubt, what },
+    count,
+    noun: 'assets',
+    limit,
+    doubt,
+    what,
     lines: async () => [
       ...(doubt ? [`${doubt.message}: ${doubt.explanation.reason}`] : []),
       ...truncateLines(rows, count),

@@ -96,7 +96,7 @@ export const record = <T>(
   id: string,
   view: (record: T, render: RenderContext) => readonly DetailRow[] | string,
   { uid, columns }: { uid?: UidKind; columns?: readonly Column<T>[] } = {},
-): Result => ({ ...{ kind: 'record', record: value, id, view: (render) => view(value, render) }, ...{ uid, columns } });
+): Result => ({ kind: 'record', record: value, id, view: (render) => view(value, render), uid, columns });
 
 /** Builds a result from plain text, such as a URL or a token. All formats except JSON print it unchanged. */
 export const text = (value: string): Result => ({ kind: 'text', text: value });

@@ -27,7 +27,8 @@ export class LiveDisplay {
     this.#lines = lines;
     this.#columns = this.#width;
     const spinner = ora({
-      ...{ stream: terminal.stderr as NodeJS.WriteStream, isEnabled: true },
+      stream: terminal.stderr as NodeJS.WriteStream,
+      isEnabled: true,
       color: false as never, // renderStatusLines colors it, which respects NO_COLOR and --color
     });
     this.#spinnerFrame = () => spinner.frame().trimEnd();

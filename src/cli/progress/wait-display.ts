@@ -48,7 +48,9 @@ export async function waitWithDisplay(
   });
   try {
     return await waitForAssets(api[collection], uids, {
-      ...{ ...options, clock, signal },
+      ...options,
+      clock,
+      signal,
       onStatus: (asset, found) => {
         const status = escapeControls(found);
         if (count !== 1 || only.status === status) return;

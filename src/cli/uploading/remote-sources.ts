@@ -59,8 +59,13 @@ export class RemoteSources {
     const source = await open();
     const { identity, realPath, fileName, contentType } = source;
     this.files.push({
-      ...{ path, typedPath: address, sourceId: realPath, relativeDir: '', filename: fileName },
-      ...{ sizeBytes: source.sizeBytes, mtimeNs: versionOf(identity) },
+      path,
+      typedPath: address,
+      sourceId: realPath,
+      relativeDir: '',
+      filename: fileName,
+      sizeBytes: source.sizeBytes,
+      mtimeNs: versionOf(identity),
       ...(contentType !== undefined && { about: { contentType } }),
     });
     this.#openers.set(realPath, open);
@@ -70,7 +75,9 @@ export class RemoteSources {
   async #addRemote(address: string, recursive: boolean): Promise<void> {
     const { signal, host } = this.#context;
     const remote = await openRclone(address, {
-      ...{ recursive, signal, environment: host.environment },
+      recursive,
+      signal,
+      environment: host.environment,
       transport: this.#anonymous(new URL('http://127.0.0.1')),
     });
     this.#remotes.push(remote);
@@ -78,7 +85,11 @@ export class RemoteSources {
       const path = remote.addressOf(file);
       const mtimeNs = `${Math.floor(Date.parse(file.modTime) / 1000)}000000000`;
       this.files.push({
-        ...{ path, typedPath: address, sourceId: path, sizeBytes: Math.max(0, file.sizeBytes), mtimeNs },
+        path,
+        typedPath: address,
+        sourceId: path,
+        sizeBytes: Math.max(0, file.sizeBytes),
+        mtimeNs,
         filename: file.path.split('/').at(-1),
         relativeDir: recursive ? file.path.split('/').slice(0, -1).join('/') : '',
       });

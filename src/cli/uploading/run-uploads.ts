@@ -72,7 +72,11 @@ export async function runUploads(context: Context, request: RunRequest) {
   };
   const run = request.createRun?.(deps) ?? new BatchUploader(request.options, deps);
   return presentRun(context, run, {
-    ...{ progress, verbose, manifestOut, files: sources.files(), waitsForReady: timeoutMs !== undefined },
+    progress,
+    verbose,
+    manifestOut,
+    files: sources.files(),
+    waitsForReady: timeoutMs !== undefined,
     // A getter, because the directory walk adds failures during the run.
     get failures() {
       return sources.failures.map(({ path, error }) => createOutcome(path, workspace, { error }));
@@ -107,7 +111,11 @@ async function createBatchDeps(
   const { receipts, rateLimit, sources, folders, findMoved } = request;
   const { default: mime } = await import('mime/lite');
   return {
-    ...{ api: await context.api(), journal: await context.journal(), receipts, folders, findMoved },
+    api: await context.api(),
+    journal: await context.journal(),
+    receipts,
+    folders,
+    findMoved,
     throttle: rateLimit === undefined ? undefined : new Throttle(clock, rateLimit),
     spool: new Spool(stateDir, (message) => terminal.warn(message)),
     stdin: () => {

@@ -60,8 +60,11 @@ export class EmbedsApi extends Resource {
     const remaining = current.filter((domain) => !removed.includes(domain));
     const domains = [...new Set([...remaining, ...spelled.map(({ spelling }) => spelling)])];
     assertApplied({
-      ...{ noun, requested: { domains }, actual: { domains: current } },
-      ...{ hint: otherNameHint('embed_domain'), unorderedFields: ['domains'] },
+      noun,
+      requested: { domains },
+      actual: { domains: current },
+      hint: otherNameHint('embed_domain'),
+      unorderedFields: ['domains'],
     });
     return spelled.filter((each) => each.spelling !== each.domain);
   }

@@ -22,7 +22,9 @@ export const readPurpose = (what: string): Purpose => ({ action: `read ${what}`,
 
 /** Builds a request that changes the library. `action` completes "this key may not …". */
 export const writeRequest = (method: string, url: string, json: JsonObject, action: string): ApiRequest => ({
-  ...{ method, url, json },
+  method,
+  url,
+  json,
   purpose: { action, scope: 'Write Assets' },
 });
 

@@ -42,7 +42,10 @@ export async function countJobs({ queue }: Pick<QueueClient, 'queue'>) {
 }
 
 export const uploadedFromResult = (result: TaskResult, sizeBytes: number): Uploaded => ({
-  ...{ how: 'uploaded', state: 'pending', sizeBytes, name: result.name },
+  how: 'uploaded',
+  state: 'pending',
+  sizeBytes,
+  name: result.name,
   assetUid: result.asset_uid,
   sessionUid: result.session_uid,
   bytesSent: result.bytes_sent,

@@ -24,7 +24,9 @@ export async function openPostgresClient(address: QueueAddress, deps: QueueClien
   try {
     await prepareSession(pool, engine, session);
     client = new QueueClient(address, deps, {
-      ...{ connection: pool as never, backend: engine.createPostgresBackend as never, role: session.role },
+      connection: pool as never,
+      backend: engine.createPostgresBackend as never,
+      role: session.role,
       storeInfo: { server: `postgresql ${session.server}` },
       isConnected: () => true,
       createUploadStore: (retry) => createPostgresStore(pool, address.name, retry),

@@ -35,7 +35,10 @@ export function parseQueueAddress(option: string, text: string): QueueAddress {
   url.username = url.password = url.search = '';
   const nameSuffix = name === defaultQueueName ? '' : `#${name}`;
   return {
-    ...{ store: store as QueueAddress['store'], href, name, hasPassword },
+    store: store as QueueAddress['store'],
+    href,
+    name,
+    hasPassword,
     label: `${url.href.replace(/\/$/, '')}${nameSuffix}`,
   };
 }

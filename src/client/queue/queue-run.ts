@@ -111,9 +111,12 @@ export class QueueRun implements BatchRun {
     }
     const states = await Promise.all(fresh.map(({ id }) => withRetry(() => queue.getJobState(id))));
     const jobs = fresh.map(({ id, task }) => ({
-      ...{ name: task.filename, data: task },
+      name: task.filename,
+      data: task,
       opts: {
-        ...{ jobId: id, attempts: maxAttempts, stackTraceLimit: 0 },
+        jobId: id,
+        attempts: maxAttempts,
+        stackTraceLimit: 0,
         backoff: { type: 'exponential', delay: initialBackoffMs, jitter: 0.5 },
       },
     }));
@@ -176,14 +179,20 @@ export class QueueRun implements BatchRun {
     const stableSource = isHttpUrl(path) ? { path: sourceId } : this.#roots.toTaskSource(sourceId);
     const folder = await folders.findOrCreate(file);
     const task: UploadTask = {
-      ...{ version: 1, service: api.transport.baseUrl.origin, sizeBytes },
+      version: 1,
+      service: api.transport.baseUrl.origin,
+      sizeBytes,
       path: isHttpUrl(path) ? path : formatLocation(stableSource),
       source: isHttpUrl(path) ? { path: typedPath ?? path } : stableSource,
       fileVersion: mtimeNs,
       workspace,
       filename: file.filename ?? basename(path),
-      ...{ folder, ...userMetadataOf(file, defaults, contentType), again: again ? randomUUID() : undefined },
-      ...{ chunkBytes, onExpired, requireChecksum },
+      folder,
+      ...userMetadataOf(file, defaults, contentType),
+      again: again ? randomUUID() : undefined,
+      chunkBytes,
+      onExpired,
+      requireChecksum,
     };
     const { service } = task;
     const key = receiptKeyOf(file, { service, workspace, folders });

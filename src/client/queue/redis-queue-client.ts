@@ -43,7 +43,8 @@ export async function openRedisClient(address: QueueAddress, deps: QueueClientDe
   const keys = [`bull:${name}:trial`, `mediactl:${name}:trial`];
   try {
     const client = new QueueClient(address, deps, {
-      ...{ connection: redis as never, storeInfo: await connect(redis, address, deps) },
+      connection: redis as never,
+      storeInfo: await connect(redis, address, deps),
       isConnected: () => redis.status === 'ready',
       createUploadStore: (retry) => createRedisStore(redis, name, retry),
       checkWriteAccess: () => redis.eval(writeAccessScript, keys.length, ...keys),

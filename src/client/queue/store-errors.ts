@@ -78,8 +78,11 @@ const createClassifier =
     if (!code || !problem) return undefined;
     const expand = (template: string) => template.replaceAll('ROLE', role).replace('LABEL', label);
     return new MediactlError(expand(problem), {
-      ...{ code, reason: message || cause, hint: hint && expand(hint) },
-      ...{ retryable: ['queue_full', 'queue_unreachable'].includes(code), underlying: error },
+      code,
+      reason: message || cause,
+      hint: hint && expand(hint),
+      retryable: ['queue_full', 'queue_unreachable'].includes(code),
+      underlying: error,
     });
   };
 

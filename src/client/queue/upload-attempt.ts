@@ -103,7 +103,11 @@ export class UploadAttempt {
       toUploadJob(job.id, task, this.#marker),
       { chunkBytes, idleTimeoutMs, same: 'upload', again: false, onExpired, requireChecksum },
       {
-        ...{ api: this.#api, journal: this.#journal, maxReceiptId: 0, throttle, profile },
+        api: this.#api,
+        journal: this.#journal,
+        maxReceiptId: 0,
+        throttle,
+        profile,
         signal: AbortSignal.any([signal, lease.signal]),
         onEvent: this.#onEvent,
         openSource: () => this.#openSource(),
@@ -198,7 +202,15 @@ const localReceiptKeyOf = ({ service, workspace, folder = '' }: UploadTask, { re
 const toUploadJob = (id: string | undefined, task: UploadTask, marker: string | undefined): UploadJob => {
   const { description, path, workspace, folder, filename, name, contentType, tags } = task;
   return {
-    ...{ id, path, label: path, workspace, folder, filename, name, contentType, tags },
+    id,
+    path,
+    label: path,
+    workspace,
+    folder,
+    filename,
+    name,
+    contentType,
+    tags,
     description: [description, marker].filter(Boolean).join(' ') || undefined,
   };
 };

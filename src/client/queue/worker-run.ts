@@ -95,7 +95,9 @@ export class WorkerRun {
     const { name, concurrency, leaseMs, maxStalls } = this.#options;
     const processJob = (job: QueueJob, token?: string) => this.#processJob(job, token);
     const created = this.#client.worker(processJob, {
-      ...{ name, lockDuration: leaseMs, maxStalledCount: maxStalls },
+      name,
+      lockDuration: leaseMs,
+      maxStalledCount: maxStalls,
       concurrency: this.#health.isHalfOpen ? 1 : concurrency,
       // BullMQ detects a stalled job at the second check, so check twice per lease time.
       stalledInterval: Math.max(500, Math.floor(leaseMs / 2)),

@@ -107,7 +107,10 @@ export class Processor {
     try {
       const outcome = await processSource({
         ...this.#options,
-        ...{ workDir, filename, declaredType: type, signal },
+        workDir,
+        filename,
+        declaredType: type,
+        signal,
         sourcePath: files.source(uid),
         log: (line) => log(`asset ${uid} ${line}`),
       });

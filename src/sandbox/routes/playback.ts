@@ -65,7 +65,10 @@ function mediaInfoOf(asset: AssetRow, service: Service): PlaybackInfoBody {
   switch (asset.type) {
     case 'video':
       return {
-        ...{ type: 'video', blocked, chapters, resume_position_seconds },
+        type: 'video',
+        blocked,
+        chapters,
+        resume_position_seconds,
         hls_url: asset.has_hls ? signed('hls/master.m3u8') : null,
         source_url: signed('source'),
         preview_sprites_url: extra(made.sprites),
@@ -74,7 +77,11 @@ function mediaInfoOf(asset: AssetRow, service: Service): PlaybackInfoBody {
       };
     case 'audio':
       return {
-        ...{ type: 'audio', blocked, chapters, resume_position_seconds, subtitle_tracks },
+        type: 'audio',
+        blocked,
+        chapters,
+        resume_position_seconds,
+        subtitle_tracks,
         source: extra(made.audio) ?? signed('source'),
         waveform_url: extra(made.waveform),
       };
@@ -85,7 +92,9 @@ function mediaInfoOf(asset: AssetRow, service: Service): PlaybackInfoBody {
     case 'document':
     case 'generic':
       return {
-        ...{ type: 'document', blocked, url: signed('source').url },
+        type: 'document',
+        blocked,
+        url: signed('source').url,
         thumbnails: made.pages.map((file, at) => ({ page: at + 1, ...signed(`extras/${file}`) })),
       };
   }

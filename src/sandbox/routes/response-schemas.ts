@@ -4,7 +4,12 @@ import { errorAnswer, folder, pageOf, workspace } from './schemas.ts';
 
 /** Response schemas with more fields than the specification shows. Other responses do not depend on `--strict`. */
 const fullSchemas = {
-  ...{ listItem, detail, workspace, folder, pageOf, errorAnswer },
+  listItem,
+  detail,
+  workspace,
+  folder,
+  pageOf,
+  errorAnswer,
   videoListItem: listItem.options[0],
   videoDetail: detail.options[0],
 };

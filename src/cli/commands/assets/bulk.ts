@@ -77,7 +77,9 @@ export async function confirmBulk(
 ): Promise<void> {
   const count = targets.length;
   await confirmMany(context, {
-    ...{ count, noun: collection, limit },
+    count,
+    noun: collection,
+    limit,
     what: action(`${count} ${count === 1 ? collection.replace(/s$/, '') : collection}`),
     lines: async () => {
       const { [collection]: assets } = await context.api();

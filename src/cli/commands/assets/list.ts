@@ -83,7 +83,13 @@ export async function parseListRequest(
   });
   if (recursive && folder === undefined) throw usageError('--recursive is for a folder', '--folder /PATH --recursive');
   return {
-    ...{ collection, filters, folder, recursive, count, html, words },
+    collection,
+    filters,
+    folder,
+    recursive,
+    count,
+    html,
+    words,
     limit: limit === undefined ? (all ? undefined : 'page') : parseCount('--limit', limit, 1),
     offset: parseCount('--offset', flags.offset ?? '0'),
   };

@@ -46,7 +46,7 @@ export async function writeSheet(
       await file.write(chunk);
     };
     const date = new Date(clock.now()).toISOString().slice(0, 10);
-    const sheet = renderContactSheet({ ...{ title, count: found.length, date }, hasMore: footer !== undefined });
+    const sheet = renderContactSheet({ title, count: found.length, date, hasMore: footer !== undefined });
     await write(sheet.head);
     // Written one by one, because thousands of thumbnails would not fit in memory.
     const urls = found.map(({ url }) => url);

@@ -33,7 +33,9 @@ type WaitRequest = GetRequest & { timeoutMs: number; status: string };
 
 async function runWait(context: Context, { collection, ids, newest, timeoutMs, status }: WaitRequest) {
   const settled = await waitWithDisplay(context, await resolveAssetUids(context, collection, ids, { newest }), {
-    ...{ collection, timeoutMs, status },
+    collection,
+    timeoutMs,
+    status,
     nameOf: ({ uid, name }) => asText(name) ?? uid,
   });
   const outcomes = [...settled.values()];

@@ -73,7 +73,8 @@ async function runBrowse(context: Context, request: BrowseRequest): Promise<Resu
   ]);
   const entryFile = join(stateDir, 'browse', `${host.processes.pid}.html`);
   const pages = await createBrowseApp({
-    ...{ library, broadcaster },
+    library,
+    broadcaster,
     origin: () => server.origin,
     scripts: { browse: script, player },
     accessHint: 'In a terminal, mediactl browse opens a new one; mediactl browse ADDRESS shows the view of this one.',

@@ -49,7 +49,10 @@ export async function openDropUploader(
   );
   const options = { ...parseUploadOptions(context, {}), workspace, parallel: 1, lane: 'bulk' as const, about: {} };
   const deps: Omit<BatchDeps, 'folders' | 'stdin' | 'onEvent'> = {
-    ...{ api, receipts, profile, signal },
+    api,
+    receipts,
+    profile,
+    signal,
     journal: await context.journal(),
     spool: new Spool(stateDir),
     throttle: bytesPerSecond === undefined ? undefined : new Throttle(clock, bytesPerSecond),

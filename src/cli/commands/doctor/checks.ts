@@ -75,7 +75,9 @@ export const checks: Record<string, Check> = {
     const { transport } = await context.api();
     const startedAt = context.clock.now();
     const response = await transport.send({
-      ...{ method: 'GET', url: paths.collection('assets'), query: { limit: 1 } },
+      method: 'GET',
+      url: paths.collection('assets'),
+      query: { limit: 1 },
       purpose: { action: 'read assets', scope: 'Read Assets' },
     });
     const skewMs = Date.parse(response.headers.date ?? '') - response.receivedAt;

@@ -200,7 +200,8 @@ const notRemoved = () =>
   new MediactlError('not removed', { code: 'not_tried', reason: 'what was to be added before it could not be' });
 
 const domainColumn: Column<{ domain: string }> = {
-  ...{ header: 'DOMAIN', noTruncate: true },
+  header: 'DOMAIN',
+  noTruncate: true,
   value: ({ domain }) => escapeControls(domain),
 };
 

@@ -28,7 +28,9 @@ export async function listQueuedUploads(
       for await (const jobs of listJobs(client, state)) yield jobs.map((job) => toQueuedUpload(job, state));
   };
   return {
-    ...{ kind: 'list', pages: pages(), columns: queuedColumns },
+    kind: 'list',
+    pages: pages(),
+    columns: queuedColumns,
     id: ({ id }: QueuedUpload) => id,
     empty: done ? 'nothing uploaded yet' : 'nothing is queued',
   };
@@ -73,12 +75,17 @@ async function runWatch(context: Context, { address, mode, verbose }: WatchReque
   await warnOfQueueState(context, client);
   const progress = await createProgress(context, mode);
   const watching = new WatchRun(client, {
-    ...{ clock, signal },
+    clock,
+    signal,
     onEvent: (event) => progress.show(event),
     onPlanned: (planned) => progress.show(planned),
   });
   return presentRun(context, watching, {
-    ...{ progress, verbose, files: [], failures: [], waitsForReady: false },
+    progress,
+    verbose,
+    files: [],
+    failures: [],
+    waitsForReady: false,
     emptyText: 'nothing is queued',
     close: async () => {},
   });

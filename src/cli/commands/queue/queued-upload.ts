@@ -30,8 +30,12 @@ export type QueuedUpload = SharedUploadFields & {
 };
 
 export const stateNames: Record<JobState, QueuedUpload['state']> = {
-  ...{ active: 'uploading', waiting: 'waiting', prioritized: 'waiting', delayed: 'retrying' },
-  ...{ failed: 'failed', completed: 'uploaded' },
+  active: 'uploading',
+  waiting: 'waiting',
+  prioritized: 'waiting',
+  delayed: 'retrying',
+  failed: 'failed',
+  completed: 'uploaded',
 };
 
 const isoOrNull = (time: unknown) =>
@@ -64,9 +68,16 @@ export function toQueuedUpload(job: QueueJob, state: JobState): QueuedUpload {
     worker: result.worker ?? text(worker),
     attempts: count(job.attemptsStarted) ?? 0,
     stalls: count(job.stalledCounter) ?? 0,
-    ...{ asset_uid, session_uid, name, bytes_sent, resumed_from, requests, duration_ms },
+    asset_uid,
+    session_uid,
+    name,
+    bytes_sent,
+    resumed_from,
+    requests,
+    duration_ms,
     blake3: result.blake3 || null,
-    ...{ verified, removed },
+    verified,
+    removed,
     base_url: text(data.service),
     queued_at: isoOrNull(job.timestamp) ?? new Date(0).toISOString(),
     begun_at: isoOrNull(job.processedOn),

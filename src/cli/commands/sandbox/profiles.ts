@@ -87,7 +87,11 @@ export async function saveProfiles(
       const keepsWorkspace = existing?.key === key && existing.workspace !== undefined;
       const { workspace, workspace_name: workspaceName } = running;
       current.profiles[name] = {
-        ...{ ...existing, baseUrl: running.url, key, keyStore: 'file', sandbox: dataDir },
+        ...existing,
+        baseUrl: running.url,
+        key,
+        keyStore: 'file',
+        sandbox: dataDir,
         ...(!keepsWorkspace && { workspace, ...(workspaceName !== undefined && { workspaceName }) }),
       };
     }

@@ -53,7 +53,11 @@ async function fetchHealth(context: Context, url: string): Promise<SandboxHealth
   const { transport } = context.anonymousApi(new URL(url));
   try {
     const health = await transport.json({
-      ...{ method: 'GET', url: '/health', authenticate: false, retry: 'none', idleTimeoutMs: 2_000 },
+      method: 'GET',
+      url: '/health',
+      authenticate: false,
+      retry: 'none',
+      idleTimeoutMs: 2_000,
       purpose: { action: 'ask the sandbox how it is' },
     });
     return health as SandboxHealth; // trusted: the caller compares the pid

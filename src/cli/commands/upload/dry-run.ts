@@ -50,9 +50,16 @@ export async function printPlanTotals(context: Context, request: RunRequest, pru
   if (!transport.connection.rateLimit) await assets.page({}, 1, 0).catch(() => {}); // the key may have no read permission
   const { requests, hours, limit } = estimateCost(plan, transport.connection.rateLimit, context.clock.now());
   const record: PlanRecord = {
-    ...{ there: plan.there, changed: plan.changed, same, new: plan.new },
+    there: plan.there,
+    changed: plan.changed,
+    same,
+    new: plan.new,
     requests: requests + 2 * gone.length, // each asset is looked up first
-    ...{ bytes: totalToSend(plan).bytes, hours, limit, outlive_sessions: outliving, gone: gone.length },
+    bytes: totalToSend(plan).bytes,
+    hours,
+    limit,
+    outlive_sessions: outliving,
+    gone: gone.length,
   };
   const { rateLimit } = transport.connection;
   context.terminal.info(formatPlan(plan, { rateLimit, now: context.clock.now(), same: same.files, isExact: true }));
@@ -84,8 +91,13 @@ export async function printDryRun(context: Context, request: RunRequest, pruning
   const gone = await listPrunable(context, pruning, prunable);
   for (const { path, assetUid, folder } of gone)
     rows.push({
-      ...{ path, outcome: 'gone', asset_uid: assetUid, size_bytes: null, folder: folder || null },
-      ...{ workspace, content_type: null },
+      path,
+      outcome: 'gone',
+      asset_uid: assetUid,
+      size_bytes: null,
+      folder: folder || null,
+      workspace,
+      content_type: null,
       request: `DELETE ${new URL(paths.item('assets', assetUid), baseUrl)}`,
     });
   const { files, bytes: size } = totalToSend(plan);

@@ -76,9 +76,17 @@ async function prepareRun(context: Context, request: UploadRequest, sources: Upl
   );
   const target = { directory: inputs[0] ?? '', top, workspace, movedUids: new Set<string>() };
   const run: RunRequest = {
-    ...{ sources, folders, receipts, manifestOut, options: { ...options, workspace } },
-    ...{ rateLimit: request.rateLimit, reserve: request.reserve, until: request.until },
-    ...{ progress: request.progress, verbose: request.verbose, isFlat: !createFolders },
+    sources,
+    folders,
+    receipts,
+    manifestOut,
+    options: { ...options, workspace },
+    rateLimit: request.rateLimit,
+    reserve: request.reserve,
+    until: request.until,
+    progress: request.progress,
+    verbose: request.verbose,
+    isFlat: !createFolders,
     identity: [
       ...[top, String(createFolders), ...absolutePaths],
       ...(shard ? [`--shard ${shard.number}/${shard.total}`] : []),

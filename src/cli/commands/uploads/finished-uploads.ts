@@ -42,10 +42,20 @@ export async function listFinishedUploads(context: Context): Promise<ListResult>
 }
 
 const toFinishedUpload = (receipt: Receipt): FinishedUpload => ({
-  ...{ service: receipt.service, workspace: receipt.workspace, folder: receipt.folder || null, path: receipt.path },
-  ...{ size_bytes: receipt.sizeBytes, mtime_ns: receipt.mtimeNs, blake3: receipt.blake3, verified: receipt.verified },
-  ...{ asset_uid: receipt.assetUid, session_uid: receipt.sessionUid, name: receipt.name },
-  ...{ state: receipt.state, reason: receipt.reason, at: receipt.at },
+  service: receipt.service,
+  workspace: receipt.workspace,
+  folder: receipt.folder || null,
+  path: receipt.path,
+  size_bytes: receipt.sizeBytes,
+  mtime_ns: receipt.mtimeNs,
+  blake3: receipt.blake3,
+  verified: receipt.verified,
+  asset_uid: receipt.assetUid,
+  session_uid: receipt.sessionUid,
+  name: receipt.name,
+  state: receipt.state,
+  reason: receipt.reason,
+  at: receipt.at,
 });
 
 const doneColumns: Column<FinishedUpload>[] = [
@@ -123,10 +133,20 @@ function parseImportedReceipt(line: string, at: number): Receipt {
     if (!isValid(value[name])) throw importLineError(at, `its ${name} is not what mediactl writes`);
   const done = value as FinishedUpload;
   return {
-    ...{ service: done.service, workspace: done.workspace, folder: done.folder ?? '', path: done.path },
-    ...{ sizeBytes: done.size_bytes, mtimeNs: done.mtime_ns, blake3: done.blake3, verified: done.verified ?? null },
-    ...{ assetUid: done.asset_uid, sessionUid: done.session_uid, name: done.name, state: done.state },
-    ...{ reason: isText(done.reason) ? done.reason : null, at: done.at },
+    service: done.service,
+    workspace: done.workspace,
+    folder: done.folder ?? '',
+    path: done.path,
+    sizeBytes: done.size_bytes,
+    mtimeNs: done.mtime_ns,
+    blake3: done.blake3,
+    verified: done.verified ?? null,
+    assetUid: done.asset_uid,
+    sessionUid: done.session_uid,
+    name: done.name,
+    state: done.state,
+    reason: isText(done.reason) ? done.reason : null,
+    at: done.at,
   };
 }
 

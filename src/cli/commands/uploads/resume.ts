@@ -62,16 +62,23 @@ export async function runResume(context: Context, request: ResumeRequest): Promi
       files: async function* () {
         yield* files;
       },
-      ...{ failures: [], skipped: () => [], open: reopenFile, close: async () => {} },
+      failures: [],
+      skipped: () => [],
+      open: reopenFile,
+      close: async () => {},
     },
     folders: { find: folderOf, findOrCreate: async (file) => folderOf(file) },
     options: {
-      ...{ ...options, workspace: first.metadata.workspace_uid, about: {} },
-      ...{ parallel: defaultParallel, timeoutMs },
+      ...options,
+      workspace: first.metadata.workspace_uid,
+      about: {},
+      parallel: defaultParallel,
+      timeoutMs,
     },
     receipts: await openReceipts(context, options.again),
     identity: entries.map(({ id }) => id),
-    ...{ progress, verbose: false },
+    progress,
+    verbose: false,
   });
 }
 

@@ -148,7 +148,9 @@ export async function runForget(context: Context, { id: given, which }: ForgetRe
 
 /** Creates the orphan entry for the asset of a forgotten upload, so that `uploads gc` finds it. */
 const toOrphan = ({ asset_uid, path, begun_at }: PendingUpload): Orphan => ({
-  ...{ assetUid: asset_uid ?? '', path, name: path.split('/').at(-1) ?? path },
+  assetUid: asset_uid ?? '',
+  path,
+  name: path.split('/').at(-1) ?? path,
   at: begun_at ?? new Date(0).toISOString(),
   isGuessed: false,
 });
@@ -193,7 +195,9 @@ export async function runUploadsWait(context: Context, { timeoutMs }: { timeoutM
   const recorded: Promise<void>[] = [];
   let receiptError: MediactlError | undefined;
   await waitWithDisplay(context, [...paths.keys()], {
-    ...{ collection: 'assets', lane: 'bulk', timeoutMs },
+    collection: 'assets',
+    lane: 'bulk',
+    timeoutMs,
     nameOf: ({ uid }) => paths.get(uid) ?? uid,
     onResult: (uid, found) => {
       const path = paths.get(uid) ?? '';

@@ -124,7 +124,11 @@ async function createWorkerRun(context: Context, client: QueueClient, roots: Roo
   const progress = await createProgress(context, mode, { budget: () => rateLimiter.budget, isWorker: true });
   const media = (await context.mediaApi()).transport;
   const run = new WorkerRun(client, options, {
-    ...{ api, profile, roots, receipts, signal },
+    api,
+    profile,
+    roots,
+    receipts,
+    signal,
     throttle: rateLimit === undefined ? undefined : new Throttle(clock, rateLimit),
     onEvent: (event) => progress.show(event),
     onPlanned: (planned) => progress.show(planned),
@@ -156,7 +160,11 @@ function displayRun(context: Context, work: WorkerRun, close: () => void): ListR
     terminal.info(summary.format(clock.now(), 0, false, 'nothing was uploaded'));
   };
   return {
-    ...{ kind: 'list', pages: pages(), columns: uploadColumns, empty: '', isLive: true },
+    kind: 'list',
+    pages: pages(),
+    columns: uploadColumns,
+    empty: '',
+    isLive: true,
     id: ({ asset_uid }: UploadRecord) => asset_uid ?? '',
   };
 }

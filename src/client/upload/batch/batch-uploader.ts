@@ -269,7 +269,12 @@ export class BatchUploader implements BatchRun {
     const { path, filename, label, sourceId, isSingleRead, resumable } = file;
     const { workspace, about: defaults } = this.#options;
     return {
-      ...{ path, filename, label, sourceId, isSingleRead, workspace },
+      path,
+      filename,
+      label,
+      sourceId,
+      isSingleRead,
+      workspace,
       ...resumable,
       folder,
       ...userMetadataOf(file, defaults, this.#deps.contentType),

@@ -23,9 +23,13 @@ export type Plan = {
 };
 
 export const emptyPlan = (): Plan => ({
-  ...{ there: { files: 0, bytes: 0 }, changed: { files: 0, bytes: 0 } },
-  ...{ sameSize: { files: 0, bytes: 0 }, new: { files: 0, bytes: 0 } },
-  ...{ requests: 0, largestBytes: 0, nested: 0 },
+  there: { files: 0, bytes: 0 },
+  changed: { files: 0, bytes: 0 },
+  sameSize: { files: 0, bytes: 0 },
+  new: { files: 0, bytes: 0 },
+  requests: 0,
+  largestBytes: 0,
+  nested: 0,
 });
 
 /** Upload state of a file according to its receipts, size and modification time, before its content is read. */

@@ -71,7 +71,9 @@ export class ReadyWatch {
     const { assets } = api.withObserver({ lane: 'background', onNotice });
     const incoming = { takeNew: () => this.#added.splice(0), done };
     await waitForIncoming(assets, incoming, {
-      ...{ clock, signal, timeoutMs: this.#timeoutMs },
+      clock,
+      signal,
+      timeoutMs: this.#timeoutMs,
       rateLimiterState: () => api.transport.connection.rateLimiter.state,
       onStatus: ({ uid }, status) => {
         const [outcome] = this.#waiting.get(uid) ?? [];

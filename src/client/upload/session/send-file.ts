@@ -216,7 +216,9 @@ async function verifyAgain(
   const offset = parseUploadOffset(headers?.['upload-offset']);
   if (offset !== undefined && offset < source.sizeBytes)
     throw new MediactlError(`the service lost bytes of asset ${assetUid}`, {
-      ...{ code: 'bytes_lost', retryable: true, details: { asset_uid: assetUid } },
+      code: 'bytes_lost',
+      retryable: true,
+      details: { asset_uid: assetUid },
       reason: `it has ${offset} bytes, and had acknowledged ${source.sizeBytes}`,
     });
   const verdict = await verify(source, blake3, lastChunkStart, headers ?? {});
@@ -248,6 +250,7 @@ export function checksumMismatch(path: string, resendCommand: string, entry: Com
 
 export const unverifiedError = (assetUid: string) =>
   new MediactlError(`asset ${assetUid} is uploaded, but unverified`, {
-    ...{ code: 'unverified', details: { asset_uid: assetUid } },
+    code: 'unverified',
+    details: { asset_uid: assetUid },
     reason: 'the service gave no checksum to compare with',
   });

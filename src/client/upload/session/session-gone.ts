@@ -97,7 +97,10 @@ const explanations = {
 function sessionGone({ session }: OpenEntry, code: keyof typeof explanations, underlying: unknown): MediactlError {
   const { reason, hint } = explanations[code];
   return new MediactlError(`the upload session of asset ${session.assetUid} is gone`, {
-    ...{ code, reason, underlying, hint: hint.replace('ID', session.assetUid) },
+    code,
+    reason,
+    underlying,
+    hint: hint.replace('ID', session.assetUid),
     details: { asset_uid: session.assetUid },
   });
 }

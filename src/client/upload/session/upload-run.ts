@@ -44,7 +44,10 @@ export class UploadRun {
     const { api, profile } = this.deps;
     const { identity } = this.job;
     return {
-      ...{ version: 2, state: 'planned', id: this.id, path: this.label },
+      version: 2,
+      state: 'planned',
+      id: this.id,
+      path: this.label,
       realPath: this.source.realPath,
       ...(identity !== undefined && { identity }),
       file: this.source.identity,

@@ -38,7 +38,12 @@ export async function requestRange(
   const range = { 'accept-encoding': 'identity', range: `bytes=${start}-${end - 1}` };
   try {
     return await transport.exchange({
-      ...{ method: 'GET', url, purpose, authenticate: false, signal, mayFollowRedirect },
+      method: 'GET',
+      url,
+      purpose,
+      authenticate: false,
+      signal,
+      mayFollowRedirect,
       ...more,
       headers: { ...range, ...headers, ...more.headers },
     });

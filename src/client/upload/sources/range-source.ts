@@ -78,7 +78,11 @@ export class RangeSource implements UploadSource {
     const { label, headers, signal, mayFollow, checkOriginal } = options;
     const parsed = parseSourceUrl(address);
     const remote = {
-      ...{ transport, signal, mayFollow, url: parsed.url, path: label ?? parsed.path },
+      transport,
+      signal,
+      mayFollow,
+      url: parsed.url,
+      path: label ?? parsed.path,
       headers: { ...parsed.headers, ...headers },
     };
     const response = await requestFirstByte(remote);

@@ -86,7 +86,8 @@ async function openSource(
   };
   const path = listed.path.split('/').map(encodeURIComponent).join('/');
   const source = await RangeSource.open(new URL(path, url).href, transport, {
-    ...{ label, headers },
+    label,
+    headers,
     signal: signal ? AbortSignal.any([signal, ended]) : ended,
     checkOriginal: async () => assertSame(await statAgain(label, options)),
   });

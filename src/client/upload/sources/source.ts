@@ -195,8 +195,11 @@ function statPath(path: string): BigIntStats {
 }
 
 const identityOf = ({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): FileIdentity => ({
-  ...{ dev: String(dev), ino: String(ino), sizeBytes: Number(size) },
-  ...{ mtimeNs: String(mtimeNs), ctimeNs: String(ctimeNs) },
+  dev: String(dev),
+  ino: String(ino),
+  sizeBytes: Number(size),
+  mtimeNs: String(mtimeNs),
+  ctimeNs: String(ctimeNs),
 });
 
 /** Checks that a file of size 0 is empty, since /proc and some FUSE file systems report 0 for files with content. */

@@ -191,7 +191,10 @@ function parseEntry(text: string, id: string, path: string): JournalEntry | Corr
   const extractField = (field: string) => new RegExp(`"${field}":\\s*"([^"]+)"`).exec(text)?.[1];
   const assetUid = extractField('assetUid');
   return {
-    ...{ id, path, reason, begunAt: extractField('begunAt') },
+    id,
+    path,
+    reason,
+    begunAt: extractField('begunAt'),
     assetUid: isIdentifier(assetUid) ? assetUid : undefined,
   };
 }

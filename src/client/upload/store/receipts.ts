@@ -48,9 +48,20 @@ export type ReplacedAsset = { folder: string; path: string; assetUid: string };
 
 /** Maps each field of a receipt to its column. */
 const columnOf: Record<keyof Receipt, string> = {
-  ...{ service: 'service', workspace: 'workspace', folder: 'folder', path: 'path' },
-  ...{ sizeBytes: 'size', mtimeNs: 'mtime_ns', blake3: 'blake3', verified: 'verified' },
-  ...{ assetUid: 'asset', sessionUid: 'session', name: 'name', state: 'state', reason: 'reason', at: 'at' },
+  service: 'service',
+  workspace: 'workspace',
+  folder: 'folder',
+  path: 'path',
+  sizeBytes: 'size',
+  mtimeNs: 'mtime_ns',
+  blake3: 'blake3',
+  verified: 'verified',
+  assetUid: 'asset',
+  sessionUid: 'session',
+  name: 'name',
+  state: 'state',
+  reason: 'reason',
+  at: 'at',
 };
 const columns = Object.values(columnOf).join(', ');
 const placeholders = columns.replaceAll(/\w+/g, '?');

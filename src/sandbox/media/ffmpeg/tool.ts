@@ -34,7 +34,8 @@ function runLimited({ path, killGroup }: Tool, { args, memoryMiB, cwd, signal }:
     signal.throwIfAborted();
     // Use a separate process group, so that processes started by a wrapper script are killed too.
     const child = spawn('/bin/sh', memoryLimitArgs(memoryMiB, path, ...args), {
-      ...{ cwd, detached: true },
+      cwd,
+      detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const output: Buffer[] = [];

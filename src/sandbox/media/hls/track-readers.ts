@@ -50,7 +50,9 @@ export async function openVideo(track: InputVideoTrack, cuts?: readonly number[]
   const nextAt = () => source.next && source.next.timestamp - zero;
   let endsAt = 0;
   return {
-    ...{ part, firstAt, zero },
+    part,
+    firstAt,
+    zero,
     /** Returns the start of the next segment; undefined at the end of the track. */
     nextAt,
     /** Returns the end of the last frame read so far. */
@@ -108,7 +110,8 @@ export async function openAudio(track: InputAudioTrack, zero: number) {
   const part: SegmentTrack = { track, config, first, priming };
   let endsAt = 0;
   return {
-    ...{ part, firstAt },
+    part,
+    firstAt,
     /** Start of the first packet; negative if it is priming. */
     beginsAt: first.timestamp - zero,
     /** Returns the end of the last packet read so far. */

@@ -18,7 +18,9 @@ export async function subtitlesOf(
 ): Promise<DerivedFiles['subtitles']> {
   const tracks = (streams?.subtitles ?? [])
     .map(({ codec, language, title }, at) => ({
-      ...{ codec, at, file: `subtitles-${at}.vtt` },
+      codec,
+      at,
+      file: `subtitles-${at}.vtt`,
       ...describeLanguage(language, title, at),
     }))
     .filter(({ codec }) => textCodecs.test(codec))

@@ -74,7 +74,8 @@ export const demuxerOf = (container: InputFormat) => demuxers.get(container) as 
 export type FfmpegOnlyContainer = { type: 'video' | 'audio'; contentType: string; demuxer: string };
 
 const ffmpegOnly = (contentType: string, demuxer: string): FfmpegOnlyContainer => ({
-  ...{ contentType, demuxer },
+  contentType,
+  demuxer,
   type: /^audio\/|^application\/ogg$/.test(contentType) ? 'audio' : 'video',
 });
 

@@ -38,7 +38,9 @@ export async function createBrowseApp({ accessHint, ...options }: BrowseOptions)
 
   app.use(
     secureHeaders({
-      ...{ overwrite: false, strictTransportSecurity: false, originAgentCluster: false },
+      overwrite: false,
+      strictTransportSecurity: false,
+      originAgentCluster: false,
       // Keeps an image or text that is opened directly from running or loading anything. Pages have their own policy.
       contentSecurityPolicy: { defaultSrc: ["'none'"], frameAncestors: ["'none'"], sandbox: [] },
     }),

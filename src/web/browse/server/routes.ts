@@ -86,7 +86,11 @@ async function createAssetRoutes({ library, scripts }: RouteDeps, media: MediaPr
       title = asText(asset.name) || title;
       const { info, player } = await playback;
       const page = renderWatchPage({
-        ...{ title, info, isFramed: true, status: asset.status, reason: asset.failure_reason },
+        title,
+        info,
+        isFramed: true,
+        status: asset.status,
+        reason: asset.failure_reason,
         // The theme follows the browser, as in the rest of the gallery.
         config: { auto_play: asObject(player.player_config).auto_play },
         // Audio shows its clickable waveform instead.

@@ -132,10 +132,14 @@ export class Timeline {
 function seekTargetOf(key: string, now: number, duration: number): number | undefined {
   const page = duration * pageFraction;
   const targets: Record<string, number> = {
-    ...{ ArrowLeft: now - stepSeconds, ArrowDown: now - stepSeconds },
-    ...{ ArrowRight: now + stepSeconds, ArrowUp: now + stepSeconds },
-    ...{ PageDown: now - page, PageUp: now + page },
-    ...{ Home: 0, End: duration },
+    ArrowLeft: now - stepSeconds,
+    ArrowDown: now - stepSeconds,
+    ArrowRight: now + stepSeconds,
+    ArrowUp: now + stepSeconds,
+    PageDown: now - page,
+    PageUp: now + page,
+    Home: 0,
+    End: duration,
   };
   return targets[key];
 }

@@ -29,7 +29,8 @@ export function renderWatchPage(input: WatchPageInput): HtmlPage {
   const view = renderView(input);
   return renderDocument(title, asText(theme), view, {
     setup: { autoPlay: auto_play === true, resumeAt: 0, position, ...view.setup },
-    ...{ script: inlineCode(input.script), isFramed },
+    script: inlineCode(input.script),
+    isFramed,
     description: isFramed ? undefined : renderDescription(input, view),
   });
 }

@@ -61,7 +61,10 @@ function unplayableReason({ status, reason }: WatchedAsset): string | undefined 
 
 /** Renderers by asset type ("The response is polymorphic", §2). Each returns undefined if there is no URL to load. */
 const renderers: Record<AssetType, (asset: WatchedAsset) => PlayerView | undefined> = {
-  ...{ video, audio, image, document },
+  video,
+  audio,
+  image,
+  document,
   third_party: thirdParty,
   generic: () => undefined,
 };

@@ -83,7 +83,13 @@ const faulty = async (plan: Parameters<typeof Interposer.start>[1]) => ({
 });
 
 const scenes: Record<string, Scene> = {
-  upload: { run: async () => ({ command: uploading(30), until: /62%[\s\S]*left/ }) },
+  upload: {
+    run: async (columns) => ({
+      command: uploading(30),
+      // All 30 MiB are sent; below 60 columns, sizes are not shown.
+      until: columns < 60 ? /62%[\s\S]*left/ : /62%[\s\S]*30\.0 MiB of[\s\S]*left/,
+    }),
+  },
   'rate-limited': {
     run: async () => ({
       command: uploading(40),

@@ -120,13 +120,13 @@ describe.skipIf(!redis.isInstalled)('a queue', () => {
     const [first] = await json(['upload', path, '--queue', '--wait']);
     const [again] = await json(['upload', path, '--queue']);
     expect(again).toMatchObject({ outcome: 'there', asset_uid: first.asset_uid, bytes_sent: 0 });
-    const [anew] = await json(['upload', path, '--queue', '--wait', '--again']);
-    expect(anew).toMatchObject({ outcome: 'uploaded', resumed_from: null });
-    expect(anew.asset_uid).not.toBe(first.asset_uid);
+    const [second] = await json(['upload', path, '--queue', '--wait', '--again']);
+    expect(second).toMatchObject({ outcome: 'uploaded', resumed_from: null });
+    expect(second.asset_uid).not.toBe(first.asset_uid);
     await json(['uploads', 'forget', '--done', '--queue', '--yes']);
     expect(await listed('--done')).toEqual([]);
     // This machine has a local receipt, another one has not.
-    expect((await json(['upload', path]))[0]).toMatchObject({ outcome: 'there', asset_uid: anew.asset_uid });
+    expect((await json(['upload', path]))[0]).toMatchObject({ outcome: 'there', asset_uid: second.asset_uid });
     const other = new Cli({ ...account(), MEDIACTL_QUEUE: queue });
     const [third] = await other.json(['upload', path, '--queue', '--wait']);
     expect(third.outcome).toBe('uploaded');
@@ -358,7 +358,7 @@ describe.skipIf(!redis.isInstalled)('a queue', () => {
     expect([(await listed())[0].error.code, internal.requests.length]).toEqual(['source_failed', asked]);
   });
 
-  it('an address that is signed anew takes the place of the old one', async () => {
+  it('an address with a new signature replaces the old one', async () => {
     const server = await FileServer.start(someBytes(10_000, 'signed'));
     let valid = 'one';
     server.fault = ({ path }) =>

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 
 /** An external program, and the function that kills a process group by the pid of its leader. */
 export type Tool = { path: string; killGroup(leader: number): void };
@@ -28,6 +28,15 @@ const maxOutputBytes = 16 * 1024 * 1024;
 /** Maximum length of stderr to keep. The end is kept, since it contains the error. */
 const maxStderrLength = 4096;
 
+/** Collects the end of a process's stderr. */
+export function collectErrors({ stderr }: ChildProcess): { text: string } {
+  const errors = { text: '' };
+  stderr?.setEncoding('utf8').on('data', (chunk: string) => {
+    errors.text = (errors.text + chunk).slice(-maxStderrLength);
+  });
+  return errors;
+}
+
 /** Runs a program in its own group. @throws Error if it cannot be started or writes too much, or the abort reason */
 function runLimited({ path, killGroup }: Tool, { args, memoryMiB, cwd, signal }: ToolRun) {
   return new Promise<ProcessEnd>((fulfil, reject) => {
@@ -40,7 +49,7 @@ function runLimited({ path, killGroup }: Tool, { args, memoryMiB, cwd, signal }:
     });
     const output: Buffer[] = [];
     let outputBytes = 0;
-    let errors = '';
+    const errors = collectErrors(child);
     let stopped: Error | undefined;
 
     const finish = () => {
@@ -49,7 +58,13 @@ function runLimited({ path, killGroup }: Tool, { args, memoryMiB, cwd, signal }:
       child.stdout?.destroy();
       child.stderr?.destroy();
       if (stopped) reject(stopped);
-      else fulfil({ output: Buffer.concat(output), errors, code: child.exitCode, killedBy: child.signalCode });
+      else
+        fulfil({
+          output: Buffer.concat(output),
+          errors: errors.text,
+          code: child.exitCode,
+          killedBy: child.signalCode,
+        });
     };
     const kill = () => {
       if (child.pid === undefined) return; // never started: 'error' will follow
@@ -68,9 +83,6 @@ function runLimited({ path, killGroup }: Tool, { args, memoryMiB, cwd, signal }:
       outputBytes += chunk.length;
       if (outputBytes > maxOutputBytes) stop(new Error('it wrote too much'));
       else output.push(chunk);
-    });
-    child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
-      errors = (errors + chunk).slice(-maxStderrLength);
     });
     child.on('error', (error) => {
       stopped ??= error;

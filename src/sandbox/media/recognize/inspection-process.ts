@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import type { Clock } from '../../../contract/clock.ts';
 import { TimeoutError, withTimeout } from '../../../contract/retry.ts';
-import { memoryLimitArgs, type Tool } from '../ffmpeg/tool.ts';
+import { collectErrors, memoryLimitArgs, type Tool } from '../ffmpeg/tool.ts';
 import type { InspectionTask, WorkerMessage } from './inspection-messages.ts';
 
 /** Limits for the worker process, since a malicious file could block a core or exhaust memory. */
@@ -56,16 +56,13 @@ export async function inspectInWorker(
 /** Why the process ended before its last message, if it did, and the end of its stderr. */
 type InspectionEnd = { end: string | undefined; errors: string };
 
-/** Maximum length of stderr to keep. The end is kept, since it contains the error. */
-const maxStderrLength = 4096;
-
 /** A process that inspects one source at a time. */
 class WorkerProcess {
   readonly mediaWorker: MediaWorker;
   readonly #child: ChildProcess;
   /** Resolves to the reason when the process has ended. */
   readonly #ended: Promise<string>;
-  #errors = '';
+  readonly #errors: { text: string };
   #idleTimer: NodeJS.Timeout | undefined;
 
   constructor(mediaWorker: MediaWorker) {
@@ -74,9 +71,7 @@ class WorkerProcess {
     const memoryMiB = limits.memoryMiB + reservedForCodeMiB();
     const args = memoryLimitArgs(memoryMiB, node.path, `--max-old-space-size=${limits.heapMiB}`, worker);
     const child = spawn('/bin/sh', args, { detached: true, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
-    child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
-      this.#errors = (this.#errors + chunk).slice(-maxStderrLength);
-    });
+    this.#errors = collectErrors(child);
     this.#ended = new Promise((resolve) => {
       child.on('error', ({ message }) => resolve(message));
       child.once('close', (code, killedBy) => resolve(`the worker ended: ${killedBy ?? `exit code ${code}`}`));
@@ -99,8 +94,8 @@ class WorkerProcess {
     signal.removeEventListener('abort', kill);
     child.off('message', onMessage);
     signal.throwIfAborted();
-    const errors = this.#errors;
-    this.#errors = '';
+    const { text: errors } = this.#errors;
+    this.#errors.text = '';
     // Otherwise it is killed, since it might never exit on its own (see worker.ts).
     if (end === undefined && sent.isReusable) this.#wait();
     else if (end === undefined) this.kill();

@@ -4,7 +4,17 @@
 
 import { spawnSync } from 'node:child_process';
 import { randomFillSync } from 'node:crypto';
-import { closeSync, mkdirSync, mkdtempSync, openSync, readSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -114,12 +124,14 @@ async function together(runs) {
 }
 
 let run = 0;
-function upload({ directory }, url, parallel) {
+/** @param prefix program and arguments that run it, such as strace */
+function upload({ directory }, url, parallel, prefix = []) {
   const state = join(folder, `state-${run++}`);
+  const [program, ...args] = [...prefix, process.execPath];
   const ours = timed(
-    process.execPath,
+    program,
     [
-      ...[mediactl, 'upload', '-r', directory, '--progress', 'none', '--json'],
+      ...[...args, mediactl, 'upload', '-r', directory, '--progress', 'none', '--json'],
       ...(uploadTakes('--parallel') ? ['--parallel', String(parallel)] : []),
       uploadTakes('--again') ? '--again' : '--no-resume',
     ],
@@ -135,6 +147,14 @@ function upload({ directory }, url, parallel) {
     },
   );
   return ours.finally(() => rmSync(state, { recursive: true, force: true }));
+}
+
+/** Counts the syncs of our upload, in a run of its own; undefined without strace. */
+async function countSyncs(made, url) {
+  const log = join(folder, 'syncs');
+  if (spawnSync('strace', ['-o', log, 'true']).status !== 0) return undefined;
+  await upload(made, url, 8, ['strace', '-f', '-qq', '-o', log, '-e', 'trace=fsync,fdatasync']);
+  return readFileSync(log, 'utf8').match(/sync\(/g)?.length ?? 0;
 }
 
 function contenders(made, url) {
@@ -167,7 +187,7 @@ async function seen(runs, sink, files) {
   return inTurn(Number(rounds), Object.fromEntries(watched));
 }
 
-function show(results, count) {
+function show(results, count, syncs) {
   const of = (name, figure) => median(results.get(name).map((each) => each[figure]));
   const ratio = (name, peer, figure) => (results.has(peer) ? (of(name, figure) / of(peer, figure)).toFixed(2) : '');
   const [stock, bare] = ['stock tus-js-client', 'bare undici'];
@@ -180,6 +200,7 @@ function show(results, count) {
     '/ bare ': (name) => ratio(name, bare, 'cpuSeconds'),
     'CPU ms a file': (name) => ((of(name, 'cpuSeconds') * 1000) / count).toFixed(2),
     'requests a file': (name) => (of(name, 'requests') / count).toFixed(2),
+    'syncs a file': (name) => (name === 'mediactl' && syncs !== undefined ? (syncs / count).toFixed(2) : ''),
     'peak MiB': (name) => of(name, 'peakMiB').toFixed(0),
     "sink's CPU s": (name) => of(name, 'sinkSeconds').toFixed(2),
   };
@@ -212,7 +233,7 @@ async function measure(row, roundTripMs) {
     const results = await seen(runs, sink, made.files);
     const far = roundTripMs ? `, ${roundTripMs} ms a round trip` : '';
     say(`${row.called}${far}, ${rounds} rounds in turn, medians of whole processes`);
-    show(results, row.count);
+    show(results, row.count, roundTripMs ? undefined : await countSyncs(made, line.url));
     say();
   } finally {
     if (line !== sink) line.end();

@@ -49,7 +49,7 @@ function recordsIn(result: Extract<PrintableResult, { kind: 'raw' }>): Printable
   const items = Array.isArray(value) ? value : asObject(value).items;
   if (Array.isArray(items)) {
     const id = (item: unknown) => asText(asObject(item).uid) ?? '';
-    return { kind: 'list', pages: [items.map(asObject)], columns: [], id, empty: '', alwaysJson: true };
+    return { kind: 'list', pages: [items.map(asObject)], columns: [], id, empty: '', defaultFormat: 'json' };
   }
   if (!isJsonObject(value)) return result;
   const rows = Object.entries(value).map(([field, each]): DetailRow => [field, displayText(each)]);
@@ -69,8 +69,9 @@ async function writeRecord(context: Context, result: RecordResult, render: Rende
 
 async function writeList(context: Context, result: ListResult, render: RenderContext): Promise<void> {
   const { terminal } = context;
-  const { format } = context.settings.outputOptions;
-  if (format === 'json' || (format === 'human' && result.alwaysJson)) return writeArray(terminal, result.pages, render);
+  const { format: requested } = context.settings.outputOptions;
+  const format = requested === 'human' ? (result.defaultFormat ?? requested) : requested;
+  if (format === 'json') return writeArray(terminal, result.pages, render);
   if (format === 'human' && render.isTerminal) return writeTable(context, result, render);
   // Scripts count columns, so their order in a pipe is fixed.
   const columns = result.columns.filter(({ terminalOnly }) => !terminalOnly);

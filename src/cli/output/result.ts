@@ -42,8 +42,8 @@ export type Result =
       // biome-ignore lint/suspicious/noExplicitAny: columns and records agree inside list()
       id: (record: any) => string;
       empty: string;
-      /** True if the records have no fixed fields, so that even the `human` format prints JSON. */
-      alwaysJson?: boolean;
+      /** Format in place of `human`, for records that have no fixed fields or that another command reads. */
+      defaultFormat?: 'json' | 'jsonl';
       /** Returns a line to print on stderr after the whole list, or undefined. */
       footer?: () => string | undefined;
       /** True if the list grows while it is shown, so that it must bypass the pager. */

@@ -132,5 +132,5 @@ async function fetchAllPages(context: Context, call: ApiRequest): Promise<Result
     (await transport.json({ ...call, url, query: { limit, offset } })) as PageEnvelope<JsonObject>;
   const items = fetchPages(fetchPage, { limit: number('limit'), offset: number('offset') }, names);
   const id = ({ uid }: JsonObject) => asText(uid) ?? '';
-  return { kind: 'list', pages: items, columns: [], id, empty: '', alwaysJson: true };
+  return { kind: 'list', pages: items, columns: [], id, empty: '', defaultFormat: 'json' };
 }

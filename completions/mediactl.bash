@@ -29,6 +29,7 @@ _mediactl() {
           'uploads wait') place='uploads wait' ;;
           'uploads forget') place='uploads forget' ;;
           'uploads gc') place='uploads gc' ;;
+          'uploads export') place='uploads export' ;;
           'uploads import') place='uploads import' ;;
           'uploads watch') place='uploads watch' ;;
           'uploads retry') place='uploads retry' ;;
@@ -136,12 +137,13 @@ _mediactl() {
   case $place in
     '') words='upload uploads worker check assets videos play browse folders workspaces embed auth config doctor sandbox api completion commands schema ls search get rm download open login whoami status logout' flags='-V --version --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=() ;;
     'upload') words='' flags='--folder --create-folders --name --description --content-type -r --recursive --include --exclude --from-list --manifest --manifest-out --plan --sync --prune --max-delete --again --same --size --wait --timeout --parallel --shard --queue --root --until --reserve --chunk-size --limit-rate --on-expired --require-checksum -v --verbose --progress --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('files') more=1 ;;
-    'uploads') words='ls resume wait forget gc import watch retry' flags='' values=() ;;
+    'uploads') words='ls resume wait forget gc export import watch retry' flags='' values=() ;;
     'uploads ls') words='' flags='--done --queue --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=() ;;
     'uploads resume') words='' flags='--all --again --wait --timeout --progress --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('uploads') ;;
     'uploads wait') words='' flags='--timeout --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=() ;;
     'uploads forget') words='' flags='--expired --all --queue --done --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('uploads') ;;
     'uploads gc') words='' flags='--trash --max-delete --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=() ;;
+    'uploads export') words='' flags='--profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=() ;;
     'uploads import') words='' flags='--profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('files') ;;
     'uploads watch') words='' flags='--queue -v --verbose --progress --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=() ;;
     'uploads retry') words='' flags='--queue --all --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('assets') more=1 ;;

@@ -36,6 +36,7 @@ async function main(): Promise<void> {
   });
   process.on('SIGTERM', () => stop('terminated'));
   const paths = envPaths('mediactl', { suffix: '' });
+  process.exitCode = exitCodes.unclassified; // if nothing is left to wait for before the program has ended
   process.exitCode = await runProgram(process.argv.slice(2), {
     terminal,
     environment,

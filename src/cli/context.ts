@@ -7,9 +7,9 @@ import { Transport } from '../client/http/transport.ts';
 import type { Processes } from '../client/processes.ts';
 import type { QueueAddress } from '../client/queue/queue-address.ts';
 import type { QueueClient } from '../client/queue/queue-client.ts';
-import type { Journal } from '../client/upload/store/journal.ts';
-import type { Ledger, LedgerUse } from '../client/upload/store/ledger.ts';
 import type { Receipts } from '../client/upload/store/receipts.ts';
+import type { DatabaseUse, StateDatabase } from '../client/upload/store/state-database.ts';
+import type { LocalUploadStore } from '../client/upload/store/upload-store.ts';
 import type { Clock } from '../contract/clock.ts';
 import { escapeControls } from '../contract/sanitize.ts';
 import {
@@ -55,7 +55,7 @@ export const openProfileFile = ({ environment, directories }: Host) =>
 type ContextDeps = Pick<Context, 'host' | 'settings' | 'profiles' | 'commandTree'> & { config: ProfileConfig };
 
 /**
- * Dependencies of a command, such as settings, API clients, journal, receipts and queues. Expensive dependencies
+ * Dependencies of a command, such as settings, API clients, upload store, receipts and queues. Expensive dependencies
  * are created on first use and memoized.
  */
 export class Context {
@@ -74,7 +74,7 @@ export class Context {
   #api: Promise<Api> | undefined;
   #mediaApi: Promise<Api> | undefined;
   #account: Promise<Account> | undefined;
-  #ledger: Promise<Ledger> | undefined;
+  #database: Promise<StateDatabase> | undefined;
   readonly #queues: QueueClient[] = [];
   #hasWarnedOfProjectFile = false;
 
@@ -97,9 +97,16 @@ export class Context {
     return Boolean(this.terminal.stdout.isTTY) && this.settings.outputOptions.format === 'human';
   }
 
-  async journal(): Promise<Journal> {
-    const { Journal: Opened } = await import('../client/upload/store/journal.ts');
-    return new Opened(this.stateDir, () => this.#openLedger(), this.host.processes.pid);
+  /** Returns the store of this machine's uploads. @throws MediactlError `state_…` (exit 14) if it cannot be opened */
+  async uploadStore(): Promise<LocalUploadStore> {
+    const { LocalUploadStore: Opened } = await import('../client/upload/store/upload-store.ts');
+    return new Opened(await this.#openDatabase(), this.host.processes.pid);
+  }
+
+  /** Returns the upload store, or undefined if there has never been one (see `receiptsIfAny`). */
+  async uploadStoreIfAny(): Promise<LocalUploadStore | undefined> {
+    const { hasEverExisted } = await import('../client/upload/store/database-file.ts');
+    return hasEverExisted(this.stateDir) ? this.uploadStore() : undefined;
   }
 
   /**
@@ -107,9 +114,9 @@ export class Context {
    *
    * @throws MediactlError `state_…` (exit 14) if the database cannot be opened
    */
-  async receipts(use?: LedgerUse): Promise<Receipts> {
+  async receipts(use?: DatabaseUse): Promise<Receipts> {
     const { Receipts: Opened } = await import('../client/upload/store/receipts.ts');
-    return new Opened(await this.#openLedger(use));
+    return new Opened(await this.#openDatabase(use));
   }
 
   /** Returns the store of short uids for the current service; undefined if no service is configured. */
@@ -130,17 +137,24 @@ export class Context {
    * Returns the receipts, or undefined if there has never been a database. Does not create the database, so that
    * commands that upload nothing leave no files.
    */
-  async receiptsIfAny(use?: LedgerUse): Promise<Receipts | undefined> {
-    const { hasEverExisted, ledgerPath } = await import('../client/upload/store/ledger-file.ts');
-    return hasEverExisted(ledgerPath(this.stateDir)) ? this.receipts(use) : undefined;
+  async receiptsIfAny(use?: DatabaseUse): Promise<Receipts | undefined> {
+    const { hasEverExisted } = await import('../client/upload/store/database-file.ts');
+    return hasEverExisted(this.stateDir) ? this.receipts(use) : undefined;
   }
 
-  #openLedger(use?: LedgerUse): Promise<Ledger> {
+  /** Keeps the state of uploads in memory from now on, because the state folder cannot be used. */
+  useMemoryDatabase(): void {
+    this.#database = import('../client/upload/store/state-database.ts').then(({ StateDatabase: Opened }) =>
+      Opened.openInMemory(),
+    );
+  }
+
+  #openDatabase(use?: DatabaseUse): Promise<StateDatabase> {
     const { clock, signal, terminal } = this;
-    this.#ledger ??= import('../client/upload/store/ledger.ts').then(({ Ledger: Opened }) =>
+    this.#database ??= import('../client/upload/store/state-database.ts').then(({ StateDatabase: Opened }) =>
       Opened.open(this.stateDir, { clock, signal, warn: (message) => terminal.warn(message) }, use),
     );
-    return this.#ledger;
+    return this.#database;
   }
 
   /** Returns the account, memoized. @throws MediactlError `no_profile`, `no_key` … (exit 4) if it is incomplete */
@@ -238,7 +252,7 @@ export class Context {
     if (api && !this.settings.apiKey && api.transport.connection.scopes.size > 0)
       await this.storeScopes(await this.account(), api);
     await Promise.all(this.#queues.map((fleet) => fleet.close()));
-    await (await this.#ledger?.catch(() => undefined))?.close();
+    await (await this.#database?.catch(() => undefined))?.close();
     const media = await this.#mediaApi?.catch(() => undefined);
     await Promise.all([api?.transport.close(), media?.transport.close()]);
   }

@@ -231,6 +231,10 @@ export const errorTable = {
   state_locked: { exit: 'state', hint: 'end that program, then run the same command again' },
   state_newer: { exit: 'state', hint: 'install the newest mediactl' },
   state_not_a_file: { exit: 'state', hint: 'move it away, then run the same command again' },
+  state_file_system: {
+    exit: 'state',
+    hint: 'set MEDIACTL_STATE_DIR to a folder on a local disk; uploads export and import carry it over',
+  },
   state_unusable: { exit: 'state', hint: allowState },
   state_folder: { exit: 'unclassified', hint: 'set MEDIACTL_STATE_DIR' },
   journal_corrupt: { exit: 'unclassified', hint: 'mediactl uploads ls' },

@@ -161,9 +161,12 @@ export class NamedLocks {
 
   /** Removes the locks of crashed processes, after calling `removeLeftovers` for each of them. */
   async removeStale(removeLeftovers: (name: string) => Promise<void> = async () => {}): Promise<void> {
+    for (const name of await this.#names()) await this.ifStale(name, () => removeLeftovers(name));
+  }
+
+  async #names(): Promise<string[]> {
     const files = await readdir(this.#folder).catch(() => []); // the folder does not exist yet
-    const names = files.filter((file) => file.endsWith(lockSuffix)).map((file) => file.slice(0, -lockSuffix.length));
-    for (const name of names) await this.ifStale(name, () => removeLeftovers(name));
+    return files.filter((file) => file.endsWith(lockSuffix)).map((file) => file.slice(0, -lockSuffix.length));
   }
 
   /**
@@ -186,6 +189,12 @@ export class NamedLocks {
       await rm(path, { force: true });
       return true;
     });
+  }
+
+  /** Returns true if a running process holds any name. */
+  async isAnyHeld(): Promise<boolean> {
+    for (const name of await this.#names()) if (await isLocked(this.#path(name))) return true;
+    return false;
   }
 
   #path(name: string): string {

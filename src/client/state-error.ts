@@ -11,6 +11,7 @@ const stateProblems = {
   state_locked: 'another program holds the record of what was uploaded',
   state_newer: 'a newer mediactl made the record of what was uploaded',
   state_not_a_file: 'the record of what was uploaded is not a file',
+  state_file_system: 'the record of what was uploaded cannot be kept on this file system',
   state_unusable: 'the record of what was uploaded cannot be used',
 } satisfies Partial<Record<ErrorCode, string>>;
 
@@ -21,6 +22,7 @@ const codes: readonly [StateErrorKind, RegExp][] = [
   ['state_read_only', /^(EROFS|EACCES|EPERM|SQLITE_READONLY.*|SQLITE_PERM)$/],
   ['state_damaged', /^SQLITE_(CORRUPT.*|NOTADB|SCHEMA|MISMATCH|CONSTRAINT.*)$/],
   ['state_locked', /^SQLITE_(BUSY|LOCKED)/],
+  ['state_file_system', /^SQLITE_(IOERR_(LOCK|UNLOCK|SHMLOCK|SHMMAP)|PROTOCOL|NOLFS)$/],
 ];
 
 /** Creates an error about the state folder. Its exit code is 14, which aborts the run. */

@@ -5,8 +5,10 @@ import { expect, it } from 'vitest';
 import { buildCommandTree } from '../../src/cli/program.ts';
 import { leaves } from '../../src/cli/reference/command-node.ts';
 import { describeCommand as describeTree } from '../../src/cli/reference/command-tree.ts';
+import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
 import { Cli } from '../support/cli.ts';
 import { respond, startServer } from '../support/http-server.ts';
+import { queryState, writeEntryText } from '../support/state-database.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const uid = '00000000-0000-4000-8000-000000000001';
@@ -32,6 +34,7 @@ const calls: Record<string, string[]> = {
   check: ['check', fileURLToPath(new URL('../fixtures', import.meta.url))],
   'uploads wait': ['uploads', 'wait'],
   'uploads gc': ['uploads', 'gc', '--trash'],
+  'uploads export': ['uploads', 'export'],
   'uploads import': ['uploads', 'import', '/dev/null'],
   'uploads ls': ['uploads', 'ls'],
   'uploads watch': ['uploads', 'watch', '--queue', 'redis://127.0.0.1:1'],
@@ -105,16 +108,33 @@ const description = {
   },
 };
 
-/** Reads every file below a folder. */
+const database = 'state/receipts.db';
+/** Files of SQLite that reading changes. What they hold is read through SQLite. */
+const filesOfReaders = [`${database}-wal`, `${database}-shm`];
+
+/** Reads every file below a folder; of the database, its schema and rows. */
 const contents = (folder: string) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .sort()
+    .filter((name) => !filesOfReaders.includes(name))
     .map((name) => {
       const path = join(folder, name);
+      if (name === database) return [name, databaseContents(join(folder, 'state'))];
       return [name, statSync(path).isFile() ? readFileSync(path, 'utf8') : null];
     });
 
-it.each(names)('%s -n changes nothing here and writes nothing there', async (name) => {
+const databaseContents = (stateDir: string) => {
+  const schema = queryState(stateDir, 'SELECT name, type, sql FROM sqlite_schema ORDER BY name');
+  const tables = schema.filter(({ type }) => type === 'table');
+  return [
+    queryState(stateDir, 'SELECT * FROM pragma_user_version, pragma_application_id'),
+    schema,
+    tables.map((table) => queryState(stateDir, `SELECT * FROM ${table.name}`)),
+  ];
+};
+
+/** Runs a dry run in a state folder, and expects that it changes nothing. @returns the exit code */
+async function expectNoChange(name: string, prepare: (stateDir: string) => Promise<void>): Promise<number> {
   const writes: string[] = [];
   const service = await startServer((request, response) => {
     const path = request.url ?? '';
@@ -133,20 +153,33 @@ it.each(names)('%s -n changes nothing here and writes nothing there', async (nam
   const folder = temporaryFolder();
   const profile = { baseUrl: service, key: 'a-key-of-this-test', keyStore: 'file', workspace: uid };
   mkdirSync(join(cli.home, 'config'));
-  mkdirSync(join(cli.home, 'state/uploads'), { recursive: true });
+  mkdirSync(join(cli.home, 'state'));
   writeFileSync(
     join(cli.home, 'config/config.json'),
     JSON.stringify({ current: 'main', profiles: { main: profile, other: profile } }),
   );
-  writeFileSync(join(cli.home, 'state/uploads/abc.json'), '{"unreadable": true}');
+  await prepare(join(cli.home, 'state'));
   writeFileSync(join(cli.home, 'a.txt'), 'text');
   cpSync(cli.home, folder, { recursive: true });
   const args = calls[name];
   expect(args, `${name} is called by this test`).toBeDefined();
   const { code } = await cli.run([...(args as string[]), '-n'], { stdin: 'a-new-key.example' });
-  expect(code).toBe(exits[name] ?? 0);
   expect(contents(cli.home)).toEqual(contents(folder));
   expect(writes).toEqual([]);
+  return code;
+}
+
+it.each(names)('%s -n changes nothing here and writes nothing there', async (name) => {
+  const code = await expectNoChange(name, async (stateDir) => {
+    await (await StateDatabase.open(stateDir)).close();
+    writeEntryText(stateDir, 'abc', '{"unreadable": true}');
+  });
+  expect(code).toBe(exits[name] ?? 0);
+});
+
+it.each(names)('%s -n creates no database', async (name) => {
+  const code = await expectNoChange(name, async () => {});
+  expect(code).toBe({ ...exits, 'uploads forget': 3 }[name] ?? 0);
 });
 
 it('every command has a summary, a description and an example', () => {

@@ -6,6 +6,7 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { openAccountLibrary } from '../../src/cli/commands/browse/account-library.ts';
 import type { ErrorRecord } from '../../src/client/errors.ts';
 import { tryLock } from '../../src/client/lock.ts';
+import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
 import { systemClock } from '../../src/contract/clock.ts';
 import { EventBroadcaster } from '../../src/web/browse/server/event-broadcaster.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
@@ -15,6 +16,7 @@ import { assetUid, createLibrary, folderUid, testKey, workspaceUid } from '../su
 import { respond, startServer } from '../support/http-server.ts';
 import { type Responder, startRecordingServer } from '../support/recording-server.ts';
 import { canMount, SmallDisk } from '../support/small-disk.ts';
+import { writeEntryText } from '../support/state-database.ts';
 
 /* Provokes errors of the account, the network and the service, and compares code, exit code and next step. */
 
@@ -176,8 +178,9 @@ describe('doctor', () => {
   });
 
   it('journal_corrupt', async () => {
-    mkdirSync(join(cli.home, 'state/uploads'), { recursive: true });
-    writeFileSync(join(cli.home, 'state/uploads/0123456789abcdef.json'), '{');
+    const state = join(cli.home, 'state');
+    await (await StateDatabase.open(state)).close();
+    writeEntryText(state, '0123456789abcdef', '{');
     expect(await finding('uploads')).toEqual({ code: 'journal_corrupt', exit: 1, hint: 'mediactl uploads ls' });
   });
 });

@@ -96,6 +96,7 @@ const elsewhere: Record<string, string> = {
   commands: 'test/command/schemas.test.ts',
   check: 'test/command/sync.test.ts',
   'uploads gc': 'test/command/receipts.test.ts',
+  'uploads export': 'test/command/receipts.test.ts',
   'uploads import': 'test/command/receipts.test.ts',
   'uploads wait': 'test/command/receipts.test.ts',
   'uploads watch': 'test/command/queue.test.ts',

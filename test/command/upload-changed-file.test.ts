@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { someBytes, writeSome } from '../support/files.ts';
 import { respondWith } from '../support/interposer.ts';
+import { changeEntry } from '../support/state-database.ts';
 import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 
 const world = setUpUploader();
@@ -115,11 +116,9 @@ describe('a file that changes under the upload', () => {
     });
 
     it('from a state folder that is older than what was sent: it goes on, and the checksum decides', async () => {
-      const [page] = world.journalFiles();
-      const path = join(world.journalFolder, page as string);
-      const older = { ...world.journalEntry(), offset: chunkBytes, sentTo: chunkBytes };
-      delete older.prefix;
-      writeFileSync(path, JSON.stringify(older));
+      const { id } = world.storedEntry();
+      const older = { offset: chunkBytes, sentTo: chunkBytes, prefix: undefined };
+      changeEntry(world.stateDir, id, (entry) => ({ ...entry, ...older }));
       const { record } = await world.upload();
       expect(record.resumed_from).toBe(2 * chunkBytes + 20_000);
       await world.expectUploaded(record);
@@ -229,7 +228,7 @@ describe('the checksum', () => {
           : undefined;
     const { code, record } = await world.upload();
     expect([code, record.error.code]).toEqual([10, 'bytes_lost']);
-    expect(world.journalEntry().state).toBe('open');
+    expect(world.storedEntry().state).toBe('open');
     world.fault = () => undefined;
     const again = await world.upload();
     expect([again.code, again.record.asset_uid]).toEqual([0, record.asset_uid]);

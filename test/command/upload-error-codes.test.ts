@@ -157,7 +157,7 @@ describe('the session', () => {
     world.bytes = writeSome(world.path, 1000);
     world.fault = ({ method }) => (method === 'PATCH' ? respondWith(402, {}) : undefined);
     await world.upload();
-    const { assetUid } = world.journalEntry().session;
+    const { assetUid } = world.storedEntry().session;
     world.fault = ({ method, path }) => {
       if (method === 'HEAD') return respondWith(404);
       return path.includes(assetUid) ? respondWith(200, { uid: assetUid, status: 'transcoding' }) : undefined;

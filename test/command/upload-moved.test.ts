@@ -23,7 +23,7 @@ async function uploadAt(path: string, args: string[] = []) {
 describe('a file that was moved while its upload was unfinished', () => {
   it('is continued at its other path, once, and known there afterwards', async () => {
     await world.interruptAfterTwoChunks();
-    const { session } = world.journalEntry();
+    const { session } = world.storedEntry();
     const old = world.path;
     const moved = elsewhere('checkout-2');
     copyFileSync(old, moved);
@@ -47,7 +47,7 @@ describe('a file that was moved while its upload was unfinished', () => {
     renameSync(world.path, moved);
     world.fault = ({ method, nth }) => (method === 'PATCH' && nth === 2 ? respondWith(402, {}) : undefined);
     expect((await uploadAt(moved)).code).toBe(7);
-    expect(world.journalEntry()).toMatchObject({ offset: 3 * chunkBytes, realPath: moved });
+    expect(world.storedEntry()).toMatchObject({ offset: 3 * chunkBytes, realPath: moved });
     world.fault = () => undefined;
     const { record } = await world.upload();
     expect(record.resumed_from).toBe(3 * chunkBytes);
@@ -68,7 +68,7 @@ describe('a file that was moved while its upload was unfinished', () => {
   ];
   it.each(others)('%s: a new session, and the old asset is named', async (_what, move) => {
     await world.interruptAfterTwoChunks();
-    const { session } = world.journalEntry();
+    const { session } = world.storedEntry();
     const old = world.path;
     const moved = elsewhere('checkout-2');
     move(moved);
@@ -76,14 +76,14 @@ describe('a file that was moved while its upload was unfinished', () => {
     expect([code, record.verified, record.resumed_from]).toEqual([0, true, null]);
     expect(world.storedBytes(record.asset_uid).equals(world.bytes)).toBe(true);
     expect(stderr).toContain(`not continued: asset ${session.assetUid} of ${old}; see mediactl uploads ls`);
-    expect(world.journalEntry()).toMatchObject({ session, realPath: old });
+    expect(world.storedEntry()).toMatchObject({ session, realPath: old });
   });
 
   it('with no acknowledged chunk: a new session, and the old asset is named', async () => {
     world.fault = ({ method }) => (method === 'PATCH' ? respondWith(402, {}) : undefined);
     await world.upload();
     world.fault = () => undefined;
-    const { session } = world.journalEntry();
+    const { session } = world.storedEntry();
     const moved = elsewhere('checkout-2');
     renameSync(world.path, moved);
     const { record, stderr } = await uploadAt(moved);
@@ -118,7 +118,7 @@ describe('a file that was moved while its upload was unfinished', () => {
     const { code, record, stderr } = await uploadAt(moved, args);
     expect([code, record.verified, record.resumed_from]).toEqual([0, true, null]);
     expect(stderr).not.toContain('continue');
-    expect(world.journalFiles()).toHaveLength(1);
+    expect(world.unfinishedIds()).toHaveLength(1);
   });
 
   it('uploaded by two processes at two paths at once: one continues, one asset each', async () => {
@@ -132,7 +132,7 @@ describe('a file that was moved while its upload was unfinished', () => {
     expect(new Set(records.map(({ asset_uid: uid }) => uid)).size).toBe(2);
     for (const record of records) expect(world.storedBytes(record.asset_uid).equals(world.bytes)).toBe(true);
     expect(posts()).toHaveLength(1);
-    expect(world.journalFiles()).toEqual([]);
+    expect(world.unfinishedIds()).toEqual([]);
   });
 
   it('while another process still sends it: left to that one', async () => {

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -7,6 +7,7 @@ import { writeSome } from '../support/files.ts';
 import { respond, startServer } from '../support/http-server.ts';
 import { type Fault, respondWith } from '../support/interposer.ts';
 import { createLatch } from '../support/latch.ts';
+import { databaseFile, failWrites } from '../support/state-database.ts';
 import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 
 const world = setUpUploader();
@@ -19,7 +20,7 @@ const uidIn = (path: string) => /assets\/([0-9a-f-]{36})\//.exec(path)?.[1];
 async function untilSent() {
   const isSent = async () => {
     const { stdout } = await world.run(['uploads', 'ls', '--done', '-q']);
-    return stdout !== '' && world.journalFiles().length === 0;
+    return stdout !== '' && world.unfinishedIds().length === 0;
   };
   while (!(await isSent())) await sleep(10);
 }
@@ -64,7 +65,7 @@ describe('one file, one asset', () => {
           : withStatus(seen, status);
       const { code, record } = await world.upload(['--chunk-size', '50MiB']);
       expect([code, record.error.code]).toEqual([3, 'session_refused']);
-      expect(world.journalFiles()).toHaveLength(1);
+      expect(world.unfinishedIds()).toHaveLength(1);
       const again = await world.upload(['--chunk-size', '50MiB']);
       expect([again.code, again.record.error.code]).toEqual([3, 'session_refused']);
       expect(again.stderr).not.toContain('waiting until asset');
@@ -102,15 +103,15 @@ describe('one file, one asset', () => {
     const stop = new AbortController();
     const other = world.upload(['--chunk-size', '50MiB'], { signal: stop.signal });
     await sending.opened;
-    const page = world.journalEntry();
+    const entry = world.storedEntry();
     isReady = true;
     expect((await waiting).code).toBe(0);
-    expect(world.journalEntry()).toEqual(page);
+    expect(world.storedEntry()).toEqual(entry);
     stop.abort(new Error('killed'));
     await other;
     isHeld = false;
     const { record } = await world.upload(['--chunk-size', '50MiB']);
-    expect(record.asset_uid).toBe(page.session.assetUid);
+    expect(record.asset_uid).toBe(entry.session.assetUid);
   });
 
   it('two runs of one stdin: the copy stays until the last one is done with it', async () => {
@@ -134,7 +135,7 @@ describe('one file, one asset', () => {
     expect(world.spoolFiles()).toHaveLength(1);
     release.open();
     expect((await other).code).toBe(0);
-    expect([world.spoolFiles(), world.journalFiles()]).toEqual([[], []]);
+    expect([world.spoolFiles(), world.unfinishedIds()]).toEqual([[], []]);
   });
 
   it('a gateway that says 503 in plain text, after the service has acted: one asset, which is named', async () => {
@@ -230,14 +231,14 @@ describe('one file, one asset', () => {
 
   it('uploads resume ID goes on with that upload, wherever its path leads by now', async () => {
     await world.interruptAfterTwoChunks();
-    const { id } = world.journalEntry();
+    const { id } = world.storedEntry();
     const moved = join(world.cli.home, 'archive.bin');
     renameSync(world.path, moved);
     symlinkSync(moved, world.path);
     const [record] = JSON.parse((await world.run(['uploads', 'resume', id, '--json'])).stdout);
     expect(record).toMatchObject({ verified: true, resumed_from: 2 * 64 * 1024 });
     expect(world.interposer.methods).not.toContain('POST');
-    expect(world.journalFiles()).toEqual([]);
+    expect(world.unfinishedIds()).toEqual([]);
   });
 
   it('an asset that is whole and was never told is named when the file is another by then', async () => {
@@ -250,7 +251,7 @@ describe('one file, one asset', () => {
   });
 });
 
-describe('the journal', () => {
+describe('the stored upload', () => {
   const size = 200 * 1024 * 1024;
 
   /** Starts a service that only counts bytes, and refuses PATCH from a given byte on. */
@@ -276,20 +277,19 @@ describe('the journal', () => {
 
   it('that cannot be written any more stops the upload, to be resumed', async () => {
     let refusesFrom = 150 * 1024 * 1024;
-    const blocked = () => `${world.journalPath}.tmp`;
+    const [path, elsewhere] = [databaseFile(world.stateDir), join(world.cli.home, 'elsewhere.db')];
     const service = await counting(
       () => refusesFrom,
       () => {
-        // A folder in place of the next temporary journal file, unless that is being written.
-        const isBlocked = refusesFrom === Number.POSITIVE_INFINITY || existsSync(blocked());
-        if (!isBlocked) mkdirSync(blocked());
+        const isFirst = refusesFrom !== Number.POSITIVE_INFINITY && !existsSync(elsewhere);
+        if (isFirst) renameSync(path, elsewhere);
       },
     );
     truncateSync(world.path, size);
     const environment = world.environment(service);
     const first = await world.upload(['--chunk-size', '50MiB'], { environment });
-    expect([first.code, first.record.error.code]).toEqual([14, 'state_unusable']);
-    rmSync(blocked(), { recursive: true });
+    expect([first.code, first.record.error.code]).toEqual([14, 'state_emptied']);
+    renameSync(elsewhere, path);
     refusesFrom = Number.POSITIVE_INFINITY;
     const again = await world.upload(['--chunk-size', '50MiB'], { environment });
     expect(again.record).toMatchObject({ error: null, verified: null });
@@ -297,17 +297,15 @@ describe('the journal', () => {
   });
 });
 
-it('a page that could not be written again ends the run, and goes once the upload is whole', async () => {
-  // A folder in place of the temporary journal file blocks the entry that records the start of the last chunk.
-  let blocked = '';
+it('the start of the last chunk that cannot be stored ends the run; the upload is whole after the next', async () => {
+  let allowWrites = () => {};
   const block = () => {
-    blocked = `${world.journalPath}.tmp`;
-    mkdirSync(blocked, { recursive: true });
+    allowWrites = failWrites(world.stateDir, `json_extract(NEW.entry, '$.sentTo') = ${world.bytes.length}`);
   };
   world.fault = ({ method }) => (method === 'POST' ? { beforeResponse: block } : undefined);
   const stopped = await world.upload();
-  expect([stopped.code, stopped.record.error.code]).toEqual([14, 'state_unusable']);
-  rmSync(blocked, { recursive: true });
+  expect([stopped.code, stopped.record.error.code]).toEqual([14, 'state_damaged']);
+  allowWrites();
   world.fault = () => undefined;
   const { record } = await world.upload();
   await world.expectUploaded(record);

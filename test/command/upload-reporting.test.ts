@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { fastClock } from '../support/clock.ts';
@@ -6,6 +6,7 @@ import { writeSome } from '../support/files.ts';
 import { respond } from '../support/http-server.ts';
 import { type Fault, respondWith } from '../support/interposer.ts';
 import { unlessStrict } from '../support/sandbox.ts';
+import { databaseFile, writeEntryText } from '../support/state-database.ts';
 import { setUpUploader } from '../support/upload-setup.ts';
 
 const world = setUpUploader();
@@ -167,6 +168,14 @@ describe('what is told', () => {
   });
 });
 
+it('a file of which no entry can be stored is not said to be resumable', async () => {
+  mkdirSync(databaseFile(world.stateDir), { recursive: true });
+  world.fault = ({ method, nth }) => (method === 'PATCH' && nth === 2 ? respondWith(402, { error: {} }) : undefined);
+  const { code, record } = await world.upload(['--again']);
+  expect([code, record.error.hint]).toEqual([7, expect.stringContaining('run the same command again')]);
+  expect(record.error.hint).not.toContain('uploads resume');
+});
+
 describe('what came on stdin', () => {
   const mismatching: Fault = {
     headers: (headers) => ({ ...headers, 'x-checksum-blake3': '0'.repeat(64) }),
@@ -182,26 +191,25 @@ describe('what came on stdin', () => {
     const command = /mediactl (uploads resume \w+ --again)/.exec(hint)?.[1] as string;
     const again = await world.run([...command.split(' '), '--json']);
     expect(JSON.parse(again.stdout)).toMatchObject([{ verified: true, error: null }]);
-    expect([world.spoolFiles(), world.journalFiles()]).toEqual([[], []]);
+    expect([world.spoolFiles(), world.unfinishedIds()]).toEqual([[], []]);
   });
 
-  it('is forgotten with its page, a torn one too', async () => {
+  it('is forgotten with its entry, an unreadable one too', async () => {
     world.fault = ({ method }) => (method === 'PATCH' ? respondWith(402, { error: {} }) : undefined);
     await world.run(['upload', '-'], { stdin });
-    writeFileSync(world.journalPath, '{torn');
+    writeEntryText(world.stateDir, world.storedEntry().id, '{torn');
     expect((await world.run(['uploads', 'forget', '--all'])).code).toBe(2);
     expect((await world.run(['uploads', 'forget', '--all', '--yes'])).code).toBe(0);
-    expect([world.spoolFiles(), world.journalFiles()]).toEqual([[], []]);
+    expect([world.spoolFiles(), world.unfinishedIds()]).toEqual([[], []]);
   });
 
-  it('where no page can be written is kept, said, listed and forgotten', async () => {
-    mkdirSync(join(world.cli.home, 'state'), { recursive: true });
-    writeFileSync(join(world.cli.home, 'state/uploads'), 'a file in its place');
+  it('where no entry can be stored is kept, said, listed and forgotten', async () => {
+    mkdirSync(databaseFile(world.stateDir), { recursive: true });
     world.fault = ({ method }) => (method === 'PATCH' ? respondWith(402, { error: {} }) : undefined);
     const { stdout } = await world.run(['upload', '-', '--json', '--again'], { stdin });
     const [id] = world.spoolFiles();
     expect(JSON.parse(stdout)[0].error.hint).toContain(`state/spool/${id}`);
-    rmSync(join(world.cli.home, 'state/uploads'));
+    rmdirSync(databaseFile(world.stateDir));
     const later = fastClock();
     later.advance(3_600_000);
     const listed = await world.run(['uploads', 'ls', '--json'], { clock: later });

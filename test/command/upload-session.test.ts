@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { basename, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -7,6 +6,7 @@ import { someBytes, writeSome } from '../support/files.ts';
 import { respond } from '../support/http-server.ts';
 import { type Fault, type InterposedRequest, respondWith } from '../support/interposer.ts';
 import { unlessStrict } from '../support/sandbox.ts';
+import { changeEntry } from '../support/state-database.ts';
 import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 
 const world = setUpUploader();
@@ -96,7 +96,7 @@ describe('refusals of the creation', () => {
     expect(ran.code).toBe(exit);
     expect(ran.record.error).toMatchObject({ code, status, cause: `reason for ${status}` });
     expect(world.interposer.requests).toHaveLength(1);
-    expect(world.journalFiles()).toEqual([]);
+    expect(world.unfinishedIds()).toEqual([]);
   });
 
   it('§4 503 as text/plain is the service’s own: nothing was made, it is tried again', async () => {
@@ -147,7 +147,7 @@ describe('refusals in mid-upload', () => {
 describe('sessions that are gone', () => {
   it.each([404, 410])('%i: starts anew and names the orphan', async (status) => {
     await world.interruptAfterTwoChunks();
-    const { session } = world.journalEntry();
+    const { session } = world.storedEntry();
     world.fault = ({ method, nth }) => (method === 'HEAD' && nth === 1 ? respondWith(status) : undefined);
     const { record, stderr } = await world.upload();
     expect(stderr).toContain(`Asset ${session.assetUid} stays unfinished`);
@@ -162,10 +162,12 @@ describe('sessions that are gone', () => {
   ])(
     '%s: the service decides, and it goes on',
     async (_what, { session, clock }: { session?: boolean; clock?: boolean }) => {
-      const journal = await world.interruptAfterTwoChunks();
-      const entry = world.journalEntry();
-      if (session) entry.session.expiresAt = '2020-01-01T00:00:00Z';
-      writeFileSync(journal, JSON.stringify(entry));
+      const id = await world.interruptAfterTwoChunks();
+      if (session)
+        changeEntry(world.stateDir, id, (entry) => ({
+          ...entry,
+          session: { ...entry.session, expiresAt: '2020-01-01T00:00:00Z' },
+        }));
       const fast = fastClock();
       const ahead = { ...fast, now: () => fast.now() + 25 * 3_600_000 };
       const { record } = await world.upload([], clock ? { clock: ahead } : {});
@@ -178,17 +180,17 @@ describe('sessions that are gone', () => {
 
   it('--on-expired fail stops instead', async () => {
     await world.interruptAfterTwoChunks();
-    const { session } = world.journalEntry();
+    const { session } = world.storedEntry();
     world.fault = ({ method }) => (method === 'HEAD' ? respondWith(404) : undefined);
     const { code, record } = await world.upload(['--on-expired', 'fail']);
     expect(code).toBe(3);
     expect(record).toMatchObject({ asset_uid: session.assetUid });
-    expect(world.journalFiles()).toHaveLength(1);
+    expect(world.unfinishedIds()).toHaveLength(1);
   });
 
   it('--no-resume makes a new asset and names the old one', async () => {
     await world.interruptAfterTwoChunks();
-    const { session } = world.journalEntry();
+    const { session } = world.storedEntry();
     const { record, stderr } = await world.upload(['--no-resume']);
     expect(stderr).toContain(`left unfinished: asset ${session.assetUid}`);
     expect(record.asset_uid).not.toBe(session.assetUid);
@@ -204,7 +206,7 @@ describe('sessions that are gone', () => {
     expect([code, record.verified]).toEqual([0, null]);
     expect(world.storedBytes(record.asset_uid).equals(world.bytes)).toBe(true);
     expect((await world.findAssets()).map(({ uid }) => uid)).toEqual([record.asset_uid]);
-    expect(world.journalFiles()).toEqual([]);
+    expect(world.unfinishedIds()).toEqual([]);
   });
 
   it('a session that is not known the first time it is used: every run names its one asset', async () => {
@@ -225,7 +227,7 @@ describe('sessions that are gone', () => {
     world.bytes = writeSome(world.path, 1000);
     world.fault = ({ method }) => (method === 'PATCH' ? respondWith(402, {}) : undefined);
     await world.upload();
-    const { session } = world.journalEntry();
+    const { session } = world.storedEntry();
     const saying =
       (status: string) =>
       (seen: InterposedRequest): Fault | undefined => {
@@ -244,7 +246,7 @@ describe('sessions that are gone', () => {
 
   it('whose asset is in the trash: starts anew', async () => {
     await world.interruptAfterTwoChunks();
-    const { session } = world.journalEntry();
+    const { session } = world.storedEntry();
     await world.cli.run(['assets', 'rm', session.assetUid, '--yes'], {
       environment: world.environment(),
     });
@@ -256,11 +258,11 @@ describe('sessions that are gone', () => {
 
   it('of another service’s key: nothing is made, and what is known stays known', async () => {
     await world.interruptAfterTwoChunks();
-    const before = world.journalEntry();
+    const before = world.storedEntry();
     world.fault = () => respondWith(404, { error: { message: 'no such thing' } });
     const { code } = await world.upload();
     expect(code).toBe(3);
-    expect(world.journalEntry()).toMatchObject({ state: 'open', session: before.session });
+    expect(world.storedEntry()).toMatchObject({ state: 'open', session: before.session });
   });
 });
 
@@ -315,9 +317,9 @@ describe.each([3 * chunkBytes + 1, 9 * chunkBytes])(
       expect(posts()).toHaveLength(1);
     });
 
-    it('the journal does not say that the last chunk was begun before it was', async () => {
+    it('the stored upload does not say that the last chunk was begun before it was', async () => {
       await world.interruptAfterTwoChunks();
-      const { offset, sentTo, file } = world.journalEntry();
+      const { offset, sentTo, file } = world.storedEntry();
       expect(offset).toBe(2 * chunkBytes);
       expect(sentTo).toBeGreaterThanOrEqual(3 * chunkBytes);
       expect(sentTo).toBeLessThan(file.sizeBytes);
@@ -353,7 +355,7 @@ describe('a creation whose answer was lost', () => {
     losing({ dropResponse: true });
     const first = await world.upload();
     expect(first.code).toBe(10);
-    expect(world.journalEntry().state).toBe('intended');
+    expect(world.storedEntry().state).toBe('intended');
 
     const second = await world.upload();
     expect(second.code).toBe(2);
@@ -404,7 +406,7 @@ describe('a creation whose answer was lost', () => {
   it('among more assets of that name than a search shows', async () => {
     losing({ dropResponse: true });
     await world.upload();
-    const { begunAt } = world.journalEntry();
+    const { begunAt } = world.storedEntry();
     const items = Array.from({ length: 450 }, (_, n) => ({
       uid: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
       name: n === 449 ? basename(world.path) : `other ${n}`,
@@ -438,7 +440,7 @@ it('the hint after a failure is of this upload, not of another one of that path'
     hints.push(/resume (\w+)/.exec(record.error.hint)?.[1]);
   }
   expect(new Set(hints).size).toBe(2);
-  expect(hints.map((id) => `${id}.json`).sort()).toEqual(world.journalFiles().sort());
+  expect(hints.sort()).toEqual(world.unfinishedIds().sort());
 });
 
 it('of two uploads of one relative path, uploads ls shows where each is', async () => {

@@ -1,4 +1,3 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { exitCodes } from '../../src/client/error-table.ts';
@@ -8,6 +7,7 @@ import { fastClock } from '../support/clock.ts';
 import { FaultyService } from '../support/faulty-service.ts';
 import { writeSome } from '../support/files.ts';
 import { Random } from '../support/random.ts';
+import { entryTexts, writeEntryText } from '../support/state-database.ts';
 
 const chunkBytes = 64 * 1024;
 const sizes = [1, 1000, chunkBytes, chunkBytes + 1, 3 * chunkBytes, 4 * chunkBytes + 17];
@@ -62,7 +62,7 @@ class Day {
     this.#interruption.abort(new MediactlError('interrupted', { code: 'interrupted', exitCode }));
   }
 
-  /** Injects a client-side fault: a clock change, a new key, a torn journal entry, a full disk or Ctrl-C. */
+  /** Injects a client-side fault: a clock change, a new key, a torn stored upload, a full disk or Ctrl-C. */
   #mishap(): { stdoutError?: 'ENOSPC' } {
     const { random } = this;
     this.#interruption = new AbortController();
@@ -83,16 +83,14 @@ class Day {
   }
 
   #damage(): void {
-    const folder = join(this.cli.home, 'state/uploads');
-    try {
-      for (const name of readdirSync(folder).filter((each) => each.endsWith('.json'))) {
-        const text = readFileSync(join(folder, name), 'utf8');
-        writeFileSync(join(folder, name), text.slice(0, this.random.below(text.length)));
-        this.diary.push('a page is torn');
-      }
-    } catch {
-      // there is no journal yet
+    for (const [id, text] of entryTexts(this.#stateDir)) {
+      writeEntryText(this.#stateDir, id, text.slice(0, this.random.below(text.length)));
+      this.diary.push('a stored upload is torn');
     }
+  }
+
+  get #stateDir(): string {
+    return join(this.cli.home, 'state');
   }
 
   async run(isLast: boolean, last: CliResult | undefined): Promise<CliResult> {

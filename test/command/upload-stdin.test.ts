@@ -5,8 +5,10 @@ import { MediactlError } from '../../src/client/errors.ts';
 import { withNextStep } from '../../src/client/upload/session/resume.ts';
 import type { RunDeps, UploadOptions } from '../../src/client/upload/session/upload-job.ts';
 import { Spool } from '../../src/client/upload/sources/spool.ts';
-import { Journal } from '../../src/client/upload/store/journal.ts';
+import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
+import { LocalUploadStore } from '../../src/client/upload/store/upload-store.ts';
 import { type Fault, respondWith } from '../support/interposer.ts';
+import { changeState, queryState } from '../support/state-database.ts';
 import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 
 const world = setUpUploader();
@@ -56,19 +58,17 @@ describe('stdin', () => {
   it('its only copy outlives a second run that finds the upload held by another', async () => {
     refusedFor(respondWith(402, {}));
     await pipe();
-    const { id, identity } = world.journalEntry();
-    const journal = new Journal(
-      join(world.cli.home, 'state'),
-      () => Promise.reject(new Error('not used')),
-      process.pid,
-    );
+    const { id, identity } = world.storedEntry();
+    const database = await StateDatabase.open(world.stateDir);
+    const store = new LocalUploadStore(database, process.pid);
     const held = new MediactlError('another process is uploading it', { code: 'already_uploading' });
-    const deps = { journal, spool: new Spool(join(world.cli.home, 'state')) } as unknown as RunDeps;
+    const deps = { store, spool: new Spool(world.stateDir) } as unknown as RunDeps;
     const [copy = ''] = readdirSync(spool());
     const job = { path: '-', workspace: '', identity };
     const outcome = { job, id, path: join(spool(), copy), requests: 0, durationMs: 0 };
     expect(await withNextStep(outcome, held, { again: false } as UploadOptions, deps)).toBe(held);
-    expect(world.journalFiles()).toHaveLength(1);
+    await database.close();
+    expect(world.unfinishedIds()).toEqual([id]);
     expect(readdirSync(spool())).toEqual([copy]);
   });
 
@@ -89,7 +89,7 @@ describe('stdin', () => {
     refusedFor(respondWith(400, 'no'));
     expect((await pipe()).code).toBe(6);
     expect(readdirSync(spool())).toEqual([]);
-    expect(world.journalFiles()).toEqual([]);
+    expect(world.unfinishedIds()).toEqual([]);
   });
 
   it('the same bytes again go on where they were: one asset, one spool', async () => {
@@ -104,11 +104,18 @@ describe('stdin', () => {
   });
 
   it('what a killed process had spooled so far is swept', async () => {
+    expect((await world.upload()).code).toBe(0);
     mkdirSync(spool(), { recursive: true });
     const name = '0e7b3c52-0000-4000-8000-000000000000';
-    writeFileSync(join(spool(), `${name}.part`), 'half');
-    writeFileSync(join(spool(), `${name}.lock`), '');
-    expect((await world.upload()).code).toBe(0);
+    const part = join(spool(), `${name}.part`);
+    writeFileSync(part, 'half');
+    const run = '0e7b3c52-0000-4000-8000-000000000001';
+    writeFileSync(join(world.stateDir, 'runs', `${run}.lock`), '');
+    const lock = "INSERT INTO uploads (id, state, path, run, pid) VALUES (?, 'planned', ?, ?, 4242)";
+    changeState(world.stateDir, lock, name, part, run);
+    expect((await world.upload(['--again'])).code).toBe(0);
     expect(readdirSync(spool())).toEqual([]);
+    expect(readdirSync(join(world.stateDir, 'runs'))).toEqual([]);
+    expect(queryState(world.stateDir, 'SELECT id FROM uploads WHERE run IS NOT NULL')).toEqual([]);
   });
 });

@@ -69,7 +69,7 @@ describe('rate limit', () => {
       retryable: true,
       retry_after: 3600,
     });
-    expect(world.journalFiles()).toHaveLength(1);
+    expect(world.unfinishedIds()).toHaveLength(1);
     world.fault = () => undefined;
     const second = await world.upload();
     expect(second.record.resumed_from).toBe(2 * chunkBytes);
@@ -211,7 +211,7 @@ describe('offsets', () => {
     await world.expectUploaded((await world.upload()).record);
   });
 
-  it('a session ahead of the journal: the gap is read from disk, the whole is verified', async () => {
+  it('a session ahead of the stored upload: the gap is read from disk, the whole is verified', async () => {
     const abort = new AbortController();
     world.fault = (seen) =>
       seen.method === 'PATCH' && seen.nth === 3
@@ -219,7 +219,7 @@ describe('offsets', () => {
         : undefined;
     const first = await world.upload([], { signal: abort.signal });
     expect(first.code).toBe(1);
-    expect(world.journalEntry()).toMatchObject({ state: 'open', offset: 2 * chunkBytes });
+    expect(world.storedEntry()).toMatchObject({ state: 'open', offset: 2 * chunkBytes });
     const second = await world.upload();
     expect(second.record.resumed_from).toBe(3 * chunkBytes);
     await world.expectUploaded(second.record);
@@ -318,5 +318,5 @@ it.each(liars)('a liar: %s', async (_what, lie, exit) => {
   expect([code, record.error?.code]).toEqual([exit, expect.any(String)]);
   expect(record.error.code).not.toBe('unclassified');
   expect(world.interposer.requests.length).toBeLessThanOrEqual(5 + 3 * 5 + 10);
-  expect(world.journalFiles()).toHaveLength(1);
+  expect(world.unfinishedIds()).toHaveLength(1);
 });

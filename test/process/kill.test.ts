@@ -2,7 +2,6 @@ import { type ChildProcess, execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   copyFileSync,
-  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -19,6 +18,7 @@ import { type Fault, type InterposedRequest, Interposer } from '../support/inter
 import { rawHttp } from '../support/raw-http.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { mediactl, mediactlPath, startProcess } from '../support/spawn.ts';
+import { queryState, readEntries } from '../support/state-database.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const MiB = 1024 * 1024;
@@ -59,6 +59,8 @@ const upload = async (...args: string[]) => {
 };
 
 const kill = () => child?.kill('SIGKILL');
+/** Returns the state of each row of the database: of receipts, and of uploads that are unfinished or locked. */
+const storedStates = () => queryState(state, 'SELECT state FROM uploads').map((row) => row.state);
 const stored = (uid: string) => join(sandbox.dataDir, 'media', uid, 'source');
 
 const killed: Fault = { respond: kill };
@@ -96,7 +98,7 @@ describe('kill -9, then the same command', () => {
       line.requests.filter(({ method }) => method === 'PATCH').map(({ path: session }) => session),
     );
     expect(sessions.size).toBe(1);
-    expect(readdirSync(join(home, 'state/uploads'))).toEqual([]);
+    expect(storedStates()).toEqual(['done']);
   });
 });
 
@@ -199,7 +201,7 @@ it('three jobs that hand on their state folder, two of them killed: one asset, n
   expect(readdirSync(media)).toHaveLength(before + 1);
   expect(readFileSync(stored(record.asset_uid)).equals(bytes)).toBe(true);
   expect(sum(carried)).toBeLessThan(size + 2 * chunk);
-  expect(readdirSync(join(state, 'uploads'))).toEqual([]);
+  expect(storedStates()).toEqual(['done']);
 });
 
 const sum = (counts: Map<object, number>) => [...counts.values()].reduce((a, b) => a + b, 0);
@@ -263,7 +265,8 @@ describe('Ctrl-C', () => {
       exit: 143,
       hint: expect.stringMatching(/^run the same command again, or mediactl uploads resume /),
     });
-    expect(existsSync(join(home, 'state/uploads'))).toBe(true);
+    expect(readEntries(state)).toMatchObject([{ state: 'open', offset: 0 }]);
+    expect(queryState(state, 'SELECT run FROM uploads')).toEqual([{ run: null }]);
   });
 });
 
@@ -271,21 +274,38 @@ describe('Ctrl-C', () => {
 const canMount = spawnSync('unshare', ['-rm', 'true']).status === 0;
 if (!canMount) process.stderr.write('SKIPPED: a full disk cannot be made here (unshare -rm)\n');
 
-it.runIf(canMount)('a full disk with --again: said once, and the upload runs', async () => {
-  const bytes = writeSome(path, MiB);
-  const state = join(home, 'state');
-  mkdirSync(state);
-  const fill = 'mount -t tmpfs -o size=4k full "$1" && head -c 4096 /dev/zero > "$1/filling"';
-  const { code, stdout, stderr } = await startProcess(
-    'unshare',
-    ['-rm', 'bash', '-c', `${fill} && shift && exec "$@"`, 'bash', state]
-      .concat(process.execPath, mediactlPath)
-      .concat('upload', path, '--jsonl', '--again'),
-    environment(),
-  ).finished;
-  expect(code).toBe(0);
-  expect(stderr.match(/another run would send it again/g)).toHaveLength(1);
-  expect(stderr.match(/cannot be resumed/g)).toHaveLength(1);
-  expect(stderr).toContain('ENOSPC');
-  expect(readFileSync(stored(JSON.parse(stdout).asset_uid)).equals(bytes)).toBe(true);
+describe.runIf(canMount)('a full disk with --again', () => {
+  /** Runs the upload with a state folder on a full disk. */
+  const uploadOnFullDisk = async () => {
+    mkdirSync(state);
+    const fill = 'mount -t tmpfs -o size=4k full "$1" && head -c 4096 /dev/zero > "$1/filling"';
+    const started = startProcess(
+      'unshare',
+      ['-rm', 'bash', '-c', `${fill} && shift && exec "$@"`, 'bash', state]
+        .concat(process.execPath, mediactlPath)
+        .concat('upload', path, '--jsonl', '--again'),
+      environment(),
+    );
+    child = started.child;
+    return started.finished;
+  };
+
+  it('said once, and the upload runs', async () => {
+    const bytes = writeSome(path, MiB);
+    const { code, stdout, stderr } = await uploadOnFullDisk();
+    expect(code).toBe(0);
+    expect(stderr.match(/^warning: .*/gm)).toEqual([
+      expect.stringMatching(/^warning: there is no room to record .* another run would send it again$/),
+      expect.stringMatching(/@last is not kept: ENOSPC/),
+    ]);
+    expect(readFileSync(stored(JSON.parse(stdout).asset_uid)).equals(bytes)).toBe(true);
+  });
+
+  it('what is interrupted is not offered to be resumed', async () => {
+    writeSome(path, MiB);
+    fault = ({ method }) => (method === 'PATCH' ? { respond: () => void child?.kill('SIGINT') } : undefined);
+    const { code, stderr } = await uploadOnFullDisk();
+    expect(code).toBe(130);
+    expect(stderr).not.toContain('uploads resume');
+  });
 });

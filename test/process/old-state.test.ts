@@ -1,12 +1,29 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, renameSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { tryLock } from '../../src/client/lock.ts';
+import { migrate } from '../../src/client/upload/store/migration.ts';
 import { Cli } from '../support/cli.ts';
-import { Interposer } from '../support/interposer.ts';
+import { errorOf } from '../support/errors.ts';
+import { type Fault, type InterposedRequest, Interposer, respondWith } from '../support/interposer.ts';
 import { oldBytes, oldFiles, oldStdin, startOldService, writeOldMedia, writeOldState } from '../support/old-state.ts';
 import { isStrict, type TestSandbox } from '../support/sandbox.ts';
+import { mediactlPath, startProcess } from '../support/spawn.ts';
+import { changeState, queryState, readEntries } from '../support/state-database.ts';
 
+const canTrace = spawnSync('strace', ['-o', '/dev/null', 'true']).status === 0;
 const acknowledged = 2 * 64 * 1024;
 /** Ids in the fixture. */
 const plannedId = '36e6a3f1bdfff50b';
@@ -16,6 +33,7 @@ const stdinId = '9104c96c3dd77a52';
 describe.skipIf(isStrict)('the state folder of 5fb2bef', () => {
   let sandbox: TestSandbox;
   let line: Interposer;
+  let fault: (seen: InterposedRequest) => Fault | undefined;
   let cli: Cli;
   let media: string;
   let state: string;
@@ -23,7 +41,8 @@ describe.skipIf(isStrict)('the state folder of 5fb2bef', () => {
 
   beforeEach(async () => {
     sandbox = await startOldService();
-    line = await Interposer.start(sandbox.url);
+    fault = () => undefined;
+    line = await Interposer.start(sandbox.url, (seen) => fault(seen));
     cli = new Cli({
       MEDIACTL_API_KEY: sandbox.key,
       MEDIACTL_BASE_URL: line.url,
@@ -52,23 +71,14 @@ describe.skipIf(isStrict)('the state folder of 5fb2bef', () => {
   const offsets = () =>
     line.requests.filter(({ method }) => method === 'PATCH').map(({ headers }) => Number(headers['upload-offset']));
   const stored = (uid: string) => readFileSync(join(sandbox.dataDir, 'media', uid, 'source'));
-  const page = (name: string): { assetUid?: string; path: string } | undefined => {
-    for (const each of readdirSync(join(state, 'uploads')).filter((file) => file.endsWith('.json'))) {
-      const entry = JSON.parse(readFileSync(join(state, 'uploads', each), 'utf8'));
-      if (entry.realPath === join(media, name)) return { path: each, assetUid: entry.session?.assetUid };
-    }
-    return undefined;
-  };
-  // biome-ignore lint/suspicious/noExplicitAny: rows of any table
-  const rows = (sql: string, ...values: string[]): any[] => {
-    const database = new Database(join(state, 'receipts.db'), { readonly: true });
-    try {
-      return database.prepare(sql).all(...values);
-    } finally {
-      database.close();
-    }
-  };
-  const receipt = (name: string) => rows('SELECT asset, verified FROM receipts WHERE path = ?', join(media, name))[0];
+  /** Returns the unfinished upload of a file: as 5fb2bef left it, before today's program has run; undefined if none. */
+  const oldEntry = (name: string) => oldEntries().find(({ realPath }) => realPath === join(media, name));
+  const oldEntries = () => pageNames().map((each) => JSON.parse(readFileSync(join(state, 'uploads', each), 'utf8')));
+  const pageNames = () => readdirSync(join(state, 'uploads')).sort();
+  const entry = (name: string) => readEntries(state).find(({ realPath }) => realPath === join(media, name));
+  const rows = (sql: string, ...values: unknown[]) => queryState(state, sql, ...values);
+  const receipt = (name: string) =>
+    rows("SELECT asset, verified FROM uploads WHERE state = 'done' AND path = ?", join(media, name))[0];
   const assetsNamed = async (name: string): Promise<string[]> => {
     const { records } = await run(['assets', 'ls', '--all']);
     return records.filter((asset: { name: string }) => asset.name === name).map(({ uid }: { uid: string }) => uid);
@@ -128,7 +138,7 @@ describe.skipIf(isStrict)('the state folder of 5fb2bef', () => {
     expect(line.methods).toEqual(['GET', 'POST', 'PATCH']);
     expect(record).toMatchObject({ outcome: 'uploaded', verified: true });
     expect(await assetsNamed('intended.bin')).toEqual([record.asset_uid]);
-    expect(page('intended.bin')).toBeUndefined();
+    expect(entry('intended.bin')).toBeUndefined();
   });
 
   it('an intended upload whose asset is there is asked about: none is made without --yes', async () => {
@@ -146,11 +156,13 @@ describe.skipIf(isStrict)('the state folder of 5fb2bef', () => {
     const agreed = await upload('lost.bin', '--yes');
     expect(agreed.code, agreed.stderr).toBe(0);
     expect(new Set(await assetsNamed('lost.bin'))).toEqual(new Set([made, agreed.record.asset_uid]));
-    expect(rows('SELECT asset FROM orphans WHERE guessed = 1').map(({ asset }) => asset)).toEqual([made]);
+    expect(rows("SELECT asset FROM uploads WHERE state = 'failed' AND guessed = 1").map(({ asset }) => asset)).toEqual([
+      made,
+    ]);
   });
 
   it('an open upload is continued at the acknowledged offset, and nothing before it is sent', async () => {
-    const before = page('open.bin')?.assetUid;
+    const before = oldEntry('open.bin').session.assetUid;
     const { code, record, stderr } = await upload('open.bin');
     expect(code, stderr).toBe(0);
     expect(line.methods[0]).toBe('HEAD');
@@ -165,11 +177,11 @@ describe.skipIf(isStrict)('the state folder of 5fb2bef', () => {
       bytes_sent: bytes.length - acknowledged,
     });
     expect(stored(record.asset_uid).equals(bytes)).toBe(true);
-    expect(page('open.bin')).toBeUndefined();
+    expect(entry('open.bin')).toBeUndefined();
     expect(receipt('open.bin')).toMatchObject({ asset: before, verified: 1 });
   });
 
-  it('one that a killed process had claimed is continued at the byte that the service holds', async () => {
+  it('one that a killed process had locked is continued at the byte that the service holds', async () => {
     expect(rows('SELECT id FROM claims').map(({ id }) => id)).toEqual([ids.get('baf01ff57b8d1b0a')]);
     const held = acknowledged + 20_000; // not all of a chunk was acknowledged
     const { code, record, stderr } = await upload('ahead.bin');
@@ -178,12 +190,12 @@ describe.skipIf(isStrict)('the state folder of 5fb2bef', () => {
     expect(Math.min(...offsets())).toBe(held);
     expect(record).toMatchObject({ outcome: 'uploaded', resumed_from: held, verified: true });
     expect(stored(record.asset_uid).equals(oldBytes('ahead.bin'))).toBe(true);
-    expect(rows('SELECT id FROM claims')).toEqual([]);
+    expect(rows('SELECT id FROM uploads WHERE run IS NOT NULL')).toEqual([]);
     expect(readdirSync(join(state, 'runs'))).toEqual([]);
   });
 
   it('an open upload is continued after its file moved', async () => {
-    const before = page('open.bin')?.assetUid;
+    const before = oldEntry('open.bin').session.assetUid;
     mkdirSync(join(media, 'moved'));
     renameSync(join(media, 'open.bin'), join(media, 'moved/open.bin'));
     const { code, record, stderr } = await upload('moved/open.bin');
@@ -215,12 +227,12 @@ describe.skipIf(isStrict)('the state folder of 5fb2bef', () => {
   });
 
   it('a whole upload gets its receipt, and nothing is sent', async () => {
-    const before = page('whole.bin')?.assetUid;
+    const before = oldEntry('whole.bin').session.assetUid;
     const { code, record, stderr } = await upload('whole.bin');
     expect(code, stderr).toBe(0);
     expect(line.methods).toEqual(['GET']);
     expect(record).toMatchObject({ outcome: 'uploaded', asset_uid: before, bytes_sent: 0 });
-    expect(page('whole.bin')).toBeUndefined();
+    expect(entry('whole.bin')).toBeUndefined();
     expect(receipt('whole.bin')).toMatchObject({ asset: before, verified: 1 });
     line.requests.length = 0;
     expect((await upload('whole.bin')).record).toMatchObject({ outcome: 'there' });
@@ -242,11 +254,195 @@ describe.skipIf(isStrict)('the state folder of 5fb2bef', () => {
 
   it('its orphan is found, what replaced an asset is known, and so are short uids and @last', async () => {
     const [orphan] = rows('SELECT asset FROM orphans');
+    const whole = oldEntry('whole.bin').session.assetUid;
     const { records, stderr } = await run(['uploads', 'gc', '--dry-run']);
     expect(JSON.stringify(records), stderr).toContain(orphan.asset);
-    expect(rows('SELECT path FROM replaced').map(({ path }) => path)).toEqual([join(media, 'renewed.bin')]);
-    const whole = page('whole.bin')?.assetUid as string;
+    expect(rows("SELECT path FROM uploads WHERE state = 'replaced'").map(({ path }) => path)).toEqual([
+      join(media, 'renewed.bin'),
+    ]);
     expect((await run(['assets', 'get', '@last'])).records.uid).toBe(whole);
     expect((await run(['assets', 'get', whole.slice(0, 8)])).records.uid).toBe(whole);
+  });
+
+  describe('its migration', () => {
+    const version = () => rows('PRAGMA user_version')[0].user_version;
+    const tables = () =>
+      rows("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name").map(
+        ({ name }) => name,
+      );
+    /** Returns what 5fb2bef recorded: each row of each of its tables, and each page. */
+    const oldRecords = () => {
+      const all = oldTables.map((table) => [table, rows(`SELECT * FROM ${table} ORDER BY 1`)]);
+      return { ...Object.fromEntries(all), pages: pageTexts() };
+    };
+    const oldTables = ['claims', 'folders', 'orphans', 'receipts', 'replaced', 'runs'];
+    const pageTexts = () => pageNames().map((name) => readFileSync(join(state, 'uploads', name), 'utf8'));
+    const backup = () => join(state, 'receipts.db.v1');
+    /** Expects that every record of 5fb2bef is in the rows of today's tables. */
+    const expectMigrated = (before: ReturnType<typeof oldRecords>) => {
+      expect([version(), tables()]).toEqual([2, ['folders', 'runs', 'uploads']]);
+      expect(readEntries(state).sort(byId)).toEqual(before.pages.map((text: string) => JSON.parse(text)).sort(byId));
+      const done = `SELECT seq AS id, service, workspace, folder, path, size, mtime_ns, blake3, verified, asset, session,
+        name, processing AS state, reason, at, imported FROM uploads WHERE state = 'done' ORDER BY seq`;
+      expect(rows(done)).toEqual(before.receipts);
+      const replaced = "SELECT service, workspace, folder, path, asset FROM uploads WHERE state = 'replaced'";
+      expect(rows(replaced)).toEqual(before.replaced);
+      const failed = "SELECT service, asset, name, path, at, guessed FROM uploads WHERE state = 'failed'";
+      expect(rows(failed)).toEqual(before.orphans);
+      for (const table of ['folders', 'runs']) expect(rows(`SELECT * FROM ${table} ORDER BY 1`)).toEqual(before[table]);
+      const states =
+        "SELECT state, json_extract(entry, '$.state') AS entry, asset FROM uploads WHERE entry IS NOT NULL";
+      for (const row of rows(states)) {
+        expect(row.state).toBe(row.entry);
+        expect(row.asset === null).toBe(['planned', 'intended'].includes(row.state));
+      }
+    };
+    const byId = (a: { id: string }, b: { id: string }) => a.id.localeCompare(b.id);
+
+    it('makes a row of each record, on first use by any command', async () => {
+      const before = oldRecords();
+      expect(version()).toBe(1);
+      expect((await run(['uploads', 'ls'])).code).toBe(0);
+      expectMigrated(before);
+      expect(rows('SELECT id FROM uploads WHERE run IS NOT NULL')).toEqual([]);
+    });
+
+    it('keeps what there was until a run has ended well', async () => {
+      const before = oldRecords();
+      const isKept = () => {
+        const database = new Database(backup(), { readonly: true });
+        for (const table of oldTables)
+          expect(database.prepare(`SELECT * FROM ${table} ORDER BY 1`).all()).toEqual(before[table]);
+        database.close();
+        expect(pageTexts()).toEqual(before.pages);
+        expect(statSync(backup()).mode & 0o777).toBe(0o600);
+      };
+      await run(['uploads', 'ls']);
+      isKept();
+      fault = ({ method }) => (method === 'PATCH' ? respondWith(402, { error: {} }) : undefined);
+      expect((await upload('open.bin')).code).toBe(7);
+      isKept();
+      fault = () => undefined;
+      for (const name of ['killed.part', 'killed.lock']) writeFileSync(join(state, 'spool', name), ''); // of 5fb2bef
+      expect((await upload('open.bin')).code).toBe(0);
+      expect(readdirSync(join(state, 'spool')).sort()).toEqual([plannedId, stdinId].map((id) => ids.get(id)).sort());
+      expect(readdirSync(state).filter((name) => /v1|migration|uploads/.test(name))).toEqual([]);
+      expect(readEntries(state)).toHaveLength(before.pages.length - 1);
+    });
+
+    it('happens once: what is forgotten or done since does not come back while its page is kept', async () => {
+      await run(['uploads', 'ls']);
+      expect((await run(['uploads', 'forget', ids.get('b84f3a7a5e68b074') as string, '--yes'])).code).toBe(0);
+      expect(pageNames()).toHaveLength(7);
+      expect((await run(['uploads', 'ls'])).records).toHaveLength(6);
+      expect((await upload('done.bin')).record).toMatchObject({ outcome: 'there' });
+      expect((await run(['uploads', 'ls'])).records).toHaveLength(6);
+    });
+
+    it('of two commands at once is one', async () => {
+      const before = oldRecords();
+      const both = await Promise.all([run(['uploads', 'ls']), run(['uploads', 'ls', '--done'])]);
+      expect(both.map(({ code, records }) => [code, records.length])).toEqual([
+        [0, 7],
+        [0, 6],
+      ]);
+      expectMigrated(before);
+    });
+
+    it('waits for the end of an older mediactl that is uploading', async () => {
+      const before = oldRecords();
+      const [{ run: owner }] = rows('SELECT run FROM claims');
+      const lock = await tryLock(join(state, 'runs', `${owner}.lock`));
+      const refused = errorOf(await cli.run(['uploads', 'ls', '--json']));
+      expect(refused).toEqual({ code: 'state_locked', exit: 14, hint: expect.any(String) });
+      expect([version(), oldRecords(), existsSync(backup())]).toEqual([1, before, false]);
+      lock?.release();
+      expect((await run(['uploads', 'ls'])).code).toBe(0);
+      expectMigrated(before);
+    });
+
+    it('changes nothing if an older mediactl begins to upload while the copy is made', async () => {
+      const before = oldRecords();
+      const database = new Database(join(state, 'receipts.db'));
+      const running = [false, true];
+      const migrating = migrate(join(state, 'receipts.db'), database, async () => running.shift() === true);
+      await expect(migrating).rejects.toMatchObject({ explanation: { code: 'state_locked' } });
+      database.close();
+      expect([running, version(), oldRecords()]).toEqual([[], 1, before]);
+      expect((await run(['uploads', 'ls'])).code).toBe(0);
+      expectMigrated(before);
+    });
+
+    it('is not done again if an older mediactl, which began meanwhile, has set the version back', async () => {
+      const before = oldRecords();
+      await run(['uploads', 'ls']);
+      changeState(state, 'PRAGMA user_version = 1');
+      expect((await run(['uploads', 'ls'])).code).toBe(0);
+      expectMigrated(before);
+    });
+
+    it('that fails changes nothing, and is done by the next command', async () => {
+      const before = oldRecords();
+      changeState(state, 'CREATE INDEX unfinished ON folders (id)'); // the name of one of today's
+      expect((await cli.run(['uploads', 'ls', '--json'])).code).toBe(14);
+      expect([version(), tables(), oldRecords()]).toEqual([1, oldTables, before]);
+      changeState(state, 'DROP INDEX unfinished');
+      expect((await run(['uploads', 'ls'])).code).toBe(0);
+      expectMigrated(before);
+    });
+
+    it('takes over a page that is damaged: it is listed, and its asset is named', async () => {
+      const { id, session } = oldEntry('open.bin');
+      const path = join(state, 'uploads', `${id}.json`);
+      const text = readFileSync(path, 'utf8');
+      writeFileSync(path, text.slice(0, text.indexOf('"sentTo"')));
+      const { records } = await run(['uploads', 'ls']);
+      expect(records).toHaveLength(7);
+      expect(records).toContainEqual(
+        expect.objectContaining({
+          id,
+          state: 'unreadable',
+          asset_uid: session.assetUid,
+          path: join(media, 'open.bin'),
+        }),
+      );
+      expect(rows('SELECT state, asset FROM uploads WHERE id = ?', id)).toEqual([
+        { state: 'intended', asset: session.assetUid },
+      ]);
+    });
+
+    it('takes over pages without a database, and leaves what was set aside', async () => {
+      for (const name of readdirSync(state).filter((each) => each.startsWith('receipts.'))) rmSync(join(state, name));
+      const pages = pageTexts().map((text) => JSON.parse(text));
+      writeFileSync(join(state, 'uploads', '0123456789abcdef.json.corrupt'), '{');
+      expect((await run(['uploads', 'ls'])).records).toHaveLength(7);
+      expect(readEntries(state).sort(byId)).toEqual(pages.sort(byId));
+      expect(pageNames()).toHaveLength(8);
+      expect((await upload('open.bin')).record).toMatchObject({ resumed_from: acknowledged });
+      expect(pageNames()).toEqual(['0123456789abcdef.json.corrupt']);
+    });
+
+    it.skipIf(!canTrace)(
+      'that is killed changes nothing, whenever that is, and is done by the next command',
+      async () => {
+        const before = oldRecords();
+        const environment = { MEDIACTL_CONFIG_DIR: join(cli.home, 'config'), MEDIACTL_STATE_DIR: state };
+        const list = (nth: number) => {
+          const kill = ['-f', '-qq', '-o', '/dev/null', '-e', `inject=pwrite64:signal=SIGKILL:when=${nth}`];
+          const command = [...kill, process.execPath, mediactlPath, 'uploads', 'ls', '--json'];
+          return startProcess('strace', command, environment).finished;
+        };
+        let kills = 0;
+        const step = 5; // of about 50 writes
+        for (let nth = 1; (await list(nth)).signal === 'SIGKILL'; nth += step) {
+          kills++;
+          if (version() === 1) expect(oldRecords()).toEqual(before);
+          else expectMigrated(before);
+          expect(pageTexts()).toEqual(before.pages);
+        }
+        expect(kills).toBeGreaterThan(5);
+        expectMigrated(before);
+      },
+    );
   });
 });

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import { Cli, type CliOptions } from './cli.ts';
@@ -6,6 +6,7 @@ import { fastClock } from './clock.ts';
 import { writeSome } from './files.ts';
 import { type Fault, type InterposedRequest, Interposer, respondWith } from './interposer.ts';
 import { startSandbox, type TestSandbox } from './sandbox.ts';
+import { entryTexts, readEntries } from './state-database.ts';
 
 /** Small chunks, so that small files have several of them. */
 export const chunkBytes = 64 * 1024;
@@ -21,7 +22,7 @@ class UploadFixture {
   bytes: Buffer = Buffer.alloc(0);
   /** Selects the fault of each request through `interposer`, if any. */
   fault: FaultPlan = () => undefined;
-  /** Interposer before the sandbox; one for all runs of a test, since journal entries depend on its URL. */
+  /** Interposer before the sandbox; one for all runs of a test, since stored uploads depend on its URL. */
   interposer!: Interposer;
 
   async setUp(): Promise<void> {
@@ -86,36 +87,33 @@ class UploadFixture {
     }
   }
 
-  get journalFolder(): string {
-    return join(this.cli.home, 'state/uploads');
+  get stateDir(): string {
+    return join(this.cli.home, 'state');
   }
 
-  journalFiles(): string[] {
-    if (!existsSync(this.journalFolder)) return [];
-    return readdirSync(this.journalFolder).filter((name) => name.endsWith('.json'));
+  /** Returns the ids of the unfinished uploads. */
+  unfinishedIds(): string[] {
+    return [...entryTexts(this.stateDir).keys()];
   }
 
-  get journalPath(): string {
-    return join(this.journalFolder, this.journalFiles()[0] as string);
-  }
-
-  /** Reads the only journal entry. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests assert on its shape
-  journalEntry(): any {
-    return JSON.parse(readFileSync(this.journalPath, 'utf8'));
+  /** Returns the only unfinished upload, as it is stored. */
+  storedEntry() {
+    const [entry, ...others] = readEntries(this.stateDir);
+    expect(others).toEqual([]);
+    return entry;
   }
 
   async expectUploaded(record: { asset_uid: string; verified: boolean | null }): Promise<void> {
     expect(record).toMatchObject({ verified: true, error: null });
     expect(this.storedBytes(record.asset_uid).equals(this.bytes)).toBe(true);
-    expect(this.journalFiles()).toEqual([]);
+    expect(this.unfinishedIds()).toEqual([]);
   }
 
   patchRequests(): InterposedRequest[] {
     return this.interposer.requests.filter(({ method }) => method === 'PATCH');
   }
 
-  /** Interrupts an upload after two chunks. @returns the path of its journal entry */
+  /** Interrupts an upload after two chunks. @returns its id */
   async interruptAfterTwoChunks(): Promise<string> {
     let patches = 0;
     this.fault = ({ method }) => (method === 'PATCH' && ++patches === 3 ? respondWith(402, { error: {} }) : undefined);
@@ -123,7 +121,7 @@ class UploadFixture {
     expect(code).toBe(7);
     this.fault = () => undefined;
     this.interposer.requests.length = 0;
-    return this.journalPath;
+    return readEntries(this.stateDir).find(({ path }) => path === this.path).id;
   }
 }
 

@@ -316,7 +316,7 @@ describe.each([redis, postgres])('the store on $kind', ({ isInstalled, start }) 
       const first = await store.claim('a');
       expect(await store.writeEntry('a', first.fence, 'of the first')).toBe(true);
       const second = await store.claim('a');
-      expect(second).toMatchObject({ journalEntry: 'of the first', receipt: undefined });
+      expect(second).toMatchObject({ entry: 'of the first', receipt: undefined });
       expect(second.fence).not.toBe(first.fence);
       expect(await store.writeEntry('a', first.fence, 'late')).toBe(false);
       expect(await store.writeEntry('a', first.fence, undefined)).toBe(false);
@@ -330,12 +330,12 @@ describe.each([redis, postgres])('the store on $kind', ({ isInstalled, start }) 
     it('a receipt of a file is written again where it lacks, and ends what was under way', async () => {
       const { store } = fleet;
       const { fence } = await store.claim('r');
-      expect(await store.writeEntry('r', fence, 'page')).toBe(true);
+      expect(await store.writeEntry('r', fence, 'entry')).toBe(true);
       for (const receipt of ['first', 'second']) await store.restoreReceipt('r', receipt);
       await store.restoreReceipt('new', 'alone');
       expect(await store.findReceipts(['r', 'new'])).toEqual(['first', 'alone']);
       expect(await store.writeEntry('r', fence, 'late')).toBe(false);
-      expect((await store.claim('r')).journalEntry).toBeUndefined();
+      expect((await store.claim('r')).entry).toBeUndefined();
     });
 
     it('one that comes again after all was forgotten is not taken for its former self', async () => {
@@ -346,7 +346,7 @@ describe.each([redis, postgres])('the store on $kind', ({ isInstalled, start }) 
       expect(await store.writeEntry('c', former.fence, 'of the former')).toBe(false);
       expect(await store.writeEntry('c', anew.fence, 'of the new')).toBe(true);
       expect(await store.writeEntry('c', anew.fence, undefined)).toBe(true);
-      expect((await store.claim('c')).journalEntry).toBeUndefined();
+      expect((await store.claim('c')).entry).toBeUndefined();
     });
 
     it('many that open it for the first time at once all come in', async () => {

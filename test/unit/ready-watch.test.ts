@@ -34,7 +34,7 @@ it('a run that ends early waits for the receipts that it updates', async () => {
     {
       api: new Api(transport, {}),
       receipts: receipts as never,
-      journal: undefined as never,
+      store: undefined as never,
       spool: undefined as never,
       stdin: () => process.stdin,
       profile: 'none',

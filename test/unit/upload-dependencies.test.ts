@@ -1,42 +1,44 @@
 import { expect, it } from 'vitest';
 import { Api } from '../../src/client/api/api.ts';
 import { Transport } from '../../src/client/http/transport.ts';
+import { Lease } from '../../src/client/queue/lease.ts';
+import type { UploadTask } from '../../src/client/queue/task.ts';
+import { UploadAttempt } from '../../src/client/queue/upload-attempt.ts';
 import { type BatchDeps, BatchUploader } from '../../src/client/upload/batch/batch-uploader.ts';
 import type { FileEvent } from '../../src/client/upload/session/events.ts';
 import type { FileOutcome } from '../../src/client/upload/session/upload-job.ts';
 import type { UploadSource } from '../../src/client/upload/sources/source.ts';
 import { Spool } from '../../src/client/upload/sources/spool.ts';
-import type { UploadJournal } from '../../src/client/upload/store/journal.ts';
-import type { JournalEntry } from '../../src/client/upload/store/journal-entry.ts';
+import type { UploadEntry } from '../../src/client/upload/store/upload-entry.ts';
+import type { UploadStore } from '../../src/client/upload/store/upload-store.ts';
 import { systemClock } from '../../src/contract/clock.ts';
 import { someBytes } from '../support/files.ts';
 import { respond, startServer } from '../support/http-server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-/* Replacements of the uploader's journal, source and transport, as queue workers have them. */
+/* Replacements of the uploader's store, source and transport, as queue workers have them. */
 
 const uid = '00000000-0000-4000-8000-000000000001';
 const location = `/api/external/v1/upload/${uid}/`;
 const MiB = 1024 * 1024;
 
-/** Creates an in-memory journal; each write takes `writeMs` and is visible afterwards. */
-function journalInMemory(writeMs = 0): UploadJournal & { pages: Map<string, JournalEntry> } {
-  const pages = new Map<string, JournalEntry>();
+/** Creates an upload store in memory; each write takes `writeMs` and is visible afterwards. */
+function storeInMemory(writeMs = 0): UploadStore & { entries: Map<string, UploadEntry> } {
+  const entries = new Map<string, UploadEntry>();
+  const write = async (entry: UploadEntry) => {
+    const kept = structuredClone(entry);
+    await systemClock.sleep(writeMs);
+    entries.set(kept.id, kept);
+  };
   return {
-    pages,
-    directory: 'memory',
-    read: async (id) => structuredClone(pages.get(id)),
-    list: async () => [...pages.values()],
-    write: async (entry) => {
-      const kept = structuredClone(entry);
-      await systemClock.sleep(writeMs);
-      pages.set(kept.id, kept);
-    },
-    remove: async (id) => void pages.delete(id),
-    ids: async () => [...pages.keys()],
-    setAside: async (id) => id,
+    entries,
+    location: 'memory',
     lock: async () => async () => {},
-    sweep: async () => {},
+    read: async (id) => structuredClone(entries.get(id)),
+    list: async () => [...entries.values()],
+    write,
+    finish: write, // a queue worker writes its receipt itself
+    remove: async (id) => void entries.delete(id),
   };
 }
 
@@ -78,8 +80,8 @@ async function counting() {
   });
 }
 
-async function upload(journal: UploadJournal, sizeBytes: number, more: Partial<BatchDeps> = {}) {
-  const transport = new Transport({
+const openTransport = async () =>
+  new Transport({
     baseUrl: new URL(await counting()),
     apiKey: 'a-key',
     clock: systemClock,
@@ -87,6 +89,9 @@ async function upload(journal: UploadJournal, sizeBytes: number, more: Partial<B
     requestTimeoutMs: 30_000,
     maxWaitMs: 60_000,
   });
+
+async function upload(store: UploadStore, sizeBytes: number, more: Partial<BatchDeps> = {}) {
+  const transport = await openTransport();
   const run = new BatchUploader(
     {
       chunkBytes: 50 * MiB,
@@ -101,7 +106,7 @@ async function upload(journal: UploadJournal, sizeBytes: number, more: Partial<B
     },
     {
       api: new Api(transport, {}),
-      journal,
+      store,
       profile: 'none',
       maxReceiptId: 0,
       spool: new Spool(temporaryFolder()),
@@ -126,25 +131,69 @@ async function upload(journal: UploadJournal, sizeBytes: number, more: Partial<B
   return { outcomes };
 }
 
-it('another journal, another source and an id of others carry an upload', async () => {
-  const journal = journalInMemory();
-  const { outcomes } = await upload(journal, 3 * MiB);
+it('another store, another source and an id of others carry an upload', async () => {
+  const store = storeInMemory();
+  const { outcomes } = await upload(store, 3 * MiB);
   const [outcome] = outcomes;
   expect(outcome).toMatchObject({ id: 'given-by-others', uploaded: { sizeBytes: 3 * MiB } });
-  expect(journal.pages.get('given-by-others')).toMatchObject({ state: 'whole' });
+  expect(store.entries.get('given-by-others')).toMatchObject({ state: 'whole' });
   // POST, PATCH, and two lookups of the missing checksum.
   expect(outcome?.requests).toBe(4);
 });
 
-it('no byte leaves before the journal says that it may have: on the disk, however slow that is', async () => {
-  const journal = journalInMemory(150);
+it('no byte leaves before the store says that it may have: on the disk, however slow that is', async () => {
+  const store = storeInMemory(150);
   const ahead: [sent: number, kept: number][] = [];
   const onEvent = (event: FileEvent) => {
-    const page = journal.pages.get('given-by-others');
-    if (event.event !== 'progress' || page?.state !== 'open') return;
-    if (event.sent_bytes > page.sentTo) ahead.push([event.sent_bytes, page.sentTo]);
+    const entry = store.entries.get('given-by-others');
+    if (event.event !== 'progress' || entry?.state !== 'open') return;
+    if (event.sent_bytes > entry.sentTo) ahead.push([event.sent_bytes, entry.sentTo]);
   };
-  const { outcomes } = await upload(journal, 400 * MiB, { onEvent });
+  const { outcomes } = await upload(store, 400 * MiB, { onEvent });
   expect(outcomes[0]?.error).toBeUndefined();
   expect(ahead).toEqual([]);
+});
+
+it('no entry in a queue is overwritten by an older one, although each write takes another time', async () => {
+  const transport = await openTransport();
+  const sizeBytes = 8 * MiB;
+  const landed: { state: string; offset?: number }[] = [];
+  let writes = 0;
+  const store = {
+    writeEntry: async (_id: string, _fence: string, text: string) => {
+      await systemClock.sleep(++writes % 2 === 0 ? 0 : 50); // as on several connections to PostgreSQL
+      landed.push(JSON.parse(text));
+      return true;
+    },
+    listEntries: async () => [],
+  };
+  const task = { version: 1, service: transport.baseUrl.origin, source: { path: '/far/away.mov' }, path: 'away.mov' };
+  const version = { sizeBytes, fileVersion: '0', workspace: uid, filename: 'away.mov', chunkBytes: MiB };
+  const attempt = new UploadAttempt(
+    { store, address: { label: 'a queue' } } as never,
+    {
+      job: { id: 'a-job', timestamp: 0, attemptsStarted: 1 } as never,
+      task: { ...task, ...version, onExpired: 'restart', requireChecksum: false } as UploadTask,
+      claim: { fence: 'a-fence', entry: undefined, receipt: undefined },
+      lease: new Lease(systemClock, 60_000, 'away.mov'),
+    },
+    { idleTimeoutMs: 30_000, hasMarker: false },
+    {
+      api: new Api(transport, {}),
+      profile: 'none',
+      onEvent: () => {},
+      roots: { open: async () => sourceOf('/far/away.mov', sizeBytes) } as never,
+      openAddress: undefined as never,
+      receipts: undefined,
+      signal: new AbortController().signal,
+    },
+  );
+  expect((await attempt.run()).uploaded).toMatchObject({ sizeBytes });
+  await systemClock.sleep(100);
+  await transport.close();
+  const progress = landed.map(({ state, offset }) => (state === 'open' ? offset : state));
+  const acknowledged = progress.filter((each) => typeof each === 'number');
+  expect(acknowledged).toEqual([...acknowledged].sort((a, b) => a - b));
+  expect([progress[0], progress.at(-1)]).toEqual(['intended', 'whole']);
+  expect(acknowledged.length).toBeGreaterThan(3);
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { Api } from '../../src/client/api/api.ts';
 import type { MediactlError } from '../../src/client/errors.ts';
 import { Transport } from '../../src/client/http/transport.ts';
@@ -10,9 +10,9 @@ import type { Uploaded } from '../../src/client/upload/session/upload-job.ts';
 import { RangeSource } from '../../src/client/upload/sources/range-source.ts';
 import { describeChange, type UploadSource } from '../../src/client/upload/sources/source.ts';
 import { StreamSource } from '../../src/client/upload/sources/stream-source.ts';
-import { Journal } from '../../src/client/upload/store/journal.ts';
-import { isEntry, type JournalEntry } from '../../src/client/upload/store/journal-entry.ts';
-import { Ledger } from '../../src/client/upload/store/ledger.ts';
+import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
+import { isEntry, type UploadEntry } from '../../src/client/upload/store/upload-entry.ts';
+import { LocalUploadStore } from '../../src/client/upload/store/upload-store.ts';
 import { fastClock } from '../support/clock.ts';
 import { FileServer } from '../support/file-server.ts';
 import { someBytes } from '../support/files.ts';
@@ -32,14 +32,14 @@ beforeAll(async () => {
 afterAll(() => sandbox.end());
 
 let line: Interposer;
-let journal: Journal;
+let store: LocalUploadStore;
 let fault: (seen: InterposedRequest) => Fault | undefined;
 beforeEach(async () => {
   fault = () => undefined;
   line = await Interposer.start(sandbox.url, (seen) => fault(seen));
-  const state = temporaryFolder();
-  const ledger = await Ledger.open(state);
-  journal = new Journal(state, async () => ledger, process.pid);
+  const database = await StateDatabase.open(temporaryFolder());
+  onTestFinished(() => database.close());
+  store = new LocalUploadStore(database, process.pid);
 });
 
 /** Uploads one source as one run of the program. */
@@ -65,7 +65,7 @@ async function upload(openSource: (transport: Transport) => Promise<UploadSource
     },
     {
       api: new Api(own, {}),
-      journal,
+      store,
       profile: 'none',
       onEvent: () => {},
       maxReceiptId: 0,
@@ -111,8 +111,8 @@ it('a later run goes on where one stopped, by an address that is newly signed', 
   const uploaded = await upload(signed('two'));
   expect(uploaded).toMatchObject({ verified: true, resumedFrom: 2 * chunkBytes });
   expect(stored(uploaded).equals(bytes)).toBe(true);
-  const pages = await journal.list();
-  expect(JSON.stringify(pages)).not.toMatch(/Signature/);
+  const entries = await store.list();
+  expect(JSON.stringify(entries)).not.toMatch(/Signature/);
 });
 
 it('a later run finds out that the server has another file by now', async () => {
@@ -174,6 +174,7 @@ it('stdin that comes again goes on where an earlier run stopped', async () => {
 });
 
 it('stdin that comes again whole is not uploaded twice; other bytes are not taken for it', async () => {
+  store.finish = (entry) => store.write(entry); // as queue workers do, and where the receipt cannot be written
   const first = await upload(streamed(bytes));
   const again = await upload(streamed(bytes));
   expect(again).toMatchObject({ assetUid: first.assetUid, bytesSent: 0 });
@@ -190,21 +191,21 @@ it('a file of a server differs on another day by its tag, and by its time where 
   expect(describeChange({ sizeBytes: 1, mtimeNs: '1' }, { ...day, mtimeNs: '2' })).toBeDefined();
 });
 
-it('a page of the journal whose version is no word is none', async () => {
+it('an entry whose version is no word is none', async () => {
   const server = await FileServer.start(bytes);
   fault = endAtThirdChunk;
   const uploading = upload((transport) => RangeSource.open(server.url, transport));
   await expect(uploading).rejects.toThrow('credit balance');
-  const [page] = (await journal.list()) as JournalEntry[];
-  expect(page?.file.validator).toBe(server.etag);
-  expect(isEntry(page)).toBe(true);
-  expect(isEntry({ ...page, file: { ...page?.file, validator: 7 } })).toBe(false);
+  const [entry] = (await store.list()) as UploadEntry[];
+  expect(entry?.file.validator).toBe(server.etag);
+  expect(isEntry(entry)).toBe(true);
+  expect(isEntry({ ...entry, file: { ...entry?.file, validator: 7 } })).toBe(false);
 });
 
 it.each([-1, 1])('stdin of %d byte more than was told makes no whole asset', async (more) => {
   const sent = more > 0 ? Buffer.concat([bytes, Buffer.alloc(more)]) : bytes.subarray(0, more);
   const failure = await upload(streamed(sent)).catch((error) => error as MediactlError);
   expect(failure).toMatchObject({ exitCode: 2, explanation: { code: 'stdin_size_differs' } });
-  const pages = await journal.list();
-  expect(pages).toMatchObject([{ state: 'open', offset: 4 * chunkBytes }]);
+  const entries = await store.list();
+  expect(entries).toMatchObject([{ state: 'open', offset: 4 * chunkBytes }]);
 });

@@ -80,7 +80,7 @@ function walkPath(tree: WorkspaceFolderTree, names: readonly string[]) {
 
 /** Folders that other processes on this machine have created since the tree was read. */
 export type CreatedFolders = {
-  find(path: string): string | undefined;
+  find(path: string): Promise<string | undefined>;
   record(path: string, uid: string): Promise<void>;
 };
 
@@ -108,14 +108,14 @@ async function retryCreation<T>(work: () => Promise<T>): Promise<T> {
     }
 }
 
-type SinceMark = (workspace: string) => CreatedFolders | undefined;
+type SinceMark = (workspace: string) => Promise<CreatedFolders | undefined>;
 
 /** Reads the folder tree, and creates folders in it. Verifies the first at the top level and the first inside. */
 async function openFolderTree(context: Context, createdSince: SinceMark) {
   const { folders } = (await context.api()).withObserver({ lane: 'bulk' });
   const workspace = await resolveWorkspaceUid(context);
   // Starts before the tree is read, since the tree might lack folders that are created from now on.
-  const createdByOthers = createdSince(workspace);
+  const createdByOthers = await createdSince(workspace);
   let tree = await folders.tree(workspace);
   /** False after a creation without a response, so that the tree is fetched again. */
   let isTreeCurrent = true;
@@ -126,12 +126,19 @@ async function openFolderTree(context: Context, createdSince: SinceMark) {
     const known = created.get(path);
     if (known !== undefined) return known;
     const { missing, above } = walkPath(tree, names);
-    return missing.length === 0 ? above?.folder.uid : createdByOthers?.find(path);
+    return missing.length === 0 ? above?.folder.uid : undefined;
+  };
+  /** Returns the uid of a folder that exists or that another process on this machine has created meanwhile. */
+  const lookUp = async (names: readonly string[]): Promise<string | undefined> => {
+    const path = `/${names.join('/')}`;
+    const uid = uidAt(names) ?? (await createdByOthers?.find(path));
+    if (uid !== undefined) created.set(path, uid);
+    return uid;
   };
   const create = async (names: readonly string[]): Promise<void> => {
     if (!isTreeCurrent) tree = await folders.tree(workspace);
     isTreeCurrent = true;
-    if (uidAt(names) !== undefined) return;
+    if ((await lookUp(names)) !== undefined) return;
     const parent = names.length > 1 ? (uidAt(names.slice(0, -1)) as string) : null;
     const kind = parent === null ? 'top' : 'inside';
     isTreeCurrent = false;
@@ -144,19 +151,20 @@ async function openFolderTree(context: Context, createdSince: SinceMark) {
     created.set(path, made.uid);
     await createdByOthers?.record(path, made.uid);
   };
-  return { uidAt, create, pathOf: (uid: string) => tree.find(uid)?.path };
+  return { uidAt, lookUp, create, pathOf: (uid: string) => tree.find(uid)?.path };
 }
 
 /** Creates a resolver for the folders of many files, which creates each missing folder once, when a file needs it. */
 export async function createFolderPathResolver(context: Context, createdSince: SinceMark): Promise<FolderPathResolver> {
-  const { uidAt, create, pathOf } = await openFolderTree(context, createdSince);
+  const { uidAt, lookUp, create, pathOf } = await openFolderTree(context, createdSince);
   /** Last creation in this process, which the next one waits for. The lock `folders` serializes processes. */
   let lastCreation: Promise<unknown> = Promise.resolve();
   const createInTurn = (names: readonly string[]): Promise<string> => {
     const mine = lastCreation.then(async () => {
       for (let depth = 1; depth <= names.length; depth++) {
         const path = names.slice(0, depth);
-        if (uidAt(path) === undefined) await retryCreation(() => context.withLock('folders', () => create(path)));
+        if ((await lookUp(path)) === undefined)
+          await retryCreation(() => context.withLock('folders', () => create(path)));
       }
       return uidAt(names) as string;
     });

@@ -29,7 +29,7 @@ const commandEquivalents: Record<string, string> = {
   'upload PATH, or uploads import FILE': 'import',
   'upload --sync DIR --folder FOLDER': 'sync',
   'download ID': 'pull, fetch, save',
-  'download - -d DIR, after ls -q': 'export',
+  'download - -d DIR after ls -q, or uploads export': 'export',
   'assets update ID --name NAME': 'update, edit',
   'assets update ID --set KEY=VALUE, or config set KEY VALUE': 'set',
   'assets update ID --name NAME, or folders rename FOLDER NAME': 'rename',

@@ -5,8 +5,8 @@ import {
   assetOf,
   type CorruptEntry,
   isCorrupt,
-  type JournalEntry,
-} from '../../client/upload/store/journal-entry.ts';
+  type UploadEntry,
+} from '../../client/upload/store/upload-entry.ts';
 import { formatBytes } from '../../contract/figures.ts';
 import { escapeControls, relativeTime } from '../../contract/sanitize.ts';
 import { isSameUid } from '../../contract/uid.ts';
@@ -30,7 +30,7 @@ export type PendingUpload = {
   state: 'not begun' | 'creation unknown' | 'resumable' | 'expired' | 'uploaded' | 'unreadable';
 };
 
-export function toPendingUpload(entry: JournalEntry | CorruptEntry, now: number): PendingUpload {
+export function toPendingUpload(entry: UploadEntry | CorruptEntry, now: number): PendingUpload {
   const readable = isCorrupt(entry) ? undefined : entry;
   const session = readable && 'session' in readable ? readable.session : undefined;
   return {
@@ -51,27 +51,27 @@ export function toPendingUpload(entry: JournalEntry | CorruptEntry, now: number)
 
 const stateNames = { planned: 'not begun', intended: 'creation unknown', whole: 'uploaded' } as const;
 
-function stateOf(entry: JournalEntry, now: number): PendingUpload['state'] {
+function stateOf(entry: UploadEntry, now: number): PendingUpload['state'] {
   if (entry.state !== 'open') return stateNames[entry.state];
   return Date.parse(entry.session.expiresAt) <= now ? 'expired' : 'resumable';
 }
 
-/** Minimum age of a spool file (copy of stdin). The journal entry of a newer file might follow. */
+/** Minimum age of a spool file (copy of stdin). The entry of a newer file might follow. */
 const minSpoolAgeMs = 60_000;
 
 /** Returns this machine's unfinished uploads, and the spool files (copies of stdin) without an entry. */
-export async function listPendingUploads(context: Context): Promise<(JournalEntry | CorruptEntry)[]> {
-  const entries = await (await context.journal()).list();
+export async function listPendingUploads(context: Context): Promise<(UploadEntry | CorruptEntry)[]> {
+  const entries = (await (await context.uploadStoreIfAny())?.list()) ?? [];
   const spooled = await new Spool(context.stateDir).list();
   const orphans = spooled
     .filter(({ name }) => !entries.some(({ id }) => id === name))
     .filter(({ since }) => context.clock.now() - since > minSpoolAgeMs)
-    .map(({ name, path }) => ({ id: name, path, isSpool: true, reason: 'it has no page' }));
+    .map(({ name, path }) => ({ id: name, path, isSpool: true, reason: 'it has no entry' }));
   return [...entries, ...orphans];
 }
 
 /** Sorts uploads by start time, the newest last. */
-export const sortByStart = (entries: readonly (JournalEntry | CorruptEntry)[]) =>
+export const sortByStart = (entries: readonly (UploadEntry | CorruptEntry)[]) =>
   [...entries].sort((a, b) => (a.begunAt ?? '').localeCompare(b.begunAt ?? ''));
 
 /** Formats an upload's progress, with units on a terminal and as `sent/total` bytes otherwise. */
@@ -95,9 +95,9 @@ export const pendingColumns: Column<PendingUpload>[] = [
  * @param id id of the upload, its session or its asset, or at least 6 characters of one
  * @throws MediactlError `usage` (exit 2) if ambiguous, `not_found` (exit 3) if there is none
  */
-export async function findUpload(context: Context, id: string): Promise<JournalEntry | CorruptEntry> {
+export async function findUpload(context: Context, id: string): Promise<UploadEntry | CorruptEntry> {
   const all = await listPendingUploads(context);
-  const names = (entry: JournalEntry | CorruptEntry) =>
+  const names = (entry: UploadEntry | CorruptEntry) =>
     isCorrupt(entry) || !('session' in entry) ? [entry.id] : [entry.id, entry.session.uid, entry.session.assetUid];
   const exact = all.find((entry) => names(entry).some((name) => isSameUid(name, id)));
   if (exact) return exact;

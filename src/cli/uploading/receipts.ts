@@ -1,7 +1,5 @@
 import { exitCodes } from '../../client/error-table.ts';
 import { asMediactlError, type MediactlError } from '../../client/errors.ts';
-import { stateError } from '../../client/state-error.ts';
-import { makeStateFolder } from '../../client/state-files.ts';
 import type { Receipts } from '../../client/upload/store/receipts.ts';
 import type { Context } from '../context.ts';
 import type { CreatedFolders } from '../library/folder-creation.ts';
@@ -9,24 +7,22 @@ import type { CreatedFolders } from '../library/folder-creation.ts';
 const isStateError = ({ exitCode }: MediactlError) => exitCode === exitCodes.state;
 
 /**
- * Opens this machine's receipts for writing. With `again`, a damaged or missing store is replaced, and if nothing
- * can be written, undefined is returned and the upload runs without receipts.
+ * Opens this machine's receipts for writing. With `again`, a damaged or missing database is replaced, and if nothing
+ * can be written, the database is in memory and ends with this process.
  *
  * @throws MediactlError `state_…` (exit 14) if the receipts cannot be used
  */
-export async function openReceipts(context: Context, again: boolean): Promise<Receipts | undefined> {
+export async function openReceipts(context: Context, again: boolean): Promise<Receipts> {
   try {
-    const receipts = await context.receipts(again ? 'recreate' : 'write');
-    const { directory } = await context.journal();
-    await makeStateFolder(directory).catch((error) => {
-      throw stateError(error, directory);
-    });
-    return receipts;
+    return await context.receipts(again ? 'recreate' : 'write');
   } catch (thrown) {
     const error = asMediactlError(thrown);
     if (!again || !isStateError(error)) throw thrown;
-    context.terminal.warn(`${error.message} (${error.explanation.reason}): another run would send it again`);
-    return undefined;
+    context.terminal.warn(
+      `${error.message} (${error.explanation.reason}): it cannot be resumed, and another run would send it again`,
+    );
+    context.useMemoryDatabase();
+    return context.receipts();
   }
 }
 
@@ -45,8 +41,12 @@ export async function createReceiptRemover(context: Context): Promise<(assetUid:
 }
 
 /** Records the folders that this machine creates from now on, which a folder tree fetched earlier does not contain. */
-export function createdFoldersOf(receipts: Receipts, service: string, workspace: string): CreatedFolders {
-  const mark = receipts.folderMark();
+export async function createdFoldersOf(
+  receipts: Receipts,
+  service: string,
+  workspace: string,
+): Promise<CreatedFolders> {
+  const mark = await receipts.folderMark();
   return {
     find: (path) => receipts.findCreatedFolder(service, workspace, path, mark),
     record: (path, uid) => receipts.saveFolder(service, workspace, path, uid),

@@ -112,12 +112,12 @@ async function createBatchDeps(
   const { default: mime } = await import('mime/lite');
   return {
     api: await context.api(),
-    journal: await context.journal(),
+    store: await context.uploadStore(),
     receipts,
     folders,
     findMoved,
     throttle: rateLimit === undefined ? undefined : new Throttle(clock, rateLimit),
-    spool: new Spool(stateDir, (message) => terminal.warn(message)),
+    spool: new Spool(stateDir),
     stdin: () => {
       if (terminal.stdin.isTTY)
         throw usageError('stdin is a terminal, not a file', 'mediactl upload - --name NAME < FILE');

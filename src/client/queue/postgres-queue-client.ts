@@ -2,8 +2,8 @@ import type { Pool, PoolClient } from 'pg';
 import type { RetryingPool } from './engine.lazy.ts';
 import type { QueueAddress } from './queue-address.ts';
 import { QueueClient, type QueueClientDeps } from './queue-client.ts';
+import { createPostgresStore, createTablesSql } from './shared-store.ts';
 import { classifyOpenError } from './store-errors.ts';
-import { createPostgresStore, createTablesSql } from './upload-store.ts';
 
 type Engine = typeof import('./engine.lazy.ts');
 
@@ -29,7 +29,7 @@ export async function openPostgresClient(address: QueueAddress, deps: QueueClien
       role: session.role,
       storeInfo: { server: `postgresql ${session.server}` },
       isConnected: () => true,
-      createUploadStore: (retry) => createPostgresStore(pool, address.name, retry),
+      createSharedStore: (retry) => createPostgresStore(pool, address.name, retry),
       checkWriteAccess: () => pool.probe((connection) => checkWriteAccess(connection, address.name)),
       serverId: async () => (await pool.query('select pg_postmaster_start_time()::text as start')).rows[0].start,
       end: () => pool.end(),

@@ -4,9 +4,9 @@ import type { Clock } from '../../contract/clock.ts';
 import { backoff, retryUntil, withGrace, withTimeout } from '../../contract/retry.ts';
 import { MediactlError } from '../errors.ts';
 import type { QueueAddress } from './queue-address.ts';
+import type { SharedStore, WithRetry } from './shared-store.ts';
 import { classifyStoreError, isOutage, isRejectedWrite } from './store-errors.ts';
 import type { TaskResult, UploadTask } from './task.ts';
-import type { UploadStore, WithRetry } from './upload-store.ts';
 
 export type QueueJob = Job<UploadTask, TaskResult>;
 
@@ -36,7 +36,7 @@ export type StoreDriver = {
   /** PostgreSQL role, for error messages. */
   role?: string | undefined;
   isConnected(): boolean;
-  createUploadStore(retry: WithRetry): UploadStore;
+  createSharedStore(retry: WithRetry): SharedStore;
   /** Writes, reads and removes sample data. Rejects while the store is down. */
   checkWriteAccess(): Promise<unknown>;
   /** Returns an id of the server process, which is another one after a failover or restart. */
@@ -52,7 +52,7 @@ const outageBackoff = { minMs: 200, maxMs: 2_000 };
 export class QueueClient {
   readonly address: QueueAddress;
   readonly storeInfo: StoreDriver['storeInfo'];
-  readonly store: UploadStore;
+  readonly store: SharedStore;
   queue!: Queue<UploadTask, TaskResult>;
   /** Called after each reconnect. `isOther` is true after a failover; the new server might lack recent writes. */
   onReconnect: (isOther: Promise<boolean>) => void = () => {};
@@ -76,7 +76,7 @@ export class QueueClient {
     this.#driver = driver;
     this.#signal = AbortSignal.any([deps.signal, this.#closing.signal]);
     setMaxListeners(0, this.#signal); // one listener per request
-    this.store = driver.createUploadStore(this.withRetry);
+    this.store = driver.createSharedStore(this.withRetry);
   }
 
   /** Opens the queue. @throws the store's error if it denies write access, unless it is an outage, which is retried */

@@ -6,8 +6,13 @@ import { Channel } from '../upload/batch/channel.ts';
 import { emptyPlan, filesToUpload } from '../upload/batch/plan.ts';
 import { ReadyWatch } from '../upload/batch/ready-watch.ts';
 import type { FileOutcome, Uploaded } from '../upload/session/upload-job.ts';
-import { isHttpUrl, receiptKeyOf, type UploadCandidate, userMetadataOf } from '../upload/sources/upload-candidate.ts';
-import type { ReceiptKey } from '../upload/store/receipts.ts';
+import {
+  isHttpUrl,
+  type ReceiptKey,
+  receiptKeyOf,
+  type UploadCandidate,
+  userMetadataOf,
+} from '../upload/sources/upload-candidate.ts';
 import { JobTracker } from './job-tracker.ts';
 import { parseReceipt, retryFailed, uploadedFromResult } from './jobs.ts';
 import type { QueueClient } from './queue-client.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../contract/clock.ts';
-import type { UploadStore } from './upload-store.ts';
+import type { SharedStore } from './shared-store.ts';
 
 /** Maximum age of results that are written again after a failover. It is longer than the lag of a replica. */
 const maxResultAgeMs = 10 * 60_000;
@@ -12,12 +12,12 @@ export class RecentResults {
   failovers = 0;
   /** Resolves when the results are restored after a failover. */
   restored: Promise<void> = Promise.resolve();
-  readonly #store: UploadStore;
+  readonly #store: SharedStore;
   readonly #clock: Clock;
   /** Maps job ids to results as JSON, oldest first. */
   readonly #results = new Map<string, { at: number; receipt: string }>();
 
-  constructor(store: UploadStore, clock: Clock) {
+  constructor(store: SharedStore, clock: Clock) {
     this.#store = store;
     this.#clock = clock;
   }

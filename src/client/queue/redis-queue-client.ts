@@ -3,8 +3,8 @@ import { withTimeout } from '../../contract/retry.ts';
 import { MediactlError } from '../errors.ts';
 import type { QueueAddress } from './queue-address.ts';
 import { QueueClient, type QueueClientDeps, type StoreDriver } from './queue-client.ts';
+import { createRedisStore } from './shared-store.ts';
 import { classifyOpenError } from './store-errors.ts';
-import { createRedisStore } from './upload-store.ts';
 
 /** Maximum backoff between reconnects. It is short because most outages last only seconds. */
 const maxReconnectDelayMs = 2_000;
@@ -46,7 +46,7 @@ export async function openRedisClient(address: QueueAddress, deps: QueueClientDe
       connection: redis as never,
       storeInfo: await connect(redis, address, deps),
       isConnected: () => redis.status === 'ready',
-      createUploadStore: (retry) => createRedisStore(redis, name, retry),
+      createSharedStore: (retry) => createRedisStore(redis, name, retry),
       checkWriteAccess: () => redis.eval(writeAccessScript, keys.length, ...keys),
       serverId: async () => /^run_id:(\w+)/m.exec(await redis.info('server'))?.[1],
       end: async () => {

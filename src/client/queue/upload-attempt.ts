@@ -10,14 +10,14 @@ import { isUnchanged, toUploaded, versionOf } from '../upload/session/receipt-lo
 import { type OpenedUpload, openUpload } from '../upload/session/upload-file.ts';
 import type { UploadDeps, Uploaded, UploadJob } from '../upload/session/upload-job.ts';
 import { fileChanged, type UploadSource } from '../upload/sources/source.ts';
-import type { UploadJournal } from '../upload/store/journal.ts';
-import { type CorruptEntry, isEntry, type JournalEntry } from '../upload/store/journal-entry.ts';
 import type { Receipts } from '../upload/store/receipts.ts';
+import type { UploadStore } from '../upload/store/upload-store.ts';
+import { createAttemptStore } from './attempt-store.ts';
 import type { Lease } from './lease.ts';
 import type { QueueClient, QueueJob } from './queue-client.ts';
 import type { OpenUrl, Roots } from './roots.ts';
+import type { Claim } from './shared-store.ts';
 import type { UploadTask } from './task.ts';
-import type { Claim } from './upload-store.ts';
 
 /** Maximum number of assets to list by marker. One job has fewer attempts than that. */
 const maxMarkedAssets = 200;
@@ -39,13 +39,13 @@ export type UploadAttemptOptions = {
   hasMarker: boolean;
 };
 
-/** Uploads one queued file. Its journal is in the store, for other workers. Sends nothing after the lease is lost. */
+/** Uploads one queued file. Its entry is in the queue's store, for other workers. Sends nothing after the lease is lost. */
 export class UploadAttempt {
   readonly #claimed: ClaimedUpload;
   readonly #options: UploadAttemptOptions;
   readonly #deps: AttemptDeps;
   readonly #api: Api;
-  readonly #journal: UploadJournal;
+  readonly #store: UploadStore;
   readonly #marker: string | undefined;
   readonly #removed: string[] = [];
   #requests = 0;
@@ -56,7 +56,7 @@ export class UploadAttempt {
     this.#claimed = claimed;
     this.#options = options;
     this.#deps = deps;
-    this.#journal = createQueueJournal(client, claim, lease);
+    this.#store = createAttemptStore(client, claim, lease);
     this.#marker = options.hasMarker ? uploadMarkerOf(job) : undefined;
     this.#api = deps.api.withObserver({
       lane: 'bulk',
@@ -73,9 +73,9 @@ export class UploadAttempt {
     assertService(task, this.#deps.api);
     const upload = await this.#open();
     try {
-      const hasNoEntry = claim.journalEntry === undefined;
+      const hasNoEntry = claim.entry === undefined;
       const existing = hasNoEntry ? await this.#findLocalUpload() : undefined;
-      // The store might have lost its newest writes, and with them the journal entry of an earlier attempt.
+      // The store might have lost its newest writes, and with them the entry of an earlier attempt.
       if (!existing && hasNoEntry && job.attemptsStarted > 1) assertNoOrphans(task, await this.#deleteOrphans());
       const uploaded = existing ?? (await this.#send(upload));
       return { uploaded, requests: this.#requests, removed: this.#removed };
@@ -104,7 +104,7 @@ export class UploadAttempt {
       { chunkBytes, idleTimeoutMs, same: 'upload', again: false, onExpired, requireChecksum },
       {
         api: this.#api,
-        journal: this.#journal,
+        store: this.#store,
         maxReceiptId: 0,
         throttle,
         profile,
@@ -114,7 +114,7 @@ export class UploadAttempt {
         findOrphans: async (lost) => {
           const marked = await this.#deleteOrphans();
           if (marked) return { assets: marked, isComplete: true };
-          return (await scanForOrphans({ api: this.#api, journal: this.#journal }, [lost]))(lost);
+          return (await scanForOrphans({ api: this.#api, store: this.#store }, [lost]))(lost);
         },
         // A match by name might be another worker's asset, so create a new asset.
         confirmNewAsset: async (refusal) => {
@@ -165,7 +165,7 @@ export class UploadAttempt {
     const { task } = this.#claimed;
     const source = this.#source;
     if (!source || task.again !== undefined) return undefined;
-    const receipt = this.#deps.receipts?.find(localReceiptKeyOf(task, source));
+    const receipt = await this.#deps.receipts?.find(localReceiptKeyOf(task, source));
     const isSame = receipt?.name === (task.name ?? task.filename);
     if (!receipt || !isSame || !isUnchanged(receipt, source.identity)) return undefined;
     const exists = await this.#api.assets.get(receipt.assetUid).then(
@@ -269,50 +269,4 @@ function assertNoOrphans({ path }: UploadTask, assets: readonly Asset[] = []): v
       hint: 'mediactl assets get it: if it is whole, forget this upload; else delete it, then retry',
       details: { asset_uids: assets.map(({ uid }) => uid) },
     });
-}
-
-/**
- * Creates the journal for one attempt to upload one file, kept in the queue's store. It writes only while the lease is
- * held and the claim's token is the newest. Omits the file's device, inode and change time, which differ on other
- * machines.
- */
-function createQueueJournal(client: QueueClient, { fence, journalEntry }: Claim, lease: Lease): UploadJournal {
-  const { store, address } = client;
-  /** Cached journal entry, as JSON. While the lease is held, only this attempt writes the entry. */
-  let entryJson = journalEntry;
-  /** @throws MediactlError `lease_lost` if another attempt has claimed the job; this attempt then ends */
-  const save = async (id: string, json: string | undefined) => {
-    lease.assertHeld();
-    if (!(await store.writeEntry(id, fence, json))) throw lease.revoke();
-    entryJson = json;
-  };
-  return {
-    directory: address.label,
-    read: async (id) => (entryJson === undefined ? undefined : parseEntry(entryJson, id)),
-    write: (entry) => {
-      const { dev: _dev, ino: _ino, ctimeNs: _ctimeNs, ...file } = entry.file;
-      return save(entry.id, JSON.stringify({ ...entry, file }));
-    },
-    remove: (id) => save(id, undefined),
-    list: async () => (await store.listEntries()).map((page) => parseEntry(page, '')),
-    ids: async () => [], // callers already know the only entry, which is for this attempt's file
-    // An unreadable entry, which a newer version or another program has written, is removed.
-    setAside: async (id) => {
-      await save(id, undefined);
-      return address.label;
-    },
-    lock: async () => async () => {}, // the claim serves as the lock
-    sweep: async () => {},
-  };
-}
-
-function parseEntry(json: string, id: string): JournalEntry | CorruptEntry {
-  const path = 'the queue';
-  try {
-    const entry: unknown = JSON.parse(json);
-    if (isEntry(entry)) return entry;
-  } catch (error) {
-    return { id, path, reason: (error as Error).message };
-  }
-  return { id, path, reason: 'it is not an upload that this version knows' };
 }

@@ -43,20 +43,17 @@ export async function openDropUploader(
   const receipts = await openReceipts(context, false);
   const { profile, baseUrl } = await context.account();
   const runId = `browse ${crypto.randomUUID()}`;
-  const resolveFolder = createDropFolderResolver(
-    context,
-    () => receipts && createdFoldersOf(receipts, baseUrl.origin, workspace),
-  );
+  const resolveFolder = createDropFolderResolver(context, () => createdFoldersOf(receipts, baseUrl.origin, workspace));
   const options = { ...parseUploadOptions(context, {}), workspace, parallel: 1, lane: 'bulk' as const, about: {} };
   const deps: Omit<BatchDeps, 'folders' | 'stdin' | 'onEvent'> = {
     api,
     receipts,
     profile,
     signal,
-    journal: await context.journal(),
+    store: await context.uploadStore(),
     spool: new Spool(stateDir),
     throttle: bytesPerSecond === undefined ? undefined : new Throttle(clock, bytesPerSecond),
-    maxReceiptId: (await receipts?.startRun(runId)) ?? 0,
+    maxReceiptId: await receipts.startRun(runId),
     openSource: (path) => FileSource.open(path),
     contentType: () => undefined,
     onPlan: async () => {},
@@ -82,7 +79,7 @@ export async function openDropUploader(
       }),
     close: async () => {
       await mutexes.allReleased();
-      await receipts?.finishRun(runId);
+      await receipts.finishRun(runId);
       return unfinishedCount;
     },
   };

@@ -127,7 +127,9 @@ async function compareFile(
   const assets = byFolder.get(relativeDir);
   const folder = uids.get(relativeDir);
   const receipt =
-    sourceId === undefined || folder === undefined ? undefined : receipts?.find({ ...scope, folder, path: sourceId });
+    sourceId === undefined || folder === undefined
+      ? undefined
+      : await receipts?.find({ ...scope, folder, path: sourceId });
   const asset = receipt && assets?.get(normalizeUid(receipt.assetUid));
   if (receipt && asset) {
     assets?.delete(normalizeUid(receipt.assetUid));

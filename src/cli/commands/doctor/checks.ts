@@ -5,8 +5,8 @@ import { MediactlError } from '../../../client/errors.ts';
 import { countJobs, listJobs, parseFailure } from '../../../client/queue/jobs.ts';
 import type { QueueClient, QueueJob } from '../../../client/queue/queue-client.ts';
 import { makeStateFolder } from '../../../client/state-files.ts';
-import { isCorrupt } from '../../../client/upload/store/journal-entry.ts';
-import { ledgerPath } from '../../../client/upload/store/ledger-file.ts';
+import { databasePath } from '../../../client/upload/store/schema.ts';
+import { isCorrupt } from '../../../client/upload/store/upload-entry.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { asObject, asText } from '../../../contract/json-values.ts';
 import { paths } from '../../../contract/paths.ts';
@@ -52,7 +52,7 @@ export const checks: Record<string, Check> = {
     const { stateDir, host } = context;
     await makeStateFolder(stateDir);
     const path = join(stateDir, `doctor-${host.processes.pid}`);
-    // 4 KiB is the size of a journal entry.
+    // 4 KiB is the size of a database page.
     const written = writeFile(path, Buffer.alloc(4096), { mode: 0o600 }).finally(() => rm(path, { force: true }));
     await written.catch(({ message }: Error) => {
       throw failure('the state folder cannot be written', 'state_folder', 'set MEDIACTL_STATE_DIR', message);
@@ -63,7 +63,7 @@ export const checks: Record<string, Check> = {
   receipts: async (context) => {
     const receipts = await context.receiptsIfAny('check');
     if (!receipts) return 'none yet: nothing was uploaded from this machine';
-    return `${pluralize(receipts.count(), 'receipt')} in ${ledgerPath(context.stateDir)}`;
+    return `${pluralize(await receipts.count(), 'receipt')} in ${databasePath(context.stateDir)}`;
   },
 
   account: async (context) => {
@@ -130,7 +130,7 @@ export const checks: Record<string, Check> = {
   },
 
   uploads: async (context) => {
-    const entries = await (await context.journal()).list();
+    const entries = (await (await context.uploadStoreIfAny())?.list()) ?? [];
     const corrupt = entries.filter(isCorrupt).length;
     if (corrupt > 0) throw failure(`${corrupt} uploads cannot be read`, 'journal_corrupt', 'mediactl uploads ls');
     return entries.length === 0 ? 'none unfinished' : `${entries.length} unfinished: mediactl uploads ls`;

@@ -132,7 +132,7 @@ async function compareFiles(
 ) {
   const { sources, options, receipts, singleFileOption, rateLimit } = request;
   const { baseUrl } = await context.account();
-  const startMark = receipts?.runMark(runIdOf(baseUrl, request)) ?? Number.MAX_SAFE_INTEGER;
+  const startMark = (await receipts?.runMark(runIdOf(baseUrl, request))) ?? Number.MAX_SAFE_INTEGER;
   const tools = { ...request, api: await context.api(), signal: context.signal };
   const moved = new Set<string>();
   const plan = emptyPlan();
@@ -174,14 +174,14 @@ async function classifyByContent(
   const { workspace, again, same } = options;
   const receipts = again ? undefined : all;
   const key = receiptKeyOf(file, { service, workspace, folders });
-  const classification = classify(file, key, receipts);
+  const classification = await classify(file, key, receipts);
   if (!key || !receipts) return classification;
   const unmatched: PlannedOutcome = { kind: classification.kind === 'changed' ? 'changed' : 'new' };
   const sizeBytes = file.sizeBytes ?? 0;
-  if (!mayHaveReceipt(receipts, key, sizeBytes)) return unmatched;
+  if (!(await mayHaveReceipt(receipts, key, sizeBytes))) return unmatched;
   const blake3 = await digestAndClose(sources.open(file.path));
   const before = same === 'skip' ? startMark : undefined;
-  return matchReceiptByContent(receipts, key, { sizeBytes, blake3 }, before) ?? unmatched;
+  return (await matchReceiptByContent(receipts, key, { sizeBytes, blake3 }, before)) ?? unmatched;
 }
 
 const fileColumns = (places: LocationNames): Column<PlannedFile>[] => [

@@ -81,7 +81,7 @@ async function findMissing(
   const real = await realpath(directory);
   const kinds = new Set(files.map(({ path, sizeBytes }) => nameAndSizeKey(basename(path), sizeBytes)));
   const gone = new Map<string, MissingFileReceipt[]>();
-  for (const receipt of receipts.listBelow(service, workspace, '')) {
+  for await (const receipt of receipts.listBelow(service, workspace, '')) {
     const { name, sizeBytes, path, folder, state } = receipt;
     const kind = nameAndSizeKey(name, sizeBytes);
     const isCandidate = sizeBytes > 0 && state !== 'failed' && kinds.has(kind);

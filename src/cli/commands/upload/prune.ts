@@ -64,7 +64,7 @@ export async function planPrune(
   /** Maps content (size and checksum) to the receipt of an existing file. */
   const copies = new Map<string, Receipt>();
   const counts = new Map<string, DirectoryCounts>();
-  for (const receipt of receipts.listBelow(service, workspace, real)) {
+  for await (const receipt of receipts.listBelow(service, workspace, real)) {
     if (!isInPrunedFolder(receipt.folder)) continue;
     const isGone = !moved.has(receipt.assetUid) && !(await pathExists(receipt.path));
     if (isGone) missingNow.push(receipt);
@@ -83,9 +83,9 @@ export async function planPrune(
     const copy = copies.get(contentKeyOf(receipt));
     if (!copy || (await isReady(api, receipts, copy))) candidates.push(receipt);
   }
-  for (const replaced of receipts.listReplacedBelow(service, workspace, real)) {
+  for (const replaced of await receipts.listReplacedBelow(service, workspace, real)) {
     if (!isInPrunedFolder(replaced.folder)) continue;
-    const now = receipts.find({ ...replaced, service, workspace });
+    const now = await receipts.find({ ...replaced, service, workspace });
     if (!now || (await isReady(api, receipts, now))) candidates.push(replaced);
   }
   const displayPath = (path: string) => escapeControls(join(directory, relative(real, path)));

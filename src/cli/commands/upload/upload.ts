@@ -119,7 +119,7 @@ async function resolveTargetFolders(
   const { origin } = (await context.account()).baseUrl;
   const byPath = await createFolderPathResolver(
     context,
-    (workspace) => receipts && createdFoldersOf(receipts, origin, workspace),
+    async (workspace) => receipts && createdFoldersOf(receipts, origin, workspace),
   );
   const targetOf = (file: UploadCandidate) => {
     const folder = file.about?.folder ?? top;

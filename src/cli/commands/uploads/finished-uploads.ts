@@ -11,7 +11,7 @@ import { readInputText } from '../../terminal/input.ts';
 import { sizeText, timeText } from '../../uploading/upload-record.ts';
 import { type ActionWrapper, addExamples } from '../command.ts';
 
-/** Finished upload, as printed by `uploads ls --done` and read by `uploads import`. */
+/** Finished upload, as printed by `uploads export` and `uploads ls --done`, and read by `uploads import`. */
 type FinishedUpload = OutputRecord<'finished-upload'>;
 
 const pageSize = 500;
@@ -20,9 +20,9 @@ const pageSize = 500;
 export async function listFinishedUploads(context: Context): Promise<ListResult> {
   const receipts = await context.receiptsIfAny();
   let isUnchecked = false;
-  const pages = function* () {
+  const pages = async function* () {
     let page: FinishedUpload[] = [];
-    for (const receipt of receipts?.all() ?? []) {
+    for await (const receipt of receipts?.all() ?? []) {
       isUnchecked ||= receipt.state === 'pending';
       page.push(toFinishedUpload(receipt));
       if (page.length < pageSize) continue;
@@ -71,16 +71,30 @@ const doneColumns: Column<FinishedUpload>[] = [
   { header: 'SENT', value: ({ at }, shown) => timeText(at, shown), dropPriority: 1 },
 ];
 
+export function exportDone(command: Command, run: ActionWrapper): void {
+  addExamples(
+    command,
+    'mediactl uploads export > sent.jsonl',
+    'ssh studio mediactl uploads export | mediactl uploads import -',
+  );
+  command
+    .summary('print what this machine has sent, for another one')
+    .description(
+      'Prints what this machine has sent, as JSON lines that uploads import reads: for another machine, or another state folder (MEDIACTL_STATE_DIR).',
+    )
+    .action(run(async (context) => ({ ...(await listFinishedUploads(context)), defaultFormat: 'jsonl' })));
+}
+
 export function importDone(command: Command, run: ActionWrapper): void {
   addExamples(
     command,
-    'ssh studio mediactl uploads ls --done --jsonl | mediactl uploads import -',
+    'ssh studio mediactl uploads export | mediactl uploads import -',
     'mediactl uploads import sent.jsonl',
   );
   command
     .summary('take over what another machine has sent')
     .description(
-      'Takes what uploads ls --done --jsonl printed on another machine, so that this one does not send it again. What this machine knows already stays as it is.',
+      'Reads what uploads export printed on another machine, so that this one does not send it again. What this machine knows already stays as it is.',
     )
     .argument('<file>', 'JSON lines; - for stdin')
     .action(run(async (context, file) => runImport(context, await parseImportRequest(context, file))));

@@ -66,7 +66,7 @@ export async function runGc(context: Context, { trash, limit }: GcRequest): Prom
 /** Returns the recorded orphans that still exist and are incomplete, and removes the others. */
 async function findIncompleteOrphans(api: Api, receipts: Receipts, now: number): Promise<OrphanRow[]> {
   const left: OrphanRow[] = [];
-  for (const { assetUid, name, path, at, isGuessed } of receipts.orphans(api.transport.baseUrl.origin)) {
+  for (const { assetUid, name, path, at, isGuessed } of await receipts.orphans(api.transport.baseUrl.origin)) {
     const asset = await api.assets.get(assetUid).catch(ignoreNotFound);
     if (!asset || !isAwaitingUpload(asset.status)) {
       await receipts.forgetOrphan(assetUid);

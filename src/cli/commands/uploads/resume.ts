@@ -3,7 +3,7 @@ import { usageError } from '../../../client/errors.ts';
 import type { UploadOptions } from '../../../client/upload/session/upload-job.ts';
 import { FileSource } from '../../../client/upload/sources/source.ts';
 import type { UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
-import { type CorruptEntry, isCorrupt, type JournalEntry } from '../../../client/upload/store/journal-entry.ts';
+import { type CorruptEntry, isCorrupt, type UploadEntry } from '../../../client/upload/store/upload-entry.ts';
 import type { Context } from '../../context.ts';
 import { listBy, noResult } from '../../output/result.ts';
 import { type ProgressMode, progressModes } from '../../progress/progress.ts';
@@ -82,12 +82,12 @@ export async function runResume(context: Context, request: ResumeRequest): Promi
   });
 }
 
-/** Returns the journal entries to resume. With --all, warns about those that cannot be resumed from here. */
-async function findResumable(context: Context, { all, id: given }: ResumeRequest): Promise<JournalEntry[]> {
+/** Returns the uploads to resume. With --all, warns about those that cannot be resumed from here. */
+async function findResumable(context: Context, { all, id: given }: ResumeRequest): Promise<UploadEntry[]> {
   const id = all ? undefined : await chooseUploadId(context, given, whichHint);
   const { baseUrl, profile } = await context.account();
   const entries = id ? [await findUpload(context, id)] : sortByStart(await listPendingUploads(context));
-  const readable = entries.filter((entry): entry is JournalEntry => !isCorrupt(entry));
+  const readable = entries.filter((entry): entry is UploadEntry => !isCorrupt(entry));
   // Match by profile, as the key might have been rotated. The service checks permissions.
   const own = readable.filter((entry) => entry.baseUrl === baseUrl.origin && (id || entry.profile === profile));
   if (id && own.length === 0) {
@@ -103,7 +103,7 @@ async function findResumable(context: Context, { all, id: given }: ResumeRequest
   return own;
 }
 
-const otherServiceError = (id: string, { profile, baseUrl }: JournalEntry) =>
+const otherServiceError = (id: string, { profile, baseUrl }: UploadEntry) =>
   usageError(
     `upload ${id} belongs to another service`,
     profile === 'environment'
@@ -119,7 +119,7 @@ const notResumableError = ({ id, path, isSpool }: CorruptEntry) =>
     isSpool
       ? `mediactl upload '${path}' --name NAME, then mediactl uploads forget ${id}`
       : `mediactl uploads forget ${id}`,
-    isSpool ? 'it came from stdin, and its name is not known' : 'its page is unreadable',
+    isSpool ? 'it came from stdin, and its name is not known' : 'what is recorded of it is unreadable',
   );
 
 /** Returns true if an input is not a local file, and only the original command can resume it. */
@@ -134,7 +134,7 @@ function reopenFile(path: string) {
   return FileSource.open(path);
 }
 
-const toUploadCandidate = ({ id, realPath, path, identity, metadata }: JournalEntry): UploadCandidate => ({
+const toUploadCandidate = ({ id, realPath, path, identity, metadata }: UploadEntry): UploadCandidate => ({
   path: realPath,
   relativeDir: '',
   about: { name: metadata.asset_name, description: metadata.description, contentType: metadata.content_type },

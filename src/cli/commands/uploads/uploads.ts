@@ -1,9 +1,9 @@
 import type { Command } from '@commander-js/extra-typings';
 import { asMediactlError, combineFailures, MediactlError, usageError } from '../../../client/errors.ts';
 import { Spool } from '../../../client/upload/sources/spool.ts';
-import type { UploadJournal } from '../../../client/upload/store/journal.ts';
-import type { CorruptEntry, JournalEntry } from '../../../client/upload/store/journal-entry.ts';
 import type { Orphan } from '../../../client/upload/store/receipts.ts';
+import type { CorruptEntry, UploadEntry } from '../../../client/upload/store/upload-entry.ts';
+import type { UploadStore } from '../../../client/upload/store/upload-store.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { resolveWorkspaceUid } from '../../library/workspaces.ts';
@@ -24,7 +24,7 @@ import { type ActionWrapper, addExamples, type CommandDefinition, type CommandOu
 import { queueFlag, queueFlagHelp } from '../queue/queue.ts';
 import { parseForgetRequest, retry, runForget as runForgetQueued } from '../queue/queue-changes.ts';
 import { listQueuedUploads, watch } from '../queue/queue-list.ts';
-import { importDone, listFinishedUploads } from './finished-uploads.ts';
+import { exportDone, importDone, listFinishedUploads } from './finished-uploads.ts';
 import { gc } from './gc.ts';
 import { resume } from './resume.ts';
 
@@ -34,6 +34,7 @@ export const uploads: CommandDefinition = (noun, run) => {
   wait(noun.command('wait'), run);
   forget(noun.command('forget'), run);
   gc(noun.command('gc'), run);
+  exportDone(noun.command('export'), run);
   importDone(noun.command('import'), run);
   watch(noun.command('watch'), run);
   retry(noun.command('retry'), run);
@@ -69,7 +70,7 @@ export async function runList(context: Context, { done, queue }: UploadListReque
 }
 
 /** Returns true if forgetting an upload loses the ability to resume it, or its spool file, the only copy of stdin. */
-const losesData = (entry: JournalEntry | CorruptEntry, { state }: PendingUpload, isSpooled: boolean) =>
+const losesData = (entry: UploadEntry | CorruptEntry, { state }: PendingUpload, isSpooled: boolean) =>
   ['not begun', 'creation unknown', 'resumable', 'expired'].includes(state) ||
   (isSpooled && !('verified' in entry && entry.verified === true));
 
@@ -109,7 +110,7 @@ const whichHint = 'give its id from mediactl uploads ls, or --expired, or --all'
 /** Uploads of this machine to forget. If it is one and `id` is undefined, the user chooses it. */
 export type ForgetRequest = { id: string | undefined; which: 'one' | 'expired' | 'all' };
 
-/** Removes uploads from the journal. Their assets stay on the service, as orphans. */
+/** Removes unfinished uploads. Their assets stay on the service, as orphans. */
 export async function runForget(context: Context, { id: given, which }: ForgetRequest): Promise<CommandOutcome> {
   const { clock, settings, terminal } = context;
   const id = which === 'one' ? await chooseUploadId(context, given, whichHint) : undefined;
@@ -129,14 +130,14 @@ export async function runForget(context: Context, { id: given, which }: ForgetRe
         : `${resumable.length} uploads could still be finished. Forget them?`,
       { yes: settings.yes, instead: 'the same command with --yes' },
     );
-  const journal = await context.journal();
+  const store = await context.uploadStore();
   const forgotten: PendingUpload[] = [];
   const failures: MediactlError[] = [];
   for (const { shown } of selected)
-    await withUploadLock(journal, shown.id, async () => {
+    await withUploadLock(store, shown.id, async () => {
       if (shown.asset_uid && shown.base_url && shown.state !== 'uploaded')
         await (await context.receipts()).saveOrphan(shown.base_url, toOrphan(shown));
-      await journal.remove(shown.id);
+      await store.remove(shown.id);
       await spool.forget(shown.id);
       forgotten.push(shown);
       if (shown.asset_uid) terminal.info(`forgotten; asset ${shown.asset_uid} stays as it is`);
@@ -155,9 +156,9 @@ const toOrphan = ({ asset_uid, path, begun_at }: PendingUpload): Orphan => ({
   isGuessed: false,
 });
 
-/** Locks the upload, because a process that is uploading the file would write the journal entry again. */
-async function withUploadLock(journal: UploadJournal, id: string, work: () => Promise<void>): Promise<void> {
-  const release = await journal.lock(id).catch((error) => {
+/** Locks the upload, because a process that is uploading the file would write its entry again. */
+async function withUploadLock(store: UploadStore, id: string, work: () => Promise<void>): Promise<void> {
+  const release = await store.lock(id).catch((error) => {
     throw error instanceof MediactlError
       ? error.with({ hint: 'wait for it to finish, or stop it, then forget it' })
       : error;
@@ -188,7 +189,7 @@ export async function runUploadsWait(context: Context, { timeoutMs }: { timeoutM
   const { baseUrl } = await context.account();
   const receipts = await context.receiptsIfAny();
   if (!receipts) return listBy(() => '', [], waitColumns, nothingThere);
-  const pending = receipts.pending(baseUrl.origin, workspace);
+  const pending = await receipts.pending(baseUrl.origin, workspace);
   const paths = new Map(pending.map(({ assetUid, path }) => [assetUid, path]));
   const waited: WaitRow[] = [];
   const failures: MediactlError[] = [];

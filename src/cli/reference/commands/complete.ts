@@ -1,4 +1,4 @@
-import { isCorrupt } from '../../../client/upload/store/journal-entry.ts';
+import { isCorrupt } from '../../../client/upload/store/upload-entry.ts';
 import { asText } from '../../../contract/json-values.ts';
 import { withTimeout } from '../../../contract/retry.ts';
 import { isUid } from '../../../contract/uid.ts';
@@ -51,7 +51,7 @@ async function namesOf(context: Context, values: CompletionSource): Promise<Cach
     return Object.entries(profiles).map(([name, { baseUrl }]) => [name, baseUrl]);
   }
   if (values === 'uploads') {
-    const entries = await (await context.journal()).list();
+    const entries = (await (await context.uploadStoreIfAny())?.list()) ?? [];
     return entries.map((entry) => [entry.id, isCorrupt(entry) ? 'unreadable' : entry.path]);
   }
   return (await remoteNames[values]?.(context).get(cacheTtlMs))?.names ?? [];

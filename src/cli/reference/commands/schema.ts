@@ -15,7 +15,7 @@ const summaries: Record<keyof typeof schemas, string> = {
   plan: 'what --dry-run prints, but for upload',
   'upload-plan': 'upload --dry-run',
   'plan-summary': 'upload --plan',
-  'finished-upload': 'uploads ls --done, and what uploads import takes',
+  'finished-upload': 'uploads ls --done, uploads export, and what uploads import takes',
   'queued-upload': 'uploads ls --queue, uploads retry, uploads forget --queue',
   differences: 'check',
 };

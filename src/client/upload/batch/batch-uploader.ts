@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8';
 import { exitCodes } from '../../error-table.ts';
 import { asMediactlError, endsTheRun, type MediactlError } from '../../errors.ts';
 import type { Lane } from '../../http/rate-limiter.ts';
@@ -83,7 +84,9 @@ export class BatchUploader implements BatchRun {
   }
 
   outcomes(candidates: Candidates): AsyncGenerator<FileOutcome[]> {
-    return this.#outcomes.streamWhile(() => this.#run(candidates));
+    // Restores the flag of `limitYoungGeneration`, because V8's code cache is keyed by the flags.
+    const restore = () => setFlagsFromString('--semi-space-growth-factor=2');
+    return this.#outcomes.streamWhile(() => this.#run(candidates).finally(restore));
   }
 
   get result(): RunResult {
@@ -94,9 +97,6 @@ export class BatchUploader implements BatchRun {
   }
 
   async #run(candidates: Candidates): Promise<void> {
-    const { journal, spool } = this.#deps;
-    // Leftovers of killed runs. Errors are ignored, because a later write to the journal reports them.
-    await Promise.all([journal.sweep(), spool.sweep()]).catch(() => {});
     const send = () =>
       this.#planAndUpload(candidates).catch((thrown) => {
         const error = asMediactlError(thrown);
@@ -115,7 +115,9 @@ export class BatchUploader implements BatchRun {
 
   async #planAndUpload(candidates: Candidates): Promise<void> {
     const settings = { ...this.#options, ...this.#deps };
-    const files = await filesToUpload(candidates, this.#plan, settings, (found) => this.#reportOrWatch(found));
+    const files = await filesToUpload(limitYoungGeneration(candidates), this.#plan, settings, (found) =>
+      this.#reportOrWatch(found),
+    );
     if (files.length + this.#plan.there.files > 1) {
       const { UnconfirmedCreations } = await import('./unconfirmed-creations.ts');
       this.#unconfirmed = new UnconfirmedCreations(this.#deps);
@@ -151,12 +153,10 @@ export class BatchUploader implements BatchRun {
   }
 
   async #uploadAll(files: UploadCandidate[]): Promise<void> {
-    const { receipts, journal } = this.#deps;
-    // Without a state folder there is no journal. An error is ignored, because each upload reports it.
-    const journalIds = new Set(receipts && (await journal.ids().catch(() => [])));
-    if (journalIds.size > 0 && !this.#deps.findResumable) {
+    const unfinished = new Set((await this.#deps.store.list()).map(({ id }) => id));
+    if (unfinished.size > 0 && !this.#deps.findResumable) {
       const { createMovedUploadFinder } = await import('../session/moved-upload.ts');
-      this.#deps = { ...this.#deps, findResumable: createMovedUploadFinder(this.#deps) };
+      this.#deps = { ...this.#deps, findResumable: createMovedUploadFinder(this.#deps.store) };
     }
     const [file] = files;
     if (file && files.length === 1) {
@@ -166,7 +166,7 @@ export class BatchUploader implements BatchRun {
     }
     const { FileScheduler } = await import('./file-scheduler.ts');
     const lanes = Math.max(1, Math.min(this.#options.parallel, files.length));
-    const isResumable = (file: UploadCandidate) => journalIds.size > 0 && this.#hasJournalEntry(file, journalIds);
+    const isResumable = (file: UploadCandidate) => unfinished.size > 0 && this.#isUnfinished(file, unfinished);
     const scheduler = new FileScheduler(files, isResumable, lanes);
     const lane = async (_: unknown, number: number) => {
       while (!this.#isOver) {
@@ -179,13 +179,13 @@ export class BatchUploader implements BatchRun {
     this.#remaining += scheduler.remaining;
   }
 
-  #hasJournalEntry(file: UploadCandidate, journalIds: ReadonlySet<string>): boolean {
+  #isUnfinished(file: UploadCandidate, unfinished: ReadonlySet<string>): boolean {
     const { folders, api } = this.#deps;
     if (file.resumable) return true;
     const folder = folders.find(file);
     if (file.sourceId === undefined || folder === null) return false;
     const job = { ...this.#jobOf(file, folder), identity: file.sourceId };
-    return journalIds.has(uploadIdOf(job, api.transport.baseUrl));
+    return unfinished.has(uploadIdOf(job, api.transport.baseUrl));
   }
 
   async #uploadOne(file: UploadCandidate): Promise<void> {
@@ -238,7 +238,7 @@ export class BatchUploader implements BatchRun {
     outcome.job = job;
     const service = this.#deps.api.transport.baseUrl.origin;
     const key = isBatch ? undefined : receiptKeyOf(file, { service, workspace: this.#options.workspace, folders });
-    const previousReceipt = key && receipts?.find(key); // whatever content the file had then
+    const previousReceipt = key && (await receipts?.find(key)); // whatever content the file had then
     const notice = (message: string) => this.#deps.onEvent({ path: labelOf(job), event: 'notice', message });
     const api = this.#deps.api.withObserver({
       lane: this.#options.lane ?? (isBatch ? 'bulk' : 'interactive'),
@@ -289,11 +289,20 @@ export class BatchUploader implements BatchRun {
   }
 }
 
+/** From 1,000 files on, stops V8 from growing its young generation to 48 MiB, which costs 5 % of the speed. */
+async function* limitYoungGeneration(files: Candidates): AsyncGenerator<UploadCandidate> {
+  let count = 0;
+  for await (const file of files) {
+    if (++count === 1_000) setFlagsFromString('--semi-space-growth-factor=1');
+    yield file;
+  }
+}
+
 /** Spools stdin to disk. The spooled job is identified by checksum and size, since stdin has no stable path. */
-async function spoolStdin(job: UploadJob, { spool, stdin, signal, api }: RunDeps): Promise<UploadJob> {
-  const { blake3, sizeBytes, saveAs } = await spool.write(stdin(), signal);
+async function spoolStdin(job: UploadJob, { spool, stdin, signal, api, store }: RunDeps): Promise<UploadJob> {
+  const { blake3, sizeBytes, saveAs } = await spool.write(stdin(), (id, part) => store.lock(id, part), signal);
   const filename = job.filename ?? job.name ?? 'stdin';
   const spooled = { ...job, identity: `${blake3} ${sizeBytes}`, filename };
-  // Name the spool file by the upload id, since the journal of an earlier attempt with the same bytes refers to it.
+  // Name the spool file by the upload id, since the entry of an earlier attempt with the same bytes refers to it.
   return { ...spooled, path: await saveAs(uploadIdOf(spooled, api.transport.baseUrl)) };
 }

@@ -1,8 +1,13 @@
 import type { Api } from '../../api/api.ts';
 import { isUnchanged, toUploaded } from '../session/receipt-lookup.ts';
 import { createOutcome, type FileOutcome, type UploadOptions } from '../session/upload-job.ts';
-import { type FolderResolver, receiptKeyOf, type UploadCandidate } from '../sources/upload-candidate.ts';
-import type { Receipt, ReceiptKey, Receipts } from '../store/receipts.ts';
+import {
+  type FolderResolver,
+  type ReceiptKey,
+  receiptKeyOf,
+  type UploadCandidate,
+} from '../sources/upload-candidate.ts';
+import type { Receipt, Receipts } from '../store/receipts.ts';
 
 export type FileTotals = { files: number; bytes: number };
 
@@ -35,17 +40,17 @@ export const emptyPlan = (): Plan => ({
 /** Upload state of a file according to its receipts, size and modification time, before its content is read. */
 export type Classification = { kind: 'there'; receipt: Receipt } | { kind: 'changed' | 'sameSize' | 'new' };
 
-export function classify(
+export async function classify(
   file: UploadCandidate,
   key: ReceiptKey | undefined,
   receipts: Receipts | undefined,
-): Classification {
+): Promise<Classification> {
   const { sizeBytes, mtimeNs } = file;
   if (!receipts || !key || sizeBytes === undefined) return { kind: 'new' };
-  const receipt = receipts.find(key);
+  const receipt = await receipts.find(key);
   if (receipt && isUnchanged(receipt, { sizeBytes, mtimeNs: mtimeNs ?? '' })) return { kind: 'there', receipt };
   if (receipt) return { kind: 'changed' };
-  return { kind: sizeBytes > 0 && receipts.hasSize(key, sizeBytes) ? 'sameSize' : 'new' };
+  return { kind: sizeBytes > 0 && (await receipts.hasSize(key, sizeBytes)) ? 'sameSize' : 'new' };
 }
 
 export function addToPlan(plan: Plan, { kind }: Classification, file: UploadCandidate, chunkBytes: number): void {
@@ -98,7 +103,7 @@ export async function filesToUpload(
   for await (const file of candidates) {
     signal?.throwIfAborted();
     const key = receiptKeyOf(file, { service, workspace, folders });
-    const classification = classify(file, key, again ? undefined : receipts);
+    const classification = await classify(file, key, again ? undefined : receipts);
     if (findMoved && classification.kind !== 'there' && classification.kind !== 'changed')
       unmatched.set(file, classification);
     else add(file, classification);

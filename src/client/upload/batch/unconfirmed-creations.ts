@@ -25,12 +25,12 @@ class DeferredLookup extends Error {
  * The empty assets are recorded as orphans for `uploads gc`.
  */
 export class UnconfirmedCreations {
-  readonly #deps: Pick<UploadDeps, 'api' | 'journal' | 'receipts' | 'confirmNewAsset'>;
+  readonly #deps: Pick<UploadDeps, 'api' | 'store' | 'receipts' | 'confirmNewAsset'>;
   #deferred: DeferredFile[] = [];
   #findOrphans: UploadDeps['findOrphans'];
   #rounds = 0;
 
-  constructor(deps: Pick<UploadDeps, 'api' | 'journal' | 'receipts' | 'confirmNewAsset'>) {
+  constructor(deps: Pick<UploadDeps, 'api' | 'store' | 'receipts' | 'confirmNewAsset'>) {
     this.#deps = deps;
   }
 
@@ -64,7 +64,7 @@ export class UnconfirmedCreations {
   async #creationToRetry(id: string | undefined, thrown: unknown) {
     const isUnreachable = asMediactlError(thrown).exitCode === exitCodes.unreachable;
     if (!isUnreachable || this.#rounds >= maxLookupRounds || id === undefined) return undefined;
-    const entry = await this.#deps.journal.read(id);
+    const entry = await this.#deps.store.read(id);
     return entry && 'state' in entry && entry.state === 'intended' ? entry : undefined;
   }
 

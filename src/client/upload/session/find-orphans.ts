@@ -5,7 +5,7 @@ import type { Asset } from '../../../contract/types.ts';
 import type { Api } from '../../api/api.ts';
 import { MediactlError } from '../../errors.ts';
 import { isGone } from '../../http/error-response.ts';
-import { assetOf, isCorrupt } from '../store/journal-entry.ts';
+import { assetOf, isCorrupt } from '../store/upload-entry.ts';
 import type { OrphanCandidates, UnconfirmedCreation, UploadDeps } from './upload-job.ts';
 import type { UploadRun } from './upload-run.ts';
 
@@ -33,26 +33,28 @@ export async function confirmPossibleDuplicate(run: UploadRun, creation: Unconfi
 
 /**
  * Scans the newest assets, and returns a function that finds the orphans of a creation among them, i.e. the assets
- * that it might have made. They have the upload's name and no bytes yet, and belong to no other upload from this
- * machine. Full-text search is not used because it misses names without letters.
+ * that it might have made. They have the upload's name and no bytes yet (unless `mayBeWhole`), and belong to no other
+ * upload from this machine. Full-text search is not used because it misses names without letters.
  */
 export async function scanForOrphans(
-  { api, journal, receipts }: Pick<UploadDeps, 'api' | 'journal' | 'receipts'>,
+  { api, store, receipts }: Pick<UploadDeps, 'api' | 'store' | 'receipts'>,
   creations: readonly Pick<UnconfirmedCreation, 'begunAt'>[],
 ): Promise<NonNullable<UploadDeps['findOrphans']>> {
-  const entries = await journal.list();
-  const journaled = new Set(entries.map((entry) => !isCorrupt(entry) && assetOf(entry)));
+  const entries = await store.list();
+  const started = new Set(entries.map((entry) => !isCorrupt(entry) && assetOf(entry)));
   const firstSentAt = Math.min(...creations.map(({ begunAt = '' }) => Date.parse(begunAt)));
   const since = Number.isNaN(firstSentAt) ? undefined : firstSentAt - clockSkewMs;
   const { assets, isComplete } = await scanNewestAssets(api, since);
-  const unknown = assets.filter(({ uid }) => !journaled.has(uid) && !receipts?.hasAsset(uid));
-  return async ({ metadata, sizeBytes, assetUid }) => {
+  const unknown: Asset[] = [];
+  for (const asset of assets)
+    if (!started.has(asset.uid) && !(await receipts?.hasAsset(asset.uid))) unknown.push(asset);
+  return async ({ metadata, sizeBytes, assetUid, mayBeWhole }) => {
     const names = possibleNames(metadata);
     const found = unknown.filter(({ name, size, status }) => {
       // An empty file is complete at once. Some services report the bytes received so far as `size`.
-      const isEmpty = classifyStatus(status) === 'in progress' || sizeBytes === 0;
+      const isPossible = mayBeWhole || classifyStatus(status) === 'in progress' || sizeBytes === 0;
       const isOfSize = [undefined, 0, sizeBytes].includes(asNumber(size));
-      return isEmpty && isOfSize && names.has(normalizeName(asText(name) ?? ''));
+      return isPossible && isOfSize && names.has(normalizeName(asText(name) ?? ''));
     });
     const get = (uid: string) =>
       api.assets.get(uid).catch((error) => {

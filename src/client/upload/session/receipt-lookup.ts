@@ -1,6 +1,7 @@
 import { digestOf } from '../sources/checksum.ts';
 import type { FileIdentity, UploadSource } from '../sources/source.ts';
-import type { Receipt, ReceiptKey, Receipts } from '../store/receipts.ts';
+import type { ReceiptKey } from '../sources/upload-candidate.ts';
+import type { Receipt, Receipts } from '../store/receipts.ts';
 import type { SuccessOutcome, Uploaded } from './upload-job.ts';
 import type { UploadRun } from './upload-run.ts';
 
@@ -12,8 +13,8 @@ export const isUnchanged = (receipt: Pick<Receipt, 'sizeBytes' | 'mtimeNs'>, now
   receipt.sizeBytes === now.sizeBytes && receipt.mtimeNs === versionOf(now) && receipt.mtimeNs !== '0';
 
 /** Returns the finished upload from this path if the file has not changed since. */
-export function findReceiptByPath({ deps, receiptKey, source }: UploadRun): Uploaded | undefined {
-  const receipt = deps.receipts?.find(receiptKey);
+export async function findReceiptByPath({ deps, receiptKey, source }: UploadRun): Promise<Uploaded | undefined> {
+  const receipt = await deps.receipts?.find(receiptKey);
   return receipt && isUnchanged(receipt, source.identity) ? toUploaded(receipt, 'there') : undefined;
 }
 
@@ -24,16 +25,18 @@ export function findReceiptByPath({ deps, receiptKey, source }: UploadRun): Uplo
 export async function findReceiptByContent(run: UploadRun): Promise<Uploaded | undefined> {
   const { deps, receiptKey, source, options, job } = run;
   const { receipts } = deps;
-  if (job.isSingleRead || !receipts || !mayHaveReceipt(receipts, receiptKey, source.sizeBytes)) return undefined;
+  if (job.isSingleRead || !receipts || !(await mayHaveReceipt(receipts, receiptKey, source.sizeBytes)))
+    return undefined;
   const blake3 = await digestOf(source);
   const mark = options.same === 'skip' ? deps.maxReceiptId : undefined;
-  const match = matchReceiptByContent(receipts, receiptKey, { sizeBytes: source.sizeBytes, blake3 }, mark);
-  if (match?.kind === 'there') await receipts.updateMtime(receiptKey, versionOf(source.identity));
+  const match = await matchReceiptByContent(receipts, receiptKey, { sizeBytes: source.sizeBytes, blake3 }, mark);
+  if (match?.kind === 'there')
+    await receipts.updatePath(receiptKey, { path: receiptKey.path, mtimeNs: versionOf(source.identity) });
   return match && toUploaded(match.receipt, match.kind);
 }
 
 /** Returns true if a receipt has the file's size, so that hashing could find a match. Empty files are never deduped. */
-export const mayHaveReceipt = (receipts: Receipts, key: ReceiptKey, sizeBytes: number) =>
+export const mayHaveReceipt = async (receipts: Receipts, key: ReceiptKey, sizeBytes: number) =>
   sizeBytes > 0 && receipts.hasSize(key, sizeBytes);
 
 /**
@@ -42,16 +45,16 @@ export const mayHaveReceipt = (receipts: Receipts, key: ReceiptKey, sizeBytes: n
  * @param mark highest receipt id when the run started, since later receipts might be its own; undefined to ignore
  *   other paths
  */
-export function matchReceiptByContent(
+export async function matchReceiptByContent(
   receipts: Receipts,
   key: ReceiptKey,
   { sizeBytes, blake3 }: { sizeBytes: number; blake3: string },
   mark: number | undefined,
-): { kind: 'there' | 'same'; receipt: Receipt } | undefined {
-  const own = receipts.find(key);
+): Promise<{ kind: 'there' | 'same'; receipt: Receipt } | undefined> {
+  const own = await receipts.find(key);
   if (own?.sizeBytes === sizeBytes && own.blake3 === blake3) return { kind: 'there', receipt: own };
   if (mark === undefined) return undefined;
-  const other = receipts.findByContent(key, { sizeBytes, blake3 }, mark);
+  const other = await receipts.findByContent(key, { sizeBytes, blake3 }, mark);
   return other && { kind: 'same', receipt: other };
 }
 

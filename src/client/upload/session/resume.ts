@@ -11,29 +11,32 @@ import {
   type CompleteEntry,
   type CorruptEntry,
   isCorrupt,
-  type JournalEntry,
   type OpenEntry,
-} from '../store/journal-entry.ts';
+  type UploadEntry,
+} from '../store/upload-entry.ts';
 import { confirmPossibleDuplicate } from './find-orphans.ts';
 import type { FileOutcome, RunDeps, UploadOptions } from './upload-job.ts';
 import type { UploadRun } from './upload-run.ts';
 
 /**
- * Returns the journal entry to resume from; undefined to create a new session.
+ * Returns the entry to resume from; undefined to create a new session.
  *
  * @throws MediactlError `file_changed` (exit 13) if the file has another size; `creation_unknown` (exit 2)
  */
 export async function resumeFrom(
   run: UploadRun,
-  entry: JournalEntry | CorruptEntry,
+  entry: UploadEntry | CorruptEntry,
 ): Promise<OpenEntry | CompleteEntry | undefined> {
   if (run.options.again) {
     await reportAbandonedAsset(run, entry);
     return undefined;
   }
   if (isCorrupt(entry)) {
-    await confirmPossibleDuplicate(run, { metadata: run.metadata, sizeBytes: run.source.sizeBytes, ...entry });
-    await run.journal.setAside(entry);
+    const { metadata, source } = run;
+    const mayBeWhole = entry.assetUid === undefined;
+    await confirmPossibleDuplicate(run, { metadata, sizeBytes: source.sizeBytes, ...entry, mayBeWhole });
+    await run.store.remove(entry.id);
+    run.notice(`what is recorded of an earlier attempt is unreadable: ${entry.reason}`);
     return undefined;
   }
   if (entry.state === 'open') return resumeSession(run, entry);
@@ -42,7 +45,7 @@ export async function resumeFrom(
   return undefined;
 }
 
-async function reportAbandonedAsset(run: UploadRun, entry: JournalEntry | CorruptEntry): Promise<void> {
+async function reportAbandonedAsset(run: UploadRun, entry: UploadEntry | CorruptEntry): Promise<void> {
   const assetUid = isCorrupt(entry) ? entry.assetUid : assetOf(entry);
   if (assetUid === undefined) return;
   const isComplete = 'state' in entry && entry.state === 'whole';
@@ -113,11 +116,11 @@ export async function withNextStep(
   { job, id, path, uploaded }: FileOutcome,
   error: MediactlError,
   { again: isFromScratch }: UploadOptions,
-  { journal, spool }: RunDeps,
+  { store, spool }: RunDeps,
 ): Promise<MediactlError> {
   const isState = error.exitCode === exitCodes.state && job.identity === undefined; // its own hint is better
   if (error.exitCode === exitCodes.integrity || isState || id === undefined) return error;
-  const entry = await journal.read(id);
+  const entry = store.isInMemory ? undefined : await store.read(id); // no other process finds it
   const resume = `mediactl uploads resume ${id}`;
   const isFromStdin = job.identity !== undefined || job.path === '-';
   const hasOwnHint = codesWithOwnHint.has(error.explanation.code);
@@ -131,7 +134,7 @@ export async function withNextStep(
   if (entry.state === 'intended') return isFromStdin ? error.with({ hint: combineHints(error, resume) }) : error;
   if (entry.state === 'planned' && error.exitCode === exitCodes.rejected) {
     // The service would reject the file again, so there is nothing to resume.
-    await journal.remove(id);
+    await store.remove(id);
     await spool.remove(path);
     return error;
   }

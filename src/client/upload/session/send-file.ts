@@ -4,15 +4,15 @@ import { MediactlError } from '../../errors.ts';
 import type { ResponseHeaders } from '../../http/rate-limit-headers.ts';
 import { openChecksum, PrefixDigest, parseDigest } from '../sources/checksum.ts';
 import { describeChange, fileChanged, type UploadSource } from '../sources/source.ts';
-import type { CompleteEntry, OpenEntry } from '../store/journal-entry.ts';
+import type { CompleteEntry, OpenEntry } from '../store/upload-entry.ts';
 import { type TransferListener, transfer } from './transfer.ts';
 import type { UploadRun } from './upload-run.ts';
 
-/** Maximum bytes that the journal records as sent in advance, so that a slow disk does not delay every chunk. */
+/** Maximum bytes that are recorded as sent in advance, so that a slow disk does not delay every chunk. */
 const maxSendAheadBytes = 100 * 1024 * 1024;
 
 /**
- * Returns the offset up to which an upload may send before the journal has to be written again. The last of several
+ * Returns the offset up to which an upload may send before the entry has to be written again. The last of several
  * chunks is recorded only when it is started, because the service might then have the complete file.
  */
 export function sendAheadLimit(offset: number, { source, options }: UploadRun): number {
@@ -38,7 +38,7 @@ export async function sendFile(run: UploadRun, entry: OpenEntry): Promise<Comple
   return completeEntry(run, entry, { ...sender.sent, blake3: digest.current().blake3 });
 }
 
-/** Follows the transfer of a file, and records in the journal what was sent and what is acknowledged. */
+/** Follows the transfer of a file, and records what was sent and what is acknowledged. */
 class FileSender implements TransferListener {
   readonly digest: PrefixDigest;
   /** True if the last bytes were read from the source in this run. */
@@ -51,7 +51,7 @@ class FileSender implements TransferListener {
   /** Value of `sentTo` in the entry on disk. The value in memory can be higher. */
   #sentToOnDisk: number;
   #lastWrite = Promise.resolve();
-  /** Error of a failed journal write, thrown instead of sending the next chunk. */
+  /** Error of a failed write to the store, thrown instead of sending the next chunk. */
   #writeError: unknown;
 
   constructor(run: UploadRun, entry: OpenEntry, digest: PrefixDigest) {
@@ -108,7 +108,8 @@ class FileSender implements TransferListener {
 
   #saveEntry(): void {
     const { sentTo } = this.#entry;
-    this.#lastWrite = this.#run.journal.write(this.#entry).then(() => {
+    // The offset need not outlive a power failure: the service knows it better.
+    this.#lastWrite = this.#run.store.write(this.#entry, sentTo > this.#sentToOnDisk).then(() => {
       this.#sentToOnDisk = Math.max(this.#sentToOnDisk, sentTo);
     });
     this.#lastWrite.catch((error) => {
@@ -125,9 +126,9 @@ class FileSender implements TransferListener {
 
 /**
  * Returns the reason why the service's bytes up to `offset` might come from another version of the file: the file
- * was modified or replaced, or the journal is outdated. Only the service's checksum can rule that out.
+ * was modified or replaced, or the entry is outdated. Only the service's checksum can rule that out.
  *
- * @returns undefined if the digest in the journal covers those bytes or the file is unchanged
+ * @returns undefined if the digest in the entry covers those bytes or the file is unchanged
  * @throws MediactlError `file_changed` (exit 13) if the source is a URL and its ETag has changed
  */
 export function findSuspectedChange({ source }: UploadRun, entry: OpenEntry, offset: number): string | undefined {
@@ -149,7 +150,7 @@ type SentFile = {
 
 /**
  * Converts the entry of an upload whose bytes are all acknowledged. If the service has sent no checksum yet, asks it
- * for one. Writes the entry to the journal unless a receipt replaces it at once.
+ * for one. Writes the entry unless a receipt replaces it at once.
  *
  * @throws MediactlError `file_changed` (exit 13) if no checksum rules out a suspected change (`findSuspectedChange`)
  */
@@ -172,7 +173,7 @@ export async function completeEntry(run: UploadRun, entry: OpenEntry, sent: Sent
     verified: verdict.verified,
     ...(verdict.verified === false && { serviceBlake3: verdict.serviceBlake3 }),
   };
-  if (complete.verified === false || !run.deps.receipts || run.job.tags) await run.journal.write(complete);
+  if (complete.verified === false || run.job.tags) await run.store.write(complete);
   return complete;
 }
 

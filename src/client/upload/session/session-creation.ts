@@ -3,7 +3,7 @@ import { sessionLifetimeMs } from '../../../contract/tus.ts';
 import type { CreatedSession } from '../../api/upload-sessions.ts';
 import { MediactlError } from '../../errors.ts';
 import { wasNotSent } from '../../http/network-error.ts';
-import type { IntendedEntry, OpenEntry } from '../store/journal-entry.ts';
+import type { IntendedEntry, OpenEntry } from '../store/upload-entry.ts';
 import { sendAheadLimit } from './send-file.ts';
 import type { UploadRun } from './upload-run.ts';
 
@@ -13,7 +13,7 @@ const maxTries = 10;
 export async function createUpload(run: UploadRun, previousEntry?: OpenEntry): Promise<OpenEntry> {
   const { api, signal } = run.deps;
   const intended: IntendedEntry = { ...run.planned(), state: 'intended' };
-  await run.journal.write(intended); // for crash recovery
+  await run.store.write(intended); // for crash recovery
   signal?.throwIfAborted();
   try {
     const created = await createSession(run);
@@ -24,15 +24,15 @@ export async function createUpload(run: UploadRun, previousEntry?: OpenEntry): P
     const entry: OpenEntry = { ...intended, state: 'open', session, offset: 0, sentTo: sendAheadLimit(0, run) };
     run.sessionsCreated++;
     run.resumedFrom = null;
-    await run.journal.write(entry);
+    await run.store.write(entry);
     run.emit({ event: 'created', asset_uid: assetUid, session_uid: uid });
     return entry;
   } catch (error) {
     if (!hasCreatedNothing(error)) throw error;
-    if (previousEntry) await run.journal.write(previousEntry);
+    if (previousEntry) await run.store.write(previousEntry);
     else if (run.job.identity !== undefined)
-      await run.journal.write(run.planned()); // names the only copy of stdin
-    else await run.journal.forget();
+      await run.store.write(run.planned()); // names the only copy of stdin
+    else await run.store.remove(run.id);
     throw error;
   }
 }

@@ -3,7 +3,7 @@ import { waitForAssets } from '../../api/wait-for-assets.ts';
 import { MediactlError } from '../../errors.ts';
 import { isGone } from '../../http/error-response.ts';
 import { digestOf } from '../sources/checksum.ts';
-import type { CompleteEntry, OpenEntry } from '../store/journal-entry.ts';
+import type { CompleteEntry, OpenEntry } from '../store/upload-entry.ts';
 import { completeEntry, findSuspectedChange } from './send-file.ts';
 import { createUpload } from './session-creation.ts';
 import type { SessionGoneError } from './transfer.ts';
@@ -27,7 +27,7 @@ export async function recoverFromGoneSession(
   const content = isRefused && !mayBeComplete ? 'unfinished' : await checkCompleteness(run, entry, mayBeComplete);
   if (content === 'complete') return completeWithoutSession(run, entry);
   if (isRefused && content !== 'unknown') {
-    await run.journal.write({ ...entry, isRefused: true });
+    await run.store.write({ ...entry, isRefused: true });
     throw sessionGone(entry, 'session_refused', underlying);
   }
   // Replace a lost session only once per run, or a service that loses every session would get endless assets.

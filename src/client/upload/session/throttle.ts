@@ -13,7 +13,7 @@ export class Throttle {
   }
 
   /** Splits a block into parts that take a tenth of a second each, and yields them at the allowed rate. */
-  async *pace(block: Buffer, signal: AbortSignal): AsyncGenerator<Buffer> {
+  async *pace(block: Buffer, signal?: AbortSignal): AsyncGenerator<Buffer> {
     const step = Math.max(1, Math.floor(this.#bytesPerSecond / 10));
     for (let at = 0; at < block.length; at += step) {
       const piece = block.subarray(at, at + step);

@@ -8,7 +8,7 @@ import type { ApiRequest, ApiResponse } from '../../http/api-request.ts';
 import { errorFrom, isGone, isRetryable } from '../../http/error-response.ts';
 import type { ResponseHeaders } from '../../http/rate-limit-headers.ts';
 import type { PrefixDigest } from '../sources/checksum.ts';
-import type { OpenEntry } from '../store/journal-entry.ts';
+import type { OpenEntry } from '../store/upload-entry.ts';
 import type { UploadRun } from './upload-run.ts';
 
 /** Number of consecutive failures without a newly acknowledged byte after which the upload fails. */
@@ -95,7 +95,7 @@ async function runTus({ source, options, deps }: UploadRun, uploadUrl: string, s
 /** Chunk that our file reader passes to tus-js-client. It is a byte range and does not hold the bytes. */
 type ChunkRange = { start: number; end: number; size: number };
 
-type SessionRequest = Omit<ApiRequest, 'method'> & { url: string; signal: AbortSignal };
+type SessionRequest = Omit<ApiRequest, 'method'> & { url: string };
 
 export type TransferListener = {
   readonly digest: PrefixDigest;
@@ -154,9 +154,7 @@ class SessionHttpStack implements HttpStack {
 
   createRequest(method: string, url: string): HttpRequest {
     const headers: Record<string, string> = {};
-    const abort = new AbortController();
-    const { signal: outer } = this.#run.deps;
-    const signal = outer ? AbortSignal.any([abort.signal, outer]) : abort.signal;
+    const { signal } = this.#run.deps;
     const request: SessionRequest = { url, headers, signal, retry: 'rate-limit', purpose: transferPurpose };
     return {
       getMethod: () => method,
@@ -168,7 +166,7 @@ class SessionHttpStack implements HttpStack {
       setProgressHandler: () => {}, // its count would be of bytes read, not acknowledged
       send: (chunk: ChunkRange | null) =>
         method === 'HEAD' || !chunk ? this.#fetchOffset(request) : this.#sendChunk(request, chunk),
-      abort: async () => abort.abort(),
+      abort: async () => {}, // only `runTus` aborts, with the signal that each request has
       getUnderlyingObject: () => undefined,
     };
   }
@@ -204,7 +202,7 @@ class SessionHttpStack implements HttpStack {
     return this.#acknowledge(response, chunk);
   }
 
-  async *#bytes({ start, end }: ChunkRange, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  async *#bytes({ start, end }: ChunkRange, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
     const { source, deps } = this.#run;
     const { digest } = this.#listener;
     await this.#listener.onSending(end);

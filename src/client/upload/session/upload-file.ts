@@ -1,5 +1,5 @@
 import { asMediactlError, type MediactlError } from '../../errors.ts';
-import type { CompleteEntry, OpenEntry } from '../store/journal-entry.ts';
+import type { CompleteEntry, OpenEntry } from '../store/upload-entry.ts';
 import { findReceiptByContent, findReceiptByPath, versionOf } from './receipt-lookup.ts';
 import { checksumMismatch, sendFile, unverifiedError } from './send-file.ts';
 import { createUpload } from './session-creation.ts';
@@ -10,7 +10,7 @@ import { UploadRun } from './upload-run.ts';
 /** Upload of one opened file, which resumes where an earlier run stopped. */
 export type OpenedUpload = {
   id: string;
-  /** @throws MediactlError if the upload fails; a later run can resume from the journal entry */
+  /** @throws MediactlError if the upload fails; a later run can resume it */
   run(): Promise<SendResult>;
   close(): Promise<void>;
 };
@@ -28,7 +28,7 @@ export async function openUpload(job: UploadJob, options: UploadOptions, deps: U
 
 /** Runs an upload while holding its lock, so that only one process at a time sends the file. */
 async function uploadLocked(run: UploadRun): Promise<SendResult> {
-  const release = await run.journal.lock();
+  const release = await run.store.lock(run.id);
   try {
     const { uploaded, persisted } = await uploadFile(run);
     return { uploaded, persisted: persisted.finally(release) };
@@ -54,21 +54,21 @@ async function send(run: UploadRun, existing: OpenEntry | CompleteEntry | undefi
   return { uploaded, persisted: saveReceipt(run, uploaded, entry) };
 }
 
-/** Returns the finished upload of this file if a receipt proves it, else the journal entry to resume from, if any. */
+/** Returns the finished upload of this file if a receipt proves it, else the entry to resume from, if any. */
 async function findPrevious(run: UploadRun): Promise<Uploaded | { entry: OpenEntry | CompleteEntry | undefined }> {
   const { again } = run.options;
   // Check the receipts again, since another run might have uploaded the file after this run made its plan.
   // An upload resumed by its id is unfinished, whatever receipts exist for its file.
-  const before = again || run.job.id !== undefined ? undefined : findReceiptByPath(run);
+  const before = again || run.job.id !== undefined ? undefined : await findReceiptByPath(run);
   if (before) return before;
   run.emit({ event: 'started', size_bytes: run.source.sizeBytes });
   if (run.source.sizeBytes === 0) run.notice('the file is empty');
-  let found = await run.journal.read();
+  let found = await run.store.read(run.id);
   const duplicate = found || again ? undefined : await findReceiptByContent(run);
   if (duplicate) return duplicate;
   if (!found && !again) found = await run.deps.findResumable?.(run.planned(), run.source, run.notice.bind(run));
   // The spool file is the only copy of stdin. Record it now, so that it can be found after any failure.
-  if (!found && run.job.identity !== undefined) await run.journal.write(run.planned());
+  if (!found && run.job.identity !== undefined) await run.store.write(run.planned());
   if (!found) return { entry: undefined };
   const { resumeFrom } = await import('./resume.ts');
   return { entry: await resumeFrom(run, found) };
@@ -90,7 +90,7 @@ async function finish(run: UploadRun, entry: CompleteEntry): Promise<Uploaded> {
   const { assetUid, uid: sessionUid } = session;
   const { assets } = deps.api;
   if (verified === false) {
-    // The bytes of stdin are only in the spool file, which the journal entry names.
+    // The bytes of stdin are only in the spool file, which the entry names.
     const resend = job.identity === undefined ? `upload --again '${label}'` : `uploads resume ${id} --again`;
     throw checksumMismatch(label, `mediactl ${resend}`, entry);
   }
@@ -101,17 +101,14 @@ async function finish(run: UploadRun, entry: CompleteEntry): Promise<Uploaded> {
   return { how: 'uploaded', state: 'pending', assetUid, sessionUid, name, ...counts, blake3, verified };
 }
 
-/** Saves the receipt and then removes the journal entry. Without receipts, saves the result in the entry. */
+/** Replaces the entry with the receipt. */
 async function saveReceipt(run: UploadRun, uploaded: Uploaded, entry: CompleteEntry): PersistResult {
-  const { receipts, api } = run.deps;
   try {
-    const at = new Date(api.transport.clock.now()).toISOString();
+    const at = new Date(run.deps.api.transport.clock.now()).toISOString();
     const mtimeNs = versionOf(run.source.identity);
-    await receipts?.save({ ...run.receiptKey, ...uploaded, mtimeNs, reason: null, at });
-    await (receipts ? run.journal.forget() : run.journal.write(entry));
+    await run.store.finish(entry, { ...run.receiptKey, ...uploaded, mtimeNs, reason: null, at });
     return undefined;
   } catch (error) {
-    await run.journal.write(entry).catch(() => {}); // the entry names the asset
-    return asMediactlError(error);
+    return asMediactlError(error); // the entry is still there, and the next run finds the asset complete
   }
 }

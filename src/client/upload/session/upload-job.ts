@@ -6,15 +6,15 @@ import type { MediactlError } from '../../errors.ts';
 import type { UploadSource } from '../sources/source.ts';
 import type { Spool } from '../sources/spool.ts';
 import type { FileNames, UserMetadata } from '../sources/upload-candidate.ts';
-import type { UploadJournal } from '../store/journal.ts';
-import type { OpenEntry, PlannedEntry } from '../store/journal-entry.ts';
 import type { Receipt, Receipts } from '../store/receipts.ts';
+import type { OpenEntry, PlannedEntry } from '../store/upload-entry.ts';
+import type { UploadStore } from '../store/upload-store.ts';
 import type { OnUploadEvent, UploadOutcome } from './events.ts';
 import type { Throttle } from './throttle.ts';
 
 export type UploadJob = FileNames &
   Pick<UserMetadata, 'name' | 'description' | 'contentType' | 'tags'> & {
-    /** Id of the journal entry; by default derived from service, file and metadata. */
+    /** Id of the upload; by default derived from service, file and metadata. */
     id?: string | undefined;
     /** Identity of a source without a lasting path, i.e. the checksum and size of stdin. */
     identity?: string | undefined;
@@ -38,13 +38,13 @@ export type UploadOptions = {
 
 export type UploadDeps = {
   api: Api;
-  journal: UploadJournal;
-  /** Receipts of earlier uploads; undefined if the state folder cannot be used. */
+  store: UploadStore;
+  /** Receipts of earlier uploads; undefined for a queue worker, whose uploads are recorded in the queue. */
   receipts?: Receipts | undefined;
   /** Highest receipt id that counts for dedupe by content, so that receipts of this run are excluded. */
   maxReceiptId: number;
   throttle?: Throttle | undefined;
-  /** Name of the profile, recorded for the user in the journal. */
+  /** Name of the profile, recorded for the user. */
   profile: string;
   signal?: AbortSignal | undefined;
   onEvent: OnUploadEvent;
@@ -64,8 +64,10 @@ export type UnconfirmedCreation = {
   sizeBytes: number;
   /** Time before which the request was certainly not sent, in ISO 8601; undefined if unknown. */
   begunAt?: string | undefined;
-  /** Uid of the created asset, if a damaged journal entry still shows it. */
+  /** Uid of the created asset, if a damaged entry still shows it. */
   assetUid?: string | undefined;
+  /** True if bytes might have been sent, since a damaged entry does not show what became of the creation. */
+  mayBeWhole?: boolean;
 };
 
 /** Assets that an unconfirmed creation might have made. `isComplete` is false if not all new assets were scanned. */
@@ -109,7 +111,7 @@ export type RunDeps = UploadDeps & {
 
 export type FileOutcome = {
   job: UploadJob;
-  /** Id of the journal entry; absent if none was made. */
+  /** Id of the upload; absent if it was not started. */
   id?: string;
   /** Path from which the bytes are read; for stdin, the path of the spool file. */
   path: string;

@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer';
-import type { BigIntStats, Dirent } from 'node:fs';
+import { type BigIntStats, type Dirent, statSync } from 'node:fs';
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { MediactlError, usageError } from '../../errors.ts';
 import { describeFile, notAFile, toCandidate, type UploadCandidate, unreadableFile } from './upload-candidate.ts';
@@ -30,6 +31,8 @@ const skipKinds = {
 } as const;
 
 const maxConcurrentStats = 64;
+/** Number of files of a directory after which the walk lets other work run. */
+const filesPerTurn = 64;
 
 /**
  * Streams the files at the given paths as they are found, without collecting them in memory. Directories are walked
@@ -139,28 +142,21 @@ export class FileWalker {
   /** Yields the matching files in a directory tree, in order of name. Follows links to files, not to directories. */
   async *#walk(directory: string, real: string, selection: Selection): AsyncGenerator<UploadCandidate> {
     const { maxDepth, isSelected } = selection;
-    let batch: Dirent[] = [];
-    const statBatch = async () => {
-      const some = batch;
-      batch = [];
-      const describe = ({ name }: Dirent) => this.#fileAt(join(directory, name), join(real, name));
-      return (await Promise.all(some.map(describe))).filter((file) => file !== undefined);
-    };
-    for (const entry of await this.#entriesOf(directory, selection)) {
-      const path = join(directory, entry.name);
-      if (!entry.isDirectory()) {
-        if (isSelected(path)) batch.push(entry);
-        if (batch.length >= maxConcurrentStats) yield* await statBatch();
-      } else if (maxDepth > 1) {
-        yield* await statBatch();
-        yield* this.#walk(path, join(real, entry.name), { ...selection, maxDepth: maxDepth - 1 });
+    for (const [index, entry] of (await this.#entriesOf(directory, selection)).entries()) {
+      const { name } = entry;
+      const path = join(directory, name);
+      if (entry.isDirectory()) {
+        if (maxDepth > 1) yield* this.#walk(path, join(real, name), { ...selection, maxDepth: maxDepth - 1 });
+      } else if (isSelected(path)) {
+        const file = this.#fileAt(path, join(real, name));
+        if (file) yield file;
+        if (index % filesPerTurn === 0) await nextTurn();
       }
     }
-    yield* await statBatch();
   }
 
-  async #fileAt(path: string, real: string): Promise<UploadCandidate | undefined> {
-    const found = await stat(path, { bigint: true }).catch(() => undefined);
+  #fileAt(path: string, real: string): UploadCandidate | undefined {
+    const found = statIfReadable(path);
     // A dangling link, or a file deleted since the listing, is reported when it is opened.
     if (!found) return { path, relativeDir: '' };
     if (found.isFile()) return toCandidate(path, real, found);
@@ -191,6 +187,15 @@ export class FileWalker {
 
   #skip(kind: keyof typeof skipKinds): void {
     this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + 1);
+  }
+}
+
+/** Returns the attributes of a file. Synchronous, because in a walk the thread pool would take ten times as long. */
+function statIfReadable(path: string): BigIntStats | undefined {
+  try {
+    return statSync(path, { bigint: true });
+  } catch {
+    return undefined;
   }
 }
 

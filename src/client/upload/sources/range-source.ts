@@ -23,7 +23,7 @@ import { type FileIdentity, fileGone, type ReadOptions, type UploadSource } from
 import { fileNameOf, parseDispositionName, parseSourceUrl } from './source-url.ts';
 
 export type RangeOptions = {
-  /** Name shown to the user and stored in the journal instead of a temporary URL. */
+  /** Name shown to the user and stored instead of a temporary URL. */
   label?: string;
   /** Headers to send with every request, but only to the URL's own origin. */
   headers?: Record<string, string>;

@@ -1,5 +1,6 @@
-import { type BigIntStats, constants, fstatSync, statSync } from 'node:fs';
-import { type FileHandle, open, stat } from 'node:fs/promises';
+import { type BigIntStats, closeSync, constants, fstatSync, open, read, readSync, statSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { promisify } from 'node:util';
 import { MediactlError } from '../../errors.ts';
 import type { FileWalker, WalkOptions } from './file-walker.ts';
 import { describeFile, notAFile, realPathOf, unknownLength, unreadableFile } from './upload-candidate.ts';
@@ -8,7 +9,7 @@ import { describeFile, notAFile, realPathOf, unknownLength, unreadableFile } fro
 export type FileIdentity = {
   sizeBytes: number;
   mtimeNs: string;
-  /** Device and inode, valid only on this machine. Absent in a shared journal and if the source is not a file. */
+  /** Device and inode, valid only on this machine. Absent in a queue's store and if the source is not a file. */
   dev?: string;
   ino?: string;
   /** Inode change time in ns since the epoch. It changes with every write, and with a change of mode or name. */
@@ -49,21 +50,26 @@ const minPooledBytes = 64 * 1024;
 /** Read buffers that are free. A run has at most three per file that it sends at the same time. */
 const freeBuffers: Buffer[] = [];
 
-/** A local file to upload, read by position through one handle that stays open for the whole upload. */
+const openAsync = promisify(open);
+const readAsync = promisify(read);
+
+/** A local file to upload, read by position through one descriptor that stays open for the whole upload. */
 export class FileSource {
   readonly path: string;
   readonly realPath: string;
   /** The file's identity when it was opened, or when its content was last found unchanged. */
   identity: FileIdentity;
-  readonly #handle: FileHandle;
+  #fd: number;
+  /** Resolves once no read is under way. One might go on after its consumer has left. */
+  #reading: Promise<unknown> | undefined;
   /** Buffers of the last complete read, which a socket might still hold. */
   #usedBuffers: Buffer[] = [];
 
-  private constructor(path: string, realPath: string, identity: FileIdentity, handle: FileHandle) {
+  private constructor(path: string, realPath: string, identity: FileIdentity, fd: number) {
     this.path = path;
     this.realPath = realPath;
     this.identity = identity;
-    this.#handle = handle;
+    this.#fd = fd;
   }
 
   /**
@@ -73,15 +79,15 @@ export class FileSource {
   static async open(path: string, sourceId?: string): Promise<FileSource> {
     try {
       // Without O_NONBLOCK, opening a FIFO waits for its writer.
-      const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+      const fd = await openAsync(path, constants.O_RDONLY | constants.O_NONBLOCK);
       try {
-        const found = fstatSync(handle.fd, { bigint: true });
+        const found = fstatSync(fd, { bigint: true });
         if (!found.isFile()) throw notAFile(path, found.isDirectory());
         const identity = identityOf(found);
-        if (identity.sizeBytes === 0) await assertEmpty(path, handle);
-        return new FileSource(path, sourceId ?? (await realPathOf(path)), identity, handle);
+        if (identity.sizeBytes === 0) assertEmpty(path, fd);
+        return new FileSource(path, sourceId ?? (await realPathOf(path)), identity, fd);
       } catch (error) {
-        await handle.close();
+        closeSync(fd);
         throw error;
       }
     } catch (error) {
@@ -116,7 +122,8 @@ export class FileSource {
         onRead(at, bytes);
         return bytes;
       });
-      filled.catch(() => {}); // awaited below, unless the consumer leaves first
+      const previous = this.#reading;
+      this.#reading = filled.catch(() => {}).then(() => previous); // awaited below, unless the consumer leaves first
       return filled;
     };
     let next = prefetch(start, 0);
@@ -138,7 +145,7 @@ export class FileSource {
 
   async #readFully(buffer: Buffer, at: number, length: number): Promise<Buffer> {
     for (let done = 0; done < length; ) {
-      const { bytesRead } = await this.#handle.read(buffer, done, length - done, at + done);
+      const { bytesRead } = await readAsync(this.#fd, buffer, done, length - done, at + done);
       if (bytesRead === 0) throw fileChanged(this.path, 'it became shorter');
       done += bytesRead;
     }
@@ -154,7 +161,7 @@ export class FileSource {
    */
   async assertUnchanged(assertSameContent = async () => {}): Promise<void> {
     // Synchronous, because the inode of a file just read is cached and the thread pool would be slower.
-    const now = identityOf(fstatSync(this.#handle.fd, { bigint: true }));
+    const now = identityOf(fstatSync(this.#fd, { bigint: true }));
     const before = this.identity;
     if (now.sizeBytes !== before.sizeBytes) throw fileChanged(this.path, sizeChange(before, now));
     if (now.mtimeNs !== before.mtimeNs) throw fileChanged(this.path, 'it was written to');
@@ -166,8 +173,12 @@ export class FileSource {
     this.identity = now;
   }
 
-  close(): Promise<void> {
-    return this.#handle.close();
+  /** Closes the file, synchronously, because the thread pool would cost more. A read under way ends first. */
+  async close(): Promise<void> {
+    await this.#reading;
+    const fd = this.#fd;
+    this.#fd = -1; // the number might soon be that of another file
+    if (fd >= 0) closeSync(fd);
   }
 }
 
@@ -203,9 +214,9 @@ const identityOf = ({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): FileIden
 });
 
 /** Checks that a file of size 0 is empty, since /proc and some FUSE file systems report 0 for files with content. */
-async function assertEmpty(path: string, handle: FileHandle): Promise<void> {
-  const { bytesRead } = await handle.read(Buffer.alloc(1), 0, 1, 0);
-  if (bytesRead > 0) throw unknownLength(path, `${path} has more than the 0 bytes that it claims`);
+function assertEmpty(path: string, fd: number): void {
+  if (readSync(fd, Buffer.alloc(1), 0, 1, 0) > 0)
+    throw unknownLength(path, `${path} has more than the 0 bytes that it claims`);
 }
 
 export const fileChanged = (path: string, reason: string, since = 'its upload began') =>

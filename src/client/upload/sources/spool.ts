@@ -2,31 +2,33 @@ import { randomUUID } from 'node:crypto';
 import { open, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { MediactlError, usageError } from '../../errors.ts';
-import { NamedLocks } from '../../lock.ts';
 import { makeStateFolder } from '../../state-files.ts';
 import { openChecksum } from './checksum.ts';
+
+type LockSpoolFile = (id: string, path: string) => Promise<() => Promise<void>>;
 
 /**
  * Spools stdin to disk, since its length must be known before an upload starts. A spool file is the only copy, so
  * it is removed only once its receipt is saved or the user runs `uploads forget`. The folder has mode 0700 and its
- * files 0600. `NAME.part` is still being written by the process that holds `NAME.lock`.
+ * files 0600. `NAME.part` is still being written, and belongs to the lock of the upload `NAME`.
  */
 export class Spool {
   readonly #directory: string;
-  readonly #locks: NamedLocks;
 
-  constructor(stateDir: string, say?: (message: string) => void) {
+  constructor(stateDir: string) {
     this.#directory = join(stateDir, 'spool');
-    this.#locks = new NamedLocks(this.#directory, say);
   }
 
-  /** @throws MediactlError `usage` (exit 2) if stdin is empty, `spool` (exit 1) if it cannot be written */
-  async write(input: AsyncIterable<Buffer | string>, signal?: AbortSignal) {
+  /**
+   * @param lock locks the file to be written, which is removed if this process is killed. @returns how to unlock it
+   * @throws MediactlError `usage` (exit 2) if stdin is empty, `spool` (exit 1) if it cannot be written
+   */
+  async write(input: AsyncIterable<Buffer | string>, lock: LockSpoolFile, signal?: AbortSignal) {
     await makeStateFolder(this.#directory);
     const directory = await realpath(this.#directory);
     const partName = randomUUID();
     const part = join(directory, `${partName}.part`);
-    const release = await this.#locks.acquire(partName);
+    const release = await lock(partName, part);
     try {
       const { sizeBytes, blake3 } = await writeToDisk(part, input, signal);
       if (sizeBytes === 0) throw usageError('nothing came on stdin', 'check the command before the pipe');
@@ -35,13 +37,13 @@ export class Spool {
         const path = join(directory, name);
         if ((await stat(path).catch(() => undefined))?.size === sizeBytes) await rm(part, { force: true });
         else await rename(part, path);
-        await release?.();
+        await release();
         return path;
       };
       return { sizeBytes, blake3, saveAs };
     } catch (error) {
       await rm(part, { force: true });
-      await release?.();
+      await release();
       throw error;
     }
   }
@@ -64,11 +66,6 @@ export class Spool {
   async remove(path: string): Promise<void> {
     const directory = await realpath(this.#directory).catch(() => undefined);
     if (dirname(path) === directory) await rm(path, { force: true });
-  }
-
-  /** Removes partial files left behind by processes that were killed. */
-  async sweep(): Promise<void> {
-    await this.#locks.removeStale((name) => rm(join(this.#directory, `${name}.part`), { force: true }));
   }
 }
 

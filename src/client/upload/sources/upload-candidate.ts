@@ -3,7 +3,6 @@ import type { BigIntStats } from 'node:fs';
 import { open, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { MediactlError } from '../../errors.ts';
-import type { ReceiptKey } from '../store/receipts.ts';
 
 export const isHttpUrl = (path: string) => /^https?:\/\//i.test(path);
 
@@ -31,7 +30,7 @@ export type UploadCandidate = FileNames & {
   /** Subfolders between the given directory and the file, such as `day 1/cam a`; empty for a file given directly. */
   relativeDir: string;
   about?: UserMetadata | undefined;
-  /** Properties of an unfinished upload, as recorded in its journal entry. */
+  /** Properties of an unfinished upload, as recorded in its entry. */
   resumable?: {
     id: string;
     workspace: string;
@@ -71,6 +70,16 @@ export type FolderResolver = {
   find(file: UploadCandidate): string | undefined | null;
   /** Returns the uid of the target folder, which it creates if necessary; undefined for the top level. */
   findOrCreate(file: UploadCandidate): Promise<string | undefined>;
+};
+
+/** Key of a receipt. A file has at most one receipt for each target folder. */
+export type ReceiptKey = {
+  service: string;
+  workspace: string;
+  /** Uid of the folder; empty for the top level. */
+  folder: string;
+  /** Real path of a local file, or URL of another source. */
+  path: string;
 };
 
 /** Returns the receipt key of a file; undefined for stdin and if the target folder does not exist yet. */

@@ -1,14 +1,7 @@
 import { MediactlError } from '../../errors.ts';
-import type { Ledger } from './ledger.ts';
-
-export type ReceiptKey = {
-  service: string;
-  workspace: string;
-  /** Uid of the folder; empty for the top level. */
-  folder: string;
-  /** Real path of a local file, or URL of another source. */
-  path: string;
-};
+import type { ReceiptKey } from '../sources/upload-candidate.ts';
+import { isUnfinished } from './schema.ts';
+import type { SqlValue, StateDatabase } from './state-database.ts';
 
 /** Processing state of an asset, as last seen by this machine. */
 type ProcessingState = 'pending' | 'ready' | 'failed';
@@ -59,7 +52,7 @@ const columnOf: Record<keyof Receipt, string> = {
   assetUid: 'asset',
   sessionUid: 'session',
   name: 'name',
-  state: 'state',
+  state: 'processing',
   reason: 'reason',
   at: 'at',
 };
@@ -70,29 +63,35 @@ const selectedColumns = Object.entries(columnOf)
   .map(([field, column]) => `${field === 'verified' ? 'iif(imported, NULL, verified)' : column} AS ${field}`)
   .join(', ');
 const byKey = 'service = ? AND workspace = ? AND folder = ? AND path = ?';
+const isDone = "state = 'done'";
 
 type ReceiptRow = Omit<Receipt, 'verified'> & { verified: number | null };
 
 /** Receipts of finished uploads. They are local records, never read from the service, and never expire. */
 export class Receipts {
-  readonly #ledger: Ledger;
+  readonly #database: StateDatabase;
 
-  constructor(ledger: Ledger) {
-    this.#ledger = ledger;
+  constructor(database: StateDatabase) {
+    this.#database = database;
   }
 
-  find(key: ReceiptKey): Receipt | undefined {
-    const row = this.#ledger.get<ReceiptRow>(`SELECT ${selectedColumns} FROM receipts WHERE ${byKey}`, ...keyOf(key));
+  async find(key: ReceiptKey): Promise<Receipt | undefined> {
+    const sql = `SELECT ${selectedColumns} FROM uploads WHERE ${byKey} AND ${isDone}`;
+    return this.#find(sql, ...keyOf(key));
+  }
+
+  async #find(sql: string, ...values: SqlValue[]): Promise<Receipt | undefined> {
+    const row = await this.#database.selectFirst<ReceiptRow>(sql, ...values);
     return row && receiptOf(row);
   }
 
   /**
    * Returns true if a file of that size was uploaded to the workspace, since hashing is worthwhile only then. It
-   * does not filter by folder, because no index covers folder and size.
+   * does not filter by folder, because no index covers folder and size. (`+` keeps SQLite from using another index.)
    */
-  hasSize({ service, workspace }: ReceiptKey, sizeBytes: number): boolean {
-    const sql = 'SELECT 1 FROM receipts WHERE service = ? AND workspace = ? AND size = ? LIMIT 1';
-    return this.#ledger.get(sql, service, workspace, sizeBytes) !== undefined;
+  async hasSize({ service, workspace }: ReceiptKey, sizeBytes: number): Promise<boolean> {
+    const sql = `SELECT 1 FROM uploads WHERE +service = ? AND workspace = ? AND size = ? AND ${isDone} LIMIT 1`;
+    return (await this.#database.selectFirst(sql, service, workspace, sizeBytes)) !== undefined;
   }
 
   /** Finds the latest receipt of any path. @param mark highest id to consider; later ones are of the run itself */
@@ -100,102 +99,85 @@ export class Receipts {
     { service, workspace, folder }: ReceiptKey,
     { sizeBytes, blake3 }: { sizeBytes: number; blake3: string },
     mark: number,
-  ): Receipt | undefined {
-    const sql = `SELECT ${selectedColumns} FROM receipts
-      WHERE service = ? AND workspace = ? AND size = ? AND blake3 = ? AND folder = ?
-        AND state <> 'failed' AND (id <= ? OR imported = 1)
-      ORDER BY id DESC LIMIT 1`;
-    const row = this.#ledger.get<ReceiptRow>(sql, service, workspace, sizeBytes, blake3, folder, mark);
-    return row && receiptOf(row);
+  ): Promise<Receipt | undefined> {
+    const sql = `SELECT ${selectedColumns} FROM uploads
+      WHERE +service = ? AND workspace = ? AND size = ? AND blake3 = ? AND +folder = ?
+        AND ${isDone} AND processing <> 'failed' AND (seq <= ? OR imported = 1)
+      ORDER BY seq DESC LIMIT 1`;
+    return this.#find(sql, service, workspace, sizeBytes, blake3, folder, mark);
   }
 
-  hasAsset(assetUid: string): boolean {
-    const sql = 'SELECT 1 FROM receipts WHERE asset = ? LIMIT 1';
-    return this.#ledger.get(sql, assetUid) !== undefined;
+  async hasAsset(assetUid: string): Promise<boolean> {
+    const sql = `SELECT 1 FROM uploads WHERE asset = ? AND ${isDone} LIMIT 1`;
+    return (await this.#database.selectFirst(sql, assetUid)) !== undefined;
   }
 
-  /**
-   * Saves a receipt and resolves once it is on disk. It replaces an earlier receipt with the same key, whose asset
-   * is then recorded as replaced.
-   */
+  /** Saves a receipt that has no entry in the upload store, durably. See `saveReceipt`. */
   save(receipt: Receipt): Promise<void> {
-    return this.#ledger.writeDurably(() => {
-      this.#ledger.execute(
-        `INSERT OR IGNORE INTO replaced SELECT service, workspace, folder, path, asset FROM receipts
-          WHERE ${byKey} AND asset <> ? AND imported = 0`,
-        ...[...keyOf(receipt), receipt.assetUid],
-      );
-      const sql = `INSERT OR REPLACE INTO receipts (${columns}) VALUES (${placeholders})`;
-      this.#ledger.execute(sql, ...valuesOf(receipt));
-    });
+    return this.#database.change(() => saveReceipt(this.#database, receipt), true);
   }
 
-  updateMtime(key: ReceiptKey, mtimeNs: string): Promise<void> {
-    return this.updatePath(key, { path: key.path, mtimeNs });
-  }
-
-  updatePath(key: ReceiptKey, to: { path: string; mtimeNs: string }): Promise<void> {
-    const sql = `UPDATE OR IGNORE receipts SET path = ?, mtime_ns = ? WHERE ${byKey}`;
-    return this.#ledger.writeDurably(() => void this.#ledger.execute(sql, to.path, to.mtimeNs, ...keyOf(key)));
+  async updatePath(key: ReceiptKey, to: { path: string; mtimeNs: string }): Promise<void> {
+    const sql = `UPDATE OR IGNORE uploads SET path = ?, mtime_ns = ? WHERE ${byKey} AND ${isDone}`;
+    await this.#database.execute(sql, to.path, to.mtimeNs, ...keyOf(key));
   }
 
   /** @param result the ready asset, or the error of waiting for it; `not_found` deletes its receipts */
   async saveProcessingResult(assetUid: string, result: unknown): Promise<void> {
     const { code, reason = null } = result instanceof MediactlError ? result.explanation : { code: 'ready' };
-    const sql = 'UPDATE receipts SET state = ?, reason = ? WHERE asset = ?';
-    if (code === 'ready') await this.#ledger.write(sql, 'ready', null, assetUid);
-    if (code === 'processing_failed') await this.#ledger.write(sql, 'failed', reason, assetUid);
+    const sql = `UPDATE uploads SET processing = ?, reason = ? WHERE asset = ? AND ${isDone}`;
+    if (code === 'ready') await this.#database.execute(sql, 'ready', null, assetUid);
+    if (code === 'processing_failed') await this.#database.execute(sql, 'failed', reason, assetUid);
     if (code === 'not_found') await this.forgetAsset(assetUid);
   }
 
-  forgetAsset(assetUid: string): Promise<void> {
-    return this.#ledger.transaction(() => {
-      for (const table of ['orphans', 'replaced', 'receipts'])
-        this.#ledger.execute(`DELETE FROM ${table} WHERE asset = ?`, assetUid);
-    });
+  /** Deletes what is recorded of an asset, unless its upload is unfinished. */
+  async forgetAsset(assetUid: string): Promise<void> {
+    await this.#database.execute(`DELETE FROM uploads WHERE asset = ? AND NOT ${isUnfinished}`, assetUid);
   }
 
   /** Returns the receipts of assets not known to be ready or failed, oldest first. */
-  pending(service: string, workspace: string): Receipt[] {
-    const sql = `SELECT ${selectedColumns} FROM receipts
-      WHERE service = ? AND workspace = ? AND state = 'pending' ORDER BY id`;
-    return this.#ledger.all<ReceiptRow>(sql, service, workspace).map((row) => receiptOf(row));
+  async pending(service: string, workspace: string): Promise<Receipt[]> {
+    const sql = `SELECT ${selectedColumns} FROM uploads
+      WHERE service = ? AND workspace = ? AND processing = 'pending' AND ${isDone} ORDER BY seq`;
+    const rows = await this.#database.select<ReceiptRow>(sql, service, workspace);
+    return rows.map(receiptOf);
   }
 
-  count(): number {
-    return this.#ledger.get<{ count: number }>('SELECT count(*) AS count FROM receipts')?.count ?? 0;
+  async count(): Promise<number> {
+    const sql = `SELECT count(*) AS count FROM uploads WHERE ${isDone}`;
+    return (await this.#database.selectFirst<{ count: number }>(sql))?.count ?? 0;
   }
 
-  *all(): Generator<Receipt> {
-    for (const row of this.#ledger.each<ReceiptRow>(`SELECT ${selectedColumns} FROM receipts ORDER BY id`))
-      yield receiptOf(row);
+  async *all(): AsyncGenerator<Receipt> {
+    const sql = `SELECT ${selectedColumns} FROM uploads WHERE ${isDone} ORDER BY seq`;
+    for await (const row of this.#database.selectEach<ReceiptRow>(sql)) yield receiptOf(row);
   }
 
   /**
    * Yields the receipts of files under a directory that this machine uploaded itself. An empty directory means all
    * local files. Ids increase with time (see `startRun`).
    */
-  *listBelow(service: string, workspace: string, directory: string): Generator<Receipt & { id: number }> {
-    const sql = `SELECT id, ${selectedColumns} FROM receipts
-      WHERE service = ? AND workspace = ? AND path >= ? AND path < ? AND imported = 0
+  async *listBelow(service: string, workspace: string, directory: string): AsyncGenerator<Receipt & { id: number }> {
+    const sql = `SELECT seq AS id, ${selectedColumns} FROM uploads
+      WHERE service = ? AND workspace = ? AND path >= ? AND path < ? AND ${isDone} AND imported = 0
       ORDER BY path`;
-    const range = [`${directory}/`, `${directory}0`]; // 0 is the character after the slash
-    for (const row of this.#ledger.each<ReceiptRow & { id: number }>(sql, service, workspace, ...range))
+    const range = rangeBelow(directory);
+    for await (const row of this.#database.selectEach<ReceiptRow & { id: number }>(sql, service, workspace, ...range))
       yield receiptOf(row);
   }
 
-  listReplacedBelow(service: string, workspace: string, directory: string): ReplacedAsset[] {
-    const sql = `SELECT folder, path, asset AS assetUid FROM replaced
-      WHERE service = ? AND workspace = ? AND path >= ? AND path < ? ORDER BY path`;
-    return this.#ledger.all<ReplacedAsset>(sql, service, workspace, `${directory}/`, `${directory}0`);
+  listReplacedBelow(service: string, workspace: string, directory: string): Promise<ReplacedAsset[]> {
+    const sql = `SELECT folder, path, asset AS assetUid FROM uploads
+      WHERE service = ? AND workspace = ? AND path >= ? AND path < ? AND state = 'replaced' ORDER BY path`;
+    return this.#database.select(sql, service, workspace, ...rangeBelow(directory));
   }
 
   /** Imports receipts of another machine, all or none, and keeps existing ones. @returns number of new receipts */
   import(receipts: readonly Receipt[]): Promise<number> {
-    const sql = `INSERT OR IGNORE INTO receipts (${columns}, imported) VALUES (${placeholders}, 1)`;
-    return this.#ledger.transaction(
-      () => receipts.filter((receipt) => this.#ledger.execute(sql, ...valuesOf(receipt)) > 0).length,
-    );
+    const sql = `INSERT OR IGNORE INTO uploads (state, ${columns}, imported) VALUES ('done', ${placeholders}, 1)`;
+    const insert = (receipt: Receipt) => this.#database.run(sql, ...valuesOf(receipt)) > 0;
+    return this.#database.change(() => receipts.filter(insert).length, true);
   }
 
   /**
@@ -203,17 +185,14 @@ export class Receipts {
    * mark of the first start. Dedupe by content ignores later receipts, so two files with the same content in one
    * command are both uploaded.
    */
-  startRun(id: string): Promise<number> {
-    return this.#ledger.transaction(() => {
-      const sql = 'INSERT OR IGNORE INTO runs SELECT ?, coalesce(max(id), 0) FROM receipts';
-      this.#ledger.execute(sql, id);
-      return this.runMark(id) ?? 0;
-    });
+  async startRun(id: string): Promise<number> {
+    await this.#database.execute('INSERT OR IGNORE INTO runs SELECT ?, coalesce(max(seq), 0) FROM uploads', id);
+    return (await this.runMark(id)) ?? 0;
   }
 
   /** Returns the mark of a run that has started and not finished; undefined for any other run. */
-  runMark(id: string): number | undefined {
-    return this.#ledger.get<{ since: number }>('SELECT since FROM runs WHERE id = ?', id)?.since;
+  async runMark(id: string): Promise<number | undefined> {
+    return (await this.#database.selectFirst<{ since: number }>('SELECT since FROM runs WHERE id = ?', id))?.since;
   }
 
   /**
@@ -221,42 +200,69 @@ export class Receipts {
    * same id merely counts as a rerun of this one, so its dedupe by content ignores this run's receipts.
    */
   async finishRun(id: string): Promise<void> {
-    await this.#ledger.write('DELETE FROM runs WHERE id = ?', id).catch(() => {});
+    await this.#database
+      .execute('DELETE FROM runs WHERE id = ?', id)
+      .then(() => this.#database.removeOldFiles())
+      .catch(() => {});
   }
 
   async saveOrphan(service: string, { assetUid, name, path, at, isGuessed }: Orphan): Promise<void> {
-    const sql = 'INSERT OR REPLACE INTO orphans VALUES (?, ?, ?, ?, ?, ?)';
-    await this.#ledger.write(sql, service, assetUid, name, path, at, Number(isGuessed));
+    const sql = `INSERT OR REPLACE INTO uploads (state, service, asset, name, path, at, guessed)
+      VALUES ('failed', ?, ?, ?, ?, ?, ?)`;
+    await this.#database.execute(sql, service, assetUid, name, path, at, Number(isGuessed));
   }
 
   async forgetOrphan(assetUid: string): Promise<void> {
-    await this.#ledger.write('DELETE FROM orphans WHERE asset = ?', assetUid);
+    await this.#database.execute("DELETE FROM uploads WHERE asset = ? AND state = 'failed'", assetUid);
   }
 
-  orphans(service: string): Orphan[] {
-    const sql = `SELECT asset AS assetUid, name, path, at, guessed FROM orphans
-      WHERE service = ? ORDER BY at`;
-    const rows = this.#ledger.all<Omit<Orphan, 'isGuessed'> & { guessed: number }>(sql, service);
+  async orphans(service: string): Promise<Orphan[]> {
+    const sql = `SELECT asset AS assetUid, name, path, at, guessed FROM uploads
+      WHERE service = ? AND state = 'failed' ORDER BY at`;
+    type Row = Omit<Orphan, 'isGuessed'> & { guessed: number };
+    const rows = await this.#database.select<Row>(sql, service);
     return rows.map(({ guessed, ...orphan }) => ({ ...orphan, isGuessed: guessed === 1 }));
   }
 
   /** Returns the uid of the folder that this machine created at a path after a mark from `folderMark`. */
-  findCreatedFolder(service: string, workspace: string, path: string, since: number): string | undefined {
+  async findCreatedFolder(service: string, workspace: string, path: string, since: number) {
     const sql = `SELECT uid FROM folders
       WHERE service = ? AND workspace = ? AND path = ? AND id > ? ORDER BY id DESC LIMIT 1`;
-    return this.#ledger.get<{ uid: string }>(sql, service, workspace, path, since)?.uid;
+    return (await this.#database.selectFirst<{ uid: string }>(sql, service, workspace, path, since))?.uid;
   }
 
   async saveFolder(service: string, workspace: string, path: string, uid: string): Promise<void> {
     const sql = 'INSERT INTO folders (service, workspace, path, uid) VALUES (?, ?, ?, ?)';
-    await this.#ledger.write(sql, service, workspace, path, uid);
+    await this.#database.execute(sql, service, workspace, path, uid);
   }
 
-  folderMark(): number {
-    const row = this.#ledger.get<{ mark: number | null }>('SELECT max(id) AS mark FROM folders');
-    return row?.mark ?? 0;
+  async folderMark(): Promise<number> {
+    const sql = 'SELECT max(id) AS mark FROM folders';
+    return (await this.#database.selectFirst<{ mark: number | null }>(sql))?.mark ?? 0;
   }
 }
+
+/**
+ * Saves a receipt within a change of the database. An earlier receipt with the same key becomes `replaced` if it is
+ * of another asset that this machine uploaded; otherwise it is deleted.
+ *
+ * @param id id of the unfinished upload, whose row becomes the receipt and is unlocked
+ */
+export function saveReceipt(database: StateDatabase, receipt: Receipt, id?: string): void {
+  const replace = `UPDATE uploads SET state = 'replaced'
+    WHERE ${byKey} AND ${isDone} AND asset <> ? AND imported = 0`;
+  database.run(replace, ...keyOf(receipt), receipt.assetUid);
+  const values = valuesOf(receipt);
+  // Higher than the mark of each unfinished run, even if the row that had the highest number then is gone.
+  const finish = `UPDATE OR REPLACE uploads SET state = 'done',
+      seq = 1 + max((SELECT max(seq) FROM uploads), (SELECT coalesce(max(since), 0) FROM runs)),
+      (${columns}) = (${placeholders}), entry = NULL, run = NULL, pid = NULL WHERE id = ? AND ${isUnfinished}`;
+  if (id !== undefined && database.run(finish, ...values, id) > 0) return;
+  database.run(`INSERT OR REPLACE INTO uploads (state, ${columns}) VALUES ('done', ${placeholders})`, ...values);
+}
+
+/** Returns the limits of the paths below a directory: 0 is the character after the slash. */
+const rangeBelow = (directory: string) => [`${directory}/`, `${directory}0`];
 
 const keyOf = ({ service, workspace, folder, path }: ReceiptKey) => [service, workspace, folder, path];
 

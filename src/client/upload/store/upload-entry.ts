@@ -3,7 +3,7 @@ import { isIdentifier } from '../../api/resource.ts';
 import type { Prefix } from '../sources/checksum.ts';
 import type { FileIdentity } from '../sources/source.ts';
 
-/** Fields that a journal entry has in every state. */
+/** Fields that an entry has in every state. */
 type EntryBase = {
   version: 2;
   id: string;
@@ -56,10 +56,10 @@ export type CompleteEntry = SessionEntry & {
   serviceBlake3?: string;
 };
 
-/** The journal entry of an upload that this machine has started and not finished. */
-export type JournalEntry = PlannedEntry | IntendedEntry | OpenEntry | CompleteEntry;
+/** Stored state of an upload that has been started and not finished, with all that it takes to resume it. */
+export type UploadEntry = PlannedEntry | IntendedEntry | OpenEntry | CompleteEntry;
 
-/** A journal entry that cannot be parsed, with the fields that could still be extracted. */
+/** A stored entry that cannot be parsed, with the fields that could still be extracted. */
 export type CorruptEntry = {
   id: string;
   path: string;
@@ -69,14 +69,14 @@ export type CorruptEntry = {
   begunAt?: string | undefined;
 };
 
-export const isCorrupt = (entry: JournalEntry | CorruptEntry): entry is CorruptEntry => 'reason' in entry;
+export const isCorrupt = (entry: UploadEntry | CorruptEntry): entry is CorruptEntry => 'reason' in entry;
 
-export function acknowledged(entry: JournalEntry): number {
+export function acknowledged(entry: UploadEntry): number {
   if (entry.state === 'open') return entry.offset;
   return entry.state === 'whole' ? entry.file.sizeBytes : 0;
 }
 
-export const assetOf = (entry: JournalEntry): string | undefined =>
+export const assetOf = (entry: UploadEntry): string | undefined =>
   'session' in entry ? entry.session.assetUid : undefined;
 
 const isText = (value: unknown) => typeof value === 'string';
@@ -86,8 +86,8 @@ type Fields = { [field: string]: unknown };
 const areTexts = (fields: Fields | undefined, names: readonly string[]) =>
   names.every((name) => isText(fields?.[name]));
 
-/** Returns true if parsed JSON is a valid journal entry with every field that its state requires. */
-export function isEntry(value: unknown): value is JournalEntry {
+/** Returns true if parsed JSON is a valid entry with every field that its state requires. */
+export function isEntry(value: unknown): value is UploadEntry {
   if (typeof value !== 'object' || value === null) return false;
   const entry = value as Fields;
   const { file, metadata, session, prefix } = entry as { [field: string]: Fields | undefined };
@@ -113,4 +113,28 @@ export function isEntry(value: unknown): value is JournalEntry {
   if (!isSession || entry.state === 'whole') return isSession && isText(entry.blake3);
   const isPrefix = prefix === undefined || (isCount(prefix?.offset) && isText(prefix?.blake3));
   return entry.state === 'open' && isCount(entry.offset) && isCount(entry.sentTo) && isPrefix;
+}
+
+/**
+ * Parses a stored entry. If it is invalid, extracts the path, asset uid and start time if possible.
+ *
+ * @param id id that the entry is stored under; undefined if it is unknown
+ */
+export function parseEntry(text: string, id: string | undefined): UploadEntry | CorruptEntry {
+  let reason = 'it is not an upload that this version knows';
+  try {
+    const entry: unknown = JSON.parse(text);
+    if (isEntry(entry) && (id === undefined || entry.id === id)) return entry;
+  } catch (error) {
+    reason = (error as Error).message;
+  }
+  const extractField = (field: string) => new RegExp(`"${field}":\\s*"([^"]+)"`).exec(text)?.[1];
+  const assetUid = extractField('assetUid');
+  return {
+    id: id ?? '',
+    path: extractField('path') ?? id ?? '',
+    reason,
+    begunAt: extractField('begunAt'),
+    assetUid: isIdentifier(assetUid) ? assetUid : undefined,
+  };
 }

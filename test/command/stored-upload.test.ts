@@ -1,26 +1,23 @@
-import { execFileSync } from 'node:child_process';
-import {
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  truncateSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { MediactlError } from '../../src/client/errors.ts';
-import { Ledger } from '../../src/client/upload/store/ledger.ts';
+import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
 import { fastClock } from '../support/clock.ts';
 import { FaultyService, type StoredAsset } from '../support/faulty-service.ts';
 import { writeSome } from '../support/files.ts';
 import { type Fault, respondWith } from '../support/interposer.ts';
 import { Random } from '../support/random.ts';
 import { startSandbox } from '../support/sandbox.ts';
-import { setUpUploader } from '../support/upload-setup.ts';
+import {
+  changeEntry,
+  changeState,
+  databaseFile,
+  entryTexts,
+  failWrites,
+  queryState,
+} from '../support/state-database.ts';
+import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 
 const world = setUpUploader();
 const interrupted = () => new MediactlError('interrupted', { code: 'interrupted', exitCode: 130 });
@@ -33,7 +30,7 @@ describe('after an upload', () => {
     expect(first.code).toBe(12);
     expect(first.record).toMatchObject({ verified: true, bytes_sent: world.bytes.length });
     expect(first.record.session_uid).toMatch(/^[0-9a-f-]{36}$/);
-    expect(world.journalFiles()).toEqual([]);
+    expect(world.unfinishedIds()).toEqual([]);
     world.bytes = Buffer.from('%PDF-1.7\n%mended\n');
     writeFileSync(world.path, world.bytes);
     const second = await world.upload(['--wait']);
@@ -114,7 +111,7 @@ describe('one file, one asset: whatever comes between the last byte and the resu
     const second = await world.upload(['--wait']);
     expect(second.record).toMatchObject({ status: 'ready', verified: true, bytes_sent: 0 });
     expect((await world.findAssets()).map(({ uid }) => uid)).toEqual([second.record.asset_uid]);
-    expect(world.journalFiles()).toEqual([]);
+    expect(world.unfinishedIds()).toEqual([]);
   });
 
   it('a result that cannot be written is told by the same command', async () => {
@@ -130,22 +127,22 @@ describe('one file, one asset: whatever comes between the last byte and the resu
     expect((await world.findAssets()).map(({ uid }) => uid)).toEqual([record.asset_uid]);
   });
 
-  it('without receipts: what the service has lost since is sent again to the same asset', async () => {
-    mkdirSync(join(world.cli.home, 'state/receipts.db'), { recursive: true });
+  it('without a receipt: what the service has lost since is sent again to the same asset', async () => {
+    await (await StateDatabase.open(world.stateDir)).close();
+    const allowReceipts = failWrites(world.stateDir, "NEW.state = 'done'");
     const service = await FaultyService.start(new Random(0));
     service.recover();
-    const run = (...args: string[]) =>
-      world.cli.run(['upload', world.path, '--json', ...args], {
+    const run = () =>
+      world.cli.run(['upload', world.path, '--json'], {
         environment: { ...world.environment(), MEDIACTL_BASE_URL: service.url },
       });
-    expect((await run('--again')).stderr).toContain('another run would send it again');
-    rmSync(join(world.cli.home, 'state/receipts.db'), { recursive: true });
-    expect(world.journalEntry().state).toBe('whole');
+    expect((await run()).code).toBe(14);
+    allowReceipts();
+    expect(world.storedEntry().state).toBe('open');
     const [[uid, asset]] = [...service.assets] as [[string, StoredAsset]];
     asset.session.stored = asset.session.stored.subarray(0, 1000);
-    const { stdout, stderr } = await run();
+    const { stdout } = await run();
     expect(JSON.parse(stdout)[0]).toMatchObject({ asset_uid: uid, verified: true });
-    expect(stderr).toContain('the service has 1000 bytes of asset');
     expect(service.bytesOf(uid)?.equals(world.bytes)).toBe(true);
     expect(service.assets.size).toBe(1);
   });
@@ -215,45 +212,33 @@ describe('one file, one asset: whatever comes between the last byte and the resu
       { environment },
     );
     expect(records.map(({ bytes_sent }: never) => bytes_sent > 0)).toEqual([false, true]);
-    expect(world.journalFiles()).toEqual([]);
+    expect(world.unfinishedIds()).toEqual([]);
   });
 });
 
-describe('the journal', () => {
-  const damages: [string, (path: string) => void][] = [
-    ['truncated', (path) => truncateSync(path, 40)],
-    ['truncated after the asset', (path) => writeFileSync(path, readFileSync(path, 'utf8').trim().slice(0, -20))],
-    ['empty', (path) => truncateSync(path, 0)],
-    ['no JSON', (path) => writeFileSync(path, 'words')],
-    ['an array', (path) => writeFileSync(path, '[]')],
-    ['of another version', (path) => writeFileSync(path, '{"version":99}')],
+describe('a stored upload', () => {
+  const damages: [string, (text: string) => string | Buffer][] = [
+    ['truncated', (text) => text.slice(0, 40)],
+    ['truncated after the asset', (text) => text.slice(0, -20)],
+    ['empty', () => ''],
+    ['no JSON', () => 'words'],
+    ['no text', () => Buffer.from([0xff, 0, 1])],
+    ['an array', () => '[]'],
+    ['of a newer version', () => '{"version":99}'],
     [
       'without its session',
-      (path) => {
-        const { session: _session, ...entry } = JSON.parse(readFileSync(path, 'utf8'));
-        writeFileSync(path, JSON.stringify(entry));
-      },
-    ],
-    [
-      'a link to itself',
-      (path) => {
-        rmSync(path);
-        symlinkSync(path, path);
-      },
-    ],
-    [
-      'a pipe in its place',
-      (path) => {
-        rmSync(path);
-        execFileSync('mkfifo', [path]);
+      (text) => {
+        const { session: _session, ...entry } = JSON.parse(text);
+        return JSON.stringify(entry);
       },
     ],
   ];
 
   it.each(damages)('%s: what the first attempt made is named, and nothing made', async (_what, damage) => {
-    const path = await world.interruptAfterTwoChunks();
-    const { session } = world.journalEntry();
-    damage(path);
+    const id = await world.interruptAfterTwoChunks();
+    const { session } = world.storedEntry();
+    const damaged = damage(entryTexts(world.stateDir).get(id) ?? '');
+    changeState(world.stateDir, 'UPDATE uploads SET entry = ? WHERE id = ?', damaged, id);
     const { code, record } = await world.upload();
     expect([code, record.error.code]).toEqual([2, 'creation_unknown']);
     expect(record.error.details.asset_uids).toEqual([session.assetUid]);
@@ -262,21 +247,20 @@ describe('the journal', () => {
       'unreadable',
     );
     const second = await world.upload(['--yes']);
-    expect(second.stderr).toContain('is unreadable');
+    expect(second.stderr).toContain('what is recorded of an earlier attempt is unreadable');
     await world.expectUploaded(second.record);
-    expect(readdirSync(world.journalFolder)).toEqual([`${basename(path)}.corrupt`]);
   });
 
   it.each([
     ['an asset that is not a uid', { assetUid: '../../x' }],
     ['an address that is none', { url: 'nowhere' }],
   ])('with %s is unreadable: nothing is made, and nothing counts as done', async (_what, wrong) => {
-    const path = await world.interruptAfterTwoChunks();
-    const entry = world.journalEntry();
+    const id = await world.interruptAfterTwoChunks();
+    const entry = world.storedEntry();
     Object.assign(entry.session, wrong);
     const whole = { state: 'whole', blake3: '0'.repeat(64), verified: true };
     for (const state of [{}, whole]) {
-      writeFileSync(path, JSON.stringify({ ...entry, ...state }));
+      changeEntry(world.stateDir, id, () => ({ ...entry, ...state }));
       const { code, record, stdout } = await world.upload();
       expect([code, record.error.code]).toEqual([2, 'creation_unknown']);
       expect(stdout).not.toContain('../../x');
@@ -284,36 +268,43 @@ describe('the journal', () => {
     expect(await world.findAssets()).toHaveLength(1);
   });
 
-  it('that cannot be written ends the upload; with --again that is said, and it runs', async () => {
-    mkdirSync(join(world.cli.home, 'state'));
-    writeFileSync(join(world.cli.home, 'state/uploads'), 'a file where the folder should be');
+  it('needs a state folder: without one, nothing is sent; with --again that is said, and it runs', async () => {
+    writeFileSync(world.stateDir, 'a file where the folder should be');
     const refused = await world.upload();
     expect([refused.code, world.interposer.requests.length]).toEqual([14, 0]);
     const { code, record, stderr } = await world.upload(['--again']);
     expect(code).toBe(0);
-    expect(stderr.match(/cannot be resumed/g)).toHaveLength(1);
+    expect(stderr.match(/another run would send it again/g)).toHaveLength(1);
     expect(world.storedBytes(record.asset_uid).equals(world.bytes)).toBe(true);
-    expect(readFileSync(join(world.cli.home, 'state/uploads'), 'utf8')).toContain('a file where');
+    expect(readFileSync(world.stateDir, 'utf8')).toContain('a file where');
   });
 
-  it('is 0600 in a folder of 0700, and holds no key', async () => {
-    const journal = await world.interruptAfterTwoChunks();
-    expect(statSync(journal).mode & 0o777).toBe(0o600);
-    expect(statSync(world.journalFolder).mode & 0o777).toBe(0o700);
-    expect(readFileSync(journal, 'utf8')).not.toContain(world.sandbox.key);
+  it('is in files of mode 0600 in folders of 0700, without the key', async () => {
+    await world.interruptAfterTwoChunks();
+    const paths = readdirSync(world.stateDir, { recursive: true }).map((name) => join(world.stateDir, String(name)));
+    expect(paths).toContain(databaseFile(world.stateDir));
+    for (const path of [world.stateDir, ...paths]) {
+      const found = statSync(path);
+      expect([path, found.mode & 0o777]).toEqual([path, found.isDirectory() ? 0o700 : 0o600]);
+      if (found.isFile()) expect(readFileSync(path, 'latin1')).not.toContain(world.sandbox.key);
+    }
   });
 
-  it('what killed runs left beside the pages is swept, and what they had in hand is free', async () => {
-    const path = await world.interruptAfterTwoChunks();
-    const id = basename(path, '.json');
-    const ledger = await Ledger.open(join(world.cli.home, 'state'));
-    ledger.write('INSERT INTO claims VALUES (?, ?, ?)', id, 'a-run-that-was-killed', 1);
-    await ledger.close();
-    const runs = join(world.cli.home, 'state/runs');
-    writeFileSync(join(runs, 'a-run-that-was-killed.lock'), '');
-    writeFileSync(`${path}.tmp`, 'half a page');
-    await world.expectUploaded((await world.upload()).record);
-    expect([readdirSync(world.journalFolder), readdirSync(runs)]).toEqual([[], []]);
+  it('what killed runs have locked is free, and their temporary files are removed', async () => {
+    const id = await world.interruptAfterTwoChunks();
+    const killed = 'a-run-that-was-killed';
+    const part = join(world.cli.home, 'part');
+    writeFileSync(part, 'half a copy of stdin');
+    changeState(world.stateDir, 'UPDATE uploads SET run = ?, pid = 1 WHERE id = ?', killed, id);
+    const lock = "INSERT INTO uploads (id, state, path, run, pid) VALUES ('copying', 'planned', ?, ?, 1)";
+    changeState(world.stateDir, lock, part, killed);
+    const runs = join(world.stateDir, 'runs');
+    writeFileSync(join(runs, `${killed}.lock`), '');
+    const { record } = await world.upload();
+    expect(record.resumed_from).toBe(2 * chunkBytes);
+    await world.expectUploaded(record);
+    expect([readdirSync(runs), existsSync(part)]).toEqual([[], false]);
+    expect(queryState(world.stateDir, 'SELECT state, run FROM uploads')).toEqual([{ state: 'done', run: null }]);
   });
 });
 
@@ -342,7 +333,7 @@ it('an upload that is under way is not forgotten', async () => {
     method === 'PATCH' && nth === 2
       ? {
           beforeResponse: async () => {
-            const id = basename(world.journalPath, '.json');
+            const { id } = world.storedEntry();
             forgot = await world.cli.run(['uploads', 'forget', id, '--yes']);
           },
         }

@@ -9,31 +9,31 @@ export type WithRetry = <T>(request: () => Promise<T>) => Promise<T>;
 export type Claim = {
   /** Random fencing token, with which the store rejects writes from attempts with an earlier claim. */
   fence: string;
-  /** Journal entry, as JSON, to resume from. */
-  journalEntry: string | undefined;
+  /** Entry, as JSON, to resume from. */
+  entry: string | undefined;
   /** Result as JSON, if the file is already uploaded. */
   receipt: string | undefined;
 };
 
 /**
- * Stores the upload state of a queue's jobs: a journal entry while a file is being uploaded, then a permanent
+ * Stores the upload state of a queue's jobs: an entry while a file is being uploaded, then a permanent
  * receipt. Unlike BullMQ's job data, this state is protected by a fencing token, so that an attempt that has lost
  * its lease cannot write.
  */
-export type UploadStore = {
+export type SharedStore = {
   /** Reads the store's clock, in milliseconds since the epoch. */
   now(): Promise<number>;
   claim(id: string): Promise<Claim>;
-  /** Writes a job's journal entry (JSON), or removes it. @returns false if another attempt has claimed the job */
+  /** Writes a job's entry (JSON), or removes it. @returns false if another attempt has claimed the job */
   writeEntry(id: string, fence: string, page: string | undefined): Promise<boolean>;
-  /** Replaces the journal entry with the receipt, atomically. @returns false if another attempt has claimed the job */
+  /** Replaces the entry with the receipt, atomically. @returns false if another attempt has claimed the job */
   finish(id: string, fence: string, receipt: string): Promise<boolean>;
   /** Writes a receipt if there is none, regardless of claims. */
   restoreReceipt(id: string, receipt: string): Promise<void>;
-  /** Lists the journal entries of all unfinished uploads. */
+  /** Lists the entries of all unfinished uploads. */
   listEntries(): Promise<string[]>;
   findReceipts(ids: readonly string[]): Promise<(string | undefined)[]>;
-  /** Removes all stored state of these uploads by job id: journal entries, receipts and claims. */
+  /** Removes all stored state of these uploads by job id: entries, receipts and claims. */
   remove(ids: readonly string[]): Promise<void>;
 };
 
@@ -57,7 +57,7 @@ const scripts = {
 };
 
 /** Creates an upload store on Redis. Each write and its fencing check run in one Lua script, which is atomic. */
-export function createRedisStore(redis: Redis, queue: string, retry: WithRetry): UploadStore {
+export function createRedisStore(redis: Redis, queue: string, retry: WithRetry): SharedStore {
   const keys = ['fences', 'pages', 'receipts'].map((part) => `mediactl:${queue}:${part}`);
   const [fences = '', pages = '', receipts = ''] = keys;
   const run = (script: keyof typeof scripts, ...args: string[]) =>
@@ -70,7 +70,7 @@ export function createRedisStore(redis: Redis, queue: string, retry: WithRetry):
     claim: async (id) => {
       const fence = randomUUID();
       const [page, receipt] = (await run('claim', id, fence)) as [string?, string?];
-      return { fence, journalEntry: page ?? undefined, receipt: receipt ?? undefined };
+      return { fence, entry: page ?? undefined, receipt: receipt ?? undefined };
     },
     writeEntry: async (id, fence, page) =>
       (await (page === undefined ? run('remove', id, fence) : run('write', id, fence, page))) === 1,
@@ -94,7 +94,7 @@ create table mediactl.uploads (
   queue text not null, id text not null, fence text, page text, receipt text,
   primary key (queue, id));`;
 
-export function createPostgresStore(pool: Pool, queue: string, retry: WithRetry): UploadStore {
+export function createPostgresStore(pool: Pool, queue: string, retry: WithRetry): SharedStore {
   /** Runs a statement whose first parameter is the queue. */
   const query = (sql: string, ...values: unknown[]): Promise<QueryResult> =>
     retry(() => pool.query(sql, [queue, ...values]));
@@ -115,7 +115,7 @@ export function createPostgresStore(pool: Pool, queue: string, retry: WithRetry)
         randomUUID(),
       );
       const { fence, page, receipt } = rows[0];
-      return { fence, journalEntry: page ?? undefined, receipt: receipt ?? undefined };
+      return { fence, entry: page ?? undefined, receipt: receipt ?? undefined };
     },
     writeEntry: (id, fence, page) => update('page = $4', id, fence, page ?? null),
     finish: (id, fence, receipt) => update('receipt = $4, page = null, fence = null', id, fence, receipt),

@@ -1,67 +1,43 @@
 import { randomInt, randomUUID } from 'node:crypto';
-import { lstatSync, readFileSync, renameSync, rmSync, type Stats, statSync } from 'node:fs';
+import { lstatSync, readFileSync, renameSync, rmSync, type Stats, statfsSync, statSync } from 'node:fs';
 import { link, open, rename, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname } from 'node:path';
 import type Libsql from 'libsql';
 import { stateError, stateFailure } from '../../state-error.ts';
+import { backupPathOf, columnsOf, createSchema, databasePath, pageFolder, schemaVersion, tables } from './schema.ts';
 
-const schemaVersion = 1;
 /** Maximum size of a database for an integrity check, which would take seconds for a larger one. */
 const maxCheckedBytes = 256 * 1024 * 1024;
 
-/**
- * Maps each table to its columns. Rows belong to a service and workspace, not to an API key, so that they stay
- * valid when keys are rotated. They never expire.
- */
-const tables = {
-  receipts: `id INTEGER PRIMARY KEY AUTOINCREMENT,
-    service TEXT NOT NULL, workspace TEXT NOT NULL, folder TEXT NOT NULL, path TEXT NOT NULL,
-    size INTEGER NOT NULL, mtime_ns TEXT NOT NULL, blake3 TEXT NOT NULL, verified INTEGER,
-    asset TEXT NOT NULL, session TEXT NOT NULL, name TEXT NOT NULL,
-    state TEXT NOT NULL, reason TEXT, at TEXT NOT NULL, imported INTEGER NOT NULL DEFAULT 0,
-    UNIQUE (service, workspace, folder, path)`,
-  replaced: `service TEXT NOT NULL, workspace TEXT NOT NULL, folder TEXT NOT NULL, path TEXT NOT NULL,
-    asset TEXT PRIMARY KEY`,
-  runs: 'id TEXT PRIMARY KEY, since INTEGER NOT NULL',
-  orphans: `service TEXT NOT NULL, asset TEXT NOT NULL, name TEXT NOT NULL, path TEXT NOT NULL,
-    at TEXT NOT NULL, guessed INTEGER NOT NULL, PRIMARY KEY (service, asset)`,
-  folders: `id INTEGER PRIMARY KEY AUTOINCREMENT,
-    service TEXT NOT NULL, workspace TEXT NOT NULL, path TEXT NOT NULL, uid TEXT NOT NULL`,
-  claims: 'id TEXT PRIMARY KEY, run TEXT NOT NULL, pid INTEGER NOT NULL',
-};
-
-const schema = `
-${Object.entries(tables)
-  .map(([name, columns]) => `CREATE TABLE ${name} (${columns})${name === 'claims' ? ' WITHOUT ROWID' : ''};`)
-  .join('\n')}
-CREATE INDEX receipts_by_content ON receipts (service, workspace, size, blake3);
-CREATE INDEX receipts_by_asset ON receipts (asset);
-CREATE INDEX receipts_pending ON receipts (service, workspace) WHERE state = 'pending';
-CREATE INDEX folders_by_path ON folders (service, workspace, path);
-PRAGMA user_version = ${schemaVersion};
-`;
-
 /** SQL for a trial write. It changes nothing but commits, because a rollback would never reach the disk. */
-export const trialWrite = `BEGIN IMMEDIATE; PRAGMA user_version = ${schemaVersion}; COMMIT`;
-
-/** Returns the column names of a table definition, for a SELECT that checks the schema. */
-const columnNames = (columns: string) =>
-  [...columns.matchAll(/(?:^|,)\s*([a-z]\w*) [A-Z]/g)].map(([, name]) => name).join(', ');
-
-export const ledgerPath = (stateDir: string) => join(stateDir, 'receipts.db');
+export const trialWrite = "BEGIN IMMEDIATE; INSERT INTO runs VALUES ('', 0); DELETE FROM runs WHERE id = ''; COMMIT";
 
 /** Returns the path of the id file, which shows that a missing database was deleted rather than never created. */
 const idPathOf = (path: string) => path.replace(/\.db$/, '.id');
 
+/** Returns true if the folder has files of version 1 (see `migration.ts`). */
+export const hasOldFiles = (stateDir: string) =>
+  [pageFolder(stateDir), backupPathOf(databasePath(stateDir))].some((path) => statIfExists(path));
+
 const statIfExists = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false });
 
-/** Returns true if the database exists or existed before. @throws MediactlError `state_…` (exit 14) */
-export function hasEverExisted(path: string): boolean {
+/** Returns true if uploads were recorded here, now or in the past. @throws MediactlError `state_…` (exit 14) */
+export function hasEverExisted(stateDir: string): boolean {
+  const path = databasePath(stateDir);
   try {
-    return [path, idPathOf(path)].some((each) => statIfExists(each));
+    return [path, idPathOf(path), pageFolder(stateDir)].some((each) => statIfExists(each));
   } catch (error) {
     throw stateError(error, path);
   }
+}
+
+/** `statfs` types of file systems that other machines can write to: NFS, SMB 1 to 3, AFS, Ceph and 9P. */
+const networkTypes = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x5346414f, 0x00c36400, 0x01021997]);
+
+/** @throws MediactlError `state_file_system` (exit 14) on a network file system, where SQLite's WAL is unsafe */
+export function assertLocalFileSystem(stateDir: string, { type } = statfsSync(stateDir)): void {
+  if (networkTypes.has(type >>> 0))
+    throw stateFailure('state_file_system', `${stateDir} is on a network file system, where SQLite is not safe`);
 }
 
 /**
@@ -70,7 +46,7 @@ export function hasEverExisted(path: string): boolean {
  *
  * @throws MediactlError `state_not_a_file`, `state_emptied` (exit 14); system errors
  */
-export async function ensureLedgerFile(path: string, Database: typeof Libsql): Promise<void> {
+export async function ensureDatabaseFile(path: string, Database: typeof Libsql): Promise<void> {
   const idPath = idPathOf(path);
   for (const each of [path, `${path}-wal`, `${path}-shm`, idPath])
     if (statIfExists(each)?.isFile() === false)
@@ -84,56 +60,76 @@ export async function ensureLedgerFile(path: string, Database: typeof Libsql): P
   }
   const temporary = `${path}.${randomUUID()}`;
   try {
-    await open(temporary, 'wx', 0o600).then((handle) => handle.close()); // SQLite would make it readable by others
+    await createEmpty(temporary);
     const database = new Database(temporary);
     try {
-      database.exec(`BEGIN; ${schema} PRAGMA application_id = ${createId()}; COMMIT`);
+      database.exec(`BEGIN; ${createSchema}`);
+      if (hasOldFiles(dirname(path))) (await import('./migration.ts')).importPages(database, dirname(path));
+      database.exec(`PRAGMA application_id = ${createId()}; COMMIT`);
     } finally {
       database.close();
     }
     await link(temporary, path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') return rename(temporary, path); // file system without hard links
     });
+    await syncFolder(dirname(path)); // so that a power failure does not leave a write-ahead log alone
   } finally {
     for (const each of [temporary, `${temporary}-journal`]) await rm(each, { force: true });
   }
 }
 
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder);
+  await handle.sync().finally(() => handle.close());
+}
+
+/** Creates an empty file that SQLite fills. SQLite would make it readable by others. */
+const createEmpty = (path: string) => open(path, 'wx', 0o600).then((handle) => handle.close());
+
+const pragma = (database: Libsql.Database, name: string) =>
+  (database.prepare(`PRAGMA ${name}`).get() as { [name: string]: unknown })[name];
+
 /**
- * Checks the version, id and schema of an open database. Creates the id file if it is missing, which is the case
- * for a new database and for a database from an older mediactl.
+ * Checks the version, id and schema of an open database, after migrating it from version 1. Creates the id file if
+ * it is missing, which is the case for a new database and for a database from an older mediactl.
  *
  * @param hasIntegrityCheck true to run SQLite's integrity check too
+ * @param isAnyRunning returns true if any process is uploading
  * @throws MediactlError `state_newer`, `state_emptied`, `state_damaged` (exit 14); SQLite and system errors
  */
-export async function assertLedger(path: string, database: Libsql.Database, hasIntegrityCheck: boolean): Promise<void> {
-  const pragma = (name: string) => (database.prepare(`PRAGMA ${name}`).get() as { [name: string]: unknown })[name];
-  const foundVersion = Number(pragma('user_version'));
+export async function assertDatabase(
+  path: string,
+  database: Libsql.Database,
+  hasIntegrityCheck: boolean,
+  isAnyRunning: () => Promise<boolean>,
+): Promise<void> {
+  const foundVersion = Number(pragma(database, 'user_version'));
   if (foundVersion > schemaVersion) throw stateFailure('state_newer', `${path} has version ${foundVersion}`);
   const idPath = idPathOf(path);
   // A power failure might have left the id file empty.
   const id = (statIfExists(idPath) && Number.parseInt(readFileSync(idPath, 'utf8'), 10)) || undefined;
   if (foundVersion === 0 && !id) throw stateFailure('state_damaged', `${path} has no receipts`);
-  if (foundVersion === 0 || (id && id !== pragma('application_id')))
+  if (foundVersion === 0 || (id && id !== pragma(database, 'application_id')))
     throw stateFailure('state_emptied', `${path} is not the one that was there`);
-  for (const [name, columns] of Object.entries(tables)) database.prepare(`SELECT ${columnNames(columns)} FROM ${name}`);
   const isSmall = (statIfExists(path)?.size ?? 0) <= maxCheckedBytes;
-  const fault = hasIntegrityCheck && isSmall ? pragma('quick_check') : 'ok';
+  const fault = hasIntegrityCheck && isSmall ? pragma(database, 'quick_check') : 'ok';
   if (fault !== 'ok') throw stateFailure('state_damaged', `${path}: ${fault}`);
+  if (foundVersion === 1) await (await import('./migration.ts')).migrate(path, database, isAnyRunning);
+  for (const [name, columns] of Object.entries(tables)) database.prepare(`SELECT ${columnsOf(columns)} FROM ${name}`);
   if (id) return;
-  if (pragma('application_id') === 0) {
+  if (pragma(database, 'application_id') === 0) {
     database.exec('BEGIN IMMEDIATE');
     // Another process might have set it meanwhile.
-    if (pragma('application_id') === 0) database.exec(`PRAGMA application_id = ${createId()}`);
+    if (pragma(database, 'application_id') === 0) database.exec(`PRAGMA application_id = ${createId()}`);
     database.exec('COMMIT');
   }
   const temporary = `${idPath}.${randomUUID()}`;
-  await writeFile(temporary, `${pragma('application_id')}\n`, { mode: 0o600 });
+  await writeFile(temporary, `${pragma(database, 'application_id')}\n`, { mode: 0o600 });
   await rename(temporary, idPath);
 }
 
 /** Renames an unusable database. @returns its new path; undefined if there was none */
-export function setLedgerAside(path: string): string | undefined {
+export function setDatabaseAside(path: string): string | undefined {
   let number = 1;
   while (statIfExists(`${path}.unusable-${number}`)) number++;
   const aside = statIfExists(path) && `${path}.unusable-${number}`;

@@ -1,0 +1,60 @@
+import { join } from 'node:path';
+
+/** Older versions of mediactl used the same file name, so that they notice a newer database and stop. */
+export const databasePath = (stateDir: string) => join(stateDir, 'receipts.db');
+
+/** Returns the path of the copy that a migration leaves until a run has ended well. */
+export const backupPathOf = (path: string) => `${path}.v1`;
+
+/** Returns the folder in which version 1 kept a file for each unfinished upload. */
+export const pageFolder = (stateDir: string) => join(stateDir, 'uploads');
+
+export const schemaVersion = 2;
+
+/** SQL condition for unfinished uploads, spelled as in the index, so that SQLite uses it. */
+export const isUnfinished = "state IN ('planned', 'intended', 'open', 'whole')";
+
+/**
+ * Maps each table to its columns. Rows belong to a service and workspace, not to an API key, so that they stay valid
+ * when keys are rotated. They never expire.
+ *
+ * `uploads` has one row for each upload, from its lock to its receipt. The `state` of an unfinished upload is that of
+ * its entry (`UploadEntry`); `planned` without an entry is a mere lock. `done` is a receipt, and `replaced` a receipt
+ * whose path has a newer one. `failed` is an upload that was given up, whose asset may still be there (an orphan).
+ * `seq` is renewed when an upload is done, so that receipts are numbered in the order in which they were written.
+ * `entry` is JSON (`UploadEntry`). `run` and `pid` name the process that locks the row. `processing` is the state of
+ * the asset, as last seen.
+ */
+export const tables = {
+  uploads: `seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT, state TEXT NOT NULL,
+    service TEXT, workspace TEXT, folder TEXT, path TEXT, size INTEGER, mtime_ns TEXT,
+    blake3 TEXT, verified INTEGER, asset TEXT, session TEXT, name TEXT, processing TEXT, reason TEXT, at TEXT,
+    imported INTEGER NOT NULL DEFAULT 0, guessed INTEGER NOT NULL DEFAULT 0, run TEXT, pid INTEGER, entry TEXT`,
+  runs: 'id TEXT PRIMARY KEY, since INTEGER NOT NULL',
+  folders: `id INTEGER PRIMARY KEY AUTOINCREMENT,
+    service TEXT NOT NULL, workspace TEXT NOT NULL, path TEXT NOT NULL, uid TEXT NOT NULL`,
+};
+
+/** SQL that creates the indexes of `uploads`. */
+export const createIndexes = `
+CREATE UNIQUE INDEX unfinished ON uploads (id) WHERE ${isUnfinished};
+CREATE UNIQUE INDEX done ON uploads (service, workspace, folder, path) WHERE state = 'done';
+CREATE UNIQUE INDEX failed ON uploads (service, asset) WHERE state = 'failed';
+CREATE INDEX replaced ON uploads (service, workspace, path) WHERE state = 'replaced';
+CREATE INDEX by_content ON uploads (workspace, size, blake3) WHERE state = 'done';
+CREATE INDEX by_asset ON uploads (asset) WHERE asset IS NOT NULL;
+`;
+
+/** Returns the SQL that creates a table. */
+export const createTable = (name: keyof typeof tables) => `CREATE TABLE ${name} (${tables[name]});`;
+
+/** SQL that creates the tables in an empty database. */
+export const createSchema = `
+${(Object.keys(tables) as (keyof typeof tables)[]).map(createTable).join('\n')}
+${createIndexes}
+CREATE INDEX folders_by_path ON folders (service, workspace, path);
+PRAGMA user_version = ${schemaVersion};`;
+
+/** Returns the column names of a table definition, for a SELECT that checks the schema. */
+export const columnsOf = (definition: string) =>
+  [...definition.matchAll(/(?:^|,)\s*([a-z]\w*) [A-Z]/g)].map(([, name]) => name).join(', ');

@@ -1,0 +1,163 @@
+import { rm } from 'node:fs/promises';
+import { MediactlError } from '../../errors.ts';
+import { type Receipt, saveReceipt } from './receipts.ts';
+import { isUnfinished } from './schema.ts';
+import type { StateDatabase } from './state-database.ts';
+import { assetOf, type CorruptEntry, isCorrupt, parseEntry, type UploadEntry } from './upload-entry.ts';
+
+/**
+ * Stores what an upload needs to survive a crash. There are three stores: SQLite for this machine, and Redis and
+ * PostgreSQL for queue workers. Each has one entry per upload, found by its id.
+ *
+ * Methods throw MediactlErrors: `state_…` (exit 14) if the local database fails, `lease_lost` or `queue_…` if that of
+ * a queue does.
+ */
+export type UploadStore = {
+  /** Name of the store, for messages. */
+  readonly location: string;
+  /** True if entries end with this process, because the state folder cannot be used. */
+  readonly isInMemory?: boolean;
+  /**
+   * Locks an upload, so that only one process at a time sends its file. The lock of a killed process ends with it.
+   *
+   * @param path temporary file to remove if this process is killed before it unlocks
+   * @returns a function that unlocks it
+   * @throws MediactlError `already_uploading` (exit 6)
+   */
+  lock(id: string, path?: string): Promise<() => Promise<void>>;
+  read(id: string): Promise<UploadEntry | CorruptEntry | undefined>;
+  list(): Promise<(UploadEntry | CorruptEntry)[]>;
+  /** Writes an entry. Resolves once it outlives a power failure, or only a crash if `isDurable` is false. */
+  write(entry: UploadEntry, isDurable?: boolean): Promise<void>;
+  /** Replaces the entry of an upload with its receipt, and unlocks it. Resolves once that outlives a power failure. */
+  finish(entry: UploadEntry, receipt: Receipt): Promise<void>;
+  /** Removes an entry, but not the lock of this process. An entry that another process has locked stays. */
+  remove(id: string): Promise<void>;
+};
+
+type EntryRow = { id: string; asset: string | null; entry: string };
+
+/** Upload store of this machine. Each upload is a row of the database, which also shows the process that locks it. */
+export class LocalUploadStore implements UploadStore {
+  readonly location: string;
+  readonly isInMemory: boolean;
+  readonly #database: StateDatabase;
+  readonly #pid: number;
+  /** Locks that this process holds, by the id of the upload. */
+  readonly #locked = new Map<string, symbol>();
+
+  /** @param pid id of this process, shown to other processes that find an upload locked */
+  constructor(database: StateDatabase, pid: number) {
+    this.location = database.path;
+    this.isInMemory = database.processLocks === undefined;
+    this.#database = database;
+    this.#pid = pid;
+  }
+
+  async lock(id: string, path: string | null = null): Promise<() => Promise<void>> {
+    const database = this.#database;
+    const { processId, processLocks } = database;
+    const releaseAll = (run: string) => this.#releaseAll(run);
+    await database.registerProcess(releaseAll);
+    for (;;) {
+      const holder = await this.#holderOf(id);
+      const isKilled =
+        holder !== undefined &&
+        holder.run !== processId &&
+        (await processLocks?.ifStale(holder.run, () => releaseAll(holder.run)));
+      if (holder && !isKilled) throw alreadyUploading(holder.pid);
+      const isLocked = await database.change(
+        () =>
+          database.run(
+            `INSERT INTO uploads (id, state, path, run, pid) VALUES (?, 'planned', ?, ?, ?)
+              ON CONFLICT (id) WHERE ${isUnfinished}
+              DO UPDATE SET run = excluded.run, pid = excluded.pid WHERE run IS NULL`,
+            ...[id, path, processId, this.#pid],
+          ) > 0,
+      );
+      if (!isLocked) continue;
+      const lock = Symbol(id);
+      this.#locked.set(id, lock);
+      return () => this.#release(id, lock);
+    }
+  }
+
+  async #holderOf(id: string): Promise<{ run: string; pid: number } | undefined> {
+    const sql = `SELECT run, pid FROM uploads WHERE id = ? AND ${isUnfinished} AND run IS NOT NULL`;
+    return this.#database.selectFirst(sql, id);
+  }
+
+  /** Unlocks an upload. Errors are ignored, because the lock ends with the process at the latest. */
+  async #release(id: string, lock: symbol): Promise<void> {
+    if (this.#locked.get(id) === lock && this.#locked.delete(id))
+      await this.#unlock(`id = ? AND ${isUnfinished} AND run = ?`, id, this.#database.processId).catch(() => {});
+  }
+
+  /** Unlocks what a killed process has locked, and removes its temporary files. */
+  async #releaseAll(run: string): Promise<void> {
+    const sql = `SELECT path FROM uploads WHERE run = ? AND ${isUnfinished} AND entry IS NULL AND path IS NOT NULL`;
+    const files = await this.#database.select<{ path: string }>(sql, run);
+    for (const { path } of files) await rm(path, { force: true });
+    await this.#unlock(`run = ? AND ${isUnfinished}`, run);
+  }
+
+  async #unlock(condition: string, ...values: string[]): Promise<void> {
+    const database = this.#database;
+    await database.change(() => {
+      database.run(`DELETE FROM uploads WHERE ${condition} AND entry IS NULL`, ...values);
+      database.run(`UPDATE uploads SET run = NULL, pid = NULL WHERE ${condition}`, ...values);
+    });
+  }
+
+  async read(id: string): Promise<UploadEntry | CorruptEntry | undefined> {
+    const sql = `SELECT id, asset, entry FROM uploads WHERE id = ? AND ${isUnfinished} AND entry IS NOT NULL`;
+    const row = await this.#database.selectFirst<EntryRow>(sql, id);
+    return row && toEntry(row);
+  }
+
+  async list(): Promise<(UploadEntry | CorruptEntry)[]> {
+    const sql = `SELECT id, asset, entry FROM uploads WHERE ${isUnfinished} AND entry IS NOT NULL`;
+    return (await this.#database.select<EntryRow>(sql)).map(toEntry);
+  }
+
+  async write(entry: UploadEntry, isDurable = true): Promise<void> {
+    const database = this.#database;
+    if (entry.state === 'intended') database.assertRoom();
+    const { id, state } = entry;
+    const values = [state, assetOf(entry) ?? null, JSON.stringify(entry), id];
+    await database.change(() => {
+      const sql = `UPDATE uploads SET state = ?, asset = ?, entry = ? WHERE id = ? AND ${isUnfinished}`;
+      if (database.run(sql, ...values) > 0) return;
+      database.run('INSERT INTO uploads (state, asset, entry, id) VALUES (?, ?, ?, ?)', ...values);
+    }, isDurable);
+  }
+
+  async finish({ id }: UploadEntry, receipt: Receipt): Promise<void> {
+    const lock = this.#locked.get(id);
+    await this.#database.change(() => saveReceipt(this.#database, receipt, id), true);
+    if (this.#locked.get(id) === lock) this.#locked.delete(id);
+  }
+
+  async remove(id: string): Promise<void> {
+    const database = this.#database;
+    await database.change(() => {
+      database.run(`DELETE FROM uploads WHERE id = ? AND ${isUnfinished} AND run IS NULL`, id);
+      const reset = `UPDATE uploads SET state = 'planned', asset = NULL, entry = NULL
+        WHERE id = ? AND ${isUnfinished} AND run = ?`;
+      database.run(reset, id, database.processId);
+    });
+  }
+}
+
+/** Parses an entry. A damaged one still has its asset in a column. */
+function toEntry({ id, asset, entry: text }: EntryRow): UploadEntry | CorruptEntry {
+  const entry = parseEntry(text, id);
+  return isCorrupt(entry) ? { ...entry, assetUid: entry.assetUid ?? asset ?? undefined } : entry;
+}
+
+const alreadyUploading = (pid: number) =>
+  new MediactlError(`already uploading, pid ${pid}`, {
+    code: 'already_uploading',
+    reason: 'another mediactl process is uploading this file',
+    retryable: true,
+  });

@@ -1,0 +1,80 @@
+import { execFileSync } from 'node:child_process';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { BusyService } from '../support/busy-service.ts';
+import { isFullRun } from '../support/full-run.ts';
+import { writeManyFiles } from '../support/many-files.ts';
+import { Random } from '../support/random.ts';
+import { mediactl, mediactlPath, startProcess } from '../support/spawn.ts';
+import { databaseFile } from '../support/state-database.ts';
+import { SyncedState, straceArguments } from '../support/synced-state.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+/*
+ * Power is lost at a random request: the process is killed, and of what it wrote to the database, only what it had
+ * synced is certainly there. Each other write is there or not, at random.
+ */
+
+type FileRecord = { path: string; outcome: string; asset_uid: string | null; error: { code: string } | null };
+
+const count = 40;
+const canTrace = (() => {
+  try {
+    execFileSync('strace', ['-qq', '-o', '/dev/null', 'true'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+})();
+
+const recordsOf = (stdout: string): FileRecord[] =>
+  stdout
+    .split('\n')
+    .filter((line) => line.endsWith('}'))
+    .map((line) => JSON.parse(line));
+
+describe.skipIf(!canTrace)('power is lost, and the same command is run again', () => {
+  it.each(Array.from({ length: isFullRun ? 40 : 10 }, (_, n) => 9001 + n))(
+    'seed %i: what was reported is known, and no file is sent twice without being named',
+    async (seed) => {
+      const random = new Random(seed);
+      const service = await BusyService.start();
+      const home = temporaryFolder();
+      const state = join(home, 'state');
+      const log = join(home, 'trace');
+      const digests = writeManyFiles(join(home, 'shots'), count);
+      const environment = {
+        ...service.environment,
+        MEDIACTL_STATE_DIR: state,
+        MEDIACTL_CONFIG_DIR: join(home, 'config'),
+      };
+      const args = ['upload', '-r', join(home, 'shots'), '--jsonl', '--progress', 'none'];
+      const traced = [...straceArguments(log), process.execPath, mediactlPath, ...args];
+      const { child, finished } = startProcess('strace', traced, environment);
+      const endsAt = 1 + random.below(2 * count);
+      service.fault = ({ nth }) => {
+        if (nth === endsAt) child.kill('SIGKILL');
+        return nth >= endsAt ? (random.chance(0.5) ? 'cut after' : 'cut before') : undefined;
+      };
+      const reported = recordsOf((await finished).stdout);
+      service.fault = () => undefined;
+      const disk = new SyncedState(log);
+      expect(disk.syncs).toBeGreaterThan(0);
+      for (const suffix of ['', '-wal'])
+        writeFileSync(`${databaseFile(state)}${suffix}`, disk.after(`${databaseFile(state)}${suffix}`, random));
+      rmSync(`${databaseFile(state)}-shm`, { force: true });
+
+      const again = await mediactl(args, environment).finished;
+      const records = new Map(recordsOf(again.stdout).map((record) => [record.path, record]));
+      expect([again.code, records.size], again.stderr).toEqual([0, count]);
+      for (const { path, outcome, asset_uid } of reported) {
+        expect(outcome).toBe('uploaded');
+        expect(records.get(path)).toMatchObject({ outcome: 'there', asset_uid });
+      }
+      expect(service.completeAssets.map(({ name, blake3 }) => [name, blake3]).sort()).toEqual([...digests].sort());
+      const named = again.stderr + (await mediactl(['uploads', 'gc', '--json'], environment).finished).stdout;
+      for (const { uid, completedAt } of service.assets.values()) if (!completedAt) expect(named).toContain(uid);
+    },
+  );
+});

@@ -1,0 +1,75 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'libsql';
+
+/* Opens the database of a state folder like another program would, to look at it or to damage it. */
+
+/** An unfinished upload as it is stored. */
+// biome-ignore lint/suspicious/noExplicitAny: tests assert on its shape
+type StoredEntry = any;
+
+const isUnfinished = "state IN ('planned', 'intended', 'open', 'whole')";
+
+export const databaseFile = (stateDir: string) => join(stateDir, 'receipts.db');
+
+function withDatabase<T>(stateDir: string, work: (database: Database.Database) => T): T {
+  const database = new Database(databaseFile(stateDir));
+  try {
+    return work(database);
+  } finally {
+    database.close();
+  }
+}
+
+/** Returns the rows of a query; none if there is no database. */
+// biome-ignore lint/suspicious/noExplicitAny: tests assert on its shape
+export function queryState(stateDir: string, sql: string, ...values: unknown[]): any[] {
+  if (!existsSync(databaseFile(stateDir))) return [];
+  return withDatabase(stateDir, (database) => database.prepare(sql).all(...values));
+}
+
+export function changeState(stateDir: string, sql: string, ...values: unknown[]): void {
+  withDatabase(stateDir, (database) => database.prepare(sql).run(...values));
+}
+
+/** Returns the stored text of each unfinished upload by id, without mere locks. */
+export const entryTexts = (stateDir: string): Map<string, string> =>
+  new Map(
+    queryState(stateDir, `SELECT id, entry FROM uploads WHERE ${isUnfinished} AND entry IS NOT NULL`).map(
+      ({ id, entry }) => [id, entry],
+    ),
+  );
+
+/** Returns the unfinished uploads, parsed. */
+export const readEntries = (stateDir: string): StoredEntry[] =>
+  [...entryTexts(stateDir).values()].map((text) => JSON.parse(text));
+
+/** Replaces the stored text of an upload, or stores it if there is none. */
+export function writeEntryText(stateDir: string, id: string, text: string): void {
+  withDatabase(stateDir, (database) => {
+    const { changes } = database.prepare(`UPDATE uploads SET entry = ? WHERE id = ? AND ${isUnfinished}`).run(text, id);
+    if (changes === 0)
+      database.prepare("INSERT INTO uploads (id, state, entry) VALUES (?, 'intended', ?)").run(id, text);
+  });
+}
+
+/** Changes the parsed entry of an upload. */
+export function changeEntry(stateDir: string, id: string, change: (entry: StoredEntry) => StoredEntry): void {
+  const entry = change(JSON.parse(entryTexts(stateDir).get(id) ?? '{}'));
+  withDatabase(stateDir, (database) =>
+    database
+      .prepare(`UPDATE uploads SET entry = ?, state = ? WHERE id = ? AND ${isUnfinished}`)
+      .run(JSON.stringify(entry), entry.state, id),
+  );
+}
+
+/**
+ * Makes writes to `uploads` fail, like those to a broken disk, if the new row matches an SQL condition.
+ *
+ * @returns a function that lets them succeed again
+ */
+export function failWrites(stateDir: string, condition: string): () => void {
+  const fail = "SELECT RAISE(ABORT, 'a write that a test lets fail')";
+  changeState(stateDir, `CREATE TRIGGER fail_writes BEFORE UPDATE ON uploads WHEN ${condition} BEGIN ${fail}; END`);
+  return () => changeState(stateDir, 'DROP TRIGGER fail_writes');
+}

@@ -1,0 +1,535 @@
+import { realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { blake3 } from '@napi-rs/blake-hash';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Api } from '../../src/client/api/api.ts';
+import { asMediactlError, type MediactlError } from '../../src/client/errors.ts';
+import { Transport } from '../../src/client/http/transport.ts';
+import { isNewAssetSafe } from '../../src/client/upload/session/find-orphans.ts';
+import { openUpload } from '../../src/client/upload/session/upload-file.ts';
+import type { Uploaded } from '../../src/client/upload/session/upload-job.ts';
+import { uploadIdOf } from '../../src/client/upload/session/upload-run.ts';
+import { FileSource } from '../../src/client/upload/sources/source.ts';
+import type { Receipts } from '../../src/client/upload/store/receipts.ts';
+import { isCorrupt, type OpenEntry, type UploadEntry } from '../../src/client/upload/store/upload-entry.ts';
+import type { UploadStore } from '../../src/client/upload/store/upload-store.ts';
+import type { Clock } from '../../src/contract/clock.ts';
+import { BusyService } from './busy-service.ts';
+import { fastClock } from './clock.ts';
+import { seenError } from './errors.ts';
+import { writeSome } from './files.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+/* One suite for each store that an upload survives a crash with. */
+
+const chunkBytes = 64 * 1024;
+const workspace = '00000000-0000-4000-8000-00000000000a';
+
+/** A process that uploads a file: its store, and the receipts of its machine. */
+export type StoreProcess = {
+  store: UploadStore;
+  /** Undefined for a queue, whose worker replaces the entry with a receipt. */
+  receipts: Receipts | undefined;
+};
+
+export type StoreAdapter = {
+  /** True if the store belongs to a queue: an attempt reads the entry of its own job only, which has no column. */
+  isQueue: boolean;
+  /** Removes everything that is stored. */
+  reset(): Promise<void>;
+  /** Starts a process that uploads a file. @param clock clock of its lease */
+  open(id: string, clock?: Clock): Promise<StoreProcess>;
+  /** Ends a process as a kill does, without any cleanup of its rows. */
+  end(process: StoreProcess): Promise<void>;
+  /** Returns the stored text of an unfinished upload. */
+  rawText(id: string): Promise<string | undefined>;
+  setRawText(id: string, text: string): Promise<void>;
+  close(): Promise<void>;
+};
+
+/** A file to upload, and the id of its upload. */
+type TestFile = { path: string; id: string; bytes: Buffer; blake3: string };
+
+type TestUpload = {
+  uploaded: Uploaded | undefined;
+  error: MediactlError | undefined;
+  /** Messages for the user. */
+  notices: string[];
+};
+
+const fileName = 'day 1.mov';
+
+function createFile(service: BusyService, size: number): TestFile {
+  const path = join(realpathSync(temporaryFolder()), fileName);
+  const bytes = writeSome(path, size, path);
+  const id = uploadIdOf({ path, workspace, identity: path }, new URL(service.url));
+  return { path, id, bytes, blake3: Buffer.from(blake3(bytes)).toString('hex') };
+}
+
+/** Uploads a file once, as one of several files or as a worker does. Never throws. */
+async function uploadOnce(
+  service: BusyService,
+  { path, id }: Pick<TestFile, 'path' | 'id'>,
+  { store, receipts }: StoreProcess,
+): Promise<TestUpload> {
+  const transport = new Transport({
+    clock: fastClock(),
+    userAgent: 'test',
+    requestTimeoutMs: 1_000_000,
+    maxWaitMs: 600_000,
+    baseUrl: new URL(service.url),
+    apiKey: 'a-key',
+  });
+  const notices: string[] = [];
+  const opened = await openUpload(
+    { path, workspace, ...(!receipts && { id }) },
+    {
+      chunkBytes,
+      idleTimeoutMs: 1_000_000,
+      again: false,
+      same: 'skip',
+      onExpired: 'restart',
+      requireChecksum: false,
+    },
+    {
+      api: new Api(transport, {}),
+      store,
+      receipts,
+      profile: 'none',
+      maxReceiptId: 0,
+      onEvent: (event) => {
+        if (event.event === 'notice') notices.push(event.message);
+      },
+      openSource: (from) => FileSource.open(from),
+      confirmNewAsset: async (refusal) => {
+        if (!isNewAssetSafe(refusal)) throw refusal;
+      },
+    },
+  );
+  expect(opened.id).toBe(id);
+  try {
+    const { uploaded, persisted } = await opened.run();
+    return { uploaded, error: await persisted, notices };
+  } catch (error) {
+    return { uploaded: undefined, error: asMediactlError(error), notices };
+  } finally {
+    await opened.close();
+    await transport.close();
+  }
+}
+
+type Moment = 'before' | 'after';
+type CallKind = 'read' | 'write' | 'release';
+
+/** Wraps each call of a store. */
+const wrapStore = (
+  store: UploadStore,
+  around: <T>(call: () => Promise<T>, kind: CallKind) => Promise<T | undefined>,
+): UploadStore => {
+  const wrap = <T>(call: () => Promise<T>, kind: CallKind = 'read') => around(call, kind) as Promise<T>;
+  return {
+    location: store.location,
+    lock: async (id, path) => {
+      const release = await wrap(() => store.lock(id, path));
+      return () => wrap(release, 'release');
+    },
+    read: (id) => wrap(() => store.read(id)),
+    list: () => wrap(() => store.list()),
+    write: (entry, isDurable) => wrap(() => store.write(entry, isDurable), 'write'),
+    finish: (entry, receipt) => wrap(() => store.finish(entry, receipt), 'write'),
+    remove: (id) => wrap(() => store.remove(id)),
+  };
+};
+
+type MortalStore = {
+  store: UploadStore;
+  readonly calls: number;
+  readonly isDead: boolean;
+  /** Resolves once every call before the death has taken effect. */
+  settle(): Promise<void>;
+};
+
+/**
+ * Wraps a store for a process that dies at the n-th write: just before it takes effect, or once it has. Every later
+ * call fails, and locks stay.
+ */
+function dieAt(store: UploadStore, n: number, moment: Moment): MortalStore {
+  let calls = 0;
+  let isDead = false;
+  const pending: Promise<unknown>[] = [];
+  const around = async <T>(call: () => Promise<T>, kind: CallKind): Promise<T | undefined> => {
+    if (isDead && kind === 'release') return undefined;
+    if (isDead) throw new Error('the process is dead');
+    const isLast = kind === 'write' && ++calls === n;
+    if (isLast) isDead = true;
+    if (isLast && moment === 'before') throw new Error('the process died');
+    const result = call();
+    pending.push(result.catch(() => {}));
+    await result;
+    if (isLast) throw new Error('the process died');
+    return result;
+  };
+  return {
+    get calls() {
+      return calls;
+    },
+    get isDead() {
+      return isDead;
+    },
+    settle: async () => void (await Promise.all(pending)),
+    store: wrapStore(store, around),
+  };
+}
+
+/** Wraps a store so that `work` is done just before the n-th write. Later writes wait for it too. */
+function interruptAt(store: UploadStore, n: number, work: () => Promise<unknown>): UploadStore {
+  let calls = 0;
+  let working: Promise<unknown> | undefined;
+  return wrapStore(store, async (call, kind) => {
+    if (kind === 'write' && ++calls === n) working = work();
+    if (kind === 'write') await working;
+    return call();
+  });
+}
+
+const base = {
+  version: 2,
+  id: '0123456789abcdef',
+  path: 'm/day 1.mov',
+  realPath: '/media/day 1.mov',
+  file: { sizeBytes: 5 * chunkBytes, mtimeNs: '1700000000123456789', dev: '66', ino: '1234567', ctimeNs: '17' },
+  baseUrl: 'https://media.example.com',
+  profile: 'office',
+  metadata: { filename: 'day 1.mov', workspace_uid: workspace, description: "“Ünïcode” \u0000 \n ' \\ 👩‍🎬" },
+  begunAt: '2026-02-03T04:05:06.789Z',
+} as const;
+const session = {
+  uid: 'session-1',
+  url: 'https://media.example.com/upload/session-1/',
+  assetUid: '00000000-0000-4000-8000-0000000000aa',
+  expiresAt: '2026-02-04T04:05:06.789Z',
+};
+const digest = 'ab'.repeat(32);
+
+/** An upload in each state. */
+const entries: [name: string, entry: UploadEntry][] = [
+  ['planned', { ...base, state: 'planned' }],
+  ['planned, of stdin', { ...base, state: 'planned', identity: `${digest} 5`, path: 'stdin' }],
+  ['intended', { ...base, state: 'intended' }],
+  ['open', { ...base, state: 'open', session, offset: 0, sentTo: 4 * chunkBytes }],
+  [
+    'open, with the digest of its first chunks',
+    {
+      ...{ ...base, state: 'open', session, offset: 3 * chunkBytes, sentTo: 4 * chunkBytes },
+      prefix: { offset: 2 * chunkBytes, blake3: digest },
+    },
+  ],
+  ['open, and refused', { ...base, state: 'open', session, offset: 0, sentTo: 0, isRefused: true }],
+  ['whole and verified', { ...base, state: 'whole', session, blake3: digest, verified: true }],
+  [
+    'whole with another checksum',
+    { ...base, state: 'whole', session, blake3: digest, verified: false, serviceBlake3: 'cd'.repeat(32) },
+  ],
+  ['whole without a checksum', { ...base, state: 'whole', session, blake3: digest, verified: null }],
+];
+
+/** An upload whose session accepts bytes. */
+export const openEntry: OpenEntry = { ...base, state: 'open', session, offset: 0, sentTo: chunkBytes };
+
+/** Sizes of the files, and how often a whole upload of each writes to the store. */
+const sizes = [
+  ['five chunks', 8, 4 * chunkBytes + 1000],
+  ['a single chunk', 3, 5000],
+] as const;
+const writesOf = sizes.flatMap(([what, writes, size]) =>
+  Array.from({ length: writes }, (_, index) => [what, index + 1, size] as const),
+);
+const crashes = writesOf.flatMap(([what, n, size]) =>
+  (['before', 'after'] as const).map((moment) => [what, moment, n, size] as const),
+);
+
+const otherId = 'fedcba9876543210';
+const damages: [name: string, damage: (text: string) => string][] = [
+  ['cut in half', (text) => text.slice(0, text.length / 2)],
+  ['cut before its last character', (text) => text.slice(0, -1)],
+  ['empty', () => ''],
+  ['not JSON', () => 'not JSON'],
+  ['an array', () => '[]'],
+  ['null', () => 'null'],
+  ['an object of another shape', () => '{"upload":1}'],
+  ['without its session’s URL', (text) => text.replace(/"url":"[^"]*",/, '')],
+  ['of another upload', (text) => text.replace(/"id":"\w+"/, `"id":"${otherId}"`)],
+  ['of version 3', (text) => text.replace('"version":2', '"version":3')],
+];
+
+/**
+ * Describes the tests of one store.
+ *
+ * @param start starts its server, if it has one
+ * @param testMore describes further tests, with a function that returns the adapter of the running test
+ */
+export function testUploadStore(
+  start: () => Promise<StoreAdapter>,
+  testMore: (current: () => StoreAdapter) => void,
+): void {
+  let adapter: StoreAdapter;
+  beforeAll(async () => {
+    adapter = await start();
+  });
+  afterAll(() => adapter?.close());
+  beforeEach(() => adapter.reset());
+  const running = new Set<StoreProcess>();
+  const open = async (id: string, clock?: Clock): Promise<StoreProcess> => {
+    const opened = await adapter.open(id, clock);
+    running.add(opened);
+    return opened;
+  };
+  const kill = async (process: StoreProcess): Promise<void> => {
+    if (running.delete(process)) await adapter.end(process);
+  };
+  afterEach(async () => {
+    for (const process of running) await kill(process);
+  });
+  /** Returns an entry as the store returns it: a queue omits what differs between machines. */
+  const asStored = (entry: UploadEntry): UploadEntry => {
+    const { sizeBytes, mtimeNs } = entry.file;
+    return adapter.isQueue ? { ...entry, file: { sizeBytes, mtimeNs } } : entry;
+  };
+  /** Runs one upload in a process of its own, which ends as a kill does. */
+  const uploadAndEnd = async (
+    service: BusyService,
+    file: TestFile,
+    wrap = (store: UploadStore): Pick<MortalStore, 'store' | 'settle'> => ({ store, settle: async () => {} }),
+  ) => {
+    const process = await open(file.id);
+    const { store, settle } = wrap(process.store);
+    const result = await uploadOnce(service, file, { ...process, store });
+    await settle();
+    const orphans = (await process.receipts?.orphans(new URL(service.url).origin)) ?? [];
+    await kill(process);
+    return { ...result, named: [...result.notices, ...orphans.map(({ assetUid }) => assetUid)].join('\n') };
+  };
+  const uploadAndDie = async (service: BusyService, file: TestFile, n: number, moment: Moment) => {
+    let mortal: MortalStore | undefined;
+    const result = await uploadAndEnd(service, file, (store) => {
+      mortal = dieAt(store, n, moment);
+      return mortal;
+    });
+    return { ...result, calls: mortal?.calls, isDead: mortal?.isDead };
+  };
+  const incompleteOf = (service: BusyService) =>
+    [...service.assets.values()].filter(({ completedAt }) => completedAt === undefined).map(({ uid }) => uid);
+  const expectOneComplete = (service: BusyService, file: TestFile) =>
+    expect(service.completeAssets).toMatchObject([{ blake3: file.blake3, size: file.bytes.length }]);
+
+  describe('an entry', () => {
+    it.each(entries)('%s is read as it was written', async (_name, entry) => {
+      const process = await open(entry.id);
+      const release = await process.store.lock(entry.id);
+      expect(await process.store.read(entry.id)).toBeUndefined();
+      await process.store.write(entry);
+      expect(await process.store.read(entry.id)).toEqual(asStored(entry));
+      await release();
+      await kill(process);
+      const { store } = await open(entry.id);
+      expect(await store.read(entry.id)).toEqual(asStored(entry));
+      expect(await store.list()).toEqual([asStored(entry)]);
+      await store.remove(entry.id);
+      expect([await store.read(entry.id), await store.list()]).toEqual([undefined, []]);
+      await kill(process);
+      expect(await (await open(entry.id)).store.read(entry.id)).toBeUndefined();
+    });
+
+    it('is replaced by what is written later, and by nothing else', async () => {
+      const written = entries.map(([, entry], n) => ({ ...entry, id: `${n}`.padStart(16, '0') }));
+      for (const entry of written) {
+        const { store } = await open(entry.id);
+        await store.write({ ...base, id: entry.id, state: 'planned' });
+        await store.write(entry);
+      }
+      const [first] = written as [UploadEntry];
+      const { store } = await open(first.id);
+      const listed = async () => (await store.list()).sort((one, other) => one.id.localeCompare(other.id));
+      expect(await listed()).toEqual(written.map(asStored));
+      await store.remove(first.id);
+      expect(await listed()).toEqual(written.slice(1).map(asStored));
+    });
+
+    it('is what was written last, however many writes are under way', async () => {
+      for (let round = 0; round < 5; round++) {
+        const process = await open(openEntry.id);
+        const offsets = Array.from({ length: 30 }, (_, n) => n);
+        await Promise.all(offsets.map((offset) => process.store.write({ ...openEntry, offset })));
+        await kill(process);
+        expect(await (await open(openEntry.id)).store.read(openEntry.id)).toMatchObject({ offset: 29 });
+      }
+      const { store } = await open(openEntry.id);
+      await Promise.all([store.write(openEntry), store.write(openEntry), store.remove(openEntry.id)]);
+      expect(await adapter.rawText(openEntry.id)).toBeUndefined();
+    });
+
+    it('keeps its times, whatever the clock of the machine is', async () => {
+      const times: [begunAt: string, expiresAt: string][] = [
+        ['1970-01-01T00:00:00.000Z', '1970-01-02T00:00:00.000Z'],
+        ['9999-12-31T00:00:00.000Z', '1970-01-01T00:00:00.000Z'],
+        ['9999-12-30T00:00:00.000Z', '9999-12-31T00:00:00.000Z'],
+      ];
+      for (const [begunAt, expiresAt] of times) {
+        const entry: OpenEntry = { ...openEntry, begunAt, session: { ...session, expiresAt } };
+        const process = await open(entry.id);
+        await process.store.write(entry);
+        await kill(process);
+        expect(await (await open(entry.id)).store.read(entry.id)).toEqual(asStored(entry));
+      }
+    });
+  });
+
+  describe('a crash', () => {
+    it.each(sizes)('of an upload of %s can happen at %i writes', async (_what, writes, size) => {
+      const service = await BusyService.start();
+      const file = createFile(service, size);
+      const { error, calls, isDead } = await uploadAndDie(service, file, writes + 1, 'before');
+      expect({ error, calls, isDead }).toEqual({ error: undefined, calls: writes, isDead: false });
+      expectOneComplete(service, file);
+    });
+
+    it.each(crashes)('of an upload of %s that died %s write %i leaves one asset', async (_what, moment, n, size) => {
+      const service = await BusyService.start();
+      const file = createFile(service, size);
+      const first = await uploadAndDie(service, file, n, moment);
+      expect(first.isDead).toBe(true);
+      expect(first.error).toBeDefined();
+      const hasSession = n > 2 || (n === 2 && moment === 'after');
+      const [begun] = [...service.assets.keys()];
+      const second = await uploadAndEnd(service, file);
+      expect(second.error).toBeUndefined();
+      expectOneComplete(service, file);
+      const { assetUid } = second.uploaded as Uploaded;
+      expect(service.completeAssets.map(({ uid }) => uid)).toEqual([assetUid]);
+      if (hasSession) expect(assetUid).toBe(begun);
+      // Only what was created and not yet recorded is created again, and what it left is named.
+      expect(service.assets.size).toBe(n === 2 && moment === 'before' ? 2 : 1);
+      for (const uid of incompleteOf(service)) expect(second.named).toContain(uid);
+      const sent = service.requests;
+      const third = await uploadAndEnd(service, file);
+      expect(third).toMatchObject({ error: undefined, uploaded: { assetUid, bytesSent: 0, blake3: file.blake3 } });
+      if (!adapter.isQueue) expect(service.requests).toBe(sent); // its receipt shows it
+      expectOneComplete(service, file);
+      const left = (await (await open(file.id)).store.list()).map((entry) => 'state' in entry && entry.state);
+      expect(left).toEqual(adapter.isQueue ? ['whole'] : []);
+    });
+
+    it('of one process after the other leaves one asset', async () => {
+      const service = await BusyService.start();
+      const file = createFile(service, 4 * chunkBytes + 1000);
+      let runs = 0;
+      let result: TestUpload | undefined;
+      for (; !result?.uploaded || result.error; runs++) {
+        if (runs > 20) throw new Error('it does not end');
+        result = await uploadAndDie(service, file, 3, runs % 2 === 0 ? 'after' : 'before');
+      }
+      expect(runs).toBeGreaterThan(2);
+      expect(service.assets.size).toBe(1);
+      expectOneComplete(service, file);
+    });
+  });
+
+  describe('two processes', () => {
+    it.each(writesOf)('that upload %s, one from write %i of the other on, make one asset', async (_what, n, size) => {
+      const service = await BusyService.start();
+      const file = createFile(service, size);
+      let starting: ReturnType<typeof uploadAndEnd> | undefined;
+      const first = await uploadAndEnd(service, file, (store) => ({
+        store: interruptAt(store, n, () => {
+          starting = uploadAndEnd(service, file);
+          return starting;
+        }),
+        settle: async () => {},
+      }));
+      const second = await (starting as ReturnType<typeof uploadAndEnd> | undefined);
+      if (!second) throw new Error('the second has not started');
+      const failures = [first, second].map(({ error }) => error && seenError(error));
+      const lost = { code: 'lease_lost', exit: 6, hint: null };
+      expect(failures).toEqual(
+        adapter.isQueue ? [lost, undefined] : [undefined, expect.objectContaining({ code: 'already_uploading' })],
+      );
+      expectOneComplete(service, file);
+      expect(service.assets.size).toBe(adapter.isQueue && n === 2 ? 2 : 1);
+      for (const uid of incompleteOf(service)) expect(second.named).toContain(uid);
+    });
+  });
+
+  describe('an entry that is damaged', () => {
+    it.each(damages)('%s is reported, and set aside', async (_name, damage) => {
+      const process = await open(openEntry.id);
+      await process.store.write(openEntry);
+      await kill(process);
+      const text = damage((await adapter.rawText(openEntry.id)) as string);
+      await adapter.setRawText(openEntry.id, text);
+      const { store } = await open(openEntry.id);
+      const found = await store.read(openEntry.id);
+      if (!found || !isCorrupt(found)) throw new Error(`read as ${JSON.stringify(found)}`);
+      expect(found).toMatchObject({ id: openEntry.id, reason: expect.stringMatching(/./) });
+      const hasAsset = !adapter.isQueue || text.includes(session.assetUid);
+      expect(found.assetUid).toBe(hasAsset ? session.assetUid : undefined);
+      expect(await store.list()).toHaveLength(1);
+      await store.remove(found.id);
+      expect([await store.read(openEntry.id), await store.list()]).toEqual([undefined, []]);
+      await store.write(openEntry);
+      expect(await store.read(openEntry.id)).toEqual(asStored(openEntry));
+    });
+
+    it.each(damages)('%s, of an incomplete asset: that one is named', async (_name, damage) => {
+      const service = await BusyService.start();
+      const file = createFile(service, 4 * chunkBytes + 1000);
+      await uploadAndDie(service, file, 4, 'after');
+      const [begun = ''] = incompleteOf(service);
+      await adapter.setRawText(file.id, damage((await adapter.rawText(file.id)) as string));
+      const { error, named } = await uploadAndEnd(service, file);
+      expect(error).toBeUndefined();
+      expectOneComplete(service, file);
+      expect([incompleteOf(service), service.assets.size]).toEqual([[begun], 2]);
+      expect(named).toContain(begun);
+    });
+
+    it.each(damages)('%s, of a complete asset: no second one is made', async (_name, damage) => {
+      const service = await BusyService.start();
+      const file = createFile(service, 4 * chunkBytes + 1000);
+      await uploadAndDie(service, file, 8, 'before');
+      expectOneComplete(service, file);
+      const uid = service.completeAssets[0]?.uid;
+      await adapter.setRawText(file.id, damage((await adapter.rawText(file.id)) as string));
+      const { error } = await uploadAndEnd(service, file);
+      expect(error?.explanation).toMatchObject({ code: 'creation_unknown', details: { asset_uids: [uid] } });
+      expect(service.assets.size).toBe(1);
+      expect(await adapter.rawText(file.id)).toBeDefined();
+    });
+  });
+
+  describe('a lock', () => {
+    it('of a dead process is free at once, and its entry is there', async () => {
+      const dead = await open(openEntry.id);
+      await dead.store.lock(openEntry.id);
+      await dead.store.write(openEntry);
+      await kill(dead);
+      const { store } = await open(openEntry.id);
+      const release = await store.lock(openEntry.id);
+      expect(await store.read(openEntry.id)).toEqual(asStored(openEntry));
+      await store.write({ ...openEntry, offset: 7 });
+      await release();
+      expect(await store.read(openEntry.id)).toMatchObject({ offset: 7 });
+    });
+
+    it('can be released twice, and leaves the entry', async () => {
+      const { store } = await open(openEntry.id);
+      const release = await store.lock(openEntry.id);
+      await store.write(openEntry);
+      await release();
+      await release();
+      expect(await store.read(openEntry.id)).toEqual(asStored(openEntry));
+      await (await store.lock(openEntry.id))();
+    });
+  });
+
+  testMore(() => adapter);
+}

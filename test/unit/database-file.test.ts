@@ -1,0 +1,156 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { statfsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { buildSync } from 'esbuild';
+import Database from 'libsql';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { assertLocalFileSystem } from '../../src/client/upload/store/database-file.ts';
+import { Receipts } from '../../src/client/upload/store/receipts.ts';
+import { type DatabaseOptions, StateDatabase } from '../../src/client/upload/store/state-database.ts';
+import { LocalUploadStore } from '../../src/client/upload/store/upload-store.ts';
+import { fastClock } from '../support/clock.ts';
+import { inherited } from '../support/environment.ts';
+import { seenError } from '../support/errors.ts';
+import { databaseFile, queryState } from '../support/state-database.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { openEntry } from '../support/upload-store-suite.ts';
+
+const open = async (folder: string, options?: DatabaseOptions) => {
+  const database = await StateDatabase.open(folder, options);
+  onTestFinished(() => database.close());
+  return database;
+};
+
+describe('the file system of the state folder', () => {
+  const folder = temporaryFolder();
+  const check = (type: number) => assertLocalFileSystem(folder, { ...statfsSync(folder), type });
+  const failureOf = (type: number) => {
+    try {
+      check(type);
+    } catch (error) {
+      return seenError(error as never);
+    }
+    return undefined;
+  };
+
+  it.each([
+    ['NFS', 0x6969],
+    ['SMB', 0xff534d42],
+    ['SMB, as a signed number', 0xff534d42 | 0],
+    ['SMB 2', 0xfe534d42],
+    ['9P', 0x01021997],
+  ])('%s is refused', (_name, type) => {
+    expect(failureOf(type)).toEqual({
+      code: 'state_file_system',
+      exit: 14,
+      hint: 'set MEDIACTL_STATE_DIR to a folder on a local disk; uploads export and import carry it over',
+    });
+  });
+
+  it.each([
+    ['ext4', 0xef53],
+    ['tmpfs', 0x01021994],
+    ['Btrfs', 0x9123683e],
+    ['XFS', 0x58465342],
+    ['overlayfs', 0x794c7630],
+  ])('%s is accepted', (_name, type) => {
+    expect(failureOf(type)).toBeUndefined();
+  });
+
+  it('is looked up where none is given', () => {
+    expect(() => assertLocalFileSystem(folder)).not.toThrow();
+    expect(() => assertLocalFileSystem(join(folder, 'missing'))).toThrow('ENOENT');
+  });
+});
+
+const changesEach = 50;
+
+/** Writes entries one after the other and some at once, and a folder in a change of its own, like several files do. */
+async function changeOften(database: StateDatabase, name: string): Promise<void> {
+  const store = new LocalUploadStore(database, 1);
+  const receipts = new Receipts(database);
+  const change = async (n: number) => {
+    const entry = { ...openEntry, id: `${name}-${n}` };
+    if (n % 2 === 0) return store.write(entry);
+    return receipts.saveFolder('service', 'workspace', `${name}-${n}`, 'uid');
+  };
+  for (let n = 0; n < changesEach; n += 5) await Promise.all([0, 1, 2, 3, 4].map((more) => change(n + more)));
+}
+
+const expectedChanges = (names: readonly string[]) =>
+  names.flatMap((name) => Array.from({ length: changesEach }, (_, n) => `${name}-${n}`)).sort();
+
+const foundChanges = (folder: string) =>
+  queryState(folder, 'SELECT id AS name FROM uploads UNION ALL SELECT path FROM folders')
+    .map(({ name }) => name)
+    .sort();
+
+describe('a database that several processes have open', () => {
+  it('has the changes of 12 handles', async () => {
+    const folder = temporaryFolder();
+    const names = Array.from({ length: 12 }, (_, n) => `handle${n}`);
+    const databases = await Promise.all(names.map(() => open(folder)));
+    await Promise.all(databases.map((database, n) => changeOften(database, names[n] as string)));
+    expect(foundChanges(folder)).toEqual(expectedChanges(names));
+  });
+
+  it('has the changes of 8 processes that create it at the same time', async () => {
+    const folder = temporaryFolder();
+    const program = join(folder, 'change.mjs');
+    const require = createRequire(import.meta.url);
+    const state = join(folder, 'state');
+    buildSync({
+      stdin: {
+        contents: `
+          import { type DatabaseOptions, StateDatabase } from '../../src/client/upload/store/state-database.ts';
+          import { LocalUploadStore } from '../../src/client/upload/store/upload-store.ts';
+          const [folder, name] = process.argv.slice(2);
+          await new Promise((resolve) => { process.once('message', resolve); process.send('ready'); });
+          const database = await StateDatabase.open(folder);
+          const store = new LocalUploadStore(database, process.pid);
+          const entry = ${JSON.stringify(openEntry)};
+          for (let n = 0; n < ${changesEach}; n++) await store.write({ ...entry, id: name + '-' + n });
+          await database.close();
+          process.disconnect();`,
+        resolveDir: fileURLToPath(new URL('.', import.meta.url)),
+        loader: 'ts',
+      },
+      alias: { libsql: require.resolve('libsql') },
+      external: [require.resolve('libsql')],
+      ...{ bundle: true, platform: 'node', format: 'esm', outfile: program, logLevel: 'error' },
+    });
+    const names = Array.from({ length: 8 }, (_, n) => `process${n}`);
+    const children = names.map((name) => fork(program, [state, name], { env: inherited as NodeJS.ProcessEnv }));
+    onTestFinished(() => {
+      for (const child of children) child.kill('SIGKILL');
+    });
+    const exits = children.map((child) => once(child, 'exit'));
+    await Promise.all(children.map((child) => once(child, 'message')));
+    for (const child of children) child.send('go');
+    expect((await Promise.all(exits)).map(([code]) => code)).toEqual(names.map(() => 0));
+    expect(foundChanges(state)).toEqual(expectedChanges(names));
+  });
+
+  it('tries again while another program locks it, without blocking, and makes each change once', async () => {
+    const folder = temporaryFolder();
+    const warnings: string[] = [];
+    const database = await open(folder, { clock: fastClock(10), warn: (message) => warnings.push(message) });
+    expect(await database.selectFirst('PRAGMA busy_timeout')).toMatchObject({ timeout: 0 });
+    const other = new Database(databaseFile(folder));
+    onTestFinished(() => void other.close());
+    other.exec('BEGIN IMMEDIATE');
+    let tries = 0;
+    const changing = database.change(() => {
+      tries++;
+      database.run("INSERT INTO runs VALUES ('a', 1)");
+    }, true);
+    await Promise.race([changing, expect.poll(() => warnings).toHaveLength(1)]);
+    expect([tries, queryState(folder, 'SELECT * FROM runs')]).toEqual([0, []]);
+    other.exec('COMMIT');
+    await changing;
+    expect([tries, queryState(folder, 'SELECT * FROM runs')]).toEqual([1, [expect.objectContaining({ id: 'a' })]]);
+  });
+});

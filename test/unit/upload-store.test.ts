@@ -1,0 +1,296 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { Pool } from 'pg';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { createAttemptStore } from '../../src/client/queue/attempt-store.ts';
+import { Lease } from '../../src/client/queue/lease.ts';
+import { openQueueClient } from '../../src/client/queue/open-queue-client.ts';
+import { parseQueueAddress } from '../../src/client/queue/queue-address.ts';
+import { Receipts } from '../../src/client/upload/store/receipts.ts';
+import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
+import { LocalUploadStore, type UploadStore } from '../../src/client/upload/store/upload-store.ts';
+import { type Clock, systemClock } from '../../src/contract/clock.ts';
+import { seenError } from '../support/errors.ts';
+import { changeState, entryTexts, queryState, writeEntryText } from '../support/state-database.ts';
+import { postgres, redis, type StoreServer, type TestStore } from '../support/stores.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { openEntry, type StoreAdapter, type StoreProcess, testUploadStore } from '../support/upload-store-suite.ts';
+
+/* What an upload survives a crash with: SQLite on one machine, Redis and PostgreSQL for the workers of a queue. */
+
+const { id } = openEntry;
+
+type LocalProcess = StoreProcess & { receipts: Receipts; end(): Promise<void> };
+
+async function openLocal(folder: string, pid = process.pid): Promise<LocalProcess> {
+  const database = await StateDatabase.open(folder);
+  const mark = join(folder, 'runs', `${database.processId}.lock`);
+  return {
+    store: new LocalUploadStore(database, pid),
+    receipts: new Receipts(database),
+    // Leaves what a kill leaves: the locks of rows, and the file of the process without its kernel lock.
+    end: async () => {
+      const isMarked = existsSync(mark);
+      await database.close();
+      if (isMarked) writeFileSync(mark, '');
+    },
+  };
+}
+
+async function startLocal(): Promise<StoreAdapter> {
+  let folder = '';
+  const processes = new Map<StoreProcess, LocalProcess>();
+  return {
+    isQueue: false,
+    reset: async () => {
+      folder = temporaryFolder();
+    },
+    open: async () => {
+      const opened = await openLocal(folder);
+      processes.set(opened, opened);
+      return opened;
+    },
+    end: async (ended) => processes.get(ended)?.end(),
+    rawText: async (of) => entryTexts(folder).get(of),
+    setRawText: async (of, text) => writeEntryText(folder, of, text),
+    close: async () => {},
+  };
+}
+
+const leaseMs = 30_000;
+
+/** Entries of a queue, as another program reads and writes them. */
+type RawEntries = {
+  read(of: string): Promise<string | undefined>;
+  write(of: string, text: string): Promise<unknown>;
+  clear(): Promise<unknown>;
+  close(): Promise<unknown>;
+};
+
+function openRawRedis({ address }: StoreServer): RawEntries {
+  const client = new Redis(address);
+  const key = (part: string) => `mediactl:suite:${part}`;
+  return {
+    read: async (of) => (await client.hget(key('pages'), of)) ?? undefined,
+    write: (of, text) => client.hset(key('pages'), of, text),
+    clear: () => client.del(key('fences'), key('pages'), key('receipts')),
+    close: async () => client.disconnect(),
+  };
+}
+
+function openRawPostgres({ address }: StoreServer): RawEntries {
+  const pool = new Pool({ connectionString: address });
+  return {
+    read: async (of) =>
+      (await pool.query('select page from mediactl.uploads where id = $1', [of])).rows[0]?.page ?? undefined,
+    write: (of, text) => pool.query('update mediactl.uploads set page = $2 where id = $1', [of, text]),
+    clear: () => pool.query('delete from mediactl.uploads'),
+    close: () => pool.end(),
+  };
+}
+
+async function startQueue({ start, kind }: TestStore): Promise<StoreAdapter> {
+  const server = await start();
+  const client = await openQueueClient(parseQueueAddress('', `${server.address}#suite`), {
+    clock: systemClock,
+    signal: new AbortController().signal,
+    onConnectionChange: () => {},
+    checksWriteAccess: true,
+  });
+  const raw = (kind === 'redis' ? openRawRedis : openRawPostgres)(server);
+  return {
+    isQueue: true,
+    reset: async () => void (await raw.clear()),
+    open: async (of, clock = systemClock) => {
+      const claim = await client.store.claim(of);
+      return { store: createAttemptStore(client, claim, new Lease(clock, leaseMs, of)), receipts: undefined };
+    },
+    end: async () => {},
+    rawText: (of) => raw.read(of),
+    setRawText: async (of, text) => void (await raw.write(of, text)),
+    close: async () => {
+      await raw.close();
+      await client.close();
+      await server.end();
+    },
+  };
+}
+
+/** Returns the error with which each write to a store fails. */
+const failuresOf = (store: UploadStore) => {
+  const calls = [
+    () => store.write({ ...openEntry, offset: 1 }),
+    () => store.finish({ ...openEntry, offset: 2 }, {} as never),
+    () => store.remove(id),
+  ];
+  return Promise.all(calls.map((call) => call().then(() => 'written', seenError)));
+};
+
+describe('uploads in SQLite', () => {
+  testUploadStore(startLocal, testLocal);
+});
+
+function testLocal(): void {
+  let folder: string;
+  beforeEach(() => {
+    folder = temporaryFolder();
+  });
+  const open = async (pid?: number) => {
+    const opened = await openLocal(folder, pid);
+    let isEnded = false;
+    const end = async () => {
+      if (!isEnded) await opened.end();
+      isEnded = true;
+    };
+    onTestFinished(end);
+    return { ...opened, end };
+  };
+  const held = { code: 'already_uploading', exit: 6 };
+
+  it('one that a process has locked is locked for every other until it is released', async () => {
+    const [first, second] = [await open(11), await open(12)];
+    const release = await first.store.lock(id);
+    const refused = await second.store.lock(id).catch((error) => error);
+    expect(seenError(refused)).toMatchObject(held);
+    expect(refused.message).toContain('pid 11');
+    await release();
+    const releaseSecond = await second.store.lock(id);
+    expect(await first.store.lock(id).catch(seenError)).toMatchObject(held);
+    await release(); // its lock is another's by now
+    expect(await first.store.lock(id).catch(seenError)).toMatchObject(held);
+    await releaseSecond();
+    const releaseAgain = await first.store.lock(id);
+    await release(); // nor is it the later lock of the same process
+    expect(await second.store.lock(id).catch(seenError)).toMatchObject(held);
+    await releaseAgain();
+    expect(queryState(folder, 'SELECT * FROM uploads')).toEqual([]);
+  });
+
+  it('one of many that lock it at the same time gets it', async () => {
+    const all = await Promise.all(Array.from({ length: 8 }, (_, n) => open(100 + n)));
+    const locked = await Promise.all(all.map(({ store }) => store.lock(id).catch(seenError)));
+    expect(locked.filter((each) => typeof each === 'function')).toHaveLength(1);
+    for (const each of locked) if (typeof each !== 'function') expect(each).toMatchObject(held);
+  });
+
+  it('one of many that find a dead process’s lock gets it', async () => {
+    const dead = await open();
+    await dead.store.lock(id);
+    await dead.store.write(openEntry);
+    const all = await Promise.all(Array.from({ length: 8 }, (_, n) => open(100 + n)));
+    await dead.end();
+    const locked = await Promise.all(all.map(({ store }) => store.lock(id).catch(seenError)));
+    expect(locked.filter((each) => typeof each === 'function')).toHaveLength(1);
+    expect(await all[0]?.store.read(id)).toEqual(openEntry);
+  });
+
+  it('a lock outlives the removal of its entry, and a finished upload is unlocked', async () => {
+    const [own, other] = [await open(), await open()];
+    const release = await own.store.lock(id);
+    await own.store.write(openEntry);
+    await own.store.remove(id);
+    expect(await own.store.read(id)).toBeUndefined();
+    expect(await other.store.lock(id).catch(seenError)).toMatchObject(held);
+    await own.store.write(openEntry);
+    await own.store.finish(openEntry, receipt);
+    await (await other.store.lock(id))();
+    await release();
+    expect(await other.receipts.count()).toBe(1);
+  });
+
+  it('an entry that another process has locked is not removed', async () => {
+    const [own, other] = [await open(), await open()];
+    await own.store.lock(id);
+    await own.store.write(openEntry);
+    await other.store.remove(id);
+    expect(await own.store.read(id)).toEqual(openEntry);
+    expect(await other.store.lock(id).catch(seenError)).toMatchObject(held);
+    await own.end();
+    await (await other.store.lock(id))();
+    await other.store.remove(id);
+    expect(await other.store.read(id)).toBeUndefined();
+  });
+
+  it('the temporary file of a killed process is removed with its lock, but not one of which an entry is kept', async () => {
+    const files = ['locked', 'kept'].map((name) => join(folder, name)) as [string, string];
+    for (const file of files) writeFileSync(file, 'stdin');
+    const dead = await open();
+    await dead.store.lock('locked', files[0]);
+    await dead.store.lock('kept', files[1]);
+    await dead.store.write({ ...openEntry, id: 'kept' });
+    await dead.end();
+    const { store } = await open();
+    await store.lock('another');
+    expect(files.map((file) => existsSync(file))).toEqual([false, true]);
+    for (const each of ['locked', 'kept']) await store.lock(each);
+    expect(await store.list()).toEqual([{ ...openEntry, id: 'kept' }]);
+  });
+
+  it('a row without a text is a lock and no entry', async () => {
+    const { store } = await open();
+    await store.write(openEntry);
+    changeState(folder, 'UPDATE uploads SET entry = NULL');
+    expect([await store.read(id), await store.list()]).toEqual([undefined, []]);
+    await (await store.lock(id))();
+    expect(queryState(folder, 'SELECT * FROM uploads')).toEqual([]);
+  });
+}
+
+const receipt = {
+  ...{ service: openEntry.baseUrl, workspace: openEntry.metadata.workspace_uid, folder: '', path: openEntry.realPath },
+  ...{ sizeBytes: 5, mtimeNs: '1', blake3: 'ab'.repeat(32), verified: true, name: 'day 1.mov', reason: null },
+  ...{ assetUid: openEntry.session.assetUid, sessionUid: openEntry.session.uid, at: openEntry.begunAt },
+  state: 'pending' as const,
+};
+
+describe.each([
+  ['Redis', redis],
+  ['PostgreSQL', postgres],
+])('uploads in a queue on %s', (_name, store) => {
+  describe.skipIf(!store.isInstalled)('', () => {
+    testUploadStore(() => startQueue(store), testQueue);
+  });
+});
+
+function testQueue(current: () => StoreAdapter): void {
+  const lost = { code: 'lease_lost', exit: 6, hint: null };
+
+  const open = (of: string, clock?: Clock) => current().open(of, clock);
+  const rawText = () => current().rawText(id);
+
+  it('an attempt writes nothing once another has claimed its job, and ends', async () => {
+    const first = await open(id);
+    await first.store.write(openEntry);
+    const second = await open(id);
+    const before = await rawText();
+    expect(await failuresOf(first.store)).toEqual([lost, lost, lost]);
+    expect(await rawText()).toBe(before);
+    expect(await second.store.read(id)).toMatchObject({ offset: 0 });
+    await second.store.write({ ...openEntry, offset: 3 });
+    expect(await second.store.read(id)).toMatchObject({ offset: 3 });
+    expect(await (await open(id)).store.read(id)).toMatchObject({ offset: 3 });
+  });
+
+  it('an attempt writes nothing after its clock jumped past the lease, nor once it is set back', async () => {
+    let aheadMs = 0;
+    const clock = { ...systemClock, now: () => systemClock.now() + aheadMs };
+    const { store: jumped } = await open(id, clock);
+    await jumped.write(openEntry);
+    const before = await rawText();
+    aheadMs = leaseMs;
+    expect(await failuresOf(jumped)).toEqual([lost, lost, lost]);
+    aheadMs = 0;
+    expect(await failuresOf(jumped)).toEqual([lost, lost, lost]);
+    expect(await rawText()).toBe(before);
+    expect(await (await open(id)).store.read(id)).toMatchObject({ offset: 0 });
+  });
+
+  it('the claim of another job ends nothing', async () => {
+    const { store: first } = await open(id);
+    await (await open('another')).store.write({ ...openEntry, id: 'another' });
+    await first.write(openEntry);
+    await first.remove(id);
+    expect([await rawText(), await current().rawText('another')]).toEqual([undefined, expect.anything()]);
+  });
+}

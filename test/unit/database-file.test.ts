@@ -7,9 +7,10 @@ import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
 import Database from 'libsql';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { DatabaseOptions } from '../../src/client/sqlite-database.ts';
 import { assertLocalFileSystem } from '../../src/client/upload/store/database-file.ts';
 import { Receipts } from '../../src/client/upload/store/receipts.ts';
-import { type DatabaseOptions, StateDatabase } from '../../src/client/upload/store/state-database.ts';
+import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
 import { LocalUploadStore } from '../../src/client/upload/store/upload-store.ts';
 import { fastClock } from '../support/clock.ts';
 import { inherited } from '../support/environment.ts';
@@ -105,7 +106,7 @@ describe('a database that several processes have open', () => {
     buildSync({
       stdin: {
         contents: `
-          import { type DatabaseOptions, StateDatabase } from '../../src/client/upload/store/state-database.ts';
+          import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
           import { LocalUploadStore } from '../../src/client/upload/store/upload-store.ts';
           const [folder, name] = process.argv.slice(2);
           await new Promise((resolve) => { process.once('message', resolve); process.send('ready'); });

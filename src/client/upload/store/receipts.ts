@@ -1,7 +1,8 @@
 import { MediactlError } from '../../errors.ts';
+import type { SqlValue } from '../../sqlite-database.ts';
 import type { ReceiptKey } from '../sources/upload-candidate.ts';
 import { isUnfinished } from './schema.ts';
-import type { SqlValue, StateDatabase } from './state-database.ts';
+import type { StateDatabase } from './state-database.ts';
 
 /** Processing state of an asset, as last seen by this machine. */
 type ProcessingState = 'pending' | 'ready' | 'failed';

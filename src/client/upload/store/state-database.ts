@@ -1,22 +1,16 @@
-import { randomBytes, randomUUID } from 'node:crypto';
-import {
-  closeSync,
-  fdatasync,
-  fstatSync,
-  openSync,
-  realpathSync,
-  rmSync,
-  type Stats,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import type Libsql from 'libsql';
-import type { Clock } from '../../../contract/clock.ts';
-import { loadLibsql, NamedLocks, retryUntilAcquired, withLock } from '../../lock.ts';
-import { isBusy, isDiskFull, stateError, stateFailure } from '../../state-error.ts';
+import { loadLibsql, NamedLocks, withLock } from '../../lock.ts';
+import {
+  configure,
+  type DatabaseOptions,
+  maxBusyWaitMs,
+  retryWhileBusy,
+  SqliteDatabase,
+  writeReserve,
+} from '../../sqlite-database.ts';
+import { stateError, stateFailure } from '../../state-error.ts';
 import { makeStateFolder } from '../../state-files.ts';
 import {
   assertDatabase,
@@ -28,73 +22,26 @@ import {
 } from './database-file.ts';
 import { createSchema, databasePath } from './schema.ts';
 
-export type SqlValue = string | number | null;
-
-/**
- * Turns of the event loop whose changes are committed together. If the process is idle, they take microseconds; if
- * many files are uploaded at once, the changes of several of them share a transaction, which makes it 15 % faster.
- */
-const turnsPerTransaction = 16;
-const maxBusyWaitMs = 60_000;
-/** Pages of the write-ahead log (16 MiB) after which a commit moves them into the database, which waits for the disk. */
-const checkpointPages = 4_000;
-/** Size of the file that is removed on a full disk, so that the uploads under way can still be recorded. */
-const reserveBytes = 256 * 1024;
-const fdatasyncAsync = promisify(fdatasync);
-
 /**
  * Purpose of opening the database: `check` tests its integrity, `write` tries a write, and `recreate` does both and
  * replaces an unusable database.
  */
 export type DatabaseUse = 'read' | 'check' | 'write' | 'recreate';
 
-export type DatabaseOptions = {
-  clock?: Clock;
-  signal?: AbortSignal;
-  /** Reports long waits, and the new path of a replaced database. */
-  warn?: (message: string) => void;
-};
-
-type Change = { work: () => void; isDurable: boolean; resolve(): void; reject(error: unknown): void };
-
 /**
- * SQLite database in the state folder (mode 0600), with a row for each upload. Changes are collected and committed
- * together, every few turns of the event loop (group commit). Durable changes then wait for one sync of the write-ahead
- * log, which runs in the thread pool. The event loop never waits: a database that another process locks is tried
- * again later.
- *
- * Each process holds a kernel lock on a file of its own. This lock ends with the process, so that the rows that a
- * killed process has locked can be unlocked.
+ * SQLite database in the state folder (mode 0600), with a row for each upload. Each process holds a kernel lock on a
+ * file of its own. This lock ends with the process, so that the rows that a killed process has locked can be unlocked.
  */
-export class StateDatabase {
-  /** Path for messages. */
-  readonly path: string;
+export class StateDatabase extends SqliteDatabase {
   /** Unique id of this process, recorded in the rows that it locks. */
   readonly processId = randomUUID();
   /** Undefined if the database is in memory. */
   readonly processLocks: NamedLocks | undefined;
-  readonly #database: Libsql.Database;
-  readonly #options: DatabaseOptions;
-  /** Identity of the file; undefined if the database is in memory. */
-  readonly #file: Stats | undefined;
-  readonly #statements = new Map<string, Libsql.Statement>();
   #release: Promise<(() => Promise<void>) | undefined> | undefined;
-  #changes: Change[] = [];
-  #unsynced: Change[] = [];
-  #committing: Promise<void> | undefined;
-  #syncing: Promise<void> | undefined;
-  #isSyncing = false;
-  /** Descriptor of the write-ahead log, for syncs. */
-  #log: number | undefined;
-  #hasWritten = false;
-  #isFull = false;
 
-  private constructor(database: Libsql.Database, options: DatabaseOptions, stateDir?: string) {
-    this.path = stateDir === undefined ? 'memory' : databasePath(stateDir);
-    this.processLocks = stateDir === undefined ? undefined : new NamedLocks(join(stateDir, 'runs'), options.warn);
-    this.#database = database;
-    this.#options = options;
-    this.#file = stateDir === undefined ? undefined : statSync(this.path);
+  private constructor(database: Libsql.Database, options?: DatabaseOptions, stateDir?: string) {
+    super(database, options, stateDir === undefined ? undefined : databasePath(stateDir));
+    if (stateDir !== undefined) this.processLocks = new NamedLocks(join(stateDir, 'runs'), options?.warn);
   }
 
   /** Opens the database, and creates it if it never existed. @throws MediactlError `state_…` (exit 14) */
@@ -133,11 +80,7 @@ export class StateDatabase {
     await ensureDatabaseFile(path, Database);
     const database = new Database(path);
     try {
-      database.exec(
-        `PRAGMA busy_timeout = 0; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${checkpointPages}`,
-      );
-      const { journal_mode: mode } = database.prepare('PRAGMA journal_mode = WAL').get() as { journal_mode: string };
-      if (mode !== 'wal') throw stateFailure('state_file_system', `${path} cannot have a write-ahead log there`);
+      configure(database, path);
       const processLocks = new NamedLocks(join(stateDir, 'runs'), options.warn);
       const isIntegrityChecked = use === 'check' || use === 'recreate';
       await assertDatabase(path, database, isIntegrityChecked, () => processLocks.isAnyHeld());
@@ -156,166 +99,7 @@ export class StateDatabase {
   static async openInMemory(): Promise<StateDatabase> {
     const database = new (await loadLibsql())(':memory:');
     database.exec(createSchema);
-    return new StateDatabase(database, {});
-  }
-
-  /**
-   * Asserts that there is room for a new upload. On a full disk, those under way can still be recorded.
-   *
-   * @throws MediactlError `state_full` (exit 14)
-   */
-  assertRoom(): void {
-    if (!this.#isFull) return;
-    try {
-      writeReserve(this.path);
-      this.#isFull = false;
-    } catch (error) {
-      throw stateError(error, this.path);
-    }
-  }
-
-  async #read<T>(work: () => T): Promise<T> {
-    try {
-      return work();
-    } catch (error) {
-      if (!isBusy(error)) throw stateError(error, this.path);
-      return this.#retryWhileBusy(work);
-    }
-  }
-
-  #retryWhileBusy<T>(work: () => T): Promise<T> {
-    return retryWhileBusy(this.path, this.#options, async () => work()).catch((error) => {
-      throw stateError(error, this.path);
-    });
-  }
-
-  /** Returns the rows of a query. @throws MediactlError `state_…` (exit 14), as all methods that return a promise */
-  select<Row>(sql: string, ...values: SqlValue[]): Promise<Row[]> {
-    return this.#read(() => this.#prepared(sql).all(...values) as Row[]);
-  }
-
-  selectFirst<Row>(sql: string, ...values: SqlValue[]): Promise<Row | undefined> {
-    return this.#read(() => this.first<Row>(sql, ...values));
-  }
-
-  /** Yields the rows of a query one by one, for results that are too large for memory. */
-  async *selectEach<Row>(sql: string, ...values: SqlValue[]): AsyncGenerator<Row> {
-    const rows = this.#prepared(sql).iterate(...values);
-    try {
-      for (;;) {
-        const next = await this.#read(() => rows.next());
-        if (next.done) return;
-        yield next.value as Row;
-      }
-    } finally {
-      rows.return?.(); // ends the read transaction
-    }
-  }
-
-  /** Runs a query within a change. */
-  first<Row>(sql: string, ...values: SqlValue[]): Row | undefined {
-    return this.#prepared(sql).get(...values) as Row | undefined;
-  }
-
-  /** Runs a statement in a change of its own. @returns number of changed rows */
-  execute(sql: string, ...values: SqlValue[]): Promise<number> {
-    return this.change(() => this.run(sql, ...values));
-  }
-
-  /** Runs a statement within a change. @returns number of changed rows */
-  run(sql: string, ...values: SqlValue[]): number {
-    return this.#prepared(sql).run(...values).changes;
-  }
-
-  /**
-   * Runs `work` in the next transaction, with all other changes of these turns of the event loop. Resolves once it is
-   * committed, which outlives a crash of this process; with `isDurable`, once it outlives a power failure.
-   */
-  async change<T>(work: () => T, isDurable = false): Promise<T> {
-    let result: T | undefined;
-    const run = () => {
-      result = work();
-    };
-    await new Promise<void>((resolve, reject) => {
-      this.#changes.push({ work: run, isDurable, resolve, reject });
-      this.#committing ??= this.#commitAll();
-    });
-    return result as T;
-  }
-
-  async #commitAll(): Promise<void> {
-    for (let turn = 0; turn < turnsPerTransaction; turn++) await nextTurn();
-    while (this.#changes.length > 0) {
-      const changes = this.#changes.splice(0);
-      try {
-        await this.#retryWhileBusy(() => this.#commit(changes));
-        for (const change of changes)
-          if (change.isDurable && this.#file) this.#unsynced.push(change);
-          else change.resolve();
-      } catch (error) {
-        for (const change of changes) change.reject(error);
-      }
-      if (this.#unsynced.length > 0 && !this.#isSyncing) this.#syncing = this.#syncAll();
-    }
-    this.#committing = undefined;
-  }
-
-  #commit(changes: readonly Change[]): void {
-    this.#assertPresent();
-    this.#hasWritten = true;
-    try {
-      this.#transact(changes);
-    } catch (error) {
-      if (!isDiskFull(error) || this.#isFull) throw error;
-      this.#isFull = true;
-      rmSync(reservePathOf(this.path), { force: true });
-      this.#transact(changes);
-    }
-  }
-
-  #transact(changes: readonly Change[]): void {
-    this.run('BEGIN IMMEDIATE');
-    try {
-      for (const { work } of changes) work();
-      this.run('COMMIT');
-    } catch (error) {
-      try {
-        this.run('ROLLBACK');
-      } catch {
-        // SQLite has already rolled back
-      }
-      throw error;
-    }
-  }
-
-  #assertPresent(): void {
-    if (!this.#file) return;
-    const found = statSync(this.path, { throwIfNoEntry: false });
-    if (!found?.size || found.ino !== this.#file.ino || found.dev !== this.#file.dev)
-      throw stateFailure('state_emptied', `${this.path} was removed or replaced meanwhile`);
-    if (this.#log !== undefined && fstatSync(this.#log).nlink === 0)
-      throw stateFailure('state_emptied', `${this.path}-wal was removed meanwhile`);
-  }
-
-  /**
-   * Syncs the write-ahead log, which is what `synchronous = FULL` does after each commit, but in the thread pool.
-   * All changes that were committed before a sync began share it.
-   */
-  async #syncAll(): Promise<void> {
-    this.#isSyncing = true;
-    while (this.#unsynced.length > 0) {
-      const changes = this.#unsynced.splice(0);
-      try {
-        // SQLite neither removes nor replaces the log while this process has the database open.
-        this.#log ??= openSync(`${realpathSync(this.path)}-wal`, 'r+');
-        await fdatasyncAsync(this.#log);
-        for (const change of changes) change.resolve();
-      } catch (thrown) {
-        const error = stateError(thrown, this.path);
-        for (const change of changes) change.reject(error);
-      }
-    }
-    this.#isSyncing = false;
+    return new StateDatabase(database);
   }
 
   /**
@@ -338,56 +122,11 @@ export class StateDatabase {
   /** Removes what a migration from an older version left, once a run has ended well. */
   async removeOldFiles(): Promise<void> {
     const stateDir = dirname(this.path);
-    if (this.#file && hasOldFiles(stateDir)) await (await import('./migration.ts')).removeOldFiles(stateDir);
+    if (!this.isInMemory && hasOldFiles(stateDir)) await (await import('./migration.ts')).removeOldFiles(stateDir);
   }
 
-  /** Closes the database. Never throws, since the command has its result by then and the next process cleans up. */
-  async close(): Promise<void> {
-    await this.#committing;
-    await this.#syncing;
-    const release = await this.#release?.catch(() => undefined);
-    try {
-      // SQLite does not checkpoint on close here, so without this the next process has to read the log first.
-      if (this.#hasWritten) this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
-    } catch {
-      // disk full, or the file is gone
-    }
-    await release?.();
-    if (this.#log !== undefined) closeSync(this.#log);
-    this.#database.close();
+  override async close(): Promise<void> {
+    await super.close();
+    await (await this.#release?.catch(() => undefined))?.();
   }
-
-  #prepared(sql: string): Libsql.Statement {
-    const known = this.#statements.get(sql);
-    if (known) return known;
-    const statement = this.#database.prepare(sql);
-    this.#statements.set(sql, statement);
-    return statement;
-  }
-}
-
-/** Returns the path of a file that keeps some room on the disk (see `reserveBytes`). */
-const reservePathOf = (path: string) => `${path}-reserve`;
-
-/** Writes the reserve if there is none. It is random, since zeros would take no room on some file systems. */
-function writeReserve(path: string): void {
-  const reserve = reservePathOf(path);
-  if (statSync(reserve, { throwIfNoEntry: false })?.size !== reserveBytes)
-    writeFileSync(reserve, randomBytes(reserveBytes), { mode: 0o600 });
-}
-
-/** Retries `work` while another program locks the database. @throws the error of the last attempt */
-async function retryWhileBusy<T>(path: string, options: DatabaseOptions, work: () => Promise<T>): Promise<T> {
-  let busy: unknown;
-  const attempt = () =>
-    work().then(
-      (result) => ({ result }),
-      (error) => {
-        busy = error;
-        if (!isBusy(error)) throw error;
-      },
-    );
-  const done = await retryUntilAcquired(path, { ...options, onWait: options.warn, waitMs: maxBusyWaitMs }, attempt);
-  if (!done) throw busy;
-  return done.result;
 }

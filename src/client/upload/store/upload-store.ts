@@ -49,7 +49,7 @@ export class LocalUploadStore implements UploadStore {
   /** @param pid id of this process, shown to other processes that find an upload locked */
   constructor(database: StateDatabase, pid: number) {
     this.location = database.path;
-    this.isInMemory = database.processLocks === undefined;
+    this.isInMemory = database.isInMemory;
     this.#database = database;
     this.#pid = pid;
   }

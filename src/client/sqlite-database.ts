@@ -15,7 +15,7 @@ import { promisify } from 'node:util';
 import type Libsql from 'libsql';
 import type { Clock } from '../contract/clock.ts';
 import { retryUntilAcquired } from './lock.ts';
-import { isBusy, isDiskFull, stateError, stateFailure } from './state-error.ts';
+import { isBusy, stateError, stateFailure } from './state-error.ts';
 
 export type SqlValue = string | number | null;
 
@@ -28,7 +28,7 @@ export const maxBusyWaitMs = 60_000;
 const turnsPerTransaction = 16;
 /** Pages of the write-ahead log (16 MiB) after which a commit moves them into the database, which waits for the disk. */
 const checkpointPages = 4_000;
-/** Size of the file that is removed on a full disk, so that the uploads under way can still be recorded. */
+/** Size of the file that is removed on a full disk, so that the uploads in progress can still be recorded. */
 const reserveBytes = 256 * 1024;
 const fdatasyncAsync = promisify(fdatasync);
 
@@ -79,7 +79,7 @@ export class SqliteDatabase {
   }
 
   /**
-   * Asserts that there is room for a new upload. On a full disk, those under way can still be recorded.
+   * Asserts that there is room for a new upload. On a full disk, those in progress can still be recorded.
    *
    * @throws MediactlError `state_full` (exit 14)
    */
@@ -114,26 +114,7 @@ export class SqliteDatabase {
   }
 
   selectFirst<Row>(sql: string, ...values: SqlValue[]): Promise<Row | undefined> {
-    return this.#read(() => this.first<Row>(sql, ...values));
-  }
-
-  /** Yields the rows of a query one by one, for results that are too large for memory. */
-  async *selectEach<Row>(sql: string, ...values: SqlValue[]): AsyncGenerator<Row> {
-    const rows = this.#prepared(sql).iterate(...values);
-    try {
-      for (;;) {
-        const next = await this.#read(() => rows.next());
-        if (next.done) return;
-        yield next.value as Row;
-      }
-    } finally {
-      rows.return?.(); // ends the read transaction
-    }
-  }
-
-  /** Runs a query within a change. */
-  first<Row>(sql: string, ...values: SqlValue[]): Row | undefined {
-    return this.#prepared(sql).get(...values) as Row | undefined;
+    return this.#read(() => this.#prepared(sql).get(...values) as Row | undefined);
   }
 
   /** Runs a statement in a change of its own. @returns number of changed rows */
@@ -185,7 +166,9 @@ export class SqliteDatabase {
     try {
       this.#transact(changes);
     } catch (error) {
-      if (!isDiskFull(error) || this.#isFull) throw error;
+      // SQLite reports a full quota as an input or output error.
+      const isDiskFull = stateError(error, this.path).explanation.code === 'state_full';
+      if (!isDiskFull || this.#isFull) throw error;
       this.#isFull = true;
       rmSync(reservePathOf(this.path), { force: true });
       this.#transact(changes);
@@ -273,8 +256,13 @@ const reservePathOf = (path: string) => `${path}-reserve`;
 /** Writes the reserve if there is none. It is random, since zeros would take no room on some file systems. */
 export function writeReserve(path: string): void {
   const reserve = reservePathOf(path);
-  if (statSync(reserve, { throwIfNoEntry: false })?.size !== reserveBytes)
+  if (statSync(reserve, { throwIfNoEntry: false })?.size === reserveBytes) return;
+  try {
     writeFileSync(reserve, randomBytes(reserveBytes), { mode: 0o600 });
+  } catch (error) {
+    rmSync(reserve, { force: true }); // a part of it would take the room of the uploads in progress
+    throw error;
+  }
 }
 
 /** Retries `work` while another program locks the database. @throws the error of the last attempt */

@@ -43,8 +43,6 @@ export function stateError(error: unknown, path: string): MediactlError {
 
 export const isBusy = (error: unknown) => kindOf(error as Error) === 'state_locked';
 
-export const isDiskFull = (error: unknown) => kindOf(error as Error) === 'state_full';
-
 function kindOf({ code = '', message }: NodeJS.ErrnoException): StateErrorKind | undefined {
   if (code === 'SQLITE_ERROR' && /^no such (table|column)|has no column/.test(message)) return 'state_damaged';
   return codes.find(([, pattern]) => pattern.test(code))?.[0];

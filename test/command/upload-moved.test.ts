@@ -34,7 +34,7 @@ describe('a file that was moved while its upload was unfinished', () => {
       resumed_from: 2 * chunkBytes,
       path: moved,
     });
-    expect(stderr).toContain(`continuing asset ${session.assetUid}, begun as ${old}`);
+    expect(stderr).toContain(`continuing asset ${session.assetUid}, started as ${old}`);
     await world.expectUploaded(record);
     expect(posts()).toEqual([]);
     const again = await world.upload();

@@ -49,8 +49,8 @@ export async function sendRequest(connection: Connection, request: OutgoingReque
   const convertError = (error: unknown) =>
     controller.signal.aborted && !signal?.aborted ? controller.signal.reason : networkError(error, url, idleTimeoutMs);
   connection.requestCount++;
-  const pool = await connection.open(call.isPublic ? url : undefined);
   try {
+    const pool = await connection.open(call.isPublic ? url : undefined);
     const answer = await pool
       .request({
         origin: url.origin,

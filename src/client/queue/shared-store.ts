@@ -25,7 +25,7 @@ export type SharedStore = {
   now(): Promise<number>;
   claim(id: string): Promise<Claim>;
   /** Writes a job's entry (JSON), or removes it. @returns false if another attempt has claimed the job */
-  writeEntry(id: string, fence: string, page: string | undefined): Promise<boolean>;
+  writeEntry(id: string, fence: string, entry: string | undefined): Promise<boolean>;
   /** Replaces the entry with the receipt, atomically. @returns false if another attempt has claimed the job */
   finish(id: string, fence: string, receipt: string): Promise<boolean>;
   /** Writes a receipt if there is none, regardless of claims. */
@@ -72,8 +72,8 @@ export function createRedisStore(redis: Redis, queue: string, retry: WithRetry):
       const [page, receipt] = (await run('claim', id, fence)) as [string?, string?];
       return { fence, entry: page ?? undefined, receipt: receipt ?? undefined };
     },
-    writeEntry: async (id, fence, page) =>
-      (await (page === undefined ? run('remove', id, fence) : run('write', id, fence, page))) === 1,
+    writeEntry: async (id, fence, entry) =>
+      (await (entry === undefined ? run('remove', id, fence) : run('write', id, fence, entry))) === 1,
     finish: async (id, fence, receipt) => (await run('finish', id, fence, receipt)) === 1,
     restoreReceipt: async (id, receipt) => void (await run('restore', id, receipt)),
     listEntries: () => retry(() => redis.hvals(pages)),
@@ -117,7 +117,7 @@ export function createPostgresStore(pool: Pool, queue: string, retry: WithRetry)
       const { fence, page, receipt } = rows[0];
       return { fence, entry: page ?? undefined, receipt: receipt ?? undefined };
     },
-    writeEntry: (id, fence, page) => update('page = $4', id, fence, page ?? null),
+    writeEntry: (id, fence, entry) => update('page = $4', id, fence, entry ?? null),
     finish: (id, fence, receipt) => update('receipt = $4, page = null, fence = null', id, fence, receipt),
     restoreReceipt: async (id, receipt) =>
       void (await query(

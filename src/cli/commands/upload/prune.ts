@@ -78,6 +78,7 @@ export async function planPrune(
     }
   }
   const candidates: PrunableAsset[] = [];
+  missingNow.sort((a, b) => (a.path < b.path ? -1 : 1));
   for (const receipt of missingNow) {
     // If the file was renamed, its old asset is pruned only after the new asset is ready.
     const copy = copies.get(contentKeyOf(receipt));

@@ -41,7 +41,7 @@ export async function scanForOrphans(
   creations: readonly Pick<UnconfirmedCreation, 'begunAt'>[],
 ): Promise<NonNullable<UploadDeps['findOrphans']>> {
   const entries = await store.list();
-  const started = new Set(entries.map((entry) => !isCorrupt(entry) && assetOf(entry)));
+  const started = new Set(entries.map((entry) => (isCorrupt(entry) ? entry.assetUid : assetOf(entry))));
   const firstSentAt = Math.min(...creations.map(({ begunAt = '' }) => Date.parse(begunAt)));
   const since = Number.isNaN(firstSentAt) ? undefined : firstSentAt - clockSkewMs;
   const { assets, isComplete } = await scanNewestAssets(api, since);

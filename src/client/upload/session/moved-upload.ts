@@ -30,7 +30,7 @@ export function createMovedUploadFinder(store: UploadStore): UploadDeps['findRes
       if (entry && isOpen(entry)) {
         const moved = { ...entry, id: file.id, path: file.path, realPath: file.realPath };
         await Promise.all([store.write(moved), store.remove(entry.id)]); // in one transaction
-        notice(`continuing asset ${entry.session.assetUid}, begun as ${entry.realPath}`);
+        notice(`continuing asset ${entry.session.assetUid}, started as ${entry.realPath}`);
         return moved;
       }
     } finally {

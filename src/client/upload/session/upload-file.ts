@@ -109,6 +109,6 @@ async function saveReceipt(run: UploadRun, uploaded: Uploaded, entry: CompleteEn
     await run.store.finish(entry, { ...run.receiptKey, ...uploaded, mtimeNs, reason: null, at });
     return undefined;
   } catch (error) {
-    return asMediactlError(error); // the entry is still there, and the next run finds the asset complete
+    return asMediactlError(error); // the next run finds the entry, or the receipt if only its sync failed
   }
 }

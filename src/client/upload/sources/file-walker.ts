@@ -190,7 +190,10 @@ export class FileWalker {
   }
 }
 
-/** Returns the attributes of a file. Synchronous, because in a walk the thread pool would take ten times as long. */
+/**
+ * Returns the attributes of a file. Synchronous, because the thread pool would cost more than the call. On a network
+ * file system, listing the directory has usually fetched the attributes of its files.
+ */
 function statIfReadable(path: string): BigIntStats | undefined {
   try {
     return statSync(path, { bigint: true });

@@ -60,7 +60,7 @@ export class FileSource {
   /** The file's identity when it was opened, or when its content was last found unchanged. */
   identity: FileIdentity;
   #fd: number;
-  /** Resolves once no read is under way. One might go on after its consumer has left. */
+  /** Resolves once no read is running. A read can outlast its consumer. */
   #reading: Promise<unknown> | undefined;
   /** Buffers of the last complete read, which a socket might still hold. */
   #usedBuffers: Buffer[] = [];

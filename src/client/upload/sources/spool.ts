@@ -20,7 +20,8 @@ export class Spool {
   }
 
   /**
-   * @param lock locks the file to be written, which is removed if this process is killed. @returns how to unlock it
+   * @param lock locks the file to be written. If this process is killed, the file is removed.
+   * @returns its size, its checksum, and a function that moves it to its final name
    * @throws MediactlError `usage` (exit 2) if stdin is empty, `spool` (exit 1) if it cannot be written
    */
   async write(input: AsyncIterable<Buffer | string>, lock: LockSpoolFile, signal?: AbortSignal) {

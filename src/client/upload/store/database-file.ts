@@ -78,9 +78,11 @@ export async function ensureDatabaseFile(path: string, Database: typeof Libsql):
   }
 }
 
+/** Writes the names of a folder's files to the disk, where the system has a way to. Windows has none. */
 async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder);
-  await handle.sync().finally(() => handle.close());
+  const handle = await open(folder).catch(() => undefined);
+  await handle?.sync().catch(() => {});
+  await handle?.close();
 }
 
 /** Creates an empty file that SQLite fills. SQLite would make it readable by others. */

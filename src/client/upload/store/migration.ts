@@ -82,12 +82,16 @@ export async function migrate(
     database.prepare('VACUUM INTO ?').run(backup);
     database.exec('BEGIN IMMEDIATE');
     try {
-      await assertNoneRuns(); // one might have begun while the copy was made; from now on, none can
+      await assertNoneRuns(); // one might have started while the copy was made; from now on, none can
       database.exec(migrateFrom1);
       importPages(database, dirname(path));
       database.exec('COMMIT');
     } catch (error) {
-      database.exec('ROLLBACK');
+      try {
+        database.exec('ROLLBACK');
+      } catch {
+        // SQLite has already rolled back
+      }
       throw error;
     }
   });

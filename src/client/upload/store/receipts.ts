@@ -150,22 +150,29 @@ export class Receipts {
     return (await this.#database.selectFirst<{ count: number }>(sql))?.count ?? 0;
   }
 
-  async *all(): AsyncGenerator<Receipt> {
-    const sql = `SELECT ${selectedColumns} FROM uploads WHERE ${isDone} ORDER BY seq`;
-    for await (const row of this.#database.selectEach<ReceiptRow>(sql)) yield receiptOf(row);
+  all(): AsyncGenerator<Receipt> {
+    return this.#each('true');
   }
 
   /**
    * Yields the receipts of files under a directory that this machine uploaded itself. An empty directory means all
    * local files. Ids increase with time (see `startRun`).
    */
-  async *listBelow(service: string, workspace: string, directory: string): AsyncGenerator<Receipt & { id: number }> {
+  listBelow(service: string, workspace: string, directory: string): AsyncGenerator<Receipt & { id: number }> {
+    const condition = '+service = ? AND +workspace = ? AND path >= ? AND path < ? AND imported = 0';
+    return this.#each(condition, service, workspace, ...rangeBelow(directory));
+  }
+
+  /** Yields receipts in the order of their ids, in pages, because there might be too many for memory. */
+  async *#each(condition: string, ...values: SqlValue[]): AsyncGenerator<Receipt & { id: number }> {
     const sql = `SELECT seq AS id, ${selectedColumns} FROM uploads
-      WHERE service = ? AND workspace = ? AND path >= ? AND path < ? AND ${isDone} AND imported = 0
-      ORDER BY path`;
-    const range = rangeBelow(directory);
-    for await (const row of this.#database.selectEach<ReceiptRow & { id: number }>(sql, service, workspace, ...range))
-      yield receiptOf(row);
+      WHERE ${condition} AND ${isDone} AND seq > ? ORDER BY seq LIMIT 1000`;
+    type Row = ReceiptRow & { id: number };
+    for (let after: number | undefined = 0; after !== undefined; ) {
+      const rows: Row[] = await this.#database.select<Row>(sql, ...values, after);
+      yield* rows.map((row) => receiptOf(row));
+      after = rows.at(-1)?.id;
+    }
   }
 
   listReplacedBelow(service: string, workspace: string, directory: string): Promise<ReplacedAsset[]> {
@@ -243,6 +250,9 @@ export class Receipts {
   }
 }
 
+/** Number of the next receipt, higher than the mark of each unfinished run, even if the newest rows are gone. */
+const nextSeq = `1 + max((SELECT coalesce(max(seq), 0) FROM uploads), (SELECT coalesce(max(since), 0) FROM runs))`;
+
 /**
  * Saves a receipt within a change of the database. An earlier receipt with the same key becomes `replaced` if it is
  * of another asset that this machine uploaded; otherwise it is deleted.
@@ -254,12 +264,11 @@ export function saveReceipt(database: StateDatabase, receipt: Receipt, id?: stri
     WHERE ${byKey} AND ${isDone} AND asset <> ? AND imported = 0`;
   database.run(replace, ...keyOf(receipt), receipt.assetUid);
   const values = valuesOf(receipt);
-  // Higher than the mark of each unfinished run, even if the row that had the highest number then is gone.
-  const finish = `UPDATE OR REPLACE uploads SET state = 'done',
-      seq = 1 + max((SELECT max(seq) FROM uploads), (SELECT coalesce(max(since), 0) FROM runs)),
+  const finish = `UPDATE OR REPLACE uploads SET seq = ${nextSeq}, state = 'done',
       (${columns}) = (${placeholders}), entry = NULL, run = NULL, pid = NULL WHERE id = ? AND ${isUnfinished}`;
   if (id !== undefined && database.run(finish, ...values, id) > 0) return;
-  database.run(`INSERT OR REPLACE INTO uploads (state, ${columns}) VALUES ('done', ${placeholders})`, ...values);
+  const insert = `INSERT OR REPLACE INTO uploads (seq, state, ${columns}) VALUES (${nextSeq}, 'done', ${placeholders})`;
+  database.run(insert, ...values);
 }
 
 /** Returns the limits of the paths below a directory: 0 is the character after the slash. */

@@ -26,7 +26,7 @@ export const isUnfinished = "state IN ('planned', 'intended', 'open', 'whole')";
  * the asset, as last seen.
  */
 export const tables = {
-  uploads: `seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT, state TEXT NOT NULL,
+  uploads: `seq INTEGER PRIMARY KEY, id TEXT, state TEXT NOT NULL,
     service TEXT, workspace TEXT, folder TEXT, path TEXT, size INTEGER, mtime_ns TEXT,
     blake3 TEXT, verified INTEGER, asset TEXT, session TEXT, name TEXT, processing TEXT, reason TEXT, at TEXT,
     imported INTEGER NOT NULL DEFAULT 0, guessed INTEGER NOT NULL DEFAULT 0, run TEXT, pid INTEGER, entry TEXT`,

@@ -39,9 +39,9 @@ export class StateDatabase extends SqliteDatabase {
   readonly processLocks: NamedLocks | undefined;
   #release: Promise<(() => Promise<void>) | undefined> | undefined;
 
-  private constructor(database: Libsql.Database, options?: DatabaseOptions, stateDir?: string) {
-    super(database, options, stateDir === undefined ? undefined : databasePath(stateDir));
-    if (stateDir !== undefined) this.processLocks = new NamedLocks(join(stateDir, 'runs'), options?.warn);
+  private constructor(database: Libsql.Database, options?: DatabaseOptions, path?: string, processLocks?: NamedLocks) {
+    super(database, options, path);
+    this.processLocks = processLocks;
   }
 
   /** Opens the database, and creates it if it never existed. @throws MediactlError `state_…` (exit 14) */
@@ -65,7 +65,7 @@ export class StateDatabase extends SqliteDatabase {
           if (!['state_damaged', 'state_emptied'].includes(failure.explanation.code)) throw error;
           const aside = setDatabaseAside(path);
           const note = aside ? `; the old one is kept as ${aside}` : '';
-          options.warn?.(`${failure.message}: a new one is begun${note}`);
+          options.warn?.(`${failure.message}: a new one was created${note}`);
           return openDatabase();
         }),
       );
@@ -88,7 +88,7 @@ export class StateDatabase extends SqliteDatabase {
         writeReserve(path);
         database.exec(trialWrite);
       }
-      return new StateDatabase(database, options, stateDir);
+      return new StateDatabase(database, options, path, processLocks);
     } catch (error) {
       database.close();
       throw error;
@@ -108,6 +108,7 @@ export class StateDatabase extends SqliteDatabase {
    */
   async registerProcess(onKilled: (run: string) => Promise<void>): Promise<void> {
     this.#release ??= this.#register(onKilled).catch((error) => {
+      this.#release = undefined; // the next lock tries again
       throw stateError(error, this.path);
     });
     await this.#release;

@@ -43,8 +43,8 @@ export type OpenEntry = SessionEntry & {
 };
 
 /**
- * Entry of an upload whose bytes are all acknowledged. It is written only if there is no receipt yet, because the
- * checksum differs, tags have not been set yet, or the receipt cannot be written.
+ * Entry of an upload whose bytes are all acknowledged. It is written only if the checksum differs, if tags have not
+ * been set yet, or by a queue worker, whose receipt is saved later.
  */
 export type CompleteEntry = SessionEntry & {
   state: 'whole';

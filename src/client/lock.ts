@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
-import { open, readdir, rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type Libsql from 'libsql';
 import { type Clock, systemClock } from '../contract/clock.ts';
 import { backoff, pollUntil } from '../contract/retry.ts';
 import { MediactlError } from './errors.ts';
 import { stateError, stateFailure } from './state-error.ts';
-import { makeFolder, makeStateFolder } from './state-files.ts';
+import { createEmptyFile, makeFolder, makeStateFolder } from './state-files.ts';
 
 /** Loads SQLite. @throws MediactlError `not_installed` (exit 1) if its native module is missing */
 export async function loadLibsql(): Promise<typeof Libsql> {
@@ -34,12 +34,9 @@ export type Lock = { release(): void };
 export async function tryLock(path: string): Promise<Lock | undefined> {
   // Create the file before locking: SQLite would make it readable for other users, and closing any other handle of the
   // file later would release the lock (POSIX).
-  await open(path, 'wx', 0o600).then(
-    (handle) => handle.close(),
-    (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw error;
-    },
-  );
+  await createEmptyFile(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
   const database = new (await loadLibsql())(path);
   try {
     database.exec('BEGIN EXCLUSIVE');

@@ -181,11 +181,7 @@ export class SqliteDatabase {
       for (const { work } of changes) work();
       this.run('COMMIT');
     } catch (error) {
-      try {
-        this.run('ROLLBACK');
-      } catch {
-        // SQLite has already rolled back
-      }
+      rollBack(this.#database);
       throw error;
     }
   }
@@ -240,6 +236,15 @@ export class SqliteDatabase {
     const statement = this.#database.prepare(sql);
     this.#statements.set(sql, statement);
     return statement;
+  }
+}
+
+/** Rolls a transaction back, unless SQLite has already done so, as on a full disk. */
+export function rollBack(database: Libsql.Database): void {
+  try {
+    database.exec('ROLLBACK');
+  } catch {
+    // there is no transaction any more
   }
 }
 

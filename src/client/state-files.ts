@@ -1,4 +1,4 @@
-import { mkdir, rename, stat, writeFile } from 'node:fs/promises';
+import { mkdir, open, rename, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { MediactlError } from './errors.ts';
 
@@ -26,6 +26,9 @@ export async function makeFolder(path: string, hint?: string): Promise<void> {
 
 /** Creates a folder for state files. @throws MediactlError `folder` or `folder_failed` if it cannot be created */
 export const makeStateFolder = (path: string) => makeFolder(path, 'set MEDIACTL_STATE_DIR');
+
+/** Creates an empty file with mode 0600 for SQLite, which would make it readable by others. */
+export const createEmptyFile = (path: string) => open(path, 'wx', 0o600).then((handle) => handle.close());
 
 /** Writes a state file with mode 0600. Uses an atomic rename, so that other processes never see a partial file. */
 export async function writeStateFile(path: string, text: string): Promise<void> {

@@ -10,7 +10,7 @@ export const straceArguments = (log: string) => [
   ...['-e', 'trace=pwrite64,ftruncate,fsync,fdatasync,rename,renameat,renameat2,link,linkat'],
 ];
 
-/** What a power failure leaves of the files that a traced process wrote with `pwrite`: what it synced, and some more. */
+/** Files of a traced process after a power failure: what it had synced, and a random part of its other writes. */
 export class SyncedState {
   readonly #files = new Map<string, TracedFile>();
   syncs = 0;

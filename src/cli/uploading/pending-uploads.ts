@@ -37,7 +37,7 @@ export function toPendingUpload(entry: UploadEntry | CorruptEntry, now: number):
     id: entry.id,
     // Absolute, because the working directory can differ later. Stdin has no real path.
     path: readable && readable.identity === undefined ? readable.realPath : entry.path,
-    asset_uid: (isCorrupt(entry) ? entry.assetUid : assetOf(entry)) ?? null,
+    asset_uid: assetOf(entry) ?? null,
     session_uid: session?.uid ?? null,
     size_bytes: readable?.file.sizeBytes ?? null,
     offset_bytes: readable ? acknowledged(readable) : null,

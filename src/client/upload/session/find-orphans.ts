@@ -5,7 +5,7 @@ import type { Asset } from '../../../contract/types.ts';
 import type { Api } from '../../api/api.ts';
 import { MediactlError } from '../../errors.ts';
 import { isGone } from '../../http/error-response.ts';
-import { assetOf, isCorrupt } from '../store/upload-entry.ts';
+import { assetOf } from '../store/upload-entry.ts';
 import type { OrphanCandidates, UnconfirmedCreation, UploadDeps } from './upload-job.ts';
 import type { UploadRun } from './upload-run.ts';
 
@@ -41,7 +41,7 @@ export async function scanForOrphans(
   creations: readonly Pick<UnconfirmedCreation, 'begunAt'>[],
 ): Promise<NonNullable<UploadDeps['findOrphans']>> {
   const entries = await store.list();
-  const started = new Set(entries.map((entry) => (isCorrupt(entry) ? entry.assetUid : assetOf(entry))));
+  const started = new Set(entries.map(assetOf));
   const firstSentAt = Math.min(...creations.map(({ begunAt = '' }) => Date.parse(begunAt)));
   const since = Number.isNaN(firstSentAt) ? undefined : firstSentAt - clockSkewMs;
   const { assets, isComplete } = await scanNewestAssets(api, since);

@@ -46,7 +46,7 @@ export async function resumeFrom(
 }
 
 async function reportAbandonedAsset(run: UploadRun, entry: UploadEntry | CorruptEntry): Promise<void> {
-  const assetUid = isCorrupt(entry) ? entry.assetUid : assetOf(entry);
+  const assetUid = assetOf(entry);
   if (assetUid === undefined) return;
   const isComplete = 'state' in entry && entry.state === 'whole';
   if (!isComplete) await run.recordOrphan(assetUid);

@@ -4,6 +4,7 @@ import { link, open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type Libsql from 'libsql';
 import { stateError, stateFailure } from '../../state-error.ts';
+import { createEmptyFile } from '../../state-files.ts';
 import { backupPathOf, columnsOf, createSchema, databasePath, pageFolder, schemaVersion, tables } from './schema.ts';
 
 /** Maximum size of a database for an integrity check, which would take seconds for a larger one. */
@@ -60,7 +61,7 @@ export async function ensureDatabaseFile(path: string, Database: typeof Libsql):
   }
   const temporary = `${path}.${randomUUID()}`;
   try {
-    await createEmpty(temporary);
+    await createEmptyFile(temporary);
     const database = new Database(temporary);
     try {
       database.exec(`BEGIN; ${createSchema}`);
@@ -84,9 +85,6 @@ async function syncFolder(folder: string): Promise<void> {
   await handle?.sync().catch(() => {});
   await handle?.close();
 }
-
-/** Creates an empty file that SQLite fills. SQLite would make it readable by others. */
-const createEmpty = (path: string) => open(path, 'wx', 0o600).then((handle) => handle.close());
 
 const pragma = (database: Libsql.Database, name: string) =>
   (database.prepare(`PRAGMA ${name}`).get() as { [name: string]: unknown })[name];

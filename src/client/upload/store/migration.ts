@@ -1,11 +1,13 @@
 import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
-import { open, readdir, rm, rmdir } from 'node:fs/promises';
+import { readdir, rm, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type Libsql from 'libsql';
 import { NamedLocks, withLock } from '../../lock.ts';
+import { rollBack } from '../../sqlite-database.ts';
 import { stateFailure } from '../../state-error.ts';
+import { createEmptyFile } from '../../state-files.ts';
 import { backupPathOf, createIndexes, createTable, databasePath, pageFolder, schemaVersion } from './schema.ts';
-import { parseEntry } from './upload-entry.ts';
+import { assetOf, isCorrupt, parseEntry } from './upload-entry.ts';
 
 /*
  * Migration from version 1, of mediactl 0.1.0: a JSON file (page) for each unfinished upload, and tables of receipts,
@@ -42,8 +44,7 @@ export function importPages(database: Libsql.Database, stateDir: string): void {
     // A damaged page is imported as it is, so that it is reported, and its creation counts as unconfirmed.
     const text = lstatSync(path).isFile() ? readFileSync(path, 'utf8').trim() : '';
     const entry = parseEntry(text, id);
-    const asset = ('reason' in entry ? entry.assetUid : 'session' in entry && entry.session.assetUid) || null;
-    insert.run(id, 'reason' in entry ? 'intended' : entry.state, asset, text);
+    insert.run(id, isCorrupt(entry) ? 'intended' : entry.state, assetOf(entry) ?? null, text);
   }
   // A process that was killed before it removed the page of a finished upload.
   database.exec(
@@ -78,7 +79,7 @@ export async function migrate(
     await assertNoneRuns();
     const backup = backupPathOf(path);
     await rm(backup, { force: true }); // from a migration that was killed
-    await open(backup, 'wx', 0o600).then((handle) => handle.close()); // SQLite would make it readable by others
+    await createEmptyFile(backup);
     database.prepare('VACUUM INTO ?').run(backup);
     database.exec('BEGIN IMMEDIATE');
     try {
@@ -87,11 +88,7 @@ export async function migrate(
       importPages(database, dirname(path));
       database.exec('COMMIT');
     } catch (error) {
-      try {
-        database.exec('ROLLBACK');
-      } catch {
-        // SQLite has already rolled back
-      }
+      rollBack(database);
       throw error;
     }
   });

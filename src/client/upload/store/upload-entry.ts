@@ -76,8 +76,11 @@ export function acknowledged(entry: UploadEntry): number {
   return entry.state === 'whole' ? entry.file.sizeBytes : 0;
 }
 
-export const assetOf = (entry: UploadEntry): string | undefined =>
-  'session' in entry ? entry.session.assetUid : undefined;
+/** Returns the uid of the asset that an upload has created; undefined if there is none, or a damaged entry lacks it. */
+export function assetOf(entry: UploadEntry | CorruptEntry): string | undefined {
+  if (isCorrupt(entry)) return entry.assetUid;
+  return 'session' in entry ? entry.session.assetUid : undefined;
+}
 
 const isText = (value: unknown) => typeof value === 'string';
 const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;

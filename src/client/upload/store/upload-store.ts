@@ -152,7 +152,7 @@ export class LocalUploadStore implements UploadStore {
 /** Parses an entry. A damaged one still has its asset in a column. */
 function toEntry({ id, asset, entry: text }: EntryRow): UploadEntry | CorruptEntry {
   const entry = parseEntry(text, id);
-  return isCorrupt(entry) ? { ...entry, assetUid: entry.assetUid ?? asset ?? undefined } : entry;
+  return isCorrupt(entry) ? { ...entry, assetUid: assetOf(entry) ?? asset ?? undefined } : entry;
 }
 
 const alreadyUploading = (pid: number) =>

@@ -208,6 +208,8 @@ describe('a store', () => {
       const doctor = await cli.run(['doctor', '--json']);
       const findings: { check: string; error: { code: string } | null }[] = JSON.parse(doctor.stdout);
       expect(findings.find(({ check }) => check === 'receipts')?.error?.code).toBe(code);
+      const wrong = findings.filter(({ error }) => error?.code === code);
+      expect(wrong.map(({ check }) => check)).toEqual(['receipts']);
       const again = await upload(['--again']);
       expect([again.code, service.completeAssets.length]).toEqual([0, 2 * count]);
       const isLeft = existsSync(`${store()}.unusable-1`);

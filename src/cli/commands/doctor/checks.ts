@@ -140,6 +140,7 @@ export const checks: Record<string, Check> = {
 /** Maps a check to its prerequisite. If that failed, the check is skipped, because it would repeat the problem. */
 export const dependsOn: Record<string, string> = {
   receipts: 'state folder',
+  uploads: 'receipts',
   service: 'account',
   names: 'account',
   'rate limit': 'service',

@@ -1,99 +1,110 @@
 import type { CommandDefinition } from './commands/command.ts';
+import { shortcutSummary } from './shortcuts.ts';
 
 /** A top-level command; its subcommands are loaded lazily. */
-export type Noun = {
-  name: string;
-  summary: string;
-  /** Heading in the help; undefined for a hidden command. */
-  group?: string;
-  load(): Promise<CommandDefinition>;
-};
+export type Noun = { name: string; summary: string; load(): Promise<CommandDefinition> };
 
-/** Top-level commands by their heading in the help, in help order. */
-const groups: Record<string, Record<string, Omit<Noun, 'name' | 'group'>>> = {
-  Media: {
+type Row = Omit<Noun, 'name'> | 'shortcut';
+
+/** Top-level commands and shortcuts by their heading in the help, in help order. */
+const groups: Record<string, Record<string, Row>> = {
+  'Everyday commands': {
     upload: {
-      summary: 'upload files, continuing where an earlier run stopped',
+      summary: 'upload files and directories, or resume uploading them',
       load: async () => (await import('./commands/upload/upload.ts')).upload,
     },
-    uploads: {
-      summary: 'see, finish, wait for or forget uploads, of this machine or a queue',
-      load: async () => (await import('./commands/uploads/uploads.ts')).uploads,
-    },
-    worker: {
-      summary: 'upload what other machines queue',
-      load: async () => (await import('./commands/worker/worker.ts')).worker,
-    },
+    sync: 'shortcut',
     check: {
       summary: 'compare a directory with a folder',
       load: async () => (await import('./commands/check/check.ts')).check,
     },
+    wait: 'shortcut',
+    ls: 'shortcut',
+    get: 'shortcut',
+    download: 'shortcut',
+    play: {
+      summary: 'get playback URLs, or play an asset',
+      load: async () => (await import('./commands/play/play.ts')).play,
+    },
+    share: 'shortcut',
+    browse: {
+      summary: 'show the library in a browser',
+      load: async () => (await import('./commands/browse/browse.ts')).browse,
+    },
+    mv: 'shortcut',
+    rename: 'shortcut',
+    update: 'shortcut',
+    tag: 'shortcut',
+    rm: 'shortcut',
+  },
+  'More commands': {
     assets: {
-      summary: 'list, read, change, fetch and delete assets of any type',
+      summary: 'all commands for assets of any type',
       load: async () => (await import('./commands/assets/assets.ts')).assets,
     },
     videos: {
-      summary: 'the same for videos alone',
+      summary: 'the same for videos only',
       load: async () => (await import('./commands/assets/assets.ts')).videos,
     },
-    play: {
-      summary: 'resolve what to play, and check that it plays',
-      load: async () => (await import('./commands/play/play.ts')).play,
-    },
-    browse: {
-      summary: 'look at the library in a browser, edit it, drop files into it',
-      load: async () => (await import('./commands/browse/browse.ts')).browse,
-    },
-  },
-  Organise: {
     folders: {
-      summary: 'see, make, rename, move and delete folders by path',
+      summary: 'list, create, rename, move and delete folders',
       load: async () => (await import('./commands/folders/folders.ts')).folders,
     },
+    uploads: {
+      summary: 'list, resume and forget uploads',
+      load: async () => (await import('./commands/uploads/uploads.ts')).uploads,
+    },
     workspaces: {
-      summary: 'list workspaces, choose the one to work in',
+      summary: 'list workspaces and set the default',
       load: async () => (await import('./commands/workspaces/workspaces.ts')).workspaces,
     },
     embed: {
-      summary: 'restrict embedding, keep the list of domains that may',
+      summary: 'restrict embedding to a list of domains',
       load: async () => (await import('./commands/embed/embed.ts')).embed,
+    },
+    worker: {
+      summary: 'upload files that other machines have queued',
+      load: async () => (await import('./commands/worker/worker.ts')).worker,
     },
   },
   Account: {
+    login: 'shortcut',
+    logout: 'shortcut',
+    whoami: 'shortcut',
     auth: {
-      summary: 'log in, switch between accounts, see what a key may do',
+      summary: 'log in and switch accounts',
       load: async () => (await import('./commands/auth/auth.ts')).auth,
     },
     config: {
-      summary: 'see what is set, and where; keep settings in a profile',
+      summary: 'show and change settings',
       load: async () => (await import('./commands/config/config.ts')).config,
     },
     doctor: {
-      summary: 'check this machine, the account and the service; learn its names',
+      summary: 'check this machine, the account and the service',
       load: async () => (await import('./commands/doctor/doctor.ts')).doctor,
     },
   },
   'Try it': {
     sandbox: {
-      summary: 'run the whole service on this machine, to try things and to test',
+      summary: 'run the whole service on this machine',
       load: async () => (await import('./commands/sandbox/sandbox.ts')).sandbox,
     },
   },
   Scripting: {
     api: {
-      summary: 'call any path of the API',
+      summary: 'send a request to the API',
       load: async () => (await import('./commands/api/api.ts')).api,
     },
     completion: {
-      summary: 'print the completion script of a shell',
+      summary: 'print a shell completion script',
       load: async () => (await import('./reference/commands/completion.ts')).completion,
     },
     commands: {
-      summary: 'list every command, as JSON too',
+      summary: 'list every command, also as JSON',
       load: async () => (await import('./reference/commands/commands.ts')).commands,
     },
     schema: {
-      summary: 'print the JSON Schema of what mediactl prints',
+      summary: 'print the JSON Schema of a result',
       load: async () => (await import('./reference/commands/schema.ts')).schema,
     },
   },
@@ -105,10 +116,20 @@ const hidden: Noun = {
   load: async () => (await import('./reference/commands/complete.ts')).complete,
 };
 
-/** All top-level commands. A command's module is loaded only when the command is called. */
+/** All top-level commands except shortcuts. A command's module is loaded only when the command is called. */
 export const nouns: Noun[] = [
-  ...Object.entries(groups).flatMap(([group, commands]) =>
-    Object.entries(commands).map(([name, noun]) => ({ name, group, ...noun })),
+  ...Object.values(groups).flatMap((commands) =>
+    Object.entries(commands).flatMap(([name, row]) => (row === 'shortcut' ? [] : [{ name, ...row }])),
   ),
   hidden,
 ];
+
+export const isHidden = (name: string) => name === hidden.name;
+
+/** Headings of the top help page, and the name and summary of each command below them. */
+export const helpGroups: [title: string, commands: [name: string, summary: string][]][] = Object.entries(groups).map(
+  ([title, commands]) => [
+    title,
+    Object.entries(commands).map(([name, row]) => [name, row === 'shortcut' ? shortcutSummary(name) : row.summary]),
+  ],
+);

@@ -1,16 +1,33 @@
-/** Maps shortcuts for frequent commands to the words that they expand to. */
-export const shortcuts: Readonly<Record<string, readonly string[]>> = {
-  ls: ['assets', 'ls'],
-  get: ['assets', 'get'],
-  rm: ['assets', 'rm'],
-  download: ['assets', 'download'],
-  search: ['assets', 'ls'],
-  open: ['play', '--web'],
-  login: ['auth', 'login'],
-  logout: ['auth', 'logout'],
-  whoami: ['auth', 'status'],
-  status: ['auth', 'status'],
+/** Top-level words that stand for a longer command. */
+const table: Readonly<Record<string, { summary: string; expands: readonly string[] }>> = {
+  sync: { summary: 'upload new and changed files of a directory', expands: ['upload', '--sync'] },
+  wait: { summary: 'wait until uploads are processed', expands: ['assets', 'wait'] },
+  ls: { summary: 'list assets', expands: ['assets', 'ls'] },
+  get: { summary: 'show one or more assets', expands: ['assets', 'get'] },
+  download: { summary: 'download files', expands: ['assets', 'download'] },
+  share: { summary: 'print a playback URL and when it expires', expands: ['assets', 'share'] },
+  mv: { summary: 'move assets or a folder', expands: ['assets', 'mv'] },
+  rename: { summary: 'rename an asset or a folder', expands: ['assets', 'rename'] },
+  update: { summary: 'change the name, description or tags', expands: ['assets', 'update'] },
+  tag: { summary: 'add and remove tags', expands: ['assets', 'tag'] },
+  rm: { summary: 'move assets to the trash or delete folders', expands: ['assets', 'rm'] },
+  login: { summary: 'log in with an API key', expands: ['auth', 'login'] },
+  logout: { summary: 'delete the API key from this machine', expands: ['auth', 'logout'] },
+  whoami: { summary: 'show the account and what its key can do', expands: ['auth', 'status'] },
+  use: { summary: 'switch to another account', expands: ['auth', 'switch'] },
+  start: { summary: 'run the whole service on this machine', expands: ['sandbox', 'start'] },
+  search: { summary: 'list assets', expands: ['assets', 'ls'] },
+  open: { summary: 'play an asset in the browser', expands: ['play', '--web'] },
+  thumb: { summary: 'save or show a thumbnail', expands: ['assets', 'thumb'] },
+  status: { summary: 'show the account and what its key can do', expands: ['auth', 'status'] },
 };
+
+/** Maps each shortcut to the words that it expands to. */
+export const shortcuts: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
+  Object.entries(table).map(([word, { expands }]) => [word, expands]),
+);
+
+export const shortcutSummary = (word: string) => table[word]?.summary ?? '';
 
 /**
  * Expands a shortcut such as `ls` to the command that it stands for.

@@ -12,6 +12,7 @@ export function parentOf(asset: Asset): string | null | undefined {
 
 export const findParentField = (asset: Asset) => parentFields.find((each) => each in asset);
 
+/** Names of the field with an asset's folder, best first (assumptions A09 and A20). */
 export const parentFields = ['parent', 'parent_uid', 'parent_folder_uid', 'folder', 'folder_uid'];
 
 /** Returns the slugs of an asset's tags (assumption A08), or undefined if the tags or any of their slugs are missing. */

@@ -1,3 +1,4 @@
+import { parentFields } from './asset.ts';
 import { type AssetStatus, statusMeanings } from './asset-values.ts';
 
 /**
@@ -19,10 +20,10 @@ export type Assumption = {
 const assumptionsById = {
   A01: {
     section: '§2 Page envelope',
-    topic: 'fields beside `items`',
-    assumed: '`count` is the grand total',
+    topic: 'fields next to `items`',
+    assumed: '`count` is the total',
     tolerated:
-      '`total`, `total_count`, the largest of several, or none: then the list ends at an empty or shorter page, or at a `next` of null after others; a plain array is the whole list',
+      '`total`, `total_count`, the largest of several, or none: then the list ends at an empty or shorter page, or when `next` becomes null; a plain array is the complete list',
     names: { page_total: ['count', 'total', 'total_count'] },
   },
   A02: {
@@ -30,7 +31,7 @@ const assumptionsById = {
     topic: 'name and parent in folder bodies',
     assumed: '`name` and `parent_uid`; null is the root',
     tolerated:
-      '`parent_folder_uid`, `parent`; the key seen in the tree wins, and for the parent the one that holds the uid of the folder above',
+      '`parent_folder_uid`, `parent`; a key found in the tree takes precedence, and for the parent, the one that contains the uid of the parent folder',
     names: { folder_name: ['name'], folder_parent: ['parent_uid', 'parent_folder_uid', 'parent'] },
   },
   A03: {
@@ -38,12 +39,12 @@ const assumptionsById = {
     topic: 'folder record',
     assumed: '`uid`, `name`, `children`',
     tolerated:
-      '`subfolders`, `folders`, or the only list whose name has child, folder, node or nested in it; the parent as string, object or null',
+      '`subfolders`, `folders`, or the only list whose name contains child, folder, node or nested; the parent as a string, an object or null',
     names: { folder_children: ['children', 'subfolders', 'folders'] },
   },
   A04: {
     section: '§4 Folders',
-    topic: 'answer of the folder DELETE',
+    topic: 'response to the folder DELETE',
     assumed: 'any 2xx is success',
     tolerated: 'a 4xx is shown unchanged',
   },
@@ -52,7 +53,7 @@ const assumptionsById = {
     topic: 'restriction flag',
     assumed: '`domain_restriction_enabled`, `restriction_enabled` or `enabled`',
     tolerated:
-      'the only boolean, if its name says a restriction of domains: `restricted`, `domains_only`, `allowlist_enabled`; `!NAME` sets one that is true while every site may embed',
+      'the only boolean, if its name suggests a domain restriction: `restricted`, `domains_only`, `allowlist_enabled`; `!NAME` is for one that is true if every site may embed',
     names: { embed_enabled: ['enabled', 'domain_restriction_enabled', 'restriction_enabled'] },
   },
   A06: {
@@ -60,12 +61,12 @@ const assumptionsById = {
     topic: 'allow-list',
     assumed: '`domains`, `allowed_domains` or `embed_domains`',
     tolerated:
-      'the only array, if its entries look like domains and its name does not say otherwise (`admins`, `blocked`); strings or `{domain}`',
+      'the only array, if its entries look like domains and its name does not suggest otherwise (`admins`, `blocked`); strings or `{domain}`',
     names: { embed_domains: ['domains', 'allowed_domains', 'embed_domains'] },
   },
   A07: {
     section: '§4 Workspaces',
-    topic: 'domain body',
+    topic: 'domain in the request body',
     assumed: '`domain`',
     tolerated: '`hostname`',
     names: { embed_domain: ['domain', 'hostname'] },
@@ -74,12 +75,12 @@ const assumptionsById = {
     section: '§4 Assets',
     topic: 'fields that PATCH accepts',
     assumed: '`name`, `description`, `tags` (slugs)',
-    tolerated: 'anything given by name; tags shown as texts, `{slug}`, or `{name}` if the name is a slug',
+    tolerated: 'any field given by name; tags shown as strings, `{slug}`, or `{name}` if the name is a slug',
     names: { asset_tags: ['tags'] },
   },
   A09: {
     section: '§2 Video and asset records',
-    topic: 'fields past the named ones',
+    topic: 'fields other than the named ones',
     assumed: '`type`, `tags`, `updated_at`, `parent`, `size`, all optional',
     tolerated: 'unknown fields are kept and shown',
   },
@@ -93,9 +94,9 @@ const assumptionsById = {
     section: '§3 States',
     topic: 'status values',
     assumed:
-      '`ready` succeeds; `failed`, `error`, `errored`, `rejected`, `cancelled`, `canceled`, `quarantined`, `failed_…`, `…_failed` fail; `uploading` lacks bytes',
+      '`ready` succeeds; `failed`, `error`, `errored`, `rejected`, `cancelled`, `canceled`, `quarantined`, `failed_…`, `…_failed` fail; `uploading` means that bytes are missing',
     tolerated:
-      'upper and lower case; every other value is in progress until the timeout; `created`, `pending_upload` and the like lack bytes',
+      'any case; every other value counts as in progress until the timeout; `created`, `pending_upload` and similar values mean that bytes are missing',
   },
   A12: {
     section: '§4 Filters',
@@ -106,7 +107,7 @@ const assumptionsById = {
   },
   A13: {
     section: '§7 Errors',
-    topic: 'inside the `error` object',
+    topic: 'fields of the `error` object',
     assumed: '`code`, `message`, `details`',
     tolerated: 'a string; `detail`; a list of `{loc, msg, ctx}`; text; HTML',
   },
@@ -114,7 +115,7 @@ const assumptionsById = {
     section: '§2 Playback info',
     topic: 'audio `source` and `waveform_url`',
     assumed: '`{url, expires_at}`; the waveform is JSON, `{duration, peaks}`, each peak 0 to 1',
-    tolerated: 'a string; a list of numbers, `{bits, data}` of audiowaveform, an image; any other waveform is left out',
+    tolerated: 'a string; a list of numbers, `{bits, data}` of audiowaveform, an image; any other waveform is ignored',
   },
   A15: {
     section: '§2 Playback info',
@@ -132,14 +133,14 @@ const assumptionsById = {
     section: '§5 Authentication',
     topic: 'scopes of asset, folder and embed endpoints',
     assumed: 'Read, Write and Delete Assets by verb',
-    tolerated: 'nothing is blocked locally; a 403 is explained',
+    tolerated: 'no local check; a 403 names the scope',
   },
   A18: {
     section: '§4 Upload',
-    topic: 'digest in `X-Checksum-Blake3`',
-    assumed: 'of the whole file, in hex',
+    topic: 'checksum in `X-Checksum-Blake3`',
+    assumed: 'BLAKE3 of the whole file, in hex',
     tolerated:
-      'base64; a digest equal to the last chunk’s is reported as that; any other form leaves the upload unverified, with a warning',
+      'base64; a checksum of the last chunk is reported as such; any other form leaves the upload unverified, with a warning',
   },
   A19: {
     section: '§4 Playback info',
@@ -150,39 +151,40 @@ const assumptionsById = {
   A20: {
     section: '§4 Assets',
     topic: 'moving an asset to another folder',
-    assumed: 'PATCH takes `parent`, a folder’s uid or null, as the record shows it',
-    tolerated: 'the name under which the record shows its folder',
+    assumed: 'PATCH accepts `parent`, a folder’s uid or null, as in the record',
+    tolerated: 'the name that the record uses for its folder',
+    names: { asset_parent: parentFields },
   },
   A21: {
     section: '§4 Upload',
-    topic: 'the session URL in header and body',
-    assumed: 'the `Location` header wins',
-    tolerated: '`location` of the body; absolute, or relative to the base URL, on the same origin',
+    topic: 'session URL in header and body',
+    assumed: 'the `Location` header takes precedence',
+    tolerated: '`location` in the body; absolute, or relative to the base URL, on the same origin',
   },
   A22: {
     section: '§4 Upload',
-    topic: 'answer of HEAD to a session',
+    topic: 'response to HEAD on a session',
     assumed: '200 or 204 with `Upload-Offset`',
-    tolerated: 'no `Upload-Length`: the size of the file counts',
+    tolerated: 'no `Upload-Length`: the size of the file is used',
   },
   A23: {
     section: '§7 Errors',
     topic: '429 without `Retry-After`',
     assumed: 'wait until the rate limit resets, if no request remains',
-    tolerated: 'no rate limit headers: a minute',
+    tolerated: 'no rate limit headers: wait one minute',
   },
   A24: {
     section: '§1 Identifiers',
-    topic: 'form of a `uid`',
+    topic: 'format of a `uid`',
     assumed: 'UUID strings',
-    tolerated: 'upper case, and without dashes',
+    tolerated: 'uppercase, and without dashes',
   },
   A25: {
     section: '§3 States',
-    topic: 'the asset of a session that is gone (404, 410)',
-    assumed: 'lacks bytes if some were never sent, whatever its status: a new session is made',
+    topic: 'asset of a session that no longer exists (404, 410)',
+    assumed: 'if some bytes were never sent, it is incomplete whatever its status: a new session is created',
     tolerated:
-      'if all may have arrived: whole once `ready` within two minutes, a new session if its status says that bytes are missing, else exit 3',
+      'if all may have arrived: complete if `ready` within two minutes, a new session if its status means that bytes are missing, otherwise exit 3',
   },
 } as const satisfies Record<string, Omit<Assumption, 'id'>>;
 

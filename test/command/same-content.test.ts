@@ -141,22 +141,42 @@ it.each([
 });
 
 describe('what is skipped', () => {
-  it('is said with the name that it has there, in every form', async () => {
+  it('is named with its folder and name, in every form', async () => {
     const [first]: Item[] = await cli.json(['upload', join(directory, 'day1/a.bin')]);
     const copy = write('copy.bin', 'the content of a');
     const other = write('other.bin', 'the content of a');
     const one = await cli.run(['upload', copy]);
-    expect(one.stderr).toContain('skipped: the same content is there as a.bin');
+    expect(one.stderr).toContain('skipped, a duplicate of /a.bin');
     const many = await cli.run(['upload', copy, other, '-v']);
-    expect(many.stdout.match(/skipped: the same content is there as a\.bin/g)).toHaveLength(2);
+    expect(many.stdout.match(/skipped: duplicate of \/a\.bin/g)).toHaveLength(2);
     expect(await cli.json(['upload', copy])).toMatchObject([
-      { outcome: 'same', name: 'a.bin', asset_uid: first?.asset_uid },
+      { outcome: 'same', name: 'a.bin', duplicate_of: '/a.bin', asset_uid: first?.asset_uid },
     ]);
     expect((await cli.run(['upload', copy, '-q'])).stdout).toBe(`${first?.asset_uid}\n`);
     const dry = await cli.run(['upload', copy, '-n']);
     expect([dry.code, dry.stdout]).toEqual([0, expect.stringContaining('same')]);
+    expect(await cli.json(['upload', copy, '-n'])).toMatchObject([{ outcome: 'same', duplicate_of: '/a.bin' }]);
     const plan = await cli.run(['upload', copy, '--plan']);
-    expect([plan.code, plan.stderr]).toEqual([0, expect.stringContaining('1 with content that is already there')]);
+    expect([plan.code, plan.stderr]).toEqual([0, expect.stringContaining('1 duplicate content')]);
+  });
+
+  it('is skipped anywhere in the library with --same skip-anywhere, and named with its folder', async () => {
+    const path = join(directory, 'day1/a.bin');
+    await cli.json(['upload', path, '/Archive/2026', '--create-folders']);
+    const copy = write('copy.bin', 'the content of a');
+    const skip = ['--same', 'skip-anywhere'];
+    const duplicate = { outcome: 'same', duplicate_of: '/Archive/2026/a.bin' };
+    expect(await cli.json(['upload', copy, '-n', ...skip])).toMatchObject([duplicate]);
+    expect(await cli.json(['upload', copy, ...skip])).toMatchObject([duplicate]);
+    const shown = await cli.run(['upload', copy, '-v', ...skip]);
+    expect(shown.stdout).toContain('skipped: duplicate of /Archive/2026/a.bin');
+    // The same file to another folder is a duplicate too.
+    expect(await cli.json(['upload', path, '/Other', '--create-folders', ...skip])).toMatchObject([duplicate]);
+    // It is uploaded once the other asset no longer exists.
+    const [{ asset_uid: uid }] = await cli.json(['upload', copy, ...skip]);
+    service.assets.delete(uid);
+    expect(await cli.json(['upload', copy, '-n', ...skip])).toMatchObject([{ outcome: 'new' }]);
+    expect(await cli.json(['upload', copy, ...skip])).toMatchObject([{ outcome: 'uploaded', duplicate_of: null }]);
   });
 
   it('is an asset of the folder that was asked for, with -q', async () => {
@@ -176,7 +196,7 @@ describe('--sync of a renamed directory', () => {
 
   it('says before anything is sent what happens, and what avoids it', async () => {
     const warning =
-      /2 files of \S+\/rushes\/day1 are now in \S+\/rushes\/day one: uploaded again, to \/F\/day one; the old assets in \/F\/day1 stay\. To send nothing again: stop, run mediactl folders rename \/F\/day1 'day one', then/;
+      /2 files of \S+\/rushes\/day1 are now in \S+\/rushes\/day one: they will be uploaded again, to \/F\/day one; the old assets in \/F\/day1 stay\. To avoid that, stop, run mediactl folders rename \/F\/day1 'day one', then/;
     expect((await cli.run(sync('-n'))).stderr).toMatch(warning);
     let isSaidBefore = false;
     const ran = await cli.run(sync(), {
@@ -192,7 +212,7 @@ describe('--sync of a renamed directory', () => {
 
   it('and --prune: the old assets go', async () => {
     const { stderr } = await cli.run(sync('--prune', '--yes'));
-    expect(stderr).toContain('the old assets in /F/day1 go to the trash');
+    expect(stderr).toContain('the old assets in /F/day1 move to the trash');
     expect(library()).toEqual(['/F/day one/a.bin', '/F/day one/b.bin']);
   });
 

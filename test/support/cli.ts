@@ -1,4 +1,4 @@
-import { PassThrough, Writable } from 'node:stream';
+import { PassThrough, Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { Context, type Host, openProfileFile } from '../../src/cli/context.ts';
 import { buildCommandTree, runProgram } from '../../src/cli/program.ts';
@@ -41,7 +41,7 @@ class BufferedStream extends Writable {
 
 export type CliOptions = {
   environment?: Record<string, string | undefined>;
-  stdin?: string | Buffer;
+  stdin?: string | Buffer | Readable;
   /** Makes all three streams terminals. */
   tty?: boolean;
   columns?: number;
@@ -96,7 +96,8 @@ export class Cli {
   #open(options: CliOptions) {
     const { tty = false, columns = 100, clock = systemClock } = options;
     const stdin = Object.assign(new PassThrough(), { isTTY: tty });
-    if (options.stdin !== undefined) stdin.end(options.stdin);
+    if (options.stdin instanceof Readable) options.stdin.pipe(stdin);
+    else if (options.stdin !== undefined) stdin.end(options.stdin);
     const stdout = new BufferedStream(tty, columns, options.onStdout);
     const { stdoutError } = options;
     if (stdoutError) stdout.error = Object.assign(new Error(stdoutError), { code: stdoutError });

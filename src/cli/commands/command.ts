@@ -99,7 +99,7 @@ export const globalOptions = (): Option[] =>
 const globalsHeading = 'Global options:';
 
 /** Help heading for filter options, which only the help for `assets ls` documents in full. */
-export const filtersHeading = 'Filters, as assets ls has them';
+export const filtersHeading = 'Filters (see mediactl ls --help)';
 
 export const isGlobalOption = (option: { helpGroupHeading?: string | undefined }) =>
   option.helpGroupHeading === globalsHeading;

@@ -19,7 +19,7 @@ export const parseWriteLimit = (flag: string, typed: string | undefined): WriteL
 export const limitExceeded = (noun: string, { flag, count }: WriteLimit, found?: number) =>
   usageError(
     `${found ?? `more than ${count}`} ${noun} match, and ${flag} is ${count}`,
-    `name fewer, or allow more with ${flag}`,
+    `select fewer, or raise the limit with ${flag}`,
     'nothing was changed',
   );
 
@@ -59,7 +59,7 @@ export async function confirmMany({ terminal, settings }: Context, question: Bul
   }
   await confirm(terminal, `${what[0]?.toUpperCase()}${what.slice(1)}?`, {
     yes: settings.yes,
-    instead: 'the same command with --yes',
+    instead: 'run the same command with --yes',
   });
 }
 

@@ -4,7 +4,7 @@ import { usageError } from '../../client/errors.ts';
 import { assetTypes, suggestedStatuses } from '../../contract/asset-values.ts';
 import type { Collection } from '../../contract/paths.ts';
 import type { Context } from '../context.ts';
-import { resolveParentFilter } from '../library/folders.ts';
+import { isLibraryPath, resolveParentFilter } from '../library/folders.ts';
 import { precedence } from '../settings/setting-resolver.ts';
 import { parseDay } from '../settings/units.ts';
 import { filtersHeading, withSuggestions } from './command.ts';
@@ -27,7 +27,7 @@ export function withFilters<Args extends unknown[], Options extends OptionValues
     return isList ? option : option.helpGroup(filtersHeading);
   };
   const filtered = command
-    .addOption(filter('--search <text>', 'words in name and description'))
+    .addOption(filter('--search <text>', 'words in name or description'))
     .addOption(withSuggestions(filter('--status <status>', suggestedStatuses.join(', ')), suggestedStatuses))
     .addOption(filter('--tag <slug>', 'tag'))
     .addOption(filter('--created-after <date>', 'created on or after'))
@@ -36,13 +36,13 @@ export function withFilters<Args extends unknown[], Options extends OptionValues
   const withAssetFilters = () =>
     filtered
       .addOption(withSuggestions(filter('--type <type>', assetTypes.join(', ')), assetTypes))
-      .addOption(filter('--folder <folder>', 'folder, by uid or path; / for the top level'));
+      .addOption(filter('--folder <folder>', 'folder, by path or uid; / is the top level'));
   return collection === 'assets' ? withAssetFilters() : (filtered as unknown as ReturnType<typeof withAssetFilters>);
 }
 
 const sortFields = ['created_at', 'name', 'duration'];
 export const sortOption = withSuggestions(
-  new Option('--sort <field>', `${sortFields.join(', ')}; -FIELD for the other direction`),
+  new Option('--sort <field>', `${sortFields.join(', ')}; -FIELD reverses the order`),
   sortFields.flatMap((field) => [field, `-${field}`]),
 );
 
@@ -51,9 +51,18 @@ export function rejectWorkspaceFlag({ settings }: Context, command: string): voi
   if (settings.resolver.resolve('workspace').rank === precedence.flag)
     throw usageError(
       `${command} does not accept --workspace`,
-      'leave it out, or name a folder: mediactl assets ls --folder /PATH',
-      'the API lists what the key can see, and cannot filter by workspace',
+      'mediactl ls /FOLDER lists a folder of the workspace',
+      'the API lists everything that the key can see, and cannot filter by workspace',
     );
+}
+
+/** Separates a path, such as `/Campaigns`, from the words to search for. */
+export function splitPath(typed: readonly string[], folder: string | undefined) {
+  const [path, other] = typed.filter(isLibraryPath);
+  if (path === undefined) return { path: undefined, words: typed };
+  if (folder !== undefined) throw usageError(`${path} and --folder cannot be used together`, 'name one folder');
+  if (other !== undefined) throw usageError(`${path} and ${other} cannot be used together`, 'name one folder');
+  return { path, words: typed.filter((word) => word !== path) };
 }
 
 /** Converts options to API filters, with dates as days and the folder as its uid. */
@@ -63,9 +72,15 @@ export async function parseFilters(context: Context, options: FilterOptions): Pr
   // An unset variable in a script must not select everything.
   const empty = filterNames.find((name) => options[name]?.trim() === '');
   if (empty)
-    throw usageError(`--${empty.replace('created', 'created-').toLowerCase()} is empty`, 'leave it out, or say which');
+    throw usageError(
+      `--${empty.replace('created', 'created-').toLowerCase()} is empty`,
+      'leave it out, or give a value',
+    );
   if (sort !== undefined && !sortFields.includes(sort.replace(/^-/, '')))
-    throw usageError(`--sort does not accept '${sort}'`, `${sortFields.join(', ')}, or one with - before it`);
+    throw usageError(
+      `--sort does not accept '${sort}'`,
+      `use ${sortFields.join(', ')}, or - before one to reverse the order`,
+    );
   return {
     search: options.search,
     status: options.status,

@@ -34,12 +34,12 @@ export async function openWithPlayer(
   try {
     const [code] = await once(child, 'exit');
     if (code !== 0 && !signal.aborted)
-      throw new MediactlError(`${program} did not play it`, { code: 'player_failed', reason: `exit code ${code}` });
+      throw new MediactlError(`${program} cannot play it`, { code: 'player_failed', reason: `exit code ${code}` });
     signal.throwIfAborted();
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     if (!['ENOENT', 'EACCES'].includes(code)) throw error;
-    throw usageError(`no player ${program}`, 'install it, or play with another: --open, --web');
+    throw usageError(`no player ${program}`, 'install it, or use --open or --web');
   } finally {
     signal.removeEventListener('abort', stop);
   }
@@ -60,6 +60,6 @@ export async function openWithDefault({ clock, signal, terminal }: Context, targ
     if (error instanceof TimeoutError) return undefined;
     throw error;
   });
-  if (failure) terminal.warn(`no program here opens it (${failure}); its address:`);
+  if (failure) terminal.warn(`no program can open it (${failure}); its URL:`);
   return failure === undefined;
 }

@@ -18,7 +18,7 @@ type AmbiguousRecord = { uid: string; created_at?: unknown };
 
 export type Ambiguity<T extends AmbiguousRecord> = {
   noun: string;
-  /** Predicate for messages, such as "are called clip.mp4". */
+  /** Predicate for messages, such as "are named clip.mp4". */
   description: string;
   matches: readonly T[];
   /** Returns a row of escaped cells, with the uid, for each record. The cells are short if `isTerminal`. */
@@ -37,7 +37,7 @@ const maxListed = 10;
  */
 export async function selectOne<T extends AmbiguousRecord>(
   { terminal }: Context,
-  { noun, description, matches, rows, newest, hint = 'give the uid of one of them' }: Ambiguity<T>,
+  { noun, description, matches, rows, newest, hint = 'use the uid of one of them' }: Ambiguity<T>,
 ): Promise<T> {
   const [first, ...others] = matches;
   if (first && others.length === 0) return first;
@@ -56,6 +56,7 @@ function findNewest<T extends AmbiguousRecord>(found: readonly T[]): T {
   const last = Math.max(...times);
   const newest = found.filter((_, at) => times[at] === last);
   if (newest.length === 1) return newest[0] as T;
-  const why = newest.length === 0 ? 'the service does not tell when' : 'several were created then';
-  throw usageError('--newest does not tell which one', 'give the uid of one of them', why);
+  const why =
+    newest.length === 0 ? 'the service does not show when they were created' : 'several were created at the same time';
+  throw usageError('--newest does not identify one asset', 'use the uid of one of them', why);
 }

@@ -17,9 +17,9 @@ export async function countAssets(context: Context, collection: Collection, filt
   const { names } = await context.account();
   const total = totalOf(first, names) ?? (itemsOf(first).length === 0 ? 0 : undefined);
   if (total === undefined)
-    throw new MediactlError('the service does not tell how many there are', {
+    throw new MediactlError('the service does not report a total', {
       code: 'no_total',
-      reason: 'its pages carry no total under a name that is known (A01)',
+      reason: 'its pages have no total under a known name (A01)',
     });
   const last = total === 0 ? first : await assets.page(filters, 2, total - 1);
   if (itemsOf(last).length === Math.min(total, 1)) return total;

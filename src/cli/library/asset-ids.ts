@@ -1,13 +1,14 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { AssetsApi } from '../../client/api/assets.ts';
+import { type AssetsApi, searchFor } from '../../client/api/assets.ts';
+import type { WorkspaceFolderTree } from '../../client/api/folder-tree.ts';
 import { MediactlError, usageError } from '../../client/errors.ts';
 import { readTextFileOrEmpty } from '../../client/read-file.ts';
 import { parentOf } from '../../contract/asset.ts';
 import { formatBytes } from '../../contract/figures.ts';
 import { asNumber, asText, parseJsonOrUndefined } from '../../contract/json-values.ts';
 import type { Collection } from '../../contract/paths.ts';
-import { displayText, relativeTime } from '../../contract/sanitize.ts';
+import { displayText, quoteForShell, relativeTime } from '../../contract/sanitize.ts';
 import type { Asset } from '../../contract/types.ts';
 import { isUid, isUidPrefix } from '../../contract/uid.ts';
 import { minPrefix } from '../account/short-uid-store.ts';
@@ -15,19 +16,33 @@ import type { Context } from '../context.ts';
 import { readInputText } from '../terminal/input.ts';
 import { choose } from '../terminal/prompt.ts';
 import { expandUidPrefix, selectOne } from './ambiguity.ts';
+import { fetchFolderTree, isGlob, isLibraryPath } from './folders.ts';
 import { LocationNames } from './name-cache.ts';
 
 const lastUploadPath = (stateDir: string) => join(stateDir, 'last-upload');
 
-export const idHelp = 'uid or its first 6 digits, name, or @last (the last upload)';
+export const idHelp = 'name, /Folder/name, uid or its first digits, or @last (the last upload)';
+export const idsHelp = 'name, /Folder/name, uid, glob such as /Inbox/A00*, or @last; - for stdin';
 
 export type IdOptions = { newest?: boolean | undefined };
 
-export const newestOption = ['--newest', 'of several of that name, the one created last'] as const;
+/** How ids are looked up: with a folder tree that several lookups share, and without globs if they come from stdin. */
+type IdLookup = IdOptions & { tree?: () => Promise<WorkspaceFolderTree>; isLiteral?: boolean };
+
+/** Returns a function that fetches the folder tree once. */
+function sharedTree(context: Context) {
+  let tree: Promise<WorkspaceFolderTree> | undefined;
+  return () => {
+    tree ??= fetchFolderTree(context).then((fetched) => fetched.tree);
+    return tree;
+  };
+}
+
+export const newestOption = ['--newest', 'if several assets have this name, use the newest'] as const;
 
 /**
- * Resolves an id to a uid. An id is a uid, a prefix of a recently displayed uid, `@last` or an exact name. Prompts
- * if the id is missing or ambiguous.
+ * Resolves an id to a uid. An id is a uid, a prefix of a recently displayed uid, `@last`, an exact name, an address
+ * such as `/Folder/name`, or a glob. Prompts if the id is missing or ambiguous.
  *
  * @throws MediactlError `usage` (exit 2) if it cannot prompt; `not_found` (exit 3) if no asset matches
  */
@@ -35,7 +50,7 @@ export async function resolveAssetUid(
   context: Context,
   collection: Collection,
   id: string | undefined,
-  choice: IdOptions,
+  choice: IdLookup,
 ): Promise<string> {
   if (id === undefined) return promptForAsset(context, collection);
   if (id === '@last') return readLastUpload(context);
@@ -44,7 +59,7 @@ export async function resolveAssetUid(
   if (!expanded) return resolveUidOrName(context, collection, id, choice);
   // Prefixes this short are never displayed, so the user might mean a name.
   if (id.length < minPrefix && (await findByName(api[collection], id)).length > 0)
-    throw usageError(`${id} is a name, and the beginning of ${expanded}`, 'give the whole uid');
+    throw usageError(`${id} is the name of an asset and the start of uid ${expanded}`, 'use the full uid');
   return expanded;
 }
 
@@ -52,9 +67,9 @@ const maxChoices = 50;
 
 async function promptForAsset(context: Context, collection: Collection): Promise<string> {
   if (!context.terminal.isInteractive)
-    throw usageError('which asset?', `give an id: ${idHelp}`, 'cannot ask: this is not an interactive terminal');
+    throw usageError('no asset given', `use one of: ${idHelp}`, 'cannot prompt: this is not an interactive terminal');
   const { items } = await (await context.api())[collection].page({}, maxChoices, 0);
-  if (items.length === 0) throw usageError('there is no asset to choose', 'mediactl upload PATH sends one');
+  if (items.length === 0) throw usageError('there are no assets to choose from', 'mediactl upload PATH');
   const rows = await candidateRows(context, items, true);
   const named = rows.map((row, at) => [displayText(items[at]?.name), ...row]);
   return (await choose(context.terminal, 'Which asset?', items, named)).uid;
@@ -71,61 +86,103 @@ async function candidateRows(context: Context, assets: readonly Asset[], isTermi
   return assets.map(({ uid, created_at, size, status }, at) => {
     const count = asNumber(size);
     const folder = parents[at] === null ? '/' : locationNames.displayName(parents[at]);
-    const about = [count === undefined ? displayText(size) : formatBytes(count), folder, displayText(status)];
-    if (!isTerminal) return [displayText(created_at), ...about, uid];
-    // The uid comes early, since narrow terminals truncate the end of a row.
-    return [relativeTime(created_at, context.clock.now()), short?.(uid) ?? uid, ...about];
+    const bytes = count === undefined ? displayText(size) : formatBytes(count);
+    if (!isTerminal) return [displayText(created_at), bytes, folder, displayText(status), uid];
+    // Uid and folder come early, since narrow terminals truncate the end of a row.
+    return [relativeTime(created_at, context.clock.now()), short?.(uid) ?? uid, folder, bytes, displayText(status)];
   });
 }
 
-async function resolveUidOrName(context: Context, collection: Collection, id: string, { newest }: IdOptions) {
-  // An empty id, for example from an unset shell variable, would match an asset without a name.
-  if (id.trim() === '') throw usageError('an id is empty', idHelp);
+async function resolveUidOrName(context: Context, collection: Collection, id: string, lookup: IdLookup) {
   if (isUid(id)) return id.toLowerCase();
-  const matches = await findByName((await context.api())[collection], id);
-  if (matches.length === 0)
-    throw new MediactlError(`no asset is called ${id}`, {
-      code: 'not_found',
-      reason: isUidPrefix(id)
-        ? 'no uid shown here recently begins with that'
-        : /^[0-9a-f]{3,5}$/i.test(id)
-          ? 'for the beginning of a uid, type six digits or more'
-          : 'it is not a uid either (a uid is a UUID)',
-      hint: `mediactl ${collection} ls ${quoteForShell(id)}`,
-    });
-  const { uid } = await selectOne(context, {
+  const { found } = await findMatches(context, collection, id, lookup);
+  return (await selectMatch(context, id, found, lookup)).uid;
+}
+
+const selectMatch = (context: Context, id: string, matches: readonly Asset[], { newest }: IdOptions) =>
+  selectOne(context, {
     noun: 'asset',
-    description: `are called ${id}`,
+    description: isGlob(id) ? `match ${id}` : isLibraryPath(id) ? `are at ${id}` : `are named ${id}`,
     matches,
     newest,
     rows: (some, isTerminal) => candidateRows(context, some, isTerminal),
-    hint: 'give the uid of one of them, or --newest',
+    hint: 'use the uid of one of them, or --newest',
   });
-  return uid;
+
+/**
+ * Returns the assets with this name or address, or those that match a glob if none has the glob as its name.
+ *
+ * @throws MediactlError `not_found` (exit 3) if there are none
+ */
+async function findMatches(
+  context: Context,
+  collection: Collection,
+  id: string,
+  { tree = sharedTree(context), isLiteral = false }: IdLookup,
+): Promise<{ found: Asset[]; isExact: boolean }> {
+  // An empty id, for example from an unset shell variable, would match an asset without a name.
+  if (id.trim() === '') throw usageError('an id is empty', idHelp);
+  const isPath = isLibraryPath(id);
+  const isNameGlob = !isPath && !isLiteral && id.includes('*');
+  const named = isPath || isNameGlob ? [] : await findByName((await context.api())[collection], id);
+  if (named.length > 0) return { found: named, isExact: true };
+  // Without a slash only `*` makes a glob, which hardly any name contains: a script might delete by name.
+  if (!isPath && !isNameGlob) throw noAssetNamed(id, collection);
+  const { findAssetsByPath, noAssetAt } = await import('./asset-paths.ts');
+  const filters = collection === 'videos' ? { type: 'video' } : {};
+  const matches = await findAssetsByPath(context, id, { tree, isLiteral, filters });
+  if (matches.found.length === 0) throw noAssetAt(id, isPath ? await tree() : undefined);
+  return matches;
 }
 
-export const quoteForShell = (text: string) =>
-  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+const noAssetNamed = (id: string, collection: Collection) =>
+  new MediactlError(`no asset is named ${id}`, {
+    code: 'not_found',
+    reason: isUidPrefix(id)
+      ? 'no recently shown uid begins with it'
+      : /^[0-9a-f]{3,5}$/i.test(id)
+        ? 'to abbreviate a uid, type at least six digits'
+        : 'it is not a uid either',
+    hint: `mediactl ${collection === 'assets' ? 'ls' : 'videos ls'} ${quoteForShell(id)}`,
+  });
 
-/** Resolves the ids given for `ID...`, without duplicates. For `-`, reads ids or JSON lines with a `uid` from stdin. */
-export async function resolveAssetUids(
+/** Asset that an id stands for. `asset` is its record if it was listed to find it. */
+export type ResolvedAsset = { uid: string; asset?: Asset };
+
+/**
+ * Resolves the ids given for `ID...`, without duplicates. A glob stands for all assets that match, and then `hasGlob`
+ * is true. For `-`, reads ids or JSON lines with a `uid` from stdin.
+ */
+export async function resolveAssets(
   context: Context,
   collection: Collection,
   ids: readonly string[],
   choice: IdOptions,
-): Promise<string[]> {
-  if (ids.length === 0) return [await resolveAssetUid(context, collection, undefined, choice)];
-  const uids: string[] = [];
+): Promise<{ assets: ResolvedAsset[]; hasGlob: boolean }> {
+  const resolved = new Map<string, ResolvedAsset>();
+  const add = (asset: ResolvedAsset) => resolved.set(asset.uid, asset);
+  const lookup = { ...choice, tree: sharedTree(context) };
+  let hasGlob = false;
+  if (ids.length === 0) add({ uid: await resolveAssetUid(context, collection, undefined, choice) });
   for (const id of ids) {
-    if (id !== '-') uids.push(await resolveAssetUid(context, collection, id, choice));
-    // On stdin, `@last` and uid prefixes are taken as names, since an asset can be named like that.
+    if (isGlob(id)) {
+      const { found, isExact } = await findMatches(context, collection, id, lookup);
+      hasGlob ||= !isExact;
+      for (const asset of isExact ? [await selectMatch(context, id, found, choice)] : found)
+        add({ uid: asset.uid, asset });
+    } else if (id !== '-') add({ uid: await resolveAssetUid(context, collection, id, lookup) });
+    // On stdin, `@last`, globs and uid prefixes are taken as names, since an asset can be named like that.
     else
       for (const each of parseIds(await readInputText(context.terminal, '-')))
-        uids.push(await resolveUidOrName(context, collection, each, choice));
+        add({ uid: await resolveUidOrName(context, collection, each, { ...lookup, isLiteral: true }) });
   }
-  if (uids.length === 0) throw usageError('no ids on stdin', 'one uid a line, or JSON lines');
-  return [...new Set(uids)];
+  if (resolved.size === 0) throw usageError('no ids on stdin', 'give one uid per line, or JSON lines');
+  return { assets: [...resolved.values()], hasGlob };
 }
+
+/** Returns the uids of `resolveAssets`. */
+export const resolveAssetUids = async (...input: Parameters<typeof resolveAssets>): Promise<string[]> =>
+  (await resolveAssets(...input)).assets.map(({ uid }) => uid);
 
 function parseIds(text: string): string[] {
   const lines = text.split('\n').map((line) => line.trim());
@@ -142,18 +199,17 @@ const maxSearchHits = 2_000;
 
 /** Returns all assets with exactly this name. A name without letters or digits cannot be searched for. */
 async function findByName(assets: AssetsApi, name: string): Promise<Asset[]> {
-  const filters = /[\p{L}\p{N}]/u.test(name) ? { search: name } : {};
   const found: Asset[] = [];
   let count = 0;
-  for await (const page of assets.list(filters, { limit: maxSearchHits + 1 })) {
+  for await (const page of assets.list(searchFor(name), { limit: maxSearchHits + 1 })) {
     count += page.length;
     found.push(...page.filter((asset) => asText(asset.name) === name));
   }
   // An unscanned asset may have the same name.
   if (count > maxSearchHits && found.length < 2)
     throw usageError(
-      `more than ${maxSearchHits} assets would have to be looked at to find those called ${name}`,
-      `give a uid: mediactl assets ls --search '${name}'`,
+      `more than ${maxSearchHits} assets match the search for ${name}`,
+      `give a uid: mediactl ls --search '${name}'`,
     );
   return found;
 }
@@ -168,13 +224,13 @@ async function readLastUpload(context: Context): Promise<string> {
   const { profile, baseUrl } = await context.account();
   const last = parseRecord(readTextFileOrEmpty(lastUploadPath(context.stateDir)));
   if (typeof last.uid !== 'string' || !isUid(last.uid))
-    throw usageError('@last: nothing was uploaded from here yet', 'mediactl upload PATH');
+    throw usageError('@last: nothing has been uploaded from this machine yet', 'mediactl upload PATH');
   // The same profile can have a new address, for example if a sandbox changes its port.
   const { origin } = baseUrl;
   if (last.base_url !== origin && last.profile !== profile)
     throw usageError(
       `@last is on another service: ${last.base_url}`,
-      'mediactl assets ls, and give a uid or name',
+      'use a uid or name: mediactl ls',
       `this account is at ${origin}`,
     );
   return last.uid;

@@ -7,7 +7,16 @@ import { fetchFolderTree } from './folders.ts';
 import { cachedFolders } from './name-cache.ts';
 import { resolveWorkspaceUid } from './workspaces.ts';
 
-const namesIn = (path: string) => path.split('/').filter(Boolean);
+/** @throws MediactlError `usage` (exit 2) for `.` and `..`, which would be names of folders */
+function namesIn(path: string): string[] {
+  const names = path.split('/').filter(Boolean);
+  if (names.some((name) => name === '.' || name === '..'))
+    throw usageError(
+      `a folder path cannot contain . or ..: ${path}`,
+      'give the path from the top level: /Campaigns/2026',
+    );
+  return names;
+}
 
 /** Splits a folder path into folder names. @throws MediactlError `usage` (exit 2) if the path contains no name */
 export function parseFolderPath(path: string): string[] {
@@ -44,19 +53,30 @@ export const createFolderPath = (context: Context, names: readonly string[], wit
  * @throws MediactlError `not_found` (exit 3) if the parent is missing, `exists` (exit 6) if the folder exists,
  *   `usage` (exit 2) if two folders have the same path
  */
-export function findMissingFolders(tree: WorkspaceFolderTree, names: readonly string[], withParents: boolean) {
+function findMissingFolders(tree: WorkspaceFolderTree, names: readonly string[], withParents: boolean) {
   const { missing, above } = walkPath(tree, names);
   if (!withParents && missing.length === 0)
-    throw new MediactlError(`/${names.join('/')} is there already`, {
+    throw new MediactlError(`/${names.join('/')} already exists`, {
       code: 'exists',
       reason: `its uid is ${above?.folder.uid}`,
     });
   if (!withParents && missing.length > 1)
-    throw new MediactlError(`no folder /${names.slice(0, -1).join('/')}`, {
+    throw new MediactlError(`folder /${names.slice(0, -1).join('/')} does not exist`, {
       code: 'not_found',
       hint: `mediactl folders create -p /${names.join('/')}`,
     });
   return { missing, above };
+}
+
+/** Returns the requests that create the missing folders of a path. @throws the same errors as `findMissingFolders` */
+export async function createFolderRequests(context: Context, names: readonly string[], withParents: boolean) {
+  const { folders } = await context.api();
+  const { tree, workspace } = await fetchFolderTree(context);
+  const { missing, above } = findMissingFolders(tree, names, withParents);
+  return missing.map((name, n) => {
+    const parent = n === 0 ? (above?.folder.uid ?? null) : `(uid of ${missing[n - 1]})`;
+    return folders.createRequest(workspace, tree, { name, parent });
+  });
 }
 
 function walkPath(tree: WorkspaceFolderTree, names: readonly string[]) {
@@ -69,7 +89,7 @@ function walkPath(tree: WorkspaceFolderTree, names: readonly string[]) {
     if (named.length > 1)
       throw usageError(
         `${named.length} folders are at /${names.slice(0, n + 1).join('/')}`,
-        'rename or remove one of them: mediactl folders rename UID NAME',
+        'rename one of them: mediactl folders rename UID NAME',
         named.map(({ folder }) => folder.uid).join(', '),
       );
     if (named.length === 0) return { missing: names.slice(n), above };

@@ -6,7 +6,22 @@ import type { Context } from '../context.ts';
 import { expandUidPrefix, selectOne } from './ambiguity.ts';
 import { resolveWorkspaceUid } from './workspaces.ts';
 
-export const folderHelp = 'uid, or path such as /Campaigns/2026';
+export const folderHelp = 'path such as /Campaigns/2026, or uid';
+
+/** Prefix that marks an argument as a folder, for the rare path that could also be a local file. */
+const folderPrefix = 'folder:';
+
+/** Returns true if an argument is a path in the library: `/Campaigns/2026`, or the same after `folder:`. */
+export const isLibraryPath = (text: string) => text.startsWith('/') || isMarkedFolder(text);
+
+/** Returns true if an argument is explicitly a folder, such as `folder:/Campaigns`. */
+export const isMarkedFolder = (text: string) => text.startsWith(`${folderPrefix}/`);
+
+/** Returns true if a text has glob characters: `*`, `?` or `{a,b}`. Brackets are literal: `clip [1].mp4` is a name. */
+export const isGlob = (text: string) => /[*?]|\{[^}]*,[^}]*\}/.test(text);
+
+/** Removes the prefix `folder:`. */
+export const withoutFolderPrefix = (text: string) => (isMarkedFolder(text) ? text.slice(folderPrefix.length) : text);
 
 export async function fetchFolderTree(context: Context, mayPrompt = true) {
   const workspace = await resolveWorkspaceUid(context, mayPrompt);
@@ -14,7 +29,8 @@ export async function fetchFolderTree(context: Context, mayPrompt = true) {
 }
 
 /** Resolves a folder by uid, uid prefix or path. @throws MediactlError `not_found` (exit 3) with the missing part */
-export async function resolveFolder(context: Context, tree: WorkspaceFolderTree, uidOrPath: string) {
+export async function resolveFolder(context: Context, tree: WorkspaceFolderTree, typed: string) {
+  const uidOrPath = withoutFolderPrefix(typed);
   const byUid = isUid(uidOrPath) ? tree.find(uidOrPath) : undefined;
   if (byUid) return byUid;
   const atPath = tree.findByPath(uidOrPath);
@@ -42,21 +58,23 @@ export const descendantsOf = ({ children }: FolderNode): FolderNode[] =>
   children.flatMap((child) => [child, ...descendantsOf(child)]);
 
 function throwNotFound(tree: WorkspaceFolderTree, uidOrPath: string): never {
-  if (isRootPath(uidOrPath)) throw usageError('the top level is not a folder', 'name one: mediactl folders tree');
+  if (isRootPath(uidOrPath))
+    throw usageError('the top level is not a folder', 'mediactl folders tree lists the folders');
   const parts = uidOrPath.split('/').filter(Boolean);
-  if (parts.length === 0) throw usageError('a folder is empty', folderHelp);
+  if (parts.length === 0) throw usageError('the folder is empty', `use a ${folderHelp}`);
   const known = parts.findIndex((_, n) => tree.findByPath(parts.slice(0, n + 1).join('/')).length === 0);
   const above = parts.slice(0, known).join('/');
-  throw new MediactlError(`no folder ${uidOrPath}`, {
+  throw new MediactlError(`folder ${uidOrPath} does not exist`, {
     code: 'not_found',
     reason: isUid(uidOrPath)
-      ? 'no folder of this workspace has that uid'
-      : `there is no ${parts[known]} in ${above ? `/${above}` : 'the top level'}`,
-    hint: uidOrPath === 'root' ? 'the top level is /' : 'mediactl folders tree; upper and lower case matter',
+      ? 'no folder of this workspace has this uid'
+      : `${above ? `/${above}` : 'the top level'} has no folder ${parts[known]}`,
+    hint:
+      uidOrPath === 'root' ? 'the top level is /' : 'mediactl folders tree lists the folders; names are case-sensitive',
   });
 }
 
-export async function resolveFolderUid(context: Context, uidOrPath: string): Promise<string> {
+async function resolveFolderUid(context: Context, uidOrPath: string): Promise<string> {
   if (isUid(uidOrPath)) return uidOrPath.toLowerCase();
   return (await resolveFolder(context, (await fetchFolderTree(context)).tree, uidOrPath)).folder.uid;
 }
@@ -66,4 +84,4 @@ export const resolveParentFilter = async (context: Context, folder: string) =>
   isRootPath(folder) ? 'root' : resolveFolderUid(context, folder);
 
 /** Returns true for the top level, `/`. Any other name, even `root`, can be a folder. */
-export const isRootPath = (folder: string) => /^\/+$/.test(folder);
+export const isRootPath = (folder: string) => /^\/+$/.test(withoutFolderPrefix(folder));

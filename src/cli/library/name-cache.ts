@@ -87,6 +87,13 @@ export class LocationNames {
     for (const uid of findUnknown()) this.#names.set(uid, uid);
   }
 
+  /** Returns the path of a name in a folder, such as `/Campaigns/clip.mp4`. An empty uid is the top level. */
+  async pathOf(folder: string | undefined, name: string): Promise<string> {
+    if (!folder) return `/${name}`;
+    await this.load('folders', [folder]);
+    return `${this.#names.get(normalizeUid(folder)) ?? folder}/${name}`;
+  }
+
   /** Returns the loaded name of a uid, escaped for display; otherwise the uid, or '' if there is none. */
   displayName(uid: string | null | undefined): string {
     if (!uid) return '';

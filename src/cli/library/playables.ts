@@ -103,8 +103,8 @@ function compareExtents(a: ImageExtent | undefined, b: ImageExtent | undefined):
 }
 
 export const sizesUnknownError = (uid: string) =>
-  new MediactlError(`the service does not tell how large the images of asset ${uid} are`, {
+  new MediactlError(`the service does not report the sizes of the images of asset ${uid}`, {
     code: 'sizes_unknown',
-    reason: 'it offers several, without dimensions or names that are known',
-    hint: `mediactl play ${uid} shows their addresses; fetch the one that is meant`,
+    reason: 'there are several, without known dimensions or size names',
+    hint: `mediactl play ${uid} shows their URLs; download the one that you want`,
   });

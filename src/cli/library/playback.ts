@@ -21,7 +21,10 @@ export async function resolvePlayback(context: Context, uid: string): Promise<Re
 export async function fetchPlaybackByToken(context: Context, assetUid: string, tokenFile: string) {
   const token = (await readInputText(context.terminal, tokenFile)).trim();
   if (!/^\S+$/.test(token))
-    throw usageError(`no playback token in ${tokenFile}`, 'one line, as assets player --reveal');
+    throw usageError(
+      `no playback token in ${tokenFile}`,
+      'the file must contain one line, as printed by assets player --reveal',
+    );
   context.terminal.redactor.add(token);
   return (await context.mediaApi()).playback.info(assetUid, token);
 }
@@ -31,10 +34,10 @@ export async function assertNotBlocked(context: Context, uid: string, playback: 
   const { blocked } = playback.info;
   // Any other truthy value also counts as blocked.
   if (!blocked || blocked === 'false') return;
-  const error = new MediactlError(`playback of asset ${uid} is blocked`, {
+  const error = new MediactlError(`asset ${uid} cannot be played`, {
     code: 'blocked',
-    reason: 'the service says that nothing is to be played',
-    hint: `mediactl assets wait ${uid}, if it was uploaded just now; mediactl assets get ${uid} tells its status`,
+    reason: 'the service has blocked playback',
+    hint: `mediactl wait ${uid} if it was just uploaded; mediactl get ${uid} shows its status`,
   });
   throw await explainUnplayable(context, uid, playback, error);
 }
@@ -56,7 +59,7 @@ export const nothingToPlayError = (uid: string, { type }: PlaybackInfo, unusable
     code: 'nothing_to_play',
     reason:
       unusable.length > 0
-        ? `only http and https URLs are played, and it names ${unusable.join(', ')}`
-        : `the playback info of type ${asText(type) ?? 'unknown'} names none`,
-    hint: `mediactl play ${uid} --info, and mediactl assets wait ${uid} if it is not ready`,
+        ? `only http and https URLs can be played, and it has ${unusable.join(', ')}`
+        : `the playback info of type ${asText(type) ?? 'unknown'} has no URL`,
+    hint: `mediactl play ${uid} --info, or mediactl wait ${uid} if it is not ready`,
   });

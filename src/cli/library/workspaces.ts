@@ -17,12 +17,12 @@ export async function resolveWorkspace(context: Context, api: Api, uidOrName: st
   const expandedUid = expandUidPrefix(context, api.transport.baseUrl, 'workspace', uidOrName);
   const matches = named.length === 0 ? all.filter(({ uid }) => uid === expandedUid) : named;
   if (matches.length === 0)
-    throw new MediactlError(`no workspace is called ${uidOrName}`, {
+    throw new MediactlError(`no workspace is named ${uidOrName}`, {
       code: 'not_found',
       hint: 'mediactl workspaces ls',
     });
   const rows = async (some: readonly Workspace[]) => workspaceRows(some);
-  return selectOne(context, { noun: 'workspace', description: `are called ${uidOrName}`, matches, rows });
+  return selectOne(context, { noun: 'workspace', description: `are named ${uidOrName}`, matches, rows });
 }
 
 const workspaceRows = (workspaces: readonly Workspace[]) =>
@@ -63,8 +63,8 @@ export async function resolveWorkspaceUid(context: Context, mayPrompt = true): P
   if (primary) return primary.uid;
   const none = usageError(
     'no workspace',
-    'mediactl workspaces use NAME, or give --workspace',
-    'no flag, variable or profile names one, and the service calls none primary',
+    'mediactl workspaces use NAME, or --workspace NAME',
+    'no flag, variable or profile sets one, and no workspace is primary',
   );
   if (!mayPrompt) throw none;
   return (await promptForWorkspace(context, none)).uid;

@@ -106,11 +106,11 @@ export async function findUpload(context: Context, id: string): Promise<UploadEn
   const found = id.length < 6 ? [] : all.filter((entry) => names(entry).some(hasPrefix));
   const [only, ...others] = found;
   if (others.length > 0)
-    throw usageError(`${found.length} uploads begin with ${id}`, 'type more of the id').with({
+    throw usageError(`${found.length} uploads start with ${id}`, 'type more of the id').with({
       lines: found.map((entry) => entry.id),
     });
   if (only) return only;
-  throw new MediactlError(`no upload ${id} is kept on this machine`, {
+  throw new MediactlError(`upload ${id} does not exist on this machine`, {
     code: 'not_found',
     hint: 'mediactl uploads ls',
   });
@@ -120,7 +120,7 @@ export async function findUpload(context: Context, id: string): Promise<UploadEn
 export async function chooseUploadId(context: Context, id: string | undefined, hint: string): Promise<string> {
   if (id !== undefined) return id;
   const entries = context.terminal.isInteractive ? sortByStart(await listPendingUploads(context)) : [];
-  if (entries.length === 0) throw usageError('which upload?', hint);
+  if (entries.length === 0) throw usageError('no upload given', hint);
   const now = context.clock.now();
   const rows = entries.map((entry) => {
     const { path, state, begun_at } = toPendingUpload(entry, now);

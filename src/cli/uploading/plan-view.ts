@@ -30,22 +30,22 @@ type PlanFormat = {
   isExact?: boolean;
 };
 
-/** Formats a plan: "100,000 files: 61,204 there, 38,790 new, 6 changed; 77,580 requests, 78 h at 1,000 an hour". */
+/** Formats a plan: "480 files: 1 already uploaded, 479 new; 21.4 GiB, 1,204 requests, about 1.2 h at 1,000 requests per hour". */
 export function formatPlan(plan: Plan, { rateLimit, now, same = 0, isExact = false }: PlanFormat): string {
   const { there, changed, sameSize, new: fresh } = plan;
   const send = totalToSend(plan);
   const { requests, hours, limit } = estimateCost(plan, rateLimit, now);
   const counts = [
-    [there.files, 'there'],
-    [same, 'with content that is already there'],
+    [there.files, 'already uploaded'],
+    [same, 'duplicate content'],
     [fresh.files, 'new'],
     [isExact ? changed.files : 0, 'changed'],
-    [sameSize.files + (isExact ? 0 : changed.files), 'to be compared'],
+    [sameSize.files + (isExact ? 0 : changed.files), 'to compare'],
   ] as const;
   const parts = counts.filter(([count]) => count > 0).map(([count, what]) => `${formatCount(count)} ${what}`);
   const time =
     hours !== null && limit !== null && hours >= 0.1
-      ? `, ${formatCount(hours)} h at ${formatCount(limit)} an hour`
+      ? `, about ${formatCount(hours)} h at ${formatCount(limit)} requests per hour`
       : '';
   const qualifier = isExact || sameSize.files + changed.files === 0 ? '' : 'at most ';
   const files = there.files + same + send.files;
@@ -62,8 +62,11 @@ export const toPlanRows = ({ there, changed, same, new: fresh, gone }: PlanRecor
   ...(gone > 0 ? [{ kind: 'to the trash', files: gone, bytes: 0 }] : []),
 ];
 
+/** Texts for a terminal, where they differ from the kind. */
+const kindTexts: Record<string, string> = { there: 'already uploaded', 'same content': 'duplicate content' };
+
 export const planColumns: Column<PlanRow>[] = [
-  { header: 'KIND', value: ({ kind }) => kind, noTruncate: true },
+  { header: 'KIND', value: ({ kind }, { isTerminal }) => (isTerminal && kindTexts[kind]) || kind, noTruncate: true },
   { header: 'FILES', value: ({ files }, { isTerminal }) => (isTerminal ? formatCount(files) : String(files)) },
   { header: 'SIZE', value: ({ bytes: size }, { isTerminal }) => (isTerminal ? formatBytes(size) : String(size)) },
 ];

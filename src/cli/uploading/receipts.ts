@@ -19,7 +19,7 @@ export async function openReceipts(context: Context, again: boolean): Promise<Re
     const error = asMediactlError(thrown);
     if (!again || !isStateError(error)) throw thrown;
     context.terminal.warn(
-      `${error.message} (${error.explanation.reason}): it cannot be resumed, and another run would send it again`,
+      `${error.message} (${error.explanation.reason}): this upload cannot be resumed, and another run would upload it again`,
     );
     context.useMemoryDatabase();
     return context.receipts();
@@ -32,7 +32,10 @@ export async function createReceiptRemover(context: Context): Promise<(assetUid:
   const failed = (thrown: unknown) => {
     const error = asMediactlError(thrown);
     if (!isStateError(error)) throw thrown;
-    if (!isReported) context.terminal.warn(`${error.message} (${error.explanation.reason}): it still lists them`);
+    if (!isReported)
+      context.terminal.warn(
+        `${error.message} (${error.explanation.reason}): the upload history still lists the deleted assets`,
+      );
     isReported = true;
     return undefined;
   };

@@ -58,13 +58,13 @@ export class RunSummary {
     return this.#failed.length + this.#counts.elsewhere > 0;
   }
 
-  /** Formats the summary, such as "437 uploaded, 12 there already; 1.2 GiB in 3:20", or `nothing`. */
+  /** Formats the summary, such as "437 uploaded, 12 already uploaded; 1.2 GiB in 3:20", or `nothing`. */
   format(now: number, left: number, isWaited: boolean, nothing = 'nothing to upload'): string {
     const { uploaded, there, same, elsewhere, queued, left: stopped, failed } = this.#counts;
     const counts = [
       [uploaded, isWaited ? 'uploaded and ready' : 'uploaded'],
-      [there, 'there already'],
-      [same, 'skipped: that folder has the same content already (-v lists it, --same upload sends it)'],
+      [there, 'already uploaded'],
+      [same, 'skipped: duplicate content (-v lists them, --same upload uploads them)'],
       [elsewhere, 'being uploaded by another run'],
       [queued, 'queued'],
       [failed, 'failed'],
@@ -92,7 +92,7 @@ export class RunSummary {
         hint: [
           stopReason.explanation.hint,
           unfinished > 0 &&
-            `${formatCount(unfinished)} ${unfinished === 1 ? 'file is' : 'files are'} left${isState ? '' : ': the same command continues'}`,
+            `${formatCount(unfinished)} ${unfinished === 1 ? 'file' : 'files'} remaining${isState ? '' : ': run the same command again to continue'}`,
         ]
           .filter(Boolean)
           .join('; '),
@@ -103,7 +103,7 @@ export class RunSummary {
       this.#problem(),
       failures,
       this.#notUploaded > 0
-        ? 'run the same command again once they are fixed: what is uploaded is not sent twice'
+        ? 'fix the errors, then run the same command again: it skips the files that are already uploaded'
         : undefined,
     );
   }
@@ -114,7 +114,7 @@ export class RunSummary {
     const afterwards = this.#failed.length - this.#notUploaded;
     return [
       ...(this.#notUploaded > 0 ? [counted(this.#notUploaded, 'not uploaded')] : []),
-      ...(afterwards > 0 ? [counted(afterwards, 'uploaded, and failed afterwards')] : []),
+      ...(afterwards > 0 ? [counted(afterwards, 'uploaded but failed afterwards')] : []),
     ].join('; ');
   }
 }

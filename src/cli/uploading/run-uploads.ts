@@ -39,6 +39,8 @@ export type RunRequest = Pick<RunView, 'verbose' | 'manifestOut'> & {
   until?: { time: number; typed: string } | undefined;
   /** True if all files go to one folder, regardless of their directories. */
   isFlat?: boolean;
+  /** Asks whether to create missing folders. Called when all files are known, before the first upload. */
+  confirmFolders?: (() => Promise<void>) | undefined;
   /** Name of a used option that accepts only one file, to report if there are more. */
   singleFileOption?: string;
   /** Called with the id of the newest receipt at the start of the run, after all files were uploaded. */
@@ -89,7 +91,8 @@ export async function runUploads(context: Context, request: RunRequest) {
     },
     onEnd: async (isWhole, isIncomplete) => {
       if (isWhole && !isIncomplete) await onComplete?.(startMark);
-      else if (onComplete) context.terminal.warn('nothing was moved to the trash: not every file is uploaded yet');
+      else if (onComplete)
+        context.terminal.warn('nothing was moved to the trash, because some files are not uploaded yet');
       // Not reached if the prune was refused, so that a repeated run keeps its start mark, and the
       // files that this run uploaded still do not count as existing.
       if (isWhole) await receipts?.finishRun(runId);
@@ -99,8 +102,8 @@ export async function runUploads(context: Context, request: RunRequest) {
 
 const defaultNextStep = (isOne: boolean) =>
   isOne
-    ? 'it is being processed: mediactl assets wait @last, then mediactl play @last'
-    : 'they are being processed: mediactl uploads wait waits until they are ready';
+    ? 'the asset is processing; next: mediactl wait @last, then mediactl play @last'
+    : 'the assets are processing; to wait until they are ready: mediactl wait';
 
 async function createBatchDeps(
   context: Context,
@@ -134,7 +137,7 @@ async function createBatchDeps(
       const { reason } = refusal.explanation;
       progress.close();
       if (reason) terminal.emit(reason);
-      const question = `${refusal.message}. Make a new one?`;
+      const question = `${refusal.message}. Create a new asset?`;
       await confirm(terminal, question, { yes: false, instead: '' }).catch((error) => {
         const details = { asset_uids: assetUids };
         throw error instanceof MediactlError ? error.with({ reason, details }) : error;
@@ -160,14 +163,14 @@ function createLastUploadSaver(context: Context) {
       last = uid;
       if (clock.now() - savedAt >= lastUploadIntervalMs) await save();
     },
-    save: () => save().catch((error) => terminal.warn(`@last is not kept: ${error.message}`)),
+    save: () => save().catch((error) => terminal.warn(`cannot save @last: ${error.message}`)),
   };
 }
 
 function runSignal({ clock, signal }: Context, until: RunRequest['until'], finished: AbortSignal): AbortSignal {
   const controller = new AbortController();
   if (until) {
-    const explanation = { code: 'until', reason: '--until said so', retryable: true } as const;
+    const explanation = { code: 'until', reason: 'the --until time was reached', retryable: true } as const;
     clock.sleep(Math.max(0, until.time - clock.now()), finished).then(
       () => controller.abort(new MediactlError(`stopped at ${until.typed}`, explanation)),
       () => {}, // the run finished first
@@ -180,18 +183,20 @@ function runSignal({ clock, signal }: Context, until: RunRequest['until'], finis
 
 async function printPlan(
   context: Context,
-  { options, rateLimit, sources, singleFileOption, isFlat, createRun }: RunRequest,
+  { options, rateLimit, sources, singleFileOption, isFlat, confirmFolders, createRun }: RunRequest,
   plan: Plan,
   progress: ProgressDisplay,
 ): Promise<void> {
   const { terminal } = context;
   assertHasFiles(plan, sources, singleFileOption);
-  for (const kind of sources.skipped()) terminal.warn(`left out: ${kind}`);
-  if (sources.otherShardFiles) terminal.info(`${pluralize(sources.otherShardFiles, 'file')} left to other shards`);
+  await confirmFolders?.();
+  for (const kind of sources.skipped()) terminal.warn(`skipped: ${kind}`);
+  if (sources.otherShardFiles)
+    terminal.info(`${pluralize(sources.otherShardFiles, 'file')} skipped: not in this shard`);
   const { files, bytes } = totalToSend(plan);
   if (plan.nested > 0 && isFlat)
     terminal.warn(
-      `${pluralize(plan.nested, 'file')} of directories below would be in one folder; --create-folders makes folders like those on disk`,
+      `uploading ${pluralize(plan.nested, 'file')} from subdirectories to a single folder; --create-folders mirrors the directory tree`,
     );
   // Not with a queue, because the workers send the requests.
   const isBig = countFiles(plan) >= minFilesForPlan && files > 0 && !createRun;
@@ -201,7 +206,7 @@ async function printPlan(
     terminal.info(formatPlan(plan, { rateLimit: transport.connection.rateLimit, now: context.clock.now() }));
   }
   if (rateLimit !== undefined && exceedsSessionLifetime(plan.largestBytes, rateLimit))
-    terminal.warn('some files take more than the 24 hours of an upload session at --limit-rate');
+    terminal.warn('at this --limit-rate, some uploads take longer than 24 hours, and their sessions expire');
   if (options.timeoutMs !== undefined || files > 0)
     progress.show({ event: 'planned', files, bytes, there: plan.there.files });
 }
@@ -214,7 +219,8 @@ export function assertHasFiles(
   same = 0,
 ): void {
   const total = countFiles(plan) + same;
-  if (singleFileOption && total > 1) throw usageError(`${singleFileOption} is for one file, and there are ${total}`);
+  if (singleFileOption && total > 1)
+    throw usageError(`${singleFileOption} works with a single file, but there are ${total}`);
   if (total === 0 && failures.length === 0 && otherShardFiles === 0)
     throw usageError('no files found', 'check the paths', skipped().join(', ') || undefined);
 }

@@ -5,6 +5,7 @@ import { type Plan, totalToSend } from '../../client/upload/batch/plan.ts';
 import { type FileOutcome, labelOf, outcomeOf } from '../../client/upload/session/upload-job.ts';
 import type { UploadCandidate } from '../../client/upload/sources/upload-candidate.ts';
 import type { Context } from '../context.ts';
+import type { LocationNames } from '../library/name-cache.ts';
 import type { ListResult } from '../output/result.ts';
 import type { ProgressDisplay } from '../progress/progress.ts';
 import type { RunSummary } from './run-summary.ts';
@@ -60,6 +61,7 @@ class RunPresenter {
   /** Up to `maxListedFiles` uploaded files, and one more if there are more. */
   readonly #listed: UploadRecord[] = [];
   #endError: MediactlError | undefined;
+  #places: LocationNames | undefined;
 
   constructor(context: Context, run: BatchRun, view: RunView) {
     this.#context = context;
@@ -104,7 +106,12 @@ class RunPresenter {
 
   async #record(outcomes: readonly FileOutcome[]): Promise<UploadRecord[]> {
     await this.#count(outcomes);
-    const records = outcomes.map((outcome) => toUploadRecord(this.#context, outcome));
+    const records: UploadRecord[] = [];
+    for (const outcome of outcomes) {
+      const record = toUploadRecord(this.#context, outcome);
+      const { how, folder, name } = outcome.uploaded ?? {};
+      records.push(how === 'same' ? { ...record, duplicate_of: await this.#pathOf(folder, name ?? '') } : record);
+    }
     await this.#manifest?.write(records);
     return records;
   }
@@ -148,7 +155,7 @@ class RunPresenter {
     const { stopReason, remaining } = this.#run.result;
     const outcome = this.#only && !this.#only.error ? outcomeOf(this.#only) : undefined;
     const summaryLine = this.#only
-      ? skippedReason(this.#only)
+      ? await this.#skippedReason(this.#only)
       : this.#summary?.format(clock.now(), remaining, waitsForReady, stopReason ? '' : emptyText);
     if (summaryLine && !progress.isQuiet) terminal.info(summaryLine);
     const hasSent = this.#only ? outcome === 'uploaded' || outcome === 'queued' : this.#summary?.hasSent;
@@ -159,6 +166,22 @@ class RunPresenter {
     await onEnd?.(isFinished, hasUnsent ?? false).catch((error) => {
       this.#endError = asMediactlError(error);
     });
+  }
+
+  async #pathOf(folder: string | undefined, name: string): Promise<string> {
+    const { LocationNames: Opened } = await import('../library/name-cache.ts');
+    this.#places ??= new Opened(this.#context);
+    return this.#places.pathOf(folder, name);
+  }
+
+  /** Returns the reason why a single file was not sent, and how to send it; undefined if it was sent. */
+  async #skippedReason({ uploaded, job }: FileOutcome): Promise<string | undefined> {
+    if (!uploaded || uploaded.how === 'uploaded') return undefined;
+    const file = labelOf(job);
+    const { assetUid, name } = uploaded;
+    if (uploaded.how === 'there') return `${file}: already uploaded as asset ${assetUid}; --again uploads it again`;
+    const duplicate = await this.#pathOf(uploaded.folder, name);
+    return `${file}: skipped, a duplicate of ${duplicate} (asset ${assetUid}); --same upload uploads it anyway`;
   }
 }
 
@@ -181,22 +204,13 @@ class ManifestWriter {
     } catch (error) {
       const { message } = error as Error;
       const explanation = { code: 'manifest_out', reason: message, underlying: error } as const;
-      this.failure = new MediactlError(`${this.#path} is not whole`, explanation);
+      this.failure = new MediactlError(`${this.#path} is incomplete`, explanation);
     }
   }
 
   async close(): Promise<void> {
     await this.#handle?.close();
   }
-}
-
-/** Returns the reason why a single file was not sent, and how to send it; undefined if it was sent. */
-function skippedReason({ uploaded, job }: FileOutcome): string | undefined {
-  if (!uploaded || uploaded.how === 'uploaded') return undefined;
-  const name = labelOf(job);
-  return uploaded.how === 'there'
-    ? `${name}: there already as asset ${uploaded.assetUid}; --again sends it again`
-    : `${name}: skipped: the same content is there as ${uploaded.name} (asset ${uploaded.assetUid}); --same upload sends it anyway`;
 }
 
 export const countFiles = (plan: Plan) => plan.there.files + totalToSend(plan).files;

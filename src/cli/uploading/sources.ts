@@ -15,7 +15,9 @@ import type { Context } from '../context.ts';
 import { readInputText } from '../terminal/input.ts';
 import type { RemoteSources } from './remote-sources.ts';
 
-export type SourceOptions = Pick<WalkOptions, 'recursive' | 'include' | 'exclude'> & {
+export type SourceOptions = Pick<WalkOptions, 'include' | 'exclude'> & {
+  /** True to upload the directories of rclone remotes too. Local directories are always walked. */
+  recursive: boolean;
   fromList?: string | undefined;
   manifest?: string | undefined;
   manifestOut?: string | undefined;
@@ -32,6 +34,8 @@ export type UploadSources = {
   inputs: readonly string[];
   /** True if the manifest has a folder for any file. */
   hasFolders: boolean;
+  /** True if any input is a directory, whose files can be in several folders. */
+  hasDirectories: boolean;
   files(): AsyncIterable<UploadCandidate>;
   /** Number of files in other shards. Complete after `files()` has ended. */
   readonly otherShardFiles: number;
@@ -54,7 +58,7 @@ export async function openSources(
     ...options,
     excludedPath: await manifestOutPath(options, inputs),
     onDuplicate: ({ path, typedPath = path }) => {
-      if (metadata.has(typedPath)) throw usageError(`the manifest names ${path} twice`);
+      if (metadata.has(typedPath)) throw usageError(`the manifest lists ${path} twice`);
     },
   };
   // Only paths on the command line can be globs; paths in a list are literal.
@@ -65,6 +69,7 @@ export async function openSources(
   let otherShardFiles = 0;
   return {
     inputs,
+    hasDirectories: walk.hasDirectories || (options.recursive && inputs.some(isRclone)),
     hasFolders: [...metadata.values()].some(({ folder }) => folder !== undefined),
     async *files() {
       const addMetadata = createMetadataAdder(metadata);
@@ -87,15 +92,15 @@ export const isRclone = (path: string) => path.startsWith('rclone:');
 export const isRemote = (path: string) => isHttpUrl(path) || isRclone(path);
 
 export function warnOfSkipped({ terminal }: Context, { skipped, failures }: Pick<FileWalker, 'skipped' | 'failures'>) {
-  for (const kind of skipped) terminal.warn(`left out: ${kind}`);
+  for (const kind of skipped) terminal.warn(`skipped: ${kind}`);
   for (const { path, error } of failures) terminal.warn(`${escapeControls(path)}: ${error.message}`);
 }
 
 function assertInputs(inputs: readonly string[], { sizeBytes, shard }: SourceOptions): void {
   if (inputs.length === 0) throw usageError('nothing to upload', 'mediactl upload PATH');
   if (sizeBytes !== undefined && (sizeBytes < 1 || inputs.join() !== '-'))
-    throw usageError('--size is for stdin alone, of one byte at least', 'mediactl upload - --size N');
-  if (shard && inputs.includes('-')) throw usageError('--shard is for files that have paths, and stdin has none');
+    throw usageError('--size works only with stdin, and must be at least 1', 'mediactl upload - --size N');
+  if (shard && inputs.includes('-')) throw usageError('--shard does not work with stdin');
 }
 
 async function openRemotes(
@@ -121,7 +126,7 @@ function createMetadataAdder(metadata: ReadonlyMap<string, UserMetadata>) {
     const about = metadata.get(typedPath);
     if (!about) return file;
     if (about.name !== undefined && named.has(typedPath))
-      throw usageError(`a name is for one file, and ${typedPath} is several`);
+      throw usageError(`the manifest gives one name to several files: ${typedPath}`);
     named.add(typedPath);
     const given = Object.fromEntries(Object.entries(about).filter(([, value]) => value !== undefined));
     return { ...file, about: { ...file.about, ...given } };
@@ -137,10 +142,10 @@ async function readManifest(
   const about = new Map<string, UserMetadata>();
   if (manifest === undefined) return about;
   if (given.length > 0 || fromList !== undefined)
-    throw usageError('--manifest names all files by itself', 'leave out the paths and --from-list');
+    throw usageError('--manifest cannot be combined with paths or --from-list', 'list all files in the manifest');
   const { parseManifest } = await import('../../client/upload/sources/manifest.ts');
   for (const entry of await parseManifest(await readInputText(context.terminal, manifest))) {
-    if (about.has(entry.path)) throw usageError(`the manifest names ${entry.path} twice`);
+    if (about.has(entry.path)) throw usageError(`the manifest lists ${entry.path} twice`);
     about.set(entry.path, entry.about);
   }
   return about;
@@ -154,7 +159,7 @@ async function manifestOutPath(
   if (manifestOut === undefined) return undefined;
   const locate = (path: string) => realPathOf(path).catch(() => undefined); // reported when it is opened
   const out = await locate(manifestOut);
-  const overwrites = () => usageError('--manifest-out would write over what is read', 'give it another file');
+  const overwrites = () => usageError('--manifest-out would overwrite an input file', 'choose another file');
   // Another hard link to the file might be among the inputs.
   const existing = await stat(manifestOut).catch(() => undefined);
   if (existing && existing.nlink > 1) throw overwrites();
@@ -176,8 +181,8 @@ async function readPathList(context: Context, path: string | undefined): Promise
   if (paths.some(({ length }) => length > maxPathLength))
     throw usageError(
       `${path} is not a list of files`,
-      'a path or an address a line',
-      `it has a line of more than ${maxPathLength} characters`,
+      'use a file with one path or URL per line',
+      `it contains a line of more than ${maxPathLength} characters`,
     );
   return paths;
 }

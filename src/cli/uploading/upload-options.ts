@@ -21,8 +21,8 @@ export function parseUploadOptions({ settings }: Context, flags: UploaderFlags):
   if (chunkBytes < 1 || chunkBytes > maxChunkBytes)
     throw usageError(
       `--chunk-size does not accept '${chunkSize}'`,
-      `from 1 byte to ${maxChunkSize}`,
-      'the service takes at most 50 MiB a request',
+      `use a size from 1 byte to ${maxChunkSize}`,
+      'the service accepts at most 50 MiB per request',
     );
   const idleTimeoutMs = settings.requestTimeoutMs ?? 120_000;
   return { chunkBytes, idleTimeoutMs, onExpired, same, again, requireChecksum };
@@ -33,7 +33,7 @@ export function parseLimitRate(typed: string | undefined): number | undefined {
   if (typed === undefined) return undefined;
   const bytesPerSecond = parseSize('--limit-rate', typed.replace(/\/s$/, ''));
   if (bytesPerSecond >= 1) return bytesPerSecond;
-  throw usageError(`--limit-rate does not accept '${typed}'`, 'at least one byte a second');
+  throw usageError(`--limit-rate does not accept '${typed}'`, 'use a rate of at least 1 byte per second');
 }
 
 /** Parses an optional integer of at least `min`. @throws MediactlError `usage` (exit 2) */
@@ -47,7 +47,7 @@ export function parseShard(typed: string | undefined): Shard | undefined {
   if (number >= 1 && number <= total) return { number, total };
   throw usageError(
     `--shard does not accept '${typed}'`,
-    'from 1/10 to 10/10; in a job of Kubernetes, $((JOB_COMPLETION_INDEX + 1))/10',
+    'use a value from 1/10 to 10/10; in a Kubernetes job, $((JOB_COMPLETION_INDEX + 1))/10',
   );
 }
 

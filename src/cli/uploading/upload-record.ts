@@ -31,6 +31,7 @@ export function toUploadRecord({ terminal }: Context, outcome: FileOutcome): Upl
     duration_ms: durationMs,
     status: status ?? null,
     error: terminal.redactor.redactRecord(error?.toJSON() ?? null),
+    duplicate_of: null,
   };
 }
 
@@ -44,13 +45,13 @@ export const sizeText = (size: number | null, { isTerminal }: Shown) =>
 export const timeText = (time: string | null, { isTerminal, now }: Shown) =>
   isTerminal ? relativeTime(time, now) : displayText(time);
 
-const formatResult = ({ outcome, error, verified, status, queue_id, name }: UploadRecord) => {
+const formatResult = ({ outcome, error, verified, status, queue_id, name, duplicate_of }: UploadRecord) => {
   if (outcome === 'queued') return `queued as ${queue_id}`;
-  if (error) return `${outcome === 'left' ? 'left' : 'failed'}: ${escapeControls(error.message)}`;
+  if (error) return `${outcome === 'left' ? 'not finished' : 'failed'}: ${escapeControls(error.message)}`;
   const texts: Partial<Record<UploadOutcome, string>> = {
-    there: 'there already',
+    there: 'already uploaded',
     elsewhere: 'being uploaded by another run',
-    same: `skipped: the same content is there as ${displayText(name)}`,
+    same: `skipped: duplicate of ${displayText(duplicate_of ?? name)}`,
   };
   const check = outcome === 'elsewhere' ? undefined : verified ? 'verified' : 'unverified';
   return [texts[outcome], status, check].filter(Boolean).join(', ');

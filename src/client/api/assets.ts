@@ -1,9 +1,10 @@
-import { slugsOf } from '../../contract/asset.ts';
+import { findParentField, slugsOf } from '../../contract/asset.ts';
 import { fieldNamesFor, type NameOverrides } from '../../contract/assumptions.ts';
-import { asObject, type JsonObject } from '../../contract/json-values.ts';
+import { asObject, asText, type JsonObject } from '../../contract/json-values.ts';
 import { type Collection, paths } from '../../contract/paths.ts';
 import { applySlugEdit, type SlugEdit } from '../../contract/slug.ts';
 import type { Asset, PageEnvelope, PlayerData } from '../../contract/types.ts';
+import { isSameUid } from '../../contract/uid.ts';
 import { MediactlError } from '../errors.ts';
 import type { ApiRequest } from '../http/api-request.ts';
 import { unexpectedResponse } from '../http/error-response.ts';
@@ -23,6 +24,9 @@ type AssetFilterName =
   | 'ordering'
   | 'type'
   | 'parent';
+
+/** Returns the filter that finds a name. A name without letters or digits cannot be searched for. */
+export const searchFor = (name: string): AssetFilters => (/[\p{L}\p{N}]/u.test(name) ? { search: name } : {});
 
 /** Client of the videos and assets endpoints (§4), which are the same for both collections. */
 export class AssetsApi extends Resource {
@@ -82,10 +86,10 @@ export class AssetsApi extends Resource {
     const unverifiable = all.filter((field) => !shown.includes(field) && !this.#isAssumedName(field));
     const hint =
       this.#tagsField in fields
-        ? `${otherNameHint('asset_tags')}; mediactl doctor --learn asks the service`
-        : 'mediactl assets get ID shows the fields there are';
+        ? `${otherNameHint('asset_tags')}; mediactl doctor --learn, to find it`
+        : 'mediactl get ID, to see its fields';
     assertApplied({
-      noun: 'an asset',
+      noun: 'the asset',
       requested: Object.fromEntries(Object.entries(fields).filter(([field]) => !unverifiable.includes(field))),
       actual: {
         uid: now.uid,
@@ -107,11 +111,44 @@ export class AssetsApi extends Resource {
     const field = this.#tagsField;
     const before = slugsOf(field in asset ? { tags: asset[field] } : asset);
     if (before) return this.tagFields(applySlugEdit(before, edit));
-    throw new MediactlError(`asset ${asset.uid} does not show its tags`, {
+    throw new MediactlError(`the service does not show the tags of asset ${asset.uid}`, {
       code: 'tags_unknown',
-      reason: 'which ones it would have afterwards depends on those it has',
-      hint: `mediactl assets update ${asset.uid} --set-tags SLUGS says all of them`,
+      reason: 'adding and removing tags requires the current ones',
+      hint: `mediactl update ${asset.uid} --set-tags SLUGS, to replace all tags`,
     });
+  }
+
+  /** Builds the PATCH fields that move an asset to a folder, given by uid, or to the top level (assumption A20). */
+  folderFields(asset: Asset, folder: string | null): JsonObject {
+    return { [this.#folderFieldIn(asset)]: folder };
+  }
+
+  /**
+   * Moves an asset, and verifies where it is: in its record, or else in the list of the folder.
+   *
+   * @param folder uid, or null for the top level
+   * @throws MediactlError `write_ignored` (exit 6) if the asset is not in the folder afterwards
+   */
+  async move(asset: Asset, folder: string | null): Promise<Asset> {
+    const { asset: moved, unverifiable } = await this.update(asset.uid, this.folderFields(asset, folder));
+    if (unverifiable.length === 0 || (await this.#isListedIn(folder, asset))) return moved;
+    throw new MediactlError(`the service did not move ${asText(asset.name) ?? asset.uid}`, {
+      code: 'write_ignored',
+      reason: 'it accepted the request, but does not list the asset in the new folder',
+      hint: otherNameHint('asset_parent'),
+    });
+  }
+
+  async #isListedIn(folder: string | null, { uid, name }: Asset): Promise<boolean> {
+    const filters = { parent: folder ?? 'root', ...searchFor(asText(name) ?? '') };
+    for await (const page of this.list(filters, {})) if (page.some((each) => isSameUid(each.uid, uid))) return true;
+    return false;
+  }
+
+  /** Returns the name of an asset's folder field: declared in the profile, shown in the record, or assumed. */
+  #folderFieldIn(asset: Asset): string {
+    const [assumed = 'parent'] = fieldNamesFor('asset_parent', this.names);
+    return this.names.asset_parent ?? findParentField(asset) ?? assumed;
   }
 
   /** Returns the name under which a record shows a field. Tags can have one name in requests and another in records. */

@@ -1,5 +1,5 @@
 import { fieldNamesFor, type NameKey, type NameOverrides } from '../../contract/assumptions.ts';
-import { asArray, asObject, asText } from '../../contract/json-values.ts';
+import { asArray, asObject, asText, normalizeName } from '../../contract/json-values.ts';
 import type { ApiFolder } from '../../contract/types.ts';
 import { isSameUid, isUid } from '../../contract/uid.ts';
 import { unexpectedResponse } from '../http/error-response.ts';
@@ -42,7 +42,7 @@ export class WorkspaceFolderTree {
     const all: FolderNode[] = [];
     const addNode = (record: unknown, parent: FolderNode | undefined, depth = 0): FolderNode => {
       if (depth > maxFolderDepth)
-        throw unexpectedResponse('the folders are nested too deep', { reason: `past ${maxFolderDepth} levels` });
+        throw unexpectedResponse('the folders are nested too deeply', { reason: `more than ${maxFolderDepth} levels` });
       const folder = parseRecord<ApiFolder>(record);
       const name = asText(folder[this.#fieldInUse('folder_name', [folder])]) ?? folder.uid;
       const path = `${parent?.path ?? ''}/${name}`;
@@ -62,8 +62,10 @@ export class WorkspaceFolderTree {
 
   /** Finds the folders at a path. Finds more than one if siblings share a name or a name contains a slash. */
   findByPath(path: string): FolderNode[] {
-    const normalized = `/${path.split('/').filter(Boolean).join('/')}`;
-    return this.all.filter((node) => node.path === normalized);
+    const wanted = `/${path.split('/').filter(Boolean).join('/')}`;
+    const exact = this.all.filter((node) => node.path === wanted);
+    if (exact.length > 0) return exact;
+    return this.all.filter((node) => normalizeName(node.path) === normalizeName(wanted));
   }
 
   /** Field in which the records contain the folder's name (assumption A02). */

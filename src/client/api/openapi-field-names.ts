@@ -30,6 +30,7 @@ export function inferFieldNames(document: unknown): { names: NameOverrides; ambi
     embed_domains: field('embed_domains', embed, 'array', allowListName),
     embed_domain: field('embed_domain', newDomain, 'string'),
     asset_tags: field('asset_tags', editable, 'array', /tag/),
+    asset_parent: field('asset_parent', editable, 'string', /parent|folder/),
   };
   const names = Object.fromEntries(Object.entries(found).filter(([, name]) => name !== undefined)) as NameOverrides;
   return { names, ambiguous: found.embed_enabled === undefined ? switches : [] };

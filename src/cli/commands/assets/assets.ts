@@ -13,19 +13,28 @@ function verbsOf(collection: Collection): Verb[] {
     };
     return verb(name, summary, loadDefinition, alias);
   };
-  return [
+  const shared = [
     assetVerb('ls', `list ${collection}`, async () => (await import('./list.ts')).list, 'list'),
-    assetVerb('get', 'show one or more', async () => (await import('./get.ts')).get, 'show'),
-    assetVerb('update', 'change name, description, tags', async () => (await import('./update.ts')).update),
-    assetVerb('rm', `move ${collection} to the trash`, async () => (await import('./remove.ts')).remove, 'delete'),
-    assetVerb('player', 'show what a player page needs', async () => (await import('./get.ts')).player),
-    assetVerb('thumb', 'save the thumbnail of an asset, or show it', async () => (await import('./thumb.ts')).thumb),
+    assetVerb('get', 'show one or more assets', async () => (await import('./get.ts')).get, 'show'),
+    assetVerb('update', 'change the name, description or tags', async () => (await import('./update.ts')).update),
     assetVerb(
-      'download',
-      'download the file of an asset, or of many',
-      async () => (await import('./download.ts')).download,
+      'rm',
+      'move assets to the trash or delete folders',
+      async () => (await import('./remove.ts')).remove,
+      'delete',
     ),
-    assetVerb('wait', 'wait until ready', async () => (await import('./wait.ts')).wait),
+    assetVerb('player', 'show the data for a player page', async () => (await import('./get.ts')).player),
+    assetVerb('thumb', 'save or show a thumbnail', async () => (await import('./thumb.ts')).thumb),
+    assetVerb('download', 'download files', async () => (await import('./download.ts')).download),
+    assetVerb('wait', 'wait until assets are ready', async () => (await import('./wait.ts')).wait),
+  ];
+  if (collection === 'videos') return shared;
+  return [
+    ...shared,
+    verb('mv', 'move assets or a folder', async () => (await import('./move.ts')).move),
+    verb('rename', 'rename an asset or a folder', async () => (await import('./rename.ts')).rename),
+    verb('tag', 'add and remove tags', async () => (await import('./tag.ts')).tag),
+    verb('share', 'print a playback URL and when it expires', async () => (await import('./share.ts')).share),
   ];
 }
 

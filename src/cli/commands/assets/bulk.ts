@@ -1,4 +1,4 @@
-import type { AssetFilters } from '../../../client/api/assets.ts';
+import type { AssetFilters, AssetsApi } from '../../../client/api/assets.ts';
 import {
   asMediactlError,
   endsTheRun,
@@ -7,24 +7,27 @@ import {
   partialFailure,
   usageError,
 } from '../../../client/errors.ts';
+import { parentOf } from '../../../contract/asset.ts';
 import { asText } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
-import { resolveAssetUids } from '../../library/asset-ids.ts';
+import { resolveAssets } from '../../library/asset-ids.ts';
+import { assertFiltersApplied } from '../../library/filter-checks.ts';
+import { isLibraryPath } from '../../library/folders.ts';
+import { LocationNames } from '../../library/name-cache.ts';
 import { type Column, listBy } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { confirmMany, limitExceeded, maxLines, truncateLines, type WriteLimit } from '../confirm-many.ts';
 import { rejectWorkspaceFlag } from '../filters.ts';
-import { assertFiltersApplied } from './filter-checks.ts';
 
 /** Asset to change or download. `asset` is its API record, if already fetched. */
 export type BulkTarget = { uid: string; name: string | null; asset?: Asset };
 
-/** Selection of assets: those with the given ids, or all that match the filters. */
+/** Selection of assets: those with the given ids or that match a glob, or all that match the filters. */
 export type TargetRequest = {
-  verb: 'rm' | 'update' | 'download';
+  verb: 'rm' | 'update' | 'tag' | 'mv' | 'download';
   collection: Collection;
   ids: readonly string[];
   filters: AssetFilters;
@@ -33,7 +36,8 @@ export type TargetRequest = {
 };
 
 /**
- * Returns the selected assets. If neither ids nor filters are given, the user picks an asset.
+ * Returns the selected assets. If neither ids nor filters are given, the user picks an asset. `byFilter` is true if
+ * the user did not name each asset, but gave filters or a glob.
  *
  * @throws MediactlError `usage` (exit 2) if there are more assets than the limit allows, or if neither is given and
  *   there is no terminal to pick on
@@ -48,7 +52,8 @@ export async function resolveTargets(
       byFilter ? 'ids and filters cannot be used together' : 'no assets were given',
       'give ids, or filters such as --tag SLUG --created-before 90d',
     );
-  if (byFilter || verb !== 'download') rejectWorkspaceFlag(context, `${collection} ${verb}`);
+  const isInWorkspace = verb === 'mv' || ids.some(isLibraryPath); // folders belong to a workspace
+  if (!isInWorkspace && (byFilter || verb !== 'download')) rejectWorkspaceFlag(context, `${collection} ${verb}`);
   const isLimitEnforced = limit.isTyped || !context.terminal.isInteractive;
   const targets: BulkTarget[] = [];
   if (byFilter) {
@@ -59,10 +64,24 @@ export async function resolveTargets(
     for await (const page of assets.list(filters, { limit: maxAssets })) found.push(...page);
     await assertFiltersApplied(assets, filters, found, verb);
     targets.push(...found.map((asset) => ({ uid: asset.uid, name: asText(asset.name) ?? null, asset })));
-  } else
-    for (const uid of await resolveAssetUids(context, collection, ids, { newest })) targets.push({ uid, name: null });
+  }
+  let hasGlob = false;
+  if (!byFilter) {
+    const resolved = await resolveAssets(context, collection, ids, { newest });
+    hasGlob = resolved.hasGlob;
+    for (const { uid, asset } of resolved.assets)
+      targets.push({ uid, name: asText(asset?.name) ?? null, ...(asset && { asset }) });
+  }
   if (isLimitEnforced && targets.length > limit.count) throw limitExceeded(collection, limit);
-  return { targets, byFilter };
+  return { targets, byFilter: byFilter || hasGlob };
+}
+
+/** Fetches the API record of each target that lacks it, for a change that depends on the record. */
+export async function fetchRecords(assets: AssetsApi, targets: readonly BulkTarget[]): Promise<BulkTarget[]> {
+  const fetched: BulkTarget[] = [];
+  for (const target of targets)
+    fetched.push(target.asset ? target : { ...target, asset: await assets.get(target.uid) });
+  return fetched;
 }
 
 /** `action` describes the change, such as "move 3 assets to the trash"; `notes` come after the list of assets. */
@@ -83,17 +102,20 @@ export async function confirmBulk(
     what: action(`${count} ${count === 1 ? collection.replace(/s$/, '') : collection}`),
     lines: async () => {
       const { [collection]: assets } = await context.api();
+      const places = new LocationNames(context);
       const lines: string[] = [];
-      for (const { uid, name } of targets.slice(0, maxLines)) {
-        const shown = name ?? (await assets.get(uid)).name; // targets given by id have no name yet
-        lines.push(`  ${uid}  ${displayText(shown)}`.trimEnd());
+      for (const { uid, asset } of targets.slice(0, maxLines)) {
+        const record = asset ?? (await assets.get(uid)); // targets given by id have no record yet
+        const [parent, name] = [parentOf(record), displayText(record.name)];
+        const shown = parent === undefined ? name : escapeControls(await places.pathOf(parent ?? undefined, name));
+        lines.push(`  ${uid}  ${shown}`.trimEnd());
       }
       return [...truncateLines(lines, count), ...notes];
     },
   });
 }
 
-type WriteOutcome = { uid: string; name: string | null; error: MediactlError | undefined };
+export type WriteOutcome = { uid: string; name: string | null; error: MediactlError | undefined };
 
 /**
  * Runs `work` for each target, at most `lanes` at a time, and returns one outcome per target. After an error that

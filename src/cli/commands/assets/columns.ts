@@ -47,6 +47,21 @@ const assetColumns: Column<Asset>[] = [
   { header: 'TAGS', field: 'tags', value: ({ tags }) => displayText(tags), dropPriority: 5, terminalOnly: true },
 ];
 
+/** Fields that asset records usually have (§2, assumption A09). */
+export const knownFields: readonly string[] = [
+  ...assetColumns.flatMap(({ field }) => field ?? []),
+  ...[
+    'description',
+    'content_type',
+    'thumbnail_url',
+    'filename',
+    'failure_reason',
+    'updated_at',
+    'parent',
+    'workspace',
+  ],
+];
+
 /** Minimum terminal width, in columns, for the FOLDER column, whose paths cost extra requests. */
 const minColumnsForFolder = 120;
 

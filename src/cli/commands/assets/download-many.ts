@@ -102,7 +102,7 @@ async function downloadUnlessPresent(
   const createdAt = parseTimestamp(asset.created_at);
   if (existing && isUnchangedDownload(existing, { assetUid: asset.uid, createdAt }))
     return { outcome: 'there', size_bytes: existing.size };
-  if (existing) throw usageError(`${path} is there already, and may be another file`, '--yes replaces it');
+  if (existing) throw usageError(`${path} already exists and may be another file`, '--yes overwrites it');
   const saved = await save(context, await resolveDownload(context, asset), path, progress);
   return { outcome: 'downloaded', size_bytes: saved?.size_bytes ?? null };
 }
@@ -125,7 +125,7 @@ function summaryOf(records: readonly DownloadRecord[]): string {
   const size = downloaded.reduce((sum, { size_bytes }) => sum + (size_bytes ?? 0), 0);
   const skippedCount = records.filter(({ outcome }) => outcome === 'there').length;
   const summary = `${pluralize(downloaded.length, 'file')} downloaded, ${formatBytes(size)}`;
-  return skippedCount > 0 ? `${summary}; ${skippedCount} already there` : summary;
+  return skippedCount > 0 ? `${summary}; ${skippedCount} already downloaded` : summary;
 }
 
 const columns: Column<DownloadRecord>[] = [

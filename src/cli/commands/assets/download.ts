@@ -1,10 +1,13 @@
 import { join } from 'node:path';
 import { type Command, Option } from '@commander-js/extra-typings';
-import { usageError } from '../../../client/errors.ts';
+import { exitCodes } from '../../../client/error-table.ts';
+import { MediactlError, usageError } from '../../../client/errors.ts';
 import { makeFolder } from '../../../client/state-files.ts';
 import type { Collection } from '../../../contract/paths.ts';
+import { quoteForShell } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
-import { idHelp, newestOption } from '../../library/asset-ids.ts';
+import { idsHelp, newestOption } from '../../library/asset-ids.ts';
+import { folderIn } from '../../library/asset-paths.ts';
 import { noResult } from '../../output/result.ts';
 import { createProgress, type ProgressMode, progressModes } from '../../progress/progress.ts';
 import { parseCount } from '../../settings/units.ts';
@@ -20,21 +23,22 @@ export function download(command: Command, run: ActionWrapper, collection: Colle
   addExamples(
     command,
     `mediactl ${collection} download @last -o master.mp4`,
+    ...(collection === 'assets' ? ["mediactl download '/Campaigns/2026/*' -d ./campaign"] : []),
     `mediactl ${collection} download --tag dailies --created-after 1d -d ./dailies`,
     `mediactl ${collection} ls --status ready -q | mediactl ${collection} download - -d ./all`,
   );
   const described = command
-    .summary('download the file of an asset, or of many')
+    .summary('download files')
     .description(
-      `Downloads the source of a video or audio, the largest variant of an image, or a document. A broken download continues where it stopped; a file that is there is replaced with --yes only.`,
+      'Downloads the original file of a video or audio, the largest variant of an image, or a document. Run the same command again to continue a download. An existing file is replaced only with --yes.',
     )
-    .argument('[id...]', `${idHelp}; - for stdin`)
-    .option('-o, --output <file>', 'where to; - for stdout (the asset’s name by default)')
-    .option('-d, --directory <dir>', 'directory for the files, made if missing (this one)')
-    .option('--parallel <number>', 'files at once', '4');
+    .argument('[id...]', idsHelp)
+    .option('-o, --output <file>', 'file to write; - for stdout (default: the name of the asset)')
+    .option('-d, --directory <dir>', 'directory to write files to; created if it does not exist (.)')
+    .option('--parallel <number>', 'number of concurrent downloads', '4');
   withFilters(described, collection)
     .option(...newestOption)
-    .addOption(new Option('--progress <form>', 'what to show').choices(progressModes).default('auto' as const))
+    .addOption(new Option('--progress <form>', 'how to show progress').choices(progressModes).default('auto' as const))
     .action(
       run(async (context, ids, flags) =>
         runDownload(context, { ...(await parseDownloadOptions(context, flags)), collection, ids }),
@@ -63,14 +67,27 @@ async function runDownload(context: Context, request: DownloadRequest) {
   const { collection, ids, filters, newest, output, directory } = request;
   const noLimit = { flag: '', count: Number.POSITIVE_INFINITY, isTyped: false };
   const selection = { verb: 'download', collection, ids, filters, limit: noLimit, newest } as const;
-  const { targets, byFilter } = await resolveTargets(context, selection);
+  const { targets, byFilter } = await resolveTargets(context, selection).catch((error) => suggestOutput(error, ids));
   if (output !== undefined && (byFilter || targets.length > 1))
-    throw usageError('--output is for one asset that is named', '-d DIRECTORY, for many');
+    throw usageError('--output accepts one asset', '-d DIRECTORY for several');
   if (directory !== '' && !context.settings.dryRun) await makeFolder(directory, '-d DIRECTORY');
   const [only] = targets;
   return only && targets.length === 1 && !byFilter
     ? downloadOne(context, request, only.uid)
     : downloadMany(context, request, targets);
+}
+
+/** Adds the hint to use -o if the last id is not an asset, as in `download clip.mp4 out.mp4`, or -d for a folder. */
+function suggestOutput(error: unknown, ids: readonly string[]): never {
+  if (!(error instanceof MediactlError)) throw error;
+  const [id = '', last = ''] = ids;
+  const folder = folderIn(error);
+  if (folder !== undefined)
+    throw error.with({ hint: `mediactl download ${quoteForShell(`${folder}/*`)} -d DIRECTORY` });
+  const isMissing = error.exitCode === exitCodes.notFound && error.message.endsWith(` ${last}`);
+  throw ids.length === 2 && isMissing
+    ? error.with({ hint: `mediactl download ${quoteForShell(id)} -o ${quoteForShell(last)}` })
+    : error;
 }
 
 async function downloadOne(context: Context, request: DownloadRequest, uid: string) {

@@ -15,7 +15,7 @@ import { renderPreview } from './picture.ts';
 
 export function get(command: Command, run: ActionWrapper, collection: Collection): void {
   addExamples(command, `mediactl ${collection} get @last`, `mediactl ${collection} get @last --json`)
-    .description('Shows everything the service says of an asset.')
+    .description('Shows the complete record of one or more assets.')
     .argument('[id...]', `${idHelp}; - for stdin`)
     .option(...newestOption)
     .action(run((context, ids, { newest }) => runGet(context, { collection, ids, newest })));
@@ -49,7 +49,7 @@ export async function runGet(context: Context, { collection, ids, newest }: GetR
 export function player(command: Command, run: ActionWrapper, collection: Collection): void {
   addExamples(command, `mediactl ${collection} player @last`, `mediactl ${collection} player @last --reveal --json`)
     .description(
-      'Shows the player data of an asset. The playback token is valid for 4 hours and may be shown to a browser; it is masked unless --reveal.',
+      'Shows the data that a player page needs. The playback token is valid for 4 hours and safe to send to a browser; it is masked unless --reveal is given.',
     )
     .argument('[id]', idHelp)
     .option('--reveal', 'print the playback token')

@@ -1,26 +1,35 @@
-import type { Command } from '@commander-js/extra-typings';
+import { Argument, type Command } from '@commander-js/extra-typings';
 import type { AssetFilters, AssetsApi } from '../../../client/api/assets.ts';
 import { itemsOf, totalOf } from '../../../client/api/pagination.ts';
 import { usageError } from '../../../client/errors.ts';
-import { formatCount, pluralize } from '../../../contract/figures.ts';
+import { formatCount } from '../../../contract/figures.ts';
 import { asNumber, asText, parseTimestamp } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
-import { escapeControls } from '../../../contract/sanitize.ts';
+import { escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import { countAssets } from '../../library/asset-count.ts';
-import { descendantsOf, fetchFolderTree, isRootPath, resolveFolder } from '../../library/folders.ts';
+import { findAssetsByPath, noAssetAt, noticeFolderCount } from '../../library/asset-paths.ts';
+import { filterIgnored, findIgnoredFilter } from '../../library/filter-checks.ts';
+import {
+  descendantsOf,
+  fetchFolderTree,
+  isGlob,
+  isRootPath,
+  resolveFolder,
+  withoutFolderPrefix,
+} from '../../library/folders.ts';
 import type { Result } from '../../output/result.ts';
 import { parseCount } from '../../settings/units.ts';
-import { type ActionWrapper, addExamples, type FlagsOf } from '../command.ts';
-import { dateHelp, parseFilters, rejectWorkspaceFlag, sortOption, withFilters } from '../filters.ts';
-import { assetList } from './columns.ts';
-import { findIgnoredFilter } from './filter-checks.ts';
+import { type ActionWrapper, addExamples, type FlagsOf, withSuggestions } from '../command.ts';
+import { dateHelp, parseFilters, rejectWorkspaceFlag, sortOption, splitPath, withFilters } from '../filters.ts';
+import { assetList, knownFields } from './columns.ts';
 import type { AssetListing } from './sheet.ts';
 
 export function list(command: Command, run: ActionWrapper, collection: Collection): void {
   addExamples(
     command,
+    ...(collection === 'assets' ? ['mediactl ls /Campaigns -r', "mediactl ls '/Campaigns/**/*.mov'"] : []),
     `mediactl ${collection} ls harbour --status ready --created-after 7d`,
     `mediactl ${collection} ls --sort name --limit 5`,
     `mediactl ${collection} ls --all --jsonl`,
@@ -35,16 +44,21 @@ export function list(command: Command, run: ActionWrapper, collection: Collectio
 
 function addListOptions(command: Command, collection: Collection) {
   const described = command
-    .description(`Lists ${collection}, the newest first. ${dateHelp}`)
-    .argument('[words...]', 'words in name and description, as --search');
+    .description(`Lists ${collection}, newest first. ${dateHelp}`)
+    .addArgument(
+      withSuggestions(
+        new Argument('[words...]', 'words in name or description; or a folder or glob, such as /Campaigns'),
+        'folders',
+      ),
+    );
   const filtered = withFilters(described, collection, true)
     .addOption(sortOption)
-    .option('--limit <number>', 'how many at most (20)')
-    .option('--all', 'every one, however many pages that takes')
-    .option('--offset <number>', 'how many to leave out at the beginning')
-    .option('--count', 'print how many there are')
-    .option('--html <file>', 'write a page with their thumbnails, to share');
-  const withRecursive = () => filtered.option('-r, --recursive', 'with --folder, all below it too');
+    .option('--limit <number>', 'maximum number of assets (20)')
+    .option('--all', 'list all assets')
+    .option('--offset <number>', 'skip this many assets')
+    .option('--count', 'print only the number of assets')
+    .option('--html <file>', 'write a contact sheet, a web page with thumbnails');
+  const withRecursive = () => filtered.option('-r, --recursive', 'include the folders below the folder');
   return collection === 'assets' ? withRecursive() : (filtered as unknown as ReturnType<typeof withRecursive>);
 }
 
@@ -54,6 +68,8 @@ export type ListRequest = {
   /** Folder as entered: the title of a contact sheet and, with `recursive`, where the list begins. */
   folder?: string | undefined;
   recursive?: true | undefined;
+  /** Glob or address of assets, such as `/Campaigns/*.mov`. */
+  pattern?: string | undefined;
   /** Maximum number of assets; undefined for all, `page` for the first page and a footer if there are more. */
   limit: number | 'page' | undefined;
   offset: number;
@@ -65,13 +81,19 @@ export type ListRequest = {
 /** @throws MediactlError `usage` (exit 2) if options conflict or are invalid, `not_found` (exit 3) for the folder */
 export async function parseListRequest(
   context: Context,
-  { collection, words }: { collection: Collection; words: readonly string[] },
+  { collection, words: typed }: { collection: Collection; words: readonly string[] },
   flags: FlagsOf<typeof addListOptions>,
 ): Promise<ListRequest> {
-  rejectWorkspaceFlag(context, `${collection} ls`);
-  const { all, limit, count, html, search, recursive, folder } = flags;
+  const { all, limit, count, html, search, recursive } = flags;
+  assertNoFieldList(context, typed);
+  const { path, words } = splitPath(typed, flags.folder);
+  if (path !== undefined && collection === 'videos')
+    throw usageError('videos ls does not accept a folder', `mediactl ls ${path} --type video`);
+  const isPattern = path !== undefined && (isGlob(path) || !(await isFolder(context, path)));
+  const folder = flags.folder ?? (isPattern ? undefined : path);
+  if (path === undefined) rejectWorkspaceFlag(context, `${collection} ls`);
   const assertOne = (one: boolean, other: unknown, both: string) => {
-    if (one && other !== undefined) throw usageError(`${both} cannot be used together`, 'give one of them');
+    if (one && other !== undefined) throw usageError(`${both} cannot be used together`, 'use one of them');
   };
   assertOne(words.length > 0, search, 'words and --search');
   assertOne(Boolean(all), limit, '--all and --limit');
@@ -79,14 +101,16 @@ export async function parseListRequest(
   const filters = await parseFilters(context, {
     ...flags,
     ...(words.length > 0 && { search: words.join(' ') }),
-    ...(recursive && { folder: undefined }),
+    folder: recursive ? undefined : folder,
   });
-  if (recursive && folder === undefined) throw usageError('--recursive is for a folder', '--folder /PATH --recursive');
+  if (recursive && folder === undefined)
+    throw usageError('--recursive needs a folder', 'mediactl ls /FOLDER -r; ls --all lists the whole library');
   return {
     collection,
     filters,
     folder,
     recursive,
+    pattern: isPattern ? path : undefined,
     count,
     html,
     words,
@@ -96,8 +120,10 @@ export async function parseListRequest(
 }
 
 export async function runList(context: Context, request: ListRequest): Promise<Result> {
-  const { collection, filters, folder, recursive, html, words } = request;
+  const { collection, filters, folder, recursive, html, words, pattern } = request;
   const folders = recursive ? await collectFolderUids(context, folder as string) : undefined;
+  if (request.count && pattern !== undefined)
+    return { kind: 'raw', text: String((await listMatches(context, pattern, filters)).length) };
   if (request.count) {
     const scopes = folders?.map((parent) => ({ ...filters, parent })) ?? [filters];
     let total = 0;
@@ -110,11 +136,12 @@ export async function runList(context: Context, request: ListRequest): Promise<R
   };
   if (html !== undefined) {
     const { titleOf, writeSheet } = await import('./sheet.ts');
-    const title = titleOf(filters, folder, collection === 'assets' ? 'Assets' : 'Videos');
+    const title = titleOf(filters, folder ?? pattern, collection === 'assets' ? 'Assets' : 'Videos');
     return writeSheet(context, { path: html, title }, find);
   }
   const { pages, footer, isEmpty } = await find();
-  const empty = `no ${collection}${emptyResultHint(words, context.settings.outputOptions.format)}`;
+  const inFolder = folder && !recursive ? ` in ${folder}; -r includes the folders below it` : '';
+  const empty = `no ${collection}${inFolder}${wordHint(words)}`;
   // A terminal shows this text in place of the table.
   if (isEmpty && words.length > 0 && !context.isHumanOutput) context.terminal.info(empty);
   return { ...assetList(context, pages, empty), footer: () => footer };
@@ -124,15 +151,17 @@ const pageSize = 20;
 
 async function fetchListing(
   context: Context,
-  { collection, filters, limit, offset }: ListRequest,
+  { collection, filters, limit, offset, pattern }: ListRequest,
   folders: readonly string[] | undefined,
 ): Promise<AssetListing> {
   const { [collection]: assets } = await context.api();
   const count = limit === 'page' ? pageSize : limit;
-  if (folders) {
+  if (folders || pattern !== undefined) {
     const end = count === undefined ? undefined : count + offset;
     // Fetches one extra asset to find out whether there are more.
-    const found = await listAssetsInFolders(assets, filters, folders, end && end + 1);
+    const found = folders
+      ? await listAssetsInFolders(assets, filters, folders, end && end + 1)
+      : await listMatches(context, pattern as string, filters);
     const items = found.slice(offset, end);
     const hasMore = limit === 'page' && offset + items.length < found.length;
     return { pages: [items], footer: hasMore ? `${items.length} shown; --all for all` : undefined };
@@ -165,17 +194,36 @@ async function* withIgnoredFilterWarning(
   }
 }
 
-/** Returns a hint if the only word looks like a folder path, or like the fields that the GitHub CLI has after --json. */
-function emptyResultHint(words: readonly string[], format: string): string {
-  const [word = ''] = words;
-  if (words.length !== 1) return '';
-  if (word.includes('/')) return ` with that in their name; in a folder: mediactl ls --folder ${word}`;
-  const areFields = format.startsWith('json') && /^[a-z_]+(,[a-z_]+)*$/.test(word);
-  return areFields ? ` with that in their name; for fields: --fields ${word}` : '';
+/** Returns true if a path is a folder. The top level counts as one. */
+async function isFolder(context: Context, path: string): Promise<boolean> {
+  if (isRootPath(path)) return true;
+  return (await fetchFolderTree(context)).tree.findByPath(withoutFolderPrefix(path)).length > 0;
 }
 
-/** Maximum number of folders to list without a notice. Each folder costs a request. */
-const maxFoldersWithoutNotice = 20;
+/** Rejects fields after `--json`, as the GitHub CLI has them, which would be searched for and not be found. */
+function assertNoFieldList({ settings }: Context, [word = '', ...others]: readonly string[]): void {
+  const { format } = settings.outputOptions;
+  if (others.length > 0 || format === 'human') return;
+  const fields = word.split(',');
+  if (fields.length > 1 && fields.every((field) => knownFields.includes(field)))
+    throw usageError(`'${word}' is a list of fields, not words to search for`, `--fields ${word}`);
+  if (/^\.(\[|[a-z_])/.test(word))
+    throw usageError(`'${word}' is a jq filter, not words to search for`, `--jq ${quoteForShell(word)}`);
+}
+
+/** Returns a hint if the only word that was searched for looks like a folder or a field. */
+function wordHint([word = '', ...others]: readonly string[]): string {
+  if (others.length > 0) return '';
+  if (word.includes('/')) return ` with that in their name; in a folder: mediactl ls ${quoteForShell(`/${word}`)}`;
+  return knownFields.includes(word) ? ` with that word; for the field: --fields ${word}` : '';
+}
+
+/** Returns the assets at an address or that match a glob, sorted. @throws MediactlError `not_found` for an address */
+async function listMatches(context: Context, pattern: string, filters: AssetFilters): Promise<Asset[]> {
+  const { found } = await findAssetsByPath(context, pattern, { filters });
+  if (found.length === 0 && !isGlob(pattern)) throw noAssetAt(pattern, undefined);
+  return found.sort(comparatorFor(filters.ordering ?? '-created_at'));
+}
 
 /** Returns the uids of a folder and of all its subfolders. The uid of the top level is `root`. */
 async function collectFolderUids(context: Context, folder: string): Promise<string[]> {
@@ -183,8 +231,7 @@ async function collectFolderUids(context: Context, folder: string): Promise<stri
   const top = isRootPath(folder) ? undefined : await resolveFolder(context, tree, folder);
   const inside = top ? [top, ...descendantsOf(top)] : tree.all;
   const uids = [...(top ? [] : ['root']), ...inside.map((each) => each.folder.uid)];
-  if (uids.length > maxFoldersWithoutNotice)
-    context.terminal.info(`${pluralize(uids.length, 'folder')}: a request for each, or more`);
+  noticeFolderCount(context, uids.length);
   return uids;
 }
 
@@ -197,7 +244,11 @@ async function listAssetsInFolders(
 ): Promise<Asset[]> {
   const found: Asset[] = [];
   for (const parent of folders)
-    for await (const page of assets.list({ ...filters, parent }, { limit: maxPerFolder })) found.push(...page);
+    for await (const page of assets.list({ ...filters, parent }, { limit: maxPerFolder })) {
+      const wrong = findIgnoredFilter({ parent }, page);
+      if (wrong) throw filterIgnored(wrong.filter, `it lists ${wrong.uid}, which is in another folder`);
+      found.push(...page);
+    }
   return found.sort(comparatorFor(filters.ordering ?? '-created_at'));
 }
 

@@ -90,9 +90,9 @@ async function renameWithoutReplacing(part: string, target: string, output: Outp
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST')
       throw usageError(
-        `${target} is there by now`,
-        `another place with ${output.option}, or --yes to replace it`,
-        'it was not at the beginning',
+        `${target} already exists`,
+        `use another path with ${output.option}, or --yes to replace it`,
+        'it was created during the download',
       );
     return rename(part, target); // the file system has no hard links
   }
@@ -116,10 +116,10 @@ async function lockTarget(context: Context, target: string, output: OutputFile) 
     return { part: `${part}${randomBytes(4).toString('hex')}.part`, release: async () => {} };
   }
   if (!release)
-    throw new MediactlError(`${target} is being written already`, {
+    throw new MediactlError(`another process is writing ${target}`, {
       code: 'already_downloading',
-      reason: 'another mediactl process is writing this file',
-      hint: `wait for it to finish, or give another place with ${output.option}`,
+      reason: 'another mediactl process has locked this file',
+      hint: `wait for it to finish, or use another path with ${output.option}`,
       retryable: true,
     });
   await rm(`${part}.part`, { force: true });
@@ -136,9 +136,9 @@ async function confirmOverwrite({ terminal, settings }: Context, { path, option 
   const existing = await stat(path).catch(() => undefined);
   if (existing?.isDirectory()) throw usageError(`${path} is a directory`, `name a file with ${option}`);
   if (existing?.isFile())
-    await confirm(terminal, `${path} is there already. Replace it?`, {
+    await confirm(terminal, `${path} already exists. Replace it?`, {
       yes: settings.yes,
-      instead: `another place with ${option}, or --yes to replace it`,
+      instead: `use another path with ${option}, or --yes to replace it`,
     });
   return existing;
 }
@@ -146,7 +146,7 @@ async function confirmOverwrite({ terminal, settings }: Context, { path, option 
 const throwCannotOpen =
   ({ path, option }: OutputFile) =>
   (error: Error): never => {
-    throw usageError(`cannot write ${path}`, `give another place with ${option}`, error.message);
+    throw usageError(`cannot write ${path}`, `use another path with ${option}`, error.message);
   };
 
 const throwCannotWrite =
@@ -155,7 +155,7 @@ const throwCannotWrite =
     throw new MediactlError(`cannot write ${path}`, {
       code: 'output',
       reason: error.message,
-      hint: `make room, or give another place with ${option}`,
+      hint: `free some disk space, or use another path with ${option}`,
       underlying: error,
     });
   };

@@ -15,15 +15,15 @@ export function requireProtocol(context: Context): GraphicsProtocol {
   const { settings, host } = context;
   if (!canShowPictures(context))
     throw usageError(
-      'the picture can be shown on a terminal only',
+      'a picture can be shown only on a terminal',
       '-o FILE, to save it',
-      'this is a pipe, a file, a form for programs, or TERM=dumb',
+      'this is a pipe, a file, a machine-readable format, or TERM=dumb',
     );
   if (settings.pictures === 'never')
     throw usageError(
-      'no pictures are wanted in this terminal',
+      'pictures are turned off',
       '-o FILE, to save it',
-      `${settings.resolver.resolve('pictures').origin} says never`,
+      `${settings.resolver.resolve('pictures').origin} sets pictures to never`,
     );
   return configuredProtocol(context) ?? (detectProtocol(host.environment) || 'blocks');
 }

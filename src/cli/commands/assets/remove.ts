@@ -1,18 +1,46 @@
 import type { Command } from '@commander-js/extra-typings';
+import type { AssetsApi } from '../../../client/api/assets.ts';
+import type { FolderNode } from '../../../client/api/folder-tree.ts';
+import { itemsOf } from '../../../client/api/pagination.ts';
+import { MediactlError, usageError } from '../../../client/errors.ts';
+import { pluralize } from '../../../contract/figures.ts';
+import { asText } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
+import { escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
-import { idHelp, newestOption } from '../../library/asset-ids.ts';
+import { idsHelp, newestOption } from '../../library/asset-ids.ts';
+import { folderIn } from '../../library/asset-paths.ts';
+import { assertFiltersApplied } from '../../library/filter-checks.ts';
+import { deleteFolder } from '../../library/folder-changes.ts';
+import {
+  descendantsOf,
+  fetchFolderTree,
+  isGlob,
+  isLibraryPath,
+  isRootPath,
+  resolveFolder,
+  withoutFolderPrefix,
+} from '../../library/folders.ts';
 import { createReceiptRemover } from '../../uploading/receipts.ts';
 import { type ActionWrapper, addExamples, type FlagsOf } from '../command.ts';
-import { parseWriteLimit } from '../confirm-many.ts';
+import { confirmMany, ignoreNotFound, parseWriteLimit, truncateLines } from '../confirm-many.ts';
 import { dryRunPlan } from '../dry-run.ts';
 import { parseFilters, withFilters } from '../filters.ts';
-import { bulkResult, confirmBulk, resolveTargets, runConcurrently, type TargetRequest } from './bulk.ts';
+import {
+  type BulkTarget,
+  bulkResult,
+  confirmBulk,
+  resolveTargets,
+  runConcurrently,
+  type TargetRequest,
+  type WriteOutcome,
+} from './bulk.ts';
 
 export function remove(command: Command, run: ActionWrapper, collection: Collection): void {
   addExamples(
     command,
     `mediactl ${collection} rm @last`,
+    ...(collection === 'assets' ? ["mediactl rm '/Inbox/A00*' --dry-run", 'mediactl rm -r /Old --dry-run'] : []),
     `mediactl ${collection} rm --tag rushes --created-before 90d --max-delete 500 --yes`,
     `mediactl ${collection} rm --search test --dry-run`,
   );
@@ -26,39 +54,180 @@ export function remove(command: Command, run: ActionWrapper, collection: Collect
 function addRemoveOptions(command: Command, collection: Collection) {
   const described = command
     .description(
-      `Moves ${collection} to the trash: those given, or all that the filters match. The API cannot restore them.`,
+      `Moves the given ${collection}, or all that match the filters, to the trash. The API cannot restore them.`,
     )
-    .argument('[id...]', `${idHelp}; - for stdin`);
-  return withFilters(described, collection)
-    .option('--max-delete <number>', 'how many at most (100)')
+    .argument('[id...]', idsHelp);
+  const filtered = withFilters(described, collection)
+    .option('--max-delete <number>', 'maximum number of assets (100)')
     .option(...newestOption);
+  const withRecursive = () =>
+    filtered.option('-r, --recursive', 'delete folders, given by path, with everything in them');
+  return collection === 'assets' ? withRecursive() : (filtered as unknown as ReturnType<typeof withRecursive>);
 }
 
+type RemoveRequest = TargetRequest & {
+  /** Paths of folders to delete with everything in them. */
+  folders: readonly string[];
+};
+
+/** @throws MediactlError `usage` (exit 2) if a folder is given without --recursive */
 async function parseRemoveRequest(
   context: Context,
-  { collection, ids }: Pick<TargetRequest, 'collection' | 'ids'>,
+  { collection, ids: typed }: Pick<TargetRequest, 'collection' | 'ids'>,
   flags: FlagsOf<typeof addRemoveOptions>,
-): Promise<TargetRequest> {
+): Promise<RemoveRequest> {
   const limit = parseWriteLimit('--max-delete', flags.maxDelete);
   const filters = await parseFilters(context, flags);
-  return { verb: 'rm', collection, ids, filters, limit, newest: flags.newest };
+  const isFolderPath = (id: string) => isLibraryPath(id) && !isGlob(id);
+  if (flags.recursive && !typed.some(isFolderPath))
+    throw usageError('--recursive needs a folder', 'mediactl rm -r /FOLDER');
+  if (typed.some(isRootPath))
+    throw usageError('the top level cannot be deleted', "mediactl rm '/**' moves all assets to the trash");
+  const { tree } = flags.recursive ? await fetchFolderTree(context) : { tree: undefined };
+  const isFolder = (id: string) => isFolderPath(id) && (tree?.findByPath(withoutFolderPrefix(id)).length ?? 0) > 0;
+  const folders = typed.filter(isFolder);
+  if (folders.length > 0 && Object.values(filters).some((value) => value !== undefined))
+    throw usageError('folders and filters cannot be used together', 'mediactl rm --folder /FOLDER with the filters');
+  const ids = typed.filter((id) => !isFolder(id));
+  return { verb: 'rm', collection, ids, filters, limit, newest: flags.newest, folders };
 }
 
-async function runRemove(context: Context, request: TargetRequest) {
+async function runRemove(context: Context, request: RemoveRequest) {
+  if (request.folders.length > 0) return removeFolders(context, request);
   const { collection, limit } = request;
-  const { targets } = await resolveTargets(context, request);
+  const { targets } = await resolveTargets(context, request).catch(suggestRecursive);
   const { [collection]: assets } = await context.api();
   const requests = () => targets.map(({ uid }) => assets.deleteRequest(uid));
   if (context.settings.dryRun) return dryRunPlan(context, requests());
   await confirmBulk(context, collection, targets, { action: (what) => `move ${what} to the trash`, limit });
+  const outcomes = await trash(context, assets, targets);
+  return bulkResult(context, outcomes, 'moved to the trash', collection);
+}
+
+/** Adds the hint to use -r if the path of a folder was given. */
+function suggestRecursive(error: unknown): never {
+  const folder = folderIn(error);
+  throw folder === undefined
+    ? error
+    : (error as MediactlError).with({ hint: `mediactl rm -r ${quoteForShell(folder)}` });
+}
+
+async function trash(
+  context: Context,
+  assets: AssetsApi,
+  targets: readonly BulkTarget[],
+  { isRetry = false } = {},
+): Promise<WriteOutcome[]> {
   const forget = await createReceiptRemover(context);
   const outcomes = await runConcurrently(context, targets, async ({ uid }) => {
-    await assets.delete(uid);
+    // The response of an earlier attempt might have been lost.
+    await assets.delete(uid).catch(isRetry ? ignoreNotFound : undefined);
     await forget(uid);
     return {};
   });
   const count = outcomes.filter(({ error }) => !error).length;
   if (count > 0)
     context.terminal.info(`${count} moved to the trash; the API cannot restore ${count === 1 ? 'it' : 'them'}`);
-  return bulkResult(context, outcomes, 'moved to the trash', collection);
+  return outcomes;
+}
+
+/**
+ * Moves all assets in the folders to the trash, then deletes the folders, the deepest first. Keeps the folders if an
+ * asset fails, and any folder to which an asset or a folder was added meanwhile.
+ */
+async function removeFolders(context: Context, request: RemoveRequest) {
+  const { limit, folders: paths } = request;
+  const { tree, workspace } = await fetchFolderTree(context);
+  const { assets, folders: foldersApi } = await context.api();
+  const nodes = new Set<FolderNode>();
+  for (const path of paths) {
+    const top = await resolveFolder(context, tree, path);
+    for (const node of [top, ...descendantsOf(top)]) nodes.add(node);
+  }
+  const others = request.ids.length > 0 ? (await resolveTargets(context, request)).targets : [];
+  const listed = await listContents(assets, nodes);
+  const targets = new Map([...others, ...listed].map((target) => [target.uid, target]));
+  const deepestFirst = [...nodes].sort((one, other) => other.path.split('/').length - one.path.split('/').length);
+  if (context.settings.dryRun)
+    return dryRunPlan(context, [
+      ...[...targets.keys()].map((uid) => assets.deleteRequest(uid)),
+      ...deepestFirst.map(({ folder }) => foldersApi.deleteRequest(workspace, folder.uid)),
+    ]);
+  const parts = [
+    ...(targets.size > 0 ? [`move ${pluralize(targets.size, 'asset')} to the trash`] : []),
+    `delete ${nodes.size === 1 ? deepestFirst[0]?.path : pluralize(nodes.size, 'folder')}`,
+  ];
+  await confirmMany(context, {
+    count: targets.size + nodes.size,
+    noun: 'assets and folders',
+    limit,
+    what: parts.join(' and '),
+    lines: async () =>
+      truncateLines(
+        [
+          ...deepestFirst.map(({ path }) => path).sort(),
+          ...[...targets.values()].map(({ name, uid }) => name ?? uid),
+        ].map((line) => `  ${escapeControls(line)}`),
+        targets.size + nodes.size,
+      ),
+  });
+  // While the question was open, assets and folders might have been moved elsewhere.
+  const still = context.settings.yes ? listed : await listContents(assets, await unmoved(context, nodes));
+  const kept = new Set([...others, ...still].map(({ uid }) => uid));
+  const remaining = [...targets.values()].filter(({ uid }) => kept.has(uid));
+  const outcomes = await trash(context, assets, remaining, { isRetry: true });
+  if (outcomes.every(({ error }) => !error)) outcomes.push(...(await deleteEmptied(context, workspace, deepestFirst)));
+  return bulkResult(context, outcomes, 'deleted', 'assets and folders');
+}
+
+/** Returns the folders that are still at their path. */
+async function unmoved(context: Context, nodes: Iterable<FolderNode>): Promise<FolderNode[]> {
+  const { tree } = await fetchFolderTree(context);
+  return [...nodes].filter(({ folder, path }) => tree.find(folder.uid)?.path === path);
+}
+
+/** Deletes empty folders, the deepest first. Stops at one that was moved, or to which something was added. */
+async function deleteEmptied(
+  context: Context,
+  workspace: string,
+  deepestFirst: readonly FolderNode[],
+): Promise<WriteOutcome[]> {
+  const { assets } = await context.api();
+  const { tree } = await fetchFolderTree(context);
+  const uids = new Set(deepestFirst.map(({ folder }) => folder.uid));
+  const outcomes: WriteOutcome[] = [];
+  for (const node of deepestFirst) {
+    const { folder, path } = node;
+    const [outcome] = await runConcurrently(context, [{ uid: folder.uid, name: path }], async () => {
+      const now = tree.find(folder.uid);
+      if (!now) return { name: path }; // another process has deleted it
+      if (now.path !== path) throw notDeleted(path, `it was moved to ${now.path} meanwhile`);
+      const hasNewFolder = now.children.some((child) => !uids.has(child.folder.uid));
+      if (hasNewFolder || itemsOf(await assets.page({ parent: folder.uid }, 1, 0)).length > 0)
+        throw notDeleted(path, 'an asset or a folder was added to it meanwhile');
+      await deleteFolder(context, workspace, node);
+      return { name: path };
+    });
+    if (outcome) outcomes.push(outcome);
+    if (outcome?.error) break;
+  }
+  return outcomes;
+}
+
+const notDeleted = (path: string, reason: string) =>
+  new MediactlError(`${path} was not deleted`, {
+    code: 'conflict',
+    reason,
+    hint: `mediactl ls ${quoteForShell(path)}`,
+  });
+
+/** Lists the assets of folders. @throws MediactlError `filter_ignored` (exit 6) if the service lists others */
+async function listContents(assets: AssetsApi, nodes: Iterable<FolderNode>): Promise<BulkTarget[]> {
+  const targets: BulkTarget[] = [];
+  for (const { folder } of nodes)
+    for await (const page of assets.list({ parent: folder.uid }, {})) {
+      await assertFiltersApplied(assets, { parent: folder.uid }, page, 'rm');
+      targets.push(...page.map((asset) => ({ uid: asset.uid, name: asText(asset.name) ?? null, asset })));
+    }
+  return targets;
 }

@@ -63,7 +63,7 @@ const savedRows = ({ path, size_bytes, content_type }: SavedFile, { isTerminal }
 
 async function toStdout(context: Context, media: MediaDownload, progress: ProgressDisplay): Promise<undefined> {
   const { terminal } = context;
-  if (terminal.stdout.isTTY) throw usageError('media is not written to a terminal', 'give a file with -o, or a pipe');
+  if (terminal.stdout.isTTY) throw usageError('cannot write media to a terminal', 'give a file with -o, or use a pipe');
   await downloadTo(context, media, { path: '-', progress }, { write: (chunk) => terminal.write(chunk) });
 }
 
@@ -86,7 +86,7 @@ async function downloadTo(
   const saved = await download(transport, url, { ...sink, onProgress }, expected);
   if (!saved.isLengthVerified)
     terminal.warn(
-      `the length of ${escapeControls(path)} is not known: ${formatBytes(saved.bytes)} came, and may be all`,
+      `the length of ${escapeControls(path)} is unknown; the ${formatBytes(saved.bytes)} received may be incomplete`,
     );
   if (saved.isRendition) terminal.warn(renditionNote(saved, expected));
   return saved;

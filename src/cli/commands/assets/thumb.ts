@@ -14,13 +14,11 @@ import { save, savedRecord } from './save.ts';
 export function thumb(command: Command, run: ActionWrapper, collection: Collection): void {
   addExamples(command, `mediactl ${collection} thumb @last -o poster.jpg`, `mediactl ${collection} thumb @last --show`);
   command
-    .summary('save the thumbnail of an asset, or show it')
-    .description(
-      'Saves the thumbnail of an asset as a file, or shows it in the terminal. Exit code 3 where it has none.',
-    )
+    .summary('save or show a thumbnail')
+    .description('Saves the thumbnail of an asset as a file, or shows it in the terminal. Exit code 3 if it has none.')
     .argument('[id]', idHelp)
-    .option('-o, --output <file>', 'where to; - for stdout (NAME.jpg by default)')
-    .option('--show', 'show it in this terminal; with -o, save it too')
+    .option('-o, --output <file>', 'file to write; - for stdout (default: NAME.jpg)')
+    .option('--show', 'show it in this terminal; with -o, also save it')
     .option(...newestOption)
     .action(run((context, id, flags) => runThumb(context, { collection, id, ...flags })));
 }
@@ -43,8 +41,8 @@ async function runThumb(context: Context, { collection, id, output, show, newest
   if (!url)
     throw new MediactlError(`asset ${uid} has no thumbnail`, {
       code: 'no_thumbnail',
-      reason: 'its record has no thumbnail_url that can be fetched',
-      hint: `mediactl assets get ${uid}`,
+      reason: 'its record has no usable thumbnail_url',
+      hint: `mediactl get ${uid}`,
     });
   const isSaved = output !== undefined || !protocol;
   const extension = /\.(jpe?g|png|webp|gif|avif)$/i.exec(url.pathname)?.[1] ?? 'jpg';

@@ -8,7 +8,7 @@ import type { Collection } from '../../../contract/paths.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { isSlug, type SlugEdit, toSlug } from '../../../contract/slug.ts';
 import type { Context } from '../../context.ts';
-import { idHelp, newestOption } from '../../library/asset-ids.ts';
+import { idsHelp, newestOption } from '../../library/asset-ids.ts';
 import { readInputText } from '../../terminal/input.ts';
 import { type ActionWrapper, addExamples, collect, type FlagsOf, parseJsonPair, parsePair } from '../command.ts';
 import { parseWriteLimit } from '../confirm-many.ts';
@@ -18,6 +18,7 @@ import {
   type BulkTarget,
   bulkResult,
   confirmBulk,
+  fetchRecords,
   resolveTargets,
   runConcurrently,
   type TargetRequest,
@@ -27,7 +28,7 @@ import { assetRecord } from './columns.ts';
 export function update(command: Command, run: ActionWrapper, collection: Collection): void {
   addExamples(
     command,
-    `mediactl ${collection} update @last --name "Quay at dusk" --add-tag sea --add-tag night`,
+    `mediactl ${collection} update @last --name "Quay at dusk" --add-tag sea`,
     `mediactl ${collection} update --tag draft --created-before 30d --add-tag archive --remove-tag draft -n`,
     `mediactl ${collection} update @last --set-json chapters_enabled=true --dry-run`,
   );
@@ -40,23 +41,23 @@ export function update(command: Command, run: ActionWrapper, collection: Collect
 
 function addUpdateOptions(command: Command, collection: Collection) {
   const described = command
-    .description(`Changes ${collection}: those given, or all that the filters match.`)
-    .argument('[id...]', `${idHelp}; - for stdin`)
+    .description(`Updates the given ${collection}, or all that match the filters.`)
+    .argument('[id...]', idsHelp)
     .option('--name <name>', 'new name')
     .option('--description <text>', 'new description')
-    .addOption(tagOption('--add-tag <slug>', 'tag to add; may be repeated'))
-    .addOption(tagOption('--remove-tag <slug>', 'tag to take off; may be repeated'))
-    .option('--set-tags <slugs>', 'tags to have in place of those there are: sea,night')
-    .option('--no-tags', 'have no tags')
-    .option('--set <key=value>', 'any other field, a string', collect, [] as string[])
-    .option('--set-json <key=json>', 'any other field, as JSON', collect, [] as string[])
-    .option('--body <file>', 'the whole body, a JSON object; - for stdin');
+    .addOption(tagOption('--add-tag <slug>', 'add a tag; can be repeated'))
+    .addOption(tagOption('--remove-tag <slug>', 'remove a tag; can be repeated'))
+    .option('--set-tags <slugs>', 'replace all tags: sea,night')
+    .option('--no-tags', 'remove all tags')
+    .option('--set <key=value>', 'set any other field to a string', collect, [] as string[])
+    .option('--set-json <key=json>', 'set any other field to a JSON value', collect, [] as string[])
+    .option('--body <file>', 'send this JSON object as the body; - for stdin');
   return withFilters(described, collection)
-    .option('--max-update <number>', 'how many at most (100)')
+    .option('--max-update <number>', 'maximum number of assets (100)')
     .option(...newestOption);
 }
 
-const tagOption = <Flags extends string>(flags: Flags, description: string) =>
+export const tagOption = <Flags extends string>(flags: Flags, description: string) =>
   new Option(flags, description).argParser(collect).default([] as string[], '');
 
 type UpdateFlags = FlagsOf<typeof addUpdateOptions>;
@@ -76,8 +77,8 @@ export async function parseUpdateRequest(
   if (flags.body === '-' && ids.includes('-')) throw usageError('ids and body cannot both come from stdin');
   if (flags.tag !== undefined && ids.length > 0)
     throw usageError(
-      '--tag is a filter, and ids are given too',
-      '--add-tag SLUG adds a tag, --set-tags SLUGS puts others in place of those there are',
+      '--tag is a filter and cannot be used with ids',
+      '--add-tag SLUG adds a tag, --set-tags SLUGS replaces all tags',
     );
   const change = await parseChange(context, flags);
   const filters = await parseFilters(context, flags);
@@ -111,7 +112,7 @@ export async function runUpdate(context: Context, request: UpdateRequest) {
   const { collection, limit, change } = request;
   const { targets: found, byFilter } = await resolveTargets(context, request);
   const { [collection]: assets } = await context.api();
-  const targets = change.tags ? await withRecords(assets, found) : found;
+  const targets = change.tags ? await fetchRecords(assets, found) : found;
   const bodyFor = (target: BulkTarget): JsonObject => ({
     ...change.fields,
     ...(change.tags && tagFields(assets, change.tags, target)),
@@ -132,16 +133,9 @@ export async function runUpdate(context: Context, request: UpdateRequest) {
   const outcomes = single ? [] : await runConcurrently(context, targets, updateOne);
   if (unverifiable.size > 0) {
     const names = [...unverifiable].map(escapeControls).join(', ');
-    context.terminal.warn(`the service shows no ${names}: whether it was taken cannot be told`);
+    context.terminal.warn(`cannot verify the change: the service does not show ${names}`);
   }
   return single ? assetRecord(context, single) : bulkResult(context, outcomes, 'updated', collection);
-}
-
-/** Fetches the API record of each target that lacks it, because a tag change depends on the current tags. */
-async function withRecords(assets: AssetsApi, targets: readonly BulkTarget[]): Promise<BulkTarget[]> {
-  const known: BulkTarget[] = [];
-  for (const target of targets) known.push(target.asset ? target : { ...target, asset: await assets.get(target.uid) });
-  return known;
 }
 
 /** Change to an asset's tags: a complete new set, or slugs to add and remove. */
@@ -154,20 +148,29 @@ function parseTagChange({ addTag, removeTag, setTags, tags }: UpdateFlags): TagC
     ...(setTags !== undefined ? ['--set-tags'] : []),
     ...(tags ? [] : ['--no-tags']),
   ];
-  if (modes.length > 1) throw usageError(`${modes.join(', ')} cannot be used together`, 'give one of them');
+  if (modes.length > 1) throw usageError(`${modes.join(', ')} cannot be used together`, 'use one of them');
   if (setTags !== undefined) {
     const set = setTags.split(',').map((slug) => slug.trim());
     if (set.includes(''))
-      throw usageError(`--set-tags does not accept '${setTags}'`, 'sea,night; --no-tags takes all off');
+      throw usageError(`--set-tags does not accept '${setTags}'`, 'sea,night; --no-tags removes all tags');
     for (const slug of set) assertSlug('--set-tags', slug);
     return { set: [...new Set(set)] };
   }
   if (!tags) return { set: [] };
-  const both = addTag.find((slug) => removeTag.includes(slug));
-  if (both) throw usageError(`--add-tag and --remove-tag both name ${both}`);
+  return modes.length > 0 ? parseTagEdit(['--add-tag', '--remove-tag'], addTag, removeTag) : undefined;
+}
+
+/** Checks tags to add and remove. @throws MediactlError `usage` (exit 2) if they conflict or one is not a slug */
+export function parseTagEdit(
+  [addFlag, removeFlag]: readonly [string, string],
+  add: readonly string[],
+  remove: readonly string[],
+): SlugEdit {
+  const both = add.find((slug) => remove.includes(slug));
+  if (both) throw usageError(`${addFlag} and ${removeFlag} both name ${both}`, 'give each tag once');
   // Tags to remove need not be slugs, because the service already has them.
-  for (const slug of addTag) assertSlug('--add-tag', slug);
-  return modes.length > 0 ? { add: [...addTag], remove: [...removeTag] } : undefined;
+  for (const slug of add) assertSlug(addFlag, slug);
+  return { add: [...add], remove: [...remove] };
 }
 
 function assertSlug(option: string, tag: string): void {

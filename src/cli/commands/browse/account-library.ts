@@ -4,7 +4,6 @@ import { itemsOf, totalOf } from '../../../client/api/pagination.ts';
 import { exitCodes } from '../../../client/error-table.ts';
 import { asMediactlError, MediactlError } from '../../../client/errors.ts';
 import type { TransportNotice } from '../../../client/http/rate-limiter.ts';
-import { findParentField } from '../../../contract/asset.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { FolderView, PageEvent } from '../../../web/browse/protocol.ts';
 import type { AssetEdit, BrowseBackend, Problem } from '../../../web/browse/server/backend.ts';
@@ -74,13 +73,13 @@ async function updateAsset({ assets }: Api, uid: string, { folder, tags, ...fiel
   const record = tags || folder !== undefined ? await assets.get(uid) : { uid };
   const { asset, unverifiable } = await assets.update(uid, {
     ...fields,
-    ...(folder !== undefined && { [findParentField(record) ?? 'parent']: folder }),
+    ...(folder !== undefined && assets.folderFields(record, folder)),
     ...(tags && assets.tagEditFields(record, tags)),
   });
   if (unverifiable.length === 0) return asset;
-  throw new MediactlError('whether the service took that cannot be told', {
+  throw new MediactlError('cannot tell whether the service applied the change', {
     code: 'write_unseen',
-    reason: `its record shows no ${unverifiable.join(', ')}`,
+    reason: `the asset’s record does not show ${unverifiable.join(', ')}`,
   });
 }
 

@@ -14,7 +14,7 @@ import { noResult, type Result } from '../../output/result.ts';
 import { parseCount } from '../../settings/units.ts';
 import { parseLimitRate } from '../../uploading/upload-options.ts';
 import { addExamples, type CommandDefinition } from '../command.ts';
-import { type FilterOptions, parseFilters, sortOption, withFilters } from '../filters.ts';
+import { type FilterOptions, parseFilters, sortOption, splitPath, withFilters } from '../filters.ts';
 import { openWithDefault } from '../open-program.ts';
 import { openAccountLibrary } from './account-library.ts';
 import { serve } from './loopback-server.ts';
@@ -35,17 +35,17 @@ export const browse: CommandDefinition = (command, run) => {
   addExamples(
     command,
     'mediactl browse',
-    'mediactl browse --folder /Campaigns/2026 --status ready',
+    'mediactl browse /Campaigns/2026 --status ready',
     'mediactl browse --no-open --port 8123',
   );
   const described = command
     .description(
-      'Shows the library in a browser, until it is interrupted: look, play, edit, move, drop files and folders to upload. The page is served on this machine alone; the API key never reaches it. The address it prints lets in one browser, once; Enter prints another one.',
+      'Opens the library in a browser, to search, play, edit, move and upload by drag and drop. It runs until you press Ctrl-C. The page is served on this machine only and never gets the API key. The URL works once, in one browser. Press Enter for another.',
     )
-    .argument('[words...]', 'words in name and description, or an address of the page that was sent')
-    .option('--port <number>', 'port to listen on (any free one)')
-    .option('--no-open', 'print the address alone')
-    .option('--limit-rate <size>', 'bytes a second that uploads take in all, such as 5MiB');
+    .argument('[words...]', 'words in the name or description, or the URL of a browse page to show its view')
+    .option('--port <number>', 'port to listen on (any free port)')
+    .option('--no-open', 'print the URL without opening it')
+    .option('--limit-rate <size>', 'maximum total bytes per second, such as 5MiB');
   withFilters(described, 'assets')
     .addOption(sortOption)
     .action(run(async (context, words, flags) => runBrowse(context, await parseBrowseRequest(context, words, flags))));
@@ -53,9 +53,11 @@ export const browse: CommandDefinition = (command, run) => {
 
 async function parseBrowseRequest(context: Context, words: readonly string[], flags: BrowseFlags) {
   const { port, open, limitRate, ...filters } = flags;
-  const search = words.length > 0 ? words.join(' ') : filters.search;
+  const { path, words: others } = splitPath(words, filters.folder);
+  const folder = path ?? filters.folder;
+  const search = others.length > 0 ? others.join(' ') : filters.search;
   return {
-    view: queryOfAddress(words) ?? encodeQuery(await parseFilters(context, { ...filters, search })),
+    view: queryOfAddress(words) ?? encodeQuery(await parseFilters(context, { ...filters, search, folder })),
     port: port === undefined ? 0 : parseCount('--port', port),
     opens: open,
     bytesPerSecond: parseLimitRate(limitRate),
@@ -77,7 +79,7 @@ async function runBrowse(context: Context, request: BrowseRequest): Promise<Resu
     broadcaster,
     origin: () => server.origin,
     scripts: { browse: script, player },
-    accessHint: 'In a terminal, mediactl browse opens a new one; mediactl browse ADDRESS shows the view of this one.',
+    accessHint: 'For a new URL, run mediactl browse in a terminal; for the view of this one, mediactl browse URL.',
     onTokenRedeemed: () => void rm(entryFile, { force: true }),
   });
   const server = await serve(pages, request.port);
@@ -96,7 +98,7 @@ async function runBrowse(context: Context, request: BrowseRequest): Promise<Resu
     await rm(entryFile, { force: true });
   }
   if (unfinishedCount === 0) return noResult;
-  terminal.info(`${pluralize(unfinishedCount, 'upload')} not finished: mediactl uploads resume --all`);
+  terminal.info(`${pluralize(unfinishedCount, 'upload')} not finished; to resume: mediactl uploads resume --all`);
   throw context.signal.reason;
 }
 
@@ -136,7 +138,7 @@ async function waitForInterrupt(context: Context, reads: boolean, printAddress: 
   // A shell stops a background job that reads from the terminal.
   const readsEnter = reads && terminal.isInteractive && Boolean(terminal.stdout.isTTY);
   if (readsEnter) {
-    terminal.info('Enter prints an address for another browser, Ctrl-C ends it');
+    terminal.info('press Enter for a URL for another browser, Ctrl-C to stop');
     terminal.stdin.on('data', another);
   }
   if (!signal.aborted) await once(signal, 'abort');

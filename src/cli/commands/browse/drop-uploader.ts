@@ -131,7 +131,7 @@ function createDropFolderResolver(context: Context, createdFolders: Parameters<t
     if (pathIn(await tree()) === undefined) cache.delete('');
     const byPath = await tree();
     const top = pathIn(byPath);
-    if (top === undefined) throw usageError('the folder is gone', 'choose another one');
+    if (top === undefined) throw usageError('the folder no longer exists', 'choose another folder');
     const path = `${top}/${relativeDir}`;
     return { find: () => byPath.find(path), findOrCreate: () => byPath.make(path) };
   };

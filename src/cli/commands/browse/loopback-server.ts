@@ -27,5 +27,5 @@ export async function serve(pages: BrowseApp, port: number) {
 
 const cannotListen = (port: number, { code, message }: NodeJS.ErrnoException) =>
   code === 'EADDRINUSE' || code === 'EACCES' || code === 'ERR_SOCKET_BAD_PORT'
-    ? usageError(`port ${port} is not to be had`, 'another --port, or none for any that is free')
+    ? usageError(`port ${port} is not available`, 'use another --port, or omit it to use any free port')
     : new MediactlError('the page cannot be served', { code: 'cannot_listen', reason: message });

@@ -10,11 +10,11 @@ import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts
 import { classifyStatus } from '../../../contract/assumptions.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { asText } from '../../../contract/json-values.ts';
-import { escapeControls } from '../../../contract/sanitize.ts';
+import { escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
 import { normalizeUid } from '../../../contract/uid.ts';
 import type { Context } from '../../context.ts';
-import { fetchFolderTree, isRootPath, resolveFolder } from '../../library/folders.ts';
+import { fetchFolderTree, folderHelp, isRootPath, resolveFolder } from '../../library/folders.ts';
 import { type Column, listBy } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { warnOfSkipped } from '../../uploading/sources.ts';
@@ -28,23 +28,23 @@ import { ignoreNotFound } from '../confirm-many.ts';
 type FileDifference = OutputRecord<'differences'>;
 
 export const check: CommandDefinition = (command, run) => {
-  addExamples(
-    command,
-    'mediactl check ./rushes --folder /Campaigns/2026',
-    'mediactl check ./rushes --folder /Campaigns/2026 --json',
-  );
+  addExamples(command, 'mediactl check ./rushes /Campaigns/2026', 'mediactl check ./rushes /Campaigns/2026 --json');
   command
     .description(
-      'Compares the files of a directory with the assets of a folder, subdirectories included. What this machine has sent is compared by content; of what others have sent only the name is known: it is listed as not_compared (see uploads import). Where the service has lost an asset, the file will be sent again. Exit code 11 where they differ.',
+      'Compares a directory with a folder, subdirectories included. Files uploaded from this machine are compared by content. For files uploaded from elsewhere only the name is known: they are listed as not_compared (see uploads import). If the service has lost an asset, the next upload sends the file again. Exit code 11 if there are differences.',
     )
     .argument('<directory>', 'directory to compare')
-    .option('--folder <folder>', 'folder to compare with, by uid or path')
-    .option('--include <glob>', 'only files like this; may be repeated', collect, [] as string[])
-    .option('--exclude <glob>', 'no files like this; may be repeated', collect, [] as string[])
+    .argument('[folder]', `folder to compare it with: ${folderHelp}`)
+    .option('--folder <folder>', 'the same as the second argument')
+    .option('--include <glob>', 'compare only matching files; can be repeated', collect, [] as string[])
+    .option('--exclude <glob>', 'skip matching files; can be repeated', collect, [] as string[])
     .action(
-      run((context, directory, { folder = context.settings.folder ?? '/', include, exclude }) =>
-        runCheck(context, { directory, folder, include, exclude }),
-      ),
+      run((context, directory, path, { folder: flag, include, exclude }) => {
+        if (path !== undefined && flag !== undefined)
+          throw usageError(`${path} and --folder cannot be used together`, 'name one folder');
+        const folder = path ?? flag ?? context.settings.folder ?? '/';
+        return runCheck(context, { directory, folder, include, exclude });
+      }),
     );
 };
 
@@ -55,7 +55,7 @@ export async function runCheck(context: Context, request: CheckRequest): Promise
   const { directory, include, exclude } = request;
   const isDirectory = await stat(directory).catch(() => undefined);
   if (!isDirectory?.isDirectory()) throw usageError(`${directory} is not a directory`, 'mediactl check DIRECTORY');
-  const walk = new FileWalker({ recursive: true, include, exclude });
+  const walk = new FileWalker({ include, exclude });
   await walk.checkPaths([directory]);
   const { tree, workspace } = await fetchFolderTree(context);
   const top = isRootPath(request.folder) ? undefined : await resolveFolder(context, tree, request.folder);
@@ -83,12 +83,23 @@ export async function runCheck(context: Context, request: CheckRequest): Promise
       differences.push({ path: where, difference: 'extra', asset_uid: uid });
     }
   const problem = pluralize(differences.length, 'difference');
-  context.terminal.info(`${same} of ${files} files are there; ${problem}`);
+  context.terminal.info(`${same} of ${files} files match; ${problem}`);
   return {
     result: listBy(({ asset_uid }) => asset_uid ?? '', differences, columns, ''),
     failure:
-      differences.length + walk.failures.length > 0 ? new MediactlError(problem, { code: 'differs' }) : undefined,
+      differences.length + walk.failures.length > 0
+        ? new MediactlError(problem, { code: 'differs', hint: nextStep(request, differences) })
+        : undefined,
   };
+}
+
+/** Suggests a sync if it would help: it does not move assets, and does not delete without --prune. */
+function nextStep({ directory, folder }: CheckRequest, differences: readonly FileDifference[]): string {
+  const isFixedBySync = differences.some(({ difference }) => !['moved', 'extra'].includes(difference));
+  const command = `mediactl sync ${quoteForShell(directory)} ${quoteForShell(folder)}`;
+  return isFixedBySync
+    ? `${command}, to upload missing and changed files`
+    : 'mediactl mv ID /FOLDER moves an asset back';
 }
 
 /** Assets by uid, and folder uids, by path relative to the compared folder. Matched assets are removed. */

@@ -1,40 +1,39 @@
 import { Argument } from '@commander-js/extra-typings';
 import type { FolderNode, WorkspaceFolderTree } from '../../../client/api/folder-tree.ts';
 import type { FolderChange } from '../../../client/api/folders.ts';
-import { exitCodes } from '../../../client/error-table.ts';
-import { MediactlError, usageError } from '../../../client/errors.ts';
 import { pluralize } from '../../../contract/figures.ts';
-import { displayText, escapeControls, relativeTime } from '../../../contract/sanitize.ts';
-import type { ApiFolder } from '../../../contract/types.ts';
+import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { countAssets } from '../../library/asset-count.ts';
-import { createFolderPath, findMissingFolders, parseFolderPath } from '../../library/folder-creation.ts';
-import { descendantsOf, fetchFolderTree, folderHelp, isRootPath, resolveFolder } from '../../library/folders.ts';
-import { cachedFolders } from '../../library/name-cache.ts';
 import {
-  type Column,
-  type DetailRow,
-  list as listPages,
-  type RenderContext,
-  type Result,
-  record,
-} from '../../output/result.ts';
+  assertFolderName,
+  assertMovable,
+  changeFolder,
+  deleteFolder,
+  folderChangeRequest,
+} from '../../library/folder-changes.ts';
+import { createFolderPath, createFolderRequests, parseFolderPath } from '../../library/folder-creation.ts';
+import { descendantsOf, fetchFolderTree, folderHelp, isRootPath, resolveFolder } from '../../library/folders.ts';
+import { list as listPages, type RenderContext, type Result, record } from '../../output/result.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { addExamples, type CommandDefinition, type Define, verb, withSuggestions } from '../command.ts';
 import { dryRunPlan } from '../dry-run.ts';
+import { folderColumns, folderRecord, folderResult, folderRows } from '../folder-view.ts';
 
 export const folders: CommandDefinition = [
-  verb('tree', 'draw the folders of the workspace', async () => tree),
+  verb('tree', 'show the folders as a tree', async () => tree),
   verb('ls', 'list the folders in a folder', async () => list, 'list'),
   verb('create', 'create a folder', async () => create),
-  verb('rename', 'give a folder another name', async () => rename),
-  verb('mv', 'move a folder into another one', async () => move),
+  verb('rename', 'rename a folder', async () => rename),
+  verb('mv', 'move a folder into another folder', async () => move),
   verb('rm', 'delete a folder', async () => remove, 'delete'),
 ];
 
 const tree: Define = (command, run) =>
   addExamples(command, 'mediactl folders tree', "mediactl folders tree --jq '.[].name'")
-    .description('Draws the folders of the workspace as a tree. With --json, the tree as the service sent it.')
+    .description(
+      'Shows the folders of the workspace as a tree. With --json, prints the tree as the service returns it.',
+    )
     .action(run(runTree));
 
 async function runTree(context: Context): Promise<Result> {
@@ -65,9 +64,9 @@ function drawTree(
 
 const list: Define = (command, run) =>
   addExamples(command, 'mediactl folders ls', 'mediactl folders ls /Campaigns', 'mediactl folders ls -r')
-    .description('Lists the folders in a folder, or at the top level; with -r those below them too.')
+    .description('Lists the folders in a folder, or at the top level. With -r, includes the folders below them.')
     .argument('[folder]', folderHelp)
-    .option('-r, --recursive', 'all below it')
+    .option('-r, --recursive', 'include all folders below')
     .action(run((context, folder, flags) => runList(context, { folder, ...flags })));
 
 type ListFoldersRequest = { folder: string | undefined; recursive?: true | undefined };
@@ -83,10 +82,10 @@ async function runList(context: Context, { folder, recursive }: ListFoldersReque
 const create: Define = (command, run) =>
   addExamples(command, 'mediactl folders create /Campaigns', 'mediactl folders create -p /Campaigns/2026/Spring')
     .description(
-      'Creates a folder by its path. With -p, creates those above it too, and one that is already there is not an error.',
+      'Creates a folder. With -p, also creates missing parent folders, and accepts a folder that already exists.',
     )
     .addArgument(withSuggestions(new Argument('<path>', 'path such as /Campaigns/2026'), 'folders'))
-    .option('-p, --parents', 'create what is missing above it; no error where it exists')
+    .option('-p, --parents', 'create missing parent folders; no error if the folder exists')
     .action(run((context, path, { parents }) => runCreate(context, { names: parseFolderPath(path), parents })));
 
 type CreateFolderRequest = {
@@ -98,54 +97,42 @@ type CreateFolderRequest = {
 export async function runCreate(context: Context, { names, parents = false }: CreateFolderRequest): Promise<Result> {
   if (!context.settings.dryRun) {
     const { node } = await createFolderPath(context, names, parents);
-    return record(folderRecord(node), node.folder.uid, folderRows, { uid: 'folder' });
+    return folderResult(node);
   }
-  const { folders } = await context.api();
-  const { tree, workspace } = await fetchFolderTree(context);
-  const { missing, above } = findMissingFolders(tree, names, parents);
-  const requests = missing.map((name, n) => {
-    const parent = n === 0 ? (above?.folder.uid ?? null) : `(uid of ${missing[n - 1]})`;
-    return folders.createRequest(workspace, tree, { name, parent });
-  });
-  return dryRunPlan(context, requests);
+  return dryRunPlan(context, await createFolderRequests(context, names, parents));
 }
 
 const rename: Define = (command, run) =>
   addExamples(command, 'mediactl folders rename /Campaigns/2026 "Spring 2026"')
-    .description('Gives a folder another name; it stays where it is.')
+    .description('Renames a folder. It stays in the same parent folder.')
     .argument('<folder>', folderHelp)
     .argument('<name>', 'new name')
     .action(
       run(async (context, folder, name) => {
-        if (name.includes('/')) throw usageError('a folder name has no slash', 'mediactl folders mv moves it');
-        return applyChange(context, folder, async () => ({ name }));
+        assertFolderName(name);
+        return runChange(context, folder, async () => ({ name }));
       }),
     );
 
 const move: Define = (command, run) =>
   addExamples(command, 'mediactl folders mv /Campaigns/2026 /Archive', 'mediactl folders mv /Archive/2026 /')
-    .description('Moves a folder, with all that is in it, into another one; / is the top level.')
+    .description('Moves a folder, with everything in it, into another folder. / is the top level.')
     .argument('<folder>', folderHelp)
-    .argument('<parent>', 'where to, by uid or path; / for the top level')
+    .argument('<parent>', 'folder to move it into; / for the top level')
     .action(run(runMove));
 
 const runMove = (context: Context, folder: string, parent: string) =>
-  applyChange(context, folder, async (tree, moving) => {
+  runChange(context, folder, async (tree, moving) => {
     if (isRootPath(parent)) return { parent: null };
     const target = await resolveFolder(context, tree, parent);
-    if (target === moving || descendantsOf(moving).includes(target))
-      throw usageError(
-        `${moving.path} cannot move below itself`,
-        'move it elsewhere, or move its folders out of it first',
-        `${target.path} is ${target === moving ? 'the folder itself' : 'in it'}`,
-      );
+    assertMovable(moving, target);
     return { parent: target.folder.uid };
   });
 
 const remove: Define = (command, run) =>
   addExamples(command, 'mediactl folders rm /Campaigns/2026 --yes')
     .description(
-      'Deletes a folder. Whether one that is not empty may be deleted is up to the service; the sandbox refuses.',
+      'Deletes a folder. The service decides whether a folder can be deleted while it has content; the sandbox refuses. To delete the content too: mediactl rm -r /FOLDER.',
     )
     .argument('<folder>', folderHelp)
     .action(run(runRemove));
@@ -162,12 +149,7 @@ async function runRemove(context: Context, uidOrPath: string): Promise<Result> {
     yes: settings.yes,
     instead: `mediactl folders rm ${uidOrPath} --yes`,
   });
-  await folders.delete(workspace, uid).catch((error) => {
-    if (!(error instanceof MediactlError) || error.exitCode !== exitCodes.rejected) throw error;
-    const hint = `empty it first: mediactl ls --folder ${placed.path} -r; mediactl folders ls -r ${placed.path}`;
-    throw new MediactlError(`the service refused to delete ${placed.path}`, { ...error.explanation, hint });
-  });
-  await cachedFolders(context).invalidate();
+  await deleteFolder(context, workspace, placed);
   terminal.info(`deleted ${placed.path}`);
   return record(folderRecord(placed), uid, folderRows);
 }
@@ -191,44 +173,15 @@ async function describeContents(context: Context, placed: FolderNode): Promise<s
   return has.length > 0 ? `, which has ${has.join(' and ')} in it` : '';
 }
 
-async function applyChange(
+async function runChange(
   context: Context,
   uidOrPath: string,
   changeOf: (tree: WorkspaceFolderTree, moving: FolderNode) => Promise<FolderChange>,
 ): Promise<Result> {
-  const { folders } = await context.api();
   const { tree, workspace } = await fetchFolderTree(context);
   const placed = await resolveFolder(context, tree, uidOrPath);
-  const { uid } = placed.folder;
+  const target = { tree, workspace, placed };
   const change = await changeOf(tree, placed);
-  if (context.settings.dryRun) return dryRunPlan(context, [folders.changeRequest(workspace, uid, tree, change)]);
-  const { node: after } = await folders.change(workspace, uid, tree, change);
-  await cachedFolders(context).invalidate();
-  return record(folderRecord(after), uid, folderRows, { uid: 'folder' });
+  if (context.settings.dryRun) return dryRunPlan(context, [await folderChangeRequest(context, target, change)]);
+  return folderResult(await changeFolder(context, target, change));
 }
-
-/** Folder in machine-readable output: the service's API record and the folder's path. */
-type FolderRecord = ApiFolder & { path: string };
-
-/** Returns a folder's record without its subfolders, because each has its own row. */
-function folderRecord({ folder, children, path }: FolderNode): FolderRecord {
-  const below = children.map((child) => child.folder);
-  const own = Object.entries(folder).filter(
-    ([, value]) => !(Array.isArray(value) && value.every((each) => below.includes(each))),
-  );
-  return { ...(Object.fromEntries(own) as ApiFolder), path };
-}
-
-const folderColumns: Column<FolderRecord>[] = [
-  { header: 'UID', value: ({ uid }) => escapeControls(uid), uid: 'folder', field: 'uid' },
-  { header: 'PATH', value: ({ path }) => escapeControls(path), isFirst: true },
-];
-
-const folderRows = ({ path, ...folder }: FolderRecord, { isTerminal, now }: RenderContext): DetailRow[] => [
-  ['path', escapeControls(path)],
-  ...Object.entries(folder).flatMap(([field, value]): DetailRow[] => {
-    if (isTerminal && field.startsWith('parent')) return []; // redundant: the path shows the parent
-    const shown = isTerminal && field.endsWith('_at') ? relativeTime(value, now) : displayText(value);
-    return [[field.replaceAll('_', ' '), shown]];
-  }),
-];

@@ -1,3 +1,4 @@
+import type { Api } from '../../../client/api/api.ts';
 import {
   addToPlan,
   type Classification,
@@ -8,6 +9,7 @@ import {
 } from '../../../client/upload/batch/plan.ts';
 import {
   digestAndClose,
+  locateDuplicate,
   matchReceiptByContent,
   mayHaveReceipt,
 } from '../../../client/upload/session/receipt-lookup.ts';
@@ -74,10 +76,12 @@ export async function printDryRun(context: Context, request: RunRequest, pruning
   const { workspace, about: defaults } = request.options;
   const { default: mime } = await import('mime/lite');
   const rows: PlannedFile[] = [];
+  const places = new LocationNames(context);
+  const duplicates = new Map<PlannedFile, Receipt>();
   const { plan, prunable } = await compareFiles(context, request, pruning, (file, decision) => {
     const outcome = decision.kind === 'sameSize' ? 'new' : decision.kind;
     const isSent = outcome === 'new' || outcome === 'changed';
-    rows.push({
+    const row: PlannedFile = {
       path: file.path,
       outcome,
       asset_uid: 'receipt' in decision ? decision.receipt.assetUid : null,
@@ -86,8 +90,12 @@ export async function printDryRun(context: Context, request: RunRequest, pruning
       workspace,
       content_type: file.about?.contentType ?? defaults.contentType ?? mime.getType(file.path),
       request: isSent ? `POST ${new URL(paths.upload(), baseUrl)}` : null,
-    });
+      duplicate_of: null,
+    };
+    rows.push(row);
+    if (decision.kind === 'same') duplicates.set(row, decision.receipt);
   });
+  for (const [row, { folder, name }] of duplicates) row.duplicate_of = await places.pathOf(folder, name);
   const gone = await listPrunable(context, pruning, prunable);
   for (const { path, assetUid, folder } of gone)
     rows.push({
@@ -99,13 +107,13 @@ export async function printDryRun(context: Context, request: RunRequest, pruning
       workspace,
       content_type: null,
       request: `DELETE ${new URL(paths.item('assets', assetUid), baseUrl)}`,
+      duplicate_of: null,
     });
   const { files, bytes: size } = totalToSend(plan);
   context.terminal.info(
     `dry run: would upload ${pluralize(files, 'file')}, ${formatBytes(size)}, in ${plan.requests} requests${gone.length > 0 ? `, and move ${pluralize(gone.length, 'asset')} to the trash` : ''}`,
   );
   const isHuman = context.settings.outputOptions.format === 'human' && !request.verbose;
-  const places = new LocationNames(context);
   const uids = rows.map(({ folder }) => folder ?? undefined);
   if (context.isHumanOutput) await places.load('folders', uids);
   const visibleRows = isHuman ? rows.filter(({ outcome }) => outcome !== 'there') : rows;
@@ -147,7 +155,7 @@ async function compareFiles(
     const files = await filesToUpload(sources.files(), unread, { ...options, ...tools }, onUploaded);
     plan.there = unread.there;
     for (const file of files) {
-      const decision = await classifyByContent(file, request, baseUrl.origin, startMark);
+      const decision = await classifyByContent(file, tools.api, request, baseUrl.origin, startMark);
       if (decision.kind === 'same') {
         same.files++;
         same.bytes += file.sizeBytes ?? 0;
@@ -160,6 +168,7 @@ async function compareFiles(
     await sources.close();
   }
   assertHasFiles(plan, sources, singleFileOption, same.files);
+  await request.confirmFolders?.();
   warnOfSkipped(context, { skipped: sources.skipped(), failures: sources.failures });
   const prunable = pruning && receipts && (await planPrune(context, pruning, { receipts, startMark, moved }));
   return { plan, same, outliving, prunable };
@@ -167,6 +176,7 @@ async function compareFiles(
 
 async function classifyByContent(
   file: UploadCandidate,
+  api: Api,
   { sources, folders, options, receipts: all }: RunRequest,
   service: string,
   startMark: number,
@@ -180,8 +190,8 @@ async function classifyByContent(
   const sizeBytes = file.sizeBytes ?? 0;
   if (!(await mayHaveReceipt(receipts, key, sizeBytes))) return unmatched;
   const blake3 = await digestAndClose(sources.open(file.path));
-  const before = same === 'skip' ? startMark : undefined;
-  return (await matchReceiptByContent(receipts, key, { sizeBytes, blake3 }, before)) ?? unmatched;
+  const match = await matchReceiptByContent(receipts, key, { sizeBytes, blake3 }, { same, mark: startMark });
+  return (match && (await locateDuplicate(api, same, match))) ?? unmatched;
 }
 
 const fileColumns = (places: LocationNames): Column<PlannedFile>[] => [
@@ -189,5 +199,6 @@ const fileColumns = (places: LocationNames): Column<PlannedFile>[] => [
   { header: 'WOULD BE', value: ({ outcome }) => outcome, noTruncate: true },
   { header: 'SIZE', value: ({ size_bytes }, shown) => sizeText(size_bytes, shown), minWidth: 9 },
   { header: 'FOLDER', value: ({ folder }) => places.displayName(folder ?? undefined), minWidth: 12 },
+  { header: 'DUPLICATE OF', value: ({ duplicate_of }) => displayText(duplicate_of), minWidth: 12, terminalOnly: true },
   { header: 'CONTENT TYPE', value: ({ content_type }) => displayText(content_type), minWidth: 12 },
 ];

@@ -5,9 +5,8 @@ import { digestAndClose } from '../../../client/upload/session/receipt-lookup.ts
 import type { FolderResolver, UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
 import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
 import { formatBytes, pluralize } from '../../../contract/figures.ts';
-import { escapeControls } from '../../../contract/sanitize.ts';
+import { escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
-import { quoteForShell } from '../../library/asset-ids.ts';
 import type { UploadSources } from '../../uploading/sources.ts';
 import { type PruneOptions, pathExists } from './prune.ts';
 
@@ -38,7 +37,7 @@ export function createMovedFileFinder(context: Context, sync: MovedFileOptions, 
     const size = candidates.reduce((sum, { file: { sizeBytes = 0 } }) => sum + sizeBytes, 0);
     if (candidates.length > 0)
       terminal.info(
-        `reading ${pluralize(candidates.length, 'file')}, ${formatBytes(size)}: files of the same name and size were uploaded from paths that are gone`,
+        `reading ${pluralize(candidates.length, 'file')}, ${formatBytes(size)}: files with the same name and size were uploaded from paths that no longer exist`,
       );
     const moved = new Map<UploadCandidate, Receipt>();
     const renamed = new Map<string, number>();
@@ -101,10 +100,10 @@ async function formatRenameWarning(
 ): Promise<string> {
   const [from = '', to = ''] = [was, is].map((path) => join(directory, relative(top, path)));
   const what = `${pluralize(count, 'file')} of ${from} ${count === 1 ? 'is' : 'are'} now in ${to}`;
-  const old = isPruned ? 'go to the trash once the new ones are ready' : 'stay';
-  const sent = escapeControls(`${what}: uploaded again, to ${is}; the old assets in ${was} ${old}`);
+  const old = isPruned ? 'move to the trash once the new ones are ready' : 'stay';
+  const sent = escapeControls(`${what}: they will be uploaded again, to ${is}; the old assets in ${was} ${old}`);
   const isFree = folders.find({ path: '', relativeDir: relative(top, is) }) === null;
   if (!isFree || dirname(was) !== dirname(is) || (await pathExists(from))) return sent;
   const rename = `mediactl folders rename ${quoteForShell(was)} ${quoteForShell(basename(is))}`;
-  return `${sent}. To send nothing again: stop, run ${escapeControls(rename)}, then the same command`;
+  return `${sent}. To avoid that, stop, run ${escapeControls(rename)}, then the same command`;
 }

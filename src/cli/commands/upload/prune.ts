@@ -118,9 +118,9 @@ async function findSafetyError(
   const { known, missing } = counts.get(first) as DirectoryCounts;
   const more = found.length > 1 ? `, and files of ${found.length - 1} more directories` : '';
   return usageError(
-    `${missing} of ${known} files that were uploaded from ${displayPath(first)} ${missing === 1 ? 'is' : 'are'} gone${more}`,
-    `if they were deleted, run it again with --yes --max-delete ${count}`,
-    'is a disk not mounted? nothing was moved to the trash',
+    `${missing} of ${known} files that were uploaded from ${displayPath(first)} ${missing === 1 ? 'is' : 'are'} missing${more}`,
+    `if you deleted them, run the command again with --yes --max-delete ${count}`,
+    'a disk may not be mounted; nothing was moved to the trash',
   );
 }
 
@@ -143,7 +143,7 @@ export async function splitByLocation(
     if (isStill || !asset) continue;
     await places.load('folders', [parent ?? undefined]);
     const place = escapeControls(places.displayName(parent ?? undefined) || '/');
-    lines.push(`${escapeControls(each.path)}: its asset was moved to ${place}: left alone`);
+    lines.push(`${escapeControls(each.path)}; its asset is kept, because it was moved to ${place}`);
   }
   if (lines.length > 0) context.terminal.info(truncateLines(lines, lines.length).join('\n'));
   return { inside, elsewhere };

@@ -1,9 +1,11 @@
+import { existsSync } from 'node:fs';
 import { Argument, type Command, Option, type OptionValues } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
 import type { QueueAddress } from '../../../client/queue/queue-address.ts';
 import type { RunOptions } from '../../../client/upload/batch/batch-uploader.ts';
 import { maxChunkSize } from '../../../contract/tus.ts';
 import type { Context } from '../../context.ts';
+import { isLibraryPath, withoutFolderPrefix } from '../../library/folders.ts';
 import { progressModes } from '../../progress/progress.ts';
 import { parseMoment, parseSize } from '../../settings/units.ts';
 import type { RunRequest } from '../../uploading/run-uploads.ts';
@@ -28,62 +30,74 @@ const addFileOptions = (command: Command) =>
   command
     .addArgument(
       withSuggestions(
-        new Argument('[path...]', 'files, globs, directories with -r; https://…; rclone:REMOTE:PATH; - for stdin'),
+        new Argument(
+          '[path...]',
+          'files, directories, globs, https://…, rclone:REMOTE:PATH, - for stdin; then the folder to upload to, such as /Campaigns',
+        ),
         'files',
       ),
     )
-    .option('--folder <folder>', 'folder to put the assets in, by uid or path')
-    .option('--create-folders', 'make it where it is missing; with -r, folders like those on disk')
+    .optionsGroup('What to upload')
+    .option('--include <glob>', 'only matching files of directories; can be repeated', collect, [] as string[])
+    .option('--exclude <glob>', 'skip matching files of directories; can be repeated', collect, [] as string[])
+    .option('--from-list <file>', 'read paths from a file, one per line; - for stdin')
+    .option('--manifest <file>', 'read path, name, description, folder, tags, content_type from CSV or JSON lines')
+    .option('--size <size>', 'length of stdin, which is then sent without a copy on disk')
     .option('--name <name>', 'name of the asset (one file only)')
     .option('--description <text>', 'description of the asset')
-    .option('--content-type <type>', 'media type; guessed from the file name otherwise')
-    .option('-r, --recursive', 'take the files in directories')
-    .option('--include <glob>', 'with -r, only files like this; may be repeated', collect, [] as string[])
-    .option('--exclude <glob>', 'with -r, no files like this; may be repeated', collect, [] as string[])
-    .option('--from-list <file>', 'the paths in a file, one a line; - for stdin')
-    .option('--manifest <file>', 'the files in CSV or JSON lines: path, name, description, folder, tags, content_type')
-    .option('--manifest-out <file>', 'write what becomes of each file there too, as JSON lines');
+    .option('--content-type <type>', 'media type (default: by file name)')
+    .optionsGroup('Destination')
+    .option('--folder <folder>', 'folder, by path or uid; the same as a last argument')
+    .option('--create-folders', 'create missing folders without asking')
+    .option(
+      '-r, --recursive',
+      'put the files of a directory into one folder, unless --create-folders is given; search rclone: directories',
+    );
 
 const addRunOptions = <Args extends unknown[], Options extends OptionValues>(command: Command<Args, Options>) =>
   command
-    .option('--plan', 'print what would be sent and what it takes, and send nothing')
-    .option('--sync', 'make the folder like the directory: -r, --create-folders, every file')
-    .option('--prune', 'with --sync, move assets to the trash whose files are gone')
-    .option('--max-delete <number>', 'with --prune, how many at most (100)')
-    .option('--again', 'send it even if it was sent before, as a new asset')
+    .optionsGroup('Sync and duplicates')
+    .option('--sync', 'upload new and changed files of a directory, and mirror its subdirectories')
+    .option('--prune', 'with --sync, move the assets of deleted files to the trash')
+    .option('--max-delete <number>', 'with --prune, maximum number of assets (100)')
+    .option('--again', 'upload files even if they are already uploaded, as new assets')
     .addOption(new Option('--no-resume', 'the same').hideHelp())
     .addOption(
-      new Option('--same <action>', 'what to do with content that the same folder already has under another name')
-        .choices(['skip', 'upload'] as const)
+      new Option('--same <action>', 'duplicates in the same folder (or anywhere): skip them, or upload them')
+        .choices(['skip', 'skip-anywhere', 'upload'] as const)
         .default('skip' as const),
     )
-    .option('--size <size>', 'length of stdin; it is then sent without a copy on the disk')
-    .option('--wait', 'wait until the assets are ready')
-    .option('--timeout <duration>', 'how long to wait at most, after the last upload', '30m');
-
-const addTransferOptions = <Args extends unknown[], Options extends OptionValues>(command: Command<Args, Options>) =>
-  command
-    .option('--parallel <number>', `files sent at once (${defaultParallel})`)
-    .option('--shard <part>', 'send one part of the files, such as 3/10; other machines the others')
-    .option(queueFlag, 'hand the files to the workers of a queue (redis://HOST; else MEDIACTL_QUEUE)')
-    .option(
-      '--root <name=path>',
-      'with --queue, a directory that workers know by a name; may be repeated',
-      collect,
-      [] as string[],
-    )
-    .option('--until <time>', 'stop then, to continue another time: 06:00, or a while such as 8h')
-    .option('--reserve <requests>', 'requests an hour to leave for other uses (10, or 5 %)')
-    .option('--chunk-size <size>', `bytes a request, at most ${maxChunkSize}`, maxChunkSize)
-    .option('--limit-rate <size>', 'bytes a second in all, such as 5MiB')
     .addOption(
-      new Option('--on-expired <action>', 'when the session of an earlier attempt is gone')
+      new Option('--on-expired <action>', 'if an upload session has expired: start over, or fail')
         .choices(['restart', 'fail'] as const)
         .default('restart' as const),
     )
-    .option('--require-checksum', 'fail if the service gives no checksum')
-    .option('-v, --verbose', 'show what became of every file, not only of those that failed')
-    .addOption(new Option('--progress <form>', 'what to show').choices(progressModes).default('auto' as const));
+    .option('--require-checksum', 'fail if the service returns no checksum to verify')
+    .optionsGroup('Speed')
+    .option('--parallel <number>', `number of concurrent uploads (${defaultParallel})`)
+    .option('--limit-rate <size>', 'maximum total bytes per second, such as 5MiB')
+    .option('--chunk-size <size>', `bytes per request, at most ${maxChunkSize}`, maxChunkSize)
+    .option('--reserve <requests>', 'requests per hour to leave for other uses (10, or 5 %)')
+    .option('--until <time>', 'stop at this time (06:00) or after this long (8h)');
+
+const addTransferOptions = <Args extends unknown[], Options extends OptionValues>(command: Command<Args, Options>) =>
+  command
+    .optionsGroup('Several machines')
+    .option(queueFlag, 'queue the files for workers to upload (redis://HOST; default: MEDIACTL_QUEUE)')
+    .option(
+      '--root <name=path>',
+      'with --queue, the name of this directory on the workers; can be repeated',
+      collect,
+      [] as string[],
+    )
+    .option('--shard <part>', 'upload part 3 of 10 (3/10); run the other parts on other machines')
+    .optionsGroup('Output')
+    .option('--plan', 'print totals and the number of requests, and upload nothing')
+    .option('--wait', 'wait until the assets are ready')
+    .option('--timeout <duration>', 'maximum time to wait, after the last upload', '30m')
+    .option('--manifest-out <file>', 'also write the result of each file to a file, as JSON lines')
+    .option('-v, --verbose', 'list every file, not only those that failed')
+    .addOption(new Option('--progress <form>', 'how to show progress').choices(progressModes).default('auto' as const));
 
 export type UploadRequest = Pick<RunRequest, 'rateLimit' | 'reserve' | 'until' | 'progress' | 'verbose'> & {
   /** Paths, globs and URLs as the user entered them. */
@@ -91,7 +105,9 @@ export type UploadRequest = Pick<RunRequest, 'rateLimit' | 'reserve' | 'until' |
   sources: SourceOptions;
   /** Uid or path of the folder that all files go to or below. */
   folder: string;
-  /** True to create missing folders and mirror the directory tree. */
+  /** True to upload a directory to folders like those on disk, and false to upload it to one folder. */
+  mirrorsTree: boolean;
+  /** True to create missing folders without asking. */
   createFolders: boolean;
   options: Omit<RunOptions, 'workspace'>;
   /** True to make the folder like the directory, which is the only input. */
@@ -105,11 +121,22 @@ export type UploadRequest = Pick<RunRequest, 'rateLimit' | 'reserve' | 'until' |
 };
 
 /** Parses arguments and options of `upload`. @throws MediactlError `usage` (exit 2) if they are wrong */
-export function parseUploadRequest(context: Context, args: readonly string[], flags: UploadFlags): UploadRequest {
-  const sync = flags.sync ?? false;
-  const queue = flags.queue === undefined ? undefined : resolveQueue(context, flags.queue, args);
-  const inputs = queue?.given ?? args;
-  if (!queue && flags.root.length > 0) throw usageError('--root is of --queue');
+export async function parseUploadRequest(
+  context: Context,
+  args: readonly string[],
+  typedFlags: UploadFlags,
+): Promise<UploadRequest> {
+  const sync = typedFlags.sync ?? false;
+  const queue = typedFlags.queue === undefined ? undefined : resolveQueue(context, typedFlags.queue, args);
+  const isListed = typedFlags.fromList !== undefined || typedFlags.manifest !== undefined;
+  const given = queue?.given ?? args;
+  // With -r, a directory in last place is local, as in earlier versions.
+  const isLocal = typedFlags.recursive === true && existsSync(given.at(-1) ?? '');
+  const { paths: inputs, folder } = isLocal
+    ? { paths: given, folder: undefined }
+    : await splitFolder(context, given, typedFlags.folder, isListed);
+  const flags = { ...typedFlags, folder: folder ?? typedFlags.folder };
+  if (!queue && flags.root.length > 0) throw usageError('--root needs --queue');
   assertSyncOptions(inputs, flags);
   if (queue) {
     assertQueueOptions(flags);
@@ -119,8 +146,8 @@ export function parseUploadRequest(context: Context, args: readonly string[], fl
   // Fail before an upload that can take hours, rather than when it asks.
   if (flags.prune && !preview && !context.settings.yes && !context.terminal.isInteractive)
     throw usageError(
-      '--prune asks before it moves assets to the trash, and cannot ask: this is not an interactive terminal',
-      'the same command with --yes',
+      '--prune needs confirmation, and cannot prompt: this is not an interactive terminal',
+      'run the same command with --yes',
     );
   const { name, description, contentType } = flags;
   const options = parseUploadOptions(context, {
@@ -130,8 +157,10 @@ export function parseUploadRequest(context: Context, args: readonly string[], fl
   });
   return {
     inputs,
-    folder: flags.folder ?? context.settings.folder ?? '/',
-    createFolders: sync || (flags.createFolders ?? false),
+    folder: withoutFolderPrefix(flags.folder ?? context.settings.folder ?? '/'),
+    // With -r alone, all files go to one folder, as in earlier versions.
+    mirrorsTree: sync || folder !== undefined || flags.createFolders === true || !flags.recursive,
+    createFolders: flags.createFolders === true || context.settings.yes || (sync && !context.terminal.isInteractive),
     sync,
     preview,
     queue: queue && { address: queue.address, roots: flags.root },
@@ -165,14 +194,26 @@ export function parseUploadRequest(context: Context, args: readonly string[], fl
   };
 }
 
+/** @param isListed true if a list names the files, so that a single argument can be the folder */
+async function splitFolder(context: Context, args: readonly string[], flag: string | undefined, isListed: boolean) {
+  if (!isLibraryPath(args.at(-1) ?? '') || args.length === (isListed ? 0 : 1))
+    return { paths: args, folder: undefined };
+  const { splitTargetFolder } = await import('../../library/target-folder.ts');
+  return splitTargetFolder(context, args, flag);
+}
+
 function assertSyncOptions(inputs: readonly string[], flags: UploadFlags): void {
-  if (flags.prune && !flags.sync) throw usageError('--prune goes with --sync');
+  if (flags.prune && !flags.sync) throw usageError('--prune needs --sync');
   if (flags.prune && flags.folder === undefined)
-    throw usageError('--prune wants --folder', 'it trashes what is in that folder, and below');
-  if (flags.maxDelete !== undefined && !flags.prune) throw usageError('--max-delete goes with --prune');
+    throw usageError(
+      '--prune needs a folder',
+      'mediactl sync DIR /FOLDER --prune',
+      'it moves assets in that folder to the trash',
+    );
+  if (flags.maxDelete !== undefined && !flags.prune) throw usageError('--max-delete needs --prune');
   if (!flags.sync) return;
   if (inputs.length !== 1 || flags.fromList !== undefined || flags.manifest !== undefined)
-    throw usageError('--sync takes one directory', 'mediactl upload --sync ./rushes --folder /Rushes');
+    throw usageError('a sync needs one directory', 'mediactl sync ./rushes /Rushes');
   if (flags.again) throw usageError('--sync and --again cannot be used together');
 }
 
@@ -184,14 +225,14 @@ function assertQueueOptions(flags: UploadFlags): void {
   ] as const)
     if (value !== undefined)
       throw usageError(
-        `with --queue, ${option} is each worker’s own`,
+        `${option} cannot be used with --queue; set it on each worker`,
         option === '--parallel' ? 'mediactl worker --concurrency N' : `mediactl worker ${option} ${value}`,
       );
   if (flags.prune || (flags.until !== undefined && !flags.wait))
     throw usageError(
       `--queue does not accept ${flags.prune ? '--prune' : '--until without --wait'}`,
-      'leave out one of them',
-      'the workers continue whatever this command does',
+      'omit one of them',
+      'the workers continue after this command ends',
     );
 }
 
@@ -202,6 +243,6 @@ export function assertQueueable(inputs: readonly string[]): void {
     throw usageError(
       `${unreachable === '-' ? 'stdin' : unreachable} cannot be queued`,
       'upload it from here, without --queue',
-      'workers read files that they reach by path, and addresses',
+      'workers can only read files by path and URLs',
     );
 }

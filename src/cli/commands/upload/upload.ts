@@ -1,12 +1,13 @@
 import { resolve } from 'node:path';
 import { exitCodes } from '../../../client/error-table.ts';
-import { MediactlError, usageError } from '../../../client/errors.ts';
+import { MediactlError } from '../../../client/errors.ts';
 import type { FolderResolver, UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
 import type { Receipts } from '../../../client/upload/store/receipts.ts';
 import { isUid } from '../../../contract/uid.ts';
 import type { Context } from '../../context.ts';
-import { isRootPath, resolveFolderUid } from '../../library/folders.ts';
+import { fetchFolderTree, isLibraryPath, isRootPath, resolveFolder } from '../../library/folders.ts';
 import { resolveWorkspaceUid } from '../../library/workspaces.ts';
+import { confirm } from '../../terminal/prompt.ts';
 import { createdFoldersOf, openReceipts } from '../../uploading/receipts.ts';
 import { type RunRequest, runUploads } from '../../uploading/run-uploads.ts';
 import { isRemote, openSources, type UploadSources } from '../../uploading/sources.ts';
@@ -18,19 +19,20 @@ export const upload: CommandDefinition = (command, run) => {
   addExamples(
     command,
     'mediactl upload ./clip.mp4 --wait',
-    'mediactl upload -r ./rushes --folder /Campaigns/2026 --create-folders',
-    'mediactl upload --sync ./rushes --folder /Campaigns/2026 --until 06:00',
+    'mediactl upload ./rushes /Campaigns/2026',
+    'mediactl upload ./a.mp4 ./b.mp4 /Inbox --create-folders',
+    'mediactl sync ./rushes /Campaigns/2026 --until 06:00',
     "mediactl upload './rushes/*.mov' --plan",
     'mediactl upload --manifest shots.csv --manifest-out outcome.jsonl',
-    'mediactl upload -r ./rushes --queue redis://queue.lan --wait',
+    'mediactl upload ./rushes --queue redis://queue.lan --wait',
     'mediactl upload https://example.com/clip.mp4 rclone:archive:2026/clip.mov',
     'ffmpeg -i in.mov -f mp4 - | mediactl upload - --name "From a pipe"',
   );
   command.description(
-    'Uploads files, several at once. The same command run again sends what is missing and nothing twice: after a dropped line, a killed process or a month. Every file is checked by its BLAKE3.',
+    'Uploads files and directories, several files at once, and verifies each by its BLAKE3 checksum. Run the same command again to resume: it sends only what is missing, even after a dropped connection or a crash.',
   );
   addUploadOptions(command).action(
-    run((context, args, flags) => runUpload(context, parseUploadRequest(context, args, flags))),
+    run(async (context, args, flags) => runUpload(context, await parseUploadRequest(context, args, flags))),
   );
 };
 
@@ -62,14 +64,14 @@ export async function runUpload(context: Context, request: UploadRequest): Promi
 
 /** Resolves workspace and folders, opens the receipts, and returns the run and the directory that it syncs. */
 async function prepareRun(context: Context, request: UploadRequest, sources: UploadSources) {
-  const { inputs, folder: top, createFolders, options, sync, preview } = request;
+  const { inputs, folder: top, mirrorsTree, options, sync, preview } = request;
   const { shard, manifestOut } = request.sources;
   if (request.queue) assertQueueable(sources.inputs);
   const workspace = await resolveWorkspaceUid(context);
   const { again } = options;
   const existing = async () => (again ? undefined : context.receiptsIfAny());
   const receipts = await (preview ? existing() : openReceipts(context, again));
-  const folders = await resolveTargetFolders(context, request, sources.hasFolders, receipts);
+  const { confirmFolders, ...folders } = await resolveTargetFolders(context, request, sources, receipts);
   // Absolute, so that the run's id does not depend on the working directory.
   const absolutePaths = sources.inputs.map((name) =>
     name === '-' || isRemote(name) ? name : resolve(context.host.cwd, name),
@@ -86,9 +88,10 @@ async function prepareRun(context: Context, request: UploadRequest, sources: Upl
     until: request.until,
     progress: request.progress,
     verbose: request.verbose,
-    isFlat: !createFolders,
+    isFlat: !mirrorsTree,
+    confirmFolders,
     identity: [
-      ...[top, String(createFolders), ...absolutePaths],
+      ...[top, String(mirrorsTree && sources.hasDirectories), ...absolutePaths],
       ...(shard ? [`--shard ${shard.number}/${shard.total}`] : []),
       ...(request.pruneLimit ? ['--prune'] : []),
     ],
@@ -103,50 +106,92 @@ async function prepareRun(context: Context, request: UploadRequest, sources: Upl
   return { run, target };
 }
 
-/** @throws MediactlError `not_found` (exit 3) if the folder does not exist and is not to be created */
+/**
+ * Creates the resolver for the folders of the files. `confirmFolders` asks, once all files are known, whether to create
+ * the folders that are missing.
+ *
+ * @throws MediactlError `not_found` (exit 3) if a folder is missing and there is no terminal to ask on
+ */
 async function resolveTargetFolders(
   context: Context,
-  { folder: top, createFolders: create }: Pick<UploadRequest, 'folder' | 'createFolders'>,
-  hasManifestFolders: boolean,
+  request: Pick<UploadRequest, 'folder' | 'mirrorsTree' | 'createFolders' | 'preview' | 'sync'>,
+  sources: Pick<UploadSources, 'hasFolders' | 'hasDirectories'>,
   receipts: Receipts | undefined,
-): Promise<FolderResolver> {
-  if (!create && !hasManifestFolders) {
-    const uid = isRootPath(top) ? undefined : await resolveFolderUid(context, top).catch(addCreateHint);
-    return { find: () => uid, findOrCreate: async () => uid };
-  }
-  if (create && isUid(top)) throw usageError('--create-folders takes a path', '--folder /Campaigns/2026');
+): Promise<FolderResolver & Pick<RunRequest, 'confirmFolders'>> {
+  const { folder: typed, mirrorsTree, createFolders, preview, sync } = request;
+  const { terminal } = context;
+  const canCreate = createFolders || preview !== undefined || terminal.isInteractive;
+  const isTree = mirrorsTree && sources.hasDirectories;
+  const isOneFolder = !isTree && !sources.hasFolders;
+  const existing =
+    isRootPath(typed) || (!isOneFolder && isLibraryPath(typed))
+      ? undefined
+      : await findFolder(context, typed, canCreate);
+  if (isOneFolder && existing !== null) return { find: () => existing?.uid, findOrCreate: async () => existing?.uid };
   const { createFolderPathResolver } = await import('../../library/folder-creation.ts');
   const { origin } = (await context.account()).baseUrl;
   const byPath = await createFolderPathResolver(
     context,
     async (workspace) => receipts && createdFoldersOf(receipts, origin, workspace),
   );
+  const pathByUid = existing && (existing.path ?? byPath.pathOf(existing.uid));
+  if (existing && pathByUid === undefined) throw noSuchFolder(typed);
+  const top = pathByUid ?? typed;
+  const missing = new Set<string>();
   const targetOf = (file: UploadCandidate) => {
     const folder = file.about?.folder ?? top;
-    const path = create ? `${folder}/${file.relativeDir}` : folder;
+    const path = [folder.replace(/\/+$/, ''), ...(isTree && file.relativeDir ? [file.relativeDir] : [])].join('/');
     const [first = ''] = path.split('/');
-    return { path, uid: isUid(first) ? first.toLowerCase() : undefined };
+    return { path: path || '/', uid: isUid(first) ? first.toLowerCase() : undefined };
   };
   return {
     find: (file) => {
       const { path, uid } = targetOf(file);
       const found = uid ?? byPath.find(path);
-      if (found !== null || create) return found;
-      throw usageError(
-        `${file.path}: no folder ${path}`,
-        '--create-folders makes what is missing; mediactl folders tree',
-      );
+      if (found === null && !canCreate) throw noSuchFolder(path);
+      if (found === null) for (const each of missingPrefixes(path, byPath.find)) missing.add(each);
+      return found;
     },
     findOrCreate: async (file) => {
       const { path, uid } = targetOf(file);
       return uid ?? byPath.make(path);
     },
+    confirmFolders: async () => {
+      const [first, ...others] = [...missing].sort();
+      // A sync into an existing folder creates subfolders without asking.
+      if (first === undefined || createFolders || (sync && byPath.find(top) !== null)) return;
+      const isOne = others.length === 0;
+      const problem = isOne
+        ? `folder ${first} does not exist`
+        : `${missing.size} folders do not exist, such as ${first}`;
+      if (preview) return terminal.info(`${problem}; the upload will ask whether to create ${isOne ? 'it' : 'them'}`);
+      const question = `${problem[0]?.toUpperCase()}${problem.slice(1)}. Create ${isOne ? 'it' : 'them'}?`;
+      await confirm(terminal, question, { yes: false, instead: createHint });
+    },
   };
 }
 
-function addCreateHint(error: unknown): never {
-  const isMissing = error instanceof MediactlError && error.exitCode === exitCodes.notFound;
-  throw isMissing
-    ? error.with({ hint: '--create-folders makes it; mediactl folders tree shows those there are' })
-    : error;
+/** Returns the folders of a path that do not exist, such as `/A` and `/A/B`. */
+function missingPrefixes(path: string, find: (path: string) => string | undefined | null): string[] {
+  const names = path.split('/').filter(Boolean);
+  const prefixes = names.map((_, at) => `/${names.slice(0, at + 1).join('/')}`);
+  return prefixes.filter((prefix) => find(prefix) === null);
+}
+
+const createHint = '--create-folders creates it; mediactl folders tree lists the folders';
+
+const noSuchFolder = (path: string) =>
+  new MediactlError(`folder ${path} does not exist`, { code: 'not_found', hint: createHint });
+
+/** Returns the folder's uid, and its path unless it was given by uid. Null if it does not exist and can be created. */
+async function findFolder(context: Context, typed: string, canCreate: boolean) {
+  if (isUid(typed)) return { uid: typed.toLowerCase(), path: undefined };
+  try {
+    const { folder, path } = await resolveFolder(context, (await fetchFolderTree(context)).tree, typed);
+    return { uid: folder.uid, path };
+  } catch (error) {
+    if (!(error instanceof MediactlError) || error.exitCode !== exitCodes.notFound) throw error;
+    if (canCreate) return null;
+    throw error.with({ hint: createHint });
+  }
 }

@@ -36,8 +36,8 @@ export async function listFinishedUploads(context: Context): Promise<ListResult>
     pages: pages(),
     columns: doneColumns,
     id: ({ asset_uid }: FinishedUpload) => asset_uid,
-    empty: 'nothing was uploaded from this machine',
-    footer: () => (isUnchecked ? 'mediactl uploads wait checks those not checked' : undefined),
+    empty: 'no uploads from this machine yet',
+    footer: () => (isUnchecked ? 'to check the assets that are not checked: mediactl wait' : undefined),
   };
 }
 
@@ -78,9 +78,9 @@ export function exportDone(command: Command, run: ActionWrapper): void {
     'ssh studio mediactl uploads export | mediactl uploads import -',
   );
   command
-    .summary('print what this machine has sent, for another one')
+    .summary('export the upload history of this machine')
     .description(
-      'Prints what this machine has sent, as JSON lines that uploads import reads: for another machine, or another state folder (MEDIACTL_STATE_DIR).',
+      'Prints the upload history of this machine as JSON lines. Import it on another machine, or into another state folder (MEDIACTL_STATE_DIR), with uploads import.',
     )
     .action(run(async (context) => ({ ...(await listFinishedUploads(context)), defaultFormat: 'jsonl' })));
 }
@@ -92,9 +92,9 @@ export function importDone(command: Command, run: ActionWrapper): void {
     'mediactl uploads import sent.jsonl',
   );
   command
-    .summary('take over what another machine has sent')
+    .summary('import the upload history of another machine')
     .description(
-      'Reads what uploads export printed on another machine, so that this one does not send it again. What this machine knows already stays as it is.',
+      'Imports the output of uploads export from another machine, so that this one does not upload the same files again. Does not replace existing entries.',
     )
     .argument('<file>', 'JSON lines; - for stdin')
     .action(run(async (context, file) => runImport(context, await parseImportRequest(context, file))));
@@ -111,7 +111,7 @@ export async function parseImportRequest({ terminal }: Context, file: string): P
 
 export async function runImport(context: Context, { receipts }: ImportRequest): Promise<Result> {
   const read = receipts.length;
-  if (context.isDryRun(`take over ${read} uploads`)) return noResult;
+  if (context.isDryRun(`import ${read} uploads`)) return noResult;
   const imported = await (await context.receipts()).import(receipts);
   return record({ read, imported }, '', () => [
     ['read', String(read)],
@@ -144,7 +144,7 @@ function parseImportedReceipt(line: string, at: number): Receipt {
   const value = parseJsonOrUndefined(line);
   if (!isJsonObject(value)) throw importLineError(at, 'it is not a JSON object');
   for (const [name, isValid] of Object.entries(fieldChecks))
-    if (!isValid(value[name])) throw importLineError(at, `its ${name} is not what mediactl writes`);
+    if (!isValid(value[name])) throw importLineError(at, `its ${name} is invalid`);
   const done = value as FinishedUpload;
   return {
     service: done.service,
@@ -167,6 +167,6 @@ function parseImportedReceipt(line: string, at: number): Receipt {
 const importLineError = (line: number, reason: string) =>
   usageError(
     `line ${line} is not a finished upload`,
-    'mediactl uploads ls --done --jsonl prints them; nothing was taken over',
+    'use the output of mediactl uploads export; nothing was imported',
     reason,
   );

@@ -28,12 +28,12 @@ type OrphanRow = {
 export function gc(command: Command, run: ActionWrapper): void {
   addExamples(command, 'mediactl uploads gc', 'mediactl uploads gc --trash', 'mediactl uploads gc --trash --yes');
   command
-    .summary('find, and trash, what uploads left unfinished')
+    .summary('find and trash incomplete assets')
     .description(
-      'Lists assets that uploads of this machine have left without all their bytes: of answers that were lost, and of sessions that were given up. Each is looked at first: what holds a whole file is not listed. One that was found by its name alone may be somebody else’s, and is left alone for the 24 hours that its session could live. With --trash they are moved to the trash.',
+      'Lists incomplete assets left behind by interrupted uploads from this machine. Complete assets are never listed. With --trash, moves them to the trash. An asset that was matched only by name could belong to another user, so it is kept for 24 hours, until its upload session has expired.',
     )
-    .option('--trash', 'move them to the trash')
-    .option('--max-delete <number>', 'with --trash, how many at most (100)')
+    .option('--trash', 'move the assets to the trash')
+    .option('--max-delete <number>', 'with --trash, maximum number of assets to move (100)')
     .action(
       run((context, { trash = false, maxDelete }) =>
         runGc(context, { trash, limit: parseWriteLimit('--max-delete', maxDelete) }),
@@ -56,9 +56,9 @@ export async function runGc(context: Context, { trash, limit }: GcRequest): Prom
       row.trashed = true;
     }));
   }
-  const problem = `${failures.length} of ${orphans.length} assets were not moved`;
+  const problem = `${failures.length} of ${orphans.length} assets were not moved to the trash`;
   return {
-    result: listBy<OrphanRow>(({ asset_uid }) => asset_uid, orphans, columns, 'nothing was left'),
+    result: listBy<OrphanRow>(({ asset_uid }) => asset_uid, orphans, columns, 'no incomplete assets'),
     failure: failures.length > 0 ? partialFailure(problem, failures) : undefined,
   };
 }
@@ -89,7 +89,7 @@ const columns: Column<OrphanRow>[] = [
     value: ({ trashed: isGone, in_use_until: until }, { isTerminal, now }) => {
       if (isGone) return 'in the trash';
       if (until === null) return 'unfinished';
-      return isTerminal ? `perhaps in use, ask again ${relativeTime(until, now)}` : 'perhaps in use';
+      return isTerminal ? `perhaps in use, check again ${relativeTime(until, now)}` : 'perhaps in use';
     },
     noTruncate: true,
   },

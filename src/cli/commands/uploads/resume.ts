@@ -17,28 +17,24 @@ import { type ActionWrapper, addExamples, type CommandOutcome } from '../command
 export function resume(command: Command, run: ActionWrapper): void {
   addExamples(command, 'mediactl uploads resume --all', 'mediactl uploads resume 3f2a9c1d5e6b7a80 --wait');
   command
-    .summary('finish uploads')
-    .description('Finishes uploads that were begun on this machine with the account in use.')
-    .argument('[session]', 'id of the upload, or uid of its session or asset')
-    .option('--all', 'every upload of this account')
-    .option('--again', 'send it from its beginning, and make a new asset')
+    .summary('resume unfinished uploads')
+    .description('Resumes unfinished uploads that were started on this machine with the profile in use.')
+    .argument('[session]', 'upload id, or uid of its session or asset')
+    .option('--all', 'resume all uploads of this profile')
+    .option('--again', 'upload from the beginning as a new asset')
     .option('--wait', 'wait until the assets are ready')
-    .option('--timeout <duration>', 'how long to wait at most', '30m')
-    .addOption(
-      new Option('--progress <form>', 'what to show on stderr while it runs')
-        .choices(progressModes)
-        .default('auto' as const),
-    )
+    .option('--timeout <duration>', 'maximum time to wait', '30m')
+    .addOption(new Option('--progress <form>', 'how to show progress').choices(progressModes).default('auto' as const))
     .action(
       run((context, id, { all = false, wait, timeout, again, progress }) => {
-        if (id && all) throw usageError('which upload?', whichHint);
+        if (id && all) throw usageError('an id and --all cannot be used together', whichHint);
         const timeoutMs = parseWaitTimeout(wait, timeout);
         return runResume(context, { id, all, timeoutMs, progress, options: parseUploadOptions(context, { again }) });
       }),
     );
 }
 
-const whichHint = 'give its id from mediactl uploads ls, or --all';
+const whichHint = 'give an id from mediactl uploads ls, or --all';
 
 /** Uploads to finish: all of this account, or one, which the user chooses if `id` is undefined. */
 export type ResumeRequest = {
@@ -52,10 +48,10 @@ export type ResumeRequest = {
 export async function runResume(context: Context, request: ResumeRequest): Promise<CommandOutcome> {
   const { all, options, timeoutMs, progress } = request;
   const entries = await findResumable(context, request);
-  if (context.isDryRun(`finish ${entries.map(({ path }) => path).join(', ') || 'nothing'}`)) return noResult;
+  if (context.isDryRun(`resume ${entries.map(({ path }) => path).join(', ') || 'nothing'}`)) return noResult;
   const files = entries.filter(({ realPath }) => !all || !isNotLocal(realPath)).map(toUploadCandidate);
   const [first] = entries;
-  if (!first || files.length === 0) return listBy(() => '', [], [], 'no uploads under way');
+  if (!first || files.length === 0) return listBy(() => '', [], [], 'no unfinished uploads');
   const folderOf = ({ resumable }: UploadCandidate) => resumable?.folder;
   return runUploads(context, {
     sources: {
@@ -96,7 +92,7 @@ async function findResumable(context: Context, { all, id: given }: ResumeRequest
   }
   if (all) {
     for (const { path } of own.filter(({ realPath }) => isNotLocal(realPath)))
-      context.terminal.warn(`${path}: give the command again that began it`);
+      context.terminal.warn(`${path}: run the original command again to resume it`);
     for (const { message, explanation } of entries.filter(isCorrupt).map(notResumableError))
       context.terminal.warn(`${message}: ${explanation.hint}`);
   }
@@ -107,9 +103,9 @@ const otherServiceError = (id: string, { profile, baseUrl }: UploadEntry) =>
   usageError(
     `upload ${id} belongs to another service`,
     profile === 'environment'
-      ? `set MEDIACTL_BASE_URL=${baseUrl} and a key of it`
+      ? `set MEDIACTL_BASE_URL=${baseUrl}, and MEDIACTL_API_KEY to a key for it`
       : `mediactl uploads resume ${id} --profile ${profile}`,
-    `it was begun with profile ${profile} at ${baseUrl}`,
+    `it was started with profile ${profile} at ${baseUrl}`,
   );
 
 /** Suggests uploading the spool file (copy of stdin) by its path, if there is one. */
@@ -119,7 +115,7 @@ const notResumableError = ({ id, path, isSpool }: CorruptEntry) =>
     isSpool
       ? `mediactl upload '${path}' --name NAME, then mediactl uploads forget ${id}`
       : `mediactl uploads forget ${id}`,
-    isSpool ? 'it came from stdin, and its name is not known' : 'what is recorded of it is unreadable',
+    isSpool ? 'it came from stdin, and its name is unknown' : 'its saved state is unreadable',
   );
 
 /** Returns true if an input is not a local file, and only the original command can resume it. */
@@ -127,10 +123,7 @@ const isNotLocal = (path: string) => isRemote(path) || path.startsWith('stdin:')
 
 function reopenFile(path: string) {
   if (isNotLocal(path))
-    throw usageError(
-      `${path} is not a file on this machine`,
-      'give the command again that began it: it continues from here',
-    );
+    throw usageError(`${path} is not a file on this machine`, 'run the original command again to resume the upload');
   return FileSource.open(path);
 }
 

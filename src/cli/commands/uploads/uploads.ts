@@ -4,11 +4,8 @@ import { Spool } from '../../../client/upload/sources/spool.ts';
 import type { Orphan } from '../../../client/upload/store/receipts.ts';
 import type { CorruptEntry, UploadEntry } from '../../../client/upload/store/upload-entry.ts';
 import type { UploadStore } from '../../../client/upload/store/upload-store.ts';
-import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
-import { resolveWorkspaceUid } from '../../library/workspaces.ts';
-import { type Column, listBy, noResult, type Result } from '../../output/result.ts';
-import { waitWithDisplay } from '../../progress/wait-display.ts';
+import { listBy, noResult, type Result } from '../../output/result.ts';
 import { parseDuration } from '../../settings/units.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import {
@@ -20,6 +17,7 @@ import {
   sortByStart,
   toPendingUpload,
 } from '../../uploading/pending-uploads.ts';
+import { waitForUploads } from '../../uploading/wait-for-uploads.ts';
 import { type ActionWrapper, addExamples, type CommandDefinition, type CommandOutcome } from '../command.ts';
 import { queueFlag, queueFlagHelp } from '../queue/queue.ts';
 import { parseForgetRequest, retry, runForget as runForgetQueued } from '../queue/queue-changes.ts';
@@ -49,11 +47,11 @@ function list(command: Command, run: ActionWrapper): void {
   );
   command
     .alias('list')
-    .summary('list the uploads under way')
+    .summary('list unfinished uploads')
     .description(
-      'Lists the uploads that were begun on this machine and are not finished; with --done those that are. With --queue, those of a queue.',
+      'Lists the unfinished uploads of this machine or, with --done, the finished ones. With --queue, lists the uploads in a queue.',
     )
-    .option('--done', 'what was sent from this machine, to any service; of a queue, what is done')
+    .option('--done', 'list finished uploads, to any service')
     .option(queueFlag, queueFlagHelp)
     .action(run((context, { done = false, queue }) => runList(context, { done, queue })));
 }
@@ -66,7 +64,7 @@ export async function runList(context: Context, { done, queue }: UploadListReque
   if (done) return listFinishedUploads(context);
   const entries = sortByStart(await listPendingUploads(context));
   const rows = entries.map((entry) => toPendingUpload(entry, context.clock.now()));
-  return listBy(({ id }) => id, rows, pendingColumns, 'no uploads under way');
+  return listBy(({ id }) => id, rows, pendingColumns, 'no unfinished uploads');
 }
 
 /** Returns true if forgetting an upload loses the ability to resume it, or its spool file, the only copy of stdin. */
@@ -83,29 +81,30 @@ function forget(command: Command, run: ActionWrapper): void {
     'mediactl uploads forget --done --queue redis://queue.lan --yes',
   );
   command
-    .summary('forget uploads without finishing them')
+    .summary('forget unfinished uploads')
     .description(
-      'Forgets uploads of this machine, or takes them out of a queue. Their assets stay as they are on the service; they are named.',
+      'Forgets unfinished uploads of this machine, or removes uploads from a queue. Prints the assets that they created, and keeps them.',
     )
-    .argument('[session]', 'id of the upload, or uid of its session or asset')
-    .option('--expired', 'every upload whose session has expired, by the clock of this machine')
-    .option('--all', 'every upload')
+    .argument('[session]', 'upload id, or uid of its session or asset')
+    .option('--expired', 'all uploads whose session has expired, by this machine’s clock')
+    .option('--all', 'all uploads')
     .option(queueFlag, queueFlagHelp)
-    .option('--done', 'with --queue, those that are done: their files may be queued again')
+    .option('--done', 'with --queue, finished uploads, so that their files can be queued again')
     .action(
       run((context, id, { expired, all, queue, done }) => {
         if (queue !== undefined) {
           const request = parseForgetRequest(context, queue, id ? [id] : [], { all, expired, done });
           return runForgetQueued(context, request);
         }
-        if (done) throw usageError('--done is of --queue');
-        if ([id, expired, all].filter(Boolean).length > 1) throw usageError('which upload?', whichHint);
+        if (done) throw usageError('--done works only with --queue');
+        if ([id, expired, all].filter(Boolean).length > 1)
+          throw usageError('an id, --expired and --all cannot be used together', whichHint);
         return runForget(context, { id, which: all ? 'all' : expired ? 'expired' : 'one' });
       }),
     );
 }
 
-const whichHint = 'give its id from mediactl uploads ls, or --expired, or --all';
+const whichHint = 'give an id from mediactl uploads ls, or --expired, or --all';
 
 /** Uploads of this machine to forget. If it is one and `id` is undefined, the user chooses it. */
 export type ForgetRequest = { id: string | undefined; which: 'one' | 'expired' | 'all' };
@@ -126,9 +125,9 @@ export async function runForget(context: Context, { id: given, which }: ForgetRe
     await confirm(
       terminal,
       resumable.length === 1
-        ? `${resumable[0]?.shown.path} could still be finished. Forget it?`
-        : `${resumable.length} uploads could still be finished. Forget them?`,
-      { yes: settings.yes, instead: 'the same command with --yes' },
+        ? `${resumable[0]?.shown.path} can still be resumed. Forget it?`
+        : `${resumable.length} uploads can still be resumed. Forget them?`,
+      { yes: settings.yes, instead: 'run the same command with --yes' },
     );
   const store = await context.uploadStore();
   const forgotten: PendingUpload[] = [];
@@ -140,10 +139,10 @@ export async function runForget(context: Context, { id: given, which }: ForgetRe
       await store.remove(shown.id);
       await spool.forget(shown.id);
       forgotten.push(shown);
-      if (shown.asset_uid) terminal.info(`forgotten; asset ${shown.asset_uid} stays as it is`);
+      if (shown.asset_uid) terminal.info(`forgotten; asset ${shown.asset_uid} was not deleted`);
     }).catch((error) => failures.push(asMediactlError(error).withSubject(shown.path)));
   const result = listBy(({ id: each }) => each, forgotten, pendingColumns, 'nothing to forget');
-  const problem = `${failures.length} of ${selected.length} uploads are not forgotten`;
+  const problem = `${failures.length} of ${selected.length} uploads could not be forgotten`;
   return { result, failure: combineFailures(selected.length, problem, failures) };
 }
 
@@ -160,7 +159,7 @@ const toOrphan = ({ asset_uid, path, begun_at }: PendingUpload): Orphan => ({
 async function withUploadLock(store: UploadStore, id: string, work: () => Promise<void>): Promise<void> {
   const release = await store.lock(id).catch((error) => {
     throw error instanceof MediactlError
-      ? error.with({ hint: 'wait for it to finish, or stop it, then forget it' })
+      ? error.with({ hint: 'wait for it to finish or stop it, then try again' })
       : error;
   });
   try {
@@ -170,61 +169,11 @@ async function withUploadLock(store: UploadStore, id: string, work: () => Promis
   }
 }
 
-type WaitRow = { asset_uid: string; path: string; status: string; error: string | null };
-
 function wait(command: Command, run: ActionWrapper): void {
   addExamples(command, 'mediactl uploads wait', 'mediactl uploads wait --timeout 2h --jsonl');
   command
-    .summary('wait until what was uploaded is ready')
-    .description(
-      'Waits until the assets that this machine has sent to the workspace are ready: those that no command has seen ready yet.',
-    )
-    .option('--timeout <duration>', 'how long to wait at most', '30m')
-    .action(run((context, { timeout }) => runUploadsWait(context, { timeoutMs: parseDuration('--timeout', timeout) })));
+    .summary('wait until uploaded assets are ready')
+    .description('Waits until all assets that this machine has uploaded to the workspace are ready.')
+    .option('--timeout <duration>', 'maximum time to wait', '30m')
+    .action(run((context, { timeout }) => waitForUploads(context, parseDuration('--timeout', timeout))));
 }
-
-/** Waits until the assets that this machine uploaded to the workspace are ready, and updates their receipts. */
-export async function runUploadsWait(context: Context, { timeoutMs }: { timeoutMs: number }): Promise<CommandOutcome> {
-  const workspace = await resolveWorkspaceUid(context);
-  const { baseUrl } = await context.account();
-  const receipts = await context.receiptsIfAny();
-  if (!receipts) return listBy(() => '', [], waitColumns, nothingThere);
-  const pending = await receipts.pending(baseUrl.origin, workspace);
-  const paths = new Map(pending.map(({ assetUid, path }) => [assetUid, path]));
-  const waited: WaitRow[] = [];
-  const failures: MediactlError[] = [];
-  const recorded: Promise<void>[] = [];
-  let receiptError: MediactlError | undefined;
-  await waitWithDisplay(context, [...paths.keys()], {
-    collection: 'assets',
-    lane: 'bulk',
-    timeoutMs,
-    nameOf: ({ uid }) => paths.get(uid) ?? uid,
-    onResult: (uid, found) => {
-      const path = paths.get(uid) ?? '';
-      const error = found instanceof MediactlError ? found : undefined;
-      recorded.push(
-        receipts.saveProcessingResult(uid, found).catch((thrown) => {
-          receiptError ??= thrown;
-        }),
-      );
-      if (error) failures.push(error.withSubject(path));
-      const failedStatus = error?.explanation.code === 'processing_failed' ? 'failed' : 'unknown';
-      waited.push({ asset_uid: uid, path, status: error ? failedStatus : 'ready', error: error?.message ?? null });
-    },
-  });
-  await Promise.all(recorded);
-  const problem = `${failures.length} of ${waited.length} assets are not ready`;
-  return {
-    result: listBy(({ asset_uid }) => asset_uid, waited, waitColumns, nothingThere),
-    failure: receiptError ?? combineFailures(waited.length, problem, failures),
-  };
-}
-
-const nothingThere = 'nothing to wait for';
-
-const waitColumns: Column<WaitRow>[] = [
-  { header: 'ASSET', value: ({ asset_uid }) => asset_uid, uid: 'asset' },
-  { header: 'PATH', value: ({ path }) => escapeControls(path), minWidth: 18, isFirst: true },
-  { header: 'STATUS', value: ({ status }) => status, noTruncate: true },
-];

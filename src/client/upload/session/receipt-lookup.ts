@@ -1,8 +1,12 @@
+import { parentOf } from '../../../contract/asset.ts';
+import type { Api } from '../../api/api.ts';
+import { exitCodes } from '../../error-table.ts';
+import { asMediactlError } from '../../errors.ts';
 import { digestOf } from '../sources/checksum.ts';
 import type { FileIdentity, UploadSource } from '../sources/source.ts';
 import type { ReceiptKey } from '../sources/upload-candidate.ts';
 import type { Receipt, Receipts } from '../store/receipts.ts';
-import type { SuccessOutcome, Uploaded } from './upload-job.ts';
+import type { SuccessOutcome, Uploaded, UploadOptions } from './upload-job.ts';
 import type { UploadRun } from './upload-run.ts';
 
 /** Returns the strong ETag of a file if it has one, else its modification time. */
@@ -19,8 +23,8 @@ export async function findReceiptByPath({ deps, receiptKey, source }: UploadRun)
 }
 
 /**
- * Returns a finished upload with the same content to the same target folder, from this path (the file was only
- * touched) or from another path (dedupe). Hashes the file only if a receipt has its size.
+ * Returns a finished upload with the same content, from this path (the file was only touched) or from another path
+ * (dedupe). Hashes the file only if a receipt has its size.
  */
 export async function findReceiptByContent(run: UploadRun): Promise<Uploaded | undefined> {
   const { deps, receiptKey, source, options, job } = run;
@@ -28,8 +32,10 @@ export async function findReceiptByContent(run: UploadRun): Promise<Uploaded | u
   if (job.isSingleRead || !receipts || !(await mayHaveReceipt(receipts, receiptKey, source.sizeBytes)))
     return undefined;
   const blake3 = await digestOf(source);
-  const mark = options.same === 'skip' ? deps.maxReceiptId : undefined;
-  const match = await matchReceiptByContent(receipts, receiptKey, { sizeBytes: source.sizeBytes, blake3 }, mark);
+  const dedupe = { same: options.same, mark: deps.maxReceiptId };
+  const found = await matchReceiptByContent(receipts, receiptKey, { sizeBytes: source.sizeBytes, blake3 }, dedupe);
+  const match = found && (await locateDuplicate(deps.api, options.same, found));
+  if (found && !match) await receipts.forgetAsset(found.receipt.assetUid);
   if (match?.kind === 'there')
     await receipts.updatePath(receiptKey, { path: receiptKey.path, mtimeNs: versionOf(source.identity) });
   return match && toUploaded(match.receipt, match.kind);
@@ -39,22 +45,39 @@ export async function findReceiptByContent(run: UploadRun): Promise<Uploaded | u
 export const mayHaveReceipt = async (receipts: Receipts, key: ReceiptKey, sizeBytes: number) =>
   sizeBytes > 0 && receipts.hasSize(key, sizeBytes);
 
+export type ReceiptMatch = { kind: 'there' | 'same'; receipt: Receipt };
+
 /**
- * Finds a receipt with the same content in the same target folder, first for the same path, then for other paths.
+ * Looks up a duplicate of `--same skip-anywhere`, which might have been moved or deleted. Returns its receipt with the
+ * folder that it is in now; undefined if the asset no longer exists.
+ */
+export async function locateDuplicate({ assets }: Api, same: UploadOptions['same'], match: ReceiptMatch) {
+  const { kind, receipt } = match;
+  if (kind === 'there' || same !== 'skip-anywhere') return match;
+  const asset = await assets.get(receipt.assetUid).catch((error) => {
+    if (asMediactlError(error).exitCode === exitCodes.notFound) return undefined;
+    throw error;
+  });
+  if (!asset) return undefined;
+  const parent = parentOf(asset);
+  return { kind, receipt: { ...receipt, folder: parent === undefined ? receipt.folder : (parent ?? '') } };
+}
+
+/**
+ * Finds a receipt with the same content, first for the same path and folder, then for other paths if `same` says so.
  *
- * @param mark highest receipt id when the run started, since later receipts might be its own; undefined to ignore
- *   other paths
+ * @param mark highest receipt id when the run started, since later receipts might be its own
  */
 export async function matchReceiptByContent(
   receipts: Receipts,
   key: ReceiptKey,
   { sizeBytes, blake3 }: { sizeBytes: number; blake3: string },
-  mark: number | undefined,
-): Promise<{ kind: 'there' | 'same'; receipt: Receipt } | undefined> {
+  { same, mark }: { same: UploadOptions['same']; mark: number },
+): Promise<ReceiptMatch | undefined> {
   const own = await receipts.find(key);
   if (own?.sizeBytes === sizeBytes && own.blake3 === blake3) return { kind: 'there', receipt: own };
-  if (mark === undefined) return undefined;
-  const other = await receipts.findByContent(key, { sizeBytes, blake3 }, mark);
+  if (same === 'upload') return undefined;
+  const other = await receipts.findByContent(key, { sizeBytes, blake3 }, mark, same === 'skip-anywhere');
   return other && { kind: 'same', receipt: other };
 }
 
@@ -65,5 +88,17 @@ export async function digestAndClose(opening: Promise<UploadSource>): Promise<st
 
 export function toUploaded(receipt: Receipt, how: SuccessOutcome): Uploaded {
   const { state, assetUid, sessionUid, name, sizeBytes, blake3, verified } = receipt;
-  return { how, state, assetUid, sessionUid, name, sizeBytes, bytesSent: 0, resumedFrom: null, blake3, verified };
+  const uploaded = {
+    how,
+    state,
+    assetUid,
+    sessionUid,
+    name,
+    sizeBytes,
+    bytesSent: 0,
+    resumedFrom: null,
+    blake3,
+    verified,
+  };
+  return how === 'same' ? { ...uploaded, folder: receipt.folder } : uploaded;
 }

@@ -30,8 +30,8 @@ export type UploadOptions = {
   idleTimeoutMs: number;
   /** True to ignore receipts and unfinished uploads and create a new asset (`--again`). */
   again: boolean;
-  /** Handling of a file whose content was uploaded before from another path: `skip` (dedupe) or `upload` it again. */
-  same: 'skip' | 'upload';
+  /** Dedupe of content uploaded from another path: within the same folder, in the whole library, or not at all. */
+  same: 'skip' | 'skip-anywhere' | 'upload';
   onExpired: 'restart' | 'fail';
   requireChecksum: boolean;
 };
@@ -84,6 +84,8 @@ export type Uploaded = Pick<
   'state' | 'assetUid' | 'sessionUid' | 'name' | 'sizeBytes' | 'blake3' | 'verified'
 > & {
   how: SuccessOutcome;
+  /** Uid of the folder that a duplicate is in; empty for the top level. */
+  folder?: string;
   bytesSent: number;
   /** Offset from which this run resumed; null if it created the session. */
   resumedFrom: number | null;

@@ -8,7 +8,6 @@ import { MediactlError, usageError } from '../../errors.ts';
 import { describeFile, notAFile, toCandidate, type UploadCandidate, unreadableFile } from './upload-candidate.ts';
 
 export type WalkOptions = {
-  recursive: boolean;
   /** Globs that are matched against the relative path, or against the file name if the glob has no slash. */
   include: readonly string[];
   exclude: readonly string[];
@@ -25,7 +24,7 @@ type Selection = { maxDepth: number; isSelected(path: string): boolean; isExclud
 
 /** Maps each kind of skipped entry to its singular, its plural, and a note for the user. */
 const skipKinds = {
-  system: ['file of a file manager', 'files of file managers', ", such as .DS_Store; --include '*' takes all files"],
+  system: ['system file', 'system files', ", such as .DS_Store; --include '*' uploads all files"],
   link: ['linked directory', 'linked directories', ', which may form a loop'],
   special: ['pipe, socket or device', 'pipes, sockets and devices', ''],
 } as const;
@@ -35,8 +34,8 @@ const maxConcurrentStats = 64;
 const filesPerTurn = 64;
 
 /**
- * Streams the files at the given paths as they are found, without collecting them in memory. Directories are walked
- * only if `recursive` is set. A path that does not exist might be a glob that no shell has expanded.
+ * Streams the files at the given paths as they are found, without collecting them in memory. A path that does not
+ * exist might be a glob that no shell has expanded.
  */
 export class FileWalker {
   readonly #options: WalkOptions;
@@ -55,6 +54,11 @@ export class FileWalker {
       const [one, several, more] = skipKinds[kind];
       return `${count} ${count === 1 ? one : several}${more}`;
     });
+  }
+
+  /** True if any of the paths given to `checkPaths` is a directory, not a glob. */
+  get hasDirectories(): boolean {
+    return this.#roots.some((root) => 'directory' in root && root.glob === undefined);
   }
 
   /** Yields all files at the paths given to `checkPaths`, which must be called first. */
@@ -134,8 +138,8 @@ export class FileWalker {
       if (pattern) return pattern;
       throw unreadableFile(path, error);
     }
-    if (found.isDirectory() && this.#options.recursive) return { directory: path, named: path };
-    if (!found.isFile()) throw notAFile(path, found.isDirectory());
+    if (found.isDirectory()) return { directory: path, named: path };
+    if (!found.isFile()) throw notAFile(path, false);
     return { file: await describeFile(path, found) };
   }
 
@@ -176,7 +180,7 @@ export class FileWalker {
       // Node decodes a name that is not UTF-8 lossily, so the file cannot be opened by the decoded name.
       const unreadable = new Set(names.filter((name) => !isUtf8(name)).map(String));
       for (const name of unreadable)
-        fail(join(folder, name), new MediactlError('its name is not UTF-8', { code: 'bad_file_name' }));
+        fail(join(folder, name), new MediactlError('its name is not valid UTF-8', { code: 'bad_file_name' }));
       return entries.filter(({ name }) => !unreadable.has(name)).sort((a, b) => (a.name < b.name ? -1 : 1));
     } catch (error) {
       const problem = `cannot read the directory ${escapeControls(folder)}`;

@@ -21,18 +21,16 @@ export type FileIdentity = {
 /** Describes a difference that suggests changed content. Ignores device numbers, which a reboot can change. */
 export function describeChange(before: FileIdentity, now: FileIdentity): string | undefined {
   if (before.sizeBytes !== now.sizeBytes) return sizeChange(before, now);
-  if (differ(before.validator, now.validator)) return 'the server has another version of it';
+  if (differ(before.validator, now.validator)) return 'the server has a different version of it';
   // An equal ETag guarantees equal bytes, whatever Last-Modified the server sends.
   if (before.validator !== undefined && now.validator !== undefined) return undefined;
-  if (differ(before.ino, now.ino)) return 'another file took its place';
-  if (before.mtimeNs !== now.mtimeNs) return 'it was written to, or its time set';
-  return differ(before.ctimeNs, now.ctimeNs)
-    ? 'its mode, owner or name changed, or it was written to and its time put back'
-    : undefined;
+  if (differ(before.ino, now.ino)) return 'another file replaced it';
+  if (before.mtimeNs !== now.mtimeNs) return 'its modification time changed';
+  return differ(before.ctimeNs, now.ctimeNs) ? 'its mode, owner, name or content changed' : undefined;
 }
 
 export const sizeChange = (before: { sizeBytes: number }, now: { sizeBytes: number }) =>
-  `its size went from ${before.sizeBytes} to ${now.sizeBytes} bytes`;
+  `its size changed from ${before.sizeBytes} to ${now.sizeBytes} bytes`;
 
 const differ = (one: string | undefined, other: string | undefined) =>
   one !== undefined && other !== undefined && one !== other;
@@ -146,7 +144,7 @@ export class FileSource {
   async #readFully(buffer: Buffer, at: number, length: number): Promise<Buffer> {
     for (let done = 0; done < length; ) {
       const { bytesRead } = await readAsync(this.#fd, buffer, done, length - done, at + done);
-      if (bytesRead === 0) throw fileChanged(this.path, 'it became shorter');
+      if (bytesRead === 0) throw fileChanged(this.path, 'it was truncated');
       done += bytesRead;
     }
     return buffer.subarray(0, length);
@@ -164,10 +162,9 @@ export class FileSource {
     const now = identityOf(fstatSync(this.#fd, { bigint: true }));
     const before = this.identity;
     if (now.sizeBytes !== before.sizeBytes) throw fileChanged(this.path, sizeChange(before, now));
-    if (now.mtimeNs !== before.mtimeNs) throw fileChanged(this.path, 'it was written to');
+    if (now.mtimeNs !== before.mtimeNs) throw fileChanged(this.path, 'it was modified');
     const there = identityOf(statPath(this.path));
-    if (there.ino !== before.ino || there.dev !== before.dev)
-      throw fileChanged(this.path, 'another file took its place');
+    if (there.ino !== before.ino || there.dev !== before.dev) throw fileChanged(this.path, 'another file replaced it');
     if (now.ctimeNs === before.ctimeNs) return;
     await assertSameContent();
     this.identity = now;
@@ -216,20 +213,20 @@ const identityOf = ({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): FileIden
 /** Checks that a file of size 0 is empty, since /proc and some FUSE file systems report 0 for files with content. */
 function assertEmpty(path: string, fd: number): void {
   if (readSync(fd, Buffer.alloc(1), 0, 1, 0) > 0)
-    throw unknownLength(path, `${path} has more than the 0 bytes that it claims`);
+    throw unknownLength(path, `${path} reports a size of 0 but is not empty`);
 }
 
 export const fileChanged = (path: string, reason: string, since = 'its upload began') =>
   new MediactlError(`${path} changed since ${since}`, {
     code: 'file_changed',
     reason,
-    hint: `once it no longer changes, mediactl upload --again '${path}', which makes a new asset`,
+    hint: `mediactl upload --again '${path}' once it no longer changes, to upload it as a new asset`,
   });
 
 export const fileGone = (path: string) =>
-  new MediactlError(`${path} is gone`, {
+  new MediactlError(`${path} no longer exists`, {
     code: 'file_gone',
-    reason: 'it was deleted or renamed while it was being uploaded',
+    reason: 'it was deleted or renamed during the upload',
   });
 
 /** Finds local files as `FileWalker.checkPaths` and `files` do, but a single file needs no walk. */
@@ -237,7 +234,7 @@ export async function findLocalFiles(
   paths: readonly string[],
   options: WalkOptions,
   mayBeGlob: (path: string) => boolean,
-): Promise<Pick<FileWalker, 'files' | 'skipped' | 'failures'>> {
+): Promise<Pick<FileWalker, 'files' | 'skipped' | 'failures' | 'hasDirectories'>> {
   const [path = ''] = paths;
   const found =
     paths.length === 1 && path !== '-' ? await stat(path, { bigint: true }).catch(() => undefined) : undefined;
@@ -246,7 +243,7 @@ export async function findLocalFiles(
     const files = async function* () {
       yield file;
     };
-    return { files, skipped: [], failures: [] };
+    return { files, skipped: [], failures: [], hasDirectories: false };
   }
   const { FileWalker: Walker } = await import('./file-walker.ts');
   const walk = new Walker(options);

@@ -100,12 +100,13 @@ export class Receipts {
     { service, workspace, folder }: ReceiptKey,
     { sizeBytes, blake3 }: { sizeBytes: number; blake3: string },
     mark: number,
+    isAnywhere: boolean,
   ): Promise<Receipt | undefined> {
     const sql = `SELECT ${selectedColumns} FROM uploads
-      WHERE +service = ? AND workspace = ? AND size = ? AND blake3 = ? AND +folder = ?
+      WHERE +service = ? AND workspace = ? AND size = ? AND blake3 = ? AND (+folder = ? OR ?)
         AND ${isDone} AND processing <> 'failed' AND (seq <= ? OR imported = 1)
       ORDER BY seq DESC LIMIT 1`;
-    return this.#find(sql, service, workspace, sizeBytes, blake3, folder, mark);
+    return this.#find(sql, service, workspace, sizeBytes, blake3, folder, Number(isAnywhere), mark);
   }
 
   async hasAsset(assetUid: string): Promise<boolean> {

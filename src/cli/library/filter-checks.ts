@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { AssetFilters, AssetsApi } from '../../../client/api/assets.ts';
-import { itemsOf } from '../../../client/api/pagination.ts';
-import { MediactlError } from '../../../client/errors.ts';
-import { parentOf } from '../../../contract/asset.ts';
-import { asObject, asText, parseTimestamp } from '../../../contract/json-values.ts';
-import type { Asset } from '../../../contract/types.ts';
-import { isSameUid } from '../../../contract/uid.ts';
+import type { AssetFilters, AssetsApi } from '../../client/api/assets.ts';
+import { itemsOf } from '../../client/api/pagination.ts';
+import { MediactlError } from '../../client/errors.ts';
+import { parentOf } from '../../contract/asset.ts';
+import { asObject, asText, parseTimestamp } from '../../contract/json-values.ts';
+import type { Asset } from '../../contract/types.ts';
+import { isSameUid } from '../../contract/uid.ts';
 
 type FilterCheck = {
   /** Returns true if an asset matches the filter's value, or undefined if its record does not contain the field. */
@@ -69,17 +69,17 @@ export async function assertFiltersApplied(
   assets: AssetsApi,
   filters: AssetFilters,
   found: readonly Asset[],
-  verb: string,
+  verb?: string,
 ): Promise<void> {
   if (found.length === 0) return;
   const wrong = findIgnoredFilter(filters, found);
-  if (wrong) throw filterIgnored(wrong.filter, verb, `it lists ${wrong.uid}, which does not match`);
+  if (wrong) throw filterIgnored(wrong.filter, `it lists ${wrong.uid}, which does not match`, verb);
   for (const [name, { matches, unmatchable }] of Object.entries(checks)) {
     const value = filters[name as keyof typeof checks];
     if (value === undefined || found.every((asset) => matches(asset, value))) continue;
     const unlikely = unmatchable();
     if (await hasMatches(assets, { [name]: unlikely }))
-      throw filterIgnored(name, verb, `it lists assets by ${name}=${unlikely} too, which none can match`);
+      throw filterIgnored(name, `it lists assets by ${name}=${unlikely} too, which none can match`, verb);
   }
 }
 
@@ -105,9 +105,9 @@ const hasMatches = (assets: AssetsApi, filters: AssetFilters): Promise<boolean> 
     },
   );
 
-const filterIgnored = (filter: string, verb: string, reason: string) =>
+export const filterIgnored = (filter: string, reason: string, verb?: string) =>
   new MediactlError(`the service ignored a filter: ${filter}`, {
     code: 'filter_ignored',
     reason: `${reason}; nothing was changed`,
-    hint: `give ids instead: mediactl assets ls … -q | mediactl assets ${verb} -`,
+    hint: verb ? `use uids instead: mediactl ls … -q | mediactl ${verb} -` : 'use uids: mediactl ls shows them',
   });

@@ -1,0 +1,225 @@
+import { Argument, type Command } from '@commander-js/extra-typings';
+import type { FolderNode } from '../../../client/api/folder-tree.ts';
+import type { FolderChange } from '../../../client/api/folders.ts';
+import { exitCodes } from '../../../client/error-table.ts';
+import { MediactlError, usageError } from '../../../client/errors.ts';
+import { asText } from '../../../contract/json-values.ts';
+import { displayText } from '../../../contract/sanitize.ts';
+import { isUidPrefix } from '../../../contract/uid.ts';
+import type { Context } from '../../context.ts';
+import { idsHelp, newestOption } from '../../library/asset-ids.ts';
+import {
+  assertMovable,
+  changeFolder,
+  ensureFolder,
+  folderChangeRequest,
+  type PlacedFolder,
+} from '../../library/folder-changes.ts';
+import { createFolderRequests, parseFolderPath } from '../../library/folder-creation.ts';
+import {
+  fetchFolderTree,
+  isGlob,
+  isLibraryPath,
+  isMarkedFolder,
+  isRootPath,
+  resolveFolder,
+  withoutFolderPrefix,
+} from '../../library/folders.ts';
+import { type ActionWrapper, addExamples, type CommandOutcome, type FlagsOf, withSuggestions } from '../command.ts';
+import { parseWriteLimit } from '../confirm-many.ts';
+import { dryRunPlan } from '../dry-run.ts';
+import { parseFilters, withFilters } from '../filters.ts';
+import { folderResult } from '../folder-view.ts';
+import {
+  type BulkTarget,
+  bulkResult,
+  confirmBulk,
+  fetchRecords,
+  resolveTargets,
+  runConcurrently,
+  type TargetRequest,
+} from './bulk.ts';
+import { assetRecord } from './columns.ts';
+
+export function move(command: Command, run: ActionWrapper): void {
+  addExamples(
+    command,
+    'mediactl mv @last /Campaigns/2026',
+    "mediactl mv '/Inbox/*.mp4' /Archive",
+    'mediactl mv --tag done /Archive --create-folders',
+    'mediactl mv /Campaigns/2026 /Archive/2026',
+  );
+  addMoveOptions(command).action(
+    run(async (context, words, flags) => runMove(context, await parseMoveRequest(context, words, flags))),
+  );
+}
+
+function addMoveOptions(command: Command) {
+  const described = command
+    .description(
+      'Moves assets into a folder, or a folder into another folder. Moving a folder to a path that does not exist also renames it.',
+    )
+    .addArgument(
+      withSuggestions(
+        new Argument('<what...>', `assets (${idsHelp}) or a folder, then the folder to move to; / is the top level`),
+        'assets',
+      ),
+    )
+    .option('--create-folders', 'create the folder if it does not exist');
+  return withFilters(described, 'assets')
+    .option('--max-update <number>', 'maximum number of assets (100)')
+    .option(...newestOption);
+}
+
+type MoveRequest = TargetRequest & {
+  /** Path, uid or uid prefix of the folder to move to. */
+  to: string;
+  mayCreate: boolean;
+};
+
+/** @throws MediactlError `usage` (exit 2) if there is no folder to move to */
+async function parseMoveRequest(
+  context: Context,
+  words: readonly string[],
+  flags: FlagsOf<typeof addMoveOptions>,
+): Promise<MoveRequest> {
+  const to = words.at(-1) ?? '';
+  if (!isLibraryPath(to) && !isUidPrefix(to))
+    throw usageError(
+      `${to} is not a folder`,
+      'mediactl mv ID... /FOLDER',
+      'a folder is a path such as /Archive, or a uid',
+    );
+  return {
+    verb: 'mv',
+    collection: 'assets',
+    ids: words.slice(0, -1),
+    filters: await parseFilters(context, flags),
+    limit: parseWriteLimit('--max-update', flags.maxUpdate),
+    newest: flags.newest,
+    to,
+    mayCreate: flags.createFolders ?? false,
+  };
+}
+
+async function runMove(context: Context, request: MoveRequest) {
+  const { to, ids } = request;
+  const { tree, workspace } = await fetchFolderTree(context);
+  const isFolder = (path: string) =>
+    isLibraryPath(path) && !isGlob(path) && tree.findByPath(withoutFolderPrefix(path)).length > 0;
+  const isMissing = isLibraryPath(to) && !isRootPath(to) && !isFolder(to);
+  const folder = ids.find(isFolder);
+  if (folder === undefined) {
+    const existing = isMissing || isRootPath(to) ? undefined : await resolveFolder(context, tree, to);
+    return moveAssets(context, request, existing, isMissing);
+  }
+  if (ids.length > 1 || Object.values(request.filters).some((value) => value !== undefined))
+    throw usageError('mv moves one folder, or assets', 'mediactl mv /FOLDER /INTO', 'a folder was given with others');
+  const moving = { tree, workspace, placed: await resolveFolder(context, tree, folder) };
+  const change = await folderTarget(context, moving, request, isMissing);
+  assertNoTwin(moving, change);
+  if (context.settings.dryRun) return dryRunPlan(context, [await folderChangeRequest(context, moving, change)]);
+  return folderResult(await changeFolder(context, moving, change));
+}
+
+/**
+ * Moves the selected assets. Shows the record of a single asset, and otherwise one row for each.
+ *
+ * @param folder existing folder to move to; undefined for the top level, or if it `isMissing`
+ */
+async function moveAssets(
+  context: Context,
+  request: MoveRequest,
+  folder: FolderNode | undefined,
+  isMissing: boolean,
+): Promise<CommandOutcome> {
+  const { to, limit, mayCreate } = request;
+  const { targets: found, byFilter } = await resolveTargets(context, request);
+  const { assets } = await context.api();
+  const targets = await fetchRecords(assets, found);
+  if (isMissing && !isMarkedFolder(to)) assertNotAName(to, targets);
+  if (context.settings.dryRun) {
+    const uid = isMissing ? `(uid of ${to})` : (folder?.folder.uid ?? null);
+    const requestFor = ({ uid: asset, asset: record = { uid: asset } }: BulkTarget) =>
+      assets.updateRequest(asset, assets.folderFields(record, uid));
+    const creations = isMissing
+      ? await createFolderRequests(context, parseFolderPath(withoutFolderPrefix(to)), true)
+      : [];
+    return dryRunPlan(context, [...creations, ...targets.map(requestFor)]);
+  }
+  if (byFilter) await confirmBulk(context, 'assets', targets, { action: (what) => `move ${what} to ${to}`, limit });
+  const target = isMissing ? await ensureFolder(context, to, mayCreate) : folder;
+  const moveOne = ({ uid, asset = { uid } }: BulkTarget) =>
+    assets
+      .move(asset, target?.folder.uid ?? null)
+      .catch((error) => throwRefusal(error, displayText(asset.name) || uid));
+  const [only] = targets;
+  if (only && targets.length === 1 && !byFilter) {
+    const moved = await moveOne(only);
+    context.terminal.info(`moved ${displayText(moved.name)} to ${to}`);
+    return assetRecord(context, moved);
+  }
+  return bulkResult(context, await runConcurrently(context, targets, moveOne), `moved to ${to}`, 'assets');
+}
+
+/** @throws MediactlError `usage` (exit 2) if the folder to create has the extension of an asset that is moved there */
+function assertNotAName(to: string, targets: readonly BulkTarget[]): void {
+  const extensionOf = (name: string) => /\.[A-Za-z0-9]{1,5}$/.exec(name)?.[0].toLowerCase();
+  const extension = extensionOf(to);
+  if (extension && targets.some(({ asset }) => extensionOf(asText(asset?.name) ?? '') === extension))
+    throw usageError(
+      `${to} looks like an asset, not a folder`,
+      `mediactl rename ID NAME, or folder:${to} to create a folder with that name`,
+      'mv does not rename assets',
+    );
+}
+
+/** Converts the service's refusal to move an asset to an error that says so, and that ends the run. */
+function throwRefusal(error: unknown, name: string): never {
+  if (!(error instanceof MediactlError) || error.exitCode !== exitCodes.rejected) throw error;
+  const { code, status } = error.explanation;
+  if (code === 'write_ignored') throw error.with({ endsRun: true });
+  if (status !== 400 && status !== 422) throw error; // only this asset, such as a conflict
+  throw new MediactlError(`the service refused to move ${name}`, {
+    ...error.explanation,
+    hint: 'if it has another name for the folder of an asset: mediactl config set names.asset_parent NAME, or mediactl doctor --learn',
+    endsRun: true,
+  });
+}
+
+/** @throws MediactlError `exists` (exit 6) if the parent already has a folder of that name */
+function assertNoTwin({ tree, placed }: PlacedFolder, { parent, name = placed.name }: FolderChange): void {
+  const siblings = parent ? (tree.find(parent)?.children ?? []) : tree.roots;
+  const twin = siblings.find((each) => each !== placed && each.name === name);
+  if (!twin) return;
+  throw new MediactlError(`${twin.path} already exists`, {
+    code: 'exists',
+    hint: `mediactl rename ${placed.path} NAME, then move it`,
+  });
+}
+
+/** Returns the change that moves a folder: into an existing folder, or to a path whose last part is its new name. */
+async function folderTarget(
+  context: Context,
+  { tree, placed }: PlacedFolder,
+  { to, mayCreate }: MoveRequest,
+  isMissing: boolean,
+): Promise<FolderChange> {
+  if (isRootPath(to)) return { parent: null };
+  if (!isMissing) {
+    const target = await resolveFolder(context, tree, to);
+    assertMovable(placed, target);
+    return { parent: target.folder.uid };
+  }
+  const names = withoutFolderPrefix(to).split('/').filter(Boolean);
+  const above = `/${names.slice(0, -1).join('/')}`;
+  const name = names.at(-1) as string;
+  const rename = name === placed.name ? {} : { name };
+  if (isRootPath(above)) return { parent: null, ...rename };
+  for (let depth = 1; depth < names.length; depth++)
+    for (const existing of tree.findByPath(names.slice(0, depth).join('/'))) assertMovable(placed, existing);
+  if (tree.findByPath(above).length > 0)
+    return { parent: (await resolveFolder(context, tree, above)).folder.uid, ...rename };
+  if (context.settings.dryRun) return { parent: `(uid of ${above})`, ...rename };
+  return { parent: (await ensureFolder(context, above, mayCreate))?.folder.uid ?? null, ...rename };
+}

@@ -1,0 +1,46 @@
+import type { Command } from '@commander-js/extra-typings';
+import { usageError } from '../../../client/errors.ts';
+import type { Context } from '../../context.ts';
+import { type IdOptions, idHelp, newestOption, resolveAssetUid } from '../../library/asset-ids.ts';
+import { assertFolderName, changeFolder, findFolderAt, folderChangeRequest } from '../../library/folder-changes.ts';
+import { isLibraryPath } from '../../library/folders.ts';
+import type { Result } from '../../output/result.ts';
+import { type ActionWrapper, addExamples } from '../command.ts';
+import { dryRunPlan } from '../dry-run.ts';
+import { folderResult } from '../folder-view.ts';
+import { assetRecord } from './columns.ts';
+
+export function rename(command: Command, run: ActionWrapper): void {
+  addExamples(
+    command,
+    'mediactl rename @last "Quay at dusk"',
+    'mediactl rename /Campaigns/2026/intro "Opening titles"',
+    'mediactl rename /Campaigns/2026 "Spring 2026"',
+  )
+    .description('Renames an asset, or a folder given by its path. It stays in the same folder.')
+    .argument('<id>', `${idHelp}; or a folder`)
+    .argument('<name>', 'new name')
+    .option(...newestOption)
+    .action(run((context, id, name, { newest }) => runRename(context, { id, name, newest })));
+}
+
+type RenameRequest = IdOptions & { id: string; name: string };
+
+async function runRename(context: Context, { id, name, newest }: RenameRequest): Promise<Result> {
+  if (name.trim() === '') throw usageError('the new name is empty', 'mediactl rename ID NAME');
+  const folder = isLibraryPath(id) ? await findFolderAt(context, id) : undefined;
+  if (folder) {
+    assertFolderName(name);
+    if (context.settings.dryRun) return dryRunPlan(context, [await folderChangeRequest(context, folder, { name })]);
+    return folderResult(await changeFolder(context, folder, { name }));
+  }
+  if (name.includes('/'))
+    throw usageError(
+      'a name with a slash cannot be part of a path',
+      'mediactl mv ID /FOLDER, or update ID --name NAME',
+    );
+  const { assets } = await context.api();
+  const uid = await resolveAssetUid(context, 'assets', id, { newest });
+  if (context.settings.dryRun) return dryRunPlan(context, [assets.updateRequest(uid, { name })]);
+  return assetRecord(context, (await assets.update(uid, { name })).asset);
+}

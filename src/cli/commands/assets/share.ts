@@ -1,0 +1,37 @@
+import type { Command } from '@commander-js/extra-typings';
+import { asText, parseTimestamp } from '../../../contract/json-values.ts';
+import { relativeTime } from '../../../contract/sanitize.ts';
+import type { Context } from '../../context.ts';
+import { type IdOptions, idHelp, newestOption, resolveAssetUid } from '../../library/asset-ids.ts';
+import { parsePlayables } from '../../library/playables.ts';
+import { assertNotBlocked, explainUnplayable, nothingToPlayError, resolvePlayback } from '../../library/playback.ts';
+import { type Result, record } from '../../output/result.ts';
+import { type ActionWrapper, addExamples } from '../command.ts';
+
+export function share(command: Command, run: ActionWrapper): void {
+  addExamples(command, 'mediactl share @last', 'mediactl share /Campaigns/2026/intro --json')
+    .description(
+      'Prints a playback URL of an asset, and when it expires. Anyone who has the URL can play the asset until then. The service sets the lifetime, usually 4 hours; the API cannot make links that last longer.',
+    )
+    .argument('[id]', idHelp)
+    .option(...newestOption)
+    .action(run((context, id, { newest }) => runShare(context, { id, newest })));
+}
+
+async function runShare(context: Context, { id, ...choice }: IdOptions & { id: string | undefined }): Promise<Result> {
+  const uid = await resolveAssetUid(context, 'assets', id, choice);
+  const playback = await resolvePlayback(context, uid);
+  await assertNotBlocked(context, uid, playback);
+  const { urls, unusable } = parsePlayables(playback.info, (await context.mediaApi()).transport.baseUrl);
+  const [best] = urls;
+  if (!best) throw await explainUnplayable(context, uid, playback, nothingToPlayError(uid, playback.info, unusable));
+  const expiresAt = asText(best.expiresAt) ?? null;
+  const expiry =
+    parseTimestamp(expiresAt) === undefined
+      ? 'the service does not say when this link expires'
+      : `this link expires ${relativeTime(expiresAt, context.clock.now())} (${expiresAt})`;
+  context.terminal.info(
+    `${expiry}. Until then, anyone who has it can play the asset. The API cannot make it last longer.`,
+  );
+  return record({ asset_uid: uid, url: best.url.href, expires_at: expiresAt }, best.url.href, ({ url }) => `${url}\n`);
+}

@@ -1,0 +1,33 @@
+import type { FolderNode } from '../../client/api/folder-tree.ts';
+import { displayText, escapeControls, relativeTime } from '../../contract/sanitize.ts';
+import type { ApiFolder } from '../../contract/types.ts';
+import { type Column, type DetailRow, type RenderContext, type Result, record } from '../output/result.ts';
+
+/** Folder in machine-readable output: the service's API record and the folder's path. */
+type FolderRecord = ApiFolder & { path: string };
+
+/** Returns a folder's record without its subfolders, because each has its own row. */
+export function folderRecord({ folder, children, path }: FolderNode): FolderRecord {
+  const below = children.map((child) => child.folder);
+  const own = Object.entries(folder).filter(
+    ([, value]) => !(Array.isArray(value) && value.every((each) => below.includes(each))),
+  );
+  return { ...(Object.fromEntries(own) as ApiFolder), path };
+}
+
+export const folderColumns: Column<FolderRecord>[] = [
+  { header: 'UID', value: ({ uid }) => escapeControls(uid), uid: 'folder', field: 'uid' },
+  { header: 'PATH', value: ({ path }) => escapeControls(path), isFirst: true },
+];
+
+export const folderRows = ({ path, ...folder }: FolderRecord, { isTerminal, now }: RenderContext): DetailRow[] => [
+  ['path', escapeControls(path)],
+  ...Object.entries(folder).flatMap(([field, value]): DetailRow[] => {
+    if (isTerminal && field.startsWith('parent')) return []; // redundant: the path shows the parent
+    const shown = isTerminal && field.endsWith('_at') ? relativeTime(value, now) : displayText(value);
+    return [[field.replaceAll('_', ' '), shown]];
+  }),
+];
+
+export const folderResult = (node: FolderNode): Result =>
+  record(folderRecord(node), node.folder.uid, folderRows, { uid: 'folder' });

@@ -1,0 +1,113 @@
+import { type AssetFilters, searchFor } from '../../client/api/assets.ts';
+import type { WorkspaceFolderTree } from '../../client/api/folder-tree.ts';
+import { MediactlError, usageError } from '../../client/errors.ts';
+import { pluralize } from '../../contract/figures.ts';
+import { asObject, asText, normalizeName } from '../../contract/json-values.ts';
+import { quoteForShell } from '../../contract/sanitize.ts';
+import type { Asset } from '../../contract/types.ts';
+import type { Context } from '../context.ts';
+import { assertFiltersApplied } from './filter-checks.ts';
+import { fetchFolderTree, isGlob, isLibraryPath, isRootPath, withoutFolderPrefix } from './folders.ts';
+
+/** Creates a matcher. A library has no hidden files, and all other special characters are parts of names. */
+async function globMatcher(glob: string): Promise<(path: string) => boolean> {
+  const { default: picomatch } = await import('picomatch');
+  return picomatch(glob.replace(/[[\]()|+@!^$\\]/g, '\\$&'), { dot: true, nonegate: true, noextglob: true });
+}
+
+/** Maximum number of folders to list without a notice. Each folder costs a request. */
+const maxFoldersWithoutNotice = 20;
+
+/** Tells how many folders are about to be listed if there are many, since each costs a request. */
+export function noticeFolderCount({ terminal }: Context, count: number): void {
+  if (count > maxFoldersWithoutNotice)
+    terminal.info(`listing ${pluralize(count, 'folder')}, at one request each or more`);
+}
+
+export type PathSearch = {
+  filters?: AssetFilters;
+  /** True if glob characters are part of the name. */
+  isLiteral?: boolean;
+  /** Returns the folder tree, which the caller can share between searches. */
+  tree?: () => Promise<WorkspaceFolderTree>;
+};
+
+/**
+ * Finds assets by address, such as `/Campaigns/clip.mp4`, or by glob. A glob without a leading slash is matched with
+ * the names of all assets. If an asset's address equals the pattern, only that address matches, and `isExact` is true.
+ *
+ * @throws MediactlError `filter_ignored` (exit 6) if the service ignores the folder that it was asked for
+ */
+export async function findAssetsByPath(
+  context: Context,
+  typed: string,
+  { filters = {}, isLiteral = false, tree }: PathSearch = {},
+): Promise<{ found: Asset[]; isExact: boolean }> {
+  const pattern = namesIn(typed).join('/');
+  const hasGlob = isGlob(pattern) && !isLiteral;
+  const matches = hasGlob ? await globMatcher(pattern) : () => false;
+  const { assets } = await context.api();
+  const found: Asset[] = [];
+  const exact: Asset[] = [];
+  const collect = async (folder: string, scope: AssetFilters) => {
+    for await (const page of assets.list(scope, {})) {
+      // The service must not list assets of other folders, which could have a matching name.
+      await assertFiltersApplied(assets, { parent: scope.parent }, page);
+      for (const asset of page) {
+        const path = `${folder}${asText(asset.name) ?? ''}`;
+        if (normalizeName(path) === normalizeName(pattern)) exact.push(asset);
+        else if (matches(path)) found.push(asset);
+      }
+    }
+  };
+  if (!isLibraryPath(typed)) await collect('', filters);
+  else {
+    const folderTree = tree ? await tree() : (await fetchFolderTree(context)).tree;
+    const folders = await foldersMatching(folderTree, pattern, hasGlob);
+    noticeFolderCount(context, folders.length);
+    const name = pattern.slice(pattern.lastIndexOf('/') + 1);
+    for (const { path, parent } of folders)
+      await collect(path, { ...filters, parent, ...(hasGlob || filters.search !== undefined ? {} : searchFor(name)) });
+  }
+  return exact.length > 0 ? { found: exact, isExact: true } : { found, isExact: !hasGlob };
+}
+
+const namesIn = (path: string) => withoutFolderPrefix(path).split('/').filter(Boolean);
+
+/** Returns the folders that can contain a match, with their path before a name, such as `Campaigns/`. */
+async function foldersMatching(tree: WorkspaceFolderTree, pattern: string, hasGlob: boolean) {
+  const directory = pattern.slice(0, Math.max(0, pattern.lastIndexOf('/')));
+  // A folder whose name is the glob is meant literally.
+  const literal = tree.findByPath(directory);
+  if (directory === '' && !pattern.includes('**')) return [{ path: '', parent: 'root' }];
+  if (literal.length > 0 && !pattern.slice(directory.length).includes('**'))
+    return literal.map(({ path, folder }) => ({ path: `${path.slice(1)}/`, parent: folder.uid }));
+  if (!hasGlob) return [];
+  const isDeep = pattern.includes('**');
+  const fixed = pattern.slice(0, pattern.search(/[^/]*[*?{]/));
+  const matches = isGlob(directory) ? await globMatcher(directory) : () => false;
+  const all = [
+    { path: '', uid: 'root' },
+    ...tree.all.map(({ path, folder }) => ({ path: path.slice(1), uid: folder.uid })),
+  ];
+  return all
+    .filter(({ path }) => (isDeep ? `${path}/`.startsWith(fixed) : matches(path)))
+    .map(({ path, uid }) => ({ path: path === '' ? '' : `${path}/`, parent: uid }));
+}
+
+/** Returns the folder that an error of `noAssetAt` names, if it is one. */
+export const folderIn = (error: unknown): string | undefined =>
+  error instanceof MediactlError ? asText(asObject(error.explanation.details).folder) : undefined;
+
+/** Returns the error for an address without an asset. A folder at that path gets a hint of its own. */
+export function noAssetAt(path: string, tree: WorkspaceFolderTree | undefined): MediactlError {
+  const isFolder = isRootPath(path) || (tree?.findByPath(withoutFolderPrefix(path)).length ?? 0) > 0;
+  if (isFolder)
+    return usageError(`${path} is a folder, not an asset`, `mediactl ls ${quoteForShell(path)}`).with({
+      details: { folder: path },
+    });
+  return new MediactlError(isGlob(path) ? `no asset matches ${path}` : `no asset or folder at ${path}`, {
+    code: 'not_found',
+    hint: 'mediactl folders tree lists the folders',
+  });
+}

@@ -1,0 +1,88 @@
+import type { FolderNode, WorkspaceFolderTree } from '../../client/api/folder-tree.ts';
+import type { FolderChange } from '../../client/api/folders.ts';
+import { exitCodes } from '../../client/error-table.ts';
+import { MediactlError, usageError } from '../../client/errors.ts';
+import type { ApiRequest } from '../../client/http/api-request.ts';
+import { quoteForShell } from '../../contract/sanitize.ts';
+import type { Context } from '../context.ts';
+import { confirm } from '../terminal/prompt.ts';
+import { createFolderPath, parseFolderPath } from './folder-creation.ts';
+import { descendantsOf, fetchFolderTree, isRootPath, withoutFolderPrefix } from './folders.ts';
+import { cachedFolders } from './name-cache.ts';
+
+/** A folder, and the workspace and tree that it is in. */
+export type PlacedFolder = { workspace: string; tree: WorkspaceFolderTree; placed: FolderNode };
+
+/** Returns the request that renames or moves a folder. */
+export async function folderChangeRequest(
+  context: Context,
+  { workspace, tree, placed }: PlacedFolder,
+  change: FolderChange,
+): Promise<ApiRequest> {
+  return (await context.api()).folders.changeRequest(workspace, placed.folder.uid, tree, change);
+}
+
+/** Renames or moves a folder, and verifies the change. @returns the folder after the change */
+export async function changeFolder(
+  context: Context,
+  { workspace, tree, placed }: PlacedFolder,
+  change: FolderChange,
+): Promise<FolderNode> {
+  const { node } = await (await context.api()).folders.change(workspace, placed.folder.uid, tree, change);
+  await cachedFolders(context).invalidate();
+  return node;
+}
+
+/** @throws MediactlError `usage` (exit 2) if the target is the folder itself or inside it */
+export function assertMovable(moving: FolderNode, target: FolderNode): void {
+  if (target !== moving && !descendantsOf(moving).includes(target)) return;
+  throw usageError(
+    `${moving.path} cannot be moved into itself`,
+    'choose a folder outside it',
+    `${target.path} is ${target === moving ? 'the folder itself' : 'inside it'}`,
+  );
+}
+
+/** @throws MediactlError `usage` (exit 2) if the name contains a slash */
+export function assertFolderName(name: string): void {
+  if (name.includes('/')) throw usageError('a folder name cannot contain a slash', 'mediactl mv moves a folder');
+}
+
+/** Deletes a folder. @throws MediactlError with a hint that tells how to delete a folder that is not empty */
+export async function deleteFolder(context: Context, workspace: string, { path, folder }: FolderNode): Promise<void> {
+  await (await context.api()).folders.delete(workspace, folder.uid).catch((error) => {
+    if (!(error instanceof MediactlError) || error.exitCode !== exitCodes.rejected) throw error;
+    const hint = `mediactl rm -r ${quoteForShell(path)}, to delete its content too`;
+    throw new MediactlError(`the service refused to delete ${path}`, { ...error.explanation, hint });
+  });
+  await cachedFolders(context).invalidate();
+}
+
+/**
+ * Returns a folder that assets or folders are to be moved to; undefined for the top level. Creates a missing folder
+ * once the user agrees.
+ *
+ * @throws MediactlError `declined` (exit 130), or `usage` (exit 2) if there is no terminal to ask on
+ */
+export async function ensureFolder(context: Context, typed: string, mayCreate: boolean) {
+  if (isRootPath(typed)) return undefined;
+  const path = withoutFolderPrefix(typed);
+  const names = parseFolderPath(path);
+  await confirm(context.terminal, `Folder ${path} does not exist. Create it?`, {
+    yes: mayCreate || context.settings.yes,
+    instead: '--create-folders creates it',
+  });
+  return (await createFolderPath(context, names, true)).node;
+}
+
+/** Returns the folder at a path if there is exactly one. */
+export async function findFolderAt(context: Context, path: string): Promise<PlacedFolder | undefined> {
+  const { tree, workspace } = await fetchFolderTree(context);
+  const [placed, ...others] = tree.findByPath(withoutFolderPrefix(path));
+  if (others.length > 0)
+    throw usageError(
+      `${others.length + 1} folders are at ${path}`,
+      'mediactl folders ls shows their uids; mediactl folders rename UID NAME',
+    );
+  return placed && { tree, workspace, placed };
+}

@@ -1,0 +1,54 @@
+import { combineFailures, MediactlError } from '../../client/errors.ts';
+import { escapeControls } from '../../contract/sanitize.ts';
+import type { Context } from '../context.ts';
+import { resolveWorkspaceUid } from '../library/workspaces.ts';
+import { type Column, listBy } from '../output/result.ts';
+import { waitWithDisplay } from '../progress/wait-display.ts';
+
+type WaitRow = { asset_uid: string; path: string; status: string; error: string | null };
+
+/** Waits until the assets that this machine uploaded to the workspace are ready, and updates their receipts. */
+export async function waitForUploads(context: Context, timeoutMs: number) {
+  const workspace = await resolveWorkspaceUid(context);
+  const { baseUrl } = await context.account();
+  const receipts = await context.receiptsIfAny();
+  if (!receipts) return listBy(() => '', [], waitColumns, nothingThere);
+  const pending = await receipts.pending(baseUrl.origin, workspace);
+  const paths = new Map(pending.map(({ assetUid, path }) => [assetUid, path]));
+  const waited: WaitRow[] = [];
+  const failures: MediactlError[] = [];
+  const recorded: Promise<void>[] = [];
+  let receiptError: MediactlError | undefined;
+  await waitWithDisplay(context, [...paths.keys()], {
+    collection: 'assets',
+    lane: 'bulk',
+    timeoutMs,
+    nameOf: ({ uid }) => paths.get(uid) ?? uid,
+    onResult: (uid, found) => {
+      const path = paths.get(uid) ?? '';
+      const error = found instanceof MediactlError ? found : undefined;
+      recorded.push(
+        receipts.saveProcessingResult(uid, found).catch((thrown) => {
+          receiptError ??= thrown;
+        }),
+      );
+      if (error) failures.push(error.withSubject(path));
+      const failedStatus = error?.explanation.code === 'processing_failed' ? 'failed' : 'unknown';
+      waited.push({ asset_uid: uid, path, status: error ? failedStatus : 'ready', error: error?.message ?? null });
+    },
+  });
+  await Promise.all(recorded);
+  const problem = `${failures.length} of ${waited.length} assets are not ready`;
+  return {
+    result: listBy(({ asset_uid }) => asset_uid, waited, waitColumns, nothingThere),
+    failure: receiptError ?? combineFailures(waited.length, problem, failures),
+  };
+}
+
+const nothingThere = 'nothing to wait for';
+
+const waitColumns: Column<WaitRow>[] = [
+  { header: 'ASSET', value: ({ asset_uid }) => asset_uid, uid: 'asset' },
+  { header: 'PATH', value: ({ path }) => escapeControls(path), minWidth: 18, isFirst: true },
+  { header: 'STATUS', value: ({ status }) => status, noTruncate: true },
+];

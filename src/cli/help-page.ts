@@ -1,7 +1,8 @@
 import type { Command, Help, Option } from '@commander-js/extra-typings';
 import type { ChalkInstance } from 'chalk';
 import { argumentTerm, examplesOf, filtersHeading, isGlobalOption } from './commands/command.ts';
-import { shortcuts } from './shortcuts.ts';
+import { helpGroups } from './nouns.ts';
+import { wrapText } from './terminal/wrap.ts';
 
 /** Maximum and minimum number of examples on a help page. docs/commands.md lists all examples. */
 const [maxExamples, minExamples] = [3, 1];
@@ -14,7 +15,9 @@ const minTwoColumnWidth = 60;
 export function formatHelpPage(command: Command, help: Help, colors: ChalkInstance): string {
   for (let examples = maxExamples; ; examples--) {
     const page = pageWith(command, help, colors, examples);
-    if (examples <= minExamples || page.split('\n').length <= screenLines) return page;
+    if (page.trimEnd().split('\n').length <= screenLines) return page;
+    // A page that is long anyway keeps its examples.
+    if (examples <= minExamples) return pageWith(command, help, colors, maxExamples);
   }
 }
 
@@ -22,36 +25,52 @@ function pageWith(command: Command, help: Help, colors: ChalkInstance, examples:
   const width = help.helpWidth ?? 80;
   const isTop = command.parent === null;
   const section = (title: string, lines: readonly string[]) =>
-    lines.length > 0 ? `${help.boxWrap(colors.bold(title), width)}\n${lines.join('\n')}\n` : '';
+    lines.length > 0 ? `${colors.bold(title)}\n${lines.join('\n')}\n` : '';
   const aligned = (rows: readonly HelpRow[]) => alignedRows(rows, width, help, colors);
   const options = help.visibleOptions(command).filter((option) => !isGlobalOption(option));
-  const isOwn = ({ long, helpGroupHeading }: Option) =>
-    helpGroupHeading !== filtersHeading && !['--help', '--version'].includes(long ?? '');
   const filters = options.filter(({ helpGroupHeading }) => helpGroupHeading === filtersHeading);
-  const wrapped = (words: readonly string[]) => help.boxWrap(words.join(', '), width - 2).split('\n');
-  const indented = (words: readonly string[]) => (words.length === 0 ? [] : wrapped(words).map((line) => `  ${line}`));
-  const own = [
-    ...help.visibleArguments(command).map((argument): HelpRow => [help.argumentTerm(argument), argument.description]),
-    ...options.filter(isOwn).map((each): HelpRow => [help.optionTerm(each), describeOption(each)]),
-  ];
+  const own = options.filter(
+    (option) => !filters.includes(option) && !['--help', '--version'].includes(option.long ?? ''),
+  );
+  const optionGroups = groupOptions(own);
+  const rowOf = (option: Option): HelpRow => [help.optionTerm(option), describeOption(option)];
+  const argumentRows = help
+    .visibleArguments(command)
+    .map((argument): HelpRow => [help.argumentTerm(argument), argument.description]);
   const shownExamples = examplesOf(command).slice(0, examples);
   const isLeaf = command.commands.length === 0;
-  return [
-    `${help.boxWrap(command.description(), width)}\n`,
-    `${help.boxWrap(`${colors.bold('Usage:')} ${usageOf(command)}`, width)}\n`,
+  const optionsTitle = isTop ? 'Options' : `Options ${colors.dim('(of every command: mediactl help options)')}`;
+  const commandGroups = isTop ? helpGroups : [['Commands', subcommandRows(command)] as const];
+  const ungrouped = [...argumentRows, ...(optionGroups.get(undefined) ?? []).map(rowOf)];
+  const grouped = [...optionGroups].filter(([title]) => title !== undefined);
+  const page = [
+    `${command.description()}\n`,
+    `${colors.bold('Usage:')} ${usageOf(command)}\n`,
     section(
       'Examples',
       shownExamples.map((line) => `  ${line}`),
     ),
-    ...groupsOf(command).map(([title, rows]) => section(title, aligned(rows))),
-    section(isTop ? 'Options' : `Options ${colors.dim('(of every command: mediactl help options)')}`, aligned(own)),
-    section(filtersHeading, indented(filters.map(({ long }) => long as string))),
-    isTop ? section('Short for the usual', indented(Object.keys(shortcuts))) : '',
-    isTop ? help.boxWrap(footer, width) : '',
-    isLeaf && own.length === 0 ? help.boxWrap('Options of every command: mediactl help options\n', width) : '',
-  ]
-    .filter((part) => part !== '')
-    .join('\n');
+    ...commandGroups.map(([title, rows]) => section(title, aligned(rows))),
+    section(
+      grouped.length > 0 && optionGroups.get(undefined) === undefined ? 'Arguments' : optionsTitle,
+      aligned(ungrouped),
+    ),
+    ...grouped.map(([title = '', each]) => section(title, aligned(each.map(rowOf)))),
+    section(filtersHeading, filters.length > 0 ? [`  ${filters.map(({ long }) => long).join(', ')}`] : []),
+    isTop ? `${footer}\n` : '',
+    isLeaf && (ungrouped.length === 0 || grouped.length > 0) ? 'Options of every command: mediactl help options\n' : '',
+  ];
+  return wrapText(page.filter((part) => part !== '').join('\n'), width);
+}
+
+/** Groups options by their heading, in the order in which they were added; undefined for those without one. */
+function groupOptions(options: readonly Option[]): Map<string | undefined, Option[]> {
+  const groups = new Map<string | undefined, Option[]>();
+  for (const option of options) {
+    const title = option.helpGroupHeading;
+    groups.set(title, [...(groups.get(title) ?? []), option]);
+  }
+  return groups;
 }
 
 /** Formats an option's description, followed by its allowed values with the default first. */
@@ -62,8 +81,8 @@ function describeOption({ description, argChoices = [], defaultValue, negate }: 
   return values === '' ? description : `${description} (${values})`;
 }
 
-const footer = `mediactl COMMAND --help tells more, and mediactl help TOPIC: options, exit-codes, environment, formatting, scripting, agents, faults, assumptions
-`;
+const footer =
+  'mediactl COMMAND --help shows the options of a command. mediactl help TOPIC: options, exit-codes, environment, formatting, scripting, agents, faults, assumptions.';
 
 type HelpRow = readonly [term: string, description: string];
 
@@ -75,14 +94,11 @@ function usageOf(command: Command): string {
   return [...path, ...(isLeaf ? words : ['COMMAND']), '[options]'].join(' ');
 }
 
-function groupsOf(command: Command): [title: string, rows: HelpRow[]][] {
-  const groups = new Map<string, HelpRow[]>();
-  for (const child of command.createHelp().visibleCommands(command)) {
-    const title = child.helpGroup() || 'Commands';
-    groups.set(title, [...(groups.get(title) ?? []), [child.name(), child.summary() || child.description()]]);
-  }
-  return [...groups];
-}
+const subcommandRows = (command: Command): HelpRow[] =>
+  command
+    .createHelp()
+    .visibleCommands(command)
+    .map((child) => [child.name(), child.summary() || child.description()]);
 
 function alignedRows(rows: readonly HelpRow[], width: number, help: Help, colors: ChalkInstance): string[] {
   const column = Math.min(maxTermWidth, Math.max(0, ...rows.map(([term]) => term.length)));

@@ -12,11 +12,12 @@ import {
 } from './commands/command.ts';
 import type { Host } from './context.ts';
 import { formatHelpPage } from './help-page.ts';
-import { type Noun, nouns } from './nouns.ts';
+import { isHidden, type Noun, nouns } from './nouns.ts';
 import type { Result } from './output/result.ts';
 import type { Settings } from './settings/settings.ts';
 import { expandShortcut, shortcuts } from './shortcuts.ts';
 import { OutputClosed, type Terminal } from './terminal/terminal.ts';
+import { wrapText } from './terminal/wrap.ts';
 
 /**
  * Parses argv, runs the command and prints its result or its error. Never throws.
@@ -107,11 +108,10 @@ function addNouns(program: Command, version: string): Command {
     .showSuggestionAfterError(false); // commanderUsage adds suggestions
   addExamples(program, 'mediactl sandbox start', 'mediactl upload ./clip.mp4 --wait');
   for (const option of globalOptions()) program.addOption(option);
-  for (const { name, summary, group, load } of nouns)
+  for (const { name, summary, load } of nouns)
     loaders.set(
       program
-        .command(name, { hidden: group === undefined })
-        .helpGroup(group ?? '')
+        .command(name, { hidden: isHidden(name) })
         .summary(summary)
         .description(capitalized(summary))
         .helpCommand(false),
@@ -216,13 +216,16 @@ const takesValue = (option: string) =>
 async function expandHelp(argv: readonly string[], { terminal }: Host): Promise<string[]> {
   if (argv.length === 0) return ['--help'];
   if (argv.length === 1 && argv[0] === '-v') return ['--version'];
+  // `upload help`. Other commands take names and words, which can be "help".
+  if (argv.length === 2 && argv[1] === 'help' && hasOwnHelpWord(argv[0] as string))
+    return [argv[0] as string, '--help'];
   if (argv[0] !== 'help') return [...argv];
   const [noun, ...verbs] = argv.slice(1).filter((word) => !word.startsWith('-'));
   if (argv.includes('--json')) return ['commands', '--json'];
   const { topics } = await import('./reference/topics.ts');
   const topic = Object.hasOwn(topics, noun ?? '') ? topics[noun as string] : undefined;
   if (topic) {
-    await terminal.write(topic.text());
+    await terminal.write(wrapText(topic.text(), Math.min(terminal.columns, 100)));
     throw new CommanderError(exitCodes.ok, 'commander.helpDisplayed', '');
   }
   if (noun === undefined) return ['--help'];
@@ -232,6 +235,9 @@ async function expandHelp(argv: readonly string[], { terminal }: Host): Promise<
     : [noun]; // Commander reports an unknown command
 }
 
+const hasOwnHelpWord = (noun: string) =>
+  noun === 'sync' || (nouns.some(({ name }) => name === noun) && !['play', 'browse', 'api'].includes(noun));
+
 /**
  * Converts a Commander error to a usage error. For an unknown command or option, suggests the equivalent if it is
  * known from another tool, otherwise a similar name.
@@ -240,13 +246,13 @@ async function toUsageError(error: CommanderError, command: Command): Promise<Me
   const [problem = ''] = error.message
     .replace(/^error: /, '')
     .replace(/^command-argument value (.*) is invalid for argument '(.*?)'/, '<$2> does not accept $1')
-    .replace(/^too many arguments for '(.*)'\. Expected (.*) but got (.*)\./, '$1 takes $2, not $3')
+    .replace(/^too many arguments for '(.*)'\. Expected (.*) but got (.*)\./, '$1 accepts $2, not $3')
     .split('\n');
   const path: string[] = [];
   for (let at: Command | null = command; at?.name(); at = parentOf(at)) path.unshift(at.name());
   const [, unknown] = /unknown (?:command|option) '([^']+)'/.exec(problem) ?? [];
   const help = `${path.join(' ')} --help`;
-  if (unknown === undefined) return usageError(problem || 'the command line was not understood', help);
+  if (unknown === undefined) return usageError(problem || 'the command line is not valid', help);
   const { findSuggestion } = await import('./reference/suggestions.lazy.ts');
   const known = unknown.startsWith('-')
     ? command.options.filter(({ hidden }) => !hidden).flatMap(({ long, short }) => [long, short])
@@ -260,7 +266,7 @@ const capitalized = (text: string) => `${text[0]?.toUpperCase()}${text.slice(1)}
 
 /** Prints an error to stderr with its cause and hint, or as one JSON line if `machine` is true. */
 function printError(terminal: Terminal, error: MediactlError, machine: boolean) {
-  if (machine) return terminal.emit(toJson({ error: error.toJSON() }));
+  if (machine) return terminal.emitJson(toJson({ error: error.toJSON() }));
   // A declined confirmation is not shown as an error.
   if (error.explanation.code === 'declined') return terminal.emit(error.message);
   const { bold, dim, red } = terminal.colors(terminal.stderr);

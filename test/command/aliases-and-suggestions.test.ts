@@ -47,8 +47,8 @@ describe('short words do what they say', () => {
   });
 
   it('a word that is the value of an option is none', async () => {
-    expect((await cli.run(['--profile', 'ls', 'get', assetUid])).stderr).toContain('profile is called ls');
-    expect((await cli.run(['get', 'ls'])).stderr).toContain('no asset is called ls');
+    expect((await cli.run(['--profile', 'ls', 'get', assetUid])).stderr).toContain('profile ls does not exist');
+    expect((await cli.run(['get', 'ls'])).stderr).toContain('no asset is named ls');
   });
 
   it('words after ls are searched for', async () => {
@@ -84,21 +84,20 @@ const guesses: [typed: string, meant: RegExp][] = [
   ['find', /mediactl search WORDS/],
   ['gallery', /mediactl browse/],
   ['mkdir', /mediactl folders create PATH/],
-  ['mv', /mediactl folders mv/],
   ['version', /mediactl --version/],
   ['init', /mediactl login, or mediactl sandbox start/],
   ['profile', /mediactl auth ls/],
   ['profiles', /mediactl auth ls/],
-  ['use', /mediactl auth switch NAME, or mediactl workspaces use NAME/],
-  ['tags', /--tag TAG/],
+  ['switch', /mediactl auth switch NAME, or mediactl workspaces use NAME/],
+  ['tags', /mediactl tag ID --add TAG/],
   ['watch', /mediactl open ID/],
-  ['update', /mediactl assets update ID/],
   ['cp', /mediactl upload PATH, or mediactl download ID/],
-  ['sync', /mediactl upload --sync/],
   ['videos upload', /mediactl upload PATH/],
   ['assets upload', /mediactl upload PATH/],
-  ['assets mv', /mediactl assets update ID --set parent/],
-  ['assets move', /mediactl assets update ID --set parent/],
+  ['move', /^mediactl mv ID \/FOLDER$/],
+  ['assets move', /^mediactl mv ID \/FOLDER$/],
+  ['share --expires 7d', /sets how long a link works/],
+  ['embed allow', /embed domains add DOMAIN; then mediactl embed enable/],
   ['folders new', /mediactl folders create/],
   ['folders mkdir', /mediactl folders create/],
   ['auth use', /mediactl auth switch/],
@@ -109,25 +108,24 @@ const guesses: [typed: string, meant: RegExp][] = [
   ['rm --force', /--yes/],
   ['ls --tagged', /--tag TAG/],
   ['upload --concurrency', /--parallel/],
-  ['upload --skip-existing', /what was sent is not sent again/],
+  ['upload --skip-existing', /uploaded files are not uploaded again/],
   ['ls --no-color', /--color never/],
   ['asets', /did you mean assets/],
   ['assets lst', /did you mean ls/],
   ['lst', /did you mean ls/],
   ['upolad', /did you mean upload/],
   ['ls --serch', /did you mean --search/],
-  ['upload --tag', /mediactl assets update @last --add-tag TAG/],
+  ['upload --tag', /mediactl tag @last --add TAG/],
   ['ls -R', /did you mean -r/],
   ['view', /mediactl get ID/],
   ['sandbox restart', /^mediactl sandbox stop; then start it again$/],
   ['download --overwrite', /^mediactl assets download --help$/],
-  ['wait', /^mediactl uploads wait, or mediactl assets wait ID$/],
   ['undelete', /API cannot/],
   ['trash ls', /API cannot/],
   ['purge', /^mediactl help folders rm$/],
   ['mpv x', /^mediactl play ID --player mpv$/],
   ['rcat', /^mediactl upload - --name NAME$/],
-  ['share', /^mediactl play ID --url/],
+  ['link', /^mediactl share ID/],
   ['upload --prunes', /^mediactl upload --help$/],
   ['frobnicate', /^mediactl --help$/],
 ];
@@ -153,17 +151,21 @@ it('no word of another tool, and no word that resembles one, is answered with on
 
 it('help after a command, and arguments that are too many or wrong, are answered in plain words', async () => {
   const said = async (...args: string[]) => (await cli.run(args)).stderr;
-  expect(await said('upload', 'help')).toContain('try:   mediactl upload --help');
-  expect(await said('check', 'a', '/F')).toContain('error: check takes 1 argument, not 2');
+  expect((await cli.run(['upload', 'help'])).stdout).toContain('Usage: mediactl upload ');
+  expect(await said('check', 'a', '/F', 'b')).toContain('error: check accepts 2 arguments, not 3');
   expect(await said('help', 'topics')).toContain('mediactl --help (its last lines name the topics)');
 });
 
-it('ls of a folder, and of gh’s fields: nothing is called so, and what to type', async () => {
+it('ls of a folder without a slash, and of fields as gh has them: what to type', async () => {
   const none = await startRecordingServer(() => ({ body: { items: [], count: 0 } }));
   const said = async (...args: string[]) =>
     (await cli.run(args, { environment: { MEDIACTL_BASE_URL: none.url } })).stderr;
-  expect(await said('ls', 'projects/2024')).toContain('mediactl ls --folder projects/2024');
-  expect(await said('ls', '--json', 'name,uid')).toContain('--fields name,uid');
+  expect(await said('ls', 'projects/2024')).toContain('mediactl ls /projects/2024');
+  for (const format of ['--json', '--jsonl', '--csv', '--tsv'])
+    expect(await said('ls', format, 'name,uid')).toContain('--fields name,uid');
+  expect((await cli.run(['ls', '--json', 'name,uid'])).code).toBe(2);
+  const filter = await cli.run(['ls', '-q', '.[].name']);
+  expect([filter.code, filter.stderr]).toEqual([2, expect.stringContaining("--jq '.[].name'")]);
 });
 
 describe('what other tools call it is answered with what is meant', () => {

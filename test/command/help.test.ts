@@ -22,16 +22,15 @@ describe.each(paths.map((path) => [path.join(' '), path] as const))('help of %s'
   it('fits a screen, and its width', async () => {
     const lines = (await page(path, 80)).trimEnd().split('\n');
     if (!long.includes(name)) expect(lines.length).toBeLessThanOrEqual(24);
-    const examples = allNodes(tree).flatMap((node) => node.examples);
     for (const columns of [40, 80, 120])
       for (const line of (await page(path, columns)).split('\n'))
-        if (!examples.includes(line.trim())) expect(stringWidth(line)).toBeLessThanOrEqual(columns);
+        expect(stringWidth(line)).toBeLessThanOrEqual(columns);
   });
 
   it('shows an example before its options, and none of the options of every command', async () => {
     const shown = await page(path, 80);
     const node = allNodes(tree).find((each) => each.path === `mediactl ${name}`.trim());
-    if (node?.examples[0]) expect(shown).toContain(`Examples\n  ${node.examples[0]}`);
+    if (node?.examples[0]) expect(shown.replace(/\n */g, ' ')).toContain(`Examples ${node.examples[0]}`);
     expect(shown).not.toMatch(/--request-timeout|--no-input/);
   });
 });
@@ -42,12 +41,10 @@ it('headings are bold on a terminal that has colours, and nowhere else', async (
   expect((await cli.run(['ls', '--help'])).stdout).not.toContain('\u001b');
 });
 
-it('the top page groups commands, and tells the short words once', async () => {
+it('the top page groups commands, and lists the shortcuts among them once', async () => {
   const shown = await page([], 80);
   const headings = shown.split('\n').filter((line) => /^[A-Z][a-z ]+$/.test(line));
-  expect(headings).toEqual([
-    ...['Examples', 'Media', 'Organise', 'Account', 'Try it', 'Scripting', 'Short for the usual'],
-  ]);
+  expect(headings).toEqual([...['Examples', 'Everyday commands', 'More commands', 'Account', 'Try it', 'Scripting']]);
   expect(shown.match(/whoami/g)).toHaveLength(1);
   for (const topic of Object.keys(topics)) expect(shown).toContain(topic);
 });
@@ -68,7 +65,7 @@ it('commands --json is for reading: under 64 KB', async () => {
 });
 
 it('help assumptions lists every assumption and every name that can be set, in 80 columns', async () => {
-  const { stdout } = await cli.run(['help', 'assumptions']);
+  const { stdout } = await cli.run(['help', 'assumptions'], { columns: 80 });
   expect(stdout.match(/^A\d\d {2}/gm)).toHaveLength(assumptions.length);
   for (const name of nameKeys) expect(stdout).toContain(`names.${name}`);
   expect(Math.max(...stdout.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(80);

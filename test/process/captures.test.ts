@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Interposer, respondWith } from '../support/interposer.ts';
@@ -28,6 +28,10 @@ beforeAll(async () => {
   // Seeded assets, the same each time.
   sandbox = await startSandbox({ strict: false, seed: 40 });
   home = temporaryFolder();
+  for (const day of ['day1', 'day2']) {
+    mkdirSync(join(home, 'rushes', day), { recursive: true });
+    writeFileSync(join(home, 'rushes', day, 'note.txt'), day);
+  }
   const listed = await fetch(`${sandbox.url}/api/external/v1/assets/?limit=40`, {
     headers: { authorization: `Bearer ${sandbox.key}` },
   });
@@ -87,13 +91,13 @@ const scenes: Record<string, Scene> = {
     run: async (columns) => ({
       command: uploading(30),
       // All 30 MiB are sent; below 60 columns, sizes are not shown.
-      until: columns < 60 ? /62%[\s\S]*left/ : /62%[\s\S]*30\.0 MiB of[\s\S]*left/,
+      until: columns < 60 ? /62%[\s\S]*ETA/ : /62%[\s\S]*30\.0 MiB of[\s\S]*ETA/,
     }),
   },
   'rate-limited': {
     run: async () => ({
       command: uploading(40),
-      until: /continuing in/,
+      until: /retrying in/,
       environment: await faulty(({ method, nth }) =>
         method === 'PATCH' && nth === 2 ? respondWith(429, { error: {} }, { 'retry-after': '1799' }) : undefined,
       ),
@@ -102,7 +106,7 @@ const scenes: Record<string, Scene> = {
   outage: {
     run: async () => ({
       command: uploading(40),
-      until: /continuing in [1-9]/,
+      until: /retrying in [1-9]/,
       environment: await faulty(({ method, nth }) =>
         (method === 'PATCH' && nth >= 2) || method === 'HEAD'
           ? respondWith(503, { error: {} }, { 'retry-after': '59' })
@@ -130,16 +134,25 @@ const scenes: Record<string, Scene> = {
     }),
   },
   help: { run: async () => ({ command: typed('rm', '--help'), until: /\n\$$/ }) },
+  topic: { run: async () => ({ command: typed('help', 'scripting'), until: /\n\$$/ }) },
+  question: {
+    run: async () => ({
+      command: `cd ${shellQuote([home])}; ${typed('upload', 'rushes', '/News/2026/11')}`,
+      until: /\[y\/N\]/,
+    }),
+  },
 };
+/** Scenes of text, without columns that a narrow terminal leaves out. */
+const texts = ['help', 'topic', 'error', 'question'];
 
 /** Replaces values that differ from run to run by constants of the same width. */
 const alike = (line: string) =>
   line
     .replace(/ {2} *[\d.]+ [KMG]?i?B\/s/, (rate) => `  ${'12.0 MiB/s'.padStart(rate.length - 2)}`)
-    .replace(/ {2} *[\d:]+s? left/, (left) => `  ${'2s left'.padStart(left.length - 2)}`)
+    .replace(/ {2} *ETA [\d:]+s?/, (eta) => `  ${'ETA 2s'.padStart(eta.length - 2)}`)
     .replace(/127\.0\.0\.1:\d+/, (host) => 'media.example.com'.slice(0, host.length))
     .replace(/\d{4}-\d\d-\d\d/, '2026-03-01')
-    .replace(/continuing in [\d:]+s?/, (left) => `${left.slice(0, 14)}29:59`)
+    .replace(/retrying in [\d:]+s?/, 'retrying in 29:59')
     .replace(/[0-9a-f]{16}/, '0123456789abcdef');
 
 describe.skipIf(!hasPty)('captures', () => {
@@ -159,19 +172,29 @@ describe.skipIf(!hasPty)('captures', () => {
         const text = lines
           .map(alike)
           .join('\n')
-          .replace(/asset [0-9a-f-\n]{36,}/, (uid) => uid.replace(/(?<=asset .*)[0-9a-f]/gs, '0'));
+          .replace(/(?<=asset\s+)[0-9a-f-]{36}/, (uid) => uid.replace(/[0-9a-f]/g, '0'));
         await expect(`${text}\n`).toMatchFileSnapshot(`captures/${name}-${columns}.txt`);
       });
+});
+
+it.each(texts)('%s: no word is broken at the edge of a narrow terminal', (name) => {
+  const wordsOf = (columns: number) => {
+    const text = readFileSync(join(import.meta.dirname, `captures/${name}-${columns}.txt`), 'utf8');
+    // The shell prints the command line, and breaks it anywhere.
+    return text.replace(/^\$ mediactl[\s\S]*?(?=\n[A-Za-z0-9])/gm, '').split(/\s+/);
+  };
+  const wide = new Set(wordsOf(120));
+  for (const columns of [40, 80]) expect(wordsOf(columns).filter((word) => !wide.has(word))).toEqual([]);
 });
 
 describe.skipIf(!hasPty)('a window that is pulled smaller and larger', () => {
   it('leaves nothing behind but what stands there', async () => {
     const screen = new Screen(`${uploading(30)}; sleep 60`, environment(), 110);
-    await screen.waitForText(/62%[\s\S]*left/);
+    await screen.waitForText(/62%[\s\S]*ETA/);
     for (const columns of [70, 44, 90, 41, 120]) {
       screen.resize(columns);
       // There is exactly one progress line, at full width.
-      await screen.waitForText(/^.*asset[\s\S]*\n {2}[█▒░]+ +62%.*left$/m);
+      await screen.waitForText(/^.*asset[\s\S]*\n {2}[█▒░]+ +62%.*ETA \S+$/m);
       await expect.poll(() => screen.lines.filter((line) => line.includes('█'))).toHaveLength(1);
       expect(Math.max(...screen.lines.map((line) => line.length))).toBeLessThanOrEqual(columns);
     }

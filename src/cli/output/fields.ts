@@ -44,7 +44,7 @@ export function selectFields(result: PrintableResult, fields: readonly string[],
   const seen = new FieldTracker(fields);
   const warn = () => {
     for (const field of seen.missing)
-      terminal.warn(`no record has a field ${escapeControls(field)}; --json shows those there are`);
+      terminal.warn(`no record has a field ${escapeControls(field)}; --json shows all fields`);
   };
   const pick = (item: unknown) => {
     seen.track(item);
@@ -85,4 +85,4 @@ function columnOf(field: string, columns: ListResult['columns']): Column<Record<
   return { header: field, value, noTruncate, ...(uid && { uid }) };
 }
 
-const idSymbol = Symbol('what --quiet prints');
+const idSymbol = Symbol('id for --quiet');

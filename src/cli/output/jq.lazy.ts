@@ -21,7 +21,7 @@ export async function runJq(
     return { text: runInNewContext('run()', { run }, { timeout: limitMs, breakOnSigint: true }) as string };
   } catch (error) {
     if ((error as { code?: string }).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT')
-      return { problem: `it did not end within ${limitMs / 1000} s` };
+      return { problem: `it did not finish within ${limitMs / 1000} s` };
     const { stderr, message } = error as Error & { stderr?: string };
     return { problem: (stderr || message).replace(/^jq: /, '').trim() };
   }

@@ -53,7 +53,7 @@ export async function writeFiltered(terminal: Terminal, filter: string, format: 
     const outcome = await runJq(value, filter);
     if ('problem' in outcome) {
       const problem = outcome.problem.replace(/\s*\n\s*/g, '; ');
-      throw usageError('--jq: the filter does not fit', 'https://jqlang.org/manual', problem);
+      throw usageError('--jq: the filter failed', 'https://jqlang.org/manual', problem);
     }
     const { text } = outcome;
     if (text !== '')

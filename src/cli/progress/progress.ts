@@ -20,7 +20,7 @@ export type ProgressDisplay = {
 };
 
 type ProgressOptions = {
-  /** Returns the requests left in the rate limit window. Absent for downloads, which need few requests. */
+  /** Returns the requests remaining in the rate limit window. Absent for downloads, which need few requests. */
   budget?: () => RateLimitBudget | undefined;
   /** True for a worker, which shows many files from the start and does not warn of waits. */
   isWorker?: boolean;
@@ -118,10 +118,10 @@ function createPlainRenderer({ terminal, clock, stats }: RendererDeps): Renderer
 /** Prints every event as a line of JSON, and the totals of several files every second. */
 function createJsonRenderer({ terminal, clock, stats }: RendererDeps): Renderer {
   const isDue = createTimer(clock, 1_000);
-  const printTotals = () => terminal.emit(JSON.stringify(stats.overall()));
+  const printTotals = () => terminal.emitJson(JSON.stringify(stats.overall()));
   return {
     show: (event) => {
-      terminal.emit(JSON.stringify(event));
+      terminal.emitJson(JSON.stringify(event));
       if (stats.isBatch && event.event !== 'planned' && isDue()) printTotals();
     },
     close: () => {
@@ -177,16 +177,16 @@ function createWaitWarner(terminal: Terminal, clock: Clock): (event: FileEvent) 
 const formatNotice = ({ path, message }: FileEvent & { event: 'notice' }, { isBatch }: RunStats) =>
   `${isBatch ? `${escapeControls(path)}: ` : ''}${escapeControls(message)}`;
 
-const unverified = 'unverified: the service gave no checksum to compare with';
+const unverified = 'unverified: the service returned no usable checksum';
 
 /** Formats an event that gets its own line in the bar and plain modes; undefined for all other events. */
 function formatEvent(event: FileEvent): string | undefined {
   const name = escapeControls(event.path);
   switch (event.event) {
     case 'rehashing':
-      return `${name}: checking ${formatBytes(event.offset_bytes)} that were uploaded earlier`;
+      return `${name}: checking ${formatBytes(event.offset_bytes)} uploaded earlier`;
     case 'resumed':
-      return `${name}: continuing at ${formatBytes(event.offset_bytes)}, asset ${event.asset_uid}`;
+      return `${name}: resuming at ${formatBytes(event.offset_bytes)}, asset ${event.asset_uid}`;
     case 'created':
       return `${name}: asset ${event.asset_uid}`;
     case 'uploaded':

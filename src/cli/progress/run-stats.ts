@@ -163,7 +163,7 @@ export class RunStats {
     return [{ kind: 'working', text, seconds: (now - since) / 1000 }];
   }
 
-  /** Formats the totals, the most important first. Omits the rate and the time left during a wait. */
+  /** Formats the totals, the most important first. Omits the rate and the ETA during a wait. */
   #parts(): string[] {
     const left = this.#secondsLeft();
     const budget = this.#budget();
@@ -172,12 +172,10 @@ export class RunStats {
       `${formatCount(this.#done)} of ${formatCount(this.#files)} files`,
       this.#failed > 0 ? `${formatCount(this.#failed)} failed` : '',
       isSending ? amountOf(this.#bytesSoFar(), this.#bytes) : '',
-      left !== undefined ? `${formatDuration(left)} left` : '',
+      left !== undefined ? `ETA ${formatDuration(left)}` : '',
       isSending && this.#secondsToWait <= 0 ? this.#rate.formatRate(this.#clock.now()) : '',
-      this.#processing.size > 0 ? `${formatCount(this.#processing.size)} being processed` : '',
-      budget
-        ? `${formatCount(budget.left)} requests left, ${formatCount(budget.limit)} at ${formatTimeOfDay(budget.resetAt)}`
-        : '',
+      this.#processing.size > 0 ? `${formatCount(this.#processing.size)} processing` : '',
+      budget ? `${formatCount(budget.left)} requests remaining, reset at ${formatTimeOfDay(budget.resetAt)}` : '',
     ].filter((part) => part !== '');
   }
 
@@ -187,7 +185,7 @@ export class RunStats {
       const { size, isRehashing } = file;
       const share = `${Math.floor((100 * sent) / Math.max(1, size))}%`.padStart(4);
       const state = size > 0 ? `${share} of ${formatBytes(size)}` : formatBytes(sent);
-      return { name: escapeControls(path), state: isRehashing ? 'checking what was sent before' : state };
+      return { name: escapeControls(path), state: isRehashing ? 'checking sent bytes' : state };
     });
   }
 
@@ -259,9 +257,9 @@ export class TransferRate {
     return rate === undefined ? '' : `${formatBytes(rate)}/s`;
   }
 
-  /** Formats the time left for the remaining bytes as `4:07 left`; empty while the rate is unknown. */
+  /** Formats the time for the remaining bytes as `ETA 4:07`; empty while the rate is unknown. */
   formatTimeLeft(remaining: number, now: number): string {
     const rate = this.bytesPerSecond(now);
-    return rate === undefined ? '' : `${formatDuration(Math.max(1, remaining / rate))} left`;
+    return rate === undefined ? '' : `ETA ${formatDuration(Math.max(1, remaining / rate))}`;
   }
 }

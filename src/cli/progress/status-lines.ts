@@ -10,7 +10,7 @@ export type TransferState = {
   size: number;
   /** Formatted rate; empty if unknown or during a wait. */
   rate: string;
-  /** Formatted time left; empty if unknown. */
+  /** Formatted time remaining; empty if unknown. */
   left: string;
 };
 
@@ -19,7 +19,7 @@ export type StatusLine =
   | { kind: 'transfer'; transfer: TransferState }
   /** Current activity and the seconds since it began. */
   | { kind: 'working'; text: string; seconds: number }
-  /** Reason for a wait and the seconds left. */
+  /** Reason for a wait and the seconds until it ends. */
   | { kind: 'waiting'; why: string; seconds: number }
   /** Parts of one line, the most important first. Parts that do not fit are dropped. */
   | { kind: 'parts'; parts: readonly string[] }
@@ -42,7 +42,7 @@ export function renderStatusLines(
         return [`${colors.cyan(spinner)} ${truncateEnd(line.text, columns - 2 - stringWidth(time))}${time}`];
       }
       case 'waiting': {
-        const left = `: continuing in ${formatDuration(Math.max(1, Math.ceil(line.seconds)))}`;
+        const left = `: retrying in ${formatDuration(Math.max(1, Math.ceil(line.seconds)))}`;
         return [colors.yellow(`  ${truncateEnd(line.why, columns - 2 - left.length)}${left}`)];
       }
       case 'parts':

@@ -28,7 +28,7 @@ export async function waitWithDisplay(
   let [ready, failed] = [0, 0];
   let only = { name: '', status: '' };
   const text = () => {
-    if (count === 1) return only.status ? `${only.name}: ${only.status}` : 'waiting for it';
+    if (count === 1) return only.status ? `${only.name}: ${only.status}` : 'waiting for the asset';
     return `${ready} of ${count} ready${failed > 0 ? `, ${failed} failed` : ''}`;
   };
   const lines = () => [

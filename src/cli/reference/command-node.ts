@@ -40,6 +40,10 @@ export type OptionNode = {
 export const leaves = (node: CommandNode): CommandNode[] =>
   node.children.length === 0 ? [node] : node.children.flatMap(leaves);
 
+/** Returns the path of the command that a command of `videos` is the twin of, such as `mediactl assets ls`. */
+export const twinOf = ({ path }: CommandNode): string | undefined =>
+  path.startsWith('mediactl videos ') ? path.replace(' videos ', ' assets ') : undefined;
+
 export const allNodes = (node: CommandNode): CommandNode[] => [node, ...node.children.flatMap(allNodes)];
 
 /** Returns the global options, which are the root node's options except --version. */

@@ -21,7 +21,7 @@ export function describeCommand(command: Command, parents: readonly string[] = [
     arguments: command.registeredArguments.map((argument) => ({
       term: argumentTerm(argument),
       description: argument.description,
-      choices: argument.argChoices ?? [],
+      choices: argument.argChoices ?? listOf(suggestionOf(argument)),
       values: namesOf(suggestionOf(argument), argument.name()),
       isVariadic: argument.variadic,
     })),
@@ -49,7 +49,7 @@ function describeOption(option: Option): OptionNode {
     short: option.short ?? null,
     long: option.long ?? null,
     takesValue,
-    choices: option.argChoices ?? (Array.isArray(suggestion) ? suggestion : []),
+    choices: option.argChoices ?? listOf(suggestion),
     values: takesValue ? namesOf(suggestion, name) : null,
     description: option.description,
     defaultValue: typeof option.defaultValue === 'string' && !option.negate ? option.defaultValue : null,
@@ -66,6 +66,8 @@ const namesByPlaceholder: Record<string, CompletionSource> = {
   file: 'files',
   dir: 'files',
 };
+
+const listOf = (suggestion: Suggestion | undefined): readonly string[] => (Array.isArray(suggestion) ? suggestion : []);
 
 const namesOf = (suggestion: Suggestion | undefined, word: string): CompletionSource | null =>
   typeof suggestion === 'string' ? suggestion : (namesByPlaceholder[word] ?? null);

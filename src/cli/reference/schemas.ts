@@ -17,7 +17,7 @@ const errorRecord = z.strictObject({
   message: text,
   cause: optionalText,
   hint: optionalText.describe('what to do next'),
-  status: optionalInteger.describe('HTTP status, where an answer is the cause'),
+  status: optionalInteger.describe('HTTP status, if a response caused the error'),
   exit_code: integer.min(1).max(143),
   retryable: z.boolean(),
   retry_after: optionalInteger.describe('seconds'),
@@ -30,21 +30,22 @@ const uploadRecord = z.strictObject({
   outcome: z
     .enum(['uploaded', 'there', 'same', 'elsewhere', 'queued', 'left', 'failed'])
     .describe(
-      'there, same (content under another name in the same folder), elsewhere (being uploaded by another run) and queued (for a worker) sent nothing',
+      'nothing was sent for: there (already uploaded), same (duplicate content; see duplicate_of), elsewhere (being uploaded by another run), queued (for a worker)',
     ),
-  queue_id: optionalText.describe('of the queue that it is in, or came through'),
+  queue_id: optionalText.describe('id of the job, if a queue was used'),
   asset_uid: optionalText,
   session_uid: optionalText,
-  name: optionalText.describe('of the asset'),
+  name: optionalText.describe('name of the asset'),
   size_bytes: optionalInteger,
-  bytes_sent: optionalInteger.describe('in this run'),
+  bytes_sent: optionalInteger.describe('bytes sent in this run'),
   resumed_from: optionalInteger.describe('offset in bytes; null for a new upload'),
   requests: optionalInteger,
   duration_ms: optionalInteger,
   blake3: blake3.nullable(),
-  verified: z.boolean().nullable().describe('null where the service named no checksum'),
-  status: optionalText.describe('of the asset, with --wait'),
+  verified: z.boolean().nullable().describe('null if the service returned no checksum'),
+  status: optionalText.describe('status of the asset, with --wait'),
   error: errorOrNull,
+  duplicate_of: optionalText.describe('folder and name of the asset with the same content, if outcome is same'),
 });
 
 const link = z.strictObject({
@@ -61,9 +62,10 @@ const link = z.strictObject({
 const command = z.strictObject({
   path: text,
   aliases: z.array(text).optional(),
-  short: z.array(text).optional().describe('words that stand for it'),
+  short: z.array(text).optional().describe('short forms of the command'),
   summary: text,
   description: text,
+  same_as: text.optional().describe('the assets command that has the same options and examples'),
   arguments: z
     .array(
       z.strictObject({
@@ -89,7 +91,7 @@ const command = z.strictObject({
       }),
     )
     .optional()
-    .describe('its own; those of every command are mediactl’s'),
+    .describe('options of this command only; the root lists those of every command'),
   examples: z.array(text).optional(),
   get children() {
     return z.array(command).optional();
@@ -134,6 +136,7 @@ export const schemas = {
       workspace: text,
       content_type: optionalText,
       request: optionalText,
+      duplicate_of: optionalText,
     }),
   ),
   'plan-summary': z.strictObject({
@@ -155,7 +158,7 @@ export const schemas = {
       folder: optionalText,
       path: text,
       size_bytes: integer,
-      mtime_ns: text.describe('of a web server’s file, its ETag'),
+      mtime_ns: text.describe('modification time in nanoseconds; for a file on a web server, its ETag'),
       blake3,
       verified: z.boolean().nullable(),
       asset_uid: uid,
@@ -169,28 +172,28 @@ export const schemas = {
   'queued-upload': z.array(
     z.strictObject({
       id: text,
-      path: text.describe('as workers know it; of an address, without its query'),
+      path: text.describe('path on the workers; a URL has no query string here'),
       state: z.enum(['waiting', 'uploading', 'retrying', 'failed', 'uploaded']),
       size_bytes: optionalInteger,
-      offset_bytes: optionalInteger.describe('as far as its worker has told'),
+      offset_bytes: optionalInteger.describe('progress that the worker last reported'),
       worker: optionalText,
-      attempts: integer.describe('how often a worker has begun it'),
-      stalls: integer.describe('how many workers died at it'),
+      attempts: integer.describe('number of attempts by workers'),
+      stalls: integer.describe('number of workers that crashed during the upload'),
       asset_uid: optionalText,
       session_uid: optionalText,
       name: optionalText,
-      bytes_sent: optionalInteger.describe('by the worker that finished it'),
+      bytes_sent: optionalInteger.describe('bytes sent by the worker that finished the upload'),
       resumed_from: optionalInteger,
       requests: optionalInteger,
       duration_ms: optionalInteger,
       blake3: blake3.nullable(),
       verified: z.boolean().nullable(),
-      removed: z.array(text).describe('assets of lost answers, deleted by their mark'),
+      removed: z.array(text).describe('orphaned assets that were found by their mark and deleted'),
       base_url: optionalText,
       queued_at: dateTime,
       begun_at: optionalText,
       done_at: optionalText,
-      error: errorOrNull.describe('why it failed, or why it waits'),
+      error: errorOrNull.describe('why the upload failed or is waiting'),
     }),
   ),
   differences: z.array(

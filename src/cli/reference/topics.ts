@@ -11,13 +11,13 @@ import {
 
 const otherVariables: [string, string][] = [
   ['MEDIACTL_CONFIG_DIR', 'folder of the config file'],
-  ['MEDIACTL_STATE_DIR', 'folder of uploads under way, and of the sandbox'],
-  ['MEDIACTL_KEY_STORE', 'file or keychain: where auth login keeps keys'],
-  ['MEDIACTL_FFMPEG', 'the ffmpeg that the sandbox uses; the one on PATH by default; none for none'],
-  ['CI', 'set by CI services: no questions, no moving display'],
-  ['NO_COLOR, FORCE_COLOR', 'no colours, or colours even in a pipe'],
-  ['HTTP_PROXY, HTTPS_PROXY, NO_PROXY', 'proxies on the way to the service'],
-  ['NODE_EXTRA_CA_CERTS', 'a file of further certificate authorities to trust'],
+  ['MEDIACTL_STATE_DIR', 'folder of upload state and the sandbox'],
+  ['MEDIACTL_KEY_STORE', 'where auth login stores keys: file or keychain'],
+  ['MEDIACTL_FFMPEG', 'ffmpeg program for the sandbox; defaults to the one on PATH; none to run without ffmpeg'],
+  ['CI', 'set by CI services: no prompts and no live progress display'],
+  ['NO_COLOR, FORCE_COLOR', 'turn color off, or turn it on even in a pipe'],
+  ['HTTP_PROXY, HTTPS_PROXY, NO_PROXY', 'proxy settings for connections to the service'],
+  ['NODE_EXTRA_CA_CERTS', 'file of additional certificate authorities to trust'],
 ];
 
 export const environmentRows = (): [string, string][] => [
@@ -34,145 +34,131 @@ function alignRows(rows: readonly (readonly [string, string])[]): string {
   return rows.map(([name, what]) => `  ${name.padEnd(width)}  ${what}\n`).join('');
 }
 
-/** Wraps a label and its text at 80 columns, with a hanging indent below the text. */
-function wrapText(label: string, text: string): string {
-  const indent = ' '.repeat(label.length);
-  let [done, line] = ['', label.slice(0, -1)];
-  for (const word of text.split(' '))
-    if (line.length + 1 + word.length <= 80) line += ` ${word}`;
-    else [done, line] = [`${done}${line}\n`, `${indent}${word}`];
-  return `${done}${line}\n`;
-}
-
 const assumptionText = ({ id, section, topic, assumed, tolerated, names = {} }: Assumption) => {
   const settings = Object.keys(names).map((key) => `names.${key}`);
   return [
-    wrapText(`${id}  `, `${section}: ${topic}`),
-    wrapText('     assumed:  ', assumed),
-    wrapText('     accepted: ', tolerated),
-    settings.length > 0 ? wrapText('     setting:  ', settings.join(', ')) : '',
+    `${id}  ${section}: ${topic}\n`,
+    `     assumed:   ${assumed}\n`,
+    `     accepted:  ${tolerated}\n`,
+    settings.length > 0 ? `     setting:   ${settings.join(', ')}\n` : '',
   ].join('');
 };
 
+/** Joins paragraphs with blank lines. The program wraps them at the width of the terminal. */
+const joinParagraphs = (...paragraphs: readonly string[]) =>
+  paragraphs.map((paragraph) => `${paragraph.trimEnd()}\n`).join('\n');
+
 export const topics: Record<string, { summary: string; text(): string }> = {
   options: {
-    summary: 'the options of every command',
+    summary: 'options that every command accepts',
     text: () => alignRows(settingFlags().map(({ flag }): [string, string] => [flag.flags, flag.help])),
   },
   agents: {
-    summary: 'for programs that drive mediactl',
-    text: () => `Ask for JSON, and read nothing else:
-
-  mediactl commands --json            every command: arguments, options, examples
-  mediactl schema NAME                the JSON Schema of what mediactl makes itself
-  mediactl ls --status ready --json   records as the service sent them
-  mediactl upload PATH --wait --json  an array, one object a file
-
-stdout is the result. With --json an error is one line on stderr:
-{"error":{"code","message","cause","hint","exit_code","retryable",…}}; hint is what to do next, and
-retryable tells whether the same call may succeed later. Exit codes: mediactl help exit-codes.
-
-mediactl does not ask if stdin is not a terminal; --yes answers, -n shows what would be sent. Ids are
-uids, exact names or @last; give uids, since a name may fit several assets (exit 2; --newest).
-A key has about 1,000 requests an hour: mediactl auth status --json tells what is left.
-The key comes from MEDIACTL_API_KEY or a profile, never from an option. To try all of it
-without an account: mediactl sandbox start.
-`,
+    summary: 'driving mediactl from another program',
+    text: () =>
+      joinParagraphs(
+        'Ask for JSON, and read only that:',
+        alignRows([
+          ['mediactl commands --json', 'every command with its arguments, options and examples'],
+          ['mediactl schema NAME', 'JSON Schema of the records that mediactl itself defines'],
+          ['mediactl ls --status ready --json', 'records exactly as the service returns them'],
+          ['mediactl upload PATH --wait --json', 'an array with one object per file'],
+        ]),
+        'Results go to stdout. With --json, an error is one line on stderr:',
+        '  {"error":{"code","message","cause","hint","exit_code","retryable",…}}',
+        'The hint says what to do next. If retryable is true, the same call may succeed later. For exit codes, see mediactl help exit-codes.',
+        'mediactl does not prompt if stdin is not a terminal. --yes answers yes to all prompts, and -n shows what would change. An id is a uid, an exact name or @last. Prefer uids: if several assets have the same name, the command fails with exit code 2 unless you pass --newest.',
+        'An API key allows about 1,000 requests per hour. mediactl auth status --json shows how many remain.',
+        'The API key comes from MEDIACTL_API_KEY or a profile, never from an option. To try everything without an account, run mediactl sandbox start.',
+      ),
   },
   'exit-codes': {
-    summary: 'what each exit code means',
+    summary: 'exit codes and error codes',
     text: () =>
-      `${exitCodeRows()
-        .map(([exit, meaning, codes]) => `${`${exit}`.padStart(3)}  ${meaning}\n${wrapText('     ', codes.join(' '))}`)
-        .join('')}
-Below each one: the error codes, \`error.code\` in JSON. docs/errors.md has the next step of each.
-`,
+      joinParagraphs(
+        exitCodeRows()
+          .map(
+            ([exit, meaning, codes]) =>
+              `${`${exit}`.padStart(3)}  ${meaning}\n${codes.length > 0 ? `     ${codes.join(' ')}\n` : ''}`,
+          )
+          .join(''),
+        'The error codes below each exit code are the values of error.code in JSON. docs/errors.md describes what to do about each one.',
+      ),
   },
   faults: {
-    summary: 'what a sandbox can be told to do wrong',
-    text: () => `mediactl sandbox start --fault SPEC, as often as you like, makes the service fail on purpose:
-
-${alignRows([
-  ['status=503', 'answer with an error status'],
-  ['latency=200ms', 'answer late'],
-  ['cut-after=20MiB', 'break the connection after so many bytes of an upload'],
-  ['silent-after=1MiB', 'say nothing more after so many bytes'],
-  ['lost-answer', 'do what was asked, and lose the answer'],
-  ['rate-limit=5/10s', 'allow so many requests in so long'],
-  ['expire-sessions', 'forget upload sessions'],
-  ['bad-checksum', 'name a wrong BLAKE3 after an upload'],
-  ['no-checksum', 'name none'],
-  ['no-head-length', 'leave the length out of the answer to HEAD'],
-])}
-Most take times=NUMBER, path=/PATH and method=METHOD behind a comma:
-
-  mediactl sandbox start --fault cut-after=20MiB,times=2 --fault status=503,path=/upload/,times=1
-
-mediactl sandbox status tells which may still happen.
-`,
+    summary: 'faults that a sandbox can simulate',
+    text: () =>
+      joinParagraphs(
+        'To make a sandbox fail on purpose, start it with mediactl sandbox start --fault SPEC. To simulate several faults, repeat the option.',
+        alignRows([
+          ['status=503', 'respond with an error status'],
+          ['latency=200ms', 'delay responses'],
+          ['cut-after=20MiB', 'drop the connection after this many bytes of an upload'],
+          ['silent-after=1MiB', 'stop responding after this many bytes'],
+          ['lost-answer', 'process the request, but drop the response'],
+          ['rate-limit=5/10s', 'allow this many requests in this time'],
+          ['expire-sessions', 'expire upload sessions early'],
+          ['bad-checksum', 'return a wrong BLAKE3 checksum after an upload'],
+          ['no-checksum', 'return no checksum after an upload'],
+          ['no-head-length', 'omit the length from the response to HEAD'],
+        ]),
+        'Most faults accept times=NUMBER, path=/PATH and method=METHOD, separated by commas:',
+        '  mediactl sandbox start --fault cut-after=20MiB,times=2\n  mediactl sandbox start --fault status=503,path=/upload/,times=1',
+        'mediactl sandbox status lists the faults that can still occur.',
+      ),
   },
   assumptions: {
-    summary: 'what the specification of the API leaves open',
-    text: () => `The specification of the API does not show every name and value. mediactl
-assumes these, and accepts the alternatives. If a service uses another name:
-
-  mediactl config set names.KEY NAME
-  mediactl doctor --learn
-
-${assumptions.map(assumptionText).join('\n')}`,
+    summary: 'assumptions about the API',
+    text: () =>
+      joinParagraphs(
+        'The API specification does not define every name and value. mediactl makes these assumptions, and also accepts the alternatives. If a service uses another name, set it or let doctor learn it:',
+        '  mediactl config set names.KEY NAME\n  mediactl doctor --learn',
+        assumptions.map(assumptionText).join('\n'),
+      ),
   },
   environment: {
-    summary: 'variables, and what comes before what',
+    summary: 'environment variables and precedence',
     text: () =>
-      `A flag comes before a variable, that before .mediactl.json, then the profile, then the
-default. mediactl config ls --show-origin tells which one won.
-
-${alignRows(environmentRows())}
-.mediactl.json, in the folder or one above it, may name ${projectSettings.slice(0, -1).join(', ')} and
-${projectSettings.at(-1)}; never a base URL or a key.
-`,
+      joinParagraphs(
+        'Order of precedence: flag, environment variable, .mediactl.json, profile, default. To see where each value comes from, run mediactl config ls --show-origin.',
+        alignRows(environmentRows()),
+        `mediactl reads .mediactl.json from the current folder or the nearest parent folder that has one. The file can set ${projectSettings.slice(0, -1).join(', ')} and ${projectSettings.at(-1)}, but never a base URL or an API key.`,
+      ),
   },
   formatting: {
     summary: 'tables, JSON, CSV, fields and filters',
-    text: () => `On a terminal a list is a table fitted to its width, a record its fields. In a pipe a list
-is tab-separated lines without a header, and dates are ISO 8601.
-
-${alignRows([
-  ['--json', 'an array for a list, an object for a record, as the service sent it'],
-  ['--jsonl', 'an object a line, written while pages arrive'],
-  ['--csv, --tsv', 'a header and a line a record; lists and objects as JSON'],
-  ['--fields a,b.c', 'these fields alone; b.c is c inside b, and maps over a list'],
-  ['--jq FILTER', 'jq over the JSON; strings come out bare, the rest as JSON, a line each'],
-  ['-q', 'uids only, one a line'],
-])}
---jq is jq itself, compiled in. It sees one value: the array of a list, or with --jsonl each
-record in turn. It has no modules, no files, no arguments and nothing of your environment.
-
-  mediactl assets ls --status ready --json | jq -r '.[].name'
-  mediactl assets ls --jq '.[] | "\\(.uid) \\(.name)"'
-  mediactl assets ls --all --csv --fields uid,name,created_at > assets.csv
-
-Control characters in names are shown escaped on a terminal, and are left alone in JSON.
-mediactl schema NAME prints the JSON Schema of what mediactl makes itself.
-`,
+    text: () =>
+      joinParagraphs(
+        'On a terminal, a list is a table that fits the width, and a record shows one field per line. In a pipe, a list is tab-separated without a header, and dates are in ISO 8601.',
+        alignRows([
+          ['--json', 'an array for a list, an object for a record, as the service returns it'],
+          ['--jsonl', 'one object per line, as pages arrive'],
+          ['--csv, --tsv', 'a header, then one line per record; nested values as JSON'],
+          ['--fields a,b.c', 'only these fields; b.c is field c of b, or of each item if b is a list'],
+          ['--jq FILTER', 'filter the JSON with jq; prints strings without quotes'],
+          ['-q', 'only uids, one per line'],
+        ]),
+        'jq is built in, so you do not need to install it. The filter gets the whole list as one array or, with --jsonl, each record in turn. It cannot access modules, files, arguments or environment variables.',
+        [
+          "  mediactl ls --status ready --json | jq -r '.[].name'",
+          '  mediactl ls --jq \'.[] | "\\(.uid) \\(.name)"\'',
+          '  mediactl ls --all --csv --fields uid,name,created_at > assets.csv',
+        ].join('\n'),
+        'On a terminal, control characters in names are escaped. In JSON they are unchanged. mediactl schema NAME prints the JSON Schema of the records that mediactl itself defines.',
+      ),
   },
   scripting: {
-    summary: 'CI, exit codes, retries, dry runs',
-    text: () => `stdout carries the result and nothing else; all that is said goes to stderr. An error is
-problem, cause and next step; with --json it is one JSON line on stderr, and its code is
-part of the interface. The exit code tells what happened: mediactl help exit-codes.
-
-Where mediactl cannot ask (no terminal, CI set, --no-input), a question ends with exit 2 and
-names the flag that answers it: --yes for most. -n prints what would be sent, and sends
-nothing that writes.
-
-  export MEDIACTL_API_KEY=… MEDIACTL_BASE_URL=https://media.example.com
-  mediactl upload ./out/*.mp4 --wait --json > uploaded.json
-  mediactl assets ls --tag draft --created-before 30d --all -q | mediactl assets rm - --yes
-
-Reads are tried again, Retry-After is obeyed, and --max-wait bounds the waiting in all. An
-upload that broke goes on where it was when the same command is run again. Many items of
-which some failed end with exit 11, and each is named.
-`,
+    summary: 'CI, exit codes, retries and dry runs',
+    text: () =>
+      joinParagraphs(
+        'Only results go to stdout; messages and progress go to stderr. An error has a message, a cause and a next step. With --json, it is one line of JSON on stderr. Error codes are stable, so scripts can rely on them. The exit code shows what kind of error it was: see mediactl help exit-codes.',
+        'If mediactl cannot prompt (no terminal, CI is set, or --no-input), a command that needs an answer fails with exit code 2 and names the flag to use, usually --yes. -n shows the requests that would change something, without sending them.',
+        [
+          '  export MEDIACTL_API_KEY=… MEDIACTL_BASE_URL=https://example.com',
+          '  mediactl upload ./out/*.mp4 --wait --json > uploaded.json',
+          '  mediactl ls --tag draft --created-before 30d --all -q | mediactl rm - --yes',
+        ].join('\n'),
+        'mediactl retries reads, honors Retry-After, and waits no longer than --max-wait in total. To resume an interrupted upload, run the same command again. If some of several items fail, the command lists them and ends with exit code 11.',
+      ),
   },
 };

@@ -25,7 +25,7 @@ export async function readInput(terminal: Terminal, path: string): Promise<Buffe
 async function readFileUpToLimit(path: string): Promise<Buffer> {
   // A shell's <(…) is a pipe under /dev/fd/ that always has a writer.
   if (!path.startsWith('/dev/fd/') && (await lstat(path)).isFIFO())
-    throw new Error('it is a named pipe; give - and redirect it');
+    throw new Error('it is a named pipe; use - and redirect stdin from it');
   const parts: Buffer[] = [];
   let total = 0;
   for await (const part of (await open(path)).createReadStream()) {

@@ -1,6 +1,7 @@
 import { MediactlError, usageError } from '../../client/errors.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
 import type { Terminal } from './terminal.ts';
+import { wrapText } from './wrap.ts';
 
 const declined = () => new MediactlError('nothing was changed', { code: 'declined' });
 
@@ -9,7 +10,7 @@ const interrupted = () => new MediactlError('interrupted; nothing was changed', 
 async function ask(terminal: Terminal, question: string): Promise<string> {
   const { createInterface } = await import('node:readline');
   // Questions can contain names from the service, whose control characters could rewrite the question.
-  terminal.stderr.write(terminal.redactor.redact(escapeControls(question)));
+  terminal.stderr.write(wrapText(terminal.redactor.redact(escapeControls(question)), terminal.stderr.columns || 80));
   const lines = createInterface({
     input: terminal.stdin,
     output: terminal.stderr,
@@ -58,7 +59,8 @@ export async function confirm(
   { yes, instead }: { yes: boolean; instead: string },
 ): Promise<void> {
   if (yes) return;
-  if (!terminal.isInteractive) throw usageError(`${question} Cannot ask: this is not an interactive terminal`, instead);
+  if (!terminal.isInteractive)
+    throw usageError(`${question} Cannot prompt: this is not an interactive terminal`, instead);
   if (!/^\s*y(es)?\s*$/i.test(await ask(terminal, `${question} [y/N] `))) throw declined();
 }
 

@@ -5,6 +5,7 @@ import { escapeControlsInLines } from '../../contract/sanitize.ts';
 import type { OutputOptions } from '../settings/output-options.ts';
 import type { Pager } from './pager.ts';
 import { Redactor } from './redactor.ts';
+import { wrapText } from './wrap.ts';
 
 export type OutputStream = Writable & { isTTY?: boolean; columns?: number; rows?: number };
 export type InputStream = Readable & { isTTY?: boolean };
@@ -133,7 +134,7 @@ export class Terminal {
       const { pager } = paging;
       if (pager) hasRun = await pager.close();
       this.#paging = undefined;
-      if (!hasRun) this.warn(`the pager cannot be run: ${this.#pagerToUse}`);
+      if (!hasRun) this.warn(`cannot run the pager: ${this.#pagerToUse}`);
       if (!pager || !hasRun) for (const text of paging.chunks) await this.#writeOut(text);
     }
   }
@@ -197,11 +198,21 @@ export class Terminal {
     this.emitStyled(escapeControlsInLines(text));
   }
 
-  /** Prints a colored line like `emit`. The caller must escape control characters in text from outside. */
+  /** Prints colored text like `emit`, wrapped at spaces on a terminal. The caller must escape control characters in text from outside. */
   emitStyled(text: string): void {
-    const line = `${this.redactor.redact(text)}\n`;
-    if (this.#redirect) this.#redirect(line);
-    else this.stderr.write(line);
+    const { isTTY, columns } = this.stderr;
+    this.#emitLines(isTTY && columns ? wrapText(text, columns) : text);
+  }
+
+  /** Prints one JSON value per line, which is never wrapped. */
+  emitJson(json: string): void {
+    this.#emitLines(escapeControlsInLines(json));
+  }
+
+  #emitLines(text: string): void {
+    const lines = `${this.redactor.redact(text)}\n`;
+    if (this.#redirect) this.#redirect(lines);
+    else this.stderr.write(lines);
   }
 
   /** Redirects lines for stderr to a live display, which prints them above itself; undefined ends this. */

@@ -55,7 +55,7 @@ function withSafeErrors<T>(decode: () => T): T {
     return decode();
   } catch (error) {
     const isLarge = /^max(?:Resolution|Memory)/.test((error as Error).message);
-    throw new Error(isLarge ? tooLarge : 'it is broken', { cause: error });
+    throw new Error(isLarge ? tooLarge : 'it is corrupt', { cause: error });
   }
 }
 

@@ -15,7 +15,7 @@ export const completion: CommandDefinition = (command, run) => {
     .description(
       'Prints the script that makes a shell complete commands, options, and the names of profiles, workspaces, folders and assets. For PowerShell: mediactl completion powershell | Out-String | Invoke-Expression.',
     )
-    .addArgument(new Argument('<shell>', 'which shell').choices(shellNames))
+    .addArgument(new Argument('<shell>', 'your shell').choices(shellNames))
     .action(
       run(async (context, shell) => {
         const { shells } = await import('../shells/shells.lazy.ts');

@@ -7,15 +7,15 @@ const summaries: Record<keyof typeof schemas, string> = {
   upload: 'upload, uploads resume, uploads watch, worker',
   error: 'the line on stderr with --json',
   commands: 'commands --json',
-  written: 'assets rm; assets update of several',
-  downloads: 'assets download of many',
+  written: 'assets rm, and assets update of several assets',
+  downloads: 'assets download of several assets',
   sheet: 'assets ls --html',
   domains: 'embed domains add, rm, sync',
   check: 'play --check',
-  plan: 'what --dry-run prints, but for upload',
+  plan: '--dry-run of other commands than upload',
   'upload-plan': 'upload --dry-run',
   'plan-summary': 'upload --plan',
-  'finished-upload': 'uploads ls --done, uploads export, and what uploads import takes',
+  'finished-upload': 'uploads ls --done, uploads export, and the input of uploads import',
   'queued-upload': 'uploads ls --queue, uploads retry, uploads forget --queue',
   differences: 'check',
 };
@@ -26,9 +26,9 @@ export const schema: CommandDefinition = (command, run) => {
   const list = names.map((name) => `${name}: ${summaries[name]}`).join('; ');
   command
     .description(
-      `Prints the JSON Schema of what mediactl makes itself. ${list}. Records of the service are the service’s own.`,
+      `Prints the JSON Schema of output that mediactl itself defines. ${list}. Records of the service have no schema here.`,
     )
-    .addArgument(new Argument('<name>', 'of which output').choices(names))
+    .addArgument(new Argument('<name>', 'name of the output').choices(names))
     .action(
       run(async (_context, name) => {
         const { $schema, ...rest } = jsonSchemas[name];

@@ -40,6 +40,10 @@ function __mediactl_names
     switch "$argv[1]"
         case files
             __fish_complete_path (commandline -ct)
+            string match -q '/*' -- (commandline -ct); and __mediactl_names folders
+        case assets
+            string match -q '/*' -- (commandline -ct); and set argv folders
+            mediactl __complete $argv[1] 2>/dev/null </dev/null
         case '=*'
             string split ' ' -- (string sub -s 2 -- $argv[1])
         case '?*'

@@ -55,7 +55,8 @@ const bashContext = (place: CompletionContext) =>
 export const bashCompletion = (tree: CommandNode) => `# ${header}
 _mediactl_names() {
   local name
-  [[ $1 == files ]] && { compopt -o default 2>/dev/null; return; }
+  [[ $1 == files ]] && { compopt -o default 2>/dev/null; [[ $2 == /* ]] || return; set -- folders "$2"; }
+  [[ $1 == assets && $2 == /* ]] && set -- folders "$2"
   [[ $1 == '='* ]] && { COMPREPLY=($(compgen -W "\${1#=}" -- "$2")); return; }
   [[ -n $1 ]] || return
   while IFS=$'\\t' read -r name _; do
@@ -100,7 +101,8 @@ export const zshCompletion = (tree: CommandNode) => `#compdef mediactl
 # ${header}
 _mediactl_names() {
   local -a names
-  [[ $1 == files ]] && { _files; return }
+  [[ $1 == files ]] && { _files; [[ $PREFIX == /* ]] || return; set -- folders }
+  [[ $1 == assets && $PREFIX == /* ]] && set -- folders
   [[ $1 == '='* ]] && { compadd -- \${(s: :)\${1#=}}; return }
   [[ -n $1 ]] || return
   names=("\${(@f)$(mediactl __complete "$1" 2>/dev/null </dev/null)}")
@@ -126,4 +128,6 @@ ${completionContextsOf(tree).map(zshContext).join('')}  esac
   fi
 }
 compdef _mediactl mediactl
+# zsh loads this file at the first Tab, and expects it to complete.
+[[ $funcstack[1] == _mediactl ]] && _mediactl "$@"
 `;

@@ -207,7 +207,7 @@ export class Context {
       if (isDisconnected === wasDisconnected || signal.aborted) return;
       wasDisconnected = isDisconnected;
       if (isDisconnected) terminal.warn(escapeControls(formatOutage(address, cause)));
-      else terminal.info(`the queue ${address.label} is there again`);
+      else terminal.info(`reconnected to queue ${address.label}`);
     };
     const onEngineError = (message: string) => terminal.warn(escapeControls(message));
     const deps = { clock, signal, onConnectionChange, onEngineError, checksWriteAccess: use !== 'read' };
@@ -245,7 +245,7 @@ export class Context {
     const api = await this.#api?.catch(() => undefined);
     if (this.settings.debug && api) {
       const { requestCount, rateLimit } = api.transport.connection;
-      const left = rateLimit ? `, ${rateLimit.remaining} of ${rateLimit.limit} left` : '';
+      const left = rateLimit ? `, ${rateLimit.remaining} of ${rateLimit.limit} remaining` : '';
       this.terminal.emit(`debug: ${requestCount} requests${left}`);
     }
     // A key from MEDIACTL_API_KEY belongs to no profile.
@@ -280,7 +280,7 @@ export class Context {
     terminal.redactor.add(account.apiKey);
     assertKey(account.apiKey);
     if (isRemotePlaintext(account.baseUrl))
-      terminal.warn(`${account.baseUrl.origin} is not https: the key can be read on the way`);
+      terminal.warn(`${account.baseUrl.origin} does not use HTTPS: your API key can be intercepted`);
     return account;
   }
 

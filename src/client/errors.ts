@@ -49,7 +49,7 @@ export class MediactlError extends Error {
     const number = (value: unknown) => (Number.isFinite(value) ? (value as number) : undefined);
     const isFailure = (code: unknown): code is ExitCode =>
       code !== exitCodes.ok && Object.values<unknown>(exitCodes).includes(code);
-    return new MediactlError(text(record.message) ?? 'it failed', {
+    return new MediactlError(text(record.message) ?? 'unknown error', {
       code: (text(record.code) ?? 'unclassified') as ErrorCode,
       exitCode: isFailure(record.exit_code) ? record.exit_code : exitCodes.unclassified,
       reason: text(record.cause),
@@ -135,11 +135,11 @@ export const endsTheRun = ({ exitCode, explanation }: MediactlError): boolean =>
 
 /** Creates the error for an item that was not attempted because an earlier failure aborted the run. */
 export const notAttempted = (cause: MediactlError) =>
-  new MediactlError('not tried', { ...cause.explanation, reason: cause.message });
+  new MediactlError('not attempted', { ...cause.explanation, reason: cause.message });
 
 /** Wraps a thrown value in an unclassified MediactlError. A MediactlError is returned unchanged. */
 export function asMediactlError(thrown: unknown): MediactlError {
   if (thrown instanceof MediactlError) return thrown;
   const message = thrown instanceof Error ? thrown.message : String(thrown);
-  return new MediactlError(message || 'something went wrong', { code: 'unclassified', underlying: thrown });
+  return new MediactlError(message || 'unknown error', { code: 'unclassified', underlying: thrown });
 }

@@ -15,7 +15,7 @@ export async function loadLibsql(): Promise<typeof Libsql> {
   } catch (error) {
     const [reason] = (error as Error).message.split('\n');
     const explanation = { code: 'not_installed', reason, underlying: error } as const;
-    throw new MediactlError('a part of mediactl is missing: libsql', explanation);
+    throw new MediactlError('mediactl is not fully installed: libsql is missing', explanation);
   }
 }
 
@@ -96,7 +96,7 @@ export async function retryUntilAcquired<T>(
     const waitedMs = clock.now() - startedAt;
     if (result !== undefined || waitedMs > waitMs) return { result };
     if (waitedMs > waitNoticeMs) {
-      notify?.(`another program holds ${path}; waiting for it`);
+      notify?.(`another program has locked ${path}; waiting`);
       notify = undefined;
     }
     return undefined;
@@ -211,4 +211,7 @@ export class NamedLocks {
 
 /** Creates the error for a lock that another process has held for longer than its work should take. */
 export const lockTimeoutError = (path: string) =>
-  new MediactlError('another mediactl process is at the same work', { code: 'locked', reason: `it holds ${path}` });
+  new MediactlError('another mediactl process is already doing this', {
+    code: 'locked',
+    reason: `it has locked ${path}`,
+  });

@@ -190,9 +190,9 @@ export class SqliteDatabase {
     if (!this.#file) return;
     const found = statSync(this.path, { throwIfNoEntry: false });
     if (!found?.size || found.ino !== this.#file.ino || found.dev !== this.#file.dev)
-      throw stateFailure('state_emptied', `${this.path} was removed or replaced meanwhile`);
+      throw stateFailure('state_emptied', `${this.path} was deleted or replaced while in use`);
     if (this.#log !== undefined && fstatSync(this.#log).nlink === 0)
-      throw stateFailure('state_emptied', `${this.path}-wal was removed meanwhile`);
+      throw stateFailure('state_emptied', `${this.path}-wal was deleted while in use`);
   }
 
   /**
@@ -252,7 +252,7 @@ export function rollBack(database: Libsql.Database): void {
 export function configure(database: Libsql.Database, path: string): void {
   database.exec(`PRAGMA busy_timeout = 0; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${checkpointPages}`);
   const { journal_mode: mode } = database.prepare('PRAGMA journal_mode = WAL').get() as { journal_mode: string };
-  if (mode !== 'wal') throw stateFailure('state_file_system', `${path} cannot have a write-ahead log there`);
+  if (mode !== 'wal') throw stateFailure('state_file_system', `SQLite cannot use a write-ahead log for ${path}`);
 }
 
 /** Returns the path of a file that keeps some room on the disk (see `reserveBytes`). */

@@ -4,15 +4,15 @@ import type { ErrorCode } from './error-table.ts';
 import { MediactlError } from './errors.ts';
 
 const stateProblems = {
-  state_full: 'there is no room to record what is uploaded',
-  state_read_only: 'what is uploaded cannot be recorded: no permission to write',
-  state_damaged: 'the record of what was uploaded is damaged',
-  state_emptied: 'the record of what was uploaded is gone',
-  state_locked: 'another program holds the record of what was uploaded',
-  state_newer: 'a newer mediactl made the record of what was uploaded',
-  state_not_a_file: 'the record of what was uploaded is not a file',
-  state_file_system: 'the record of what was uploaded cannot be kept on this file system',
-  state_unusable: 'the record of what was uploaded cannot be used',
+  state_full: 'not enough disk space to record uploads',
+  state_read_only: 'cannot record uploads: no write permission',
+  state_damaged: 'the upload history is damaged',
+  state_emptied: 'the upload history is missing',
+  state_locked: 'another program has locked the upload history',
+  state_newer: 'the upload history was created by a newer mediactl',
+  state_not_a_file: 'the upload history is not a file',
+  state_file_system: 'the upload history cannot be stored on this file system',
+  state_unusable: 'the upload history cannot be used',
 } satisfies Partial<Record<ErrorCode, string>>;
 
 type StateErrorKind = keyof typeof stateProblems;

@@ -15,7 +15,7 @@ export async function makeFolder(path: string, hint?: string): Promise<void> {
     await createRecursively(path);
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException;
-    throw new MediactlError(`cannot make the folder ${path}`, {
+    throw new MediactlError(`cannot create the directory ${path}`, {
       code: resourceErrnos.includes(code) ? 'folder_failed' : 'folder',
       reason: message,
       hint,

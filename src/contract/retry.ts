@@ -76,7 +76,7 @@ export async function withTimeout<T>(
   const done = new AbortController();
   const outer = signal ? [signal] : [];
   const expired = clock.sleep(timeoutMs, AbortSignal.any([...outer, done.signal])).then(() => {
-    timeout.abort(new TimeoutError(`it did not answer within ${timeoutMs / 1000} s`));
+    timeout.abort(new TimeoutError(`no response within ${timeoutMs / 1000} s`));
     throw timeout.signal.reason;
   });
   try {

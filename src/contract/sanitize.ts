@@ -46,3 +46,7 @@ export function relativeTime(timestamp: unknown, now: number): string {
 
 /** Replaces the query string of a signed URL with `…` for display. Piped output and JSON contain the full URL. */
 export const shortenUrl = (text: string) => text.replace(/^(https?:\/\/[^?\s]{1,200})\?\S{24,}$/, '$1?…');
+
+/** Quotes a text for a command to paste into a shell, if it needs quotes. */
+export const quoteForShell = (text: string) =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;

@@ -14,7 +14,7 @@ export const checkHost =
     const hosts = ['localhost', '127.0.0.1'].map((name) => `${name}:${port}`);
     // Host names are case-insensitive.
     if (!hosts.includes((c.req.header('host') ?? '').toLowerCase()))
-      throw new ServiceError(403, 'this sandbox does not answer to that Host');
+      throw new ServiceError(403, 'this Host header is not allowed');
     await next();
   };
 
@@ -29,7 +29,7 @@ export const requireApiKey =
     const [, bearer] = /^Bearer +(\S+)$/i.exec(c.req.header('authorization') ?? '') ?? [];
     const key = bearer && service.keys.find(bearer);
     countRequest(c, service, key ? key.hash : anonymousCaller);
-    if (!key) throw new ServiceError(401, bearer ? 'this API key is not known' : 'an API key is required');
+    if (!key) throw new ServiceError(401, bearer ? 'invalid API key' : 'an API key is required');
     c.set('key', key);
     await next();
   };
@@ -40,7 +40,7 @@ export const limitJsonBody = (count?: (c: Context) => void) =>
     maxSize: 1024 * 1024,
     onError: (c) => {
       count?.(c);
-      throw new ServiceError(413, 'a JSON body holds at most 1 MiB');
+      throw new ServiceError(413, 'a JSON body must be at most 1 MiB');
     },
   });
 

@@ -54,7 +54,7 @@ export function createApp(service: Service): App {
     const { pid, tools, missingFeatures, faults } = service;
     return c.json({ status: 'ok', pid, tools, left_out: missingFeatures, faults: faults.listActive() });
   });
-  app.notFound((c) => respondWithError(c, service, new ServiceError(404, `nothing at ${c.req.path}`)));
+  app.notFound((c) => respondWithError(c, service, new ServiceError(404, `no endpoint at ${c.req.path}`)));
   app.onError((error, c) => {
     const failure = asServiceError(error, service);
     const isCreation = c.req.method === 'POST' && c.req.path === uploadPath;
@@ -71,9 +71,9 @@ function asServiceError(error: Error, service: Service): ServiceError {
   if (error instanceof HTTPException) return new ServiceError(400, error.message);
   service.log(`error ${error.stack ?? error.message}`);
   const failure = classifyStorageFailure(error);
-  if (failure === 'full') return new ServiceError(507, 'no space left');
+  if (failure === 'full') return new ServiceError(507, 'the disk is full');
   if (failure) return new ServiceError(503, 'storage temporarily unavailable');
-  return new ServiceError(500, 'a defect of this sandbox; its log tells where');
+  return new ServiceError(500, 'internal error of the sandbox; see mediactl sandbox logs');
 }
 
 function respondWithError(c: Context, { responseSchemas }: Service, error: ServiceError): Response {

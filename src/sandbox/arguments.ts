@@ -32,7 +32,7 @@ export function parseArguments(args: readonly string[]): Arguments {
   const number = (name: Exclude<keyof typeof values, 'fault' | 'strict' | 'auto-play'>) => {
     const text = values[name];
     if (text !== undefined && !/^\d+(\.\d+)?$/.test(text))
-      throw new ArgumentError(`--${name} takes a number, not '${text}'`);
+      throw new ArgumentError(`--${name} must be a number, not '${text}'`);
     return text === undefined ? undefined : Number(text);
   };
   if (!values.data) throw new ArgumentError('--data is required');
@@ -57,17 +57,17 @@ export function parseArguments(args: readonly string[]): Arguments {
 
 function parsePort(port: number): number {
   if (Number.isInteger(port) && port <= 65_535) return port;
-  throw new ArgumentError(`--port takes a number up to 65535, not ${port}`);
+  throw new ArgumentError(`--port must be a number up to 65535, not ${port}`);
 }
 
 function parseTheme(text: string): Theme {
   const theme = themes.find((each) => each === text);
-  if (!theme) throw new ArgumentError(`--theme is one of ${themes.join(', ')}`);
+  if (!theme) throw new ArgumentError(`--theme must be one of ${themes.join(', ')}`);
   return theme;
 }
 
 function parseRateLimit(text: string): { limit: number; windowSeconds: number } {
   const [, limit, seconds] = /^(\d+)\/(\d+(?:\.\d+)?)$/.exec(text) ?? [];
-  if (!Number(seconds)) throw new ArgumentError(`--rate-limit takes LIMIT/SECONDS, not '${text}'`);
+  if (!Number(seconds)) throw new ArgumentError(`--rate-limit must be LIMIT/SECONDS, not '${text}'`);
   return { limit: Number(limit), windowSeconds: Number(seconds) };
 }

@@ -69,7 +69,7 @@ export async function createSandbox(options: SandboxOptions) {
 const createNotes = (unknownUids: readonly string[]) =>
   unknownUids.length === 0
     ? []
-    : [`sandbox.db does not know ${unknownUids.length} of the assets in media/: it was replaced, or lost what it held`];
+    : [`sandbox.db lacks ${unknownUids.length} of the assets in media/: it was replaced or has lost data`];
 
 /** Listens on the loopback interface only; returns the origin, including the port. */
 function listen(server: Server, port: number): Promise<string> {

@@ -5,7 +5,7 @@ import type { Sandbox } from './create.ts';
 /** API keys for the local user, one per set of scopes. Only credentials.json contains them in plain text. */
 type Credentials = { all: string; read: string; write: string };
 
-const newKeysNote = 'new keys were made';
+const newKeysNote = 'created new keys';
 
 /**
  * Ensures that DIR/credentials.json contains valid keys, since the database stores only hashes.
@@ -23,9 +23,9 @@ export function ensureCredentials(dataDir: string, sandbox: Sandbox): string | u
   };
   writeJsonAtomically(path, { keys });
   if (isFirst) return undefined;
-  if (existing === undefined) return `credentials.json was gone; ${newKeysNote}`;
+  if (existing === undefined) return `credentials.json was missing; ${newKeysNote}`;
   if (existing === 'damaged') return `credentials.json could not be read; ${newKeysNote}`;
-  return `sandbox.db did not know the keys of credentials.json; ${newKeysNote}`;
+  return `sandbox.db did not contain the keys in credentials.json; ${newKeysNote}`;
 }
 
 function readCredentials(path: string): Credentials | 'damaged' | undefined {

@@ -26,12 +26,12 @@ async function main(): Promise<void> {
     if (logFile) logFile.write(line);
     else process.stdout.write(`${new Date().toISOString()} ${line}\n`);
   };
-  process.on('uncaughtExceptionMonitor', (error) => log(`ends by a defect: ${error.stack}`));
+  process.on('uncaughtExceptionMonitor', (error) => log(`crashed: ${error.stack}`));
   try {
     await serve(args, options, log);
   } catch (error) {
     const failure = classifyStorageFailure(error);
-    if (failure === 'full') throw new Error(`no space is left for the sandbox in ${dataDir}`);
+    if (failure === 'full') throw new Error(`no disk space for the sandbox in ${dataDir}`);
     throw failure ? new Error(`the sandbox cannot use ${dataDir}: ${(error as Error).message}`) : error;
   }
 }
@@ -53,7 +53,7 @@ async function serve(args: string[], options: Omit<Arguments, 'logPath'>, log: (
       try {
         writeServerFile();
       } catch (error) {
-        log(`no new address of the page is told: ${(error as Error).message}`);
+        log(`cannot write the new URL of the library page: ${(error as Error).message}`);
       }
     },
     log,
@@ -78,7 +78,7 @@ async function serve(args: string[], options: Omit<Arguments, 'logPath'>, log: (
   const stop = async () => {
     rmSync(serverFile, { force: true });
     const failure = await sandbox.close().catch((error: Error) => error);
-    if (failure) log(`error at the end: ${failure.stack}`);
+    if (failure) log(`error during shutdown: ${failure.stack}`);
     process.exit(failure ? 1 : 0);
   };
   process.once('SIGTERM', stop);

@@ -30,7 +30,7 @@ export function registerDescription(app: App, service: Service): void {
     operationId: 'getDescription',
     method: 'get',
     path: descriptionPath,
-    responses: { 200: jsonContent(z.record(z.string(), z.unknown()), 'this description') },
+    responses: { 200: jsonContent(z.record(z.string(), z.unknown()), 'this OpenAPI description') },
   });
   let text: string | undefined;
   app.get(descriptionPath, (c) => {

@@ -55,6 +55,6 @@ function loadSecret(dataDir: string): Buffer {
     renameSync(`${path}.tmp`, path);
   }
   const secret = readFileSync(path);
-  if (secret.length !== secretBytes) throw new Error(`${path} is damaged; remove it to sign again`);
+  if (secret.length !== secretBytes) throw new Error(`${path} is corrupt; delete it to create a new one`);
   return secret;
 }

@@ -26,7 +26,7 @@ ${renderHead({ title, contentSecurityPolicy: buildPolicy({ style }), style, refe
 <body>
 <main>
 <h1>${title}</h1>
-<p class="summary">${hasMore ? 'the first ' : ''}${count} ${count === 1 ? 'asset' : 'assets'}${hasMore ? ' of more' : ''}, <time datetime="${date}">${date}</time></p>
+<p class="summary">${hasMore ? 'the first ' : ''}${count} ${count === 1 ? 'asset' : 'assets'}${hasMore ? ' (more not shown)' : ''}, <time datetime="${date}">${date}</time></p>
 <ul class="sheet" role="list">
 `.markup,
   card: (card: ContactSheetCard, thumbnail: Thumbnail | undefined) => renderCard(card, thumbnail).markup,

@@ -48,11 +48,11 @@ describe('a name that is not unique', () => {
       const { code, stderr } = await cli.run([...verb.split(' '), 'clip.mp4']);
       expect(code).toBe(2);
       expect(stderr.split('\n')).toEqual([
-        'error: 3 assets are called clip.mp4',
+        'error: 3 assets are named clip.mp4',
         `  cause: 2026-01-01T12:00:00Z  1.0 KiB  /Press  ready  ${uid(1)}`,
         `         2026-09-01T12:00:00Z  2.0 KiB  /  ready  ${uid(2)}`,
         `         2026-03-01T12:00:00Z  3.0 KiB  /  ready  ${uid(3)}`,
-        '  try:   give the uid of one of them, or --newest',
+        '  try:   use the uid of one of them, or --newest',
         '',
       ]);
     },
@@ -97,24 +97,18 @@ describe('a name that is not unique', () => {
     const { code, stderr } = await cli.run(['workspaces', 'get', 'Twin']);
     expect([code, stderr]).toEqual([
       2,
-      expect.stringContaining(`2 workspaces are called Twin\n  cause: Twin  ${uid(1)}`),
+      expect.stringContaining(`2 workspaces are named Twin\n  cause: Twin  ${uid(1)}`),
     ]);
   });
 });
 
-it.each([
-  ['get'],
-  ['assets wait'],
-  ['assets player'],
-  ['play'],
-  ['download'],
-  ['rm'],
-  ['auth switch'],
-  ['workspaces use'],
-])('%s without saying which: exit 2, and no request', async (verb) => {
-  const { code } = await cli.run(verb.split(' '));
-  expect([code, requests]).toEqual([2, []]);
-});
+it.each([['get'], ['assets player'], ['play'], ['download'], ['rm'], ['auth switch'], ['workspaces use']])(
+  '%s without saying which: exit 2, and no request',
+  async (verb) => {
+    const { code } = await cli.run(verb.split(' '));
+    expect([code, requests]).toEqual([2, []]);
+  },
+);
 
 describe('a uid that is typed short', () => {
   const terminal = { tty: true, columns: 100 };
@@ -129,7 +123,7 @@ describe('a uid that is typed short', () => {
   it('that was never shown, or in a pipe alone, is a name: the error says so', async () => {
     await cli.run(['ls']);
     const { code, stderr } = await cli.run(['get', '222222']);
-    expect([code, stderr]).toEqual([3, expect.stringContaining('no uid shown here recently begins with that')]);
+    expect([code, stderr]).toEqual([3, expect.stringContaining('no recently shown uid begins with it')]);
   });
 
   it('of six digits may be a name too: then neither is taken', async () => {
@@ -140,7 +134,7 @@ describe('a uid that is typed short', () => {
     const environment = { MEDIACTL_BASE_URL: other.url };
     await cli.run(['ls'], { ...terminal, environment });
     const { code, stderr } = await cli.run(['rm', '222222', '--yes'], { environment });
-    expect([code, stderr]).toEqual([2, expect.stringContaining('222222 is a name, and the beginning of')]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('222222 is the name of an asset and the start of uid')]);
     expect(other.requests.every(({ method }) => method === 'GET')).toBe(true);
   });
 

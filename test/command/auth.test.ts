@@ -30,7 +30,7 @@ describe('auth login', () => {
     expect(code).toBe(0);
     expect(stdout).toBe(`profile\tmain\nbase_url\t${sandbox.url}\nworkspace\t${sandbox.workspace}\nkey_in\tfile\n`);
     expect(stderr).toBe(
-      `key kept in ${config} (mode 0600)\nlogged in to ${sandbox.url} as profile main; the key may read\n`,
+      `API key saved in ${config} (mode 0600)\nlogged in to ${sandbox.url} as profile main; the key has read access\n`,
     );
     expect(statSync(config).mode & 0o777).toBe(0o600);
     expect(JSON.parse(readFileSync(config, 'utf8')).profiles.main.key).toBe(sandbox.key);
@@ -45,14 +45,14 @@ describe('auth login', () => {
     const args = ['auth', 'login', '--base-url', sandbox.url, '--with-key'];
     const { code, stderr } = await cli.run(args, { stdin: 'wrong-key-0123456789' });
     expect(code).toBe(4);
-    expect(stderr).toContain('the service does not accept this API key (401)');
+    expect(stderr).toContain('the service rejected this API key (401)');
     expect(existsSync(config)).toBe(false);
     expect((await cli.run([...args, '--no-check'], { stdin: 'wrong-key-0123456789' })).code).toBe(0);
   });
 
   it.each([
-    ['nothing', '', 'no key was given'],
-    ['two words', 'two words', 'that is not an API key'],
+    ['nothing', '', 'no API key given'],
+    ['two words', 'two words', 'invalid API key'],
   ])('%s on stdin is refused', async (_what, stdin, problem) => {
     const { code, stderr } = await cli.run(['auth', 'login', '--base-url', sandbox.url, '--with-key'], { stdin });
     expect([code, stderr.split('\n')[0]]).toEqual([2, `error: ${problem}`]);
@@ -66,8 +66,8 @@ describe('auth login', () => {
 
   it.each([
     ['ftp://x', 'only http and https are supported'],
-    ['https://host/some/path', 'it has a path, /some/path'],
-    ['https://user:pw@host', 'a base URL cannot have a user name or password in it'],
+    ['https://host/some/path', 'it contains a path: /some/path'],
+    ['https://user:pw@host', 'a base URL cannot contain a user name or password'],
   ])('the base URL %s is refused', async (url, words) => {
     const { code, stderr } = await cli.run(['auth', 'login', '--base-url', url, '--with-key'], {
       stdin: 'k',
@@ -129,7 +129,7 @@ describe('several profiles', () => {
       ['production', true],
     ]);
     expect((await cli.run(['auth', 'logout'])).stderr).toBe(
-      'forgotten: production; none is in use now: mediactl auth switch NAME\n',
+      'removed: production; no profile is current now: run mediactl auth switch NAME\n',
     );
     expect((await cli.run(['auth', 'ls', '-q'])).stdout).toBe('two\n');
   });
@@ -142,10 +142,10 @@ describe('several profiles', () => {
     ]) {
       const { code, stderr } = await cli.run(['auth', ...args]);
       expect(code).toBe(2);
-      expect(stderr).toContain('there are one, two');
+      expect(stderr).toContain('existing profiles: one, two');
     }
     expect((await cli.run(['assets', 'ls', '--profile', 'x'])).code).toBe(2);
-    expect((await cli.run(['auth', 'rename', 'one', 'two'])).stderr).toContain('there is a profile two already');
+    expect((await cli.run(['auth', 'rename', 'one', 'two'])).stderr).toContain('profile two already exists');
   });
 
   it('logout --all asks, and needs --yes where nobody can answer', async () => {
@@ -266,7 +266,7 @@ describe('where a setting comes from: flag > variable > .mediactl.json > profile
     async (name) => {
       writeFileSync(join(cli.home, '.mediactl.json'), JSON.stringify({ [name]: 'x' }));
       const { code, stderr } = await cli.run(['auth', 'ls']);
-      expect([code, stderr.includes(`it may not set ${name}`)]).toEqual([2, true]);
+      expect([code, stderr.includes(`it cannot set ${name}`)]).toEqual([2, true]);
     },
   );
 });
@@ -282,7 +282,7 @@ describe('a key goes to its own origin only', () => {
     for (const options of [{ args: ['--base-url', other] }, { args: [], environment: { MEDIACTL_BASE_URL: other } }]) {
       const { code, stderr } = await cli.run(['assets', 'ls', ...options.args], options);
       expect(code).toBe(4);
-      expect(stderr).toContain(`is not sent to ${other}`);
+      expect(stderr).toContain(`cannot be used with ${other}`);
     }
     expect(asked).toBe(0);
   });

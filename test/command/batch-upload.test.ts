@@ -248,7 +248,7 @@ describe('what is named', () => {
   it.each<[string, (path: string) => void, string]>([
     ['a pipe', (path) => execFileSync('mkfifo', [path]), 'it is a named pipe'],
     ['a device without an end', (path) => symlinkSync('/dev/zero', path), 'larger than 256 MiB'],
-    ['one endless line', (path) => writeFileSync(path, 'a'.repeat(1e6)), 'it has a line of more'],
+    ['one endless line', (path) => writeFileSync(path, 'a'.repeat(1e6)), 'it contains a line of more'],
   ])('by %s is an error, and nothing hangs', async (_, make, reason) => {
     const { cli, run } = await world();
     const list = join(cli.home, 'list');
@@ -291,9 +291,9 @@ describe('--manifest-out', () => {
     expect(errorOf(ran)).toEqual({
       code: 'manifest_out',
       exit: 1,
-      hint: 'once there is room, the same command writes it again, and sends nothing twice',
+      hint: 'free some disk space, then run the same command again; it uploads nothing twice',
     });
-    expect(ran.stderr).toContain('/dev/full is not whole');
+    expect(ran.stderr).toContain('/dev/full is incomplete');
     expect(service.completeAssets).toHaveLength(20);
   });
 });
@@ -378,14 +378,14 @@ it('--reserve that leaves nothing is refused', async () => {
   const { folder, run } = await world({ limit: { requests: 50, windowMs: 60_000 } });
   writeManyFiles(folder, 3);
   const { code, stderr } = await run('upload', '-r', folder, '--reserve', '50', '--create-folders', '--folder', '/F');
-  expect([code, stderr]).toEqual([2, expect.stringContaining('--reserve 50 leaves nothing of the 50')]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining('--reserve 50 allows no requests: the rate limit is 50')]);
 });
 
 it('--reserve that leaves nothing is refused where the limit was not known before', async () => {
   const { folder, run } = await world({ limit: { requests: 50, windowMs: 3_000_000 } });
   writeManyFiles(folder, 3);
   const { code, stderr } = await run('upload', '-r', folder, '--reserve', '5000');
-  expect([code, stderr]).toEqual([2, expect.stringContaining('--reserve 5000 leaves nothing')]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining('--reserve 5000 allows no requests')]);
 });
 
 it.each([

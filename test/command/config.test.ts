@@ -82,7 +82,7 @@ describe('where a setting comes from', () => {
     async (name) => {
       writeFileSync(join(cli.home, '.mediactl.json'), JSON.stringify({ [name]: 'x' }));
       const { code, stderr } = await cli.run(['config', 'ls']);
-      expect([code, stderr]).toEqual([2, expect.stringContaining(`it may not set ${name}`)]);
+      expect([code, stderr]).toEqual([2, expect.stringContaining(`it cannot set ${name}`)]);
     },
   );
 
@@ -167,7 +167,7 @@ describe('config set', () => {
     [['base_url', 'https://evil.example'], 'auth login'],
     [['api_key', 'x'], 'auth login'],
     [['names.nonsense', 'x'], 'names.folder_parent'],
-    [['names.folder_parent', '{"$ne": 1}'], 'is not the name of a field'],
+    [['names.folder_parent', '{"$ne": 1}'], 'is not a valid field name'],
     [['nonsense', 'x'], 'names.KEY'],
   ])('%j is refused, and the file stays as it is', async (args, words) => {
     const before = readFileSync(configPath(), 'utf8');

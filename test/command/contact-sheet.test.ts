@@ -41,7 +41,7 @@ describe('assets ls --html', () => {
     expect(stdout.split('\n').slice(0, 2)).toEqual([`saved\t${path}`, 'assets\t20']);
     expect(stderr).toContain(unlessStrict('--all for all', '20 of 20')); // strict mode omits the total
     const part = readFileSync(path, 'utf8');
-    expect(part).toContain(unlessStrict('the first 20 assets of more, ', '20 assets, '));
+    expect(part).toContain(unlessStrict('the first 20 assets (more not shown), ', '20 assets, '));
     await sandbox.end();
   });
 
@@ -136,7 +136,7 @@ describe('the file of --html', () => {
     writeFileSync(path, 'mine');
     const refused = await cli.run(['assets', 'ls', '--html', path]);
     expect([refused.code, readFileSync(path, 'utf8'), requestedPaths]).toEqual([2, 'mine', []]);
-    expect(refused.stderr).toContain('another place with --html, or --yes');
+    expect(refused.stderr).toContain('use another path with --html, or --yes');
     expect((await cli.run(['assets', 'ls', '--html', path, '--yes'])).code).toBe(0);
     expect(readFileSync(path, 'utf8')).toContain('asset 2');
   });

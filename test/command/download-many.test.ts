@@ -182,7 +182,7 @@ describe('--quiet', () => {
   it('and, on failure, the error', async () => {
     const { code, stdout, stderr } = await world.cli.run(['get', 'nothing-of-that-name', '-q']);
     expect([code, stdout]).toEqual([3, '']);
-    expect(stderr).toMatch(/^error: no asset is called/);
+    expect(stderr).toMatch(/^error: no asset is named/);
   });
 
   it('shows the progress that was asked for all the same', async () => {
@@ -244,5 +244,8 @@ it('profiles of which none is current are named', async () => {
     });
   await cli.run(['logout', 'two'], { environment });
   const { code, stderr } = await cli.run(['ls'], { environment });
-  expect([code, stderr]).toEqual([4, expect.stringMatching(/no profile is current\n.*there are one\n.*auth switch/)]);
+  expect([code, stderr]).toEqual([
+    4,
+    expect.stringMatching(/no profile selected\n.*existing profiles: one\n.*auth switch/),
+  ]);
 });

@@ -77,7 +77,7 @@ describe('from the sandbox', () => {
     expect(errorOf(other)).toEqual({
       code: 'already_downloading',
       exit: 6,
-      hint: 'wait for it to finish, or give another place with -o',
+      hint: 'wait for it to finish, or use another path with -o',
     });
     sendReply(waiting[0] as ServerResponse, fullReply);
     expect((await slow).code).toBe(0);
@@ -121,7 +121,7 @@ describe('from the sandbox', () => {
     const { code, stderr } = await world.cli.run(['assets', 'download', assetUid, '-o', path], {
       environment,
     });
-    expect([code, stderr]).toEqual([2, expect.stringContaining('is there by now')]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('already exists')]);
     expect(readFileSync(path, 'utf8')).toBe('mine');
     expect(readdirSync(world.cli.home).filter((name) => name.endsWith('.part'))).toEqual([]);
   });

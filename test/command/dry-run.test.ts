@@ -26,6 +26,10 @@ const calls: Record<string, string[]> = {
   'assets get': ['assets', 'get', uid],
   'assets player': ['assets', 'player', uid],
   'assets wait': ['assets', 'wait', uid],
+  'assets mv': ['assets', 'mv', uid, '/'],
+  'assets rename': ['assets', 'rename', uid, 'x'],
+  'assets tag': ['assets', 'tag', uid, '--add', 'sea'],
+  'assets share': ['assets', 'share', uid],
   'videos ls': ['videos', 'ls'],
   'videos get': ['videos', 'get', uid],
   'videos player': ['videos', 'player', uid],
@@ -91,6 +95,7 @@ const exits: Record<string, number> = {
   'sandbox logs': 3,
   'sandbox watch': 3,
   check: 11,
+  'assets tag': 6, // the record shows no tags to change
   'uploads watch': 10,
   'uploads retry': 10,
 };
@@ -183,9 +188,11 @@ it.each(names)('%s -n creates no database', async (name) => {
 });
 
 it('every command has a summary, a description and an example', () => {
-  for (const { path, summary, description, examples } of leaves(tree)) {
+  for (const { path, short, summary, description, examples } of leaves(tree)) {
     expect([path, summary.length > 5, description.length > 20]).toEqual([path, true, true]);
     expect([path, examples.length > 0]).toEqual([path, true]);
-    for (const line of examples) expect(line).toContain(path.replace(/ ls$/, ' '));
+    const spellings = [path.replace(/ ls$/, ' '), ...short.map((word) => `mediactl ${word} `)];
+    for (const line of examples)
+      expect([line, spellings.some((each) => `${line} `.includes(each))]).toEqual([line, true]);
   }
 });

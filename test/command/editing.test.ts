@@ -143,7 +143,7 @@ describe('assets rm', () => {
     });
     expect(code).toBe(11);
     const tried = JSON.parse(stdout).filter(
-      ({ error }: { error: { message: string } }) => error.message !== 'not tried',
+      ({ error }: { error: { message: string } }) => error.message !== 'not attempted',
     );
     expect(tried.length).toBeLessThanOrEqual(4);
     expect(stderr).toContain('lacks the scope \\"Delete Assets\\"');

@@ -24,17 +24,21 @@ beforeEach(() => {
 
 describe('embed domains', () => {
   it.each([
-    ['https://news.example/path', 'it is a URL', 'give news.example'],
-    ['news.example:8080', 'it has a port', 'give news.example'],
-    ['news.example/path', 'it has a path', 'give news.example'],
-    ['192.0.2.1', 'it is an address', 'a host name alone, such as news.example.com'],
-    ['two words', 'it has a character that host names cannot have', 'a host name alone, such as news.example.com'],
-    ['-bad.example', 'it is not a host name', 'a host name alone, such as news.example.com'],
+    ['https://news.example/path', 'it is a URL', 'use news.example'],
+    ['news.example:8080', 'it contains a port', 'use news.example'],
+    ['news.example/path', 'it contains a path', 'use news.example'],
+    ['192.0.2.1', 'it is an IP address', 'use a host name, such as news.example.com'],
+    [
+      'two words',
+      'it contains a character that is not allowed in a host name',
+      'use a host name, such as news.example.com',
+    ],
+    ['-bad.example', 'it is not a host name', 'use a host name, such as news.example.com'],
   ])('%s is refused before it is sent', async (domain, cause, hint) => {
     const { code, stderr } = await cli.run(['embed', 'domains', 'add', '--', domain]);
     expect(code).toBe(2);
     expect(stderr.trimEnd().split('\n')).toEqual([
-      `error: '${domain}' is not a domain`,
+      `error: '${domain}' is not a valid domain`,
       `  cause: ${cause}`,
       `  try:   ${hint}`,
     ]);
@@ -54,7 +58,7 @@ describe('embed domains', () => {
     const kept = await cli.run(sync);
     expect(kept).toMatchObject({ code: 0, stdout: '+\tnew.example\tadded\n' });
     expect(kept.stderr).toBe(
-      '1 to add, 1 there already, 2 not in the file\nthe restriction is off, and every site may embed: mediactl embed enable\n',
+      '1 to add, 1 already allowed, 2 not in the file\nthe restriction is off, so every site may embed; to turn it on: mediactl embed enable\n',
     );
     expect((await cli.run([...sync, '--prune'])).code).toBe(2); // no terminal to ask
     const pruned = await cli.json([...sync, '--prune', '--yes']);
@@ -67,7 +71,7 @@ describe('embed domains', () => {
     expect((await cli.run(sync, { stdin: '# nothing\n' })).code).toBe(2);
     const { code, stderr } = await cli.run(sync, { stdin: 'a.example\nhttp://b.example\n' });
     expect(code).toBe(2);
-    expect(stderr).toContain("stdin, line 2: 'http://b.example' is not a domain");
+    expect(stderr).toContain("stdin, line 2: 'http://b.example' is not a valid domain");
   });
 
   it('enabling with an empty list warns; one domain that fails is named', async () => {
@@ -280,7 +284,7 @@ describe('embed domains that are spelled otherwise', () => {
     const { cli } = await startProfileCli(embedService({ enabled: true, domains }, () => domains.push(spelling)));
     const { code, stdout, stderr } = await cli.run(['embed', 'domains', 'add', domain]);
     expect([code, stdout]).toEqual([0, `+\t${domain}\tadded\n`]);
-    expect(stderr).toBe(`${domain} is on the allow-list as ${spelling}\n`);
+    expect(stderr).toBe(`${domain} is listed as ${spelling}\n`);
   });
 
   it('another spelling that was there before is no proof', async () => {

@@ -51,7 +51,7 @@ describe('the account', () => {
     expect(await failing(['assets', 'ls'])).toEqual({
       code: 'no_profile',
       exit: 4,
-      hint: expect.stringMatching(/^mediactl sandbox start for a service on this/),
+      hint: expect.stringMatching(/^mediactl auth login, or mediactl sandbox start/),
     });
     writeProfiles({ one: profile });
     expect(await failing(['assets', 'ls'])).toMatchObject({ hint: 'mediactl auth switch NAME, or --profile NAME' });
@@ -69,7 +69,7 @@ describe('the account', () => {
     expect(await failing(['assets', 'ls'], { environment: { MEDIACTL_API_KEY: testKey } })).toEqual({
       code: 'no_base_url',
       exit: 4,
-      hint: 'set MEDIACTL_BASE_URL, such as https://media.example.com',
+      hint: 'set MEDIACTL_BASE_URL, for example to https://media.example.com',
     });
   });
 
@@ -86,7 +86,7 @@ describe('the account', () => {
     expect(await failingAt('http://127.0.0.1:9', ['assets', 'ls'], { MEDIACTL_API_KEY: 'two words' })).toEqual({
       code: 'bad_key',
       exit: 2,
-      hint: 'make one in the organization’s settings, under API keys',
+      hint: 'create one in your organization’s settings, under API keys',
     });
   });
 
@@ -95,7 +95,7 @@ describe('the account', () => {
     expect(await failing(['assets', 'ls', '--base-url', 'https://other.example'])).toEqual({
       code: 'foreign_base_url',
       exit: 4,
-      hint: 'set MEDIACTL_API_KEY, or mediactl auth login --profile NAME --base-url https://other.example',
+      hint: 'mediactl auth login --profile NAME --base-url https://other.example, or set MEDIACTL_API_KEY',
     });
   });
 
@@ -125,7 +125,7 @@ describe('the account', () => {
     expect(await failing(['assets', 'ls'])).toEqual({
       code: 'config_corrupt',
       exit: 2,
-      hint: `mend it, or move it away: mv '${path}' '${path}.bad'`,
+      hint: `fix it, or move it out of the way: mv '${path}' '${path}.bad'`,
     });
   });
 
@@ -134,7 +134,7 @@ describe('the account', () => {
     expect(await failing(['assets', 'ls'])).toEqual({
       code: 'project_file',
       exit: 2,
-      hint: expect.stringMatching(/^it is a JSON object with any of profile, workspace/),
+      hint: expect.stringMatching(/^use a JSON object with any of profile, workspace/),
     });
   });
 });
@@ -161,7 +161,7 @@ describe('doctor', () => {
     expect(await finding('service', { MEDIACTL_BASE_URL: url })).toEqual({
       code: 'clock_skew',
       exit: 1,
-      hint: 'set the clock of this machine: expiry times would be shown wrong',
+      hint: 'set the clock of this machine; until then, expiry times are wrong',
     });
   });
 
@@ -188,13 +188,13 @@ describe('doctor', () => {
 describe('the state folder', () => {
   it('folder', async () => {
     const args = ['sandbox', 'start', '--port', '0', '--data', '/proc/nope'];
-    expect(await failing(args)).toEqual({ code: 'folder', exit: 2, hint: 'name another one: --data DIR' });
+    expect(await failing(args)).toEqual({ code: 'folder', exit: 2, hint: 'use another directory: --data DIR' });
   });
 
   it.skipIf(!canMount)('folder_failed', async () => {
     const disk = new SmallDisk('nr_inodes=1');
     const args = ['sandbox', 'start', '--port', '0', '--data', join(disk.path, 'data')];
-    expect(await failing(args)).toEqual({ code: 'folder_failed', exit: 1, hint: 'name another one: --data DIR' });
+    expect(await failing(args)).toEqual({ code: 'folder_failed', exit: 1, hint: 'use another directory: --data DIR' });
   });
 
   it('state_unusable', async () => {
@@ -202,7 +202,7 @@ describe('the state folder', () => {
     expect(await failing(['uploads', 'ls', '--done'])).toEqual({
       code: 'state_unusable',
       exit: 14,
-      hint: expect.stringMatching(/^allow mediactl to write there; upload --again, or another MEDIACTL_STATE_DIR/),
+      hint: expect.stringMatching(/^make the state folder writable; upload --again or another MEDIACTL_STATE_DIR/),
     });
   });
 
@@ -213,7 +213,7 @@ describe('the state folder', () => {
     expect(await failingAt(url, ['folders', 'create', '/New'])).toEqual({
       code: 'locked',
       exit: 1,
-      hint: 'run it again once that one has ended',
+      hint: 'run it again once that process has finished',
     });
     lock?.release();
   });
@@ -226,7 +226,7 @@ describe('the result', () => {
     expect(await failing(['assets', 'ls'], options)).toEqual({
       code: 'output',
       exit: 1,
-      hint: 'make room, or give another place',
+      hint: 'free some disk space, or choose another path',
     });
   });
 
@@ -238,7 +238,7 @@ describe('the result', () => {
     expect(await failing(['assets', 'ls'], { environment, clock })).toEqual({
       code: 'unclassified',
       exit: 1,
-      hint: 'run again with --debug to see where, and report it',
+      hint: 'run it again with --debug, and report the bug',
     });
   });
 });
@@ -264,7 +264,7 @@ describe('statuses of the service (§7)', () => {
     [400, { code: 'bad_request', exit: 6, hint: null }],
     [401, { code: 'unauthenticated', exit: 4, hint: 'mediactl auth login, or set MEDIACTL_API_KEY' }],
     [402, { code: 'credits_depleted', exit: 7, hint: 'top up the balance, then run the same command again' }],
-    [403, { code: 'forbidden', exit: 5, hint: 'mediactl auth switch, or make a key with that scope under API keys' }],
+    [403, { code: 'forbidden', exit: 5, hint: 'mediactl auth switch, or create an API key with that scope' }],
     [404, { code: 'not_found', exit: 3, hint: null }],
     [408, { code: 'timeout', exit: 10, hint: 'run it again in a moment' }],
     [409, { code: 'conflict', exit: 6, hint: null }],
@@ -272,11 +272,14 @@ describe('statuses of the service (§7)', () => {
     [412, { code: 'precondition_failed', exit: 6, hint: null }],
     [413, { code: 'too_large', exit: 6, hint: null }],
     [418, { code: 'unexpected_status', exit: 1, hint: null }],
-    [422, { code: 'invalid', exit: 6, hint: 'the same command with --help shows what it accepts' }],
+    [422, { code: 'invalid', exit: 6, hint: 'run the same command with --help to see what it accepts' }],
     [423, { code: 'session_locked', exit: 6, hint: 'run it again in a moment' }],
     [425, { code: 'too_early', exit: 10, hint: 'run it again in a moment' }],
     [429, { code: 'rate_limited', exit: 9, hint: 'run it again later, or allow a longer wait with --max-wait' }],
-    [431, { code: 'headers_too_large', exit: 6, hint: 'shorten the description or the name: they travel in a header' }],
+    [
+      431,
+      { code: 'headers_too_large', exit: 6, hint: 'shorten the name or the description, which are sent in a header' },
+    ],
     [460, { code: 'damaged_on_the_way', exit: 13, hint: 'run the same command again' }],
     [500, { code: 'server_error', exit: 10, hint: 'run it again in a moment' }],
     [501, { code: 'not_offered', exit: 10, hint: null }],
@@ -293,7 +296,7 @@ describe('statuses of the service (§7)', () => {
     expect(await failingAt(url, ['api', '/things/', '-X', 'POST'])).toEqual({
       code: 'redirected',
       exit: 10,
-      hint: 'check the base URL: mediactl auth status',
+      hint: 'mediactl auth status, to check the base URL',
     });
   });
 
@@ -304,7 +307,7 @@ describe('statuses of the service (§7)', () => {
     expect(await failingAt(url, ['assets', 'ls'])).toEqual({
       code: 'foreign_origin',
       exit: 13,
-      hint: 'check the base URL: mediactl auth status',
+      hint: 'mediactl auth status, to check the base URL',
     });
   });
 
@@ -313,7 +316,7 @@ describe('statuses of the service (§7)', () => {
     expect(await failingAt(url, ['assets', 'ls'])).toEqual({
       code: 'unexpected_answer',
       exit: 10,
-      hint: 'check the base URL: mediactl auth status',
+      hint: 'mediactl auth status, to check the base URL',
     });
   });
 });
@@ -350,7 +353,7 @@ describe('the network', () => {
     expect(await failingAt(url, options)).toEqual({
       code: 'timeout',
       exit: 10,
-      hint: 'run it again, or allow more with --request-timeout',
+      hint: 'run it again, or allow more time with --request-timeout',
     });
   });
 
@@ -359,7 +362,7 @@ describe('the network', () => {
     expect(await failingAt(url.replace('http:', 'https:'), ['assets', 'ls'])).toEqual({
       code: 'tls',
       exit: 10,
-      hint: `if it uses http: ${url} as the base URL`,
+      hint: `if it uses plain http, set the base URL to ${url}`,
     });
   });
 
@@ -387,7 +390,7 @@ describe('assets and folders', () => {
     expect(await failingAt(url, ['folders', 'create', '/Campaigns'])).toEqual({
       code: 'exists',
       exit: 6,
-      hint: 'with -p that is no error',
+      hint: 'use -p to accept an existing folder',
     });
   });
 
@@ -396,7 +399,7 @@ describe('assets and folders', () => {
     expect(await failingAt(url, ['assets', 'ls', '--count'])).toEqual({
       code: 'no_total',
       exit: 1,
-      hint: 'count them: mediactl assets ls --all -q | wc -l',
+      hint: 'count them: mediactl ls --all -q | wc -l',
     });
   });
 
@@ -415,7 +418,7 @@ describe('assets and folders', () => {
     expect(await failingAt(url, ['assets', 'wait', assetUid, '--timeout', '2s'])).toEqual({
       code: 'still_processing',
       exit: 8,
-      hint: `mediactl assets wait ${assetUid}, with a longer --timeout`,
+      hint: `mediactl wait ${assetUid}, with a longer --timeout`,
     });
   });
 
@@ -440,7 +443,7 @@ describe('assets and folders', () => {
     expect(await failingAt(url, ['assets', 'thumb', assetUid, '-o', join(cli.home, 't.jpg')])).toEqual({
       code: 'no_thumbnail',
       exit: 3,
-      hint: `mediactl assets get ${assetUid}`,
+      hint: `mediactl get ${assetUid}`,
     });
   });
 });
@@ -460,7 +463,7 @@ describe('writes that the service does not do', () => {
     expect(await failingAt(url, ['assets', 'update', assetUid, '--name', 'Other'])).toEqual({
       code: 'write_ignored',
       exit: 6,
-      hint: 'mediactl assets get ID shows the fields there are',
+      hint: 'mediactl get ID, to see its fields',
     });
   });
 
@@ -469,7 +472,7 @@ describe('writes that the service does not do', () => {
     expect(await failingAt(url, ['assets', 'update', assetUid, '--add-tag', 'sea'])).toEqual({
       code: 'tags_unknown',
       exit: 6,
-      hint: `mediactl assets update ${assetUid} --set-tags SLUGS says all of them`,
+      hint: `mediactl update ${assetUid} --set-tags SLUGS, to replace all tags`,
     });
   });
 
@@ -479,7 +482,7 @@ describe('writes that the service does not do', () => {
     expect(await failingAt(url, ['assets', 'rm', '--status', 'ready', '--yes'])).toEqual({
       code: 'filter_ignored',
       exit: 6,
-      hint: 'give ids instead: mediactl assets ls … -q | mediactl assets rm -',
+      hint: 'use uids instead: mediactl ls … -q | mediactl rm -',
     });
   });
 
@@ -518,7 +521,7 @@ describe('playback', () => {
     expect(await failingAt(url, ['play', assetUid, '--size', '640', '--url'])).toEqual({
       code: 'sizes_unknown',
       exit: 2,
-      hint: `mediactl play ${assetUid} shows their addresses; fetch the one that is meant`,
+      hint: `mediactl play ${assetUid} shows their URLs; download the one that you want`,
     });
   });
 
@@ -526,7 +529,7 @@ describe('playback', () => {
     expect(await failingAt(await playing({ type: 'video', blocked: true }), ['play', assetUid, '--url'])).toEqual({
       code: 'blocked',
       exit: 12,
-      hint: `mediactl assets wait ${assetUid}, if it was uploaded just now; mediactl assets get ${assetUid} tells its status`,
+      hint: `mediactl wait ${assetUid} if it was just uploaded; mediactl get ${assetUid} shows its status`,
     });
   });
 
@@ -534,7 +537,7 @@ describe('playback', () => {
     expect(await failingAt(await playing({ type: 'video', blocked: false }), ['play', assetUid, '--url'])).toEqual({
       code: 'nothing_to_play',
       exit: 12,
-      hint: `mediactl play ${assetUid} --info, and mediactl assets wait ${assetUid} if it is not ready`,
+      hint: `mediactl play ${assetUid} --info, or mediactl wait ${assetUid} if it is not ready`,
     });
   });
 
@@ -543,7 +546,7 @@ describe('playback', () => {
     expect(await failingAt(await playing(info), ['play', assetUid, '--check'])).toEqual({
       code: 'playback_broken',
       exit: 12,
-      hint: `mediactl assets get ${assetUid}, to see its status`,
+      hint: `mediactl get ${assetUid}, to see its status`,
     });
   });
 
@@ -554,7 +557,7 @@ describe('playback', () => {
     expect(await failingAt(url, ['play', assetUid, '--url'])).toEqual({
       code: 'token_expired',
       exit: 4,
-      hint: 'mediactl assets player UID --reveal, for a new one',
+      hint: 'mediactl assets player UID --reveal, to get a new one',
     });
   });
 
@@ -563,7 +566,7 @@ describe('playback', () => {
     expect(await failingAt(url, ['play', assetUid, '--player', 'false'])).toEqual({
       code: 'player_failed',
       exit: 1,
-      hint: 'mediactl play ID --check tells whether it can be played',
+      hint: 'mediactl play ID --check, to see if it can be played',
     });
   });
 });
@@ -591,14 +594,6 @@ describe('the sandbox', () => {
 });
 
 describe('files', () => {
-  it('is_directory', async () => {
-    expect(await failingAt('http://127.0.0.1:9', ['upload', cli.home])).toEqual({
-      code: 'is_directory',
-      exit: 2,
-      hint: `mediactl upload -r ${cli.home}, for the files in it`,
-    });
-  });
-
   it('no_such_file', async () => {
     expect(await failingAt('http://127.0.0.1:9', ['upload', '/no/such.mp4'])).toEqual({
       code: 'no_such_file',
@@ -613,7 +608,7 @@ describe('files', () => {
     expect(await failingAt('http://127.0.0.1:9', ['upload', path])).toEqual({
       code: 'not_a_file',
       exit: 2,
-      hint: `mediactl upload - --name NAME < ${path}, which spools it first`,
+      hint: `mediactl upload - --name NAME < ${path}, to spool it to disk first`,
     });
   });
 
@@ -621,7 +616,7 @@ describe('files', () => {
     expect(await failingAt('http://127.0.0.1:9', ['assets', 'ls', '--limit', 'many'])).toEqual({
       code: 'usage',
       exit: 2,
-      hint: 'a whole number of at least 1',
+      hint: 'use a whole number of at least 1',
     });
   });
 });

@@ -40,13 +40,6 @@ describe('bad input', () => {
   it('no such file', () =>
     reads(['upload', '/no/such.mp4'], 2, ['error: no such file: /no/such.mp4', '  try:   check the path']));
 
-  it('a directory without -r', () =>
-    reads(['upload', cli.home], 2, [
-      `error: ${cli.home} is a directory`,
-      '  cause: only files are uploaded',
-      `  try:   mediactl upload -r ${cli.home}, for the files in it`,
-    ]));
-
   it('an empty directory with -r', () => {
     mkdirSync(join(cli.home, 'empty'));
     return reads(['upload', '-r', join(cli.home, 'empty')], 2, ['error: no files found', '  try:   check the paths']);
@@ -62,7 +55,7 @@ describe('bad input', () => {
     try {
       await reads(['upload', path], 2, [
         `error: cannot read ${path}`,
-        '  cause: you may not read it',
+        '  cause: permission denied',
         `  try:   chmod u+r ${path}, or run as its owner`,
       ]);
     } finally {
@@ -75,16 +68,16 @@ describe('bad input', () => {
     execFileSync('mkfifo', [path]);
     return reads(['upload', path], 2, [
       `error: ${path} is not a regular file`,
-      '  cause: the length must be known before an upload starts',
-      `  try:   mediactl upload - --name NAME < ${path}, which spools it first`,
+      '  cause: the size must be known before the upload starts',
+      `  try:   mediactl upload - --name NAME < ${path}, to spool it to disk first`,
     ]);
   });
 
   it('a bad uid', () =>
     reads(['assets', 'get', '1234'], 3, [
-      'error: no asset is called 1234',
-      '  cause: for the beginning of a uid, type six digits or more',
-      '  try:   mediactl assets ls 1234',
+      'error: no asset is named 1234',
+      '  cause: to abbreviate a uid, type at least six digits',
+      '  try:   mediactl ls 1234',
     ]));
 
   it('an unknown option, with the nearest one', () =>
@@ -102,9 +95,9 @@ describe('bad input', () => {
 
   it('a missing argument', () =>
     reads(['assets', 'get'], 2, [
-      'error: which asset?',
-      '  cause: cannot ask: this is not an interactive terminal',
-      '  try:   give an id: uid or its first 6 digits, name, or @last (the last upload)',
+      'error: no asset given',
+      '  cause: cannot prompt: this is not an interactive terminal',
+      '  try:   use one of: name, /Folder/name, uid or its first digits, or @last (the last upload)',
     ]));
 
   it('nothing to upload', () => reads(['upload'], 2, ['error: nothing to upload', '  try:   mediactl upload PATH']));
@@ -112,23 +105,23 @@ describe('bad input', () => {
   it('--workspace where the API cannot tell workspaces apart', () =>
     reads(['assets', 'ls', '-w', 'Main'], 2, [
       'error: assets ls does not accept --workspace',
-      '  cause: the API lists what the key can see, and cannot filter by workspace',
-      '  try:   leave it out, or name a folder: mediactl assets ls --folder /PATH',
+      '  cause: the API lists everything that the key can see, and cannot filter by workspace',
+      '  try:   mediactl ls /FOLDER lists a folder of the workspace',
     ]));
 
   it('nothing on stdin', () =>
-    reads(['upload', '-'], 2, ['error: nothing came on stdin', '  try:   check the command before the pipe'], {
+    reads(['upload', '-'], 2, ['error: stdin is empty', '  try:   check the command before the pipe'], {
       stdin: '',
     }));
 
   it('an endpoint that the service does not offer', () =>
-    reads(['api', '/webhooks/'], 3, ['error: not found (404)', '  cause: nothing at /api/external/v1/webhooks/']));
+    reads(['api', '/webhooks/'], 3, ['error: not found (404)', '  cause: no endpoint at /api/external/v1/webhooks/']));
 
   it('a path of the API without its slash', () =>
     reads(['api', '/assets'], 3, [
       'error: not found (404)',
-      '  cause: nothing at /api/external/v1/assets',
-      '  try:   paths of the API end with a slash: mediactl api /assets/',
+      '  cause: no endpoint at /api/external/v1/assets',
+      '  try:   mediactl api /assets/ (API paths end with a slash)',
     ]));
 
   it('no workspace, where the service calls none primary', async () => {
@@ -140,8 +133,8 @@ describe('bad input', () => {
       2,
       [
         'error: no workspace',
-        '  cause: no flag, variable or profile names one, and the service calls none primary',
-        '  try:   mediactl workspaces use NAME, or give --workspace',
+        '  cause: no flag, variable or profile sets one, and no workspace is primary',
+        '  try:   mediactl workspaces use NAME, or --workspace NAME',
       ],
       { environment: { MEDIACTL_WORKSPACE: undefined, MEDIACTL_BASE_URL: service } },
     );
@@ -153,8 +146,8 @@ describe('bad input', () => {
       4,
       [
         'error: no profile and no API key',
-        '  cause: there is no service to call and no key to call it with',
-        '  try:   mediactl sandbox start for a service on this machine, mediactl auth login for yours, or set MEDIACTL_API_KEY and MEDIACTL_BASE_URL',
+        '  cause: no service is configured',
+        '  try:   mediactl auth login, or mediactl sandbox start to try a local service, or set MEDIACTL_API_KEY and MEDIACTL_BASE_URL',
       ],
       { environment: { MEDIACTL_API_KEY: undefined, MEDIACTL_BASE_URL: undefined } },
     ));
@@ -164,8 +157,8 @@ describe('bad input', () => {
       ['assets', 'ls'],
       4,
       [
-        'error: the service does not accept this API key (401)',
-        '  cause: this API key is not known',
+        'error: the service rejected this API key (401)',
+        '  cause: invalid API key',
         '  try:   mediactl auth login, or set MEDIACTL_API_KEY',
       ],
       { environment: { MEDIACTL_API_KEY: 'no-such-key' } },
@@ -176,12 +169,24 @@ describe('bad input', () => {
       ['upload', file('a.txt'), '--progress', 'none'],
       5,
       [
-        'error: this key may not upload (403)',
+        'error: this API key cannot upload (403)',
         '  cause: this key lacks the scope "Write Assets"',
-        '  try:   mediactl auth switch, or make a key with that scope under API keys',
+        '  try:   mediactl auth switch, or create an API key with that scope',
       ],
       { environment: { MEDIACTL_API_KEY: sandbox.createKey('read', ['Read Assets']) } },
     ));
+
+  it.each([
+    [{ error: { message: 'this key lacks read_assets' } }, 'this key lacks read_assets'],
+    [{ error: { message: 'insufficient scope' } }, 'it lacks the "Read Assets" scope'],
+    [{ error: { message: 'not in this office' } }, 'it lacks the "Read Assets" scope; not in this office'],
+  ])('a 403 names the scope once (%j)', async (body, cause) => {
+    const service = await startServer((_request, response) => respond(response, 403, body));
+    const ran = await cli.run(['assets', 'ls', '--json'], {
+      environment: { MEDIACTL_BASE_URL: service },
+    });
+    expect(JSON.parse(ran.stderr).error).toMatchObject({ code: 'forbidden', cause });
+  });
 
   it.each([
     [['--chunk-size', '51MiB'], "--chunk-size does not accept '51MiB'"],
@@ -214,7 +219,7 @@ describe('a service that cannot be talked to', () => {
       10,
       [
         `error: cannot reach http://127.0.0.1:${port}`,
-        '  cause: nothing listens there',
+        '  cause: connection refused',
         '  try:   mediactl sandbox start, if it is a sandbox; mediactl auth ls lists the profiles',
       ],
       at(`http://127.0.0.1:${port}`),
@@ -237,18 +242,18 @@ describe('a service that cannot be talked to', () => {
     });
     const captive = await cli.run(['assets', 'ls'], at(proxy));
     expect(captive.code).toBe(10);
-    expect(captive.stderr).toContain('error: the answer is not the JSON of the API');
+    expect(captive.stderr).toContain('error: the response is not JSON from the API');
     expect(captive.stderr.length).toBeLessThan(500);
     const { fastClock } = await import('../support/clock.ts');
     const gateway = await cli.run(['workspaces', 'ls'], { ...at(proxy), clock: fastClock() });
     expect(gateway.code).toBe(10);
-    expect(gateway.stderr).toContain('cause: a web page instead of the API: "Bad Gateway at Corp Proxy"');
+    expect(gateway.stderr).toContain('cause: it sent a web page instead of JSON: "Bad Gateway at Corp Proxy"');
   });
 
   it.each([['an object without items', { results: [] }]])('200 with %s', async (_what, body) => {
     const service = await startServer((_request, response) => respond(response, 200, JSON.stringify(body)));
     const { code, stderr } = await cli.run(['assets', 'ls'], at(service));
-    expect([code, stderr.includes('it has no `items` array of records')]).toEqual([10, true]);
+    expect([code, stderr.includes('it has no `items` array')]).toEqual([10, true]);
   });
 });
 
@@ -259,9 +264,19 @@ it('errors come in many forms, and are all read (A13)', async () => {
     [{ detail: 'the words' }, 'the words'],
     [
       { detail: [{ loc: ['query', 'status'], msg: 'bad', ctx: { expected: "'ready'" } }] },
-      "query.status: bad (expected 'ready')",
+      "status: bad (expected 'ready')",
     ],
     [{ error: { message: 'bad', details: [{ loc: ['limit'], msg: 'too big' }] } }, 'bad; limit: too big'],
+    [
+      {
+        error: {
+          message: 'invalid parameters or body',
+          details: [{ loc: ['query', 'type'], msg: 'Invalid option: expected one of "a"|"b"|"c"|"d"|"e"|"f"|"g"' }],
+        },
+      },
+      'type: expected one of "a", "b", "c", "d", "e" and 2 more',
+    ],
+    [{ detail: [{ loc: ['body', 'tags', 0], msg: 'Invalid input: expected string' }] }, 'tags.0: expected string'],
     ['just text', 'just text'],
     [{ error: { title: 'the words' } }, 'the words'],
     [{ error: true, message: 'the words' }, 'the words'],
@@ -330,7 +345,7 @@ describe('the key appears in no output', () => {
 it('a noun without a verb shows its help on stderr, and ends 2', async () => {
   const { code, stdout, stderr } = await cli.run(['assets']);
   expect([code, stdout]).toEqual([2, '']);
-  expect(stderr).toMatch(/^List, [a-z].*\n\nUsage: mediactl assets COMMAND/);
+  expect(stderr).toMatch(/^All commands for assets.*\n\nUsage: mediactl assets COMMAND/);
   expect(stderr).not.toContain('error:');
 });
 

@@ -19,9 +19,20 @@ const unmatched: Record<string, string> = {
 /** Options that are not filters. */
 const others = [
   ...['--max-delete', '--max-update', '--name', '--description', '--add-tag', '--remove-tag'],
-  ...['--set-tags', '--no-tags', '--set', '--set-json', '--body', '--newest'],
+  ...[
+    '--set-tags',
+    '--no-tags',
+    '--set',
+    '--set-json',
+    '--body',
+    '--newest',
+    '--recursive',
+    '--add',
+    '--remove',
+    '--create-folders',
+  ],
 ];
-const verbs = { rm: [], update: ['--name', 'overwritten'] };
+const verbs = { rm: [], update: ['--name', 'overwritten'], tag: ['--add', 'overwritten'] };
 
 const uid = '00000000-0000-4000-8000-000000000001';
 const bare = { uid, name: 'kept' };

@@ -79,7 +79,7 @@ describe('folders', () => {
     await cli.json(['folders', 'create', '-p', '/loop/inner']);
     for (const target of ['/loop', '/loop/inner']) {
       const { code, stderr } = await cli.run(['folders', 'mv', '/loop', target]);
-      expect([code, stderr.split('\n')[0]]).toEqual([2, 'error: /loop cannot move below itself']);
+      expect([code, stderr.split('\n')[0]]).toEqual([2, 'error: /loop cannot be moved into itself']);
     }
   });
 
@@ -102,7 +102,7 @@ describe('folders', () => {
     await cli.json(['folders', 'create', '/known']);
     const { code, stderr } = await cli.run(['assets', 'ls', '--folder', '/known/no/further']);
     expect(code).toBe(3);
-    expect(stderr).toContain('there is no no in /known');
+    expect(stderr).toContain('/known has no folder no');
   });
 
   it('several commands that race make each folder once', async () => {
@@ -178,12 +178,12 @@ describe('upload -r --create-folders', () => {
     const args = ['upload', '-r', directory, '-n', '--json'];
     const { stdout, stderr } = await cli.run(args);
     expect(JSON.parse(stdout)).toHaveLength(4);
-    expect(stderr).toContain('left out: 3 files of file managers');
+    expect(stderr).toContain('skipped: 3 system files');
     expect(await cli.json([...args, '--include', '._*', '--include', '*.txt'])).toHaveLength(4);
     expect(await cli.json([...args, '--include', '*'])).toHaveLength(7);
-    expect(stderr).toContain("such as .DS_Store; --include '*' takes all files");
+    expect(stderr).toContain("such as .DS_Store; --include '*' uploads all files");
     const one = await cli.run([...args, '--exclude', '._*', '--exclude', 'Thumbs.db']);
-    expect(one.stderr).toContain('left out: 1 file of a file manager, such as');
+    expect(one.stderr).toContain('skipped: 1 system file, such as');
   });
 
   it('--include takes only what is like it; --from-list reads the paths', async () => {

@@ -117,7 +117,7 @@ describe('a service that lies about an upload', () => {
     writeSome(path, 3000);
     const ran = await cli.run(['upload', path, '--chunk-size', '1000', '--json'], at(line.url));
     expect(ran.code).toBe(13);
-    expect(JSON.parse(ran.stdout)[0].error.message).toContain('acknowledges byte 3000, and was sent 1000');
+    expect(JSON.parse(ran.stdout)[0].error.message).toContain('acknowledged 3000 bytes, but only 1000 were sent');
   });
 
   it('a 408 on a chunk is tried again', async () => {
@@ -133,7 +133,7 @@ describe('a service that lies about an upload', () => {
 describe('names and keys that are none', () => {
   it.each(['constructor', '__proto__', 'toString'])('profile %s is not there', async (name) => {
     const { code, stderr } = await cli.run(['assets', 'ls', '--profile', name], at(sandbox.url));
-    expect([code, stderr.includes(`no profile is called ${name}`)]).toEqual([2, true]);
+    expect([code, stderr.includes(`profile ${name} does not exist`)]).toEqual([2, true]);
   });
 
   it.each(['__proto__', '-x', 'two words', ''])('nor can %j be made', async (name) => {
@@ -146,7 +146,7 @@ describe('names and keys that are none', () => {
     const { code, stderr } = await cli.run(['assets', 'ls'], {
       environment: { MEDIACTL_API_KEY: 'secret\nkey', MEDIACTL_BASE_URL: sandbox.url },
     });
-    expect([code, stderr.split('\n')[0]]).toEqual([2, 'error: that is not an API key']);
+    expect([code, stderr.split('\n')[0]]).toEqual([2, 'error: invalid API key']);
   });
 });
 
@@ -220,6 +220,6 @@ describe('a sandbox with damaged files', () => {
   it('an empty secret is not signed with', async () => {
     write('secret', '');
     const { code, stderr } = await cli.run(['sandbox', 'start', '--port', '0']);
-    expect([code, stderr.includes('is damaged')]).toEqual([1, true]);
+    expect([code, stderr.includes('is corrupt')]).toEqual([1, true]);
   });
 });

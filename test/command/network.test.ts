@@ -52,7 +52,7 @@ describe('redirects', () => {
       environment: { MEDIACTL_BASE_URL: service },
     });
     expect(ran.code).toBe(10);
-    expect(ran.stderr).toContain('a redirect, which is not followed');
+    expect(ran.stderr).toContain('a redirect, which mediactl does not follow');
     expect(seen).toEqual(['POST /api/external/v1/things/']);
   });
 
@@ -219,9 +219,9 @@ it('https to a port that speaks http is told in words', async () => {
     10,
     0,
     expect.objectContaining({
-      message: `no secure connection to ${secure}`,
-      cause: 'it does not use https there',
-      hint: `if it uses http: ${service} as the base URL`,
+      message: `cannot connect securely to ${secure}`,
+      cause: 'it does not use https on that port',
+      hint: `if it uses plain http, set the base URL to ${service}`,
     }),
   ]);
 });
@@ -274,7 +274,7 @@ describe('proxies', () => {
       expect([code, errorIn(stderr)]).toEqual([
         2,
         expect.objectContaining({
-          message: 'HTTPS_PROXY is not the address of an http or https proxy',
+          message: 'HTTPS_PROXY is not a valid http or https proxy URL',
           hint: 'HTTPS_PROXY=http://HOST:PORT',
         }),
       ]);
@@ -295,8 +295,8 @@ describe('proxies', () => {
       10,
       1,
       expect.objectContaining({
-        message: 'the proxy does not let through to http://media.example.test',
-        cause: 'it answered 407',
+        message: 'the proxy refused the connection to http://media.example.test',
+        cause: 'it returned 407',
         hint: 'check HTTPS_PROXY and NO_PROXY',
       }),
     ]);
@@ -310,7 +310,7 @@ describe('proxies', () => {
 
 it('a key over plain http to another machine is warned about', async () => {
   const { stderr } = await list('http://no-such-host.invalid');
-  expect(stderr).toContain('is not https: the key can be read on the way');
+  expect(stderr).toContain('does not use HTTPS: your API key can be intercepted');
 });
 
 it('what is on its way when the work is done is not tried again', async () => {

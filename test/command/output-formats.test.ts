@@ -48,7 +48,7 @@ it('--fields in every form; one that no record has is warned of', async () => {
     'player.theme': 'dark',
     nonsense: null,
   });
-  expect(stderr).toBe('warning: no record has a field nonsense; --json shows those there are\n');
+  expect(stderr).toBe('warning: no record has a field nonsense; --json shows all fields\n');
   expect((await shaped('--fields', 'name,player.theme')).stdout.split('\n')[0]).toBe('plain\tdark');
   expect((await shaped('--fields', 'name', '-q')).stdout).toBe(`${uids.join('\n')}\n`);
   expect((await shaped('--fields', 'tags.0', '--json')).stdout).toContain('{"tags.0":"a"}');

@@ -105,7 +105,7 @@ describe('each type has a view of its own (§2: "branch on `type`")', () => {
     [
       'third_party',
       { type: 'third_party', embed_url: 'HERE/media/embed' },
-      ['type\tthird_party', 'embed\tHERE/media/embed', 'note\ta page of its provider, no stream'],
+      ['type\tthird_party', 'embed\tHERE/media/embed', 'note\ta page of the provider, not a stream'],
     ],
   ])('%s', async (_type, info, lines) => {
     const { plain } = await playing(info);
@@ -183,7 +183,7 @@ describe('--size', () => {
     });
     const { code, stdout, stderr } = await run('--size', '640', '--url');
     expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toContain('the service does not tell how large the images');
+    expect(stderr).toContain('the service does not report the sizes of the images');
   });
 
   it('of what is no image: exit 12; what is no size: exit 2', async () => {
@@ -327,7 +327,7 @@ it.each([['javascript:alert(1)'], ['file:///etc/passwd'], ['--script=/tmp/x.lua'
     const { code, stderr } = await run('--player', 'true');
     expect([code, stderr]).toEqual([
       12,
-      expect.stringContaining(`only http and https URLs are played, and it names ${address}`),
+      expect.stringContaining(`only http and https URLs can be played, and it has ${address}`),
     ]);
   },
 );

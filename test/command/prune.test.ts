@@ -48,8 +48,8 @@ describe('an asset that was moved on the service', () => {
     const dry = await prune(['-n']);
     expect(dry.stderr).toContain('move 1 asset to the trash');
     expect(dry.stdout).not.toContain('moved.bin');
-    const asked = await prune([], { tty: true, stdin: 'n\n' });
-    expect(asked.stderr).toContain('moved.bin: its asset was moved to /Keep: left alone');
+    const asked = await prune([], { tty: true, columns: 300, stdin: 'n\n' });
+    expect(asked.stderr).toContain('moved.bin; its asset is kept, because it was moved to /Keep');
     expect(asked.stderr).toContain('Move 1 asset of /F to the trash?');
     expect(names()).toEqual(['gone.bin', 'moved.bin', 'stays.bin']);
     expect((await prune()).stderr).toContain('moved 1 asset to the trash');
@@ -76,7 +76,7 @@ describe('an asset that was moved on the service', () => {
 
   it('to the top level stays', async () => {
     for (const asset of service.assets.values()) if (asset.name === 'moved.bin') asset.folder = undefined;
-    expect((await prune()).stderr).toContain('its asset was moved to /: left alone');
+    expect((await prune()).stderr).toContain('its asset is kept, because it was moved to /');
     expect(names()).toEqual(['moved.bin', 'stays.bin']);
   });
 });
@@ -88,7 +88,7 @@ describe('a disk that is not mounted', () => {
     for (let night = 0; night < 2; night++) {
       const { code, stderr } = await prune();
       expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
-      expect(stderr).toContain('is a disk not mounted?');
+      expect(stderr).toContain('a disk may not be mounted');
       expect(stderr).toContain(`--max-delete ${count}`);
       expect(names()).toEqual(expect.arrayContaining(before));
     }
@@ -106,7 +106,7 @@ describe('a disk that is not mounted', () => {
     await prune();
     rmSync(directory, { recursive: true });
     write('NOT_MOUNTED');
-    await isRefused(`6 of 6 files that were uploaded from ${directory} are gone`, 6);
+    await isRefused(`6 of 6 files that were uploaded from ${directory} are missing`, 6);
     expect(names()).toEqual(['NOT_MOUNTED']);
   });
 
@@ -115,7 +115,7 @@ describe('a disk that is not mounted', () => {
     writeAll('day2', 3);
     await prune();
     for (const name of readdirSync(join(directory, 'day1'))) unlinkSync(join(directory, 'day1', name));
-    await isRefused(`3 of 3 files that were uploaded from ${directory}/day1 are gone`, 3);
+    await isRefused(`3 of 3 files that were uploaded from ${directory}/day1 are missing`, 3);
   });
 
   it('behind a link that took the place of a directory', async () => {
@@ -125,7 +125,7 @@ describe('a disk that is not mounted', () => {
     rmSync(join(directory, 'day1'), { recursive: true });
     mkdirSync(join(cli.home, 'empty'));
     symlinkSync(join(cli.home, 'empty'), join(directory, 'day1'));
-    await isRefused(`3 of 3 files that were uploaded from ${directory}/day1 are gone`, 3);
+    await isRefused(`3 of 3 files that were uploaded from ${directory}/day1 are missing`, 3);
   });
 
   it('in the place of most of many files', async () => {
@@ -133,7 +133,7 @@ describe('a disk that is not mounted', () => {
     writeAll('day2', 20);
     await prune();
     for (let n = 0; n < 11; n++) unlinkSync(join(directory, `day1/${n}.bin`));
-    await isRefused(`11 of 20 files that were uploaded from ${directory}/day1 are gone`, 11);
+    await isRefused(`11 of 20 files that were uploaded from ${directory}/day1 are missing`, 11);
   });
 
   it('and that comes back: nothing is sent, and nothing trashed', async () => {
@@ -155,10 +155,10 @@ describe('a disk that is not mounted', () => {
     for (let n = 0; n < 3; n++) unlinkSync(join(directory, `day1/${n}.bin`));
     const yes = await prune([], { tty: true, stdin: 'y\n' });
     expect([yes.code, service.completeAssets.length]).toEqual([2, 6]);
-    const { code, stderr } = await prune([], { tty: true, stdin: '3\n' });
+    const { code, stderr } = await prune([], { tty: true, columns: 300, stdin: '3\n' });
     expect([code, service.completeAssets.length]).toEqual([0, 3]);
     expect(stderr).toContain('Type 3 to continue');
-    expect(stderr).toContain('are gone: is a disk not mounted?');
+    expect(stderr).toContain('are missing: a disk may not be mounted');
   });
 });
 

@@ -71,9 +71,9 @@ describe.skipIf(!redis.isInstalled)('a queue', () => {
     expect([handed.code, handed.stderr]).toEqual([
       0,
       [
-        'warning: no worker is connected: mediactl worker, on any machine that reaches the files',
+        'warning: no worker is connected; start one on a machine that can read the files: mediactl worker',
         '2 queued',
-        'workers upload them: mediactl uploads watch\n',
+        'to watch the workers: mediactl uploads watch\n',
       ].join('\n'),
     ]);
     const queued = handed.stdout
@@ -82,7 +82,7 @@ describe.skipIf(!redis.isInstalled)('a queue', () => {
       .map((line) => JSON.parse(line));
     expect(queued).toMatchObject(paths.map((path) => ({ path, outcome: 'queued', asset_uid: null, error: null })));
     const waiting = await run(['uploads', 'ls', '--queue', '--json']);
-    expect(waiting.stderr).toContain('no worker is connected: mediactl worker');
+    expect(waiting.stderr).toContain('no worker is connected; start one');
     expect(JSON.parse(waiting.stdout)).toMatchObject(
       queued.map(({ queue_id }) => ({ id: queue_id, state: 'waiting', worker: null })),
     );
@@ -194,7 +194,7 @@ describe.skipIf(!redis.isInstalled)('a queue', () => {
     stop.abort();
     const { stderr } = await ended;
     expect(stderr).toMatch(
-      /warning: this worker is paused: 10 files in a row failed with outside_roots(?:.|\n)*this worker continues/,
+      /warning: this worker is paused: 10 files in a row failed with outside_roots(?:.|\n)*this worker has resumed/,
     );
     work();
     expect((await run(['upload', ...paths, '--queue', '--wait'])).code).toBe(0);
@@ -212,7 +212,7 @@ describe.skipIf(!redis.isInstalled)('a queue', () => {
     for (const { stop } of working) stop.abort();
     work();
     const { code, stderr } = await waiting;
-    expect([code, stderr]).toEqual([0, expect.stringContaining('not below a root of station-9')]);
+    expect([code, stderr]).toEqual([0, expect.stringContaining('outside the roots of station-9')]);
   });
 
   it('--wait ends with the code of what failed, and names it; of what is not there, 3', async () => {
@@ -307,7 +307,7 @@ describe.skipIf(!redis.isInstalled)('a queue', () => {
     const planned = events.map((line) => JSON.parse(line)).filter(({ event }) => event === 'planned');
     expect(planned.at(-1)).toMatchObject({ files: 4 });
     const empty = await run(['uploads', 'watch', '--queue']);
-    expect([empty.code, empty.stderr]).toEqual([0, 'nothing is queued\n']);
+    expect([empty.code, empty.stderr]).toEqual([0, 'the queue is empty\n']);
   });
 
   it('uploads watch shows a file that is begun as soon as it is queued', async () => {
@@ -447,7 +447,7 @@ describe.skipIf(!redis.isInstalled)('a queue', () => {
     const { port } = silent.address() as { port: number };
     const { code, stderr } = await run(['uploads', 'ls', '--queue', `redis://127.0.0.1:${port}`]);
     silent.close();
-    expect([code, stderr]).toEqual([10, expect.stringContaining('did not answer within')]);
+    expect([code, stderr]).toEqual([10, expect.stringContaining('no response within')]);
   });
 
   it('the key is nowhere in the store, nor is a token', async () => {
@@ -500,9 +500,9 @@ describe.skipIf(!redis.isInstalled)('a queue', () => {
     expect(recordedError(error)).toEqual({
       code: 'foreign_service',
       exit: 2,
-      hint: 'a queue for each service: the address with #NAME',
+      hint: 'use one queue per service: append #NAME to the queue URL',
     });
-    expect(error.message).toBe(`it is for ${world.sandbox.url}`);
+    expect(error.message).toBe(`it is queued for ${world.sandbox.url}`);
   });
 
   it('a job that is no upload is failed, and shown as what it is', async () => {
@@ -516,7 +516,7 @@ describe.skipIf(!redis.isInstalled)('a queue', () => {
     await waitUntil(async () => (await listed())[0]?.state === 'failed');
     const { stdout } = await run(['uploads', 'ls', '--queue'], { tty: true, columns: 200 });
     expect(stdout).not.toContain('\u001b[31mred');
-    expect(stdout).toContain('something else than an upload');
+    expect(stdout).toContain('a job that is not an upload');
   });
 
   it.each([
@@ -524,24 +524,24 @@ describe.skipIf(!redis.isInstalled)('a queue', () => {
     [['uploads', 'ls', '--queue', 'postgres://127.0.0.1/x?password=secret'], 'would show the password'],
     [['worker', '--queue', 'postgres://u:secret@127.0.0.1/x'], 'would show the password'],
     [['config', 'set', 'queue', 'redis://:secret@127.0.0.1'], 'would show the password'],
-    [['config', 'set', 'queue', 'ftp://127.0.0.1'], 'does not accept'],
+    [['config', 'set', 'queue', 'ftp://127.0.0.1'], 'invalid queue URL'],
     [['upload', 'FILE', '--queue', '--parallel', '3'], 'worker --concurrency'],
-    [['upload', 'FILE', '--queue', '--limit-rate', '1MiB'], 'each worker’s own'],
-    [['upload', 'FILE', '--queue', '--reserve', '5'], 'each worker’s own'],
+    [['upload', 'FILE', '--queue', '--limit-rate', '1MiB'], 'set it on each worker'],
+    [['upload', 'FILE', '--queue', '--reserve', '5'], 'set it on each worker'],
     [['upload', 'FILE', '--queue', '--until', '06:00'], 'does not accept --until'],
-    [['worker', '--queue', 'queue.lan'], '--queue does not accept'],
-    [['worker', '--queue', 'http://queue.lan'], '--queue does not accept'],
+    [['worker', '--queue', 'queue.lan'], '--queue: invalid queue URL'],
+    [['worker', '--queue', 'http://queue.lan'], '--queue: invalid queue URL'],
     [['upload', '-', '--queue', '--name', 'x'], 'stdin cannot be queued'],
     [['upload', 'rclone:archive:a.mov', '--queue'], 'cannot be queued'],
-    [['upload', 'FILE', '--root', 'm=/'], '--root is of --queue'],
-    [['worker', '--root', '/nowhere/at/all'], 'there is no directory'],
+    [['upload', 'FILE', '--root', 'm=/'], '--root needs --queue'],
+    [['worker', '--root', '/nowhere/at/all'], 'does not exist'],
     [['worker', '--lease', '10ms'], '--lease does not accept'],
     [['worker', '--concurrency', '0'], '--concurrency'],
-    [['uploads', 'retry', '--queue'], 'which upload?'],
-    [['uploads', 'retry', 'u1', '--all', '--queue'], 'which upload?'],
-    [['uploads', 'forget', '--queue'], 'which upload?'],
-    [['uploads', 'forget', '--done'], '--done is of --queue'],
-    [['uploads', 'ls', '--queue', 'clip.mp4'], '--queue does not accept'],
+    [['uploads', 'retry', '--queue'], 'specify upload ids or --all'],
+    [['uploads', 'retry', 'u1', '--all', '--queue'], 'specify upload ids or --all'],
+    [['uploads', 'forget', '--queue'], 'specify upload ids or --all'],
+    [['uploads', 'forget', '--done'], '--done works only with --queue'],
+    [['uploads', 'ls', '--queue', 'clip.mp4'], '--queue: invalid queue URL'],
   ])('%j: exit 2', async (args, said) => {
     const path = file('usage.md');
     const { code, stderr } = await run(args.map((word) => (word === 'FILE' ? path : word)));
@@ -554,7 +554,7 @@ describe.skipIf(!redis.isInstalled)('a queue', () => {
     const none = await run(['upload', path, '--queue'], { environment: { MEDIACTL_QUEUE: '' } });
     expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('MEDIACTL_QUEUE')]);
     const away = await run(['upload', path, '--queue', 'redis://127.0.0.1:1']);
-    expect([away.code, away.stderr]).toEqual([10, expect.stringContaining('cannot be reached')]);
+    expect([away.code, away.stderr]).toEqual([10, expect.stringContaining('cannot reach the queue')]);
   });
 
   it('its address is kept in the profile from stdin, 0600, and shown without its password', async () => {
@@ -588,7 +588,7 @@ describe.skipIf(!redis.isInstalled)('a queue', () => {
     });
     await evicting.end();
     const forgetful = await startRedis(['--appendonly', 'no']);
-    expect(await found(forgetful.address)).toMatchObject({ ok: true, found: expect.stringContaining('append-only') });
+    expect(await found(forgetful.address)).toMatchObject({ ok: true, found: expect.stringContaining('AOF is off') });
     let said = '';
     const { stop, ended } = work([], {
       environment: { MEDIACTL_QUEUE: forgetful.address },
@@ -596,7 +596,7 @@ describe.skipIf(!redis.isInstalled)('a queue', () => {
         said = text;
       },
     });
-    await waitUntil(async () => said.includes('append-only'));
+    await waitUntil(async () => said.includes('AOF is off'));
     stop.abort();
     await ended;
     await forgetful.end();

@@ -92,7 +92,7 @@ describe('assets ls', () => {
     const { code, stdout, stderr } = await run(['assets', 'ls', '--count']);
     if (isStrict) {
       expect([code, stdout]).toEqual([1, '']);
-      expect(stderr).toContain('the service does not tell how many there are');
+      expect(stderr).toContain('the service does not report a total');
     } else {
       expect([code, stdout]).toEqual([0, '3\n']);
       expect(await cli.json(['assets', 'ls', '--count'])).toBe(3);
@@ -111,7 +111,7 @@ describe('assets ls', () => {
     [['--limit', '0x10'], "--limit does not accept '0x10'"],
     [['--sort', 'size'], "--sort does not accept 'size'"],
     [['--created-after', '2026-11'], "--created-after does not accept '2026-11'"],
-    [['--created-after', '2026-02-30'], '--created-after: there is no day 2026-02-30'],
+    [['--created-after', '2026-02-30'], '--created-after: 2026-02-30 is not a valid date'],
     [['--nonsense'], "unknown option '--nonsense'"],
     [['--json', '--jsonl'], '--json and --jsonl cannot be used together'],
     [['--all', '--limit', '1'], '--all and --limit cannot be used together'],
@@ -145,7 +145,7 @@ describe('assets get', () => {
     const named = await run(['assets', 'get', 'clip']);
     expect(named.code).toBe(3);
     expect(named.stderr).toBe(
-      'error: no asset is called clip\n  cause: it is not a uid either (a uid is a UUID)\n  try:   mediactl assets ls clip\n',
+      'error: no asset is named clip\n  cause: it is not a uid either\n  try:   mediactl ls clip\n',
     );
   });
 
@@ -154,7 +154,7 @@ describe('assets get', () => {
     const other = (await cli.json(['upload', fixturePath('tone.mp3'), '--again', '--name', 'twin']))[0].asset_uid;
     const { code, stderr } = await run(['assets', 'get', 'twin']);
     expect(code).toBe(2);
-    expect(stderr).toContain('2 assets are called twin');
+    expect(stderr).toContain('2 assets are named twin');
     for (const uid of [twin, other]) expect(stderr).toContain(uid);
   });
 });
@@ -170,7 +170,7 @@ describe('assets wait', () => {
     const { code, stdout, stderr } = await run(['upload', broken, '--wait', '--json']);
     expect(code).toBe(12);
     const [{ error, asset_uid }] = JSON.parse(stdout);
-    expect(error.cause).toContain(unlessStrict('no media', 'its status is failed'));
+    expect(error.cause).toContain(unlessStrict('unsupported file type', 'its status is failed'));
     expect(JSON.parse(stderr.trimEnd().split('\n').at(-1) as string).error.exit_code).toBe(12);
     expect((await run(['assets', 'wait', asset_uid])).code).toBe(12);
   });
@@ -208,6 +208,7 @@ describe('play', () => {
   it('shows URLs, chapters and expiry', async () => {
     const { stdout } = await run(['play', 'clip.mp4'], {
       tty: true,
+      columns: 300,
       environment: { NO_COLOR: '1' },
     });
     expect(stdout).toMatch(/^type\s+video$/m);
@@ -334,7 +335,7 @@ describe('api', () => {
     [['https://elsewhere.example/x'], 'is not the service of this account'],
     [['/assets/', '-f', 'novalue'], "-f does not accept 'novalue'"],
     [['/assets/', '-F', 'a={'], '-F a: not JSON: {'],
-    [['/assets/', '-H', 'Authorization: Bearer x'], '-H does not accept a key'],
+    [['/assets/', '-H', 'Authorization: Bearer x'], '-H does not accept an API key'],
     [['/assets/', '--input', '/nowhere'], 'cannot read /nowhere'],
   ])('%j is refused', async (args, problem) => {
     const { code, stderr } = await run(['api', ...args]);

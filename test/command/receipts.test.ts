@@ -51,7 +51,7 @@ describe('the same files again', () => {
     expect([outcomes(await upload()), service.requests]).toEqual([all('same'), 0]);
     copyFileSync(one(), join(cli.home, 'copy.bin'));
     const copied = await cli.run(['upload', join(cli.home, 'copy.bin')]);
-    expect(copied.stderr).toContain('--same upload sends it anyway');
+    expect(copied.stderr).toContain('--same upload uploads it anyway');
     writeFileSync(one(), 'edited');
     expect(outcomes(await upload('--same', 'skip'))).toEqual([...Array(count - 1).fill('same'), 'uploaded']);
     expect(service.assets.size).toBe(count + 1);
@@ -186,7 +186,7 @@ describe('what lost answers leave', () => {
     const { code, stderr } = await cli.run(['upload', '-r', folder], { clock: fastClock(20) });
     expect([code, service.completeAssets.length]).toEqual([0, count]);
     const [left] = [...service.assets.values()].filter(({ completedAt }) => completedAt === undefined);
-    expect(stderr).toContain(`left alone: ${left?.uid}`);
+    expect(stderr).toContain(`existing assets kept: ${left?.uid}`);
     expect(service.counts['GET /assets/']).toBe(1);
   });
 
@@ -214,7 +214,7 @@ describe('what lost answers leave', () => {
   });
 });
 
-it('--until stops at its time, exit 9, and the same command continues', async () => {
+it('--until stops at its time, exit 9, and run the same command again to continue', async () => {
   writeManyFiles(folder, 40);
   const args = ['upload', '-r', folder, '--limit-rate', '1k', '--json'];
   const { code, stderr } = await cli.run([...args, '--until', '20s'], { clock: fastClock(20) });
@@ -225,7 +225,7 @@ it('--until stops at its time, exit 9, and the same command continues', async ()
   const notWhole = 40 - service.completeAssets.length;
   expect(error.details.files_left).toBeGreaterThanOrEqual(notWhole);
   expect(error.details.files_left).toBeLessThanOrEqual(notWhole + 8);
-  expect(error.hint).toContain('the same command continues');
+  expect(error.hint).toContain('run the same command again to continue');
   await upload();
   expect(service.completeAssets).toHaveLength(40);
 });

@@ -30,8 +30,8 @@ describe('sandbox start --fault', () => {
   it('one that is not understood: it does not start, and what there is is told', async () => {
     const { code, stderr } = await start('--fault', 'cut-aftr=1MiB');
     expect(code).toBe(2);
-    expect(stderr).toContain("cause: --fault 'cut-aftr=1MiB': there is no fault 'cut-aftr'");
-    expect(stderr).toContain('there are cut-after=SIZE, silent-after=SIZE');
+    expect(stderr).toContain("cause: --fault 'cut-aftr=1MiB': unknown fault 'cut-aftr'");
+    expect(stderr).toContain('the faults are cut-after=SIZE, silent-after=SIZE');
     expect((await status()).running).toBe(false);
   });
 });
@@ -42,7 +42,7 @@ it('--seed fills a new one; one that has assets is left alone', async () => {
   await cli.run(['sandbox', 'stop']);
   const { code, stderr } = await start('--seed', '250');
   expect(code).toBe(2);
-  expect(stderr).toContain('--seed fills an empty sandbox, and this one has assets already');
+  expect(stderr).toContain('--seed needs an empty sandbox, but this one already has assets');
   expect(stderr).toContain('try:   mediactl sandbox reset --profile sandbox, then start it with');
   await start();
   expect(await cli.json(['assets', 'ls', '--count'])).toBe(250);
@@ -56,7 +56,7 @@ it('--seed on one with uploads: what to type, running or not, before a process i
     const { code, stderr } = await start('--seed', '250');
     expect([code, stderr.split('\n')[0]]).toEqual([
       2,
-      'error: --seed fills an empty sandbox, and this one has assets already',
+      'error: --seed needs an empty sandbox, but this one already has assets',
     ]);
     expect(stderr).toContain('mediactl sandbox start --seed NUMBER --data DIR --profile NAME');
     expect(stderr).not.toContain('logs');

@@ -40,9 +40,9 @@ it('start, first upload, stop, start again: everything is still there', async ()
   const again = await cli.run(['sandbox', 'start']);
   const elsewhere = await cli.run(['sandbox', 'start', '--port', '1']);
   expect([elsewhere.code, elsewhere.stderr.includes('stop, then start it')]).toEqual([2, true]);
-  expect([again.code, again.stderr]).toEqual([0, `the sandbox runs already, pid ${running.pid}\n`]);
+  expect([again.code, again.stderr]).toEqual([0, `the sandbox is already running (pid ${running.pid})\n`]);
 
-  expect((await cli.run(['sandbox', 'stop'])).stderr).toBe(`stopped, pid ${running.pid}\n`);
+  expect((await cli.run(['sandbox', 'stop'])).stderr).toBe(`stopped the sandbox (pid ${running.pid})\n`);
   expect((await cli.run(['sandbox', 'stop'])).stderr).toBe('no sandbox is running\n');
   expect((await cli.run(['assets', 'ls'])).code).toBe(10);
 
@@ -67,7 +67,7 @@ it('players begin and look as it was started', async () => {
   expect(player_config).toEqual({ auto_play: true, theme: 'light' });
   expect((await cli.run(['sandbox', 'start', '--theme', 'light'])).code).toBe(0);
   const other = await cli.run(['sandbox', 'start', '--theme', 'dark']);
-  expect([other.code, other.stderr.includes('the sandbox runs already')]).toEqual([2, true]);
+  expect([other.code, other.stderr.includes('the sandbox is already running')]).toEqual([2, true]);
 });
 
 it('watch prints the address of a page that plays', async () => {
@@ -87,7 +87,7 @@ it('a folder that holds something else is neither taken nor emptied', async () =
   writeFileSync(join(folder, 'media/photo.jpg'), 'mine');
   writeFileSync(join(folder, 'secret'), 'mine');
   const started = await cli.run(['sandbox', 'start', '--port', '0', '--data', folder]);
-  expect([started.code, started.stderr]).toEqual([2, expect.stringContaining('holds other files')]);
+  expect([started.code, started.stderr]).toEqual([2, expect.stringContaining('contains other files')]);
   const reset = await cli.run(['sandbox', 'reset', '--data', folder, '--yes']);
   expect(reset.stderr).toContain('nothing was deleted');
   expect(readFileSync(join(folder, 'media/photo.jpg'), 'utf8')).toBe('mine');
@@ -128,12 +128,12 @@ describe('a second sandbox', () => {
     expect(watch.stdout.startsWith(`${status.url}/watch/`)).toBe(true);
     const logs = await cli.run(['sandbox', 'logs', '--lines', '100', ...second]);
     expect(logs.stdout).toContain(`listening on ${status.url}`);
-    expect((await cli.run(['sandbox', 'start', ...second])).stderr).toContain('runs already');
-    expect((await cli.run(['sandbox', 'stop', ...second])).stderr).toBe(`stopped, pid ${status.pid}\n`);
+    expect((await cli.run(['sandbox', 'start', ...second])).stderr).toContain('already running');
+    expect((await cli.run(['sandbox', 'stop', ...second])).stderr).toBe(`stopped the sandbox (pid ${status.pid})\n`);
     const again = await cli.json(['sandbox', 'start', '--port', '0', ...second]);
     expect(again).toMatchObject({ data: dataDir(), profile: 'seeded' });
     expect((await cli.run(['sandbox', 'reset', '--yes', ...second])).stderr).toContain(
-      'gone: the sandbox, profile seeded; mediactl sandbox start begins a new one',
+      'deleted the sandbox and profile seeded; to start a new one: mediactl sandbox start',
     );
     expect(existsSync(join(dataDir(), 'sandbox.db'))).toBe(false);
 
@@ -206,11 +206,11 @@ it('a store that lost what it held: start says so, and the profile has a key tha
   rmSync(join(cli.home, 'state/sandbox/sandbox.db-wal'), { force: true });
   const { code, stderr } = await cli.run(['sandbox', 'start', '--port', '0']);
   expect(code).toBe(0);
-  expect(stderr).toContain('warning: sandbox.db did not know the keys of credentials.json; new keys were made');
-  expect(stderr).toContain('warning: sandbox.db does not know 1 of the assets in media/');
+  expect(stderr).toContain('warning: sandbox.db did not contain the keys in credentials.json; created new keys');
+  expect(stderr).toContain('warning: sandbox.db lacks 1 of the assets in media/');
   expect(await cli.json(['assets', 'ls'])).toEqual([]);
   const { stdout } = await cli.run(['sandbox', 'logs']);
-  expect(stdout).toContain('new keys were made');
+  expect(stdout).toContain('created new keys');
 });
 
 it('a store that is none: exit 1, with what to do, and nothing is deleted', async () => {
@@ -223,8 +223,8 @@ it('a store that is none: exit 1, with what to do, and nothing is deleted', asyn
     1,
     [
       'error: the sandbox did not start',
-      `  cause: ${path} is not a database, or is damaged`,
-      '  try:   move that file away, or name another folder: --data DIR',
+      `  cause: ${path} is not a database or is corrupt`,
+      '  try:   move that file, or use another directory: --data DIR',
       '',
     ].join('\n'),
   ]);
@@ -240,7 +240,7 @@ it.each([
   });
   expect([code, stderr.split('\n')[0]]).toEqual([
     2,
-    expect.stringMatching(/^error: cannot make the folder \/proc\/nope/),
+    expect.stringMatching(/^error: cannot create the directory \/proc\/nope/),
   ]);
 });
 
@@ -363,7 +363,7 @@ it('a port that is taken: said, with the reason', async () => {
   expect(errorOf(await cli.run(asJson))).toEqual({
     code: 'sandbox_failed',
     exit: 1,
-    hint: 'mediactl sandbox start --port 0, for any port that is free',
+    hint: 'mediactl sandbox start --port 0, to use any free port',
   });
 });
 
@@ -375,7 +375,7 @@ it('one that hangs is not deleted, and how to end it is said', async () => {
   expect(errorOf(reset)).toEqual({
     code: 'sandbox_hangs',
     exit: 1,
-    hint: `kill -9 ${pid}, if it is the sandbox; nothing that was acknowledged is lost`,
+    hint: `kill -9 ${pid}, if that process is the sandbox; acknowledged uploads are kept`,
   });
 });
 

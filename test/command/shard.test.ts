@@ -51,7 +51,7 @@ describe('upload --shard', () => {
       [1, 2].map((number) => machine().run(['upload', '-r', one, '--shard', `${number}/2`])),
     );
     expect(runs.map(({ code }) => code)).toEqual([0, 0]);
-    const told = runs.filter(({ stderr }) => stderr.includes('1 file left to other shards'));
+    const told = runs.filter(({ stderr }) => stderr.includes('1 file skipped: not in this shard'));
     expect(told).toHaveLength(1);
     expect(told[0]?.stdout).toBe('');
   });

@@ -87,9 +87,9 @@ describe.skipIf(!canMount)('a disk of its own', () => {
       };
       const full = await upload(['--parallel', parallel]);
       expect([full.code, full.error.code]).toEqual([14, 'state_full']);
-      expect(full.error.message).toMatch(/^there is no room .* \d+ of 60 files are uploaded$/);
+      expect(full.error.message).toMatch(/^not enough disk space .* \d+ of 60 files are uploaded$/);
       expect(full.error.cause).toContain(state);
-      expect(full.error.hint).toMatch(/run the same command again; \d+ files are left$/);
+      expect(full.error.hint).toMatch(/run the same command again; \d+ files remaining$/);
       expect(service.assets.size).toBeLessThan(20 + Number(parallel));
       disk.free();
       const again = await upload();
@@ -122,11 +122,11 @@ describe.skipIf(!canMount)('a disk of its own', () => {
     expect(errorOf(full)).toEqual({
       code: 'state_full',
       exit: 14,
-      hint: 'make room on that disk, then run the same command again',
+      hint: 'free some space on that disk, then run the same command again',
     });
     const again = await upload(['--again']);
     expect([again.code, service.completeAssets.length]).toEqual([0, 2 * count]);
-    expect(again.stderr).toContain('another run would send it again');
+    expect(again.stderr).toContain('another run would upload it again');
   });
 
   it('that is full when the store is made: nothing is sent, and no store is left', async () => {
@@ -147,7 +147,7 @@ describe.skipIf(!canMount)('a disk of its own', () => {
     expect(errorOf(refused)).toEqual({
       code: 'state_read_only',
       exit: 14,
-      hint: expect.stringMatching(/^allow mediactl to write there; upload --again, or another MEDIACTL_STATE_DIR/),
+      hint: expect.stringMatching(/^make the state folder writable; upload --again or another MEDIACTL_STATE_DIR/),
     });
     const uid = service.completeAssets[0]?.uid ?? '';
     const environment = { MEDIACTL_STATE_DIR: state };
@@ -155,7 +155,7 @@ describe.skipIf(!canMount)('a disk of its own', () => {
     const removed = await cli.run(['assets', 'rm', uid, '--yes'], { environment });
     expect([removed.code, removed.stderr]).toEqual([0, expect.stringContaining(store())]);
     const again = await upload(['--again']);
-    expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('another run would send it again')]);
+    expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('another run would upload it again')]);
   });
 });
 
@@ -171,7 +171,7 @@ describe('a store', () => {
     bytes.copy(all, at);
     writeFileSync(path, all);
   };
-  const nextStep = 'restore it from a backup; upload --again begins a new one, and sends everything again';
+  const nextStep = 'restore it from a backup, or start over: upload --again uploads everything again';
   const errors: Record<string, SeenError> = {
     state_emptied: { code: 'state_emptied', exit: 14, hint: nextStep },
     state_damaged: { code: 'state_damaged', exit: 14, hint: nextStep },
@@ -237,7 +237,7 @@ describe('a store', () => {
   it('of a newer mediactl is left alone', async () => {
     open((db) => db.exec('PRAGMA user_version = 99'));
     const refused = await upload();
-    expect(errorOf(refused)).toEqual({ code: 'state_newer', exit: 14, hint: 'install the newest mediactl' });
+    expect(errorOf(refused)).toEqual({ code: 'state_newer', exit: 14, hint: 'install the latest mediactl' });
     expect(service.requests).toBe(0);
     const again = await upload(['--again']);
     expect([again.code, service.completeAssets.length]).toEqual([0, 2 * count]);
@@ -337,10 +337,10 @@ describe('a store that another program holds', () => {
   it('is waited for, and that is said', async () => {
     const child = await held();
     const ran = await upload([], {
-      onStderr: (text) => void (text.includes('waiting for it') && child.stdin.end()),
+      onStderr: (text) => void (text.includes('; waiting') && child.stdin.end()),
     });
     expect([ran.code, service.completeAssets.length]).toEqual([0, count + 1]);
-    expect(ran.stderr.match(/another program holds .*receipts\.db; waiting for it/g)).toHaveLength(1);
+    expect(ran.stderr.match(/another program has locked .*receipts\.db; waiting/g)).toHaveLength(1);
   });
 
   it('for a minute ends the run; --again goes on without it', async () => {
@@ -350,7 +350,7 @@ describe('a store that another program holds', () => {
     expect(errorOf(refused)).toEqual({
       code: 'state_locked',
       exit: 14,
-      hint: 'end that program, then run the same command again',
+      hint: 'stop that program, then run the same command again',
     });
     const again = await upload(['--again'], { clock: fastClock() });
     expect([again.code, service.completeAssets.length]).toEqual([0, 2 * count + 1]);

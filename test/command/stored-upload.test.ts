@@ -247,7 +247,7 @@ describe('a stored upload', () => {
       'unreadable',
     );
     const second = await world.upload(['--yes']);
-    expect(second.stderr).toContain('what is recorded of an earlier attempt is unreadable');
+    expect(second.stderr).toContain('the record of an earlier attempt is unreadable');
     await world.expectUploaded(second.record);
   });
 
@@ -274,7 +274,7 @@ describe('a stored upload', () => {
     expect([refused.code, world.interposer.requests.length]).toEqual([14, 0]);
     const { code, record, stderr } = await world.upload(['--again']);
     expect(code).toBe(0);
-    expect(stderr.match(/another run would send it again/g)).toHaveLength(1);
+    expect(stderr.match(/another run would upload it again/g)).toHaveLength(1);
     expect(world.storedBytes(record.asset_uid).equals(world.bytes)).toBe(true);
     expect(readFileSync(world.stateDir, 'utf8')).toContain('a file where');
   });
@@ -322,7 +322,7 @@ it('two at once on one file: one uploads, one leaves', async () => {
   expect(code).toBe(0);
   await world.expectUploaded(record);
   expect(other?.code).toBe(6);
-  expect(other?.record.error.message).toBe(`already uploading, pid ${process.pid}`);
+  expect(other?.record.error.message).toBe(`already uploading (pid ${process.pid})`);
   expect(other?.record.error.hint).not.toContain('resume');
   expect(world.interposer.methods.filter((method) => method === 'POST')).toHaveLength(1);
 });

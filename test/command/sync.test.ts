@@ -101,11 +101,11 @@ describe('upload --sync', () => {
   });
 
   it.each([
-    [['upload', 'x', '--prune'], '--prune goes with --sync'],
-    [['upload', '--sync', 'x', '--prune'], '--prune wants --folder'],
-    [['upload', '--sync', 'x', 'y'], '--sync takes one directory'],
+    [['upload', 'x', '--prune'], '--prune needs --sync'],
+    [['upload', '--sync', 'x', '--prune'], '--prune needs a folder'],
+    [['upload', '--sync', 'x', 'y'], 'a sync needs one directory'],
     [['upload', '--sync', 'x', '--again'], 'cannot be used together'],
-    [['upload', '--sync', 'x', '--max-delete', '5'], '--max-delete goes with --prune'],
+    [['upload', '--sync', 'x', '--max-delete', '5'], '--max-delete needs --prune'],
   ])('%j is refused', async (args, words) => {
     const { code, stderr } = await cli.run(args);
     expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
@@ -142,7 +142,7 @@ describe('check', () => {
     expect(errorOf(ran)).toEqual({
       code: 'differs',
       exit: 11,
-      hint: 'mediactl upload --sync DIR --folder FOLDER sends what is missing or changed',
+      hint: `mediactl sync ${folder} /Rushes, to upload missing and changed files`,
     });
   });
 });
@@ -208,10 +208,10 @@ describe('what is to be sent', () => {
   it.each([
     ['path,color\nx,red\n', 'unknown column color'],
     ['path,__proto__\nx,red\n', 'unknown column __proto__'],
-    ['name\nx\n', 'its header has no column path'],
-    ['path,name\n,x\n', 'it has no path'],
+    ['name\nx\n', 'the header has no column path'],
+    ['path,name\n,x\n', 'the path is missing'],
     ['{"path":1}\n{"path"\n', 'line 2'],
-    ['path\nx\nx\n', 'names x twice'],
+    ['path\nx\nx\n', 'lists x twice'],
   ])('the manifest %j is refused with its reason', async (text, words) => {
     const path = join(cli.home, 'bad');
     writeFileSync(path, text);

@@ -91,7 +91,7 @@ describe('assets thumb --show', () => {
     expect(await cliOf(url, kitty).withContext(shownByItself).catch(seenError)).toEqual({
       code: 'not_shown',
       exit: 1,
-      hint: '-o FILE, to save it as it is',
+      hint: '-o FILE, to save it',
     });
   });
 
@@ -139,7 +139,7 @@ describe('a picture at a private address of another host', () => {
     expect(errorOf(await cli.run(asJson))).toEqual({
       code: 'private_address',
       exit: 6,
-      hint: 'mediactl assets get ID shows the addresses that the service names',
+      hint: 'mediactl get ID, to see the URLs that the service returned',
     });
     const sheet = join(cli.home, 'sheet.html');
     const { stdout } = await cli.run(['assets', 'ls', '--html', sheet, '--json']);

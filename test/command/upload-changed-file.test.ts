@@ -63,7 +63,7 @@ describe('a file that changes under the upload', () => {
     writeFileSync(world.path, someBytes(world.bytes.length, 'edited'));
     const { code, record } = await world.upload();
     expect(code).toBe(13);
-    expect(record.error.cause).toContain('no longer the same');
+    expect(record.error.cause).toContain('already uploaded has changed');
     expect(world.patchRequests()).toEqual([]);
   });
 
@@ -145,7 +145,7 @@ describe('a file that changes under the upload', () => {
       withoutChecksum();
       const { code, record } = await world.upload();
       expect([code, record.error.code]).toEqual([13, 'file_changed']);
-      expect(record.error.cause).toContain('gives no checksum');
+      expect(record.error.cause).toContain('sent no checksum');
     });
   });
 });
@@ -153,7 +153,7 @@ describe('a file that changes under the upload', () => {
 it('a file that claims to be empty and is not is refused before a request', async () => {
   world.path = '/proc/cpuinfo';
   const { code, record } = await world.upload();
-  expect([code, record.error.message]).toEqual([2, '/proc/cpuinfo has more than the 0 bytes that it claims']);
+  expect([code, record.error.message]).toEqual([2, '/proc/cpuinfo reports a size of 0 but is not empty']);
   expect(world.interposer.requests).toEqual([]);
 });
 
@@ -200,8 +200,8 @@ describe('the checksum', () => {
     rewriting(() => told);
     const { code, record, stderr } = await world.upload(['--progress', 'none']);
     expect([code, record.verified]).toEqual([0, null]);
-    expect(stderr).toContain('unverified: the service gave no checksum');
-    expect(stderr.includes('cannot be read')).toBe(told !== undefined);
+    expect(stderr).toContain('unverified: the service returned no usable checksum');
+    expect(stderr.includes('unreadable checksum')).toBe(told !== undefined);
     world.path = join(world.cli.home, 'other.bin');
     writeSome(world.path, 1000);
     const strict = await world.upload(['--require-checksum']);

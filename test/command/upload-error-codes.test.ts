@@ -33,13 +33,17 @@ describe('the file', () => {
     expect(await failing()).toEqual({
       code: 'file_changed',
       exit: 13,
-      hint: `once it no longer changes, mediactl upload --again '${world.path}', which makes a new asset`,
+      hint: `mediactl upload --again '${world.path}' once it no longer changes, to upload it as a new asset`,
     });
   });
 
   it('file_gone', async () => {
     changing(() => rmSync(world.path));
-    expect(await failing()).toEqual({ code: 'file_gone', exit: 1, hint: 'put it back and run the same command again' });
+    expect(await failing()).toEqual({
+      code: 'file_gone',
+      exit: 1,
+      hint: 'restore it, then run the same command again',
+    });
   });
 
   it('bad_file_name', async () => {
@@ -50,7 +54,7 @@ describe('the file', () => {
     expect(recordedError(JSON.parse(stdout)[0].error)).toEqual({
       code: 'bad_file_name',
       exit: 2,
-      hint: 'rename it; convmv does that for many',
+      hint: 'rename it; convmv renames many files at once',
     });
   });
 
@@ -61,7 +65,7 @@ describe('the file', () => {
     expect(errorOf(await upload())).toEqual({
       code: 'source_refused',
       exit: 2,
-      hint: 'the same command with an address that is newly signed continues where this one stopped',
+      hint: 'run the same command with a newly signed URL to resume',
     });
   });
 
@@ -107,7 +111,7 @@ describe('the file', () => {
     expect(recordedError(JSON.parse(stdout)[0].error)).toEqual({
       code: 'unreadable_directory',
       exit: 2,
-      hint: 'fix its permissions, or leave it out with --exclude',
+      hint: 'fix its permissions, or skip it with --exclude',
     });
   });
 });
@@ -120,7 +124,7 @@ describe('stdin', () => {
     expect(recordedError(JSON.parse(stdout)[0].error)).toEqual({
       code: 'stdin_size_differs',
       exit: 2,
-      hint: 'run it again with the right --size, or without it: stdin is then kept on the disk first',
+      hint: 'run it again with the correct --size, or without it to spool stdin to disk first',
     });
   });
 
@@ -129,7 +133,7 @@ describe('stdin', () => {
     expect(errorOf(await world.run(stdinArgs, { stdin: Buffer.alloc(5_000_000), environment }))).toEqual({
       code: 'spool',
       exit: 1,
-      hint: 'make room, set MEDIACTL_STATE_DIR, or upload a file',
+      hint: 'free some disk space, set MEDIACTL_STATE_DIR, or upload a file instead',
     });
   });
 });
@@ -165,7 +169,7 @@ describe('the session', () => {
     expect(await failing()).toEqual({
       code: 'session_unknown',
       exit: 3,
-      hint: `mediactl assets get ${assetUid}; --yes starts again and leaves that asset`,
+      hint: `mediactl get ${assetUid}, to check it; --yes starts over and keeps that asset`,
     });
   });
 
@@ -175,7 +179,7 @@ describe('the session', () => {
     expect(await failing()).toEqual({
       code: 'broken_session',
       exit: 10,
-      hint: 'run the same command again; if it repeats, mediactl upload --again starts from the beginning',
+      hint: 'run the same command again; if it fails again, mediactl upload --again starts over',
     });
   });
 
@@ -187,7 +191,7 @@ describe('the session', () => {
     expect(await failing()).toEqual({
       code: 'session_mismatch',
       exit: 13,
-      hint: 'run the same command again; if it repeats, mediactl upload --again starts from the beginning',
+      hint: 'run the same command again; if it fails again, mediactl upload --again starts over',
     });
   });
 
@@ -197,7 +201,7 @@ describe('the session', () => {
     expect(await failing(['--on-expired', 'fail'])).toEqual({
       code: 'session_expired',
       exit: 3,
-      hint: 'run the same command without --on-expired fail to start again',
+      hint: 'run the same command without --on-expired fail to start over',
     });
   });
 
@@ -206,7 +210,7 @@ describe('the session', () => {
     expect(await failing()).toEqual({
       code: 'session_refused',
       exit: 3,
-      hint: 'check the base URL and any proxy on the way; --yes makes a new asset and leaves that one',
+      hint: 'check the base URL and any proxy; --yes creates a new asset and keeps that one',
     });
   });
 
@@ -221,7 +225,7 @@ describe('the session', () => {
     expect(await failing()).toEqual({
       code: 'checksum_mismatch',
       exit: 13,
-      hint: expect.stringMatching(/^do not use that asset; .* sends the file again$/),
+      hint: expect.stringMatching(/^mediactl .*, to upload the file again; do not use that asset$/),
     });
   });
 
@@ -235,7 +239,7 @@ describe('the session', () => {
     expect(await failing(['--require-checksum'])).toEqual({
       code: 'unverified',
       exit: 13,
-      hint: 'leave out --require-checksum to accept that; --again sends the file again',
+      hint: 'omit --require-checksum to accept it, or use --again to upload the file again',
     });
   });
 
@@ -263,7 +267,7 @@ describe('the session', () => {
     expect(await failing()).toEqual({
       code: 'size_differs',
       exit: 13,
-      hint: 'mediactl assets get a shows the asset that it created',
+      hint: 'mediactl get a, to see the asset that it created',
     });
   });
 
@@ -274,7 +278,9 @@ describe('the session', () => {
     expect(await failing()).toEqual({
       code: 'creation_unknown',
       exit: 2,
-      hint: expect.stringMatching(/^--yes makes a new asset and leaves what was found; mediactl uploads forget/),
+      hint: expect.stringMatching(
+        /^use --yes to create a new asset and keep those that were found, or run mediactl uploads forget/,
+      ),
     });
   });
 });
@@ -287,7 +293,7 @@ describe('the run', () => {
     expect(errorOf(ran)).toEqual({
       code: 'some_failed',
       exit: 11,
-      hint: 'check that the file plays here, then send it again with upload --again',
+      hint: 'check that the file plays on your machine, then upload it again with upload --again',
     });
   });
 
@@ -314,7 +320,7 @@ describe('the run', () => {
     const other = join(world.cli.home, 'other.bin');
     writeFileSync(other, 'other');
     const ran = await world.run(['upload', world.path, other, '--json', '--reserve', '100000']);
-    expect(errorOf(ran)).toMatchObject({ code: 'reserve', exit: 2, hint: 'a smaller --reserve' });
+    expect(errorOf(ran)).toMatchObject({ code: 'reserve', exit: 2, hint: 'use a smaller --reserve' });
   });
 
   it('processing_failed', async () => {
@@ -324,7 +330,7 @@ describe('the run', () => {
     expect(errorOf(ran)).toEqual({
       code: 'processing_failed',
       exit: 12,
-      hint: 'check that the file plays here, then send it again with upload --again',
+      hint: 'check that the file plays on your machine, then upload it again with upload --again',
     });
   });
 
@@ -333,7 +339,7 @@ describe('the run', () => {
     expect(errorOf(await world.upload())).toEqual({
       code: 'state_not_a_file',
       exit: 14,
-      hint: 'move it away, then run the same command again',
+      hint: 'move it out of the way, then run the same command again',
     });
   });
 });

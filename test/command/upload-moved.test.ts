@@ -34,7 +34,7 @@ describe('a file that was moved while its upload was unfinished', () => {
       resumed_from: 2 * chunkBytes,
       path: moved,
     });
-    expect(stderr).toContain(`continuing asset ${session.assetUid}, started as ${old}`);
+    expect(stderr).toContain(`resuming asset ${session.assetUid}, started as ${old}`);
     await world.expectUploaded(record);
     expect(posts()).toEqual([]);
     const again = await world.upload();
@@ -75,7 +75,7 @@ describe('a file that was moved while its upload was unfinished', () => {
     const { code, record, stderr } = await uploadAt(moved);
     expect([code, record.verified, record.resumed_from]).toEqual([0, true, null]);
     expect(world.storedBytes(record.asset_uid).equals(world.bytes)).toBe(true);
-    expect(stderr).toContain(`not continued: asset ${session.assetUid} of ${old}; see mediactl uploads ls`);
+    expect(stderr).toContain(`not resumed: asset ${session.assetUid} of ${old}; see mediactl uploads ls`);
     expect(world.storedEntry()).toMatchObject({ session, realPath: old });
   });
 
@@ -88,7 +88,7 @@ describe('a file that was moved while its upload was unfinished', () => {
     renameSync(world.path, moved);
     const { record, stderr } = await uploadAt(moved);
     expect(record).toMatchObject({ verified: true, resumed_from: null });
-    expect(stderr).toContain(`not continued: asset ${session.assetUid}`);
+    expect(stderr).toContain(`not resumed: asset ${session.assetUid}`);
   });
 
   it('two uploads that it could be: a new session, and both assets are named', async () => {
@@ -104,7 +104,7 @@ describe('a file that was moved while its upload was unfinished', () => {
     rmSync(copy);
     const { record, stderr } = await uploadAt(moved);
     expect(record).toMatchObject({ verified: true, resumed_from: null });
-    for (const uid of left) expect(stderr).toContain(`not continued: asset ${uid}`);
+    for (const uid of left) expect(stderr).toContain(`not resumed: asset ${uid}`);
     expect(left).toHaveLength(2);
   });
 

@@ -247,7 +247,7 @@ describe('one file, one asset', () => {
     expect(first.stdout + first.stderr).not.toContain(made?.uid);
     writeSome(world.path, 900, 'edited');
     const { stderr } = await world.run(['upload', world.path]);
-    expect(stderr).toContain(`uploaded before: asset ${made?.uid}`);
+    expect(stderr).toContain(`previously uploaded as asset ${made?.uid}`);
   });
 });
 

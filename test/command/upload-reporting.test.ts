@@ -17,11 +17,11 @@ describe('what is told', () => {
     const { record: first } = await world.upload();
     const { record, stderr } = await world.upload();
     expect(record).toMatchObject({ outcome: 'there', verified: true, bytes_sent: 0, requests: 0 });
-    expect(stderr).toContain(`there already as asset ${first.asset_uid}; --again sends it again`);
+    expect(stderr).toContain(`already uploaded as asset ${first.asset_uid}; --again uploads it again`);
     const copy = join(world.cli.home, 'copy.bin');
     copyFileSync(world.path, copy);
     const same = await world.run(['upload', copy]);
-    expect(same.stderr).toContain(`the same content is there as ${first.name} (asset ${first.asset_uid})`);
+    expect(same.stderr).toContain(`a duplicate of /${first.name} (asset ${first.asset_uid})`);
     expect(world.interposer.methods.filter((method) => method === 'POST')).toHaveLength(1);
   });
 
@@ -41,7 +41,7 @@ describe('what is told', () => {
     writeSome(other, 900, 'other');
     await world.run(['upload', world.path, other]);
     const ran = await world.run(['upload', world.path, other, '--name', 'one', '--jsonl'], { stdoutError: 'EPIPE' });
-    expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('--name is for one file')]);
+    expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('--name works with a single file')]);
   });
 
   it('a failure is named, though it is the first that is told', async () => {
@@ -74,7 +74,7 @@ describe('what is told', () => {
     const { stdout: shown, stderr } = await world.run(['uploads', 'ls', '--done'], narrow);
     expect(shown).toMatch(new RegExp(`${uid.slice(0, 8)} +not checked`));
     expect(shown).not.toContain(uid);
-    expect(stderr).toContain('mediactl uploads wait');
+    expect(stderr).toContain('mediactl wait');
     await world.run(['uploads', 'wait'], { clock: fastClock() });
     expect(await list(narrow)).toMatch(new RegExp(`${uid.slice(0, 8)} +failed`));
   });
@@ -84,14 +84,14 @@ describe('what is told', () => {
     for (const path of paths) writeFileSync(path, `not a video: ${path}`);
     const ran = await world.run(['upload', ...paths, '--wait', '-q'], { clock: fastClock() });
     const [problem, ...lines] = ran.stderr.trimEnd().split('\n');
-    expect([ran.code, problem]).toEqual([11, 'error: 12 of 12 files were uploaded, and failed afterwards']);
+    expect([ran.code, problem]).toEqual([11, 'error: 12 of 12 files were uploaded but failed afterwards']);
     const reason = unlessStrict('(?!its status)', 'its status is failed');
     expect(lines.slice(0, 10)).toEqual(
-      lines.slice(0, 10).map(() => expect.stringMatching(`broken_.*could not process.*: ${reason}`)),
+      lines.slice(0, 10).map(() => expect.stringMatching(`broken_.*processing failed.*: ${reason}`)),
     );
     expect(lines.slice(10)).toEqual([
       '         and 2 more',
-      '  try:   check that the file plays here, then send it again with upload --again',
+      '  try:   check that the file plays on your machine, then upload it again with upload --again',
     ]);
     const [uid = ''] = (await world.run(['ls', '-q'])).stdout.split('\n');
     for (const args of [
@@ -100,7 +100,7 @@ describe('what is told', () => {
       ['download', uid],
     ]) {
       const { code, stderr } = await world.run(args);
-      expect([code, stderr]).toEqual([12, expect.stringMatching(`could not process asset ${uid}\n.*${reason}`)]);
+      expect([code, stderr]).toEqual([12, expect.stringMatching(`processing failed for asset ${uid}\n.*${reason}`)]);
     }
   });
 
@@ -130,10 +130,10 @@ describe('what is told', () => {
     writeSome(large, 900, 'large');
     const ended = async (...paths: string[]) =>
       (await world.run(['upload', world.path, broken, ...paths, '--wait', '--parallel', '1'])).stderr;
-    expect(await ended()).toContain('error: 1 of 2 files was uploaded, and failed afterwards');
+    expect(await ended()).toContain('error: 1 of 2 files was uploaded but failed afterwards');
     world.fault = ({ method }) => (method === 'POST' ? respondWith(413, 'too large') : undefined);
     expect(await ended(large)).toContain(
-      'error: 1 of 3 files was not uploaded; 1 of 3 files was uploaded, and failed afterwards',
+      'error: 1 of 3 files was not uploaded; 1 of 3 files was uploaded but failed afterwards',
     );
   });
 

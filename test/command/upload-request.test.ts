@@ -6,9 +6,10 @@ import { runUpload } from '../../src/cli/commands/upload/upload.ts';
 import type { UploadRequest } from '../../src/cli/commands/upload/upload-request.ts';
 import { runGc } from '../../src/cli/commands/uploads/gc.ts';
 import { runResume } from '../../src/cli/commands/uploads/resume.ts';
-import { runForget, runList, runUploadsWait } from '../../src/cli/commands/uploads/uploads.ts';
+import { runForget, runList } from '../../src/cli/commands/uploads/uploads.ts';
 import type { Context } from '../../src/cli/context.ts';
 import { parseUploadOptions } from '../../src/cli/uploading/upload-options.ts';
+import { waitForUploads } from '../../src/cli/uploading/wait-for-uploads.ts';
 import { respondWith } from '../support/interposer.ts';
 import { setUpUploader } from '../support/upload-setup.ts';
 
@@ -21,6 +22,7 @@ beforeEach(() => {
     inputs: [world.path],
     folder: '/',
     createFolders: false,
+    mirrorsTree: true,
     sync: false,
     sources: { recursive: false, include: [], exclude: [], chunkBytes: 64 * 1024 },
     pruneLimit: undefined,
@@ -79,7 +81,7 @@ it('upload returns the error to exit with; uploads are listed, resumed and forgo
 
 it('uploads wait returns what became of assets, and uploads gc what uploads left', async () => {
   await send();
-  const waited = await withContext(async (context) => collect(await runUploadsWait(context, { timeoutMs: 60_000 })));
+  const waited = await withContext(async (context) => collect(await waitForUploads(context, 60_000)));
   expect(waited.records).toMatchObject([{ path: world.path, status: expect.stringMatching(/ready|failed/) }]);
   const limit = parseWriteLimit('--max-delete', undefined);
   const left = await withContext(async (context) => collect(await runGc(context, { trash: true, limit })));

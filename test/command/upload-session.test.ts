@@ -139,7 +139,7 @@ describe('refusals in mid-upload', () => {
     const { record } = await world.upload();
     expect(record.error).toMatchObject({
       code: 'too_large',
-      message: expect.stringContaining('at once'),
+      message: expect.stringContaining('the chunk is too large'),
     });
   });
 });
@@ -150,7 +150,7 @@ describe('sessions that are gone', () => {
     const { session } = world.storedEntry();
     world.fault = ({ method, nth }) => (method === 'HEAD' && nth === 1 ? respondWith(status) : undefined);
     const { record, stderr } = await world.upload();
-    expect(stderr).toContain(`Asset ${session.assetUid} stays unfinished`);
+    expect(stderr).toContain(`asset ${session.assetUid} stays incomplete`);
     expect(record.asset_uid).not.toBe(session.assetUid);
     expect(record.resumed_from).toBeNull();
     await world.expectUploaded(record);
@@ -192,7 +192,7 @@ describe('sessions that are gone', () => {
     await world.interruptAfterTwoChunks();
     const { session } = world.storedEntry();
     const { record, stderr } = await world.upload(['--no-resume']);
-    expect(stderr).toContain(`left unfinished: asset ${session.assetUid}`);
+    expect(stderr).toContain(`asset ${session.assetUid} stays incomplete`);
     expect(record.asset_uid).not.toBe(session.assetUid);
     await world.expectUploaded(record);
   });
@@ -252,7 +252,7 @@ describe('sessions that are gone', () => {
     });
     world.fault = ({ method }) => (method === 'HEAD' && posts().length === 0 ? respondWith(404) : undefined);
     const { record, stderr } = await world.upload();
-    expect(stderr).toContain('are gone; starting again');
+    expect(stderr).toContain('no longer exist; starting over');
     await world.expectUploaded(record);
   });
 
@@ -292,7 +292,7 @@ describe.each([3 * chunkBytes + 1, 9 * chunkBytes])(
       expect(made).toEqual(expect.arrayContaining([record.asset_uid]));
       const [left, ...others] = made.filter((uid) => uid !== record.asset_uid);
       expect(others).toEqual([]);
-      expect(stderr).toContain(`Asset ${left} stays unfinished`);
+      expect(stderr).toContain(`asset ${left} stays incomplete`);
       expect(stderr).not.toMatch(/waiting until asset|answer was lost/);
       world.fault = () => undefined;
       const orphans = JSON.parse((await world.run(['uploads', 'gc', '--json'])).stdout);
@@ -342,7 +342,7 @@ it.each<[string, Fault]>([
   };
   const { code, record } = await world.upload();
   expect([code, record.error.code]).toEqual([3, 'session_unknown']);
-  expect(record.error.cause).toContain('the last answer was lost');
+  expect(record.error.cause).toContain('the last response was lost');
   expect(await world.findAssets()).toHaveLength(1);
 });
 
@@ -365,7 +365,7 @@ describe('a creation whose answer was lost', () => {
     expect(posts()).toHaveLength(1);
 
     const third = await world.upload(['--yes']);
-    expect(third.stderr).toContain(`left alone: ${orphan}`);
+    expect(third.stderr).toContain(`existing assets kept: ${orphan}`);
     await world.expectUploaded(third.record);
   });
 

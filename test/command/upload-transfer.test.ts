@@ -128,7 +128,7 @@ describe('broken lines and failing servers', () => {
     const args = ['--request-timeout', '1s', '--progress', 'json'];
     const { code, record, stderr } = await world.upload(args);
     expect(code).toBe(0);
-    expect(stderr).toContain('went silent');
+    expect(stderr).toContain('timed out');
     await world.expectUploaded(record);
   });
 
@@ -151,7 +151,7 @@ describe('broken lines and failing servers', () => {
         : undefined;
     const { code, record, stderr } = await world.upload(['--request-timeout', '100ms', '--progress', 'json']);
     expect(code).toBe(0);
-    expect(stderr).toContain('takes too long');
+    expect(stderr).toContain('is too slow');
     await world.expectUploaded(record);
   });
 });
@@ -173,7 +173,7 @@ describe('offsets', () => {
       seen.method === 'PATCH' ? respondWith(status, undefined, { 'upload-offset': '0' }) : undefined;
     const { code, record } = await world.upload();
     expect(code).toBe(10);
-    expect(record.error.message).toBe('the upload does not get past byte 0');
+    expect(record.error.message).toBe('the upload is stuck at byte 0');
     expect(world.patchRequests()).toHaveLength(5);
   });
 
@@ -185,7 +185,7 @@ describe('offsets', () => {
     };
     const { code, record } = await world.upload();
     expect(code).toBe(10);
-    expect(record.error.message).toBe(`the upload does not get past byte ${chunkBytes}`);
+    expect(record.error.message).toBe(`the upload is stuck at byte ${chunkBytes}`);
     expect(world.patchRequests()).toHaveLength(10);
   });
 
@@ -194,7 +194,7 @@ describe('offsets', () => {
       method === 'PATCH' ? respondWith(204, undefined, { 'upload-offset': String(nth) }) : undefined;
     const { code, record } = await world.upload();
     expect(code).toBe(10);
-    expect(record.error.message).toBe('the upload does not get past byte 5');
+    expect(record.error.message).toBe('the upload is stuck at byte 5');
     expect(world.patchRequests()).toHaveLength(5);
   });
 

@@ -131,7 +131,7 @@ describe('several files', () => {
 
   it('every source is looked at before the first byte: each that is not there is named', async () => {
     const line = await Interposer.start(sandbox.url);
-    const args = ['upload', path, '/no/such', '/nor/this', '--json'];
+    const args = ['upload', '/no/such', '/nor/this', path, '--json'];
     const environment = { MEDIACTL_BASE_URL: line.url };
     const { code, stdout, stderr } = await cli.run(args, { environment });
     expect([code, stdout, line.requests]).toEqual([2, '', []]);

@@ -110,7 +110,7 @@ describe('§1, §7: what a plan may limit', () => {
       const { asset_uid } = await (await http.create(100)).json();
       expect(await http.processed(asset_uid)).toMatchObject({
         status: 'failed',
-        failure_reason: 'its upload session expired',
+        failure_reason: 'the upload session expired',
       });
     } finally {
       await small.end();

@@ -145,6 +145,6 @@ it('lost-answer: carried out, and the line breaks before the answer', async () =
   expect((await create(5)).status).toBe(201);
 });
 
-it('one that is not understood: the sandbox does not start', async () => {
-  await expect(startSandbox({ faults: ['cut-after'] })).rejects.toThrow('is not understood');
+it('an invalid fault: the sandbox does not start', async () => {
+  await expect(startSandbox({ faults: ['cut-after'] })).rejects.toThrow("invalid 'cut-after'");
 });

@@ -79,7 +79,7 @@ describe.concurrent('without a tool', () => {
     const { asset } = await processed(plain, written(name, noise), metadata);
     expect(asset).toMatchObject({
       status: 'failed',
-      failure_reason: expect.stringContaining('no media'),
+      failure_reason: expect.stringContaining('unsupported'),
     });
   });
 

@@ -173,7 +173,7 @@ describe.skipIf(!ffmpeg).concurrent('an ordinary clip', () => {
     const { asset, info } = await processed(plain, path);
     expect(asset.status).toBe('ready');
     expect(info).toMatchObject({ hls_url: null, source_url: { url: expect.any(String) } });
-    expect(log.find((line) => line.includes(asset.uid) && /no sound from 4/.test(line))).toMatch(
+    expect(log.find((line) => line.includes(asset.uid) && /no audio after 4/.test(line))).toMatch(
       /\n\s+at /, // with a stack trace
     );
     const steps = await stepsOf((await processed(helped, path)).info.hls_url.url);

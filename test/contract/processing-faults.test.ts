@@ -69,7 +69,7 @@ describe.concurrent('a broken ffmpeg', () => {
     const { upload, playbackInfo, log } = await start({ ffmpeg: broken });
     const clip = await upload(fixturePath('clip.mp4'));
     expect(clip).toMatchObject({ status: 'ready', thumbnail_url: null });
-    for (const extra of ['list of streams', 'thumbnail', 'preview sprites', 'lower step'])
+    for (const extra of ['list of streams', 'thumbnail', 'preview sprites', 'lower rendition'])
       expect(log).toContain(`asset ${clip.uid} no ${extra}: exit code 1: no such filter`);
     const info = await playbackInfo(clip.uid);
     const { hls_url, preview_sprites_url } = info;
@@ -83,7 +83,7 @@ describe.concurrent('a broken ffmpeg', () => {
     const clip = await upload(fixturePath('clip.mp4'));
     expect(clip).toMatchObject({ status: 'ready', thumbnail_url: null });
     const leftOut = log.flatMap((line) => line.match(`${clip.uid} no ([a-z ]+):`)?.[1] ?? []);
-    expect(leftOut).toEqual(['list of streams', 'thumbnail', 'preview sprites', 'lower step']);
+    expect(leftOut).toEqual(['list of streams', 'thumbnail', 'preview sprites', 'lower rendition']);
   });
 
   it('that is not there, too', async () => {
@@ -96,7 +96,7 @@ describe.concurrent('a broken ffmpeg', () => {
     const { upload, log } = await start({ ffmpeg: path, clock });
     const tone = await upload(fixturePath('tone.mp3'));
     expect(tone.status).toBe('ready');
-    expect(log).toContain(`asset ${tone.uid} no waveform: it took over 300 s`);
+    expect(log).toContain(`asset ${tone.uid} no waveform: timed out after 300 s`);
     expect(started().length).toBeGreaterThan(1);
     await until(() => started().every(isGone));
   });
@@ -105,7 +105,7 @@ describe.concurrent('a broken ffmpeg', () => {
     const { upload, log } = await start({ ffmpeg: script('cat /dev/zero') });
     const tone = await upload(fixturePath('tone.mp3'));
     expect(tone.status).toBe('ready');
-    expect(log).toContain(`asset ${tone.uid} no waveform: it wrote too much`);
+    expect(log).toContain(`asset ${tone.uid} no waveform: it wrote too much output`);
   });
 
   it.skipIf(!ffmpeg)('ends with the sandbox; the next start does the job again', async () => {
@@ -140,7 +140,7 @@ describe.concurrent('a worker', () => {
     for (const asset of [one, other])
       expect(asset).toMatchObject({
         status: 'failed',
-        failure_reason: 'processing stopped: the worker ended: exit code 3',
+        failure_reason: 'processing stopped: the worker exited: exit code 3',
       });
     expect(log.join('\n')).toContain('out of luck');
   });
@@ -191,7 +191,7 @@ describe.concurrent('a worker', () => {
     const { upload, log } = await start({ mediaWorker, clock, ffmpeg: undefined });
     const asset = await upload(fixturePath('clip.mp4'));
     expect(asset).toMatchObject({ status: 'ready', duration: 10 });
-    expect(log.join('\n')).toContain('inspecting took over 600 s');
+    expect(log.join('\n')).toContain('the inspection timed out after 600 s');
     await until(() => isGone(readFileSync(pid, 'utf8')));
   });
 
@@ -217,7 +217,7 @@ describe.concurrent('a worker', () => {
     const { upload, log } = await start({ mediaWorker });
     const asset = await upload(fixturePath('clip.mp4'));
     expect(asset).toMatchObject({ status: 'ready', type: 'video', duration: 10 });
-    expect(log.find((line) => line.includes(asset.uid) && line.includes('inspected'))).toMatch(/SIGKILL/);
+    expect(log.find((line) => line.includes(asset.uid) && line.includes('during inspection'))).toMatch(/SIGKILL/);
   });
 
   it('whose library rejects with nobody waiting goes on', async () => {
@@ -240,7 +240,7 @@ it('a pdftoppm that never ends is ended, with all that it started', async () => 
   writeFileSync(file, pdfOf('One'));
   const asset = await upload(file);
   expect(asset).toMatchObject({ status: 'ready', type: 'document' });
-  expect(log).toContain(`asset ${asset.uid} no pages: it took over 60 s`);
+  expect(log).toContain(`asset ${asset.uid} no pages: timed out after 60 s`);
   expect(started().length).toBeGreaterThan(1);
   await until(() => started().every(isGone));
 });
@@ -270,7 +270,7 @@ describe('a store that another program holds locked', () => {
     await patch(location, 0, bytes);
     const unlock = await lock(sandbox.dataDir);
     go();
-    await until(() => log.some((line) => /waits .* for storage: .*locked/.test(line)));
+    await until(() => log.some((line) => /retrying in .* s: .*locked/.test(line)));
     expect((await call('GET', `/assets/${asset_uid}/`)).status).toBe(200);
     await unlock();
     expect(await processed(asset_uid)).toMatchObject({ status: 'ready' });
@@ -314,7 +314,7 @@ describe.concurrent('a hostile file', () => {
     const { upload } = await start({ ffmpeg });
     const asset = await upload(written(name, of(playlist, url)));
     expect(asset).toMatchObject({ status: 'failed', duration: null });
-    expect(asset.failure_reason).toContain('no media');
+    expect(asset.failure_reason).toContain('unsupported');
     expect(asked).toEqual([]);
   });
 

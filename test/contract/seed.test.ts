@@ -82,7 +82,7 @@ describe('--seed', () => {
     const { asset_uid } = await (await rawHttp(() => used).create(5)).json();
     await used.close();
     const again = startSandbox({ dataDir: used.dataDir, seed: 10 });
-    await expect(again).rejects.toThrow('this one has assets already');
+    await expect(again).rejects.toThrow('this one already has assets');
     const after = await startSandbox({ dataDir: used.dataDir });
     try {
       const { items } = await (await rawHttp(() => after).call('GET', '/assets/')).json();

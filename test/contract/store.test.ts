@@ -120,16 +120,14 @@ describe('a folder whose store is not the one it was', () => {
     const { dataDir, path, key } = await folder();
     truncateSync(path, 0);
     const { sandbox, call } = await started({ dataDir });
-    expect(sandbox.notes).toEqual([
-      'sandbox.db does not know 1 of the assets in media/: it was replaced, or lost what it held',
-    ]);
+    expect(sandbox.notes).toEqual(['sandbox.db lacks 1 of the assets in media/: it was replaced or has lost data']);
     expect(sandbox.hasKey(key)).toBe(false);
     expect((await call('GET', '/assets/', { key })).status).toBe(401);
   });
 
   it.each([
-    ['garbage', someBytes(20_000), 'is not a database, or is damaged'],
-    ['a text', Buffer.from('hello'), 'is not a database, or is damaged'],
+    ['garbage', someBytes(20_000), 'is not a database or is corrupt'],
+    ['a text', Buffer.from('hello'), 'is not a database or is corrupt'],
   ])('%s: it does not start, and touches nothing', async (_what, bytes, reason) => {
     const dataDir = temporaryFolder();
     const path = join(dataDir, 'sandbox.db');
@@ -142,10 +140,10 @@ describe('a folder whose store is not the one it was', () => {
     const dataDir = temporaryFolder();
     const other = new Database(join(dataDir, 'sandbox.db'));
     other.exec('CREATE TABLE notes (text)');
-    await expect(startSandbox({ dataDir })).rejects.toThrow('is a database of another program');
+    await expect(startSandbox({ dataDir })).rejects.toThrow('belongs to another program');
     expect(other.prepare('SELECT name FROM sqlite_master').all()).toHaveLength(1);
     other.exec('DROP TABLE notes; PRAGMA user_version = 99');
-    await expect(startSandbox({ dataDir })).rejects.toThrow('was made by a newer mediactl');
+    await expect(startSandbox({ dataDir })).rejects.toThrow('was created by a newer mediactl');
     other.close();
   });
 
@@ -153,7 +151,7 @@ describe('a folder whose store is not the one it was', () => {
     const { dataDir, path } = await folder();
     rmSync(path);
     writeFileSync(join(dataDir, 'credentials.json'), '{}');
-    await expect(startSandbox({ dataDir })).rejects.toThrow('its sandbox.db is gone');
+    await expect(startSandbox({ dataDir })).rejects.toThrow('whose sandbox.db is missing');
     expect(existsSync(path)).toBe(false);
   });
 

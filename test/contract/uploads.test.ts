@@ -77,7 +77,7 @@ it('413 past the maximum size, 507 past the space there is: text/plain', async (
   const small = await startSandbox({ maxUploadBytes: 1000 });
   try {
     const tooLarge = await rawHttp(() => small).create(1001);
-    expect([tooLarge.status, await tooLarge.text()]).toEqual([413, 'an upload holds at most 1000 bytes\n']);
+    expect([tooLarge.status, await tooLarge.text()]).toEqual([413, 'an upload must be at most 1000 bytes\n']);
   } finally {
     await small.end();
   }
@@ -259,7 +259,7 @@ describe('§3 Processing', () => {
   };
 
   it.each([
-    ['random bytes called .mp4', 'a.mp4', () => someBytes(20_000), 'no media'],
+    ['random bytes called .mp4', 'a.mp4', () => someBytes(20_000), 'unsupported'],
     ['a truncated video', 'b.mp4', () => readFileSync(fixturePath('clip.mp4')).subarray(0, 300_000), 'truncated'],
   ])('%s fails, with a reason', async (_what, name, bytes, reason) => {
     const asset = await content(name, bytes());
@@ -286,5 +286,5 @@ describe('§3 Processing', () => {
 });
 
 it('a second server on the same folder is refused', async () => {
-  await expect(startSandbox({ dataDir: sandbox.dataDir })).rejects.toThrow('another sandbox runs on');
+  await expect(startSandbox({ dataDir: sandbox.dataDir })).rejects.toThrow('another sandbox is already running in');
 });

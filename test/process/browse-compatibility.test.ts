@@ -140,7 +140,7 @@ describe.skipIf(!chromiumPath || isStrict)('other services', () => {
     const strict = await startSandbox({ strict: true, seed: 250 });
     try {
       const { page, complaints } = await visit(await startBrowse(strict));
-      expect(await statusText(page)).toBe('the service does not tell how many');
+      expect(await statusText(page)).toBe('number of assets unknown');
       await page.locator('a.thing').first().focus();
       await pollUntil(async () => {
         await page.keyboard.press('End');
@@ -185,7 +185,7 @@ describe.skipIf(!chromiumPath || isStrict)('other services', () => {
     const { page, requests } = await countingBy(() => 1e15);
     await page.locator('a.thing').first().focus();
     await page.keyboard.press('End');
-    await pollUntil(() => statusText(page)).toBe('the service does not tell how many');
+    await pollUntil(() => statusText(page)).toBe('number of assets unknown');
     await pollUntil(async () => {
       await page.keyboard.press('End');
       return statusText(page);
@@ -279,7 +279,7 @@ describe.skipIf(!chromiumPath || isStrict)('other services', () => {
     await page.route(/assets\/one(\/watch)?$/, (route) => gone.then(() => route.continue()));
     // Bidirectional controls in names are escaped.
     await card(page, 'a\\u202egpj.exe').click();
-    const tags = page.getByLabel('Tags, with commas between');
+    const tags = page.getByLabel('Tags, separated by commas');
     await dialog(page).getByText('Loading the player').waitFor();
     expect([await tags.inputValue(), await tags.isDisabled()]).toEqual(['sea', true]);
     go();
@@ -323,7 +323,7 @@ describe.skipIf(!chromiumPath || isStrict)('other services', () => {
     await pollUntil(summary).toBe('2 files done');
     const before = [reads('/assets/'), reads('/folders/')] as const;
     await dropFiles(page, [home]);
-    await pollUntil(summary).toBe('4 files: 2 uploaded, 1 there already, 1 failed');
+    await pollUntil(summary).toBe('4 files: 2 uploaded, 1 already uploaded, 1 failed');
     await pollUntil(async () => reads('/assets/')).toBeGreaterThan(before[0]);
     await pollUntil(async () => page.getByRole('button', { name: 'Rushes' }).count()).toBe(1);
   });
@@ -341,7 +341,7 @@ describe.skipIf(!chromiumPath || isStrict)('other services', () => {
       workspace: workspaceUid,
     });
     const { page } = await openPage(world.browser, browsing.address);
-    expect(await page.getByRole('alert').innerText()).toMatch('this key may not read assets');
+    expect(await page.getByRole('alert').innerText()).toMatch('this API key cannot read assets');
     isDown = false;
     await page.getByRole('button', { name: 'Try again' }).click();
     await card(page, 'One').waitFor();
@@ -382,7 +382,7 @@ describe.skipIf(!chromiumPath || isStrict)('other services', () => {
     await card(page, 'One').click();
     const name = page.getByRole('textbox', { name: 'Name' });
     const button = page.getByRole('button', { name: 'Trash…' });
-    const question = page.getByRole('button', { name: 'Keep it' });
+    const question = page.getByRole('button', { name: 'Cancel' });
     const writes = () => service.requests.filter(({ method }) => method === 'PATCH').length;
     type Box = { x: number; y: number; width: number; height: number };
     const press = async () => {

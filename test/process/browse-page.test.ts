@@ -53,7 +53,7 @@ it('an address lets in once; a stolen one finds it used', async () => {
   const again = await fetch(address);
   expect(again.status).toBe(403);
   expect(again.headers.get('set-cookie')).toBeNull();
-  expect(await again.text()).toMatch('lets in one browser, once');
+  expect(await again.text()).toMatch('works once, in one browser');
 });
 
 it('nothing answers without the cookie, or below a path that is guessed', async () => {
@@ -287,7 +287,7 @@ it('says in words what the service refuses, and what it sends that is no answer'
   const refused = await fetchPage(`assets/${assetUid}`, { method: 'DELETE' });
   expect(refused.status).toBe(403);
   expect((await refused.json()).error).toMatchObject({
-    problem: 'this key may not delete assets (403)',
+    problem: 'this API key cannot delete assets (403)',
     status: 403,
   });
   const locked = (await (await fetchPage('assets/gone')).json()).error;
@@ -308,7 +308,7 @@ it('writes what was changed and nothing else; a change that is ignored is said',
   expect(requests.findLast(({ method }) => method === 'PATCH')?.body).toEqual({ name: 'Other' });
   const ignored = await change({ name: 'Third' });
   expect(ignored.status).toBe(502);
-  expect((await ignored.json()).error.problem).toMatch('ignored name');
+  expect((await ignored.json()).error.problem).toMatch('did not apply name');
   expect((await fetchPage(`assets/${assetUid}`, { method: 'PATCH', body: 'x' })).ok).toBe(false);
 });
 
@@ -318,7 +318,7 @@ it('tags of a record that does not show them are left as they are', async () => 
   );
   const body = JSON.stringify({ tags: { add: ['sea'], remove: [] } });
   const refused = await fetchPage(`assets/${assetUid}`, { method: 'PATCH', body });
-  expect((await refused.json()).error.problem).toBe(`asset ${assetUid} does not show its tags`);
+  expect((await refused.json()).error.problem).toBe(`the service does not show the tags of asset ${assetUid}`);
   expect(requests.filter(({ method }) => method === 'PATCH')).toEqual([]);
 });
 
@@ -326,7 +326,7 @@ it('the port that somebody asks for, or an error', async () => {
   const { origin } = await page();
   const { port } = new URL(origin);
   for (const taken of [port, '99999'])
-    await expect(page(undefined, ['--port', taken])).rejects.toThrow(`port ${taken} is not to be had`);
+    await expect(page(undefined, ['--port', taken])).rejects.toThrow(`port ${taken} is not available`);
 });
 
 it('ends by a signal with exit 0, and leaves no file', async () => {
@@ -417,7 +417,7 @@ it('a file that does not come whole is none', async () => {
         body: size === 0 ? '' : 'abc',
       });
     await send(1, 4);
-    expect((await told('failed', 1)).problem).toBe('3 of 4 bytes came from the page');
+    expect((await told('failed', 1)).problem).toBe('received 3 of 4 bytes from the page');
     // The page is reloaded or closed while it sends the file.
     const query = 'id=4&name=a.bin&below=&folder=&size=10';
     const left = request(`${base}uploads?${query}`, {
@@ -427,9 +427,11 @@ it('a file that does not come whole is none', async () => {
     left.on('error', () => {}).write('abc');
     await told('taking', 4);
     left.destroy();
-    expect((await told('failed', 4)).problem).toBe('the page was left before the file had arrived; drop it again');
+    expect((await told('failed', 4)).problem).toBe(
+      'the page was closed before the whole file had arrived; drop the file again',
+    );
     await send(2, 0);
-    expect((await told('failed', 2)).problem).toBe('there is nothing in the file');
+    expect((await told('failed', 2)).problem).toBe('the file is empty');
     // File names cannot traverse directories.
     await send(3, 3, encodeURIComponent('../../etc/x'));
     await told('uploaded', 3);

@@ -173,7 +173,7 @@ describe.skipIf(!chromiumPath || isStrict)('browse', () => {
   it('edits in place, and says what cannot be', async () => {
     const { page, complaints } = await look();
     await card(page, 'still.jpg').click();
-    const tags = page.getByLabel('Tags, with commas between');
+    const tags = page.getByLabel('Tags, separated by commas');
     await tags.fill('Quay, Night!');
     await tags.press('Enter');
     await dialog(page).getByText('saved').waitFor();
@@ -199,7 +199,7 @@ describe.skipIf(!chromiumPath || isStrict)('browse', () => {
     expect(await description.inputValue()).toBe('Two\nlines');
     await page.getByRole('textbox', { name: 'Name' }).fill('');
     await page.keyboard.press('Enter');
-    await dialog(page).getByText('a name is not empty').waitFor();
+    await dialog(page).getByText('the name cannot be empty').waitFor();
   });
 
   it('keeps tags that were set elsewhere meanwhile, and shows those that the service has', async () => {
@@ -218,7 +218,7 @@ describe.skipIf(!chromiumPath || isStrict)('browse', () => {
       await set(['old', 'kept']);
       const { page } = await opened();
       await card(page, 'To be tagged').click();
-      const field = page.getByLabel('Tags, with commas between');
+      const field = page.getByLabel('Tags, separated by commas');
       await pollUntil(() => field.inputValue()).toBe('old, kept');
       await field.fill('kept, Mine!, mine');
       await set(['old', 'kept', 'elsewhere']);
@@ -236,14 +236,14 @@ describe.skipIf(!chromiumPath || isStrict)('browse', () => {
     const { uid } = await http.upload(fixturePath('still.jpg'), { asset_name: 'Not to be tagged' });
     const { page } = await look();
     await card(page, 'Not to be tagged').click();
-    const field = page.getByLabel('Tags, with commas between');
+    const field = page.getByLabel('Tags, separated by commas');
     const written: string[] = [];
     page.on('request', (request) => {
       if (request.method() === 'PATCH') written.push(request.url());
     });
     await field.fill('Äpfel & Birnen, 日本語, مشروع');
     await field.press('Enter');
-    await dialog(page).getByText('日本語, مشروع: a tag has letters from a to z').waitFor();
+    await dialog(page).getByText('日本語, مشروع: a tag can only have the letters a to z').waitFor();
     expect(await field.inputValue()).toBe('Äpfel & Birnen, 日本語, مشروع');
     expect(written).toEqual([]);
     await field.fill('Äpfel & Birnen');
@@ -307,7 +307,7 @@ describe.skipIf(!chromiumPath || isStrict)('files that are dropped', () => {
     expect(JSON.parse(await listed('--done'))).toHaveLength(4);
     // The same file again is skipped.
     await dropFiles(page, [still]);
-    await page.getByText('was there already').waitFor();
+    await page.getByText('already uploaded', { exact: true }).waitFor();
     expect(complaints.filter(isUnexpected)).toEqual([]);
   });
 

@@ -15,8 +15,8 @@ it('the commands that the demo prints work as they are typed', () => {
     expect([status, stderr]).toEqual([0, expect.not.stringContaining('try:')]);
     const typed = stdout.split('\n').filter((line) => line.startsWith('  '));
     expect(typed.filter((line) => line.includes('npx mediactl')).length).toBeGreaterThan(2);
-    // `browse` runs until it is interrupted.
-    const commands = typed.filter((line) => !line.includes('browse')).join('\n');
+    // `browse` runs until it is interrupted, and `stop` is for the end of the test.
+    const commands = typed.filter((line) => !/browse|stop/.test(line)).join('\n');
     const ran = run('bash', '-ec', commands);
     expect([ran.status, ran.stdout]).toEqual([0, expect.stringContaining('tone.mp3')]);
   } finally {

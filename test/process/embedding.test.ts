@@ -38,7 +38,7 @@ describe.skipIf(!chromiumPath)('embedded in a page of another site', () => {
 
     const refused = await embeddedAt(unlisted);
     const words = refused.page.frameLocator('iframe').locator('main');
-    expect(await words.innerText()).toMatch('may not be embedded on that site (403)');
+    expect(await words.innerText()).toMatch('cannot be embedded on this site (403)');
 
     const hidden = await embeddedAt(unlisted, 'referrerpolicy="no-referrer"');
     await pollUntil(async () => hidden.complaints.join()).toMatch('frame-ancestors');

@@ -47,7 +47,7 @@ it('MEDIACTL_FFMPEG=none switches it off', async () => {
   expect((await start({ PATH: folder, MEDIACTL_FFMPEG: 'none' })).code).toBe(0);
   const status = JSON.parse((await sandbox(['status', '--json'])).stdout);
   expect(status).toMatchObject({ ffmpeg: null, pdftoppm: null });
-  expect(status.left_out).toContain('page thumbnails of PDFs');
+  expect(status.left_out).toContain('PDF page thumbnails');
 });
 
 it('or the one that MEDIACTL_FFMPEG names, by its path or as found on PATH', async () => {
@@ -69,14 +69,14 @@ it('without one, status and the log tell what is left out', async () => {
   expect(stdout).toMatch(/^ffmpeg\s+not found$/m);
   expect(stdout).toContain(status.left_out.join(', '));
   const { stdout: log } = await sandbox(['logs']);
-  expect(log.match(/no ffmpeg: assets go without thumbnails, /g)).toHaveLength(1);
+  expect(log.match(/ffmpeg not found, so assets do not get thumbnails, /g)).toHaveLength(1);
 });
 
 it.each([
   ['is not there', () => '/nowhere/ffmpeg', 'ENOENT'],
   ['is not on PATH', () => 'no-such-ffmpeg', 'it is not on PATH'],
   ['fails', () => program('ffmpeg', 'exit 1').path, 'Command failed'],
-  ['is something else', () => program('ffmpeg', 'echo hello').path, 'it is no ffmpeg'],
+  ['is something else', () => program('ffmpeg', 'echo hello').path, 'it is not ffmpeg'],
 ])('a named one that %s: the sandbox does not start, and says so', async (_what, named, reason) => {
   const { code, stderr } = await start({ MEDIACTL_FFMPEG: named() });
   expect(code).toBe(2);

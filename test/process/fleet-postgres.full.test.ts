@@ -51,7 +51,7 @@ describeStoreConnection(postgres, (overLine) => {
       isBeginning && sent.includes('user\0') ? postgresError('57P03', 'the database system is starting up') : 'pass',
     );
     const worker = fleet.worker();
-    const said = ['cannot be reached; waiting for it', 'is there again'].map((words) => waitForStderr(worker, words));
+    const said = ['cannot reach the queue', 'reconnected to queue'].map((words) => waitForStderr(worker, words));
     writeSome(join(folder, 'before.bin'), 1000, 'before');
     expect((await fleet.upload([folder], ['--wait']).finished).code).toBe(0);
     isBeginning = true;

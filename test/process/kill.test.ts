@@ -221,7 +221,7 @@ it('two processes, one file: one uploads, one leaves, told the pid of the other'
   expect(readFileSync(stored(record.asset_uid)).equals(bytes)).toBe(true);
   const left = await (second as ReturnType<typeof upload>);
   expect(left.code).toBe(6);
-  expect(left.record.error.message).toBe(`already uploading, pid ${first}`);
+  expect(left.record.error.message).toBe(`already uploading (pid ${first})`);
 });
 
 describe('Ctrl-C', () => {
@@ -295,8 +295,8 @@ describe.runIf(canMount)('a full disk with --again', () => {
     const { code, stdout, stderr } = await uploadOnFullDisk();
     expect(code).toBe(0);
     expect(stderr.match(/^warning: .*/gm)).toEqual([
-      expect.stringMatching(/^warning: there is no room to record .* another run would send it again$/),
-      expect.stringMatching(/@last is not kept: ENOSPC/),
+      expect.stringMatching(/^warning: not enough disk space to record .* another run would upload it again$/),
+      expect.stringMatching(/@last.*: ENOSPC/),
     ]);
     expect(readFileSync(stored(JSON.parse(stdout).asset_uid)).equals(bytes)).toBe(true);
   });

@@ -87,7 +87,7 @@ it('a run that is refused at its plan ends at once, with --wait too', async () =
   const studio = new Studio(service, 3);
   const { code, stderr } = await studio.start('--wait', '--name', 'x').finished;
   expect([code, service.requests]).toEqual([2, 0]);
-  expect(stderr).toContain('--name is for one file');
+  expect(stderr).toContain('--name works with a single file');
 });
 
 describe('an outage', () => {

@@ -254,7 +254,7 @@ describe.skipIf(!ffmpeg || process.platform !== 'linux')('large metadata', () =>
     const uid = await leave('times.mp4', timesInMp4(await makeMedia('a.mp4', ...both), 60 * MiB));
     await restart();
     expect(await processed(uid)).toMatchObject({ status: 'ready', type: 'video' });
-    expect(output).toMatch(/the worker ended: SIG/);
+    expect(output).toMatch(/the worker exited: SIG/);
     const [service, ...workers] = [...peaks].sort(([a], [b]) => a - b).map(([, peak]) => peak);
     expect(service).toBeLessThan(256);
     expect(Math.max(...workers)).toBeGreaterThan(512); // it did allocate

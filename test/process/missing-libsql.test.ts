@@ -26,9 +26,9 @@ it('without libsql: an upload says so in plain words, and other commands work', 
   expect(recordedError(error)).toEqual({
     code: 'not_installed',
     exit: 1,
-    hint: 'install mediactl again, with its optional dependencies',
+    hint: 'reinstall mediactl with its optional dependencies',
   });
-  expect([code, error.message]).toEqual([1, 'a part of mediactl is missing: libsql']);
+  expect([code, error.message]).toEqual([1, 'mediactl is not fully installed: libsql is missing']);
   expect(error.cause).toBe("Cannot find module 'libsql'");
   expect((await run('uploads', 'ls')).code).toBe(0);
 });

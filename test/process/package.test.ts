@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
+import { userPages } from '../support/manual.ts';
 import { fixturePath } from '../support/sandbox.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -24,7 +25,12 @@ const inFolder = (names: Record<string, string>) =>
 const changes: { inDist: Changes; inPackage: Changes } = {
   inDist: renamed,
   inPackage: {
-    added: { ...inFolder(renamed.added), 'docs/errors.md': 'every error code' },
+    added: {
+      ...inFolder(renamed.added),
+      ...Object.fromEntries(userPages.filter((page) => page !== 'README.md').map((page) => [page, 'the manual'])),
+      'docs/errors.md': 'every error code',
+      'docs/assumptions.md': 'the manual links to it',
+    },
     removed: inFolder(renamed.removed),
   },
 };

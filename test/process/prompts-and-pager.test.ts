@@ -91,16 +91,16 @@ describe.skipIf(!hasPty)('login', () => {
 
   it('says where keys come from, shows dots, lets one try again, and says who one is', async () => {
     const screen = login();
-    await screen.waitForText(/Keys are made at 127\.0\.0\.1:\d+: organization’s settings, API keys/);
+    await screen.waitForText(/Create an API key at 127\.0\.0\.1:\d+, in the organization’s settings under API keys/);
     await screen.waitForText(/API key:/);
     screen.type('wrong-key');
     await screen.waitForText(/API key: •{9}/);
     screen.type('\r');
-    await screen.waitForText(/does not accept this API key[\s\S]*API key:/);
+    await screen.waitForText(/rejected this API key[\s\S]*API key:/);
     screen.type(`${sandbox.key}\r`);
     expect(await screen.exited).toBe(0);
     const shown = screen.lines.join('\n');
-    expect(shown).toContain(`logged in to ${sandbox.url} as profile default; the key may read`);
+    expect(shown).toContain(`logged in to ${sandbox.url} as profile default; the key has read access`);
     expect(shown).toMatch(/workspace +Main/);
     expect(shown).not.toContain(sandbox.key);
     expect(shown).not.toContain('wrong-key');
@@ -113,7 +113,7 @@ describe.skipIf(!hasPty)('login', () => {
     first.type(`${sandbox.key}\r`);
     await first.exited;
     const screen = new Screen(words('login', '--base-url', other.url), environment(), 100);
-    await screen.waitForText(/Profile default is for .*Make it one for .*\[y\/N\]/);
+    await screen.waitForText(/Profile default is for .*Change it to .*\[y\/N\]/);
     screen.type('\r');
     expect(await screen.exited).toBe(130);
     const { profiles } = JSON.parse(readFileSync(join(home, 'config/config.json'), 'utf8'));
@@ -181,7 +181,7 @@ describe.skipIf(!hasPty)('the pager', () => {
     const screen = paged(['ls', '--all'], { PAGER: 'no-such-pager' });
     expect(await screen.exited).toBe(0);
     const shown = screen.lines.join('\n');
-    expect(shown).toContain('warning: the pager cannot be run: no-such-pager');
+    expect(shown).toContain('warning: cannot run the pager: no-such-pager');
     expect(screen.lines.filter((line) => /ago|\d{4}-\d\d-\d\d/.test(line)).length).toBe(60);
   });
 
@@ -263,6 +263,6 @@ it('where nothing opens an address, it is printed', async () => {
   const service = await startRecordingServer(createLibrary());
   const bare = account({ PATH: '/nowhere', MEDIACTL_BASE_URL: service.url });
   const { code, stdout, stderr } = await mediactl(['play', assetUid, '--open'], bare).finished;
-  expect([code, stderr]).toEqual([0, expect.stringContaining('no program here opens it')]);
+  expect([code, stderr]).toEqual([0, expect.stringContaining('no program can open it')]);
   expect(stdout).toBe(`${service.url}/media/a.pdf\n`);
 });

@@ -103,7 +103,7 @@ describe.skipIf(!redis.isInstalled)('on Redis', () => {
     // Rights may be revoked while a worker runs.
     cli(store, 'ACL', 'SETUSER', 'strong', '-evalsha');
     const { code, stderr } = await worker.ended;
-    expect([code, stderr]).toEqual([4, expect.stringContaining('lacks rights')]);
+    expect([code, stderr]).toEqual([4, expect.stringContaining('lacks permissions')]);
   });
 
   it('a Redis Cluster: exit 2, and what works instead', async () => {
@@ -115,30 +115,30 @@ describe.skipIf(!redis.isInstalled)('on Redis', () => {
     expect(recordedError(error)).toEqual({
       code: 'queue_unusable',
       exit: 2,
-      hint: 'a Redis or Valkey without cluster mode; docs/workers.md says what works',
+      hint: 'use Redis or Valkey without cluster mode; see docs/workers.md',
     });
   });
 
   it('one that is full is said and waited out; doctor finds it, and what only reads goes on', async () => {
     const queue = named(store.address);
     const worker = work(queue);
-    await waitUntil(() => worker.stderr.includes('it reads below'));
+    await waitUntil(() => worker.stderr.includes('it reads files below'));
     cli(store, 'CONFIG', 'SET', 'maxmemory', '1');
-    await waitUntil(() => worker.stderr.includes('accepts no writes; waiting for it (OOM'));
+    await waitUntil(() => worker.stderr.includes('does not accept writes; retrying (OOM'));
     const { error } = await doctor(queue);
     expect(recordedError(error)).toEqual({
       code: 'queue_full',
       exit: 10,
-      hint: 'give the server more memory or disk, or make room: mediactl uploads forget --done --queue',
+      hint: 'add memory or disk to the server, or free some: mediactl uploads forget --done --queue',
     });
     expect(error.retryable).toBe(true);
     expect((await run(queue, 'uploads', 'ls', '--queue')).code).toBe(0);
     const pushed = json(queue, 'upload', ...files(1, 'full'), '--queue', '--wait');
     const late = work(queue);
-    await waitUntil(() => late.stderr.includes('accepts no writes'));
+    await waitUntil(() => late.stderr.includes('does not accept writes'));
     cli(store, 'CONFIG', 'SET', 'maxmemory', '0');
     expect((await pushed)[0].outcome).toBe('uploaded');
-    await waitUntil(() => worker.stderr.includes('is there again'));
+    await waitUntil(() => worker.stderr.includes('reconnected to queue'));
     // Reported once, however often BullMQ hit the error.
     expect(worker.stderr.split('OOM')).toHaveLength(2);
   });
@@ -169,9 +169,9 @@ describe.skipIf(!redis.isInstalled)('on Redis', () => {
     await late.kill();
     const [worker, stopped] = [work(queue), work(queue)];
     for (const { stderr } of [worker, stopped]) expect(stderr).not.toContain('error');
-    await waitUntil(() => worker.stderr.includes('cannot be reached; waiting for it'));
+    await waitUntil(() => worker.stderr.includes('cannot reach the queue'));
     expect(worker.stderr).toContain('ECONNREFUSED');
-    await waitUntil(() => stopped.stderr.includes('waiting for it'));
+    await waitUntil(() => stopped.stderr.includes('; retrying'));
     stopped.stop.abort();
     expect((await stopped.ended).code).toBe(0);
     const { stdout } = await run(queue, 'doctor');
@@ -214,7 +214,7 @@ describe.skipIf(!redis.isInstalled)('on Redis', () => {
     port = portOf(replica);
     await first.end();
     for (const socket of open) socket.destroy();
-    for (const worker of workers) await waitUntil(() => worker.stderr.includes('is there again'));
+    for (const worker of workers) await waitUntil(() => worker.stderr.includes('reconnected to queue'));
     await waitUntil(async () => (await done()) === 40);
     expect(await assetsNamed('failover')).toHaveLength(40);
     for (const { stop } of workers) stop.abort();
@@ -315,7 +315,7 @@ describe.skipIf(!redis.isInstalled)('on Redis', () => {
         code: 'queue_tls',
         exit: 10,
         hint: expect.stringMatching(
-          /^check that the server speaks TLS at that port; export NODE_EXTRA_CA_CERTS=ca\.pem/,
+          /^check that the server accepts TLS on that port; for a private certificate authority, export NODE_EXTRA_CA_CERTS=ca\.pem/,
         ),
       });
       expect([code, stderr]).toEqual([10, expect.stringContaining('NODE_EXTRA_CA_CERTS')]);
@@ -343,7 +343,7 @@ describe.skipIf(!postgres.isInstalled)('on PostgreSQL', () => {
     await sql('create role "station" login');
     const queue = named(store.address.replace('tester', 'station'));
     const { code, stderr } = await work(queue).ended;
-    expect([code, stderr]).toEqual([4, expect.stringContaining('role station lacks rights')]);
+    expect([code, stderr]).toEqual([4, expect.stringContaining('role station lacks permissions')]);
     await sql('grant usage on schema bullmq, mediactl to station');
     await sql('grant select on all tables in schema bullmq, mediactl to station');
     const { error } = await doctor(queue);
@@ -366,7 +366,7 @@ describe.skipIf(!postgres.isInstalled)('on PostgreSQL', () => {
     process.on('warning', hear);
     const { code, stderr } = await work(`${store.address}?sslmode=require`).ended;
     process.off('warning', hear);
-    expect([code, stderr, warned]).toEqual([10, expect.stringContaining('speaks TLS'), []]);
+    expect([code, stderr, warned]).toEqual([10, expect.stringContaining('accepts TLS'), []]);
   });
 
   it.skipIf(!hasPgbouncer)(

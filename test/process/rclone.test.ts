@@ -162,14 +162,23 @@ describe.skipIf(!rclone)('files of a remote', () => {
 });
 
 describe.skipIf(!rclone)('what cannot be read', () => {
+  it('a directory without -r', async () => {
+    put('day 1/clip.mp4', someBytes(10));
+    const { code, exit_code: exit, hint } = await failureOf(open('rclone:far:day 1'));
+    expect({ code, exit, hint }).toEqual({
+      code: 'is_directory',
+      exit: 2,
+      hint: "mediactl upload -r 'rclone:far:day 1', to upload the files in it",
+    });
+  });
+
   it.each([
     ['rclone:far:nowhere', { code: 'no_such_file', cause: /directory not found/ }],
-    ['rclone:far:day 1', { code: 'is_directory', hint: /mediactl upload -r/ }],
     ['rclone:near:clip.mp4', { code: 'usage', cause: /didn't find section/ }],
     ['rclone:clip.mp4', { code: 'usage', hint: /rclone:REMOTE:PATH/ }],
     ['rclone:--config=/etc/passwd:', { code: 'usage', hint: /rclone:REMOTE:PATH/ }],
     ['rclone:far,pass=secret:clip.mp4', { code: 'usage', hint: /rclone:REMOTE:PATH/ }],
-  ])('%s is told as what it is', async (address, expected) => {
+  ])('%s is reported as what it is', async (address, expected) => {
     put('day 1/clip.mp4', someBytes(10));
     const error = await failureOf(open(address));
     expect(error).toMatchObject({ exit_code: 2, ...expected });
@@ -190,7 +199,7 @@ describe.skipIf(!rclone)('what cannot be read', () => {
     expect(recordedError(await failureOf(open('rclone:far:')))).toEqual({
       code: 'rclone_failed',
       exit: 10,
-      hint: 'rclone version: 1.60 or later',
+      hint: 'check the version of rclone: 1.60 or later is required',
     });
   });
 
@@ -256,7 +265,7 @@ describe.skipIf(!rclone)('the server of a remote', () => {
     expect(recordedError(await failureOf(readAll(source)))).toEqual({
       code: 'rclone_failed',
       exit: 10,
-      hint: 'try the remote with rclone itself: rclone lsf REMOTE:',
+      hint: 'test the remote with rclone: rclone lsf REMOTE:',
     });
   });
 

@@ -203,7 +203,7 @@ describe.skipIf(!canMount)('a disk that is full', () => {
     // The disk fills up after the last byte is acknowledged and before a segment is written.
     expect((await patch(location, 0, clip)).status).toBe(204);
     disk.fill();
-    while (!/waits .* for storage: /.test(started.output())) await sleep(20);
+    while (!/waiting for storage, retrying in .*: /.test(started.output())) await sleep(20);
     expect(isAlive()).toBe(true);
     disk.empty();
     expect(await ended(asset_uid)).toBe('ready');
@@ -219,7 +219,7 @@ describe.skipIf(!canMount)('a disk that is full', () => {
     const script = `mount -t tmpfs -o size=1m none ${mount} && { ${fill}; exec "$@"; }`;
     const args = [program, '--data', join(mount, 'data'), '--port', '0'];
     const ended = spawnSync('unshare', ['-rm', 'sh', '-c', script, 'sh', process.execPath, ...args]);
-    expect([ended.status, ended.stderr.toString()]).toEqual([1, `no space is left for the sandbox in ${mount}/data\n`]);
+    expect([ended.status, ended.stderr.toString()]).toEqual([1, `no disk space for the sandbox in ${mount}/data\n`]);
   });
 });
 

@@ -55,10 +55,10 @@ describe.skipIf(!hasPty)('on a real terminal', () => {
     expect(await pty.exited).toBe(0);
     const bar = pty.output.indexOf('▒   99% ');
     for (const wait of [pty.output.slice(0, bar), pty.output.slice(bar)]) {
-      const counted = new Set(wait.match(/rate limit reached: continuing in \ds/g));
+      const counted = new Set(wait.match(/rate limit reached: retrying in \ds/g));
       expect(counted.size).toBeGreaterThan(1);
     }
-    expect(pty.output).not.toMatch(/left[^\n]*\n[^\n]*rate limit/);
+    expect(pty.output).not.toMatch(/ETA[^\n]*\n[^\n]*rate limit/);
   });
 
   it('one without a width gets lines instead of a bar', async () => {
@@ -98,7 +98,7 @@ describe.skipIf(!hasPty)('on a real terminal', () => {
     );
     expect(await pty.exited).toBe(0);
     expect(pty.output).toContain('█');
-    expect(pty.output).toMatch(/▒[\s\S]*% +\d+\.\d KiB of 421\.8 KiB +\d+\.\d KiB\/s +\ds left/);
+    expect(pty.output).toMatch(/▒[\s\S]*% +\d+\.\d KiB of 421\.8 KiB +\d+\.\d KiB\/s +ETA \ds/);
     expect(pty.output).toMatch(/uploaded, verified \(BLAKE3\)/);
     expect(pty.output).toMatch(/ready, verified/);
   });

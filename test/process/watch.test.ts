@@ -129,7 +129,7 @@ describe.skipIf(!chromiumPath)('the watch page of a video', () => {
     const hls_url = { url: `${await strange()}/master.m3u8` };
     const { page } = await open(await serveHtml(pageOf({ title: 'x', info: { type: 'video', hls_url } })));
     await page.getByRole('alert').waitFor();
-    expect(await page.getByRole('alert').innerText()).toMatch('this browser may lack the codec');
+    expect(await page.getByRole('alert').innerText()).toMatch('this browser may not support the codec');
   });
 
   it('says so where it plays the sound alone', async () => {
@@ -137,7 +137,7 @@ describe.skipIf(!chromiumPath)('the watch page of a video', () => {
     const { source } = await playbackInfo(uid); // an audio file has no picture, like a video whose codec is not supported
     const { page } = await open(await serveHtml(pageOf({ title: 'x', info: { type: 'video', source_url: source } })));
     await page.getByRole('alert').waitFor();
-    expect(await page.getByRole('alert').innerText()).toMatch('Only the sound plays');
+    expect(await page.getByRole('alert').innerText()).toMatch('Only the audio plays');
   });
 
   it.each<[number | undefined, string]>([
@@ -214,7 +214,7 @@ describe.skipIf(!chromiumPath)('the watch page of a video', () => {
       return page.getByRole('alert').innerText();
     };
     expect(await problem('2020-01-01T00:00:00Z')).toMatch('has expired');
-    expect(await problem('2999-01-01T00:00:00Z')).toMatch('refuses this media (403)');
+    expect(await problem('2999-01-01T00:00:00Z')).toMatch('refused access to this media (403)');
   });
 
   it('plays from a local file', async () => {
@@ -324,7 +324,7 @@ describe.skipIf(!chromiumPath)('other pages', () => {
     const document = pageOf({ title: 'x', info: await playbackInfo(await clip()), position });
     const { page } = await open(url);
     await page.getByRole('button', { name: 'The crane' }).click();
-    await page.getByText('Where you are is not kept').waitFor();
+    await page.getByText('Your playback position cannot be saved').waitFor();
     await pollUntil(() => currentTime(page)).toBeGreaterThan(4.2);
   });
 
@@ -348,7 +348,7 @@ describe.skipIf(!chromiumPath)('other pages', () => {
       const { playback_token } = await (await ask('GET', `/assets/${uid}/player/`)).json();
       const { page, complaints } = await openPage(world.browser, `${seeded.url}/watch/${uid}?token=${playback_token}`);
       const frame = page.frameLocator('iframe');
-      expect(await frame.locator('p').innerText()).toMatch('the video of a third party');
+      expect(await frame.locator('p').innerText()).toMatch('A third party’s video plays here');
       expect(complaints.filter((each) => !each.startsWith('left: http://localhost'))).toEqual([]);
     } finally {
       await seeded.end();
@@ -358,7 +358,7 @@ describe.skipIf(!chromiumPath)('other pages', () => {
   it('what is not ready is not played, and why is said', async () => {
     const { asset_uid } = await (await create(10)).json();
     const { page, complaints } = await open(await watchUrl(asset_uid));
-    expect(await page.locator('.message').innerText()).toBe('Its upload is not finished yet.');
+    expect(await page.locator('.message').innerText()).toBe('The upload has not finished yet.');
     expect(await page.locator('video, audio').count()).toBe(0);
     expect(complaints).toEqual([]);
   });
@@ -399,6 +399,6 @@ describe.skipIf(!chromiumPath)('other pages', () => {
 
   it('a wrong token is told in words', async () => {
     const { page } = await open(`${world.sandbox.url}/watch/${await clip()}?token=rubbish`);
-    expect(await page.locator('main').innerText()).toMatch('not valid, or expired (401)');
+    expect(await page.locator('main').innerText()).toMatch('invalid or has expired (401)');
   });
 });

@@ -29,13 +29,14 @@ export class FileServer {
     this.bytes = bytes;
   }
 
-  static async start(bytes: Buffer): Promise<FileServer> {
+  /** @param onEnd as for `startServer` */
+  static async start(bytes: Buffer, onEnd?: (close: () => void) => unknown): Promise<FileServer> {
     const server = new FileServer(bytes);
     const origin = await startServer(({ url = '', headers }, response) => {
       const asked = { path: url, headers, nth: server.requests.length + 1 };
       server.requests.push(asked);
       server.#respond(asked, server.fault(asked) ?? {}, response);
-    });
+    }, onEnd);
     server.url = `${origin}/rushes/day%201.mp4`;
     return server;
   }

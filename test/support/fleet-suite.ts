@@ -167,7 +167,7 @@ export function describeQueueUploads({ kind, isInstalled, start }: TestStore): v
       first.child.kill('SIGTERM');
       const { code: ended, stderr: said, stdout: nothing } = await first.finished;
       expect([ended, nothing], said).toEqual([0, '']);
-      expect(said).toContain('1 file handed back to the queue');
+      expect(said).toContain('1 file returned to the queue');
       const { code, stdout, stderr } = await pushed.finished;
       expect(code, stderr).toBe(0);
       expect(parseJsonLines(stdout)[0]).toMatchObject({ resumed_from: MiB, verified: true });
@@ -314,12 +314,12 @@ export function describeQueueUploads({ kind, isInstalled, start }: TestStore): v
       const isRefused = kind === 'postgres';
       const misled = ['stale', 'unmounted'].map((name) => worker(name, '1s'));
       const paused = 'warning: this worker is paused: ';
-      await Promise.all(misled.map((each) => waitForStderr(each, 'has 0 of 20 queued files')));
+      await Promise.all(misled.map((each) => waitForStderr(each, 'contains only 0 of 20 queued files')));
       // The disk is mounted: its worker continues on its own.
       cpSync(folder, folderOf('unmounted'), { recursive: true, preserveTimestamps: true });
       await waitUntil(() => service.completeAssets.length > 0);
       const mistimed = clocksAhead(60, 600).map((clock) => worker('shots', '30s', clock));
-      const clockWords = `${isRefused ? paused : 'warning: '}the clock here is `;
+      const clockWords = `${isRefused ? paused : 'warning: '}this machine’s clock is `;
       await Promise.all(mistimed.map((each) => waitForStderr(each, clockWords)));
       const right = [worker('shots'), worker('shots')];
       const { code, stderr } = await handOver(['--wait']).finished;
@@ -332,7 +332,7 @@ export function describeQueueUploads({ kind, isInstalled, start }: TestStore): v
       expect(ended.map((each) => each.code)).toEqual(all.map(() => 0));
       const ahead = ended.flatMap((each) => /is ([\d.]+) s ahead/.exec(each.stderr)?.[1] ?? []);
       expect(ahead.map((seconds) => Math.round(Number(seconds) / 60))).toEqual(mistimed.length > 0 ? [1, 10] : []);
-      expect(ended[1]?.stderr).toContain('this worker continues');
+      expect(ended[1]?.stderr).toContain('this worker has resumed');
       // Workers that stayed misconfigured uploaded nothing. On Redis a wrong clock does no harm: leases use Redis's clock.
       const wrong = [ended[0], ...(isRefused ? ended.slice(2, 2 + mistimed.length) : [])];
       expect(wrong.map((each) => each?.stdout)).toEqual(wrong.map(() => ''));
@@ -387,7 +387,7 @@ export function describeQueueUploads({ kind, isInstalled, start }: TestStore): v
       });
       onTestFinished(() => opened.close());
       const worker = fleet.worker(['--lease', '1s']);
-      const said = ['a newer mediactl queued files', 'this worker continues'].map((words) =>
+      const said = ['a newer mediactl queued files', 'this worker has resumed'].map((words) =>
         waitForStderr(worker, words),
       );
       await opened.queue.add('x', { version: 2, path: 'x' } as never, {
@@ -407,7 +407,7 @@ export function describeQueueUploads({ kind, isInstalled, start }: TestStore): v
     it('a worker that is told to stop ends, though its store is away', async () => {
       const { machines: fleet } = await throughInterposer(() => undefined);
       const worker = fleet.worker();
-      await waitForStderr(worker, 'it reads below');
+      await waitForStderr(worker, 'it reads files below');
       await store.kill();
       await pause(500);
       worker.child.kill('SIGTERM');

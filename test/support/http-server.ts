@@ -4,13 +4,21 @@ import { onTestFinished } from 'vitest';
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
 
-/** Starts an HTTP server on a free loopback port; it closes when the test ends. @returns its origin */
-export async function startServer(handler: Handler): Promise<string> {
+/**
+ * Starts an HTTP server on a free loopback port.
+ *
+ * @param onEnd registers what closes the server: by default, when the test ends
+ * @returns its origin
+ */
+export async function startServer(
+  handler: Handler,
+  onEnd: (close: () => void) => unknown = onTestFinished,
+): Promise<string> {
   const server = createServer((request, response) => {
     Promise.resolve(handler(request, response)).catch(() => response.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
+  onEnd(() => {
     server.closeAllConnections();
     server.close();
   });

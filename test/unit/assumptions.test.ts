@@ -33,7 +33,7 @@ it('A01: the total under any of its names, or none', () => {
   expect(totalOf({ items: [], count: 3, n: 9 }, { page_total: 'n' })).toBe(9);
   expect(itemsOf([{ uid: 'a' }])).toEqual([{ uid: 'a' }]);
   for (const answer of [null, {}, { items: {} }, { items: [null] }, [1]])
-    expect(() => itemsOf(answer)).toThrow('not a page');
+    expect(() => itemsOf(answer)).toThrow('not an API page');
 });
 
 type Item = { uid: string };
@@ -174,5 +174,5 @@ it('a service that does not heed the offset is no endless list', async () => {
   const all = async () => {
     for await (const _page of fetchPages(fetchPage, {}, {}));
   };
-  await expect(all()).rejects.toThrow('the same items again');
+  await expect(all()).rejects.toThrow('the same items on every page');
 });

@@ -47,7 +47,7 @@ describe('the file system of the state folder', () => {
     expect(failureOf(type)).toEqual({
       code: 'state_file_system',
       exit: 14,
-      hint: 'set MEDIACTL_STATE_DIR to a folder on a local disk; uploads export and import carry it over',
+      hint: 'set MEDIACTL_STATE_DIR to a folder on a local disk; uploads export and uploads import move your history there',
     });
   });
 

@@ -63,13 +63,13 @@ describe('the address of a queue', () => {
     ...['redis://q/abc', 'redis://q?db=3', 'redis://q?sentinelPassword=secret', 'redis:foo'],
     ...['redis://q#%E0', 'redis://u:s3cr%E0t@q', 'postgres:db'],
   ])('%s is none', (text) => {
-    expect(() => parseQueueAddress('--queue', text)).toThrow('--queue does not accept');
+    expect(() => parseQueueAddress('--queue', text)).toThrow(/^--queue: invalid queue (?:URL|name)/);
   });
 });
 
 describe('what a failure means', () => {
   const failing = (exitCode: MediactlError['exitCode'], code: ErrorCode = 'unclassified', retryable = false) =>
-    new MediactlError('it failed', { code, exitCode, retryable });
+    new MediactlError('unknown error', { code, exitCode, retryable });
   it.each([
     [failing(exitCodes.unauthenticated), 'workerFault'],
     [failing(exitCodes.forbidden), 'workerFault'],
@@ -129,7 +129,7 @@ describe('what a failure means', () => {
   );
 
   it('of words of its own is named after them', () => {
-    const nextStep = 'mediactl uploads retry ID --queue, once it is known why';
+    const nextStep = 'mediactl uploads retry ID --queue, once the cause is fixed';
     expect(seenError(parseFailure('job stalled more than allowable limit'))).toEqual({
       code: 'given_up',
       exit: 1,
@@ -226,7 +226,7 @@ describe('roots', () => {
     expect(await roots.open(typed, notCalled).catch(seenError)).toEqual({
       code: 'outside_roots',
       exit: 2,
-      hint: 'a worker with --root /mnt/media, --root media=/mnt/media or --root https://HOST/PATH/',
+      hint: 'start a worker with --root /mnt/media, --root media=/mnt/media or --root https://HOST/PATH/',
     });
   });
 
@@ -242,7 +242,7 @@ describe('roots', () => {
     const roots = await Roots.open([`${folder}/media`, `${folder}/empty`], folder);
     const missing = (path: string) => roots.open({ path: `${folder}/${path}` }, notCalled).catch(seenError);
     expect(await missing('media/b.mov')).toMatchObject({ code: 'no_such_file' });
-    expect(await missing('empty/b.mov')).toEqual({ code: 'root_gone', exit: 2, hint: 'mount it' });
+    expect(await missing('empty/b.mov')).toEqual({ code: 'root_gone', exit: 2, hint: 'mount the disk' });
   });
 
   it('one that lacks more than half of what is queued is another directory', async () => {
@@ -252,15 +252,15 @@ describe('roots', () => {
       code: 'root_mismatch',
       exit: 2,
       hint: expect.stringMatching(
-        /^mount the disk, or start the worker with another --root; files that were deleted: /,
+        /^mount the disk, or start the worker with another --root; if the files were deleted: /,
       ),
     });
   });
 
   it('one that is not there, or is given twice, is said at once', async () => {
-    await expect(Roots.open(['nowhere'], folder)).rejects.toThrow('there is no directory nowhere');
+    await expect(Roots.open(['nowhere'], folder)).rejects.toThrow('directory nowhere does not exist');
     const file = 'media/day 1/a.mov';
-    await expect(Roots.open([file], folder)).rejects.toThrow(`there is no directory ${file}`);
+    await expect(Roots.open([file], folder)).rejects.toThrow(`directory ${file} does not exist`);
     await expect(Roots.open(['m=media', 'm=secret'], folder)).rejects.toThrow('given twice');
   });
 });
@@ -280,7 +280,7 @@ describe('a lease', () => {
     expect(failureOf(() => lease.assertHeld())).toEqual({ code: 'lease_lost', exit: 6, hint: null });
     expect(lease.signal.aborted).toBe(true);
     lease.renew();
-    expect(() => lease.assertHeld()).toThrow("in another worker's hands");
+    expect(() => lease.assertHeld()).toThrow('another worker has taken over');
   });
 
   it('a clock that is set back does not lengthen it', async () => {
@@ -288,7 +288,7 @@ describe('a lease', () => {
     const lease = new Lease(at(time), 50, 'a.mov');
     time.now = 0;
     await systemClock.sleep(60);
-    expect(() => lease.assertHeld()).toThrow("in another worker's hands");
+    expect(() => lease.assertHeld()).toThrow('another worker has taken over');
   });
 });
 
@@ -372,7 +372,7 @@ describe.each([redis, postgres])('the store on $kind', ({ isInstalled, start }) 
       expect(await openQueueClient(address, tools).catch(seenError)).toEqual({
         code: 'queue_unreachable',
         exit: 10,
-        hint: 'check the address, and that the server runs',
+        hint: 'check the queue URL, and that the server is running',
       });
     });
   });
@@ -407,7 +407,7 @@ describe.skipIf(!postgres.isInstalled)('a worker', () => {
     expect(await runSelfCheck(client, await depsAt(-10_000)).catch(seenError)).toEqual({
       code: 'clock_differs',
       exit: 2,
-      hint: 'set the clock by NTP, here or there',
+      hint: 'synchronize both clocks with NTP',
     });
   });
 
@@ -447,7 +447,7 @@ describe.skipIf(!redis.isInstalled)('a Redis', () => {
     const refused = {
       code: 'queue_refused',
       exit: 4,
-      hint: 'user and password stand in MEDIACTL_QUEUE, or in the profile',
+      hint: 'check the user and password in MEDIACTL_QUEUE or in the profile',
     };
     expect(await opened(options)).toEqual(refused);
     expect(await opened(options, ':another-secret@')).toEqual(refused);
@@ -460,7 +460,7 @@ describe.skipIf(!redis.isInstalled)('a Redis', () => {
     const refused = {
       code: 'queue_evicts',
       exit: 2,
-      hint: 'maxmemory-policy noeviction in redis.conf, or a Redis of its own',
+      hint: 'set maxmemory-policy noeviction in redis.conf, or use a separate Redis',
     };
     expect(await opened(['--maxmemory-policy', 'allkeys-lru'])).toEqual(refused);
   });
@@ -468,7 +468,7 @@ describe.skipIf(!redis.isInstalled)('a Redis', () => {
   it('without an append-only file is in doubt; with one it is not', async () => {
     expect(await opened(['--appendonly', 'no'])).toMatchObject({
       server: expect.stringMatching(/^redis \d/),
-      durabilityWarning: expect.stringContaining('append-only'),
+      durabilityWarning: expect.stringContaining('AOF is off'),
     });
     expect(await opened([])).toMatchObject({ durabilityWarning: undefined });
   });

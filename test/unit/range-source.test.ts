@@ -364,7 +364,7 @@ describe('a server that cannot be read from', () => {
 
   it('since it is not there', async () => {
     const error = await failureOf(open('http://127.0.0.1:9/a.mp4'));
-    expect(error).toMatchObject({ code: 'refused', exit_code: 10, hint: /check the address/ });
+    expect(error).toMatchObject({ code: 'refused', exit_code: 10, hint: /check the URL/ });
   });
 
   it.each([

@@ -36,9 +36,9 @@ it('what a person types arrives in bytes and seconds', () => {
 });
 
 it.each([
-  [['--port', 'x'], "--port takes a number, not 'x'"],
-  [['--rate-limit', '5'], "--rate-limit takes LIMIT/SECONDS, not '5'"],
-  [['--fault', 'x'], "there is no fault 'x'"],
+  [['--port', 'x'], "--port must be a number, not 'x'"],
+  [['--rate-limit', '5'], "--rate-limit must be LIMIT/SECONDS, not '5'"],
+  [['--fault', 'x'], "unknown fault 'x'"],
   [['--nonsense'], 'nonsense'],
 ])('%j is refused by the program itself', (args, reason) => {
   expect(() => parseArguments(['--data', '/d', ...args])).toThrow(reason);

@@ -32,7 +32,7 @@ describe('an address', () => {
   });
 
   it.each(['ftp://media.example/a', 'media.example/a', 'file:///etc/passwd'])('is not %s', (text) => {
-    expect(() => parseSourceUrl(text)).toThrow('not an http or https address');
+    expect(() => parseSourceUrl(text)).toThrow('not an http or https URL');
   });
 });
 

@@ -34,7 +34,7 @@ it.each([
   writeFileSync(join(root, 'file'), '');
   const path = at(root);
   await expect(makeFolder(path, '--data DIR')).rejects.toMatchObject({
-    message: `cannot make the folder ${path}`,
+    message: `cannot create the directory ${path}`,
     exitCode: 2,
     explanation: { code: 'folder', reason: expect.stringContaining(code), hint: '--data DIR' },
   });

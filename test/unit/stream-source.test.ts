@@ -69,7 +69,7 @@ describe('stdin of a known length', () => {
     expect(recordedError(error as ErrorRecord)).toEqual({
       code: 'stream_gone',
       exit: 1,
-      hint: 'run the same command again with the same input; with another, --again makes a new asset',
+      hint: 'run the same command again with the same input; for other input, --again creates a new asset',
     });
   });
 
@@ -140,7 +140,7 @@ describe('stdin of another length', () => {
     expect(bytes.length).toBe(70_000);
     expect(error).toMatchObject({
       code: 'stdin_size_differs',
-      message: `stdin ended at 70000 of ${whole.length} bytes`,
+      message: `stdin ended after 70000 of ${whole.length} bytes`,
       exit_code: 2,
       retryable: false,
     });
@@ -154,7 +154,7 @@ describe('stdin of another length', () => {
       expect(bytes.length).toBeLessThan(65_536);
       expect(error).toMatchObject({
         code: 'stdin_size_differs',
-        message: 'stdin continues after 65536 bytes',
+        message: 'stdin has more than 65536 bytes',
         exit_code: 2,
       });
     },

@@ -120,7 +120,7 @@ describe('what is no such picture', () => {
     expect(problemOf(makePngBomb(60_000, 60_000, 100))).toContain('16 megapixels');
     expect(problemOf(jpeg)).toContain('16 megapixels');
     // A decompression bomb: a few kilobytes that inflate to far more than the header states.
-    expect(problemOf(makePngBomb(4, 4, 2e7, true))).toBe('it is broken');
+    expect(problemOf(makePngBomb(4, 4, 2e7, true))).toBe('it is corrupt');
     const scans = Buffer.concat(Array.from({ length: 41 }, () => Buffer.from('ffda', 'hex')));
     expect(problemOf(Buffer.concat([makeJpeg(8, 8), scans]))).toContain('scans');
   });

@@ -62,7 +62,7 @@ describe('Redactor', () => {
 
 it('a jq filter without an end is ended', async () => {
   expect(await runJq('null', 'last(repeat(1))', 200)).toEqual({
-    problem: 'it did not end within 0.2 s',
+    problem: 'it did not finish within 0.2 s',
   });
   expect(await runJq('[1,2]', '.[]', 200)).toEqual({ text: '1\n2' });
 });

@@ -10,7 +10,7 @@ const half = {
   sent: 512 * mebibyte,
   size: 1024 * mebibyte,
   rate: '112.4 MiB/s',
-  left: '12:07:55 left',
+  left: 'ETA 12:07:55',
 };
 
 describe('the line of a transfer', () => {
@@ -18,14 +18,14 @@ describe('the line of a transfer', () => {
     for (let columns = 20; columns <= 200; columns++) {
       const line = renderTransferLine(half, columns, plain);
       expect(line.length).toBeLessThanOrEqual(columns);
-      expect(line).toContain('12:07:55 left');
+      expect(line).toContain('ETA 12:07:55');
     }
   });
 
   it('gains share, bytes and rate with the width, and a bar of what is held and what is sent', () => {
     const at = (columns: number) => renderTransferLine(half, columns, plain);
-    expect(at(40)).toBe('  ████▒▒▒▒░░░░░░░░░   50%  12:07:55 left');
-    expect(at(80)).toBe('  █████▒▒▒▒▒▒░░░░░░░░░░░   50%  512.0 MiB of 1.0 GiB  112.4 MiB/s  12:07:55 left');
+    expect(at(40)).toBe('  ████▒▒▒▒▒░░░░░░░░░   50%  ETA 12:07:55');
+    expect(at(80)).toBe('  █████▒▒▒▒▒▒░░░░░░░░░░░░   50%  512.0 MiB of 1.0 GiB  112.4 MiB/s  ETA 12:07:55');
     expect(at(120)).toContain(`${'█'.repeat(10)}${'▒'.repeat(10)}${'░'.repeat(20)}`);
   });
 
@@ -68,6 +68,6 @@ describe('a rate', () => {
     const rate = fed([0, 0], [900, 4000]);
     expect(rate.bytesPerSecond(900)).toBeUndefined();
     rate.add(8000, 2000);
-    expect(rate.formatTimeLeft(1, 2000)).toBe('1s left');
+    expect(rate.formatTimeLeft(1, 2000)).toBe('ETA 1s');
   });
 });

@@ -186,7 +186,7 @@ it('stdin that comes again whole is not uploaded twice; other bytes are not take
 
 it('a file of a server differs on another day by its tag, and by its time where there is none', () => {
   const day = { sizeBytes: 1, mtimeNs: '1', validator: '"a"' };
-  expect(describeChange(day, { ...day, validator: '"b"' })).toBe('the server has another version of it');
+  expect(describeChange(day, { ...day, validator: '"b"' })).toBe('the server has a different version of it');
   expect(describeChange(day, { ...day, mtimeNs: '2' })).toBeUndefined();
   expect(describeChange({ sizeBytes: 1, mtimeNs: '1' }, { ...day, mtimeNs: '2' })).toBeDefined();
 });

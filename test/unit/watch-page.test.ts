@@ -51,7 +51,7 @@ describe('what a page says is text', () => {
         { type: 'third_party', embed_url: url },
       ]) {
         const { html } = pageOf(info, { poster: url });
-        expect(html).toContain('names nothing to play');
+        expect(html).toContain('provides nothing to play');
         expect(html).not.toMatch(/ (src|href|poster)="(?!data:,)/);
       }
     },
@@ -120,7 +120,7 @@ describe('the Content-Security-Policy', () => {
 
 it('what is blocked names no URL, whatever came with it', () => {
   const { html } = pageOf({ type: 'video', blocked: true, hls_url: { url: http('a.m3u8') } });
-  expect(html).toContain('This is not to be played.');
+  expect(html).toContain('This asset cannot be played.');
   expect(html).not.toContain('a.m3u8');
 });
 
@@ -175,11 +175,11 @@ it.each<[unknown, unknown, string]>([
   ['failed', 'the file is <b>cut</b>', 'Processing failed: the file is &lt;b&gt;cut&lt;/b&gt;<'],
   ['errored', { message: 'no codec' }, 'Processing failed: no codec<'],
   ['rejected', { why: 'x' }, 'Processing failed.<'],
-  ['processing', 'x', 'It is being processed; reload in a moment.<'],
-  ['uploading', null, 'Its upload is not finished yet.<'],
-  ['ready', 'x', 'The service does not allow this to be played here.'],
-  [undefined, 'x', 'This is not to be played.'],
-  [{ status: 'failed' }, 'x', 'This is not to be played.'],
+  ['processing', 'x', 'This asset is being processed. Reload the page in a moment.<'],
+  ['uploading', null, 'The upload has not finished yet.<'],
+  ['ready', 'x', 'The service does not allow playback here.'],
+  [undefined, 'x', 'This asset cannot be played.'],
+  [{ status: 'failed' }, 'x', 'This asset cannot be played.'],
 ])('why there is nothing to play, of the status %j', (status, reason, words) => {
   const { html } = pageOf({ type: 'video', blocked: true }, { status, reason });
   expect(html).toContain(`<p class="message">${words}`);

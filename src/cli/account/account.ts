@@ -58,53 +58,53 @@ async function readProfileKey({ name, profile, names }: ProfileInUse, baseUrl: U
   if (name === undefined || !profile) throw noProfile(names);
   const profileUrl = parseBaseUrl(profile.baseUrl);
   if (profileUrl.origin !== baseUrl.origin)
-    throw new MediactlError(`the key of profile ${name} is not sent to ${baseUrl.origin}`, {
+    throw new MediactlError(`the key of profile ${name} cannot be used with ${baseUrl.origin}`, {
       code: 'foreign_base_url',
       reason: `it belongs to ${profileUrl.origin}`,
-      hint: `set MEDIACTL_API_KEY, or mediactl auth login --profile NAME --base-url ${baseUrl.origin}`,
+      hint: `mediactl auth login --profile NAME --base-url ${baseUrl.origin}, or set MEDIACTL_API_KEY`,
     });
   return readApiKey(profile, { configDir, profile: name });
 }
 
 /** @param names existing profiles, none of which is current */
 const noProfile = (names: readonly string[]) =>
-  new MediactlError(names.length > 0 ? 'no profile is current' : 'no profile and no API key', {
+  new MediactlError(names.length > 0 ? 'no profile selected' : 'no profile and no API key', {
     code: 'no_profile',
-    reason:
-      names.length > 0 ? `there are ${names.join(', ')}` : 'there is no service to call and no key to call it with',
+    reason: names.length > 0 ? `existing profiles: ${names.join(', ')}` : 'no service is configured',
     hint:
       names.length > 0
         ? 'mediactl auth switch NAME, or --profile NAME'
-        : 'mediactl sandbox start for a service on this machine, mediactl auth login for yours, or set MEDIACTL_API_KEY and MEDIACTL_BASE_URL',
+        : 'mediactl auth login, or mediactl sandbox start to try a local service, or set MEDIACTL_API_KEY and MEDIACTL_BASE_URL',
   });
 
 const noBaseUrl = () =>
   new MediactlError('no base URL', {
     code: 'no_base_url',
-    reason: 'MEDIACTL_API_KEY is set, but the service it belongs to is not known',
+    reason: 'MEDIACTL_API_KEY is set, but no base URL',
   });
 
 export const noSuchProfile = (name: string, profiles: Record<string, Profile>) =>
-  new MediactlError(`no profile is called ${name}`, {
+  new MediactlError(`profile ${name} does not exist`, {
     code: 'no_such_profile',
-    reason: `there ${Object.keys(profiles).length === 1 ? 'is' : 'are'} ${Object.keys(profiles).join(', ') || 'none'}`,
+    reason: `existing profiles: ${Object.keys(profiles).join(', ') || 'none'}`,
     hint: `mediactl auth ls, or mediactl auth login --profile ${name}`,
   });
 
 /** Parses the service's base URL from user input. Removes the API's path prefix, since users paste whole URLs. */
 export function parseBaseUrl(text: string): URL {
-  const hint = 'give the service host, such as https://media.example.com';
+  const hint = 'use the base URL of the service, such as https://media.example.com';
   let url: URL;
   try {
     url = new URL(/^[a-z]+:\/\//i.test(text) ? text : `https://${text}`);
   } catch {
-    throw usageError(`not a base URL: ${text}`, hint);
+    throw usageError(`invalid base URL: ${text}`, hint);
   }
   if (!['http:', 'https:'].includes(url.protocol))
-    throw usageError(`not a base URL: ${text}`, hint, 'only http and https are supported');
-  if (url.username || url.password) throw usageError('a base URL cannot have a user name or password in it', hint);
+    throw usageError(`invalid base URL: ${text}`, hint, 'only http and https are supported');
+  if (url.username || url.password) throw usageError('a base URL cannot contain a user name or password', hint);
   const path = url.pathname.replace(/\/+$/, '');
-  if (path !== '' && path !== apiPrefix) throw usageError(`not a base URL: ${text}`, hint, `it has a path, ${path}`);
+  if (path !== '' && path !== apiPrefix)
+    throw usageError(`invalid base URL: ${text}`, hint, `it contains a path: ${path}`);
   return new URL(url.origin);
 }
 

@@ -22,9 +22,9 @@ async function withKeychain<T>(
 /** @throws MediactlError `bad_key` (exit 2) if the key is empty or contains anything but visible ASCII characters */
 export function assertKey(key: string): void {
   if (/^[\x21-\x7e]+$/.test(key)) return;
-  throw new MediactlError(key === '' ? 'no key was given' : 'that is not an API key', {
+  throw new MediactlError(key === '' ? 'no API key given' : 'invalid API key', {
     code: 'bad_key',
-    reason: key === '' ? 'the input was empty' : 'a key is one word of printable ASCII',
+    reason: key === '' ? 'the input is empty' : 'an API key contains only printable ASCII characters, without spaces',
   });
 }
 
@@ -57,15 +57,15 @@ export async function readApiKey(profile: Profile, entry: KeychainEntry): Promis
   } catch (error) {
     throw keychainError(entry.profile, error);
   }
-  throw keychainError(entry.profile, new Error('it has no such entry'));
+  throw keychainError(entry.profile, new Error('the keychain has no entry for it'));
 }
 
-const keychainError = (profile: string, underlying: unknown, action: 'get' | 'remove' = 'get') =>
+const keychainError = (profile: string, underlying: unknown, action: 'read' | 'remove' = 'read') =>
   new MediactlError(`cannot ${action} the key of profile ${profile} from the keychain`, {
     code: 'keychain',
     reason: (underlying as Error).message,
     hint:
-      action === 'get'
+      action === 'read'
         ? `unlock the keychain, or mediactl auth login --profile ${profile} --store file`
         : `unlock the keychain, then mediactl auth logout ${profile}`,
     underlying,

@@ -55,7 +55,7 @@ export class ProfileFile {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { profiles: Object.create(null) };
       throw this.#configError((error as Error).message, error);
     }
-    if (!isProfileConfig(config)) throw this.#configError('it has no profiles in it');
+    if (!isProfileConfig(config)) throw this.#configError('it contains no profiles');
     // Without a prototype, so that `constructor` is a profile only if the user has created it.
     return { ...config, profiles: Object.assign(Object.create(null), config.profiles) };
   }
@@ -90,7 +90,7 @@ export class ProfileFile {
     return new MediactlError(`cannot use the config file ${this.path}`, {
       code: 'config_corrupt',
       reason: `${reason}; it was not changed`,
-      hint: `mend it, or move it away: mv '${this.path}' '${this.path}.bad'`,
+      hint: `fix it, or move it out of the way: mv '${this.path}' '${this.path}.bad'`,
       underlying,
     });
   }
@@ -99,7 +99,10 @@ export class ProfileFile {
 /** @throws MediactlError `usage` (exit 2) if a name contains characters other than letters, digits and . _ - @ */
 export function assertProfileName(name: string): void {
   if (!/^[A-Za-z0-9][\w.@-]*$/.test(name))
-    throw usageError(`not a name for a profile: ${name}`, 'letters, digits and . _ - @, a letter or digit first');
+    throw usageError(
+      `invalid profile name: ${name}`,
+      'use letters, digits and . _ - @, and start with a letter or digit',
+    );
 }
 
 function isProfileConfig(value: unknown): value is ProfileConfig {

@@ -36,7 +36,7 @@ export const positiveDuration: typeof duration = {
   parse: (name, value) => {
     const ms = parseDuration(name, value);
     if (ms > 0) return ms;
-    throw usageError(`${name} does not accept '${value}'`, 'a duration of more than 0 such as 30s');
+    throw usageError(`${name} does not accept '${value}'`, 'use a duration greater than 0, such as 30s');
   },
 };
 
@@ -75,5 +75,5 @@ export const queueAddress: SettingKind<QueueAddress> & { suffix: ''; redact(text
 
 function parseOneOf<T extends string>(name: string, choices: readonly T[], value: string): T {
   if ((choices as readonly string[]).includes(value)) return value as T;
-  throw usageError(`${name} does not accept '${value}'`, `one of ${choices.join(', ')}`);
+  throw usageError(`${name} does not accept '${value}'`, `use one of ${choices.join(', ')}`);
 }

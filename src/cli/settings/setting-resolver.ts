@@ -76,7 +76,7 @@ const projectFileError = (path: string, reason: string) =>
   new MediactlError(`cannot use ${path}`, {
     code: 'project_file',
     reason,
-    hint: `it is a JSON object with any of ${projectSettings.join(', ')}`,
+    hint: `use a JSON object with any of ${projectSettings.join(', ')}`,
   });
 
 function readProjectFile(path: string): ProjectFile | undefined {
@@ -89,9 +89,9 @@ function readProjectFile(path: string): ProjectFile | undefined {
     throw projectFileError(path, message);
   }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
-    throw projectFileError(path, 'it is not an object');
+    throw projectFileError(path, 'it is not a JSON object');
   for (const [key, value] of Object.entries(parsed)) {
-    if (!projectSettings.some((name) => name === key)) throw projectFileError(path, `it may not set ${key}`);
+    if (!projectSettings.some((name) => name === key)) throw projectFileError(path, `it cannot set ${key}`);
     if (typeof value !== 'string') throw projectFileError(path, `${key} is not a string`);
   }
   return { path, settings: parsed };

@@ -102,7 +102,7 @@ const isTyped = (long: string, flags: Record<string, unknown>) =>
 const attributeOf = (long: string) => camelCase(long.replace(/^--(no-)?/, ''));
 
 const conflictError = (one: string, other: string) =>
-  usageError(`${one} and ${other} cannot be used together`, 'give one of them');
+  usageError(`${one} and ${other} cannot be used together`, 'use one of them');
 
 function resolveOutputOptions(resolver: SettingResolver): OutputOptions {
   const [output, filter] = [resolver.resolve('output'), resolver.resolve('jq')];
@@ -116,6 +116,6 @@ function resolveOutputOptions(resolver: SettingResolver): OutputOptions {
   }
   const fields = resolver.resolve('fields').value;
   const paths = fields?.split(',').map((path) => path.trim());
-  if (paths?.includes('')) throw usageError(`--fields does not accept '${fields}'`, 'name,status');
+  if (paths?.includes('')) throw usageError(`--fields does not accept '${fields}'`, 'use a list such as name,status');
   return { format, fields: paths, jq };
 }

@@ -7,7 +7,7 @@ export function parseDuration(name: string, text: string): number {
   if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1000;
   const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)];
   if (parts.length === 0 || parts.map(([part]) => part).join('') !== text)
-    throw usageError(`${name} does not accept '${text}'`, 'a duration such as 90s, 30m or 1h30m');
+    throw usageError(`${name} does not accept '${text}'`, 'use a duration such as 90s, 30m or 1h30m');
   return parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * durationMs[unit as keyof typeof durationMs], 0);
 }
 
@@ -18,7 +18,7 @@ export function parseSize(name: string, text: string): number {
   const match = /^(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)(b?)$/i.exec(text);
   const power = powers[match?.[2]?.toLowerCase() ?? '?'];
   if (!match || power === undefined)
-    throw usageError(`${name} does not accept '${text}'`, 'a size such as 8MiB, 500k or 1048576');
+    throw usageError(`${name} does not accept '${text}'`, 'use a size such as 8MiB, 500k or 1048576');
   const decimal = match[4] !== '' && match[3] === '';
   return Math.floor(Number(match[1]) * (decimal ? 1000 : 1024) ** power);
 }
@@ -27,7 +27,7 @@ export function parseSize(name: string, text: string): number {
 export function parseCount(name: string, text: string, min = 0): number {
   const count = Number(text);
   if (!/^\d+$/.test(text) || !Number.isSafeInteger(count) || count < min)
-    throw usageError(`${name} does not accept '${text}'`, `a whole number of at least ${min}`);
+    throw usageError(`${name} does not accept '${text}'`, `use a whole number of at least ${min}`);
   return count;
 }
 
@@ -35,16 +35,16 @@ const dayMs = 86_400_000;
 
 /** Converts `YYYY-MM-DD`, `today`, `yesterday` or an age (`36h`, `7d`, `2w`) to a UTC date, YYYY-MM-DD. */
 export function parseDay(name: string, text: string, now: number): string {
-  const hint = 'YYYY-MM-DD, today, yesterday, or an age such as 36h, 7d or 2w';
+  const hint = 'use YYYY-MM-DD, today, yesterday, or an age such as 36h, 7d or 2w';
   if (/^\d{4}-\d{2}-\d{2}$/.test(text)) {
     const date = new Date(`${text}T00:00:00Z`);
     if (!Number.isNaN(date.getTime()) && date.toISOString().startsWith(text)) return text;
-    throw usageError(`${name}: there is no day ${text}`, hint);
+    throw usageError(`${name}: ${text} is not a valid date`, hint);
   }
   const named = ['today', 'yesterday'].indexOf(text);
   const age = /^(\d{1,5}) ?([hdw]|(?:hour|day|week)s? ago)$/.exec(text);
   const unitMs = { h: dayMs / 24, d: dayMs, w: 7 * dayMs }[age?.[2]?.[0] ?? 'd'] ?? dayMs;
-  if (named < 0 && !age) throw usageError(`${name} does not accept '${text}'`, hint, 'the API knows days only');
+  if (named < 0 && !age) throw usageError(`${name} does not accept '${text}'`, hint, 'the API filters by day only');
   const agoMs = named >= 0 ? named * dayMs : Number(age?.[1]) * unitMs;
   return new Date(now - agoMs).toISOString().slice(0, 10);
 }
@@ -61,11 +61,11 @@ export function parseMoment(name: string, text: string, now: number): number {
     if (next.getTime() <= now) next.setDate(next.getDate() + 1);
     return next.getTime();
   }
-  const hint = 'a time such as 06:00, a moment such as 2026-03-01T06:00Z, or a while such as 8h';
+  const hint = 'use a time such as 06:00, a timestamp such as 2026-03-01T06:00Z, or a duration such as 8h';
   if (/^\d{4}-\d{2}-\d{2}T/.test(text)) {
     const moment = Date.parse(text);
     if (Number.isNaN(moment)) throw usageError(`${name} does not accept '${text}'`, hint);
-    if (moment <= now) throw usageError(`${name}: ${text} is past`, hint);
+    if (moment <= now) throw usageError(`${name}: ${text} is in the past`, hint);
     return moment;
   }
   if (!/^\d+(?:\.\d+)?(?:ms|s|m|h|d)/.test(text)) throw usageError(`${name} does not accept '${text}'`, hint);

@@ -109,7 +109,7 @@ class ResumableDownload {
       // §15.5.17). After a part of unknown total length, the download is complete.
       this.#isEndDelimited = this.#isPartial && this.#total === undefined;
       if (this.#isEndDelimited) return true;
-      throw changed(this.#file.url, `it refuses what follows byte ${this.received}, of ${this.#total}`);
+      throw changed(this.#file.url, `it rejects the range from byte ${this.received} of ${this.#total}`);
     }
     if (response.status >= 300) throw errorFrom(response, purpose);
     await this.#acceptHead(response); // the sink is not called for an empty body
@@ -129,13 +129,13 @@ class ResumableDownload {
     this.#isHeadAccepted = true;
     const encoding = headers['content-encoding'] ?? 'identity';
     if (encoding !== 'identity')
-      throw changed(this.#file.url, `it sent the file encoded as ${encoding}, which was not asked for`);
+      throw changed(this.#file.url, `it sent the file encoded as ${encoding}, which was not requested`);
     this.#assertMediaType(headers['content-type'] ?? '');
     // A chunked body (RFC 9112 §7.1) marks its end. A body that ends with its connection does not.
     this.#isEndDelimited = status === 200 && /chunked/i.test(headers['transfer-encoding'] ?? '');
     this.#isPartial = status === 206 && this.received > 0;
     if (this.#isPartial) return this.#assertContinues(headers);
-    if (status !== 200) throw changed(this.#file.url, `it answered ${status}`);
+    if (status !== 200) throw changed(this.#file.url, `it returned ${status}`);
     if (this.received > 0) await this.#restart();
     this.#validator = validatorOf(headers);
     this.#contentType = headers['content-type'];
@@ -154,17 +154,17 @@ class ResumableDownload {
   #assertContinues(headers: ResponseHeaders): void {
     const [, start, total] = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(headers['content-range'] ?? '') ?? [];
     if (start === undefined || Number(start) !== this.received)
-      throw changed(this.#file.url, 'it sent another part than the one that was asked for');
+      throw changed(this.#file.url, 'it sent a different range than requested');
     if (this.#validator && headers[this.#validator.name] !== this.#validator.value)
-      throw changed(this.#file.url, `its ${this.#validator.name} changed meanwhile`);
+      throw changed(this.#file.url, `its ${this.#validator.name} changed during the download`);
     const totalBytes = parseCount(total);
     if (this.#total !== undefined && totalBytes !== undefined && totalBytes !== this.#total)
-      throw changed(this.#file.url, `the file went from ${this.#total} to ${totalBytes} bytes`);
+      throw changed(this.#file.url, `its size changed from ${this.#total} to ${totalBytes} bytes`);
     this.#total ??= totalBytes;
   }
 
   async #restart(): Promise<void> {
-    if (!this.#file.sink.restart) throw changed(this.#file.url, 'it cannot continue where it broke off');
+    if (!this.#file.sink.restart) throw changed(this.#file.url, 'the download can be neither resumed nor restarted');
     await this.#file.sink.restart();
     this.received = 0;
   }
@@ -174,10 +174,10 @@ class ResumableDownload {
     const hasType = isSameType(this.#contentType, recorded);
     const hasSize = sizeBytes === undefined || this.received === sizeBytes;
     if (this.#total !== undefined && this.received > this.#total)
-      throw changed(this.#file.url, `it sent ${this.received} bytes of a file of ${this.#total}`);
+      throw changed(this.#file.url, `it sent ${this.received} bytes, but announced ${this.#total}`);
     if (!hasSize && hasType && !mayBeRendition)
-      throw changed(this.#file.url, `it sent ${this.received} bytes, and the record says ${sizeBytes}`);
-    if (this.received === 0) throw changed(this.#file.url, 'it sent nothing');
+      throw changed(this.#file.url, `it sent ${this.received} bytes, but the asset record says ${sizeBytes}`);
+    if (this.received === 0) throw changed(this.#file.url, 'it sent no data');
     const isRecorded = sizeBytes !== undefined && hasSize && hasType;
     return {
       bytes: this.received,
@@ -213,10 +213,10 @@ export const isGenericType = (type: string) => /^(?:application|binary)\/octet-s
 export const isTextType = (type: string) => /^(?:text\/|application\/(?:[\w.-]+\+)?(?:json|xml)\b)/i.test(type);
 
 const changed = (url: URL, reason: string) =>
-  new MediactlError(`${url.host} sends another file than the one requested`, { code: 'download_changed', reason });
+  new MediactlError(`${url.host} sent a different file than requested`, { code: 'download_changed', reason });
 
 const incomplete = (url: URL, received: number) =>
-  new MediactlError(`${url.host} sends no more than ${received} bytes of the file`, {
+  new MediactlError(`${url.host} stops sending after ${received} bytes of the file`, {
     code: 'download_incomplete',
-    reason: 'its answers end before the file does',
+    reason: 'its responses end before the file is complete',
   });

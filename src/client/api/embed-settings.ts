@@ -85,7 +85,10 @@ export class WorkspaceEmbedSettings {
       const domain = this.#domainOf(entry);
       if (domain !== undefined) return domain;
       const reason = JSON.stringify(entry);
-      throw new MediactlError('the allow-list has something that is not a domain', { code: 'domain_unclear', reason });
+      throw new MediactlError('the allow-list contains an entry that is not a domain', {
+        code: 'domain_unclear',
+        reason,
+      });
     });
   }
 
@@ -134,10 +137,10 @@ export class WorkspaceEmbedSettings {
     const kind = isList ? 'array' : 'boolean';
     const listed = fields.join(', ');
     const error = usageError(
-      'it is not clear which field of the embed settings is meant',
+      'cannot tell which field of the embed settings to use',
       nameHint(key, 'NAME', listed && `, with one of ${listed}`),
       listed
-        ? `${listed} ${fields.length === 1 ? 'is' : 'are'} of type ${kind}, and may be ${isList ? '' : 'the opposite, or '}something else`
+        ? `${listed} ${fields.length === 1 ? 'has' : 'have'} type ${kind}, but might mean ${isList ? '' : 'the opposite or '}something else`
         : `the record has no ${this.#names[key] ?? kind}; it has ${Object.keys(this.record).join(', ') || 'no fields'}`,
     );
     throw isList ? error.with({ code: 'settings_unclear' }) : error;

@@ -13,7 +13,7 @@ export type DomainMethod = 'POST' | 'DELETE';
 export class EmbedsApi extends Resource {
   async settings(workspace: string): Promise<WorkspaceEmbedSettings> {
     const record = await this.read(paths.embedSettings(workspace), readPurpose('embed settings'));
-    if (!isJsonObject(record)) throw unexpectedResponse('the embed settings are not a record');
+    if (!isJsonObject(record)) throw unexpectedResponse('the embed settings have an unexpected format');
     return new WorkspaceEmbedSettings(record, this.names);
   }
 

@@ -27,8 +27,8 @@ export class FoldersApi extends Resource {
     // §4 specifies an "array of folders". A page envelope around the array is accepted too.
     const list = Array.isArray(folders) ? folders : asObject(folders).items;
     if (Array.isArray(list)) return new WorkspaceFolderTree(list, this.names);
-    const reason = 'it is neither an array nor has `items`';
-    throw unexpectedResponse('the answer is not a list of folders', { reason });
+    const reason = 'it is not an array and has no `items`';
+    throw unexpectedResponse('the response is not a list of folders', { reason });
   }
 
   createRequest(workspace: string, tree: WorkspaceFolderTree, change: FolderChange): ApiRequest {
@@ -91,16 +91,16 @@ export class FoldersApi extends Resource {
     const tree = await this.tree(workspace);
     const node = tree.find(uid);
     if (!node)
-      throw new MediactlError('the folder is not among the folders of the workspace', {
+      throw new MediactlError('the workspace does not contain the folder', {
         code: 'write_ignored',
-        reason: `the service accepted the change, but its tree does not show ${uid}`,
+        reason: `the service accepted the change, but its folder tree has no ${uid}`,
         hint: otherNameHint('folder_children'),
         details: { uid },
       });
     const actual = { uid, name: node.name, parent: node.parent?.folder.uid ?? null };
     const { name, parent } = requested;
     assertApplied({
-      noun: isNew ? `the folder, and made ${node.path} (${uid})` : 'the folder',
+      noun: isNew ? `the new folder ${node.path} (${uid})` : 'the folder',
       requested: { ...(name !== undefined && { name }), ...(parent !== undefined && { parent }) },
       actual,
       hint: [

@@ -23,7 +23,7 @@ export function totalOf(page: PageEnvelope<unknown>, names: NameOverrides): numb
 export function itemsOf<T extends JsonObject>(answer: unknown): T[] {
   const items = Array.isArray(answer) ? answer : asObject(answer).items;
   if (Array.isArray(items) && items.every(isJsonObject)) return items as T[];
-  throw unexpectedResponse('the answer is not a page of the API', { reason: 'it has no `items` array of records' });
+  throw unexpectedResponse('the response is not an API page', { reason: 'it has no `items` array' });
 }
 
 /** Validates a page of results and the uid of each item. */
@@ -43,9 +43,9 @@ export type ListWindow = {
 const maxStalePages = 10;
 
 const offsetIgnoredError = () =>
-  unexpectedResponse('the service sends the same items again and again', {
+  unexpectedResponse('the service returns the same items on every page', {
     reason: 'it seems to ignore the offset',
-    hint: 'mediactl api /assets/?offset=100, to see what it sends',
+    hint: 'mediactl api /assets/?offset=100, to see what it returns',
   });
 
 type FetchPage<T> = (limit: number, offset: number) => Promise<PageEnvelope<T>>;

@@ -11,8 +11,8 @@ const playbackPurpose: Purpose = {
   action: 'play this asset',
   // "authenticated by the playback token" (§4), so no API key is sent.
   statuses: {
-    401: { code: 'token_expired', problem: 'the playback token is not valid, or has expired' },
-    403: { hint: 'mediactl assets player UID --reveal, for a token of this asset' },
+    401: { code: 'token_expired', problem: 'the playback token is invalid or has expired' },
+    403: { hint: 'mediactl assets player UID --reveal, to get a token for this asset' },
   },
 };
 
@@ -33,7 +33,7 @@ export class PlaybackApi extends Resource {
       purpose: playbackPurpose,
     });
     if (isJsonObject(info)) return info;
-    throw unexpectedResponse('the playback info is not as the API has it', {
+    throw unexpectedResponse('the playback info has an unexpected format', {
       reason: 'it is a list',
       hint: 'mediactl api /playback/info/ -f asset_id=UID -f playback_token=TOKEN',
     });
@@ -50,15 +50,15 @@ export class PlaybackApi extends Resource {
     const send = (signal: AbortSignal) => this.transport.send({ ...mediaRequest(url), ...limits, signal });
     const { bytes } = await withTimeout(timeoutMs, send, { signal: interruption }).catch((error) => {
       if (!(error instanceof TimeoutError)) throw error;
-      throw new MediactlError(`${url.host} takes too long`, {
+      throw new MediactlError(`${url.host} is too slow`, {
         code: 'timeout',
         reason: `it did not send the media within ${timeoutMs / 1000} s`,
         hint: 'run it again',
       });
     });
     if (bytes.length <= maxBytes) return Buffer.from(bytes);
-    const reason = `it is past ${maxBytes} bytes`;
-    throw new MediactlError(`${url.host} sends more than is shown`, { code: 'too_large', reason });
+    const reason = `it is larger than ${maxBytes} bytes`;
+    throw new MediactlError(`${url.host} sent a file that is too large to show`, { code: 'too_large', reason });
   }
 
   /** Fetches a signed URL from any origin, either the whole file or only its first `firstBytes`. */

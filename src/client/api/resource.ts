@@ -20,7 +20,7 @@ export class Resource {
 
 export const readPurpose = (what: string): Purpose => ({ action: `read ${what}`, scope: 'Read Assets' });
 
-/** Builds a request that changes the library. `action` completes "this key may not …". */
+/** Builds a request that changes the library. `action` completes "this API key cannot …". */
 export const writeRequest = (method: string, url: string, json: JsonObject, action: string): ApiRequest => ({
   method,
   url,
@@ -47,14 +47,14 @@ export const isIdentifier = (uid: unknown): uid is string =>
 export function parseIdentifier(uid: unknown): string {
   const text = asText(uid);
   if (isIdentifier(text)) return text;
-  throw unexpectedResponse('the service identifies something by what is not a uid', {
-    reason: uid === undefined ? 'it has none' : `its uid is ${JSON.stringify(uid).slice(0, 100)}`,
+  throw unexpectedResponse('the service returned an invalid uid', {
+    reason: uid === undefined ? 'the uid is missing' : `it is ${JSON.stringify(uid).slice(0, 100)}`,
   });
 }
 
 /** Validates a record. @throws MediactlError `unexpected_answer` (exit 10) if it is no object or its uid is not safe */
 export function parseRecord<T extends JsonObject>(value: unknown): T & { uid: string } {
-  if (!isJsonObject(value)) throw unexpectedResponse('the answer is not a record of the API');
+  if (!isJsonObject(value)) throw unexpectedResponse('the response is not an API record');
   parseIdentifier(value.uid);
   // Keep the record as it was sent. Only a uid that is not a string is converted.
   return (typeof value.uid === 'string' ? value : { ...value, uid: asText(value.uid) }) as T & { uid: string };

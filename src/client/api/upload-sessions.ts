@@ -24,7 +24,7 @@ export const transferPurpose: Purpose = {
   ...uploadPurpose,
   statuses: {
     413: {
-      problem: 'the service does not accept so many bytes at once',
+      problem: 'the chunk is too large for the service',
       hint: 'run the same command again with a smaller --chunk-size, such as 8MiB',
     },
   },
@@ -56,10 +56,10 @@ export class UploadSessionsApi extends Resource {
     const assetUid = parseIdentifier(session.asset_uid);
     const totalBytes = asNumber(session.total_size) ?? lengthBytes;
     if (totalBytes !== lengthBytes)
-      throw new MediactlError('the service created an upload session of another size', {
+      throw new MediactlError('the service created an upload session of the wrong size', {
         code: 'size_differs',
-        reason: `the file has ${lengthBytes} bytes, the session ${totalBytes}; no byte was sent`,
-        hint: `mediactl assets get ${assetUid} shows the asset that it created`,
+        reason: `the file has ${lengthBytes} bytes, the session ${totalBytes}; nothing was uploaded`,
+        hint: `mediactl get ${assetUid}, to see the asset that it created`,
         details: { asset_uid: assetUid },
       });
     const expiresAt = parseTimestamp(session.expires_at);
@@ -78,14 +78,14 @@ export class UploadSessionsApi extends Resource {
       (each) => each !== undefined && URL.canParse(each, baseUrl.href),
     );
     if (location === undefined)
-      throw unexpectedResponse('the answer to the upload’s creation has no session in it', {
-        reason: 'it has no Location that can be read',
+      throw unexpectedResponse('the service created an upload but returned no session', {
+        reason: 'the response has no valid Location',
         details: { asset_uid: assetUid },
       });
     // "path of the session, may be relative; resolve against {base_url}" (§2)
     const url = new URL(location, baseUrl);
     if (url.origin !== baseUrl.origin)
-      throw foreignOrigin('the location of the upload session', url).with({ details: { asset_uid: assetUid } });
+      throw foreignOrigin('the URL of the upload session', url).with({ details: { asset_uid: assetUid } });
     return url.href;
   }
 

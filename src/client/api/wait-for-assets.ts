@@ -144,8 +144,8 @@ class AssetWait {
       if (!outcomes && rateLimiterState() === 'unreachable')
         throw new MediactlError('the service cannot be reached', {
           code: 'unreachable',
-          reason: 'it did not answer while its assets were waited for',
-          hint: 'mediactl uploads wait, once it is there again',
+          reason: 'it did not respond while mediactl waited for its assets',
+          hint: 'mediactl uploads wait, once it is reachable again',
           retryable: true,
         });
       for (const [uid, found] of outcomes ?? []) {
@@ -249,7 +249,7 @@ function classifyAsset(asset: Asset, targetStatus: string): Asset | MediactlErro
   const means = classifyStatus(asset.status);
   if (means === 'failed') return processingFailed(asset);
   if (means === 'in progress') return undefined;
-  const problem = `asset ${asset.uid} is ready, and will not become ${targetStatus}`;
+  const problem = `asset ${asset.uid} is ready and will not become ${targetStatus}`;
   return new MediactlError(problem, { code: 'wrong_status' });
 }
 
@@ -265,7 +265,7 @@ export const failureReason = (asset: Asset) =>
     .find((reason) => reason !== undefined && reason !== '');
 
 export const processingFailed = (asset: Asset) =>
-  new MediactlError(`the service could not process asset ${asset.uid}`, {
+  new MediactlError(`processing failed for asset ${asset.uid}`, {
     code: 'processing_failed',
     reason: failureReason(asset) ?? `its status is ${statusOf(asset)}`,
     details: { asset_uid: asset.uid, status: asset.status },
@@ -275,7 +275,7 @@ const stillProcessing = (uid: string, status: string | undefined, timeoutMs: num
   new MediactlError(`asset ${uid} is still ${status ?? 'in progress'}`, {
     code: 'still_processing',
     reason: `it was not ready within ${Math.round(timeoutMs / 1000)} s`,
-    hint: `mediactl assets wait ${uid}, with a longer --timeout`,
+    hint: `mediactl wait ${uid}, with a longer --timeout`,
     retryable: true,
     details: { asset_uid: uid, status: status ?? null },
   });

@@ -29,13 +29,13 @@ export function assertApplied({ noun, requested, actual, hint, unorderedFields =
       : !isApplied(requested[field], actual[field]),
   );
   if (ignored.length === 0) return;
-  throw new MediactlError(`the service ignored ${ignored.join(', ')} of ${noun}`, {
+  throw new MediactlError(`the service did not apply ${ignored.join(', ')} to ${noun}`, {
     code: 'write_ignored',
     reason: ignored
       .map((field) =>
         field in actual
           ? `${field} is ${preview(actual[field])}, not ${preview(requested[field])}`
-          : `its record shows no ${field}`,
+          : `the record has no ${field}`,
       )
       .join('; '),
     hint,
@@ -44,7 +44,7 @@ export function assertApplied({ noun, requested, actual, hint, unorderedFields =
 }
 
 /** Returns the hint for a write that the service ignored because it might use another name for the field. */
-export const otherNameHint = (key: NameKey) => `if this service has another name for it: ${nameHint(key, 'NAME')}`;
+export const otherNameHint = (key: NameKey) => `if this service uses another name for it: ${nameHint(key, 'NAME')}`;
 
 /** Returns the hint that shows how to configure a field name. For `embed_enabled`, it also shows how to invert the flag. */
 export const nameHint = (key: NameKey, name: string, choice = '') =>

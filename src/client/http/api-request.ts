@@ -7,7 +7,7 @@ export type StatusMeaning = { code: ErrorCode; problem: string; hint?: string; r
 
 /** Purpose of a request, as error messages describe it, and the scope that it requires (§5.7, assumption A17). */
 export type Purpose = {
-  /** Phrase that completes "this key may not …", for example "read assets". */
+  /** Phrase that completes "this API key cannot …", for example "read assets". */
   action: string;
   scope?: Scope;
   /** Maps statuses to the error properties that differ for this request. */

@@ -23,7 +23,7 @@ export function extractReason(response: ApiResponse): ErrorReason {
   const text = response.text.trim();
   if (isHtml(response)) {
     const title = /<title[^>]*>([^<]*)</i.exec(text)?.[1] ?? text.replace(/<[^>]*>/g, ' ');
-    return { message: `a web page instead of the API: "${truncate(title)}"`, fields: [] };
+    return { message: `it sent a web page instead of JSON: "${truncate(title)}"`, fields: [] };
   }
   const body = /json/i.test(response.headers['content-type'] ?? '') ? parseJsonOrUndefined(text) : undefined;
   return body === undefined ? { message: truncate(text) || undefined, fields: [] } : extractJsonReason(body, text);
@@ -39,7 +39,10 @@ const maxReasonDepth = 6;
 
 function extractJsonReason(body: unknown, text: string): ErrorReason {
   const messages = messagesIn(body);
-  const words = messages.map(({ path, text }) => truncate(path.length > 0 ? `${path.join('.')}: ${text}` : text));
+  const hasFields = messages.some(({ path }) => path.length > 0);
+  const words = messages
+    .filter(({ path, text }) => !hasFields || path.length > 0 || !genericMessage.test(text))
+    .map(({ path, text }) => truncate([...fieldNameOf(path), shortenChoices(text)].join(': ')));
   const error = asObject(asObject(body).error);
   const { code, details, detail } = asObject(body);
   return {
@@ -49,6 +52,33 @@ function extractJsonReason(body: unknown, text: string): ErrorReason {
     fields: [...new Set(messages.flatMap(({ path }) => path.slice(-1)).filter((field) => /^\w+$/.test(field)))],
   };
 }
+
+/** Matches messages that say no more than the status, if messages about fields follow. */
+const genericMessage =
+  /^(?:(?:invalid|unprocessable) (?:parameters or body|request|input|data|entity)|validation (?:failed|error))\.?$/i;
+
+/** Part of the request in which a field is, which validators put before its name. */
+const requestParts = new Set(['body', 'query', 'path', 'header', 'cookie']);
+
+/** Returns the dotted name of a field, without the part of the request. Returns an empty array if there is no field. */
+const fieldNameOf = (path: readonly string[]): string[] => {
+  const [part = '', ...rest] = path;
+  const names = requestParts.has(part) && rest.length > 0 ? rest : path;
+  return names.length > 0 ? [names.join('.')] : [];
+};
+
+const maxChoices = 5;
+
+/** Shortens the list of accepted values in a validator's message, such as `expected one of "a"|"b"|"c"`. */
+const shortenChoices = (text: string) =>
+  text
+    .replace(/^Invalid (?:option|input): (?=expected )/, '')
+    .replace(/(["'])[^"']*\1(?:(?:\||, (?:or )?| or )(["'])[^"']*\2)+/g, (list) => {
+      const choices = list.match(/(["'])[^"']*\1/g) ?? [];
+      const more = choices.length - maxChoices;
+      if (more > 0) return `${choices.slice(0, maxChoices).join(', ')} and ${more} more`;
+      return list.replaceAll('|', ', ');
+    });
 
 /** A message and the path of the field that it is about; empty if it is about none. */
 type FieldMessage = { path: string[]; text: string };

@@ -5,42 +5,56 @@ import { retryAfterMs } from './rate-limit-headers.ts';
 
 /** Maps each known error status to the error that represents it (§7). */
 const statusMeanings: Record<number, StatusMeaning> = {
-  400: { code: 'bad_request', problem: 'the service refused the request' },
-  401: { code: 'unauthenticated', problem: 'the service does not accept this API key' },
+  400: { code: 'bad_request', problem: 'the service rejected the request' },
+  401: { code: 'unauthenticated', problem: 'the service rejected this API key' },
   402: { code: 'credits_depleted', problem: "the organization's credit balance is depleted" },
-  403: { code: 'forbidden', problem: 'this key may not do that' },
+  403: { code: 'forbidden', problem: 'this API key cannot do that' },
   404: { code: 'not_found', problem: 'not found' },
   408: {
     code: 'timeout',
-    problem: 'the service gave up waiting for the request',
+    problem: 'the service timed out waiting for the request',
     hint: 'run it again in a moment',
     retryable: true,
   },
   409: { code: 'conflict', problem: 'the service reports a conflict' },
   410: { code: 'gone', problem: 'it no longer exists' },
-  412: { code: 'precondition_failed', problem: 'the service does not accept this version of the upload protocol' },
+  412: { code: 'precondition_failed', problem: 'the service does not support this version of the upload protocol' },
   413: { code: 'too_large', problem: 'the upload exceeds the maximum allowed size' },
-  422: { code: 'invalid', problem: 'the service found a value invalid' },
+  422: { code: 'invalid', problem: 'the service rejected the request as invalid' },
   423: { code: 'session_locked', problem: 'it is locked by another request', retryable: true },
   425: { code: 'too_early', problem: 'the service is not ready for the request', retryable: true },
-  429: { code: 'rate_limited', problem: 'the rate limit of this key is exceeded', retryable: true },
-  431: { code: 'headers_too_large', problem: 'the request is too long for the service' },
-  460: { code: 'damaged_on_the_way', problem: 'the bytes did not arrive as they were sent', retryable: true },
-  501: { code: 'not_offered', problem: 'the service does not offer this' },
+  429: { code: 'rate_limited', problem: 'rate limit exceeded', retryable: true },
+  431: { code: 'headers_too_large', problem: 'the request headers are too large' },
+  460: { code: 'damaged_on_the_way', problem: 'the data was corrupted in transit', retryable: true },
+  501: { code: 'not_offered', problem: 'the service does not support this' },
   507: { code: 'storage_full', problem: 'insufficient storage space' },
 };
 
 const meaningOf = (status: number): StatusMeaning => {
   const row = statusMeanings[status];
   if (row) return row;
-  if (status >= 500) return { code: 'server_error', problem: 'the service failed', retryable: true };
+  const isUnavailable = [502, 503, 504].includes(status);
+  const failure = isUnavailable ? 'the service is unavailable' : 'the service had an internal error';
+  if (status >= 500) return { code: 'server_error', problem: failure, retryable: true };
   if (status >= 300 && status < 400)
-    return { code: 'redirected', problem: 'the service answered with a redirect, which is not followed' };
-  return { code: 'unexpected_status', problem: 'the service gave an unexpected answer' };
+    return { code: 'redirected', problem: 'the service sent a redirect, which mediactl does not follow' };
+  return { code: 'unexpected_status', problem: 'unexpected response from the service' };
 };
 
 /** Matches plain-text errors in which Envoy or a similar gateway reports a problem with the service behind it. */
 const gatewayPattern = /upstream|envoy|gateway|backend|proxy/i;
+
+/** Matches messages of a 403 that say no more than the status. */
+const genericRefusal =
+  /^(?:forbidden|(?:permission|access) denied|(?:insufficient|missing) (?:scopes?|permissions?))\.?$/i;
+
+/** Explains a 403 by the scope that the request requires. Returns undefined if the service names it. */
+function missingScope({ scope }: Purpose, message: string | undefined): string | undefined {
+  const normalized = (text: string) => text.toLowerCase().replace(/[\W_]+/g, ' ');
+  if (scope === undefined || normalized(message ?? '').includes(normalized(scope))) return undefined;
+  const reason = `it lacks the "${scope}" scope`;
+  return message === undefined || genericRefusal.test(message) ? reason : `${reason}; ${message}`;
+}
 
 /** Converts an error response to the error that the user sees. `purpose` customizes the error for the request. */
 export function errorFrom(response: ApiResponse, purpose: Purpose): MediactlError {
@@ -50,14 +64,13 @@ export function errorFrom(response: ApiResponse, purpose: Purpose): MediactlErro
   const row = { ...meaningOf(status), ...purpose.statuses?.[status] };
   const serviceReason = extractReason(response);
   const forbidden = status === 403;
-  const problem = forbidden && purpose.scope ? `this key may not ${purpose.action}` : row.problem;
-  const isNamed = purpose.scope !== undefined && serviceReason.message?.includes(purpose.scope);
-  const scope = forbidden && purpose.scope && !isNamed ? `it lacks the "${purpose.scope}" scope` : undefined;
+  const problem = forbidden && purpose.scope ? `this API key cannot ${purpose.action}` : row.problem;
+  const scopeReason = forbidden ? missingScope(purpose, serviceReason.message) : undefined;
   return new MediactlError(`${problem} (${status})`, {
     code: row.code,
     status,
-    reason: [scope, serviceReason.message].filter(Boolean).join('; ') || undefined,
-    hint: isHtml(response) ? 'check the base URL and any proxy on the way: mediactl auth status' : row.hint,
+    reason: scopeReason ?? serviceReason.message,
+    hint: isHtml(response) ? 'mediactl auth status, to check the base URL; check any proxy too' : row.hint,
     retryable: row.retryable ?? false,
     retryAfterSeconds: delayMs && Math.ceil(delayMs / 1000),
     details: serviceReason.details ?? (serviceReason.code ? { code: serviceReason.code } : undefined),

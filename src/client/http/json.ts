@@ -15,9 +15,9 @@ const maxJsonDepth = 2_000;
 export async function parseJsonResponse(response: ApiResponse): Promise<object> {
   const { text, url, headers, status } = response;
   const unreadable = (underlying: unknown, reason: string) =>
-    unexpectedResponse('the answer is not the JSON of the API', {
+    unexpectedResponse('the response is not JSON from the API', {
       reason,
-      hint: 'check the base URL and any proxy on the way: mediactl auth status',
+      hint: 'mediactl auth status, to check the base URL; check any proxy too',
       status,
       underlying,
     });
@@ -26,7 +26,8 @@ export async function parseJsonResponse(response: ApiResponse): Promise<object> 
   const value: unknown = await parseExact(text).catch((error) => error);
   if (typeof value !== 'object' || value === null || value instanceof Error)
     throw unreadable(value, `${url.host} sent ${headers['content-type'] ?? 'no Content-Type'}`);
-  if (exceedsDepth(value, maxJsonDepth)) throw unreadable(undefined, `it is nested past ${maxJsonDepth} levels`);
+  if (exceedsDepth(value, maxJsonDepth))
+    throw unreadable(undefined, `it is nested more than ${maxJsonDepth} levels deep`);
   return value;
 }
 

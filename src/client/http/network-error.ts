@@ -4,7 +4,7 @@ import { type Explanation, MediactlError } from '../errors.ts';
 export const foreignOrigin = (what: string, target: URL) =>
   new MediactlError(`the service pointed to another origin: ${target.origin}`, {
     code: 'foreign_origin',
-    reason: `${what} leaves the origin that the API key belongs to; following it would hand over the key`,
+    reason: `${what} points away from the origin of your API key; following it would leak the key`,
   });
 
 /** Error codes which mean that the service is not running or that its host name does not exist. */
@@ -23,9 +23,9 @@ export function networkError(error: unknown, url: URL, idleTimeoutMs: number): u
   if (!refusal && (name === 'AbortError' || code === 'UND_ERR_ABORTED' || code === '')) return error;
   const { problem, ...explanation } = refusal
     ? {
-        problem: `the proxy does not let through to ${url.origin}`,
+        problem: `the proxy refused the connection to ${url.origin}`,
         code: 'proxy' as const,
-        reason: `it answered ${refusal}`,
+        reason: `it returned ${refusal}`,
       }
     : (describeTlsError(code, message, url) ?? describeSocketError(code, message, url, idleTimeoutMs));
   const retryable = explanation.code !== 'proxy' && explanation.code !== 'tls';
@@ -35,10 +35,10 @@ export function networkError(error: unknown, url: URL, idleTimeoutMs: number): u
 type NetworkError = Pick<Explanation, 'code' | 'reason' | 'hint'> & { problem: string };
 
 function describeTlsError(code: string, message: string, { origin }: URL): NetworkError | undefined {
-  const failure = { problem: `no secure connection to ${origin}`, code: 'tls' } as const;
+  const failure = { problem: `cannot connect securely to ${origin}`, code: 'tls' } as const;
   if (/wrong version number|packet length too long/.test(message)) {
-    const hint = `if it uses http: ${origin.replace('https:', 'http:')} as the base URL`;
-    return { ...failure, reason: 'it does not use https there', hint };
+    const hint = `if it uses plain http, set the base URL to ${origin.replace('https:', 'http:')}`;
+    return { ...failure, reason: 'it does not use https on that port', hint };
   }
   const isTls = tlsFailure.test(code) && !/TIMEOUT/.test(code);
   return isTls ? { ...failure, reason: `${message} (${code})` } : undefined;
@@ -49,7 +49,7 @@ function describeSocketError(code: string, message: string, url: URL, idleTimeou
   const problem = `cannot reach ${origin}`;
   if (networkDownCodes.has(code)) return { problem, code: 'unreachable', reason: message };
   if (refusedCodes.has(code)) {
-    const reason = code === 'ECONNREFUSED' ? 'nothing listens there' : message;
+    const reason = code === 'ECONNREFUSED' ? 'connection refused' : message;
     const hint = ['127.0.0.1', 'localhost'].includes(hostname)
       ? 'mediactl sandbox start, if it is a sandbox; mediactl auth ls lists the profiles'
       : undefined;
@@ -57,10 +57,10 @@ function describeSocketError(code: string, message: string, url: URL, idleTimeou
   }
   if (/TIMEOUT/.test(code)) {
     const isConnecting = code === 'UND_ERR_CONNECT_TIMEOUT';
-    const reason = isConnecting ? 'no connection within 10 s' : `no byte for ${Math.round(idleTimeoutMs / 1000)} s`;
-    return { problem: `${origin} went silent`, code: 'timeout', reason };
+    const reason = isConnecting ? 'no connection within 10 s' : `no data for ${Math.round(idleTimeoutMs / 1000)} s`;
+    return { problem: `the connection to ${origin} timed out`, code: 'timeout', reason };
   }
-  return { problem: `the connection to ${origin} broke`, code: 'connection_lost', reason: `${message} (${code})` };
+  return { problem: `the connection to ${origin} was lost`, code: 'connection_lost', reason: `${message} (${code})` };
 }
 
 /** Returns true if the request was certainly not sent, because no connection was established. */

@@ -22,6 +22,6 @@ export function readProxySettings(environment: Readonly<Record<string, string | 
 
 function proxyUrl(name: string, value = ''): string {
   const url = parseHttpUrl(value.includes('://') ? value : `http://${value}`);
-  if (!url) throw usageError(`${name} is not the address of an http or https proxy`, `${name}=http://HOST:PORT`);
+  if (!url) throw usageError(`${name} is not a valid http or https proxy URL`, `${name}=http://HOST:PORT`);
   return url.href;
 }

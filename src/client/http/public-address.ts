@@ -56,5 +56,5 @@ export async function publicAddressesFor({ hostname: service }: URL): Promise<Pu
 const notPublic = (hostname: string) =>
   new MediactlError(`${hostname} is a private address`, {
     code: 'private_address',
-    reason: 'pictures are fetched from public addresses and from the service itself alone',
+    reason: 'images are fetched only from public addresses and from the service itself',
   });

@@ -190,7 +190,7 @@ export class ClientRateLimiter {
   #assertReserve(lane: Lane): void {
     const { reserve } = this;
     if (lane === 'interactive' || reserve === undefined || !this.#limit || reserve < this.#limit) return;
-    const problem = `--reserve ${reserve} leaves nothing of the ${this.#limit} requests of a window`;
+    const problem = `--reserve ${reserve} allows no requests: the rate limit is ${this.#limit}`;
     throw new MediactlError(problem, { code: 'reserve' });
   }
 

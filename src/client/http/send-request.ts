@@ -44,7 +44,10 @@ export async function sendRequest(connection: Connection, request: OutgoingReque
   const timeoutMs = responseTimeoutFactor * idleTimeoutMs;
   let timer: NodeJS.Timeout | undefined;
   const startTimeout = () => {
-    timer ??= setTimeout(() => controller.abort(tooSlow(url.origin, 'its answer did not end', timeoutMs)), timeoutMs);
+    timer ??= setTimeout(
+      () => controller.abort(tooSlow(url.origin, 'its response was not complete', timeoutMs)),
+      timeoutMs,
+    );
   };
   const convertError = (error: unknown) =>
     controller.signal.aborted && !signal?.aborted ? controller.signal.reason : networkError(error, url, idleTimeoutMs);
@@ -128,7 +131,7 @@ async function readBody(body: AsyncIterable<Buffer>, maxBytes: number | undefine
     size += part.length;
     if (maxBytes !== undefined && size >= maxBytes) break;
     if (size > maxResponseBytes)
-      throw unexpectedResponse('the answer does not end', { reason: `it is past ${maxResponseBytes} bytes` });
+      throw unexpectedResponse('the response is too large', { reason: `it is larger than ${maxResponseBytes} bytes` });
   }
   return Buffer.concat(parts).subarray(0, maxBytes);
 }
@@ -153,7 +156,7 @@ export async function streamInto(
     received += part.length;
     if (waitedMs >= windowMs) {
       if (received < (minBytesPerSecond * waitedMs) / 1000)
-        throw tooSlow(origin, `it sent ${received} bytes`, waitedMs);
+        throw tooSlow(origin, `it sent only ${received} bytes`, waitedMs);
       [waitedMs, received] = [0, 0];
     }
     await sink(part);
@@ -162,7 +165,7 @@ export async function streamInto(
 }
 
 const tooSlow = (origin: string, what: string, withinMs: number) =>
-  new MediactlError(`${origin} takes too long`, {
+  new MediactlError(`${origin} is too slow`, {
     code: 'timeout',
     reason: `${what} within ${Math.round(withinMs / 1000)} s`,
     retryable: true,

@@ -146,7 +146,7 @@ export class Transport {
     if (this.#isBulk) return 0;
     if (this.connection.trySpendWait(delayMs)) return delayMs;
     throw error.with({
-      reason: `the service asks to wait ${Math.ceil(delayMs / 1000)} s, which would pass --max-wait`,
+      reason: `the service asks to wait ${Math.ceil(delayMs / 1000)} s, which would exceed --max-wait`,
       retryAfterSeconds: Math.ceil(delayMs / 1000),
     });
   }

@@ -97,9 +97,9 @@ export function parseFailure(reason: string): MediactlError {
   const record = asObject(parseJsonOrUndefined(reason));
   if (typeof record.message === 'string' && typeof record.code === 'string') return MediactlError.from(record);
   const isStalled = /stalled more than/.test(reason);
-  return new MediactlError(isStalled ? 'given up' : 'it failed', {
+  return new MediactlError(isStalled ? 'it crashed too many workers' : 'the upload failed', {
     code: isStalled ? 'given_up' : 'unclassified',
-    reason: isStalled ? 'each worker that uploaded it died, or lost the queue for too long' : reason || undefined,
+    reason: isStalled ? 'every worker that uploaded it crashed, or lost the queue for too long' : reason || undefined,
     hint: errorTable.given_up.hint,
   });
 }

@@ -118,7 +118,7 @@ async function assertSessionPersists(client: PoolClient, pool: Pool): Promise<vo
   await other.query("set mediactl.trial to 'other'").finally(() => other.release(true));
   const { rows } = await client.query("select current_setting('mediactl.trial', true) as trial");
   if (rows[0].trial === 'one') return;
-  const message = 'each statement gets another connection, as with pool_mode=transaction';
+  const message = 'each statement uses another connection, as with pool_mode=transaction';
   throw Object.assign(new Error(message), { code: '3F000' });
 }
 

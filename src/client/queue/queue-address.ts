@@ -20,15 +20,12 @@ export function parseQueueAddress(option: string, text: string): QueueAddress {
   const isValid = url && (store === 'postgres' || (/^\/?\d{0,3}$/.test(url.pathname) && !url.search));
   if (!url || !store || !isValid)
     throw usageError(
-      `${option} does not accept that address`,
-      'redis://HOST, rediss://HOST or postgres://HOST/DATABASE, with #NAME for one of several queues',
+      `${option}: invalid queue URL`,
+      'use redis://HOST, rediss://HOST or postgres://HOST/DATABASE; append #NAME to name one of several queues',
     );
   const name = decodeURIComponent(url.hash.slice(1)) || defaultQueueName;
   if (!/^[\w.-]{1,100}$/.test(name))
-    throw usageError(
-      `${option} does not accept the name '${name}' of a queue`,
-      'letters, digits, dots, dashes and underscores',
-    );
+    throw usageError(`${option}: invalid queue name '${name}'`, 'use letters, digits, dots, dashes and underscores');
   const hasPassword = url.password !== '' || /password/i.test(url.search);
   url.hash = '';
   const { href } = url;

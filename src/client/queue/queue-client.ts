@@ -225,7 +225,7 @@ export class QueueClient {
     else if (failure) this.fatal.abort(failure);
     else if (!this.#reported.has(kind) && this.#reported.size < maxReportedErrors) {
       this.#reported.add(kind);
-      onEngineError?.(`the queue ${this.address.label}: ${message}`);
+      onEngineError?.(`queue ${this.address.label}: ${message}`);
     }
   }
 }

@@ -211,7 +211,7 @@ export class QueueRun implements BatchRun {
     receipts
       ?.save({ ...key, ...uploaded, mtimeNs: task.fileVersion, reason: null, at })
       .catch(({ message }: Error) =>
-        onEvent({ path, event: 'notice', message: `the receipt cannot be kept: ${message}` }),
+        onEvent({ path, event: 'notice', message: `cannot save the receipt: ${message}` }),
       );
   }
 

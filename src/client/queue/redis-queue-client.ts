@@ -55,7 +55,7 @@ export async function openRedisClient(address: QueueAddress, deps: QueueClientDe
       },
     });
     isOpen = true;
-    redis.on('close', () => isOpen && deps.onConnectionChange(lastError ?? new Error('the connection broke')));
+    redis.on('close', () => isOpen && deps.onConnectionChange(lastError ?? new Error('the connection was lost')));
     redis.on('ready', () => {
       lastError = undefined;
       client.onConnected();
@@ -82,16 +82,16 @@ async function connect(redis: Redis, address: QueueAddress, deps: QueueClientDep
     deps,
   );
   const field = (name: string) => new RegExp(`^${name}:(.*)`, 'm').exec(info)?.[1];
-  if (field('cluster_enabled') === '1') throw classifyOpenError(address, new Error('its INFO says cluster_enabled:1'));
+  if (field('cluster_enabled') === '1') throw classifyOpenError(address, new Error('INFO reports cluster_enabled:1'));
   const policy = field('maxmemory_policy') ?? 'noeviction';
   if (policy !== 'noeviction')
-    throw new MediactlError(`${address.label} may throw away uploads that it holds`, {
+    throw new MediactlError(`${address.label} may evict queued uploads`, {
       code: 'queue_evicts',
       reason: `its maxmemory-policy is ${policy}`,
     });
   const kind = field('valkey_version') === undefined ? 'redis' : 'valkey';
   const server = `${kind} ${field(`${kind}_version`) ?? ''}`.trim();
   if (field('aof_enabled') !== '0') return { server, durabilityWarning: undefined };
-  const loss = 'it keeps no append-only file: what it was told last is lost if it ends (appendonly yes in redis.conf)';
+  const loss = 'AOF is off: the newest jobs are lost if the server crashes (set appendonly yes in redis.conf)';
   return { server, durabilityWarning: loss };
 }

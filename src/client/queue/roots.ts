@@ -45,7 +45,7 @@ export class Roots {
       const [, name, named] = /^([A-Za-z][\w-]*)=(.+)$/.exec(text) ?? [];
       const path = await realpath(resolve(cwd, named ?? text)).catch(() => undefined);
       if (path === undefined || !(await stat(path)).isDirectory())
-        throw usageError(`there is no directory ${named ?? text}`, rootForms);
+        throw usageError(`directory ${named ?? text} does not exist`, rootForms);
       if (name !== undefined && roots.#directories.some((each) => each.name === name))
         throw usageError(`--root ${name} is given twice`, rootForms);
       roots.#directories.push({ path, ...(name !== undefined && { name }) });
@@ -114,9 +114,9 @@ export class Roots {
       const found = (await Promise.all(looks)).filter(Boolean).length;
       if (looks.length > 0 && found === 0) await assertNotEmpty(root);
       if (looks.length < minSample || found >= looks.length / 2) continue;
-      throw new MediactlError(`${root.path} has ${found} of ${looks.length} queued files`, {
+      throw new MediactlError(`${root.path} contains only ${found} of ${looks.length} queued files`, {
         code: 'root_mismatch',
-        reason: 'by path and size: its disk may not be mounted, or it is another directory or a copy',
+        reason: 'compared by path and size: its disk may not be mounted, or it is another directory or a copy',
       });
     }
   }
@@ -138,10 +138,10 @@ export class Roots {
   }
 
   #outsideRootsError(path: string): MediactlError {
-    return new MediactlError(`${path} is not below a root of ${this.#owner}`, {
+    return new MediactlError(`${path} is outside the roots of ${this.#owner}`, {
       code: 'outside_roots',
-      reason: `it reads below ${this.label || 'nothing'}`,
-      hint: `a worker with ${rootForms}`,
+      reason: `its roots are ${this.label || 'empty'}`,
+      hint: `start a worker with ${rootForms}`,
       retryable: true, // another worker might be able to read it
     });
   }
@@ -159,8 +159,8 @@ function isInsideDirectory(directory: string, path: string): boolean {
 async function assertNotEmpty({ path }: ReadableDirectory): Promise<void> {
   const names = await readdir(path).catch(() => []);
   if (names.length > 0) return;
-  throw new MediactlError(`there is nothing in ${path}`, {
+  throw new MediactlError(`${path} is empty`, {
     code: 'root_gone',
-    reason: 'files are queued from there: its disk may not be mounted here',
+    reason: 'the queue has files from there, so its disk may not be mounted',
   });
 }

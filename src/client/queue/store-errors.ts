@@ -7,7 +7,7 @@ import type { QueueAddress } from './queue-address.ts';
 const outageCode = /^(?:ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_AGAIN|ENOENT|08|57P0|53300)/;
 /** Messages of pg and ioredis for an outage that has no error code. */
 const outageMessage =
-  /^(?:Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Connection is closed|it did not answer within)/;
+  /^(?:Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Connection is closed|no response within)/;
 /** SQLSTATEs and Redis error prefixes of a server that is full, loading or temporarily a replica. A script error can contain the prefix. */
 const rejectedWrite = /^(?:53100|53200|25006) |\b(?:OOM|READONLY|MISCONF|LOADING|MASTERDOWN|NOREPLICAS) /;
 
@@ -32,42 +32,42 @@ const knownErrors: readonly StoreErrorPattern[] = [
   [
     /^42501/,
     'queue_refused',
-    'role ROLE lacks rights in LABEL',
-    'as the owner of the schemas (where there are none yet, run mediactl doctor as a role that may make them): grant usage, create on schema bullmq to "ROLE"; grant usage on schema mediactl to "ROLE"; grant select, insert, update, delete on all tables in schema bullmq, mediactl to "ROLE"; grant usage on all sequences in schema bullmq to "ROLE"',
+    'role ROLE lacks permissions on LABEL',
+    'as the owner of the schemas (if they do not exist yet, run mediactl doctor as a role that can create them): grant usage, create on schema bullmq to "ROLE"; grant usage on schema mediactl to "ROLE"; grant select, insert, update, delete on all tables in schema bullmq, mediactl to "ROLE"; grant usage on all sequences in schema bullmq to "ROLE"',
   ],
   [
     // The second form is for a command within a script.
     /\bNOPERM\b|The user executing the script can't (?:run|access)/,
     'queue_refused',
-    'the user of LABEL lacks rights',
+    'the user of LABEL lacks permissions',
     'redis-cli ACL SETUSER NAME ~bull:* ~mediactl:* "&*" +@all -@dangerous +info',
   ],
-  [/^28|\b(?:NOAUTH|WRONGPASS)\b/, 'queue_refused', 'LABEL does not let mediactl in'],
+  [/^28|\b(?:NOAUTH|WRONGPASS)\b/, 'queue_refused', 'LABEL rejected the login'],
   [
     /\b(?:CROSSSLOT|MOVED|CLUSTERDOWN|cluster_enabled:1)\b/,
     'queue_unusable',
-    'LABEL is a Redis Cluster, which cannot hold a queue',
-    'a Redis or Valkey without cluster mode; docs/workers.md says what works',
+    'LABEL is a Redis Cluster, which is not supported',
+    'use Redis or Valkey without cluster mode; see docs/workers.md',
   ],
   [
     /^(?:42P01|42883|3F000) |unsupported startup parameter/,
     'queue_unusable',
-    'the queue LABEL cannot be used through this connection pooler',
-    "no options in the address, and in pgbouncer.ini pool_mode=session or, for its database, connect_query='set search_path=bullmq'",
+    'cannot use the queue LABEL through this connection pooler',
+    "remove options from the queue URL, and in pgbouncer.ini set pool_mode=session or, for that database, connect_query='set search_path=bullmq'",
   ],
   [
     new RegExp(`^\\S*(?:${tlsFailure.source})|does not support SSL`),
     'queue_tls',
-    'no secure connection to the queue LABEL',
-    'check that the server speaks TLS at that port; export NODE_EXTRA_CA_CERTS=ca.pem if an authority of your own signed its certificate',
+    'cannot connect securely to the queue LABEL',
+    'check that the server accepts TLS on that port; for a private certificate authority, export NODE_EXTRA_CA_CERTS=ca.pem',
   ],
-  [rejectedWrite, 'queue_full', 'the queue LABEL accepts no writes'],
+  [rejectedWrite, 'queue_full', 'the queue LABEL does not accept writes'],
 ];
 
 /** Patterns of all other errors when a store is opened. The first matches SQLSTATEs of a server that is up. */
 const openErrors: readonly StoreErrorPattern[] = [
-  [/^(?!08|57|53300|E)[0-9A-Z]{5} /, 'queue_unusable', 'the queue LABEL cannot be used'],
-  [/^/, 'queue_unreachable', 'the queue LABEL cannot be reached'],
+  [/^(?!08|57|53300|E)[0-9A-Z]{5} /, 'queue_unusable', 'cannot use the queue LABEL'],
+  [/^/, 'queue_unreachable', 'cannot reach the queue LABEL'],
 ];
 
 const createClassifier =
@@ -98,6 +98,6 @@ export const classifyOpenError = (address: QueueAddress, error: unknown, role?: 
 export function formatOutage({ label }: QueueAddress, cause: unknown): string {
   const { message, code } = errorText(cause);
   return isRejectedWrite(cause)
-    ? `the queue ${label} accepts no writes; waiting for it (${message}): ${errorTable.queue_full.hint}`
-    : `the queue ${label} cannot be reached; waiting for it (${message || code})`;
+    ? `the queue ${label} does not accept writes; retrying (${message}): ${errorTable.queue_full.hint}`
+    : `cannot reach the queue ${label}; retrying (${message || code})`;
 }

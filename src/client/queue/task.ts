@@ -101,13 +101,13 @@ export function parseTask(data: unknown): UploadTask {
     (task.tags === undefined || (Array.isArray(task.tags) && task.tags.every(isString)));
   if (isTask) return task;
   if (isCount(task.version) && task.version > 1)
-    throw new MediactlError('a newer mediactl queued files that this one cannot read', {
+    throw new MediactlError('a newer mediactl queued files that this version cannot read', {
       code: 'newer_task',
-      reason: `they have version ${task.version} of the job format, and this mediactl knows 1`,
+      reason: `they use version ${task.version} of the job format, and this mediactl supports version 1`,
       retryable: true,
     });
-  throw new MediactlError('the queue holds something else than an upload', {
+  throw new MediactlError('the queue contains a job that is not an upload', {
     code: 'unknown_task',
-    reason: 'another program put it there',
+    reason: 'another program added it',
   });
 }

@@ -89,7 +89,7 @@ export class UploadAttempt {
     await persisted;
     await this.#saveLocalReceipt(uploaded).catch(({ message }: Error) => {
       const { path } = this.#claimed.task;
-      this.#onEvent({ path, event: 'notice', message: `the receipt cannot be kept: ${message}` });
+      this.#onEvent({ path, event: 'notice', message: `cannot save the receipt: ${message}` });
     });
     return uploaded;
   }
@@ -137,7 +137,7 @@ export class UploadAttempt {
     const change = describeQueueChange(task, source);
     if (!change) return leaseGuarded(source, lease);
     await source.close();
-    throw fileChanged(task.path, change, 'it was queued').with({ hint: 'once it no longer changes, queue it again' });
+    throw fileChanged(task.path, change, 'it was queued').with({ hint: 'queue it again once it no longer changes' });
   }
 
   /**
@@ -218,16 +218,16 @@ const toUploadJob = (id: string | undefined, task: UploadTask, marker: string | 
 function assertService({ service }: UploadTask, { transport }: Api): void {
   const own = transport.baseUrl.origin;
   if (service === own) return;
-  throw new MediactlError(`it is for ${service}`, {
+  throw new MediactlError(`it is queued for ${service}`, {
     code: 'foreign_service',
-    reason: `this worker's account is of ${own}`,
+    reason: `this worker's account is on ${own}`,
   });
 }
 
 /** Describes how a file has changed since it was queued. Returns undefined if it is unchanged. */
 function describeQueueChange({ sizeBytes, fileVersion }: UploadTask, { identity }: UploadSource): string | undefined {
-  if (sizeBytes !== identity.sizeBytes) return `its size went from ${sizeBytes} to ${identity.sizeBytes} bytes`;
-  return isSameFileVersion(fileVersion, versionOf(identity)) ? undefined : 'it was written to';
+  if (sizeBytes !== identity.sizeBytes) return `its size changed from ${sizeBytes} to ${identity.sizeBytes} bytes`;
+  return isSameFileVersion(fileVersion, versionOf(identity)) ? undefined : 'it was modified';
 }
 
 /** Compares times at the lower precision of the two, since file servers store milliseconds or whole seconds. */
@@ -263,10 +263,10 @@ const leaseGuarded = (source: UploadSource, lease: Lease): UploadSource => ({
 function assertNoOrphans({ path }: UploadTask, assets: readonly Asset[] = []): void {
   const [first] = assets;
   if (first)
-    throw new MediactlError(`an earlier attempt at ${path} made asset ${first.uid}`, {
+    throw new MediactlError(`an earlier attempt to upload ${path} created asset ${first.uid}`, {
       code: 'creation_unknown',
-      reason: 'the queue lost what became of it',
-      hint: 'mediactl assets get it: if it is whole, forget this upload; else delete it, then retry',
+      reason: 'the queue lost its result',
+      hint: `mediactl get ${first.uid}; if it is complete, forget this upload; if not, delete the asset and retry`,
       details: { asset_uids: assets.map(({ uid }) => uid) },
     });
 }

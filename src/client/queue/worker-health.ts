@@ -58,14 +58,14 @@ export class WorkerHealth {
       if (!problem) return true;
       const { message, explanation } = problem;
       const why = [message, explanation.reason, explanation.hint].filter(Boolean).join('; ');
-      const nextCheck = `it checks again every ${this.#checkIntervalMs / 1_000} s`;
+      const nextCheck = `checking again every ${this.#checkIntervalMs / 1_000} s`;
       if (message !== warned) warn(`this worker is paused: ${why}; ${nextCheck}`);
       warned = message;
       this.isHalfOpen = true;
       return undefined;
     };
     await pollUntil(signal, isHealthy, { clock, intervalMs: this.#checkIntervalMs });
-    if (warned !== undefined) warn('this worker continues: nothing is wrong any more');
+    if (warned !== undefined) warn('this worker has resumed');
   }
 
   /** Runs the self-check. @returns its error, or undefined if it succeeds */
@@ -127,13 +127,13 @@ async function assertClock({ store, address }: QueueClient, deps: WorkerHealthDe
   if (Math.abs(aheadMs) <= leaseMs / 4 + (after - before) / 2) return;
   const seconds = (Math.abs(aheadMs) / 1_000).toFixed(1);
   const direction = aheadMs > 0 ? 'ahead of' : 'behind';
-  const problem = `the clock here is ${seconds} s ${direction} that of ${address.label}`;
-  const hint = 'set the clock by NTP, here or there';
+  const problem = `this machine’s clock is ${seconds} s ${direction} the clock of ${address.label}`;
+  const hint = 'synchronize both clocks with NTP';
   // BullMQ expires leases by the server's clock on Redis, but by the workers' clocks on PostgreSQL.
   if (address.store === 'redis') return warn(`${problem}; ${hint}`);
   throw new MediactlError(problem, {
     code: 'clock_differs',
-    reason: `it would take files from other workers; ${leaseMs / 4_000} s, a quarter of --lease, do no harm`,
+    reason: `this worker would take files from other workers; at most ${leaseMs / 4_000} s, a quarter of --lease, is safe`,
     hint,
   });
 }

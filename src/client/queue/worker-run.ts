@@ -210,7 +210,7 @@ export class WorkerRun {
     const recordJson = JSON.stringify(record);
     let failureClass = classifyFailure(error);
     if (failureClass === 'leaseLost') {
-      this.#notice(outcome, 'this worker was not heard of for longer than --lease: left to the next');
+      this.#notice(outcome, 'this worker sent no heartbeat for longer than --lease; another worker takes over');
       return new Error(recordJson);
     }
     const { name: worker } = this.#options;
@@ -232,7 +232,7 @@ export class WorkerRun {
     }
     if (failureClass === 'pauseQueue') {
       await withRetry(() => queue.pause());
-      this.#notice(outcome, `${error.message}: the queue is paused until mediactl uploads retry --all`);
+      this.#notice(outcome, `${error.message}; the queue is paused until you run mediactl uploads retry --all`);
     }
     const requeued = await this.#requeue(job, token);
     this.requeuedFiles++;
@@ -251,7 +251,7 @@ export class WorkerRun {
     this.#failedOutcomes.delete(id);
     const error = outcome?.error ?? parseFailure(message);
     if (job.finishedOn) this.#report({ ...outcomeOf(job), ...outcome, error });
-    else this.#notice({ path: displayPathOf(job) }, `${error.message}; it is tried again later`);
+    else this.#notice({ path: displayPathOf(job) }, `${error.message}; will retry later`);
   }
 
   #report(outcome: FileOutcome): void {

@@ -69,7 +69,7 @@ export class Faults {
     const refusal = this.findAndFire('status', asked);
     // "429 … carries Retry-After (seconds to wait)" (§7)
     const headers: Record<string, string> = refusal?.status === 429 ? { 'Retry-After': '1' } : {};
-    if (refusal) throw new ServiceError(refusal.status, 'a fault that was asked for', { headers });
+    if (refusal) throw new ServiceError(refusal.status, 'injected fault', { headers });
     await next();
     if (this.findAndFire('lost-answer', asked)) c.env.incoming.socket.destroy();
   };

@@ -87,8 +87,8 @@ export function parseFault(spec: string): Fault {
   const [name, value] = splitAtEquals(first);
   const kind: FaultKind | undefined = Object.hasOwn(faultKinds, name) ? faultKinds[name as FaultName] : undefined;
   const usages = Object.values(faultKinds).map(({ usage }) => usage);
-  if (!kind) throw createError(`there is no fault '${name}'; there are ${usages.join(', ')}`);
-  const misread = (part: string) => createError(`'${part}' is not understood; it is written ${usageOf(kind)}`);
+  if (!kind) throw createError(`unknown fault '${name}'; the faults are ${usages.join(', ')}`);
+  const misread = (part: string) => createError(`invalid '${part}'; the format is ${usageOf(kind)}`);
   const action = first.endsWith('=') ? undefined : kind.parse(value);
   if (!action) throw misread(first);
   const filters: Partial<Record<keyof typeof faultFilters, string>> = {};

@@ -29,7 +29,7 @@ export async function processSource(options: ProcessingJobOptions): Promise<Proc
   const job = createJob(options);
   const { sourcePath, hlsDir } = job;
   const { found, reading, workerErrors } = await job.inspect({ sourcePath, hlsDir, firstId: 1 });
-  if (workerErrors !== '') job.log(`while it was inspected: ${workerErrors}`);
+  if (workerErrors !== '') job.log(`during inspection: ${workerErrors}`);
   const { demuxer } = found.type === 'broken' ? {} : found;
   const source = demuxer === undefined ? undefined : { path: sourcePath, demuxer };
   switch (found.type) {
@@ -91,12 +91,10 @@ async function processMedia(
   const { duration } = found;
   const { reason, why } = found.unread ?? {};
   assertNotDiskFull(`${reason} ${reading?.problem}`);
-  if (reading?.problem) job.log(`as HLS, it has to be encoded: ${reading.problem}`);
+  if (reading?.problem) job.log(`must be re-encoded for HLS: ${reading.problem}`);
   const seconds = reading?.seconds;
   if (duration && typeof seconds === 'number' && seconds < duration - toleratedLossSeconds)
-    return failedOutcome(
-      `the file is truncated: it promises ${duration.toFixed(1)} s and holds ${seconds.toFixed(1)} s`,
-    );
+    return failedOutcome(`the file is truncated: expected ${duration.toFixed(1)} s, found ${seconds.toFixed(1)} s`);
   const listed = await listStreams(job, source);
   if (listed instanceof ToolRejectedError && (why === 'broken' || why === 'foreign'))
     return failedOutcome(`${reason}; ffmpeg: ${listed.message}`);
@@ -181,7 +179,7 @@ async function processAudio(
 ): Promise<ProcessingOutcome> {
   const audio = isPlayableByBrowsers(found)
     ? undefined
-    : await job.attempt('sound that browsers play', 3600, source, makeAudio);
+    : await job.attempt('audio that browsers can play', 3600, source, makeAudio);
   const played = audio ? { path: join(job.derivedFilesDir, audio), demuxer: 'mov' } : source;
   // Some containers do not state it.
   const measured = audio && !found.duration && (await job.attemptTemporary('length', 60, played, measureDuration));

@@ -37,7 +37,7 @@ export class Processor {
 
   /** Aborts the running jobs, which are repeated when the sandbox starts again. */
   async close(): Promise<void> {
-    this.#closing.abort(new Error('the sandbox is closing'));
+    this.#closing.abort(new Error('the sandbox is shutting down'));
     await Promise.all(this.#running);
   }
 
@@ -49,7 +49,7 @@ export class Processor {
         .catch((error: Error) => {
           // The asset keeps its status, so processing is retried at the next start.
           if (!this.#closing.signal.aborted)
-            this.#options.log(`asset ${uid} is left as it is: ${error.stack ?? error.message}`);
+            this.#options.log(`asset ${uid} not processed: ${error.stack ?? error.message}`);
         })
         .finally(() => {
           this.#running.delete(job);
@@ -91,7 +91,9 @@ export class Processor {
         const hasRoom = error instanceof DiskFullError && (await files.freeBytes()) > ampleFreeBytes;
         if (hasRoom && fullDiskReports++ >= maxFullDiskRetries) return undefined;
         const delayMs = backoff(attempt, { minMs: 250, maxMs: 10_000 });
-        log(`asset ${uid} waits ${(delayMs / 1000).toFixed(1)} s for storage: ${(error as Error).message}`);
+        log(
+          `asset ${uid} waiting for storage, retrying in ${(delayMs / 1000).toFixed(1)} s: ${(error as Error).message}`,
+        );
         return delayMs;
       },
     });

@@ -18,7 +18,7 @@ export function createSandboxPage(
     library: createLibrary(service),
     origin: () => service.origin,
     scripts,
-    accessHint: 'In a terminal, mediactl browse opens a new one, and mediactl sandbox status shows one.',
+    accessHint: 'For a new URL, run mediactl browse or mediactl sandbox status in a terminal.',
     onTokenRedeemed,
   });
 }
@@ -36,7 +36,7 @@ function createLibrary({ keys, origin, workspaces }: Service): BrowseBackend {
     get: (uid) => client.json<Asset>(`/assets/${uid}/`),
     update: async (uid, { folder, tags, ...fields }) => {
       const before = tags && slugsOf(await client.json<Asset>(`/assets/${uid}/`));
-      if (tags && !before) throw new RequestRefusedError(502, 'this asset does not show its tags');
+      if (tags && !before) throw new RequestRefusedError(502, 'the service does not show the tags of this asset');
       const json = {
         ...fields,
         ...(tags && before && { tags: applySlugEdit(before, tags) }),
@@ -57,11 +57,11 @@ function createLibrary({ keys, origin, workspaces }: Service): BrowseBackend {
     },
     fetchMedia: async (url, maxBytes) => {
       // All media URLs of the sandbox are on its own origin.
-      if (url.origin !== origin) throw new RequestRefusedError(502, 'no media of this service');
+      if (url.origin !== origin) throw new RequestRefusedError(502, 'this URL is not on this service');
       const response = await fetch(url, { redirect: 'error' });
       const bytes = new Uint8Array(await response.arrayBuffer());
       if (response.ok && bytes.length <= maxBytes) return bytes;
-      throw new RequestRefusedError(502, 'that picture cannot be had');
+      throw new RequestRefusedError(502, 'the picture cannot be loaded');
     },
     uploadFile: createUploader(client, workspace),
     budget: () => client.budget,

@@ -42,7 +42,7 @@ function listRoute(app: App, { service, path, item, videosOnly, listItem }: Asse
       path: `${path}/`,
       middleware: requireScope('Read Assets'),
       request: { query: videosOnly ? (videoQuery as typeof assetQuery) : assetQuery },
-      responses: { 200: jsonContent(page, 'a page') },
+      responses: { 200: jsonContent(page, 'page of results') },
     }),
     (c) => {
       const query = c.req.valid('query');
@@ -82,7 +82,7 @@ function updateRoute(app: App, collection: AssetCollection): void {
       method: 'patch',
       path: `${path}/{uid}/`,
       middleware: [requireScope('Write Assets'), requireJson],
-      request: { params: uidParameter, body: jsonBody(editorialFields, 'what to change') },
+      request: { params: uidParameter, body: jsonBody(editorialFields, 'fields to update') },
       responses: { 200: jsonContent(detail, 'the asset') },
     }),
     (c) => {
@@ -144,13 +144,14 @@ function playerRoute(app: App, collection: AssetCollection): void {
 function parseParentFilter({ workspaces, folders }: Service, parent: string) {
   const { uid: workspace } = workspaces.primary();
   if (parent === 'root') return { workspace, parent: null };
-  if (!folders.find(workspace, parent)) throw invalidError(['query', 'parent'], 'no folder of the primary workspace');
+  if (!folders.find(workspace, parent))
+    throw invalidError(['query', 'parent'], 'this folder does not exist in the primary workspace');
   return { workspace, parent };
 }
 
 function findAsset({ service, videosOnly }: AssetCollection, uid: string): AssetRow {
   const asset = service.assets.find(uid);
   if (!asset || (videosOnly && asset.type !== 'video'))
-    throw new ServiceError(404, `no ${videosOnly ? 'video' : 'asset'} ${uid}`);
+    throw new ServiceError(404, `${videosOnly ? 'video' : 'asset'} ${uid} does not exist`);
   return asset;
 }

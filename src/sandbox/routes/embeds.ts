@@ -14,7 +14,7 @@ export function embedRoutes(app: App, service: Service): void {
   );
   const adding = changeBy(embedDomain, 'a domain', (uid, { domain }) => workspaces.addEmbedDomain(uid, domain));
   const removing = changeBy(embedDomain, 'a domain', (uid, { domain }) => {
-    if (!workspaces.removeEmbedDomain(uid, domain)) throw new ServiceError(404, `${domain} is not on the list`);
+    if (!workspaces.removeEmbedDomain(uid, domain)) throw new ServiceError(404, `${domain} is not an embed domain`);
   });
   embedRoute(app, service, { operationId: 'getEmbedSettings', method: 'get', path: settings });
   embedRoute(app, service, { operationId: 'updateEmbedSettings', method: 'patch', path: settings, ...updating });

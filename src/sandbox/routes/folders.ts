@@ -71,8 +71,8 @@ function updateRoute(app: App, service: Service): void {
       if (fields.parent_uid != null) {
         const parent = findParentFolder(service, found.workspace_uid, fields.parent_uid);
         if (folders.lineage(parent.uid).includes(found.uid)) {
-          const msg = 'this is the folder or one below it';
-          throw invalidError(['body', 'parent_uid'], msg, 'a folder cannot move below itself');
+          const msg = 'this is the folder itself or one of its subfolders';
+          throw invalidError(['body', 'parent_uid'], msg, 'a folder cannot be moved into itself');
         }
         assertDepth(service, parent, heightOf(folders.subtree(found)));
       }
@@ -96,7 +96,7 @@ function deleteRoute(app: App, service: Service): void {
       const { uid } = findFolder(service, c.req.valid('param'));
       // "DELETE … responses: not shown" (§4, assumption A04). Reject a non-empty folder, to lose nothing.
       if (!service.folders.isEmpty(uid))
-        throw invalidError(['path', 'folder_uid'], 'it holds folders or assets', 'this folder is not empty');
+        throw invalidError(['path', 'folder_uid'], 'it contains folders or assets', 'this folder is not empty');
       service.folders.delete(uid);
       return c.body(null, 204);
     },
@@ -105,7 +105,7 @@ function deleteRoute(app: App, service: Service): void {
 
 function findFolder(service: Service, { uid, folder_uid }: z.infer<typeof folderParameter>) {
   const found = service.folders.find(findWorkspace(service, uid).uid, folder_uid);
-  if (!found) throw new ServiceError(404, `no folder ${folder_uid}`);
+  if (!found) throw new ServiceError(404, `folder ${folder_uid} does not exist`);
   return found;
 }
 
@@ -116,13 +116,17 @@ const heightOf = ({ children }: FolderRowTree): number => 1 + Math.max(0, ...chi
 /** Checks that a folder tree is not nested too deeply for a response. @throws ServiceError 422 */
 function assertDepth({ folders }: Service, parent: FolderRow, levels: number): void {
   if (folders.lineage(parent.uid).length + levels > maxFolderDepth)
-    throw invalidError(['body', 'parent_uid'], 'this one is too deep', `folders nest at most ${maxFolderDepth} deep`);
+    throw invalidError(
+      ['body', 'parent_uid'],
+      'this one is too deep',
+      `folders can be nested at most ${maxFolderDepth} levels deep`,
+    );
 }
 
 /** Finds the parent folder named in a request. @throws ServiceError 404 if the workspace has no such folder */
 export function findParentFolder({ folders }: Service, workspace: string, uid: string): FolderRow {
   const found = folders.find(workspace, uid.toLowerCase());
-  if (!found) throw new ServiceError(404, `parent folder ${uid} not found`);
+  if (!found) throw new ServiceError(404, `parent folder ${uid} does not exist`);
   return found;
 }
 

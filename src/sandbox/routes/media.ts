@@ -85,7 +85,7 @@ function findSignedAsset(c: Context, { signer, assets, now }: Service): AssetRow
   c.header('X-Content-Type-Options', 'nosniff');
   const { expires = '', signature = '' } = c.req.query();
   if (!signer.isValidPath(c.req.path, expires, signature, now()))
-    throw new ServiceError(403, 'this URL is changed or expired');
+    throw new ServiceError(403, 'this URL is invalid or has expired');
   const asset = assets.find(c.req.param('uid') ?? '');
   if (!asset) throw new ServiceError(404, 'no such media');
   return asset;

@@ -18,8 +18,10 @@ export function playbackRoutes(app: App, service: Service): void {
       method: 'post',
       path: playbackPath,
       middleware: requireJson,
-      request: { body: jsonBody(z.object({ asset_id: z.string(), playback_token: z.string() }), 'both are sent') },
-      responses: { 200: jsonContent(playbackInfo, 'what to play') },
+      request: {
+        body: jsonBody(z.object({ asset_id: z.string(), playback_token: z.string() }), 'asset uid and playback token'),
+      },
+      responses: { 200: jsonContent(playbackInfo, 'playback info') },
     }),
     (c) => {
       const { asset_id, playback_token } = c.req.valid('json');
@@ -36,10 +38,10 @@ export const playerConfig = ({ player }: Service) => ({ auto_play: player.autoPl
 /** Finds the asset that a token gives access to. @throws ServiceError 401, 403 or 404 */
 export function playableAsset(service: Service, assetUid: string, token: string): AssetRow {
   const uid = service.signer.verifyToken(token, service.now());
-  if (!uid) throw new ServiceError(401, 'this playback token is not valid, or expired');
+  if (!uid) throw new ServiceError(401, 'this playback token is invalid or has expired');
   if (uid !== assetUid.toLowerCase()) throw new ServiceError(403, 'this playback token is for another asset');
   const asset = service.assets.find(uid);
-  if (!asset) throw new ServiceError(404, `no asset ${uid}`);
+  if (!asset) throw new ServiceError(404, `asset ${uid} does not exist`);
   return asset;
 }
 

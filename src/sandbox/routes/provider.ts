@@ -28,6 +28,6 @@ const styleHash = createHash('sha256').update(style).digest('base64');
 const page = `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><title>A third party</title><style>${style}</style></head>
-<body><p>Here plays the video of a third party,<br>in its own player.</p></body>
+<body><p>A third party’s video plays here,<br>in its own player.</p></body>
 </html>
 `;

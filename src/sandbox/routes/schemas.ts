@@ -5,7 +5,7 @@ import { type AssetType, assetStatuses, assetTypes } from '../../contract/asset-
 const digits = (text: unknown) => (typeof text === 'string' && !/^\d+$/.test(text) ? NaN : text);
 
 /** A text without NUL characters, at which SQLite would truncate it. */
-const text = z.string().refine((value) => !value.includes('\0'), 'a text holds no NUL');
+const text = z.string().refine((value) => !value.includes('\0'), 'must not contain NUL characters');
 
 /** Pagination parameters: "limit … 1 to 100, default 20", "offset … at least 0" (§4 Common list parameters). */
 export const listParameters = z.object({
@@ -44,7 +44,7 @@ export const editorialFields = z
   .strictObject({
     name: text.trim().min(1).max(500),
     description: text.max(10_000),
-    tags: z.array(z.string().regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'a tag is a slug')).max(100),
+    tags: z.array(z.string().regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'a tag must be a slug')).max(100),
     // Assumption A20: the uid of the new parent folder; null for the top level.
     parent: z.guid().nullable(),
   })
@@ -73,7 +73,7 @@ const folderName = text
   .trim()
   .min(1)
   .max(255)
-  .refine((name) => !name.includes('/'), 'a folder name has no slash');
+  .refine((name) => !name.includes('/'), 'a folder name cannot contain a slash');
 
 /** Body of a folder creation: "folder name and optional parent" (§4). */
 export const newFolder = z
@@ -100,7 +100,7 @@ export const embedDomain = z
       .trim()
       .toLowerCase()
       .max(253)
-      .regex(new RegExp(`^${label}(?:\\.${label})*$`), 'a domain is a host name alone'),
+      .regex(new RegExp(`^${label}(?:\\.${label})*$`), 'a domain must be a host name only'),
   })
   .openapi('EmbedDomain');
 

@@ -28,13 +28,13 @@ export function describeUploads({ openAPIRegistry: registry }: App, { responseSc
     },
     responses: {
       204: {
-        description: 'the bytes are kept; the last answer carries the checksum',
+        description: 'the bytes are saved; the last response includes the checksum',
         headers: offset.extend({ ...version, 'X-Checksum-Blake3': z.string().optional() }),
       },
       400: refusal('a header is missing or malformed'),
-      409: { ...refusal('the offset differs from the one of the answer'), headers: offset },
+      409: { ...refusal('the offset does not match the one in the response'), headers: offset },
       412: refusal('Tus-Resumable missing or not 1.0.0'),
-      413: refusal('more than 50 MiB, or past Upload-Length'),
+      413: refusal('over 50 MiB, or beyond Upload-Length'),
     },
   });
   const stateHeaders = offset.extend({ ...version, 'Upload-Length': bytes.optional() });
@@ -53,7 +53,7 @@ export function describeUploads({ openAPIRegistry: registry }: App, { responseSc
 const creationHeaders = z.object({
   ...version,
   'Upload-Length': bytes.openapi({ description: 'total bytes' }),
-  'Upload-Metadata': z.string().openapi({ description: 'pairs of key and base64 value' }),
+  'Upload-Metadata': z.string().openapi({ description: 'pairs of a key and a base64 value' }),
 });
 
 const text = (description: string) => ({ description, content: { 'text/plain': { schema: z.string() } } });

@@ -23,7 +23,7 @@ export function uploadRoutes(app: App, service: Service): void {
 
   // Hono routes HEAD to the GET handler. GET itself is not in the specification.
   app.get(`${uploadPath}:uid{${uuid}}/`, write, async (c) => {
-    if (c.req.method !== 'HEAD') throw new ServiceError(404, `nothing at ${c.req.path}`);
+    if (c.req.method !== 'HEAD') throw new ServiceError(404, `no endpoint at ${c.req.path}`);
     requireVersion(c);
     const session = findSession(c, service);
     c.header('Cache-Control', 'no-store');
@@ -91,12 +91,12 @@ function parseNewAsset(c: Context, service: Service): NewAsset {
   if (!filename) throw new ServiceError(400, 'Upload-Metadata lacks filename');
   if (!workspace_uid) throw new ServiceError(400, 'Upload-Metadata lacks workspace_uid');
   const name = (metadata.get('asset_name') || filename).trim();
-  if (name === '' || name.length > 500) throw new ServiceError(400, 'the name of an asset has 1 to 500 characters');
-  if (!service.workspaces.find(workspace_uid)) throw new ServiceError(404, `workspace ${workspace_uid} not found`);
+  if (name === '' || name.length > 500) throw new ServiceError(400, 'an asset name must have 1 to 500 characters');
+  if (!service.workspaces.find(workspace_uid)) throw new ServiceError(404, `workspace ${workspace_uid} does not exist`);
   const parent = metadata.get('parent_folder_uid');
   const parent_uid = parent ? findParentFolder(service, workspace_uid, parent).uid : null;
   if (size > service.maxUploadBytes)
-    throw new ServiceError(413, `an upload holds at most ${service.maxUploadBytes} bytes`);
+    throw new ServiceError(413, `an upload must be at most ${service.maxUploadBytes} bytes`);
   const content_type = metadata.get('content_type') || null;
   const type = declarableTypes.find((each) => content_type?.startsWith(`${each}/`)) ?? 'generic';
   const description = metadata.get('description') ?? '';
@@ -113,7 +113,7 @@ function requireVersion(c: Context): void {
 function findSession(c: Context, { sessions, now, faults }: Service): SessionRow {
   const uid = (c.req.param('uid') as string).toLowerCase();
   const session = sessions.find(uid);
-  const gone = new ServiceError(404, `no upload session ${uid}`);
+  const gone = new ServiceError(404, `upload session ${uid} does not exist`);
   if (!session || (!session.completed_at && session.expires_at <= now())) throw gone;
   if (!session.completed_at && faults.findAndFire('expire-sessions', faultTargetOf(c))) {
     sessions.expire(uid, now());
@@ -139,7 +139,7 @@ function decodeMetadata(header: string | undefined): Map<string, string> {
     const bytes = Buffer.from(value, 'base64');
     const isRead = key !== '' && rest.length === 0 && bytes.toString('base64') === value;
     if (!isRead || metadata.has(key) || bytes.includes(0))
-      throw new ServiceError(400, `Upload-Metadata cannot be read at '${pair.trim()}'`);
+      throw new ServiceError(400, `Upload-Metadata is invalid at '${pair.trim()}'`);
     metadata.set(key, bytes.toString('utf8'));
   }
   return metadata;

@@ -21,7 +21,7 @@ export function watchRoutes(app: App, service: Service): void {
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       // The user sees this error page, possibly in a frame, so any site is allowed to embed it.
-      const notice = renderNoticePage('Nothing to watch here', describeError(error), service.player.theme);
+      const notice = renderNoticePage('This asset cannot be played', describeError(error), service.player.theme);
       return sendPage(c, notice, { status: error.status });
     }
   });
@@ -33,14 +33,14 @@ export function watchRoutes(app: App, service: Service): void {
       method: 'post',
       path: '/watch/{uid}/position',
       middleware: requireJson,
-      request: { params: uidParameter, body: jsonBody(positionReport, 'where playback is') },
-      responses: { 204: { description: 'kept' } },
+      request: { params: uidParameter, body: jsonBody(positionReport, 'playback position') },
+      responses: { 204: { description: 'saved' } },
     }),
     (c) => {
       const { playback_token, position_seconds } = c.req.valid('json');
       const asset = playableAsset(service, c.req.valid('param').uid, playback_token);
       if (!isTimedType[asset.type])
-        throw new ServiceError(422, `this asset has no position: it is of type ${asset.type}`);
+        throw new ServiceError(422, `an asset of type ${asset.type} has no playback position`);
       service.assets.setResumePosition(asset.uid, computeResumePosition(position_seconds, asset.duration));
       return c.body(null, 204);
     },
@@ -50,17 +50,17 @@ export function watchRoutes(app: App, service: Service): void {
 /** Maximum size of a position report, which contains a token and a number. */
 const maxReportBytes = 4096;
 const tooLarge = () => {
-  throw new ServiceError(413, `a position is told in at most ${maxReportBytes} bytes`);
+  throw new ServiceError(413, `a position report must be at most ${maxReportBytes} bytes`);
 };
 
 const positionReport = z.strictObject({ playback_token: z.string(), position_seconds: z.number().min(0) });
 
 function createWatchPage(c: Context, service: Service): Response {
   const token = c.req.query('token');
-  if (!token) throw new ServiceError(401, 'the address of this page lacks its playback token');
+  if (!token) throw new ServiceError(401, 'the URL lacks a playback token');
   const asset = playableAsset(service, c.req.param('uid') as string, token);
   const settings = service.workspaces.embedRestriction(asset.workspace_uid);
-  if (!mayEmbed(c, settings)) throw new ServiceError(403, 'this player may not be embedded on that site');
+  if (!mayEmbed(c, settings)) throw new ServiceError(403, 'this player cannot be embedded on this site');
   const page = renderWatchPage({
     title: asset.name,
     info: playbackInfoOf(asset, service),

@@ -17,7 +17,7 @@ export function workspaceRoutes(app: App, { workspaces, responseSchemas }: Servi
       path: `${apiPrefix}/workspaces/`,
       middleware: requireScope('Read Assets'),
       request: { query: listParameters },
-      responses: { 200: jsonContent(page, 'a page') },
+      responses: { 200: jsonContent(page, 'page of results') },
     }),
     (c) => {
       const { limit, offset } = c.req.valid('query');
@@ -31,6 +31,6 @@ export function workspaceRoutes(app: App, { workspaces, responseSchemas }: Servi
 
 export function findWorkspace({ workspaces }: Service, uid: string): WorkspaceRow {
   const found = workspaces.find(uid);
-  if (!found) throw new ServiceError(404, `no workspace ${uid}`);
+  if (!found) throw new ServiceError(404, `workspace ${uid} does not exist`);
   return found;
 }

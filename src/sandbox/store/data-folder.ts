@@ -36,7 +36,7 @@ function lockFolder(dataDir: string): () => void {
   } catch (error) {
     lock.close();
     if ((error as { code?: string }).code !== 'SQLITE_BUSY') throw error;
-    throw new FolderLockedError(`another sandbox runs on ${dataDir}`);
+    throw new FolderLockedError(`another sandbox is already running in ${dataDir}`);
   }
   return () => {
     lock.exec('ROLLBACK');
@@ -59,9 +59,10 @@ function assertUsableDataFolder(dataDir: string): void {
   const hasForeignFiles = names.some(isForeign);
   if (hasForeignFiles && names.includes('credentials.json') && names.includes('media'))
     throw new ArgumentError(
-      `${dataDir} held a sandbox, and its sandbox.db is gone; put it back, or name an empty folder`,
+      `${dataDir} contains a sandbox whose sandbox.db is missing; restore it, or use an empty directory`,
     );
-  if (hasForeignFiles) throw new ArgumentError(`${dataDir} holds other files, and no sandbox; name an empty folder`);
+  if (hasForeignFiles)
+    throw new ArgumentError(`${dataDir} contains other files and no sandbox; use an empty directory`);
 }
 
 function entries(folder: string): string[] {

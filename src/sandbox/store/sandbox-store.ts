@@ -100,9 +100,9 @@ export class SandboxStore {
     const done = this.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0;
     if (done > migrations.length)
       throw new Error(
-        `${path} was made by a newer mediactl: it is of version ${done}, and ${migrations.length} is the newest known`,
+        `${path} was created by a newer mediactl: its version is ${done}, and the newest supported version is ${migrations.length}`,
       );
-    if (names.length > 0 && !names.includes('assets')) throw new Error(`${path} is a database of another program`);
+    if (names.length > 0 && !names.includes('assets')) throw new Error(`${path} belongs to another program`);
     return done;
   }
 
@@ -112,7 +112,7 @@ export class SandboxStore {
       return tables.map(({ name }) => name);
     } catch (error) {
       if (!isDamaged(error)) throw error;
-      throw new Error(`${path} is not a database, or is damaged`);
+      throw new Error(`${path} is not a database or is corrupt`);
     }
   }
 

@@ -14,7 +14,7 @@ const treatments = words(
 );
 const places = words('Aarhus|Bilbao|Ghent|Gdańsk|Kyoto|Lima|Lyon|Mombasa|Montréal|Oslo|Porto|Tartu|Valparaíso|Zürich');
 const descriptions = [
-  'Recorded in %, colour corrected, cleared for the web.',
+  'Recorded in %, color corrected, cleared for the web.',
   'Raw material from %. Sound on the second track only.',
   'Approved by the team in %.',
   'Shot in % over two days.',
@@ -44,9 +44,9 @@ const dayMs = 86_400_000;
  */
 export function seed(store: SandboxStore, workspace: string, count: number, now: number): void {
   if (!Number.isSafeInteger(count) || count < 1 || count > maxSeededAssets)
-    throw new ArgumentError(`--seed takes a number from 1 to ${maxSeededAssets}`);
+    throw new ArgumentError(`--seed must be a number from 1 to ${maxSeededAssets}`);
   if (store.get('SELECT 1 FROM assets LIMIT 1'))
-    throw new ArgumentError('--seed fills an empty sandbox, and this one has assets already');
+    throw new ArgumentError('--seed needs an empty sandbox, but this one already has assets');
   const random = new SeededRandom(4520);
   store.transaction(() => {
     const folders = folderNames.map((name) => {

@@ -36,7 +36,7 @@ export class UploadSessions extends StoreTable {
     this.store.transaction(() => {
       this.store.run('DELETE FROM upload_sessions WHERE uid = ?', uid);
       this.store.run(
-        `UPDATE assets SET status = 'failed', failure_reason = 'its upload session expired', size = 0,
+        `UPDATE assets SET status = 'failed', failure_reason = 'the upload session expired', size = 0,
           updated_at = ? WHERE uid = ? AND status = 'uploading'`,
         now,
         asset_uid,

@@ -48,7 +48,7 @@ export class Workspaces extends StoreTable {
     this.store.update('workspaces', uid, { embed_restricted: enabled ? 1 : 0 });
   }
 
-  /** Adds a domain to the allow-list if it is not on the list yet ("idempotent", §4). */
+  /** Adds a domain to the allow-list if it is not an embed domain yet ("idempotent", §4). */
   addEmbedDomain(uid: string, domain: string): void {
     this.store.run('INSERT OR IGNORE INTO embed_domains (workspace_uid, domain) VALUES (?, ?)', uid, domain);
   }

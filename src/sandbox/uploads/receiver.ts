@@ -123,7 +123,7 @@ export class Receiver {
   async #complete(session: SessionRow): Promise<void> {
     const { uid } = session;
     // Its asset might be in the trash.
-    if (!this.#options.sessions.find(uid)) throw new ServiceError(404, `no upload session ${uid}`);
+    if (!this.#options.sessions.find(uid)) throw new ServiceError(404, `upload session ${uid} does not exist`);
     this.#pending.add(uid);
     await this.#moveToSource(session);
     this.#pending.delete(uid);
@@ -137,7 +137,7 @@ export class Receiver {
     const partial = await sizeOf(files.partial(uid));
     const receivedFile = partial === undefined ? files.source(asset_uid) : files.partial(uid);
     if ((await sizeOf(receivedFile)) !== total_size)
-      throw new ServiceError(503, 'the bytes on disk are not those that were received');
+      throw new ServiceError(503, 'the bytes on disk do not match the bytes received');
     if (partial !== undefined) await rename(receivedFile, files.source(asset_uid));
     const complete = () => {
       const current = sessions.find(uid);
@@ -205,8 +205,8 @@ export class Receiver {
 
 /** @throws ServiceError 413 if a chunk is too large, or exceeds the upload */
 function assertFits({ total_size }: SessionRow, offset: number, lengthBytes: number): void {
-  if (lengthBytes > maxChunkBytes) throw new ServiceError(413, 'a PATCH body holds at most 50 MiB');
-  if (offset + lengthBytes > total_size) throw new ServiceError(413, `the upload is of ${total_size} bytes`);
+  if (lengthBytes > maxChunkBytes) throw new ServiceError(413, 'a PATCH body must be at most 50 MiB');
+  if (offset + lengthBytes > total_size) throw new ServiceError(413, `the upload is only ${total_size} bytes long`);
 }
 
 /** Returns the size of a file; undefined if it does not exist. */

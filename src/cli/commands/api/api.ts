@@ -27,16 +27,16 @@ export const api: CommandDefinition = (command, run) => {
 const addApiOptions = (command: Command) =>
   command
     .description(
-      'Calls any path of the API with the account in use, and prints the answer unchanged. The method is GET, or POST where fields or an input are given.',
+      'Calls any API path with the account in use and prints the response unchanged. The method is GET by default, or POST if you pass fields or --input.',
     )
-    .argument('<path>', `below ${apiPrefix}, such as /assets/`)
+    .argument('<path>', `path below ${apiPrefix}, such as /assets/`)
     .option('-X, --method <method>', 'HTTP method')
     .option('-f, --raw-field <key=value>', 'add a string to the JSON body', collect, [] as string[])
     .option('-F, --field <key=json>', 'add a JSON value to the JSON body', collect, [] as string[])
     .option('-H, --header <name:value>', 'add a header', collect, [] as string[])
-    .option('--input <file>', 'send a file as the body; - for stdin')
-    .option('--paginate', 'get every page, and print their items as one JSON array')
-    .option('-i, --include', 'print the status and the headers of the answer too');
+    .option('--input <file>', 'send a file as the request body; - for stdin')
+    .option('--paginate', 'get all pages and print their items as one JSON array')
+    .option('-i, --include', 'also print the response status and headers');
 
 type ApiCall = { path: string; request: ApiRequest; paginate?: true | undefined; include?: true | undefined };
 
@@ -63,6 +63,7 @@ async function parseApiCall(
   if (include && (paginate || context.settings.outputOptions.jq !== undefined))
     throw usageError(
       `--include and ${paginate ? '--paginate' : '--jq'} cannot be used together`,
+      undefined,
       'headers are not JSON',
     );
   return { path, request, paginate, include };
@@ -82,13 +83,13 @@ async function runApi(context: Context, { path, request, paginate, include }: Ap
 /** Converts a path such as `/assets/`, or a URL with the account's origin, to a URL path with the API's prefix. */
 function apiPath(path: string, baseUrl: URL): string {
   if (/^[a-z]+:\/\//i.test(path)) {
-    if (!URL.canParse(path)) throw usageError(`${path} is not a URL`, 'a path such as /assets/');
+    if (!URL.canParse(path)) throw usageError(`${path} is not a valid URL`, 'use a path such as /assets/');
     const url = new URL(path);
     if (url.origin === baseUrl.origin) return url.pathname + url.search;
     throw usageError(
       `${url.origin} is not the service of this account`,
-      `give a path below ${apiPrefix}`,
-      'the API key goes to its own service only',
+      `use a path below ${apiPrefix}`,
+      'the API key is sent only to its own service',
     );
   }
   const rooted = path.startsWith('/') ? path : `/${path}`;
@@ -99,7 +100,7 @@ function apiPath(path: string, baseUrl: URL): string {
 function withSlashHint(error: unknown, path: string): unknown {
   const missing = error instanceof MediactlError && error.explanation.status === 404;
   return missing && !/[/?]/.test(path.slice(-1)) && !path.includes('?')
-    ? error.with({ hint: `paths of the API end with a slash: mediactl api ${path}/` })
+    ? error.with({ hint: `mediactl api ${path}/ (API paths end with a slash)` })
     : error;
 }
 
@@ -108,7 +109,7 @@ const parseHeaders = (headers: readonly string[]) =>
     headers.map((header) => {
       const [name, value] = parsePair('-H', header, ':');
       if (name.trim().toLowerCase() === 'authorization')
-        throw usageError('-H does not accept a key', 'mediactl auth login, or MEDIACTL_API_KEY');
+        throw usageError('-H does not accept an API key', 'mediactl auth login, or set MEDIACTL_API_KEY');
       return [name.trim().toLowerCase(), value.trim()];
     }),
   );
@@ -120,7 +121,7 @@ async function inputBody(context: Context, input: string): Promise<ApiRequest['b
 
 /** Returns the items of all pages. `offset` and `limit` in the path's query string select the items. */
 async function fetchAllPages(context: Context, call: ApiRequest): Promise<Result> {
-  if (call.method !== 'GET') throw usageError('--paginate is for GET');
+  if (call.method !== 'GET') throw usageError('--paginate works only with GET');
   const { transport } = await context.api();
   const { names } = await context.account();
   const url = new URL(call.url, transport.baseUrl);

@@ -12,12 +12,12 @@ import { addExamples, type CommandDefinition, type Define, verb, withSuggestions
 import { profileColumns, profileRecords, profileResult } from './columns.ts';
 
 export const auth: CommandDefinition = [
-  verb('login', 'keep an API key under a profile', async () => (await import('./login.ts')).login),
+  verb('login', 'log in with an API key', async () => (await import('./login.ts')).login),
   verb('ls', 'list the profiles', async () => list, 'list'),
   verb('status', 'check the account in use', async () => (await import('./status.ts')).status),
-  verb('switch', 'make another profile current', async () => switchProfile),
+  verb('switch', 'switch to another profile', async () => switchProfile),
   verb('rename', 'rename a profile', async () => rename),
-  verb('logout', 'forget a profile and its key', async () => logout),
+  verb('logout', 'remove a profile and its key', async () => logout),
   verb('token', 'print the API key in use', async () => token),
 ];
 
@@ -26,10 +26,10 @@ const profileArgument = <Flags extends string>(flags: Flags, description: string
 
 const list: Define = (command, run) =>
   addExamples(command, 'mediactl auth ls')
-    .description('Lists the profiles of this machine; the current one has a star.')
+    .description('Lists the profiles on this machine. An asterisk marks the current one.')
     .action(
       run(async ({ profiles }) =>
-        profileList(await profiles.read(), 'no profiles yet: mediactl auth login, or mediactl sandbox start'),
+        profileList(await profiles.read(), 'no profiles yet: run mediactl auth login or mediactl sandbox start'),
       ),
     );
 
@@ -39,7 +39,7 @@ const profileList = (config: ProfileConfig, empty: string) =>
 const switchProfile: Define = (command, run) =>
   addExamples(command, 'mediactl auth switch production')
     .description('Makes another profile the current one.')
-    .addArgument(profileArgument('[name]', 'profile to act as from now on'))
+    .addArgument(profileArgument('[name]', 'profile to switch to'))
     .action(run(runSwitch));
 
 async function runSwitch(context: Context, given: string | undefined): Promise<Result> {
@@ -58,7 +58,7 @@ async function runSwitch(context: Context, given: string | undefined): Promise<R
 async function promptForProfile({ terminal }: Context, config: ProfileConfig): Promise<string> {
   const names = Object.keys(config.profiles);
   if (!terminal.isInteractive || names.length === 0)
-    throw usageError('which profile?', 'mediactl auth switch NAME; mediactl auth ls lists them');
+    throw usageError('no profile given', 'mediactl auth switch NAME (mediactl auth ls lists them)');
   const rows = profileRecords(config).map(({ name, current, base_url, workspace_name }) => [
     ...[escapeControls(name), escapeControls(base_url), escapeControls(workspace_name ?? '')],
     current ? 'current' : '',
@@ -68,9 +68,9 @@ async function promptForProfile({ terminal }: Context, config: ProfileConfig): P
 
 const rename: Define = (command, run) =>
   addExamples(command, 'mediactl auth rename default production')
-    .description('Renames a profile; its key moves with it.')
-    .addArgument(profileArgument('<old>', 'profile'))
-    .argument('<new>', 'its new name')
+    .description('Renames a profile and keeps its key.')
+    .addArgument(profileArgument('<old>', 'current name'))
+    .argument('<new>', 'new name')
     .action(run(runRename));
 
 async function runRename(context: Context, from: string, to: string): Promise<Result> {
@@ -79,7 +79,7 @@ async function runRename(context: Context, from: string, to: string): Promise<Re
   const before = await profiles.read();
   const profile = before.profiles[from];
   if (!profile) throw noSuchProfile(from, before.profiles);
-  if (before.profiles[to]) throw usageError(`there is a profile ${to} already`, 'mediactl auth ls');
+  if (before.profiles[to]) throw usageError(`profile ${to} already exists`, 'mediactl auth ls');
   if (context.isDryRun(`rename profile ${from} to ${to}`)) return noResult;
   const entry = (name: string) => ({ configDir: profiles.directory, profile: name });
   const inKeychain = profile.keyStore === 'keychain';
@@ -101,10 +101,10 @@ const forgetScopes = (context: Context, name: string, { baseUrl }: Profile) =>
 const logout: Define = (command, run) =>
   addExamples(command, 'mediactl auth logout staging', 'mediactl auth logout --all --yes')
     .description(
-      'Forgets a profile and its key on this machine. The key itself stays valid: revoke it in the organization’s settings.',
+      'Removes a profile and its key from this machine. The key stays valid until you revoke it in the organization’s settings.',
     )
-    .addArgument(profileArgument('[name]', 'profile; the current one if left out'))
-    .option('--all', 'forget every profile')
+    .addArgument(profileArgument('[name]', 'profile; defaults to the current one'))
+    .option('--all', 'remove all profiles')
     .action(run((context, name, { all }) => runLogout(context, { name, all })));
 
 type LogoutRequest = { name: string | undefined; all?: true | undefined };
@@ -117,9 +117,9 @@ async function runLogout(context: Context, { name, all }: LogoutRequest): Promis
   if (namesToForget.length === 0)
     throw new MediactlError('no profile to log out from', { code: 'no_profile', hint: 'mediactl auth ls' });
   for (const each of namesToForget) if (!before.profiles[each]) throw noSuchProfile(each, before.profiles);
-  if (context.isDryRun(`forget ${namesToForget.join(', ')}`)) return noResult;
+  if (context.isDryRun(`remove ${namesToForget.join(', ')}`)) return noResult;
   if (all)
-    await confirm(terminal, `Forget ${namesToForget.length} profiles and their keys?`, {
+    await confirm(terminal, `Remove ${namesToForget.length} profiles and their keys?`, {
       yes: settings.yes,
       instead: 'mediactl auth logout --all --yes',
     });
@@ -133,20 +133,22 @@ async function runLogout(context: Context, { name, all }: LogoutRequest): Promis
     if (current.current && !current.profiles[current.current]) delete current.current;
   });
   const isUnused = config.current === undefined && Object.keys(config.profiles).length > 0;
-  const next = isUnused ? '; none is in use now: mediactl auth switch NAME' : '';
-  terminal.info(`forgotten: ${namesToForget.join(', ')}${next}`);
-  return profileList(config, 'no profiles left');
+  const next = isUnused ? '; no profile is current now: run mediactl auth switch NAME' : '';
+  terminal.info(`removed: ${namesToForget.join(', ')}${next}`);
+  return profileList(config, 'no profiles');
 }
 
 const token: Define = (command, run) =>
   addExamples(command, 'mediactl auth token --reveal')
-    .description('Prints the API key of the account in use; only --reveal prints all of it.')
+    .description(
+      'Prints the API key of the account in use. Requires --reveal, so that the key is not printed by accident.',
+    )
     .option('--reveal', 'print the whole key')
     .action(
       run(async (context, { reveal }) => {
         const { apiKey } = await context.account();
         if (reveal) return text(apiKey);
-        const problem = `the key is ${maskSecret(apiKey)}; it is not printed by accident`;
+        const problem = `printing the whole key (${maskSecret(apiKey)}) requires --reveal`;
         throw usageError(problem, 'mediactl auth token --reveal');
       }),
     );

@@ -28,11 +28,11 @@ export const login: Define = (command, run) => {
 const addLoginOptions = (command: Command) =>
   command
     .description(
-      'Keeps an API key under a profile and makes it current. The key is asked for without being shown, or read from stdin; no option takes it. It goes to the OS keychain where there is one, else to the config file (mode 0600).',
+      'Saves an API key in a profile and makes that profile current. Prompts for the key, or reads it from stdin; there is no option for it. Stores the key in the OS keychain if there is one, otherwise in the config file (mode 0600).',
     )
     .option('--with-key', 'read the key from stdin')
-    .option('--no-check', 'do not try the key with one read')
-    .addOption(new Option('--store <where>', 'keychain or file').choices(['keychain', 'file'] as const));
+    .option('--no-check', 'save the key without checking it')
+    .addOption(new Option('--store <where>', 'where to store the key').choices(['keychain', 'file'] as const));
 
 export type LoginRequest = {
   profile: string;
@@ -58,13 +58,14 @@ export async function runLogin(context: Context, request: LoginRequest): Promise
   const { profile: name } = request;
   const known = (await context.profiles.read()).profiles[name];
   const baseUrl = await chooseBaseUrl(context, request.baseUrl ?? known?.baseUrl);
-  if (isRemotePlaintext(baseUrl)) terminal.warn(`${baseUrl.origin} is not https: the key can be read on the way`);
+  if (isRemotePlaintext(baseUrl))
+    terminal.warn(`${baseUrl.origin} does not use HTTPS: your API key can be intercepted`);
   if (known) await confirmReplacement(context, name, known, baseUrl);
   // The workspace, the folder and the learned names belong to one service, so another must not get them.
   const sameService = known && isForService(known, baseUrl) ? known : undefined;
   const { folder: _folder, ...otherSettings } = known?.settings ?? {};
   if (terminal.isInteractive && !request.withKey)
-    terminal.info(`Keys are made at ${baseUrl.host}: organization’s settings, API keys.`);
+    terminal.info(`Create an API key at ${baseUrl.host}, in the organization’s settings under API keys.`);
   const names = sameService?.names ?? {};
   const { key, api, workspaces } = await readVerifiedKey(context, request, { baseUrl, names });
   try {
@@ -74,8 +75,8 @@ export async function runLogin(context: Context, request: LoginRequest): Promise
       : check || !isUid(typed)
         ? toProfileFields(await resolveWorkspace(context, api, typed))
         : { workspace: typed };
-    if (!chosen.workspace) terminal.info('no workspace is chosen yet: mediactl workspaces use NAME');
-    if (context.isDryRun(`keep the key under profile ${name}`)) return noResult;
+    if (!chosen.workspace) terminal.info('no workspace selected yet: run mediactl workspaces use NAME');
+    if (context.isDryRun(`save the key in profile ${name}`)) return noResult;
     await context.scopesOf(name, baseUrl).clear();
     await context.storeScopes({ profile: name, baseUrl }, api);
     const updated = await saveProfile(context, request, key, {
@@ -84,7 +85,7 @@ export async function runLogin(context: Context, request: LoginRequest): Promise
       ...(sameService?.names && { names: sameService.names }),
       ...(known?.settings && { settings: sameService ? known.settings : otherSettings }),
     });
-    const read = api.transport.connection.scopes.get('Read Assets') ? '; the key may read' : '';
+    const read = api.transport.connection.scopes.get('Read Assets') ? '; the key has read access' : '';
     terminal.info(`logged in to ${baseUrl.origin} as profile ${escapeControls(name)}${read}`);
     return profileResult(updated, name);
   } finally {
@@ -103,10 +104,10 @@ function defaultWorkspace(known: Profile | undefined, workspaces: readonly Works
 
 /** Reports that a profile's key will be replaced. Asks first if it was for another service. */
 async function confirmReplacement({ terminal, settings }: Context, name: string, known: Profile, baseUrl: URL) {
-  if (isForService(known, baseUrl)) return terminal.info(`profile ${name} is there already: it gets another key`);
-  const question = `Profile ${name} is for ${known.baseUrl}. Make it one for ${baseUrl.origin}?`;
+  if (isForService(known, baseUrl)) return terminal.info(`profile ${name} already exists: replacing its key`);
+  const question = `Profile ${name} is for ${known.baseUrl}. Change it to ${baseUrl.origin}?`;
   if (terminal.isInteractive) return confirm(terminal, question, { yes: settings.yes, instead: '' });
-  terminal.info(`profile ${name} was for ${known.baseUrl}, and is for ${baseUrl.origin} now`);
+  terminal.info(`changing profile ${name} from ${known.baseUrl} to ${baseUrl.origin}`);
 }
 
 const maxAttempts = 3;
@@ -129,7 +130,7 @@ async function readVerifiedKey(
       await api?.transport.close();
       const isKeyRejected = error instanceof MediactlError && error.exitCode === exitCodes.unauthenticated;
       if (!isKeyRejected || withKey || !terminal.isInteractive || attempt >= maxAttempts) throw error;
-      terminal.info(`${error.message}; try again, or leave with Ctrl-C`);
+      terminal.info(`${error.message}; try again, or press Ctrl-C to quit`);
     }
   }
 }
@@ -138,7 +139,7 @@ const isForService = ({ baseUrl }: Profile, url: URL) => parseBaseUrl(baseUrl).o
 
 const keyHints: Record<number, string> = {
   401: 'check the key, then log in again',
-  403: 'the key is accepted but may not read; --no-check keeps it anyway',
+  403: 'use --no-check to save a key that cannot read assets',
 };
 
 /** Verifies the key with one API request, which also returns the workspaces. */
@@ -156,16 +157,16 @@ async function chooseBaseUrl({ terminal }: Context, text: string | undefined): P
   throw usageError(
     'no base URL',
     'mediactl auth login --base-url https://media.example.com',
-    'the service that the key belongs to is not known',
+    'an API key belongs to one service',
   );
 }
 
 async function readKey({ terminal }: Context, fromStdin: boolean): Promise<string> {
   if (!fromStdin && !terminal.isInteractive)
     throw usageError(
-      'the API key cannot be asked for here',
+      'cannot prompt for the API key',
       'mediactl auth login --with-key < key.txt',
-      'stdin is not a terminal, or input is off',
+      'stdin is not a terminal, or --no-input is set',
     );
   const typed = fromStdin ? await readStdin(terminal) : await askSecret(terminal, 'API key');
   const key = typed.toString().trim();
@@ -183,11 +184,11 @@ async function saveProfile(
   const inKeychain =
     requestedStore !== 'file' && (await storeInKeychain({ configDir: profiles.directory, profile: name }, key));
   if (store === 'keychain' && !inKeychain)
-    throw new MediactlError('this machine has no keychain that answers', { code: 'keychain_write' });
+    throw new MediactlError('no keychain is available on this machine', { code: 'keychain_write' });
   const config = await profiles.update((current) => {
     current.profiles[name] = { ...profile, ...(inKeychain ? { keyStore: 'keychain' } : { keyStore: 'file', key }) };
     current.current = name;
   });
-  if (!inKeychain) terminal.info(`key kept in ${profiles.path} (mode 0600)`);
+  if (!inKeychain) terminal.info(`API key saved in ${profiles.path} (mode 0600)`);
   return config;
 }

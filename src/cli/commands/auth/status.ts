@@ -20,7 +20,7 @@ import { workspaceText } from './columns.ts';
 export const status: Define = (command, run) =>
   addExamples(command, 'mediactl auth status', 'mediactl auth status --all --json')
     .description(
-      'Tells who mediactl acts as and where, whether the key is accepted, which scopes it was seen to have, and what is left of its requests.',
+      'Shows the profile, service and workspace in use, whether the service accepts the key, the scopes that earlier calls have shown it to have, and the remaining rate limit.',
     )
     .option('--all', 'check every profile')
     .action(run(runStatus));
@@ -106,7 +106,7 @@ function isKeyAccepted(failure: MediactlError | undefined): boolean | null {
 
 const rateLimitText = ({ rate_limit }: AuthStatus, now: number) =>
   rate_limit
-    ? `${formatCount(rate_limit.remaining)} of ${formatCount(rate_limit.limit)} requests left, renewed ${relativeTime(rate_limit.resets_at, now)}`
+    ? `${formatCount(rate_limit.remaining)} of ${formatCount(rate_limit.limit)} requests remaining, resets ${relativeTime(rate_limit.resets_at, now)}`
     : '';
 
 const keyText = ({ key_accepted, problem }: AuthStatus) => {
@@ -129,7 +129,7 @@ const rows = (status: AuthStatus, render: RenderContext): DetailRow[] => [
   ['workspace', workspaceText(status, render)],
   ['key', keyText(status)],
   ['scopes', scopeText(status, render.now)],
-  ['window', rateLimitText(status, render.now)],
+  [render.isTerminal ? 'rate limit' : 'window', rateLimitText(status, render.now)],
 ];
 
 const columns: Column<AuthStatus>[] = [

@@ -1,3 +1,4 @@
+import { Argument } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
 import { fieldNamesFor, type NameKey, nameKeys } from '../../../contract/assumptions.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
@@ -15,24 +16,24 @@ import {
 } from '../../settings/setting-table.ts';
 import { readInputText } from '../../terminal/input.ts';
 import { maskSecret } from '../../terminal/redactor.ts';
-import { addExamples, type CommandDefinition, type Define, verb } from '../command.ts';
+import { addExamples, type CommandDefinition, type Define, verb, withSuggestions } from '../command.ts';
 import { assertNoPassword } from '../queue/queue.ts';
 
 export const config: CommandDefinition = [
-  verb('ls', 'list the settings in effect', async () => list, 'list'),
+  verb('ls', 'list the settings and their values', async () => list, 'list'),
   verb('get', 'print one setting', async () => get),
-  verb('set', 'keep a setting in the profile', async () => set),
+  verb('set', 'save a setting in the profile', async () => set),
   verb('unset', 'remove a setting from the profile', async () => unset),
-  verb('path', 'print where the config file is', async () => path),
+  verb('path', 'print the path of the config file', async () => path),
 ];
 
 const list: Define = (command, run) =>
   addExamples(command, 'mediactl config ls', 'mediactl config ls --show-origin')
     .description(
-      'Lists the settings and their values. A flag comes before a MEDIACTL_ variable, then .mediactl.json, then the profile, then the default.',
+      'Lists the settings and their values. Order of precedence: flag, MEDIACTL_ variable, .mediactl.json, profile, default.',
     )
-    .option('--show-origin', 'tell which flag, variable or file each came from')
-    .option('--all', 'on a terminal too: field names that were not set')
+    .option('--show-origin', 'show which flag, variable or file set each value')
+    .option('--all', 'include field names at their defaults, hidden on a terminal')
     .action(run(runList));
 
 type ListFlags = { showOrigin?: true | undefined; all?: true | undefined };
@@ -84,19 +85,19 @@ const withoutSecrets = (key: SettingName, value: string) =>
 
 const get: Define = (command, run) =>
   addExamples(command, 'mediactl config get workspace')
-    .description('Prints the value of one setting as it is in effect; nothing where it is not set.')
-    .argument('<key>', 'as config ls names it')
+    .description('Prints the value of one setting; empty if it is not set.')
+    .addArgument(withSuggestions(new Argument('<key>', 'name of the setting, as listed by config ls'), settingNames))
     .action(run(runGet));
 
 async function runGet(context: Context, key: string): Promise<Result> {
   const found = (await listSettings(context)).find((setting) => setting.key === key);
-  if (!found) throw usageError(`no setting is called ${key}`, 'mediactl config ls');
+  if (!found) throw usageError(`setting ${key} does not exist`, 'mediactl config ls');
   return text(found.value ?? '');
 }
 
 const path: Define = (command, run) =>
   addExamples(command, 'mediactl config path')
-    .description('Prints the path of the config file, which holds the profiles.')
+    .description('Prints the path of the config file, which contains the profiles.')
     .action(run(async ({ profiles }) => text(profiles.path)));
 
 const keyHelp = [...profileSettings, 'names.KEY'].join(', ');
@@ -106,13 +107,13 @@ const set: Define = (command, run) =>
     command,
     'mediactl config set output json',
     'mediactl config set names.folder_parent parent_id',
-    'mediactl config set queue - < queue-address.txt',
+    'mediactl config set queue - < queue-url.txt',
   )
     .description(
-      'Keeps a setting in the profile in use. names.KEY tells what a service calls a field that its specification does not show; mediactl help assumptions lists the keys.',
+      'Saves a setting in the profile in use. names.KEY sets the name of a field that the API specification does not define; mediactl help assumptions lists the keys.',
     )
-    .argument('<key>', keyHelp)
-    .argument('<value>', 'its value; - reads it from stdin')
+    .addArgument(withSuggestions(new Argument('<key>', keyHelp), profileSettings))
+    .argument('<value>', 'new value; - to read it from stdin')
     .action(run(runSet));
 
 async function runSet(context: Context, key: string, given: string): Promise<Result> {
@@ -128,8 +129,8 @@ async function runSet(context: Context, key: string, given: string): Promise<Res
 
 const unset: Define = (command, run) =>
   addExamples(command, 'mediactl config unset output')
-    .description('Removes a setting from the profile in use, so that the default applies.')
-    .argument('<key>', keyHelp)
+    .description('Removes a setting from the profile in use, so that its default applies.')
+    .addArgument(withSuggestions(new Argument('<key>', keyHelp), profileSettings))
     .action(run(runUnset));
 
 async function runUnset(context: Context, key: string): Promise<Result> {
@@ -152,7 +153,7 @@ async function parseChange(context: Context, key: string, value: string): Promis
   const name = parseNameKey(key);
   if (name !== undefined) {
     const field = name === 'embed_enabled' ? value.replace(/^!/, '') : value;
-    if (!/^[A-Za-z_][\w-]*$/.test(field)) throw usageError(`'${value}' is not the name of a field`);
+    if (!/^[A-Za-z_][\w-]*$/.test(field)) throw usageError(`'${value}' is not a valid field name`);
     return (profile) => {
       profile.names = { ...profile.names, [name]: value };
     };
@@ -172,7 +173,7 @@ function parseNameKey(key: string): NameKey | undefined {
   if (!key.startsWith('names.')) return undefined;
   const name = nameKeys.find((each) => key === `names.${each}`);
   if (name) return name;
-  throw usageError(`no setting is called ${key}`, nameKeys.map((each) => `names.${each}`).join(', '));
+  throw usageError(`setting ${key} does not exist`, nameKeys.map((each) => `names.${each}`).join(', '));
 }
 
 function parseProfileSetting(key: string): SettingName {
@@ -180,18 +181,19 @@ function parseProfileSetting(key: string): SettingName {
   if (setting) return setting;
   if (key === 'base_url' || key === 'api_key')
     throw usageError(
-      `${key} is not set by itself`,
+      `config set cannot change ${key}`,
       'mediactl auth login --profile NAME --base-url URL',
-      'a key goes to the service that it was given for, and nowhere else',
+      'an API key and its base URL are saved together',
     );
-  throw usageError(`no setting of a profile is called ${key}`, keyHelp);
+  throw usageError(`a profile cannot contain setting ${key}`, keyHelp);
 }
 
 async function updateProfile(context: Context, change: ProfileChange): Promise<void> {
   const { name } = await context.profileInUse();
   await context.profiles.update(({ profiles }) => {
     const profile = name === undefined ? undefined : profiles[name];
-    if (!profile) throw usageError('there is no profile to keep it in', 'mediactl auth login, or set a variable');
+    if (!profile)
+      throw usageError('no profile to save the setting in', 'mediactl auth login, or set a MEDIACTL_ variable');
     change(profile);
   });
 }

@@ -36,14 +36,14 @@ export const checks: Record<string, Check> = {
 
   'config file': async ({ profiles }) => {
     const found = await stat(profiles.path).catch(() => undefined);
-    if (!found) return `none yet, would be ${profiles.path}`;
+    if (!found) return `none yet; it will be ${profiles.path}`;
     const { profiles: all } = await profiles.read();
     if ((found.mode & 0o077) !== 0)
       throw failure(
-        'others may read the config file',
+        'other users can read the config file',
         'config_mode',
         `chmod 600 '${profiles.path}'`,
-        `its mode is ${(found.mode & 0o777).toString(8)}, and it may hold keys`,
+        `its mode is ${(found.mode & 0o777).toString(8)}, and it may contain API keys`,
       );
     return `${profiles.path}, ${pluralize(Object.keys(all).length, 'profile')}`;
   },
@@ -55,7 +55,7 @@ export const checks: Record<string, Check> = {
     // 4 KiB is the size of a database page.
     const written = writeFile(path, Buffer.alloc(4096), { mode: 0o600 }).finally(() => rm(path, { force: true }));
     await written.catch(({ message }: Error) => {
-      throw failure('the state folder cannot be written', 'state_folder', 'set MEDIACTL_STATE_DIR', message);
+      throw failure('cannot write to the state folder', 'state_folder', 'set MEDIACTL_STATE_DIR', message);
     });
     return stateDir;
   },
@@ -83,23 +83,23 @@ export const checks: Record<string, Check> = {
     const skewMs = Date.parse(response.headers.date ?? '') - response.receivedAt;
     if (Math.abs(skewMs) > maxSkewMs)
       throw failure(
-        `the clocks differ by ${Math.round(Math.abs(skewMs) / 60_000)} minutes`,
+        `the clocks of this machine and the service differ by ${Math.round(Math.abs(skewMs) / 60_000)} minutes`,
         'clock_skew',
-        'set the clock of this machine: expiry times would be shown wrong',
+        'set the clock of this machine; until then, expiry times are wrong',
       );
-    return `accepts the key, answers within ${context.clock.now() - startedAt} ms`;
+    return `accepts the key, responds in ${context.clock.now() - startedAt} ms`;
   },
 
   'rate limit': async (context) => {
     const { rateLimit } = (await context.api()).transport.connection;
-    if (!rateLimit) return 'the service does not tell';
+    if (!rateLimit) return 'the service does not report one';
     const resets = relativeTime(new Date(rateLimit.resetAt).toISOString(), context.clock.now());
-    return `${rateLimit.remaining} of ${rateLimit.limit} requests left, resets ${resets}`;
+    return `${rateLimit.remaining} of ${rateLimit.limit} requests remaining, resets ${resets}`;
   },
 
   workspace: async (context) => {
     const { workspace } = await context.account();
-    if (!workspace) return 'none chosen: mediactl workspaces use NAME';
+    if (!workspace) return 'none selected: mediactl workspaces use NAME';
     const { name, uid } = await resolveWorkspace(context, await context.api(), workspace);
     return `${asText(name) ?? ''} ${uid}`.trim();
   },
@@ -107,12 +107,12 @@ export const checks: Record<string, Check> = {
   names: async (context) => {
     const { names } = await context.account();
     const set = Object.entries(names).map(([key, name]) => `${key}=${name}`);
-    return set.length > 0 ? set.join(', ') : 'as assumed: mediactl doctor --learn asks the service';
+    return set.length > 0 ? set.join(', ') : 'defaults; mediactl doctor --learn looks them up';
   },
 
   queue: async (context) => {
     const { queue } = context.settings;
-    if (!queue) return 'none set: one machine uploads by itself';
+    if (!queue) return 'none configured; uploads run on this machine only';
     const fleet = await context.openQueue(queue, 'read');
     const { storeInfo } = fleet;
     await fleet.checkWriteAccess();
@@ -125,14 +125,15 @@ export const checks: Record<string, Check> = {
       );
     const { unfinished, failed, workers } = await countJobs(fleet);
     const connected = workers === undefined ? '' : `, ${pluralize(workers, 'worker')} connected`;
-    const found = `${queue.label} (${storeInfo.server}): ${pluralize(unfinished, 'upload')} to do, ${failed} failed${connected}`;
-    return storeInfo.durabilityWarning ? `${found}; but ${storeInfo.durabilityWarning}` : found;
+    const found = `${queue.label} (${storeInfo.server}): ${pluralize(unfinished, 'upload')} remaining, ${failed} failed${connected}`;
+    return storeInfo.durabilityWarning ? `${found}; warning: ${storeInfo.durabilityWarning}` : found;
   },
 
   uploads: async (context) => {
     const entries = (await (await context.uploadStoreIfAny())?.list()) ?? [];
     const corrupt = entries.filter(isCorrupt).length;
-    if (corrupt > 0) throw failure(`${corrupt} uploads cannot be read`, 'journal_corrupt', 'mediactl uploads ls');
+    if (corrupt > 0)
+      throw failure(`${pluralize(corrupt, 'stored upload')} cannot be read`, 'journal_corrupt', 'mediactl uploads ls');
     return entries.length === 0 ? 'none unfinished' : `${entries.length} unfinished: mediactl uploads ls`;
   },
 };

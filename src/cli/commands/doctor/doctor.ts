@@ -31,14 +31,14 @@ const columns: Column<Finding>[] = [
 ];
 
 const errorText = ({ message, cause, hint }: ErrorRecord) =>
-  escapeControls(`${message}${cause ? ` (${cause})` : ''}${hint ? `; next: ${hint}` : ''}`);
+  escapeControls(`${message}${cause ? ` (${cause})` : ''}${hint ? `; try: ${hint}` : ''}`);
 
 export const doctor: CommandDefinition = (command, run) =>
   addExamples(command, 'mediactl doctor', 'mediactl doctor --learn')
     .description(
-      'Checks config, receipts, account, service, clock, queue and unfinished uploads, and names what to do. With --learn, reads the service’s own description where it has one, and keeps in the profile what its fields are called.',
+      'Checks the config, receipts, account, service, clock, queue and unfinished uploads, and says how to fix problems. With --learn, reads field names from the API description of the service, if it has one, and saves them in the profile.',
     )
-    .option('--learn', 'learn the names that the specification does not show')
+    .option('--learn', 'learn field names that the specification does not define')
     .action(run(async (context, options) => (options.learn ? learn(context) : runChecks(context))));
 
 async function runChecks(context: Context) {
@@ -58,7 +58,7 @@ async function runChecks(context: Context) {
       findings.push({ check, ok: false, found: null, error: error.toJSON() });
     }
   }
-  const failure = combineFailures(errors.length, `${errors.length} checks found something wrong`, errors);
+  const failure = combineFailures(errors.length, `${errors.length} checks failed`, errors);
   return { result: listBy(({ check }) => check, findings, columns, ''), failure };
 }
 
@@ -79,21 +79,20 @@ async function learn(context: Context): Promise<Result> {
   else if (ambiguous.length > 0) {
     const fields = ambiguous.map(escapeControls).join(', ');
     const hint = nameHint('embed_enabled', ambiguous.length === 1 ? fields : 'NAME');
-    context.terminal.warn(`not learned: ${fields} may be the opposite of a restriction, or something else; ${hint}`);
+    context.terminal.warn(`not learned: ${fields} may mean the opposite of a restriction, or something else; ${hint}`);
   }
   const learned = nameKeys.flatMap((key): (LearnedName & { key: NameKey })[] => {
     const { [key]: name } = found;
     const was = fieldNamesFor(key, account.names)[0] as string;
     return name === undefined ? [] : [{ key, name, was, changed: name !== was }];
   });
-  if (learned.length === 0)
-    throw noUsableDescription(usageError('the description names none of the fields in question'));
+  if (learned.length === 0) throw noUsableDescription(usageError('the API description has none of these fields'));
   const changes = learned.filter(({ changed }) => changed).map(({ key, name }) => [key, name]);
   const { name: inUse = '' } = await context.profileInUse();
-  if (changes.length > 0 && !context.isDryRun(`keep ${changes.length} names in the profile`))
+  if (changes.length > 0 && !context.isDryRun(`save ${changes.length} names in the profile`))
     await context.profiles.update(({ profiles }) => {
       const profile = profiles[inUse];
-      if (!profile) throw usageError('there is no profile to keep the names in', 'mediactl auth login');
+      if (!profile) throw usageError('there is no profile to save the names in', 'mediactl auth login');
       profile.names = { ...profile.names, ...Object.fromEntries(changes) };
     });
   return listBy(({ key }) => key, learned, learnedColumns, '');
@@ -101,7 +100,7 @@ async function learn(context: Context): Promise<Result> {
 
 async function readDescription(context: Context): Promise<unknown> {
   const { transport } = await context.api();
-  const request = { method: 'GET', url: paths.description(), purpose: { action: 'read its description' } };
+  const request = { method: 'GET', url: paths.description(), purpose: { action: 'read the API description' } };
   return transport.json(request).catch((error) => {
     const isMissing = error instanceof MediactlError && error.exitCode === exitCodes.notFound;
     throw isMissing ? noUsableDescription(error) : error;
@@ -110,5 +109,5 @@ async function readDescription(context: Context): Promise<unknown> {
 
 const noUsableDescription = (error: MediactlError) =>
   error.with({
-    hint: 'set the names by hand: mediactl config set names.KEY NAME; mediactl help assumptions lists the keys',
+    hint: 'mediactl config set names.KEY NAME, to set a name; mediactl help assumptions lists the keys',
   });

@@ -14,23 +14,27 @@ import { type ActionWrapper, addExamples, type CommandDefinition, type Define, v
 import { dryRunPlan } from '../dry-run.ts';
 
 export const embed: CommandDefinition = [
-  verb('show', 'show whether embedding is restricted, and to which domains', async () => show, 'get'),
-  verb('enable', 'allow only the listed domains to embed', async () => (command, run) => restrict(command, run, true)),
+  verb('show', 'show the embed restriction and its domains', async () => show, 'get'),
+  verb(
+    'enable',
+    'restrict embedding to the allowed domains',
+    async () => (command, run) => restrict(command, run, true),
+  ),
   verb('disable', 'allow every domain to embed', async () => (command, run) => restrict(command, run, false)),
-  verb('domains', 'the domains that may embed', async () => domains),
+  verb('domains', 'manage the domains that may embed', async () => domains),
 ];
 
 const show: Define = (command, run) =>
   addExamples(command, 'mediactl embed show', 'mediactl embed show --json')
-    .description('Shows the embed restriction of the workspace and its allow-list of domains.')
+    .description('Shows whether embedding is restricted in the workspace, and the allow-list of domains.')
     .action(run(async (context) => settingsRecord(await readSettings(context))));
 
 function restrict(command: Command, run: ActionWrapper, enabled: boolean): void {
   addExamples(command, `mediactl embed ${enabled ? 'enable' : 'disable'}`)
     .description(
       enabled
-        ? 'Restricts embedding in the workspace to the domains of its allow-list.'
-        : 'Lifts the restriction: every domain may embed. The allow-list stays as it is.',
+        ? 'Restricts embedding in the workspace to the domains on its allow-list.'
+        : 'Removes the restriction, so that every domain may embed. Keeps the allow-list.',
     )
     .action(run((context) => runRestrict(context, { enabled })));
 }
@@ -46,7 +50,7 @@ export async function runRestrict(context: Context, { enabled }: { enabled: bool
 
 const settingsRecord = ({ workspace, settings }: Pick<WorkspaceEmbeds, 'workspace' | 'settings'>): Result =>
   record(settings.record, workspace, (): DetailRow[] => {
-    const domains = settings.hasList ? settings.spellings : ['unknown: mediactl embed domains ls says why'];
+    const domains = settings.hasList ? settings.spellings : ['unknown: run mediactl embed domains ls to see why'];
     return [
       ['workspace', escapeControls(workspace)],
       ['restriction', settings.enabled ? 'on: only the domains below may embed' : 'off: every domain may embed'],
@@ -65,7 +69,7 @@ async function readSettings(context: Context) {
 type WorkspaceEmbeds = Awaited<ReturnType<typeof readSettings>>;
 
 const domains: Define = (noun, run) => {
-  noun.description('The allow-list of domains that may embed, kept per workspace.').helpCommand(false);
+  noun.description('Manages the allow-list of domains that may embed, one per workspace.').helpCommand(false);
   list(noun.command('ls').alias('list').summary('list the domains that may embed'), run);
   add(noun.command('add').summary('allow domains to embed'), run);
   remove(noun.command('rm').alias('delete').summary('remove domains from the allow-list'), run);
@@ -74,7 +78,7 @@ const domains: Define = (noun, run) => {
 
 const list: Define = (command, run) =>
   addExamples(command, 'mediactl embed domains ls', 'mediactl embed domains ls > domains.txt')
-    .description('Lists the allow-list of the workspace, one domain a line.')
+    .description('Lists the domains on the allow-list of the workspace, one per line.')
     .action(run(runList));
 
 async function runList(context: Context): Promise<Result> {
@@ -85,7 +89,7 @@ async function runList(context: Context): Promise<Result> {
 
 const add: Define = (command, run) =>
   addExamples(command, 'mediactl embed domains add news.example.com www.example.com')
-    .description('Adds domains to the allow-list of the workspace. One that is already there is not an error.')
+    .description('Adds domains to the allow-list of the workspace. Ignores domains that are already on it.')
     .argument('<domain...>', 'host names')
     .action(
       run(async (context, typed) => {
@@ -113,9 +117,9 @@ const sync: Define = (command, run) =>
     'mediactl embed domains sync -f domains.txt --prune --yes',
   )
     .description(
-      'Adds the domains of a file that the allow-list does not have, then, with --prune, removes those that are not in the file. One domain a line; # begins a comment.',
+      'Adds the domains in a file to the allow-list of the workspace. With --prune, also removes the domains that are not in the file. One domain per line; # starts a comment.',
     )
-    .requiredOption('-f, --file <file>', 'the domains, one a line; - for stdin')
+    .requiredOption('-f, --file <file>', 'file with one domain per line; - for stdin')
     .option('--prune', 'remove domains that are not in the file')
     .action(run(runSync));
 
@@ -126,21 +130,21 @@ async function runSync(context: Context, { file, prune }: { file: string; prune?
   const desired = parseDomains(text, file === '-' ? 'stdin' : file, read.settings);
   if (prune && desired.length === 0)
     throw usageError(
-      `${file} has no domain in it`,
-      'mediactl embed disable lifts the restriction; domains rm takes off single ones',
-      'with --prune the whole allow-list would go',
+      `${file} contains no domains`,
+      'mediactl embed disable to remove the restriction, or mediactl embed domains rm to remove single domains',
+      '--prune would remove every domain',
     );
   const current = read.settings.domains;
   const added = desired.filter((domain) => !current.includes(domain));
   const extra = current.filter((domain) => !desired.includes(domain));
   const there = current.length - extra.length;
   terminal.info(
-    `${added.length} to add, ${there} there already, ${extra.length} ${prune ? 'to remove' : 'not in the file'}`,
+    `${added.length} to add, ${there} already allowed, ${extra.length} ${prune ? 'to remove' : 'not in the file'}`,
   );
   if (prune && extra.length > 0 && !context.settings.dryRun)
     await confirm(terminal, `Remove ${extra.join(', ')}?`, {
       yes: context.settings.yes,
-      instead: 'the same command with --yes',
+      instead: 'run the same command with --yes',
     });
   return changeDomains(context, read, { added, removed: prune ? extra : [] });
 }
@@ -181,13 +185,13 @@ async function changeDomains(
   await embeds.verifyDomains(workspace, settings, added, changed('removed')).then(
     (respelled) => {
       for (const { domain, spelling } of respelled)
-        context.terminal.info(`${domain} is on the allow-list as ${escapeControls(spelling)}`);
+        context.terminal.info(`${domain} is listed as ${escapeControls(spelling)}`);
     },
     (error) => void failures.push(asMediactlError(error)),
   );
   if (added.length > 0 && settings.isOff)
-    context.terminal.info('the restriction is off, and every site may embed: mediactl embed enable');
-  const problem = count > 0 ? `${count} of ${steps.length} changes failed` : 'the changes could not be confirmed';
+    context.terminal.info('the restriction is off, so every site may embed; to turn it on: mediactl embed enable');
+  const problem = count > 0 ? `${count} of ${steps.length} changes failed` : 'cannot confirm the changes';
   return {
     result: listBy(({ domain }) => domain, records, columns, 'nothing to change'),
     failure: combineFailures(steps.length, problem, failures),
@@ -197,7 +201,7 @@ async function changeDomains(
 const methods: Record<keyof DomainChanges, DomainMethod> = { added: 'POST', removed: 'DELETE' };
 
 const notRemoved = () =>
-  new MediactlError('not removed', { code: 'not_tried', reason: 'what was to be added before it could not be' });
+  new MediactlError('not removed', { code: 'not_tried', reason: 'a domain could not be added, so none are removed' });
 
 const domainColumn: Column<{ domain: string }> = {
   header: 'DOMAIN',
@@ -225,8 +229,8 @@ export function parseDomain(text: string, known?: WorkspaceEmbedSettings): strin
   if (known && at >= 0) return known.domains[at] as string;
   const wrong = (reason: string, host?: string) =>
     usageError(
-      `'${text}' is not a domain`,
-      host ? `give ${host}` : 'a host name alone, such as news.example.com',
+      `'${text}' is not a valid domain`,
+      host ? `use ${host}` : 'use a host name, such as news.example.com',
       reason,
     );
   const trimmed = text.trim().replace(/\.$/, '');
@@ -235,10 +239,10 @@ export function parseDomain(text: string, known?: WorkspaceEmbedSettings): strin
   const [host = '', path] = trimmed.split(/[/?#]/, 2);
   const bare = host.replace(/:\d*$/, '');
   if (path !== undefined || bare !== host)
-    throw wrong(`it has a ${path === undefined ? 'port' : 'path'}`, toAscii(bare));
+    throw wrong(`it contains a ${path === undefined ? 'port' : 'path'}`, toAscii(bare));
   const domain = toAscii(host);
-  if (!domain) throw wrong('it has a character that host names cannot have');
-  if (/^\d+(\.\d+){3}$/.test(domain)) throw wrong('it is an address');
+  if (!domain) throw wrong('it contains a character that is not allowed in a host name');
+  if (/^\d+(\.\d+){3}$/.test(domain)) throw wrong('it is an IP address');
   if (!/^(\*\.)?[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/.test(domain))
     throw wrong('it is not a host name');
   if (domain.length > 253) throw wrong('it is longer than 253 characters');

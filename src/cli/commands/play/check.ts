@@ -44,20 +44,20 @@ async function followHls(url: URL, follow: FollowLink): Promise<string | undefin
   if (playlist === undefined) return undefined;
   if (/^#EXT-X-STREAM-INF/m.test(playlist)) {
     const [variant] = urisIn(playlist);
-    if (!variant) return 'the master playlist lists no media playlist';
+    if (!variant) return 'the master playlist lists no media playlists';
     const media = resolveUri(variant, at);
-    if (!media) return `the master playlist names ${variant}, which is not a URL`;
+    if (!media) return `the master playlist contains ${variant}, which is not a URL`;
     at = media;
     playlist = await follow('media playlist', at);
     if (playlist === undefined) return undefined;
   }
   const init = /^#EXT-X-MAP:.*\bURI="([^"]+)"/m.exec(playlist)?.[1];
   const [segment] = urisIn(playlist);
-  if (!segment) return 'the media playlist lists no segment';
+  if (!segment) return 'the media playlist lists no segments';
   const parts = { ...(init && { 'init segment': init }), 'first segment': segment };
   for (const [link, uri] of Object.entries(parts)) {
     const part = resolveUri(uri, at);
-    if (!part) return `the media playlist names ${uri}, which is not a URL`;
+    if (!part) return `the media playlist contains ${uri}, which is not a URL`;
     if ((await follow(link as keyof typeof parts, part)) === undefined) return undefined;
   }
   return undefined;
@@ -90,7 +90,8 @@ async function fetchLink(playback: PlaybackApi, link: PlaybackLink['link'], url:
 
 function problemOf(status: number, length: number, playlist: string | undefined): string | null {
   if (status >= 300) return `HTTP ${status}`;
-  if (length === 0) return 'it is empty';
-  if (playlist !== undefined && !playlist.trimStart().startsWith('#EXTM3U')) return 'it is not an HLS playlist';
+  if (length === 0) return 'the response is empty';
+  if (playlist !== undefined && !playlist.trimStart().startsWith('#EXTM3U'))
+    return 'the response is not an HLS playlist';
   return null;
 }

@@ -62,20 +62,20 @@ export const play: CommandDefinition = (command, run) => {
   );
   command
     .description(
-      'Resolves the signed URLs of an asset: HLS first for a video, its source file as fallback. Exit code 12 where playback is blocked.',
+      'Prints the signed playback URLs of an asset. For a video, HLS comes first, then the source file. Exits with 12 if the asset cannot be played.',
     )
     .argument('[id]', idHelp)
-    .option('--url', 'print the URL alone')
-    .option('--info', 'print the playback info as the service sent it')
-    .option('--check', 'fetch the first bytes of media; say what is broken')
-    .option('--open', 'open the URL with the program for it')
-    .option('--player <command>', 'play it with mpv, vlc, iina, ffplay or another')
-    .option('--web', 'open a page that plays it, in the browser')
-    .addOption(new Option('--source <kind>', 'which rendition of a video').choices(['hls', 'file'] as const))
-    .option('--size <pixels>', 'the image nearest to this size, such as 640x360')
+    .option('--url', 'print only the URL')
+    .option('--info', 'print the playback info as the service returned it')
+    .option('--check', 'fetch the first bytes of the media and report what is broken')
+    .option('--open', 'open the URL in the default program')
+    .option('--player <command>', 'play it with mpv, vlc, iina, ffplay or another player')
+    .option('--web', 'open a page that plays it in the browser')
+    .addOption(new Option('--source <kind>', 'rendition of a video to play').choices(['hls', 'file'] as const))
+    .option('--size <pixels>', 'use the image closest to this size, such as 640x360')
     .option(...newestOption)
-    .option('--asset <uid>', 'play with a playback token, without an API key')
-    .option('--token-file <file>', 'where that token is; - for stdin')
+    .option('--asset <uid>', 'play with a playback token instead of an API key')
+    .option('--token-file <file>', 'file with that token; - for stdin')
     .action(run((context, id, flags) => runPlay(context, parsePlayRequest(id, flags))));
 };
 
@@ -87,7 +87,7 @@ function parsePlayRequest(id: string | undefined, flags: PlayFlags): PlayRequest
   const size = flags.size === undefined ? undefined : parseDimensions(flags.size);
   if ((asset === undefined) !== (tokenFile === undefined)) throw usageError('--asset and --token-file go together');
   if (asset !== undefined && id !== undefined)
-    throw usageError('which asset?', 'mediactl play ID, or --asset UID --token-file FILE');
+    throw usageError('an id and --asset cannot be used together', 'mediactl play ID, or --asset UID --token-file FILE');
   return { ...flags, id, mode, size };
 }
 
@@ -129,7 +129,7 @@ async function choosePlayables(
     throw await explainUnplayable(context, uid, playback, error);
   }
   if (mode !== undefined && best.kind === 'image' && !isSorted)
-    context.terminal.warn('it is not known which image is the largest: this is the first one');
+    context.terminal.warn('cannot tell which image is the largest; using the first one');
   return [best, ...others];
 }
 
@@ -154,10 +154,10 @@ async function checkResult(context: Context, uid: string, playable: Playable) {
     result: record(report, uid, checkRows),
     failure:
       broken &&
-      new MediactlError(`asset ${uid} does not play: the ${broken.link} is broken`, {
+      new MediactlError(`asset ${uid} cannot be played: the ${broken.link} is broken`, {
         code: 'playback_broken',
         reason: broken.problem ?? undefined,
-        hint: `mediactl assets get ${uid}, to see its status`,
+        hint: `mediactl get ${uid}, to see its status`,
         details: broken,
       }),
   };

@@ -61,14 +61,14 @@ const views: Record<AssetType, (info: PlaybackInfo, render: RenderContext) => De
   ],
   image: () => [],
   document: (info, render) => entries('pages', info.thumbnails, render),
-  third_party: () => [['note', 'a page of its provider, no stream']],
+  third_party: () => [['note', 'a page of the provider, not a stream']],
   generic: () => [],
 };
 
 export function playbackRows(info: PlaybackInfo, found: readonly Playable[], render: RenderContext): DetailRow[] {
   const rows = found.map((each) => urlRow(each, render));
   const details = entryForType(views, info.type)?.(info, render) ?? [];
-  const next: DetailRow = ['next', '--url prints the whole address; --open, --web and --player play it'];
+  const next: DetailRow = ['next', '--url prints the full URL; --open, --web and --player play it'];
   return [['type', displayText(info.type)], ...rows, ...details, ...(render.isTerminal ? [next] : [])];
 }
 

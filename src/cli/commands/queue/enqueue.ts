@@ -20,7 +20,7 @@ export async function enqueue(context: Context, address: QueueAddress, roots: re
   return runUploads(context, {
     ...request,
     createRun: (tools) => new QueueRun(queue.client, queue.roots, request.options, tools),
-    nextStep: () => 'workers upload them: mediactl uploads watch',
+    nextStep: () => 'to watch the workers: mediactl uploads watch',
   });
 }
 
@@ -28,7 +28,7 @@ async function openQueue(context: Context, address: QueueAddress, roots: readonl
   await confirmSecrets(context, inputs);
   const unnamed = roots.find((root) => !/^[A-Za-z][\w-]*=/.test(root));
   if (unnamed !== undefined)
-    throw usageError(`--root does not accept '${unnamed}'`, '--root NAME=PATH, as workers name it');
+    throw usageError(`--root does not accept '${unnamed}'`, '--root NAME=PATH, with the NAME that the workers use');
   const namedRoots = await Roots.open(roots, context.host.cwd);
   context.warnOfProjectFile();
   const client = await context.openQueue(address, 'write');
@@ -43,7 +43,7 @@ async function confirmSecrets({ terminal, settings }: Context, named: readonly s
   if (first === undefined) return;
   await confirm(
     terminal,
-    `${escapeControls(parseSourceUrl(first).path)} has a query or a password, which may let others in. The queue keeps it until the file is uploaded. Queue it?`,
-    { yes: settings.yes, instead: 'the same command with --yes' },
+    `${escapeControls(parseSourceUrl(first).path)} has a query string or a password, which may give others access. The queue stores it until the file is uploaded. Queue it?`,
+    { yes: settings.yes, instead: 'run the same command with --yes' },
   );
 }

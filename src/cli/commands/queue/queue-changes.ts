@@ -20,13 +20,13 @@ export function retry(command: Command, run: ActionWrapper): void {
     'mediactl uploads retry u3f2a9c1d5e6b7a8 --queue redis://queue.lan',
   );
   command
-    .summary('try failed uploads of a queue again')
+    .summary('retry failed uploads in a queue')
     .description(
-      'Puts failed uploads back into the queue, and ends the pause of one whose credits or storage were used up.',
+      'Puts failed uploads back in the queue. Resumes a queue that was paused because credits or storage ran out.',
     )
-    .addArgument(withSuggestions(new Argument('[id...]', 'its id, the beginning of it, or its path'), []))
-    .option(queueFlag, 'queue that they are in; else MEDIACTL_QUEUE')
-    .option('--all', 'every failed upload')
+    .addArgument(withSuggestions(new Argument('[id...]', 'id, start of an id, or path'), []))
+    .option(queueFlag, 'queue of the uploads (MEDIACTL_QUEUE)')
+    .option('--all', 'retry all failed uploads')
     .action(run((context, typed, flags) => runRetry(context, parseRetryRequest(context, typed, flags))));
 }
 
@@ -54,11 +54,11 @@ async function runRetry(context: Context, request: ChangeRequest) {
   const changes = await changeEach(ids, async (id) => {
     const job = await getJob(client, id);
     if (await retryFailed(job)) return toQueuedUpload(job, 'waiting');
-    throw new MediactlError('it has not failed', { code: 'not_failed' });
+    throw new MediactlError('the upload has not failed', { code: 'not_failed' });
   });
   if (await client.queue.isPaused()) {
     await client.queue.resume();
-    context.terminal.info('the queue continues');
+    context.terminal.info('resumed the queue');
   }
   return presentChanges(context, 'retried', changes);
 }
@@ -71,9 +71,9 @@ export function parseForgetRequest(
   { all = false, expired, done = false }: SelectionFlags,
 ): ChangeRequest {
   const { address, given: ids } = resolveQueue(context, typed, given);
-  if (expired) throw usageError('--expired is of the uploads of this machine');
+  if (expired) throw usageError('--expired is only for uploads on this machine');
   assertSelection(ids, all || done);
-  if (all && done) throw usageError('which uploads?', '--all, or --done');
+  if (all && done) throw usageError('--all and --done cannot be used together');
   const states: JobState[] = [...(done ? [] : unfinishedStates), ...(all ? [] : (['completed'] as const))];
   return { address, ids, all: all || done, states };
 }
@@ -87,8 +87,8 @@ export async function runForget(context: Context, request: ChangeRequest) {
   if (ids.length > 0)
     await confirm(
       context.terminal,
-      `${count}: what is not finished stays so, what is may be sent again. Forget ${ids.length === 1 ? 'it' : 'them'}?`,
-      { yes: context.settings.yes, instead: 'the same command with --yes' },
+      `Unfinished uploads stop, and finished files may be uploaded again. Forget ${count}?`,
+      { yes: context.settings.yes, instead: 'run the same command with --yes' },
     );
   return presentChanges(context, 'forgotten', await changeEach(ids, (id) => forgetJob(client, id)));
 }
@@ -104,7 +104,7 @@ async function forgetJob(client: QueueClient, id: string): Promise<QueuedUpload 
   if (state === 'active')
     throw new MediactlError('a worker is uploading it', {
       code: 'already_uploading',
-      hint: 'stop that worker, then forget it',
+      hint: 'stop that worker, then run the same command again',
       retryable: true,
     });
   const row = job && { ...toQueuedUpload(job, 'waiting'), state: stateNames[state as JobState] ?? 'waiting' };
@@ -115,7 +115,7 @@ async function forgetJob(client: QueueClient, id: string): Promise<QueuedUpload 
 
 function assertSelection(ids: readonly string[], all: boolean | undefined): void {
   if (ids.length > 0 === Boolean(all))
-    throw usageError('which upload?', 'an id from mediactl uploads ls --queue, or --all');
+    throw usageError('specify upload ids or --all', 'mediactl uploads ls --queue lists the ids');
 }
 
 /** Resolves a selection to job ids. @throws MediactlError (exit 2) if an id prefix or path is ambiguous */
@@ -134,14 +134,14 @@ async function findJobIds(client: QueueClient, { ids, all, states }: ChangeReque
       path === word || (word.length >= 6 && id.startsWith(word));
     const [match, other] = listed.filter(isMeant);
     if (other === undefined) return match?.id ?? word;
-    throw usageError(`several uploads are meant by ${escapeControls(word)}`, 'type more of the id');
+    throw usageError(`${escapeControls(word)} matches several uploads`, 'type more of the id');
   });
 }
 
 async function getJob({ queue }: QueueClient, id: string): Promise<QueueJob> {
   const job = await queue.getJob(id);
   if (job) return job as QueueJob;
-  throw new MediactlError(`no upload ${id} is in the queue`, {
+  throw new MediactlError(`upload ${id} is not in the queue`, {
     code: 'not_found',
     hint: 'mediactl uploads ls --queue',
   });

@@ -32,29 +32,29 @@ export async function listQueuedUploads(
     pages: pages(),
     columns: queuedColumns,
     id: ({ id }: QueuedUpload) => id,
-    empty: done ? 'nothing uploaded yet' : 'nothing is queued',
+    empty: done ? 'nothing uploaded yet' : 'the queue is empty',
   };
 }
 
 /** Warns if a queue is paused or has no worker. @param hasNewFiles true before files are queued */
 export async function warnOfQueueState({ terminal }: Context, client: QueueClient, hasNewFiles = false): Promise<void> {
   if (await client.withRetry(() => client.queue.isPaused()))
-    terminal.warn('the queue is paused: mediactl uploads retry --all ends that');
+    terminal.warn('the queue is paused; to resume it: mediactl uploads retry --all');
   const { unfinished, workers } = await client.withRetry(() => countJobs(client));
   if (workers === 0 && (hasNewFiles || unfinished > 0))
-    terminal.warn('no worker is connected: mediactl worker, on any machine that reaches the files');
+    terminal.warn('no worker is connected; start one on a machine that can read the files: mediactl worker');
 }
 
 export function watch(command: Command, run: ActionWrapper): void {
   addExamples(command, 'mediactl uploads watch --queue redis://queue.lan');
   command
-    .summary('watch a queue until nothing is left in it')
+    .summary('watch a queue until it is empty')
     .description(
-      'Shows the uploads of a queue while workers carry them out, until nothing is left; what is queued meanwhile too.',
+      'Shows the progress of the uploads in a queue until it is empty, including files queued in the meantime.',
     )
-    .option(queueFlag, 'queue to watch; else MEDIACTL_QUEUE')
-    .option('-v, --verbose', 'show what became of every file, not only of those that failed')
-    .addOption(new Option('--progress <form>', 'what to show').choices(progressModes).default('auto' as const))
+    .option(queueFlag, 'queue to watch (MEDIACTL_QUEUE)')
+    .option('-v, --verbose', 'list every file, not only those that failed')
+    .addOption(new Option('--progress <form>', 'how to show progress').choices(progressModes).default('auto' as const))
     .action(run((context, flags) => runWatch(context, parseWatchRequest(context, flags))));
 }
 
@@ -86,7 +86,7 @@ async function runWatch(context: Context, { address, mode, verbose }: WatchReque
     files: [],
     failures: [],
     waitsForReady: false,
-    emptyText: 'nothing is queued',
+    emptyText: 'the queue is empty',
     close: async () => {},
   });
 }

@@ -4,15 +4,15 @@ import type { Context } from '../../context.ts';
 
 export const queueFlag = '--queue [address]';
 /** Help text for --queue in commands that act on uploads of this machine by default. */
-export const queueFlagHelp = 'of a queue, not of this machine';
+export const queueFlagHelp = 'use a queue instead of this machine';
 
 /** Rejects a password in argv, which other users can read. @throws MediactlError `usage` (exit 2) */
 export function assertNoPassword(where: string, { hasPassword }: QueueAddress): void {
   if (!hasPassword) return;
   throw usageError(
-    `${where} would show the password to everybody on this machine`,
-    'export MEDIACTL_QUEUE, or keep it: mediactl config set queue - < FILE',
-    'arguments of processes can be read by others',
+    `${where} would show the password to other users of this machine`,
+    'export MEDIACTL_QUEUE, or save it: mediactl config set queue - < FILE',
+    'other users can read process arguments',
   );
 }
 
@@ -29,7 +29,10 @@ export function resolveQueue({ settings }: Context, typed: string | boolean | un
   const all = [...(typeof typed === 'string' && !isAddress ? [typed] : []), ...(given ?? [])];
   const address = isAddress ? parseQueueAddress('--queue', typed) : settings.queue;
   if (!address)
-    throw usageError('which queue?', 'export MEDIACTL_QUEUE=redis://HOST, or mediactl config set queue redis://HOST');
+    throw usageError(
+      'no queue is configured',
+      'mediactl config set queue redis://HOST, or export MEDIACTL_QUEUE=redis://HOST',
+    );
   if (isAddress) assertNoPassword('--queue', address);
   return { address, given: all };
 }

@@ -9,7 +9,7 @@ import { formatProgress } from '../../uploading/pending-uploads.ts';
 import type { UploadRecord } from '../../uploading/upload-record.ts';
 
 /** Fields that `upload --json` and `uploads ls --queue --json` have in common. */
-type SharedUploadFields = Omit<UploadRecord, 'outcome' | 'queue_id' | 'status'>;
+type SharedUploadFields = Omit<UploadRecord, 'outcome' | 'queue_id' | 'duplicate_of' | 'status'>;
 
 /** File in a queue, as `uploads ls` prints it. `error` is why it failed or will be retried. */
 export type QueuedUpload = SharedUploadFields & {

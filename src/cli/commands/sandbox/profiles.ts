@@ -10,7 +10,7 @@ export type SandboxLocation = { dataDir: string; profile: string };
 
 const defaultProfile = 'sandbox';
 
-export const dataOption = ['--data <dir>', 'its folder (that of the profile in use)'] as const;
+export const dataOption = ['--data <dir>', 'data directory (that of the current profile)'] as const;
 
 /**
  * Returns the sandbox that a command acts on: the one in the `--data` folder, otherwise that of the current
@@ -26,7 +26,7 @@ export async function findSandbox(context: Context, data: string | undefined): P
   if (!isNamed || requested === defaultProfile || profiles[requested]?.sandbox) return location;
   if (!profiles[requested]) throw noSuchProfile(requested, profiles);
   throw usageError(
-    `profile ${requested} is not for a sandbox of this machine`,
+    `profile ${requested} is not for a sandbox on this machine`,
     'mediactl sandbox status, or --data DIR',
     `it is for ${profiles[requested].baseUrl}`,
   );
@@ -59,7 +59,7 @@ export async function assertNotRemote({ profiles }: Context, names: readonly str
     assertProfileName(name);
     const existing = stored[name];
     if (existing && !isLoopback(parseBaseUrl(existing.baseUrl)))
-      throw new MediactlError(`there is a profile ${name} already, for ${existing.baseUrl}`, {
+      throw new MediactlError(`profile ${name} already exists, for ${existing.baseUrl}`, {
         code: 'profile_taken',
         reason: 'the sandbox would overwrite its key',
         hint: `mediactl auth rename ${name} NAME, then mediactl sandbox start`,
@@ -82,7 +82,7 @@ export async function saveProfiles(
       context.terminal.redactor.add(key);
       const existing = current.profiles[name];
       if (existing && isForOtherSandbox(existing, dataDir, key))
-        replaced.push(`profile ${name} is for this sandbox now; it was for the one at ${existing.baseUrl}`);
+        replaced.push(`profile ${name} now uses this sandbox, not ${existing.baseUrl}`);
       // The same key means the same sandbox, so the workspace that the user chose is kept.
       const keepsWorkspace = existing?.key === key && existing.workspace !== undefined;
       const { workspace, workspace_name: workspaceName } = running;

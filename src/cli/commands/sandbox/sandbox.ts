@@ -22,19 +22,19 @@ import {
 } from './server.ts';
 
 export const sandbox: CommandDefinition = [
-  verb('start', 'start the service on this machine', async () => (await import('./start.ts')).start),
-  verb('stop', 'stop it; everything is kept', async () => stop),
-  verb('status', 'show whether it runs, and where', async () => status),
-  verb('reset', 'stop it and delete everything in it', async () => reset),
-  verb('watch', 'print the address of the page that plays an asset', async () => watch),
-  verb('logs', 'show its log', async () => logs),
+  verb('start', 'start the sandbox, a local copy of the service', async () => (await import('./start.ts')).start),
+  verb('stop', 'stop the sandbox; its data is kept', async () => stop),
+  verb('status', 'show whether the sandbox is running, and where', async () => status),
+  verb('reset', 'stop the sandbox and delete its data', async () => reset),
+  verb('watch', 'print the URL of the watch page of an asset', async () => watch),
+  verb('logs', 'show the log of the sandbox', async () => logs),
 ];
 
 type DataFlags = { data?: string | undefined };
 
 const stop: Define = (command, run) =>
   addExamples(command, 'mediactl sandbox stop', 'mediactl sandbox stop --profile sandbox')
-    .description('Stops the sandbox. Everything in it is kept, and there at the next start.')
+    .description('Stops the sandbox. Its data is kept for the next start.')
     .option(...dataOption)
     .action(run(runStop));
 
@@ -43,13 +43,13 @@ async function runStop(context: Context, { data }: DataFlags): Promise<Result> {
   const running = await findRunning(context, dataDir);
   if (context.isDryRun(running ? `stop pid ${running.pid}` : 'do nothing')) return noResult;
   if (running) await shutDown(context, running);
-  context.terminal.info(running ? `stopped, pid ${running.pid}` : 'no sandbox is running');
+  context.terminal.info(running ? `stopped the sandbox (pid ${running.pid})` : 'no sandbox is running');
   return noResult;
 }
 
 const status: Define = (command, run) =>
   addExamples(command, 'mediactl sandbox status', 'mediactl sandbox status --json')
-    .description('Tells whether the sandbox runs, and where it listens and keeps its data.')
+    .description('Shows whether the sandbox is running, its URL, and where it stores its data.')
     .option(...dataOption)
     .action(run(runStatus));
 
@@ -87,9 +87,7 @@ const statusRows = (shown: ReturnType<typeof toStatus>): DetailRow[] => [
 
 const reset: Define = (command, run) =>
   addExamples(command, 'mediactl sandbox reset --yes')
-    .description(
-      'Stops the sandbox and deletes all its assets, uploads and keys, and the profiles that were made for it.',
-    )
+    .description('Stops the sandbox and deletes all its assets, uploads and keys, and the profiles created for it.')
     .option(...dataOption)
     .action(run(runReset));
 
@@ -97,20 +95,20 @@ async function runReset(context: Context, { data }: DataFlags): Promise<Result> 
   const { settings, terminal } = context;
   const { dataDir } = await findSandbox(context, data);
   if (!(await stat(join(dataDir, 'sandbox.db')).catch(() => undefined))) {
-    terminal.info(`there is no sandbox in ${dataDir}; nothing was deleted`);
+    terminal.info(`no sandbox in ${dataDir}; nothing was deleted`);
     return noResult;
   }
-  if (context.isDryRun(`stop the sandbox and delete what it keeps in ${dataDir}`)) return noResult;
+  if (context.isDryRun(`stop the sandbox and delete its data in ${dataDir}`)) return noResult;
   const profiles = await findProfiles(context, dataDir);
-  const named = profiles.map((name) => `, profile ${name}`).join('');
+  const named = profiles.map((name) => ` and profile ${name}`).join('');
   const consent = { yes: settings.yes, instead: 'mediactl sandbox reset --yes' };
-  await confirm(terminal, `Delete everything in ${dataDir}${named}?`, consent);
+  await confirm(terminal, `Delete all data of the sandbox in ${dataDir}${named}?`, consent);
   const running = await findRunning(context, dataDir);
   if (running) await shutDown(context, running);
   await assertNotRunning(context, dataDir);
   await forgetProfiles(context, profiles);
   for (const name of ownFiles) await rm(join(dataDir, name), { recursive: true, force: true });
-  terminal.info(`gone: the sandbox${named}; mediactl sandbox start begins a new one`);
+  terminal.info(`deleted the sandbox${named}; to start a new one: mediactl sandbox start`);
   return noResult;
 }
 
@@ -122,10 +120,10 @@ const ownFiles = [
 
 const logs: Define = (command, run) =>
   addExamples(command, 'mediactl sandbox logs', 'mediactl sandbox logs -f')
-    .description('Shows the end of the sandbox’s log: a line a request, and what processing did.')
+    .description('Shows the last lines of the sandbox’s log, which has one line per request and reports on processing.')
     .option(...dataOption)
-    .option('--lines <number>', 'how many lines', '50')
-    .option('-f, --follow', 'print new lines as they come, until interrupted')
+    .option('--lines <number>', 'number of lines to show', '50')
+    .option('-f, --follow', 'keep printing new lines until interrupted')
     .action(run((context, flags) => runLogs(context, { ...flags, count: parseCount('--lines', flags.lines, 1) })));
 
 type LogsRequest = DataFlags & { count: number; follow?: true | undefined };
@@ -135,7 +133,7 @@ async function runLogs(context: Context, { data, count, follow }: LogsRequest): 
   const log = await LogReader.open(logPath(dataDir)).catch((error) => {
     throw new MediactlError('the sandbox has no log', {
       code: 'no_log',
-      reason: error.code === 'ENOENT' ? 'it was never started there' : error.message,
+      reason: error.code === 'ENOENT' ? `it has never been started in ${dataDir}` : error.message,
     });
   });
   try {
@@ -163,10 +161,10 @@ async function followLog({ clock, signal, terminal }: Context, log: LogReader): 
 const watch: Define = (command, run) =>
   addExamples(command, 'mediactl sandbox watch @last', 'mediactl sandbox watch @last --open')
     .description(
-      'Prints the address of the sandbox’s own page for an asset: for a browser, or for an iframe that tries the embed restriction. It works for as long as a playback token does.',
+      'Prints the URL of the sandbox’s watch page for an asset. Open it in a browser, or embed it in an iframe to test the embed restriction. The URL expires with its playback token.',
     )
     .argument('[id]', idHelp)
-    .option('--open', 'open it in the browser')
+    .option('--open', 'open the page in the browser')
     .option(...newestOption)
     .option(...dataOption)
     .action(run((context, id, flags) => runWatch(context, { id, ...flags })));

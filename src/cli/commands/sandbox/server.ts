@@ -58,7 +58,7 @@ async function fetchHealth(context: Context, url: string): Promise<SandboxHealth
       authenticate: false,
       retry: 'none',
       idleTimeoutMs: 2_000,
-      purpose: { action: 'ask the sandbox how it is' },
+      purpose: { action: 'check the health of the sandbox' },
     });
     return health as SandboxHealth; // trusted: the caller compares the pid
   } catch (error) {
@@ -83,9 +83,9 @@ export async function shutDown({ host, clock, signal }: Context, { pid }: Runnin
 }
 
 const doesNotStop = (pid: number) =>
-  new MediactlError(`the sandbox (pid ${pid}) does not stop`, {
+  new MediactlError(`the sandbox (pid ${pid}) did not stop`, {
     code: 'sandbox_hangs',
-    hint: `kill -9 ${pid}, if it is the sandbox; nothing that was acknowledged is lost`,
+    hint: `kill -9 ${pid}, if that process is the sandbox; acknowledged uploads are kept`,
   });
 
 /** API keys that the sandbox created for this user. `all` has all scopes. */

@@ -32,12 +32,12 @@ const addStartOptions = (command: Command) =>
   addServiceOptions(
     command
       .description(
-        'Starts the service in the background, and makes a profile for it: sandbox, or the one that --profile names. What you upload is kept until sandbox reset.',
+        'Starts a local copy of the service in the background, and creates a profile for it (sandbox, or --profile). Uploads are kept until sandbox reset.',
       )
-      .option('--port <number>', 'port to listen on (4520; 0 for any free)')
+      .option('--port <number>', 'port to listen on (4520; 0 for any free port)')
       .option(...dataOption)
-      .option('--foreground', 'stay in this terminal, and log to it')
-      .option('--scoped-profiles', 'make profiles NAME-read and NAME-write too'),
+      .option('--foreground', 'stay in the foreground and log to the terminal')
+      .option('--scoped-profiles', 'also create profiles NAME-read and NAME-write'),
   );
 
 type StartRequest = {
@@ -58,7 +58,7 @@ async function runStart(context: Context, request: StartRequest): Promise<Result
   const { foreground, options } = request;
   const location = await locateSandbox(context, request.data);
   const { dataDir, profile } = location;
-  if (context.isDryRun(`start the sandbox on ${dataDir}`)) return noResult;
+  if (context.isDryRun(`start the sandbox in ${dataDir}`)) return noResult;
   const profiles = request.scopedProfiles ? [profile, `${profile}-read`, `${profile}-write`] : [profile];
   await assertNotRemote(context, profiles);
   const existing = await findRunning(context, dataDir);
@@ -68,25 +68,30 @@ async function runStart(context: Context, request: StartRequest): Promise<Result
     const { profiles: stored } = await context.profiles.read();
     const isNew = !stored[profile] && Object.values(stored).some(({ sandbox }) => sandbox === dataDir);
     await saveProfiles(context, location, existing, profiles);
-    context.terminal.info(`the sandbox runs already, pid ${existing.pid}`);
+    context.terminal.info(`the sandbox is already running (pid ${existing.pid})`);
     if (isNew)
-      context.terminal.info(`profile ${profile} is for it too; a second one: --data DIR --profile NAME --port 0`);
+      context.terminal.info(
+        `profile ${profile} uses it too; for a second sandbox: mediactl sandbox start --data DIR --profile NAME --port 0`,
+      );
     return sandboxRecord(existing, location);
   }
   const child = await launch(context, dataDir, request);
   const running = await waitUntilRunning(context, child, location);
-  if (running.pid !== child.pid) context.terminal.info(`another start was first: it runs, pid ${running.pid}`);
+  if (running.pid !== child.pid)
+    context.terminal.info(`another process has already started the sandbox (pid ${running.pid})`);
   for (const note of running.notes) context.terminal.warn(escapeControls(note));
   const use = (await saveProfiles(context, location, running, profiles)) ? '' : ` --profile ${profile}`;
   const tries = ['upload ./clip.mp4 --wait', 'assets ls', 'play @last --check', 'sandbox watch @last --open', 'browse'];
-  context.terminal.info(['the sandbox is up; try:', ...tries.map((words) => `  mediactl ${words}${use}`)].join('\n'));
+  context.terminal.info(
+    ['the sandbox is running; try:', ...tries.map((words) => `  mediactl ${words}${use}`)].join('\n'),
+  );
   if (!foreground || running.pid !== child.pid) return sandboxRecord(running, location);
   await waitForExit(context, child);
   return noResult;
 }
 
 async function launch({ host }: Context, dataDir: string, { port, options, foreground }: StartRequest) {
-  await makeFolder(dataDir, 'name another one: --data DIR');
+  await makeFolder(dataDir, 'use another directory: --data DIR');
   const args = ['--data', dataDir, ...(port === undefined ? [] : ['--port', port]), ...options];
   const logging = foreground ? [] : ['--log', logPath(dataDir)];
   const child = spawn(host.processes.execPath, [host.sandboxProgram, ...args, ...logging], {
@@ -115,7 +120,7 @@ async function waitUntilRunning(
     complaint = (complaint + text).slice(-10_000);
   });
   const isUp = () => child.exitCode === null && child.signalCode === null;
-  const failed = () => notStarted(isUp() ? 'it does not answer' : complaint.trim(), child.exitCode, location);
+  const failed = () => notStarted(isUp() ? 'it does not respond' : complaint.trim(), child.exitCode, location);
   const findServer = async () => {
     const running = await findRunning(context, location.dataDir);
     // If two starts race, the loser exits with `lockedExitCode`, and the winner's server is used.
@@ -143,14 +148,14 @@ function notStarted(reason: string, childExit: number | null, location: SandboxL
 }
 
 const seedHint = ({ profile }: SandboxLocation) =>
-  `mediactl sandbox reset --profile ${profile}, then start it with --seed; or a second one: mediactl sandbox start --seed NUMBER --data DIR --profile NAME --port 0`;
+  `mediactl sandbox reset --profile ${profile}, then start it with --seed; or start a second sandbox: mediactl sandbox start --seed NUMBER --data DIR --profile NAME --port 0`;
 
 const nextSteps = (location: SandboxLocation): [RegExp, string][] => [
-  [/EADDRINUSE/, 'mediactl sandbox start --port 0, for any port that is free'],
-  [/^--seed fills/, seedHint(location)],
-  [/^no space is left/, 'make room there, or name another folder: --data DIR'],
-  [/is not a database|another program|newer mediactl/, 'move that file away, or name another folder: --data DIR'],
-  [/holds other files|is gone/, 'mediactl sandbox start --data DIR'],
+  [/EADDRINUSE/, 'mediactl sandbox start --port 0, to use any free port'],
+  [/^--seed needs/, seedHint(location)],
+  [/^no disk space/, 'free disk space, or use another directory: --data DIR'],
+  [/is not a database|another program|newer mediactl/, 'move that file, or use another directory: --data DIR'],
+  [/contains other files|is missing/, 'mediactl sandbox start --data DIR'],
   [/^--/, 'mediactl sandbox start --help'],
 ];
 
@@ -161,9 +166,9 @@ async function assertSameOptions(
   { port, options }: StartRequest,
 ): Promise<void> {
   const other = (hint: string, reason?: string) =>
-    usageError(`the sandbox runs already, at ${existing.url}`, hint, reason);
+    usageError(`the sandbox is already running at ${existing.url}`, hint, reason);
   if (port !== undefined && new URL(existing.url).port !== port && port !== '0')
-    throw other('mediactl sandbox stop, then start it with that port');
+    throw other('mediactl sandbox stop, then start it on that port');
   const missing = options.filter((each) => !existing.options.includes(each));
   if (missing.length === 0) return;
   if (missing.some(isSeed) && (await hasUploads(location.dataDir))) throw notEmpty(location);
@@ -183,9 +188,9 @@ async function hasUploads(dataDir: string): Promise<boolean> {
 
 const notEmpty = (location: SandboxLocation) =>
   usageError(
-    '--seed fills an empty sandbox, and this one has assets already',
+    '--seed needs an empty sandbox, but this one already has assets',
     seedHint(location),
-    `it keeps them in ${location.dataDir}`,
+    `they are in ${location.dataDir}`,
   );
 
 async function waitForExit({ signal }: Context, child: ChildProcess): Promise<void> {
@@ -195,7 +200,7 @@ async function waitForExit({ signal }: Context, child: ChildProcess): Promise<vo
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
   signal.removeEventListener('abort', stop);
   if (child.exitCode !== 0 && !signal.aborted)
-    throw new MediactlError('the sandbox ended', {
+    throw new MediactlError('the sandbox exited', {
       code: 'sandbox_failed',
       reason: `exit code ${child.exitCode ?? child.signalCode}`,
     });
@@ -237,17 +242,17 @@ const rateLimit: OptionParser = (flag, text) => {
 
 /** Options that configure the service itself. Faults are not checked here, because the service validates them. */
 const serviceOptions = () => [
-  serviceOption('--seed <number>', 'begin with so many made-up assets', (flag, text) => parseCount(flag, text, 1)),
-  new Option('--strict', 'answer only with what the specification shows'),
-  new Option('--fault <spec...>', 'what is to go wrong: mediactl help faults'),
-  serviceOption('--rate-limit <number/duration>', 'requests a key may make (1000/1h)', rateLimit),
-  serviceOption('--session-lifetime <duration>', 'until an upload session expires (24h)', seconds),
-  serviceOption('--token-lifetime <duration>', 'until tokens and URLs expire (4h)', seconds),
-  serviceOption('--credits <number>', 'credits: 1 a MiB, 1 a playback (unlimited)', parseCount),
-  serviceOption('--max-upload-size <size>', 'the largest upload (unlimited)', parseSize),
-  serviceOption('--storage <size>', 'space for all assets (the disk)', parseSize),
-  new Option('--auto-play', 'players begin by themselves'),
-  new Option('--theme <theme>', 'how players look (dark)').choices(['light', 'dark']),
+  serviceOption('--seed <number>', 'start with this many sample assets', (flag, text) => parseCount(flag, text, 1)),
+  new Option('--strict', 'return only fields in the specification'),
+  new Option('--fault <spec...>', 'inject a fault: see mediactl help faults'),
+  serviceOption('--rate-limit <number/duration>', 'rate limit per API key (1000/1h)', rateLimit),
+  serviceOption('--session-lifetime <duration>', 'lifetime of upload sessions (24h)', seconds),
+  serviceOption('--token-lifetime <duration>', 'lifetime of tokens and signed URLs (4h)', seconds),
+  serviceOption('--credits <number>', 'credits: 1 per MiB, 1 per playback (unlimited)', parseCount),
+  serviceOption('--max-upload-size <size>', 'maximum upload size (unlimited)', parseSize),
+  serviceOption('--storage <size>', 'storage quota (the disk)', parseSize),
+  new Option('--auto-play', 'start players automatically'),
+  new Option('--theme <theme>', 'theme of players (dark)').choices(['light', 'dark']),
 ];
 
 export function addServiceOptions<Args extends unknown[], Options extends OptionValues>(

@@ -30,22 +30,22 @@ export const worker: CommandDefinition = (command, run) => {
   );
   command
     .description(
-      'Uploads what others queue with upload --queue, until it is interrupted; start as many as you like, on any machines. Where one ends or dies, another continues at the byte that the service holds.',
+      'Uploads files that were queued with upload --queue, until you stop it. Start any number of workers, on any machines. If one stops or crashes, another resumes its uploads.',
     )
-    .option(queueFlag, 'queue to work at: redis:// or postgres://; else MEDIACTL_QUEUE')
+    .option(queueFlag, 'queue: redis:// or postgres:// (MEDIACTL_QUEUE)')
     .option(
       '--root <[name=]path>',
-      'directory, or https address, to read below, and nowhere else (here); may be repeated',
+      'directory or https URL to allow files from (the current directory); can be repeated',
       collect,
       [] as string[],
     )
-    .option('--concurrency <number>', 'files at a time', '2')
-    .option('--lease <duration>', 'silence after which another worker takes over', '30s')
-    .option('--max-stalls <number>', 'how many workers a file may take along before it is given up', '10')
-    .option('--reserve <requests>', 'requests an hour to leave for other uses (10, or 5 %)')
-    .option('--limit-rate <size>', 'bytes a second in all, such as 5MiB')
-    .option('--mark', 'mark assets in their description, and delete by that what a lost answer left empty')
-    .option('--name <name>', 'what others call this worker (host and process)')
+    .option('--concurrency <number>', 'number of files to upload at once', '2')
+    .option('--lease <duration>', 'let another worker take over after this long without a heartbeat', '30s')
+    .option('--max-stalls <number>', 'give up on a file after it has crashed this many workers', '10')
+    .option('--reserve <requests>', 'requests per hour to leave for other uses (10, or 5 %)')
+    .option('--limit-rate <size>', 'maximum total bytes per second, such as 5MiB')
+    .option('--mark', 'mark assets in their description, to find and delete orphans')
+    .option('--name <name>', 'name of this worker (host name and process id)')
     .action(run((context, flags) => runWorker(context, parseWorkerRequest(context, flags))));
 };
 
@@ -92,7 +92,7 @@ export async function runWorker(context: Context, request: WorkerRequest) {
   const { address, options } = request;
   const roots = await Roots.open(request.roots, context.host.cwd, options.name);
   const { baseUrl } = await context.account();
-  if (context.isDryRun(`upload what is queued in ${address.label} to ${baseUrl.origin}`)) return noResult;
+  if (context.isDryRun(`upload the files queued in ${address.label} to ${baseUrl.origin}`)) return noResult;
   const api = await context.api();
   await assertKeyAccepted(api);
   api.transport.connection.rateLimiter.reserve = request.reserve;
@@ -105,7 +105,7 @@ export async function runWorker(context: Context, request: WorkerRequest) {
   const { server, durabilityWarning } = client.storeInfo;
   if (durabilityWarning) terminal.warn(`${address.label}: ${durabilityWarning}`);
   terminal.info(
-    `${options.name} uploads from ${address.label} (${server}) to ${baseUrl.origin}; it reads below ${roots.label}`,
+    `${options.name} uploads from ${address.label} (${server}) to ${baseUrl.origin}; it reads files below ${roots.label}`,
   );
   return { result: displayRun(context, run, close), failure: () => run.failure };
 }
@@ -116,7 +116,7 @@ async function createWorkerRun(context: Context, client: QueueClient, roots: Roo
   const api = await context.api();
   const { profile } = await context.account();
   const receipts = await context.receipts().catch((error: Error) => {
-    terminal.warn(`${error.message}: after a failover of the queue, files may be sent twice`);
+    terminal.warn(`${error.message}: after a failover of the queue, files may be uploaded twice`);
     return undefined;
   });
   const mode = terminal.canAnimate ? 'bar' : 'none';
@@ -156,7 +156,7 @@ function displayRun(context: Context, work: WorkerRun, close: () => void): ListR
       close();
     }
     const requeued = work.requeuedFiles;
-    if (requeued > 0) terminal.info(`${pluralize(requeued, 'file')} handed back to the queue`);
+    if (requeued > 0) terminal.info(`${pluralize(requeued, 'file')} returned to the queue`);
     terminal.info(summary.format(clock.now(), 0, false, 'nothing was uploaded'));
   };
   return {
@@ -183,5 +183,5 @@ async function assertKeyAccepted(api: Api): Promise<void> {
 function parseLease(typed: string): number {
   const leaseMs = parseDuration('--lease', typed);
   if (leaseMs >= minLeaseMs) return leaseMs;
-  throw usageError(`--lease does not accept '${typed}'`, 'a second at least, such as 30s');
+  throw usageError(`--lease does not accept '${typed}'`, 'at least 1s, such as 30s');
 }

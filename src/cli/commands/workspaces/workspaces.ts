@@ -9,48 +9,48 @@ import { addExamples, type CommandDefinition, type Define, verb } from '../comma
 export const workspaces: CommandDefinition = [
   verb('ls', 'list the workspaces', async () => list, 'list'),
   verb('get', 'show one workspace', async () => get, 'show'),
-  verb('use', 'choose the workspace to work in', async () => use),
+  verb('use', 'set the default workspace', async () => use),
 ];
 
 const list: Define = (command, run) =>
   addExamples(command, 'mediactl workspaces ls')
-    .description('Lists the workspaces that the key can see.')
+    .description('Lists the workspaces that the API key can access.')
     .action(
       run(async (context) => listPages((await context.api()).workspaces.list(), workspaceColumns, 'no workspaces')),
     );
 
 const get: Define = (command, run) =>
   addExamples(command, 'mediactl workspaces get Main')
-    .description('Shows one workspace, by uid or exact name.')
-    .argument('[workspace]', 'uid or its beginning, or name')
+    .description('Shows the details of one workspace.')
+    .argument('[workspace]', 'uid, start of a uid, or exact name')
     .action(run(async (context, uidOrName) => workspaceRecord(await findOrChooseWorkspace(context, uidOrName))));
 
 const findOrChooseWorkspace = async (context: Context, uidOrName: string | undefined) =>
   uidOrName === undefined
-    ? promptForWorkspace(context, usageError('which workspace?', 'mediactl workspaces ls'))
+    ? promptForWorkspace(context, usageError('no workspace given', 'mediactl workspaces ls'))
     : resolveWorkspace(context, await context.api(), uidOrName);
 
 const use: Define = (command, run) =>
   addExamples(command, 'mediactl workspaces use Main')
-    .description('Keeps a workspace in the profile, so that --workspace may be left out.')
-    .argument('[workspace]', 'uid or its beginning, or name')
+    .description('Saves a workspace in the profile as the default for --workspace.')
+    .argument('[workspace]', 'uid, start of a uid, or exact name')
     .action(run(runUse));
 
 async function runUse(context: Context, uidOrName: string | undefined): Promise<Result> {
   const { profile } = await context.account();
   const workspace = await findOrChooseWorkspace(context, uidOrName);
-  if (context.isDryRun(`work in ${workspace.uid} with profile ${profile}`)) return noResult;
+  if (context.isDryRun(`make ${workspace.uid} the default workspace of profile ${profile}`)) return noResult;
   await context.profiles.update(({ profiles }) => {
     const mine = profiles[profile];
     if (!mine)
       throw usageError(
-        'there is no profile to keep the workspace in',
-        'set MEDIACTL_WORKSPACE, or mediactl auth login',
+        'no profile to save the workspace in',
+        'mediactl auth login, or set MEDIACTL_WORKSPACE',
         'the account comes from MEDIACTL_API_KEY',
       );
     Object.assign(mine, toProfileFields(workspace));
   });
-  context.terminal.info(`profile ${profile} now works in ${displayText(workspace.name ?? workspace.uid)}`);
+  context.terminal.info(`profile ${profile} now uses workspace ${displayText(workspace.name ?? workspace.uid)}`);
   return workspaceRecord(workspace);
 }
 

@@ -260,8 +260,8 @@ export class BatchUploader implements BatchRun {
     if (source.identity !== undefined)
       persisted = persisted.then((error) => error ?? spool.remove(source.path).then(() => undefined, asMediactlError));
     if (previousReceipt && outcome.uploaded.how === 'uploaded')
-      notice(`uploaded before: asset ${previousReceipt.assetUid}, which stays`);
-    await onUploaded(outcome.uploaded.assetUid).catch((error: Error) => notice(`@last is not kept: ${error.message}`));
+      notice(`previously uploaded as asset ${previousReceipt.assetUid}, which is kept`);
+    await onUploaded(outcome.uploaded.assetUid).catch((error: Error) => notice(`cannot save @last: ${error.message}`));
     return { persisted };
   }
 

@@ -28,7 +28,7 @@ export async function confirmPossibleDuplicate(run: UploadRun, creation: Unconfi
   const assetUids = found.assets.map(({ uid }) => uid);
   await deps.confirmNewAsset(creationUnknown(run.label, found, run.id), assetUids);
   for (const uid of assetUids) await run.recordOrphan(uid, true);
-  if (found.assets.length > 0) run.notice(`left alone: ${assetUids.join(', ')}`);
+  if (found.assets.length > 0) run.notice(`existing assets kept: ${assetUids.join(', ')}`);
 }
 
 /**
@@ -92,12 +92,12 @@ function possibleNames({ filename, asset_name }: UploadMetadata): Set<string> {
 function creationUnknown(path: string, { assets, isComplete }: OrphanCandidates, id: string): MediactlError {
   const uids = assets.map(({ uid }) => uid);
   const found = uids.length > 0 ? `; found: ${uids.join(', ')}` : '';
-  const rest = isComplete ? '' : '; more assets were made since than can be looked through';
+  const rest = isComplete ? '' : '; too many newer assets to search all of them';
   const mayBeWhole = assets.some(({ status }) => classifyStatus(status) !== 'in progress');
-  return new MediactlError(`an earlier attempt to upload ${path} may already have made an asset`, {
+  return new MediactlError(`an earlier attempt to upload ${path} may have created an asset`, {
     code: 'creation_unknown',
-    reason: `the answer to its creation was lost${found}${rest}`,
-    hint: `--yes makes a new asset and leaves what was found; mediactl uploads forget ${id} does the same for good`,
+    reason: `the response to its creation was lost${found}${rest}`,
+    hint: `use --yes to create a new asset and keep those that were found, or run mediactl uploads forget ${id}`,
     details: { asset_uids: uids, is_all: isComplete, may_be_whole: mayBeWhole },
   });
 }

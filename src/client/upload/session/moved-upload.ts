@@ -30,14 +30,14 @@ export function createMovedUploadFinder(store: UploadStore): UploadDeps['findRes
       if (entry && isOpen(entry)) {
         const moved = { ...entry, id: file.id, path: file.path, realPath: file.realPath };
         await Promise.all([store.write(moved), store.remove(entry.id)]); // in one transaction
-        notice(`continuing asset ${entry.session.assetUid}, started as ${entry.realPath}`);
+        notice(`resuming asset ${entry.session.assetUid}, started as ${entry.realPath}`);
         return moved;
       }
     } finally {
       if (release) await release();
     }
     for (const { session, realPath } of entries)
-      notice(`not continued: asset ${session.assetUid} of ${realPath}; see mediactl uploads ls`);
+      notice(`not resumed: asset ${session.assetUid} of ${realPath}; see mediactl uploads ls`);
     return undefined;
   };
 }

@@ -36,7 +36,7 @@ export async function resumeFrom(
     const mayBeWhole = entry.assetUid === undefined;
     await confirmPossibleDuplicate(run, { metadata, sizeBytes: source.sizeBytes, ...entry, mayBeWhole });
     await run.store.remove(entry.id);
-    run.notice(`what is recorded of an earlier attempt is unreadable: ${entry.reason}`);
+    run.notice(`the record of an earlier attempt is unreadable: ${entry.reason}`);
     return undefined;
   }
   if (entry.state === 'open') return resumeSession(run, entry);
@@ -50,14 +50,17 @@ async function reportAbandonedAsset(run: UploadRun, entry: UploadEntry | Corrupt
   if (assetUid === undefined) return;
   const isComplete = 'state' in entry && entry.state === 'whole';
   if (!isComplete) await run.recordOrphan(assetUid);
-  run.notice(`${isComplete ? 'uploaded before' : 'left unfinished'}: asset ${assetUid}`);
+  run.notice(isComplete ? `previously uploaded as asset ${assetUid}` : `asset ${assetUid} stays incomplete`);
 }
 
 /** Resumes an open session if the file size is unchanged. The content is checked later, by hashing the prefix. */
 function resumeSession(run: UploadRun, entry: OpenEntry): OpenEntry {
   const { source } = run;
   if (entry.file.sizeBytes !== source.sizeBytes)
-    throw fileChanged(source.path, `${entry.offset} bytes of it are uploaded, but ${sizeChange(entry.file, source)}`);
+    throw fileChanged(
+      source.path,
+      `${entry.offset} bytes of it are already uploaded, but ${sizeChange(entry.file, source)}`,
+    );
   run.resumedFrom = entry.offset;
   return entry;
 }
@@ -76,14 +79,14 @@ async function reuseComplete(run: UploadRun, entry: CompleteEntry): Promise<Open
     if (reopened) return reopened;
   } catch (error) {
     if (isGone(error)) {
-      run.notice(`asset ${assetUid} is gone since; uploading it again`);
+      run.notice(`asset ${assetUid} no longer exists; uploading again`);
       return undefined;
     }
     // 403: the API key can write but not read, so the asset's state stays unknown.
     if (!(error instanceof MediactlError) || error.explanation.status !== 403) throw error;
   }
   run.resumedFrom = acknowledged(entry);
-  run.notice(`uploaded before as asset ${assetUid}`);
+  run.notice(`already uploaded as asset ${assetUid}`);
   return entry;
 }
 
@@ -93,7 +96,7 @@ async function reopenIfBytesLost(run: UploadRun, entry: CompleteEntry): Promise<
   const headers = await run.deps.api.uploadSessions.fetchHeaders(entry.session.url, run.deps.signal);
   const offset = parseUploadOffset(headers?.['upload-offset']);
   if (offset === undefined || offset >= sizeBytes) return undefined;
-  run.notice(`the service has ${offset} bytes of asset ${entry.session.assetUid}, and had acknowledged ${sizeBytes}`);
+  run.notice(`the service has ${offset} bytes of asset ${entry.session.assetUid}, but acknowledged ${sizeBytes}`);
   run.resumedFrom = offset;
   const { blake3: _blake3, verified: _verified, serviceBlake3: _serviceBlake3, ...rest } = entry;
   return { ...rest, state: 'open', file: run.source.identity, offset, sentTo: sizeBytes };
@@ -125,12 +128,14 @@ export async function withNextStep(
   const isFromStdin = job.identity !== undefined || job.path === '-';
   const hasOwnHint = codesWithOwnHint.has(error.explanation.code);
   if (job.isSingleRead && !hasOwnHint)
-    return error.with({ hint: 'run the same command again, with the same input, to continue from here' });
+    return error.with({ hint: 'run the same command again with the same input to continue' });
   if (!entry && job.path === '-' && !uploaded)
-    return error.with({ hint: `it is kept: mediactl upload '${path}' --name NAME, then delete it` });
+    return error.with({ hint: `mediactl upload '${path}' --name NAME, to upload the saved input; then delete it` });
   if (!entry || isCorrupt(entry) || hasOwnHint) return error;
   if (resolvedByNewAsset.has(error.explanation.code))
-    return isFromStdin ? error.with({ hint: `${resume} --yes makes a new asset and leaves what there is` }) : error;
+    return isFromStdin
+      ? error.with({ hint: `${resume} --yes, to create a new asset and keep the existing one` })
+      : error;
   if (entry.state === 'intended') return isFromStdin ? error.with({ hint: combineHints(error, resume) }) : error;
   if (entry.state === 'planned' && error.exitCode === exitCodes.rejected) {
     // The service would reject the file again, so there is nothing to resume.
@@ -140,7 +145,7 @@ export async function withNextStep(
   }
   if (entry.state === 'planned') return error.with({ hint: combineHints(error, resume) });
   const again = isFromStdin || isFromScratch ? resume : `run the same command again, or ${resume}`;
-  return error.with({ hint: `${combineHints(error, again)}, to continue from here` });
+  return error.with({ hint: `${combineHints(error, again)}, to continue` });
 }
 
 /** Returns our hint. If the user first has to fix something, such as the key, puts the error's own hint before it. */

@@ -135,7 +135,8 @@ export function findSuspectedChange({ source }: UploadRun, entry: OpenEntry, off
   if (offset <= (entry.prefix?.offset ?? 0)) return undefined;
   if (offset > entry.sentTo) return `the service has more bytes than this machine sent`;
   const difference = describeChange(entry.file, source.identity);
-  const suspectedChange = difference && `${difference} since asset ${entry.session.assetUid} got bytes of it`;
+  const suspectedChange =
+    difference && `${difference} after part of it was uploaded to asset ${entry.session.assetUid}`;
   if (suspectedChange && source.identity.validator !== undefined) throw fileChanged(source.path, suspectedChange);
   return suspectedChange;
 }
@@ -161,7 +162,7 @@ export async function completeEntry(run: UploadRun, entry: OpenEntry, sent: Sent
     verdict = await verifyAgain(run, entry.session, blake3, lastChunkStart);
     const note = verdict.verified === null ? (first.note ?? verdict.note) : undefined;
     if (suspectedChange && verdict.verified === null)
-      throw fileChanged(run.source.path, `${suspectedChange}, and the service gives no checksum of it`);
+      throw fileChanged(run.source.path, `${suspectedChange}, and the service sent no checksum to rule that out`);
     if (note) run.notice(note);
   }
   const { offset: _offset, sentTo: _sentTo, prefix: _prefix, isRefused: _refused, ...rest } = entry;
@@ -191,12 +192,12 @@ async function verify(
   if (header === undefined) return { verified: null };
   const stated = parseDigest(header);
   if (stated === undefined)
-    return { verified: null, note: `the service’s checksum cannot be read: ${header.slice(0, 80)}` };
+    return { verified: null, note: `the service sent an unreadable checksum: ${header.slice(0, 80)}` };
   if (stated === blake3) return { verified: true };
   const lastChunk = await openChecksum();
   for await (const bytes of source.read(lastChunkStart, source.sizeBytes)) lastChunk.update(bytes);
   if (stated === lastChunk.digest())
-    return { verified: null, note: 'the service’s checksum covers the last chunk only' };
+    return { verified: null, note: 'the service’s checksum covers only the last chunk' };
   return { verified: false, serviceBlake3: header };
 }
 
@@ -220,7 +221,7 @@ async function verifyAgain(
       code: 'bytes_lost',
       retryable: true,
       details: { asset_uid: assetUid },
-      reason: `it has ${offset} bytes, and had acknowledged ${source.sizeBytes}`,
+      reason: `it has ${offset} bytes, but acknowledged ${source.sizeBytes}`,
     });
   const verdict = await verify(source, blake3, lastChunkStart, headers ?? {});
   if (verdict.verified !== null) return verdict;
@@ -241,17 +242,17 @@ const ignoreRefusal = <T>(request: Promise<T>): Promise<T | undefined> =>
 /** Returns the error for an asset whose checksum differs. @param resendCommand command that uploads the file again */
 export function checksumMismatch(path: string, resendCommand: string, entry: CompleteEntry): MediactlError {
   const { session, blake3, serviceBlake3 } = entry;
-  return new MediactlError(`asset ${session.assetUid} does not have the content of ${path}`, {
+  return new MediactlError(`asset ${session.assetUid} does not match ${path}`, {
     code: 'checksum_mismatch',
-    reason: `BLAKE3 here ${blake3}, at the service ${serviceBlake3}`,
-    hint: `do not use that asset; ${resendCommand} sends the file again`,
+    reason: `local BLAKE3 ${blake3}, remote BLAKE3 ${serviceBlake3}`,
+    hint: `${resendCommand}, to upload the file again; do not use that asset`,
     details: { asset_uid: session.assetUid, blake3, service_blake3: serviceBlake3 },
   });
 }
 
 export const unverifiedError = (assetUid: string) =>
-  new MediactlError(`asset ${assetUid} is uploaded, but unverified`, {
+  new MediactlError(`asset ${assetUid} is uploaded but unverified`, {
     code: 'unverified',
     details: { asset_uid: assetUid },
-    reason: 'the service gave no checksum to compare with',
+    reason: 'the service sent no checksum to compare with',
   });

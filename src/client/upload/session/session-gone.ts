@@ -39,8 +39,8 @@ export async function recoverFromGoneSession(
   if (content !== 'gone') await run.recordOrphan(assetUid);
   run.notice(
     content === 'gone'
-      ? `the upload session and its asset ${assetUid} are gone; starting again`
-      : `the upload session is gone; starting again. Asset ${assetUid} stays unfinished`,
+      ? `the upload session and its asset ${assetUid} no longer exist; starting over`
+      : `the upload session no longer exists; starting over (asset ${assetUid} stays incomplete)`,
   );
   return createUpload(run, entry);
 }
@@ -72,7 +72,7 @@ async function checkCompleteness(
   if (!isAllSent || isAwaitingUpload(status)) return 'unfinished';
   if (offset === file.sizeBytes || classifyStatus(status) === 'ready') return 'complete';
   // Some services report `queued` before the first byte arrives, so only a ready asset counts as complete.
-  run.notice(`the upload session is gone; waiting until asset ${assetUid} is ready`);
+  run.notice(`the upload session no longer exists; waiting until asset ${assetUid} is ready`);
   const options = { clock: transport.clock, timeoutMs: 120_000, signal: run.deps.signal };
   const settled = await waitForAssets(assets, [assetUid], options);
   return settled.get(assetUid) instanceof MediactlError ? 'unknown' : 'complete';
@@ -80,23 +80,23 @@ async function checkCompleteness(
 
 const explanations = {
   session_expired: {
-    reason: 'upload sessions end 24 hours after they began; the asset stays unfinished',
-    hint: 'run the same command without --on-expired fail to start again',
+    reason: 'upload sessions expire after 24 hours; the asset stays incomplete',
+    hint: 'run the same command without --on-expired fail to start over',
   },
   /** The service forgot the session right after its creation. Retries would pile up assets. */
   session_refused: {
-    reason: 'the service made it, and did not know it the first time it was used',
-    hint: 'check the base URL and any proxy on the way; --yes makes a new asset and leaves that one',
+    reason: 'the service created it but did not recognize it on first use',
+    hint: 'check the base URL and any proxy; --yes creates a new asset and keeps that one',
   },
   session_unknown: {
-    reason: 'the last answer was lost, and the asset does not tell whether it has the whole file',
-    hint: 'mediactl assets get ID; --yes starts again and leaves that asset',
+    reason: 'the last response was lost, and the asset does not show whether it has the whole file',
+    hint: 'mediactl get ID, to check it; --yes starts over and keeps that asset',
   },
 };
 
 function sessionGone({ session }: OpenEntry, code: keyof typeof explanations, underlying: unknown): MediactlError {
   const { reason, hint } = explanations[code];
-  return new MediactlError(`the upload session of asset ${session.assetUid} is gone`, {
+  return new MediactlError(`the upload session of asset ${session.assetUid} no longer exists`, {
     code,
     reason,
     underlying,

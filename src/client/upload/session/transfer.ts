@@ -222,10 +222,10 @@ class SessionHttpStack implements HttpStack {
     const { sizeBytes } = source;
     const offset = parseUploadOffset(response.headers['upload-offset']);
     if (offset === undefined)
-      throw this.#brokenSession(`the answer to ${chunk ? 'PATCH' : 'HEAD'} names no Upload-Offset`, response);
+      throw this.#brokenSession(`the response to ${chunk ? 'PATCH' : 'HEAD'} has no Upload-Offset`, response);
     if (offset > sizeBytes)
       throw this.#brokenSession(
-        `the service has ${offset} bytes of a file of ${sizeBytes}`,
+        `the service reports ${offset} bytes of a file of ${sizeBytes} bytes`,
         response,
         'session_mismatch',
       );
@@ -233,7 +233,7 @@ class SessionHttpStack implements HttpStack {
     // The state folder might be an old backup that records too few bytes. The checksum decides at the end.
     if (offset > sentTo && this.#sentThisRun === 0 && !chunk) this.#sentBefore = offset;
     else if (offset > sentTo) {
-      const problem = `the service acknowledges byte ${offset}, and was sent ${sentTo}`;
+      const problem = `the service acknowledged ${offset} bytes, but only ${sentTo} were sent`;
       throw this.#brokenSession(problem, response, 'session_mismatch');
     }
     if (chunk && offset >= chunk.end) source.releaseBuffers?.();
@@ -243,7 +243,7 @@ class SessionHttpStack implements HttpStack {
     else if (chunk && (response.status === 409 || offset < chunk.start + minBytes)) this.#stalls++;
     this.acknowledged = Math.max(this.acknowledged, offset);
     if (this.#stalls >= maxStalls)
-      throw this.#brokenSession(`the upload does not get past byte ${this.acknowledged}`, response);
+      throw this.#brokenSession(`the upload is stuck at byte ${this.acknowledged}`, response);
     this.#maybeReceived = Math.max(this.#maybeReceived, offset);
     await this.#listener.digest.catchUp(offset);
     await this.#listener.onAcknowledged(offset, response.headers);
@@ -251,7 +251,7 @@ class SessionHttpStack implements HttpStack {
   }
 
   #brokenSession(problem: string, { status }: ApiResponse, code: ErrorCode = 'broken_session'): MediactlError {
-    const reason = `the upload session of asset ${this.#assetUid} does not behave as the protocol says`;
+    const reason = `the upload session of asset ${this.#assetUid} violates the protocol`;
     return new MediactlError(problem, { code, status, reason });
   }
 }

@@ -90,7 +90,7 @@ export class PrefixDigest {
     if (expected) {
       await this.#readUpTo(expected.offset);
       if (this.#checksum.digest() !== expected.blake3)
-        throw fileChanged(this.#source.path, 'the part that was uploaded earlier is no longer the same');
+        throw fileChanged(this.#source.path, 'the part that was already uploaded has changed');
       this.#expected = undefined;
     }
     await this.#readUpTo(offset);
@@ -104,7 +104,7 @@ export class PrefixDigest {
       const rehash = await openChecksum();
       for await (const bytes of source.read(0, offset, { assertUnchanged: async () => {} })) rehash.update(bytes);
       if (rehash.digest() !== blake3)
-        throw fileChanged(source.path, 'it was written to, and its time of writing put back');
+        throw fileChanged(source.path, 'its content changed, although its modification time is the same');
     });
   }
 

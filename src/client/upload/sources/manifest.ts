@@ -11,10 +11,10 @@ export async function parseManifest(text: string): Promise<{ path: string; about
   return rows.map(({ line, fields }) => {
     assertColumns(line, Object.keys(fields));
     const path = asText(fields.path) ?? '';
-    if (path === '') throw manifestError(line, 'it has no path');
+    if (path === '') throw manifestError(line, 'the path is missing');
     const tags = parseTags(fields.tags);
     const wrongTag = tags?.find((tag) => !isSlug(tag));
-    if (wrongTag !== undefined) throw manifestError(line, `'${wrongTag}' is not a tag: tags are slugs`);
+    if (wrongTag !== undefined) throw manifestError(line, `'${wrongTag}' is not a valid tag: tags are slugs`);
     const text = (name: (typeof columns)[number]) => asText(fields[name]) || undefined;
     const [name, description, folder] = [text('name'), text('description'), text('folder')];
     return { path, about: { name, description, folder, contentType: text('content_type'), tags } };
@@ -60,14 +60,15 @@ async function parseCsv(text: string): Promise<ManifestRow[]> {
       trim: true,
     });
   } catch (error) {
-    throw usageError('the manifest cannot be read', manifestHint, (error as Error).message);
+    throw usageError('cannot parse the manifest', manifestHint, (error as Error).message);
   }
   assertColumns(1, header);
-  if (records.length > 0 && !header.includes('path')) throw manifestError(1, 'its header has no column path');
+  if (records.length > 0 && !header.includes('path')) throw manifestError(1, 'the header has no column path');
   return records.map(({ record, info }) => ({ line: info.lines, fields: record }));
 }
 
-const manifestHint = 'CSV with a header, or JSON lines: path, name, description, folder, tags, content_type';
+const manifestHint =
+  'use CSV with a header, or JSON Lines; columns: path, name, description, folder, tags, content_type';
 
 const manifestError = (line: number, reason: string) =>
-  usageError(`line ${line} of the manifest cannot be used`, manifestHint, reason);
+  usageError(`line ${line} of the manifest is invalid`, manifestHint, reason);

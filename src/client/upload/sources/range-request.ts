@@ -22,11 +22,11 @@ const purpose: Purpose = {
   action: 'read this file',
   statuses: {
     // By default a 429 means the service's rate limit and aborts the run, but this is another server.
-    429: { code: 'source_busy', problem: 'the server of the file accepts no more requests for now' },
+    429: { code: 'source_busy', problem: 'the file server is limiting requests' },
   },
 };
 
-const networkHint = 'check the address and the network, then run the same command again';
+const networkHint = 'check the URL and the network, then run the same command again';
 
 /** Requests the bytes [start, end) without content encoding and without the API key. */
 export async function requestRange(
@@ -72,12 +72,12 @@ export function parseVersion({ etag, 'last-modified': modified }: ResponseHeader
  */
 export function parseSize({ status, headers, bytes }: ApiResponse): number | string | undefined {
   const range = headers['content-range'] ?? '';
-  if (status === 416) return range === 'bytes */0' ? 0 : 'its server does not send its first byte';
+  if (status === 416) return range === 'bytes */0' ? 0 : 'its server does not return its first byte';
   if (status > 299) return undefined;
-  if (isEncoded(headers)) return `its server sends it encoded as ${headers['content-encoding']}`;
-  if (status !== 206) return bytes.length === 0 ? 0 : 'its server does not send parts of it';
+  if (isEncoded(headers)) return `its server returns it encoded as ${headers['content-encoding']}`;
+  if (status !== 206) return bytes.length === 0 ? 0 : 'its server does not support range requests';
   const size = /^bytes 0-0\/(\d{1,15})$/.exec(range)?.[1];
-  return size === undefined ? 'its server does not tell its length' : Number(size);
+  return size === undefined ? 'its server does not report its size' : Number(size);
 }
 
 /** Returns true if a response is encoded, e.g. compressed, so that its offsets differ from those in the file. */
@@ -93,13 +93,13 @@ export function parseMediaType(header = ''): string | undefined {
 /** Returns an error without `status`, because a 404 from this server must not be mistaken for a lost session. */
 export function toSourceError({ url, path }: RemoteFile, response: ApiResponse): MediactlError {
   const { status } = response;
-  const reason = `its server answers ${status}`;
+  const reason = `its server returned ${status}`;
   if (status === 404 || status === 410)
-    return new MediactlError(`no such file: ${path}`, { code: 'no_such_file', reason, hint: 'check the address' });
+    return new MediactlError(`no such file: ${path}`, { code: 'no_such_file', reason, hint: 'check the URL' });
   if (status === 401 || status === 403)
-    return new MediactlError(`${path} may not be read with this address`, { code: 'source_refused', reason });
+    return new MediactlError(`access to ${path} is denied`, { code: 'source_refused', reason });
   const { retryable, retryAfterSeconds } = errorFrom(response, purpose).explanation;
-  const failure = sourceFailed(`${url.host} does not send ${path}`, `it answers ${status}`, networkHint);
+  const failure = sourceFailed(`${url.host} did not return ${path}`, `it returned ${status}`, networkHint);
   return failure.with({ retryable, retryAfterSeconds });
 }
 
@@ -107,17 +107,20 @@ const sourceFailed = (problem: string, reason: string, hint?: string) =>
   new MediactlError(problem, { code: 'source_failed', reason, hint });
 
 export const sourceNotReadable = ({ path }: RemoteFile, reason: string) =>
-  usageError(`${path} cannot be uploaded from where it is`, 'curl -L URL | mediactl upload - --name NAME', reason);
+  usageError(`cannot upload ${path} from its URL`, 'curl -L URL | mediactl upload - --name NAME', reason);
 
 export const rangeMismatch = ({ url, path }: RemoteFile) =>
-  sourceFailed(`${url.host} sends other bytes of ${path} than requested`, 'its answer is of another range, or encoded');
+  sourceFailed(
+    `${url.host} returned a different range of ${path} than requested`,
+    'its response has another range, or is encoded',
+  );
 
 export const sourceTruncated = ({ url, path }: RemoteFile, at: number) => {
-  const problem = `${url.host} sends no more than ${at} bytes of ${path}`;
-  return sourceFailed(problem, 'its answers end before the file does', networkHint).with({ retryable: true });
+  const problem = `${url.host} stops sending after ${at} bytes of ${path}`;
+  return sourceFailed(problem, 'its responses end before the file is complete', networkHint).with({ retryable: true });
 };
 
 export const remoteFileChanged = (path: string, reason: string) =>
   fileChanged(path, reason).with({
-    hint: 'once it no longer changes, the same command with --again, which makes a new asset',
+    hint: 'run the same command with --again once it no longer changes, to upload it as a new asset',
   });

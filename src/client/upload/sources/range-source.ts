@@ -92,7 +92,7 @@ export class RangeSource implements UploadSource {
     const source = new RangeSource(remote, label ?? parsed.realPath, sizeBytes, response.headers);
     const { etag, modified } = source.#version;
     if (sizeBytes > 0 && etag === undefined && modified === undefined)
-      throw sourceNotReadable(remote, 'its server does not tell one version of it from another');
+      throw sourceNotReadable(remote, 'its server sends neither an ETag nor Last-Modified');
     source.#checkOriginal = checkOriginal;
     return source;
   }
@@ -201,21 +201,21 @@ export class RangeSource implements UploadSource {
 
   /** Checks the version and range of a response, because not every server evaluates conditional headers. */
   #assertPart({ status, headers }: Pick<ApiResponse, 'status' | 'headers'>, at: number, end: number): void {
-    if (status !== 206) throw remoteFileChanged(this.path, 'the server sent it from its beginning');
+    if (status !== 206) throw remoteFileChanged(this.path, 'the server returned the whole file instead of the rest');
     const [, first, last, total] = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(headers['content-range'] ?? '') ?? [];
     if (total !== '*' && total !== undefined && Number(total) !== this.sizeBytes)
-      throw remoteFileChanged(this.path, `its size went from ${this.sizeBytes} to ${total} bytes`);
+      throw remoteFileChanged(this.path, `its size changed from ${this.sizeBytes} to ${total} bytes`);
     const { etag, modified } = parseVersion(headers);
     const isSame = this.#version.etag === undefined ? modified === this.#version.modified : etag === this.#version.etag;
-    if (!isSame) throw remoteFileChanged(this.path, 'the server has another version of it');
+    if (!isSame) throw remoteFileChanged(this.path, 'the server has a different version of it');
     if (isEncoded(headers) || Number(first) !== at || !(Number(last) < end)) throw rangeMismatch(this.#remote);
   }
 
   #errorOf(answer: ApiResponse): MediactlError {
     const { status } = answer;
     if (status === 404 || status === 410) return fileGone(this.path);
-    if (status === 412) return remoteFileChanged(this.path, 'the server has another version of it');
-    return status === 416 ? remoteFileChanged(this.path, 'it became shorter') : toSourceError(this.#remote, answer);
+    if (status === 412) return remoteFileChanged(this.path, 'the server has a different version of it');
+    return status === 416 ? remoteFileChanged(this.path, 'it was truncated') : toSourceError(this.#remote, answer);
   }
 }
 

@@ -112,8 +112,8 @@ class RcloneProcess {
       ([code]) => code,
       (error: NodeJS.ErrnoException) => {
         if (error.code !== 'ENOENT' && error.code !== 'EACCES') throw error;
-        const reason = 'a remote is read by your own rclone, with its own settings';
-        throw usageError('this machine has no rclone', 'install it: https://rclone.org/install', reason);
+        const reason = 'mediactl reads remotes with your own rclone and its configuration';
+        throw usageError('rclone is not installed', 'install it: https://rclone.org/install', reason);
       },
     );
     this.ended.catch(() => {}); // awaited after its output is read
@@ -137,7 +137,7 @@ class RcloneProcess {
 
   toError(code: number | null): MediactlError {
     const words = this.#lastErrorLine.replace(/^[\d/]+ [\d:.]+ +(?:[A-Z]+ *: )?/, '').trim();
-    const reason = escapeControls(words) || `it ended with ${code ?? 'a signal'}`;
+    const reason = escapeControls(words) || `it exited with ${code ?? 'a signal'}`;
     // "3: directory not found, 4: file not found" (rclone's own exit codes).
     if (code === 3 || code === 4)
       return new MediactlError(`no such file: rclone:${this.#remote}`, {
@@ -147,7 +147,7 @@ class RcloneProcess {
       });
     if (/didn't find section in config file/.test(words))
       return usageError(`no such remote: rclone:${this.#remote}`, 'rclone listremotes lists them', reason);
-    return new MediactlError(`rclone does not read rclone:${this.#remote}`, { code: 'rclone_failed', reason });
+    return new MediactlError(`rclone cannot read rclone:${this.#remote}`, { code: 'rclone_failed', reason });
   }
 
   /** Sends SIGTERM, and later SIGKILL. Then closes the pipes, which children of rclone might hold open. */

@@ -44,7 +44,7 @@ export async function openRclone(address: string, options: RcloneOptions): Promi
     throw new MediactlError(`${address} is a directory`, {
       code: 'is_directory',
       reason: 'only files are uploaded',
-      hint: `mediactl upload -r '${address}', for the files in it`,
+      hint: `mediactl upload -r '${address}', to upload the files in it`,
     });
   const files = found.isDirectory ? await listFiles(remote, options) : [found.file];
   const separator = /[:/]$/.test(address) ? '' : '/';
@@ -57,9 +57,9 @@ export async function openRclone(address: string, options: RcloneOptions): Promi
       const label = addressOf(file);
       if (file.sizeBytes < 0)
         throw usageError(
-          `${label} has no known length`,
+          `the size of ${label} is unknown`,
           `rclone cat '${parseRemote(label)}' | mediactl upload - --name NAME`,
-          'the length must be known before an upload starts',
+          'the size must be known before the upload starts',
         );
       serving ??= serveRemote(remote, options);
       return openSource(await serving, file, label, options);
@@ -82,7 +82,10 @@ async function openSource(
   let expected = listed;
   const assertSame = (file: RcloneFile) => {
     if (!isSameVersion(expected, file))
-      throw remoteFileChanged(label, `on the remote it is of ${file.sizeBytes} bytes and ${file.modTime}`);
+      throw remoteFileChanged(
+        label,
+        `on the remote, it has ${file.sizeBytes} bytes and was modified at ${file.modTime}`,
+      );
   };
   const path = listed.path.split('/').map(encodeURIComponent).join('/');
   const source = await RangeSource.open(new URL(path, url).href, transport, {
@@ -142,10 +145,10 @@ function parseListEntry(text: string): { file: RcloneFile; isDirectory: boolean 
       throw new TypeError('no entry');
     return { file: { path: Path, sizeBytes: Size, modTime: ModTime }, isDirectory: IsDir === true };
   } catch (underlying) {
-    throw new MediactlError('what rclone prints cannot be read', {
+    throw new MediactlError('cannot parse the output of rclone', {
       code: 'rclone_failed',
-      reason: 'it is not an entry of a listing',
-      hint: 'rclone version: 1.60 or later',
+      reason: 'it is not a list entry',
+      hint: 'check the version of rclone: 1.60 or later is required',
       underlying,
     });
   }
@@ -155,5 +158,5 @@ function parseListEntry(text: string): { file: RcloneFile; isDirectory: boolean 
 function parseRemote(address: string): string {
   const remote = address.replace(/^rclone:/, '');
   if (/^(:local|[\p{L}\p{N}_.+@][\p{L}\p{N}_.+@ -]*):/u.test(remote)) return remote;
-  throw usageError('that is not a remote of rclone', 'rclone:REMOTE:PATH; rclone listremotes lists the remotes');
+  throw usageError('not an rclone remote', 'rclone:REMOTE:PATH; rclone listremotes lists the remotes');
 }

@@ -32,7 +32,7 @@ export class Spool {
     const release = await lock(partName, part);
     try {
       const { sizeBytes, blake3 } = await writeToDisk(part, input, signal);
-      if (sizeBytes === 0) throw usageError('nothing came on stdin', 'check the command before the pipe');
+      if (sizeBytes === 0) throw usageError('stdin is empty', 'check the command before the pipe');
       /** Renames the file to `name`, or keeps an existing one with the same name and size. @returns its path */
       const saveAs = async (name: string) => {
         const path = join(directory, name);
@@ -73,7 +73,7 @@ export class Spool {
 async function writeToDisk(path: string, input: AsyncIterable<Buffer | string>, signal?: AbortSignal) {
   const fail = (underlying: Error): never => {
     const reason = `${path}: ${underlying.message}`;
-    throw new MediactlError('cannot keep what comes on stdin', { code: 'spool', reason, underlying });
+    throw new MediactlError('cannot spool stdin to disk', { code: 'spool', reason, underlying });
   };
   const handle = await open(path, 'wx', 0o600).catch(fail);
   try {

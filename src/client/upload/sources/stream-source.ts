@@ -63,7 +63,7 @@ export class StreamSource implements UploadSource {
       this.#freeBefore(keepFrom);
       while (this.#bufferEnd <= at) {
         this.#signal?.throwIfAborted();
-        if (this.#isEnded) throw sizeDiffers(`stdin ended at ${this.#bufferEnd} of ${this.sizeBytes} bytes`, 'less');
+        if (this.#isEnded) throw sizeDiffers(`stdin ended after ${this.#bufferEnd} of ${this.sizeBytes} bytes`, 'less');
         await this.#pull();
         this.#freeBefore(keepFrom);
       }
@@ -87,7 +87,7 @@ export class StreamSource implements UploadSource {
   /** Checks, before the last bytes are sent, that no more follow. @throws MediactlError `size_differs` (exit 2) */
   async #assertEnds(): Promise<void> {
     while (!this.#isEnded && !this.#isTooLong) await this.#pull();
-    if (this.#isTooLong) throw sizeDiffers(`stdin continues after ${this.sizeBytes} bytes`, 'more');
+    if (this.#isTooLong) throw sizeDiffers(`stdin has more than ${this.sizeBytes} bytes`, 'more');
   }
 
   #pull(): Promise<void> {
@@ -120,8 +120,11 @@ export class StreamSource implements UploadSource {
 const streamGone = (at: number, from: number) =>
   new MediactlError('stdin cannot be read twice', {
     code: 'stream_gone',
-    reason: `byte ${at} is needed again, and what is before byte ${from} is not kept`,
+    reason: `byte ${at} must be sent again, but only bytes from ${from} are still buffered`,
   });
 
 const sizeDiffers = (problem: string, difference: 'less' | 'more') =>
-  new MediactlError(problem, { code: 'stdin_size_differs', reason: `the command before the pipe sent ${difference}` });
+  new MediactlError(problem, {
+    code: 'stdin_size_differs',
+    reason: `the command before the pipe sent ${difference} data than --size`,
+  });

@@ -129,15 +129,15 @@ export const notAFile = (path: string, isDirectory: boolean) =>
     ? new MediactlError(`${path} is a directory`, {
         code: 'is_directory',
         reason: 'only files are uploaded',
-        hint: `mediactl upload -r ${path}, for the files in it`,
+        hint: `mediactl upload -r ${path}, to upload the files in it`,
       })
     : unknownLength(path, `${path} is not a regular file`);
 
 export const unknownLength = (path: string, problem: string) =>
   new MediactlError(problem, {
     code: 'not_a_file',
-    reason: 'the length must be known before an upload starts',
-    hint: `mediactl upload - --name NAME < ${path}, which spools it first`,
+    reason: 'the size must be known before the upload starts',
+    hint: `mediactl upload - --name NAME < ${path}, to spool it to disk first`,
   });
 
 export function unreadableFile(path: string, error: unknown): MediactlError {
@@ -150,7 +150,7 @@ export function unreadableFile(path: string, error: unknown): MediactlError {
     });
   return new MediactlError(`cannot read ${path}`, {
     code: 'unreadable_file',
-    reason: code === 'EACCES' ? 'you may not read it' : message,
+    reason: code === 'EACCES' ? 'permission denied' : message,
     hint: code === 'EACCES' ? `chmod u+r ${path}, or run as its owner` : undefined,
     underlying: error,
   });

@@ -104,13 +104,13 @@ export async function assertDatabase(
   isAnyRunning: () => Promise<boolean>,
 ): Promise<void> {
   const foundVersion = Number(pragma(database, 'user_version'));
-  if (foundVersion > schemaVersion) throw stateFailure('state_newer', `${path} has version ${foundVersion}`);
+  if (foundVersion > schemaVersion) throw stateFailure('state_newer', `${path} has format version ${foundVersion}`);
   const idPath = idPathOf(path);
   // A power failure might have left the id file empty.
   const id = (statIfExists(idPath) && Number.parseInt(readFileSync(idPath, 'utf8'), 10)) || undefined;
   if (foundVersion === 0 && !id) throw stateFailure('state_damaged', `${path} has no receipts`);
   if (foundVersion === 0 || (id && id !== pragma(database, 'application_id')))
-    throw stateFailure('state_emptied', `${path} is not the one that was there`);
+    throw stateFailure('state_emptied', `${path} was replaced by another database`);
   const isSmall = (statIfExists(path)?.size ?? 0) <= maxCheckedBytes;
   const fault = hasIntegrityCheck && isSmall ? pragma(database, 'quick_check') : 'ok';
   if (fault !== 'ok') throw stateFailure('state_damaged', `${path}: ${fault}`);

@@ -74,7 +74,8 @@ export async function migrate(
       return;
     }
     const assertNoneRuns = async () => {
-      if (await isAnyRunning()) throw stateFailure('state_locked', 'an older mediactl is uploading; wait for its end');
+      if (await isAnyRunning())
+        throw stateFailure('state_locked', 'an older mediactl is uploading; wait for it to finish');
     };
     await assertNoneRuns();
     const backup = backupPathOf(path);

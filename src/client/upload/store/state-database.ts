@@ -64,8 +64,8 @@ export class StateDatabase extends SqliteDatabase {
           const failure = stateError(error, path);
           if (!['state_damaged', 'state_emptied'].includes(failure.explanation.code)) throw error;
           const aside = setDatabaseAside(path);
-          const note = aside ? `; the old one is kept as ${aside}` : '';
-          options.warn?.(`${failure.message}: a new one was created${note}`);
+          const note = aside ? `; the old one is now ${aside}` : '';
+          options.warn?.(`${failure.message}; created a new one${note}`);
           return openDatabase();
         }),
       );

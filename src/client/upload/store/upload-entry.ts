@@ -124,7 +124,7 @@ export function isEntry(value: unknown): value is UploadEntry {
  * @param id id that the entry is stored under; undefined if it is unknown
  */
 export function parseEntry(text: string, id: string | undefined): UploadEntry | CorruptEntry {
-  let reason = 'it is not an upload that this version knows';
+  let reason = 'this version does not recognize its format';
   try {
     const entry: unknown = JSON.parse(text);
     if (isEntry(entry) && (id === undefined || entry.id === id)) return entry;

@@ -156,7 +156,7 @@ function toEntry({ id, asset, entry: text }: EntryRow): UploadEntry | CorruptEnt
 }
 
 const alreadyUploading = (pid: number) =>
-  new MediactlError(`already uploading, pid ${pid}`, {
+  new MediactlError(`already uploading (pid ${pid})`, {
     code: 'already_uploading',
     reason: 'another mediactl process is uploading this file',
     retryable: true,

@@ -68,7 +68,7 @@ export async function attemptStep<T>(
     signal.throwIfAborted();
     const { message } = error as Error;
     assertNotDiskFull(message);
-    log(`no ${name}: ${error instanceof TimeoutError ? `it took over ${seconds} s` : message}`);
+    log(`no ${name}: ${error instanceof TimeoutError ? `timed out after ${seconds} s` : message}`);
     return undefined;
   }
 }
@@ -96,7 +96,8 @@ export const createFfmpegAttempt =
             throw error;
           },
         );
-        for (const file of outputs) if (!(await hasOutput(folder, file))) throw new Error(`ffmpeg left ${file} out`);
+        for (const file of outputs)
+          if (!(await hasOutput(folder, file))) throw new Error(`ffmpeg did not write ${file}`);
         return printed;
       };
       return make({ folder, run });

@@ -52,8 +52,8 @@ async function findOnPath(name: string, searchPath = ''): Promise<string | undef
 async function checkTool(path: string, name: ToolName): Promise<string | undefined> {
   const options = { timeout: versionTimeoutMs, killSignal: 'SIGKILL' } as const;
   return promisify(execFile)(path, [versionOptions[name]], options).then(
-    ({ stdout, stderr }) => ((stdout || stderr).startsWith(`${name} version`) ? undefined : `it is no ${name}`),
-    (error) => (error.killed ? 'it does not answer' : error.message.trim().split('\n')[0]),
+    ({ stdout, stderr }) => ((stdout || stderr).startsWith(`${name} version`) ? undefined : `it is not ${name}`),
+    (error) => (error.killed ? 'it does not respond' : error.message.trim().split('\n')[0]),
   );
 }
 
@@ -62,10 +62,10 @@ export type ToolPaths = Record<ToolName, string | undefined>;
 
 const features: Record<ToolName, readonly string[]> = {
   ffmpeg: [
-    ...['thumbnails', 'preview sprites', 'waveforms', 'smaller variants of images', 'subtitles'],
-    ...['a second step of HLS', 'and whatever browsers do not play of themselves'],
+    ...['thumbnails', 'preview sprites', 'waveforms', 'smaller image variants', 'subtitles'],
+    ...['a second HLS rendition', 'playback of formats that browsers do not support'],
   ],
-  pdftoppm: ['page thumbnails of PDFs'],
+  pdftoppm: ['PDF page thumbnails'],
 };
 const toolNames = ['ffmpeg', 'pdftoppm'] as const;
 
@@ -75,6 +75,6 @@ export const listMissingFeatures = (paths: ToolPaths): string[] =>
 export const describeTools = (paths: ToolPaths): string =>
   toolNames
     .map((name) =>
-      paths[name] ? `${name}: ${paths[name]}` : `no ${name}: assets go without ${features[name].join(', ')}`,
+      paths[name] ? `${name}: ${paths[name]}` : `${name} not found, so assets do not get ${features[name].join(', ')}`,
     )
     .join('; ');

@@ -20,5 +20,5 @@ export function isStorageError(error: Error): boolean {
 /** @throws DiskFullError if a message reports a full disk */
 export function assertNotDiskFull(message: string): void {
   const [phrase] = fullDiskMessage.exec(message) ?? [];
-  if (phrase !== undefined) throw new DiskFullError(`no room to work in: ${phrase}`);
+  if (phrase !== undefined) throw new DiskFullError(`not enough disk space: ${phrase}`);
 }

@@ -51,7 +51,7 @@ async function readStreams({ folder, run }: FfmpegContext): Promise<Streams> {
     }),
     chapters: sections.filter(({ section }) => section === 'CHAPTER').map(chapterOf),
   };
-  if (found.pictures.length === 0 && !found.hasSound) throw new Error('there is neither a picture nor a sound');
+  if (found.pictures.length === 0 && !found.hasSound) throw new Error('there is no video or audio');
   return found;
 }
 

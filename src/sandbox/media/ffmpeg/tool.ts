@@ -81,7 +81,7 @@ function runLimited({ path, killGroup }: Tool, { args, memoryMiB, cwd, signal }:
     signal.addEventListener('abort', onAbort, { once: true });
     child.stdout?.on('data', (chunk: Buffer) => {
       outputBytes += chunk.length;
-      if (outputBytes > maxOutputBytes) stop(new Error('it wrote too much'));
+      if (outputBytes > maxOutputBytes) stop(new Error('it wrote too much output'));
       else output.push(chunk);
     });
     child.on('error', (error) => {
@@ -105,7 +105,7 @@ const notRunnableCodes = [126, 127];
 export async function runTool(tool: Tool, run: ToolRun): Promise<Buffer> {
   const { output, errors, code, killedBy } = await runLimited(tool, run);
   if (code === 0) return output;
-  const end = code === null ? `ended by ${killedBy}` : `exit code ${code}`;
+  const end = code === null ? `killed by ${killedBy}` : `exit code ${code}`;
   const last = errors.trim().split('\n').at(-1)?.trim();
   const message = last ? `${end}: ${last}` : end;
   const isRejection = code !== null && code < 128 && !notRunnableCodes.includes(code);

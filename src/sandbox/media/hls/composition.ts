@@ -65,7 +65,7 @@ export function addDelay(segment: Buffer, trackId: number, by: number): void {
  */
 export function withEditLists(header: Buffer, starts: readonly number[]): Buffer {
   const moov = boxAt(header, 'moov');
-  if (!moov) throw new Error('the header holds no moov');
+  if (!moov) throw new Error('the header has no moov box');
   let edited = Buffer.from(header);
   // Start with the last track, so that the offsets of the other tracks remain valid.
   for (const [at, trak] of [...boxesAt(header, 'trak', moov).entries()].reverse()) {

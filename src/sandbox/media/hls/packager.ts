@@ -27,9 +27,9 @@ export async function packageHls(
   const audio: AudioReader[] = [];
   for (const track of sounds) audio.push(await openAudio(track, video.zero));
   if (audio.some(({ beginsAt }) => beginsAt > maxAudioDelaySeconds))
-    throw new NotPackageableError('sound begins later than the picture');
+    throw new NotPackageableError('the audio starts later than the video');
   if (audio.some(({ firstAt }) => video.firstAt - firstAt > maxAudioLeadSeconds))
-    throw new NotPackageableError('sound begins earlier than the picture');
+    throw new NotPackageableError('the audio starts earlier than the video');
   const parts = [video, ...audio].map(({ part }) => part);
   const renditions = audio.length > 1 ? parts.map((part) => [part]) : [parts];
   const writers = renditions.map((each, at) => new SegmentWriter(folder, firstId + at, each));
@@ -69,7 +69,7 @@ async function* segmentsOf(video: VideoReader, audio: readonly AudioReader[]): A
     for (const sound of audio) packets.push(await sound.readUntil(cut));
     const heardUntil = Math.max(0, ...audio.map(({ endsAt }) => endsAt()));
     if (cut === undefined && heardUntil > video.endsAt() + maxOverhangSeconds)
-      throw new NotPackageableError('sound goes on where the picture has ended');
+      throw new NotPackageableError('the audio continues after the end of the video');
     end = cut ?? Math.max(video.endsAt(), heardUntil);
     yield { start, seconds: end - start, packets, isLast: cut === undefined };
   }
@@ -89,9 +89,9 @@ async function* mergedSegments(segments: AsyncIterable<Segment>): AsyncGenerator
     } else if (pending && segment.isLast && segment.seconds <= maxOverhangSeconds) {
       const packets = pending.packets.map((held, at) => [...held, ...(segment.packets[at] ?? [])]);
       pending = { ...pending, seconds: pending.seconds + segment.seconds, packets };
-    } else throw new NotPackageableError(`no sound from ${segment.start.toFixed(1)} s on`);
+    } else throw new NotPackageableError(`there is no audio after ${segment.start.toFixed(1)} s`);
   }
-  if (!pending) throw new NotPackageableError('there is no picture');
+  if (!pending) throw new NotPackageableError('there is no video');
   yield pending;
 }
 

@@ -41,7 +41,7 @@ export async function openVideo(track: InputVideoTrack, cuts?: readonly number[]
   const firstAt = (await source.advance())?.timestamp ?? 0;
   while (source.next && source.next.type !== 'key') await source.advance();
   const first = source.next;
-  if (!config || !first) throw new NotPackageableError('the picture has no key frame');
+  if (!config || !first) throw new NotPackageableError('the video has no key frame');
   const zero = first.timestamp;
   const cutAfter = (start: number) =>
     (cuts ? (cuts.find((cut) => cut > start + toleranceSeconds) ?? Number.POSITIVE_INFINITY) : start + targetSeconds) -
@@ -70,7 +70,7 @@ export async function openVideo(track: InputVideoTrack, cuts?: readonly number[]
         if (at - start > maxSegmentSeconds)
           throw new NotPackageableError(`key frames are more than ${maxSegmentSeconds} s apart`);
         if (bytes > maxSegmentBytes)
-          throw new NotPackageableError(`a part between key frames has over ${maxSegmentBytes} bytes`);
+          throw new NotPackageableError(`there are more than ${maxSegmentBytes} bytes between key frames`);
         packets.push(next.clone({ timestamp: at }));
         latest = Math.max(latest, at);
         endsAt = Math.max(endsAt, at + next.duration);
@@ -105,7 +105,7 @@ export async function openAudio(track: InputAudioTrack, zero: number) {
     await source.advance();
   }
   const [first = source.next] = buffered;
-  if (!config || !first) throw new NotPackageableError('a track of sound is empty');
+  if (!config || !first) throw new NotPackageableError('an audio track is empty');
   const priming = Math.max(0, zero - first.timestamp);
   const part: SegmentTrack = { track, config, first, priming };
   let endsAt = 0;

@@ -43,7 +43,7 @@ export async function measureDuration({ run }: FfmpegContext): Promise<number> {
   const all = ['-map', '0:V?', '-map', '0:a?', '-c', 'copy', '-f', 'null'];
   const printed = await run([...all, '-progress', 'pipe:1', '-']);
   const [, microseconds] = [...printed.toString().matchAll(/^out_time_us=(\d+)$/gm)].at(-1) ?? [];
-  if (!Number(microseconds)) throw new Error('it has no length');
+  if (!Number(microseconds)) throw new Error('its duration is unknown');
   return Math.round(Number(microseconds) / 1000) / 1000;
 }
 
@@ -65,7 +65,7 @@ export async function makeWaveform(
   ].join(',');
   const printed = await run(['-map', '0:a:0', '-af', filters, '-f', 'null', '-']);
   const levels = [...printed.toString().matchAll(/Peak_level=(\S+)/g)].map(([, level = '']) => amplitude(level));
-  if (levels.length === 0) throw new Error('there is no sound');
+  if (levels.length === 0) throw new Error('there is no audio');
   const count = Math.min(maxPeaks, levels.length);
   const peaks = Array.from({ length: count }, (_, at) => {
     const [from, to] = [at, at + 1].map((n) => Math.floor((n * levels.length) / count));

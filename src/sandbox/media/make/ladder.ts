@@ -82,15 +82,15 @@ function createRung(kind: typeof upper, { hasAudio, ...video }: VideoProperties,
 async function encodeAndPackage(job: ProcessingJob, source: FfmpegSource, rung: Rung): Promise<HlsPackage[]> {
   const { name, cuts, firstId } = rung;
   const seconds = Math.min(3600, Math.ceil(60 + 6 * rung.duration));
-  const path = await job.attemptTemporary(`${name} step`, seconds, source, (context) => encodeRung(context, rung));
+  const path = await job.attemptTemporary(`${name} rendition`, seconds, source, (context) => encodeRung(context, rung));
   if (path === undefined) return [];
   const hlsDir = join(job.workDir, name);
   const task = { sourcePath: path, hlsDir, firstId, ...(cuts && { cuts }) };
-  const report = await attemptStep(job, `${name} step`, seconds, (signal) => job.inspect(task, signal));
+  const report = await attemptStep(job, `${name} rendition`, seconds, (signal) => job.inspect(task, signal));
   await rm(path);
   const made = report?.reading?.package;
   if (!made) {
-    if (report) job.log(`no ${name} step: ${report.reading?.problem ?? report.workerErrors}`);
+    if (report) job.log(`no ${name} rendition: ${report.reading?.problem ?? report.workerErrors}`);
     return [];
   }
   await mkdir(job.hlsDir, { recursive: true, mode: 0o700 });

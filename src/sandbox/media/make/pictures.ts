@@ -27,7 +27,7 @@ export async function makeThumbnail({ folder, run }: FfmpegContext, size: Dimens
     await run([...frame, '-q:v', '4', '-f', 'mjpeg', file], { input: ['-t', String(windowSeconds)] });
     if (await hasOutput(folder, file)) return file;
   }
-  throw new Error('there is no frame');
+  throw new Error('there are no frames');
 }
 
 /** Returns ffmpeg arguments that write the first frame of an image as one file. */
@@ -95,7 +95,7 @@ export async function makePages(
   ];
   await runTool(pdftoppm, { args, memoryMiB: pdftoppmMemoryMiB, cwd: folder, signal });
   const pages = (await readdir(folder)).filter((name) => /^page-\d+\.jpg$/.test(name));
-  if (pages.length === 0) throw new Error('there is no page');
+  if (pages.length === 0) throw new Error('there are no pages');
   return pages.sort((a, b) => numberOf(a) - numberOf(b));
 }
 

@@ -29,7 +29,7 @@ export async function subtitlesOf(
   const extracted = (tracksToExtract: Track[], name: string) =>
     attempt(name, 600, source, (context) => extract(context, tracksToExtract));
   // Extract all tracks in one run. If that fails, extract each track separately.
-  const all = await extracted(tracks, 'subtitles in one reading');
+  const all = await extracted(tracks, 'subtitles in one pass');
   if (all || tracks.length === 1) return all ?? [];
   const made = [];
   for (const track of tracks) made.push(...((await extracted([track], track.file)) ?? []));

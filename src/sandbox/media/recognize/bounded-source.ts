@@ -21,10 +21,10 @@ export function openBounded(path: string): { source: CustomSource; endHeader(): 
   let headerBytes = 0;
   const assertBounded = (bytes: number) => {
     if (inMiB(bytes) > maxReadMiB)
-      throw new MediaTooLargeError(`a part of ${inMiB(bytes)} MiB is more than is read at once`);
+      throw new MediaTooLargeError(`a part of ${inMiB(bytes)} MiB exceeds the limit of ${maxReadMiB} MiB`);
     if (isInHeader) headerBytes += bytes;
     if (isInHeader && inMiB(headerBytes) > maxHeaderMiB)
-      throw new MediaTooLargeError(`its header and tags are more than the ${maxHeaderMiB} MiB that are read`);
+      throw new MediaTooLargeError(`its header and tags exceed the limit of ${maxHeaderMiB} MiB`);
   };
   const source = new CustomSource({
     getSize: async () => (await (await opening).stat()).size,
@@ -33,7 +33,7 @@ export function openBounded(path: string): { source: CustomSource; endHeader(): 
       const bytes = new Uint8Array(end - start);
       for (let at = 0; at < bytes.length; ) {
         const { bytesRead } = await (await opening).read(bytes, at, bytes.length - at, start + at);
-        if (bytesRead === 0) throw new Error('the file ends before it should');
+        if (bytesRead === 0) throw new Error('unexpected end of file');
         at += bytesRead;
       }
       return bytes;

@@ -103,7 +103,7 @@ export async function readMedia(input: Input, task: InspectionTask): Promise<Med
   const sounds = tracks.filter((track) => track.isAudioTrack());
   const all = [...(picture ? [picture] : []), ...sounds];
   const other = all.find(({ codec }) => !hlsCodecs.has(codec));
-  const problems = picture && other ? [`${other.codec ?? 'an unknown codec'} is not for HLS`] : [];
+  const problems = picture && other ? [`${other.codec ?? 'an unknown codec'} is not supported in HLS`] : [];
   // The file is not necessarily broken, since ffmpeg might still read it.
   const failed = (error: Error) => void problems.push(error.stack ?? error.message);
   const made = picture && !other ? await packageHls(picture, sounds, task).catch(failed) : undefined;

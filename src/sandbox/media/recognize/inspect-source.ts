@@ -23,14 +23,14 @@ export async function inspectSource(task: InspectionTask, send: SendMessage): Pr
     case 'image':
       return found(await inspectImage(task.sourcePath, kind.contentType));
     case 'foreign':
-      return found(unreadSource(kind.foreign, 'ffmpeg alone reads this kind of file', 'foreign'));
+      return found(unreadSource(kind.foreign, 'only ffmpeg can read this type of file', 'foreign'));
     case 'other': {
       const { contentType, foreign } = kind;
       const { source, endHeader } = openBounded(task.sourcePath);
       const input = new Input({ formats: containers, source });
       if (await input.canRead().catch(() => false))
         return inspectContainer({ input, endHeader }, contentType, task, send);
-      if (foreign) return found(unreadSource(foreign, 'ffmpeg alone reads what is in it', 'foreign'));
+      if (foreign) return found(unreadSource(foreign, 'only ffmpeg can read its content', 'foreign'));
       return found(classifyUnknown(task, contentType));
     }
   }
@@ -93,7 +93,7 @@ async function inspectContainer(
   const container = { type, contentType: contentType ?? 'video/mp4', demuxer } as const;
   const source = (found: InspectedSource) => send({ found });
   // Send a preliminary result first, which is used if reading the header kills this process.
-  await source(unreadSource(container, 'reading its header came to no end', 'large'));
+  await source(unreadSource(container, 'reading its header did not finish', 'large'));
   const found = await inspectMedia(media, { callsItselfVideo, extrasDir }).catch((error: Error) => {
     // A file that needs too much memory is not necessarily broken.
     const why = error instanceof MediaTooLargeError || error instanceof RangeError ? 'large' : 'broken';
@@ -114,8 +114,8 @@ function classifyUnknown(
     return {
       type: 'broken',
       reason: contentType
-        ? `${contentType} is no media type that this service processes`
-        : 'the file is no media, image or document that this service knows',
+        ? `unsupported media type: ${contentType}`
+        : 'unsupported file type: not a video, audio, image or document',
     };
   return { type: 'generic', contentType: contentType ?? 'application/octet-stream' };
 }

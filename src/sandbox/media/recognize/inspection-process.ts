@@ -43,7 +43,7 @@ export async function inspectInWorker(
   const { end, errors } = await withTimeout(1000 * limits.seconds, run, { signal, clock }).catch((error: Error) => {
     signal.throwIfAborted();
     const isLate = error instanceof TimeoutError;
-    return { end: isLate ? `inspecting took over ${limits.seconds} s` : error.message, errors: '' };
+    return { end: isLate ? `the inspection timed out after ${limits.seconds} s` : error.message, errors: '' };
   });
   const workerErrors = (end === undefined ? errors : `${end}\n${errors}`).trim();
   const { found } = sent;
@@ -74,7 +74,7 @@ class WorkerProcess {
     this.#errors = collectErrors(child);
     this.#ended = new Promise((resolve) => {
       child.on('error', ({ message }) => resolve(message));
-      child.once('close', (code, killedBy) => resolve(`the worker ended: ${killedBy ?? `exit code ${code}`}`));
+      child.once('close', (code, killedBy) => resolve(`the worker exited: ${killedBy ?? `exit code ${code}`}`));
     });
     this.#ended.then(() => idleProcesses.delete(this));
     this.#child = child;

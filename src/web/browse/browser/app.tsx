@@ -62,7 +62,9 @@ export function App() {
           <h2 class="hidden">Assets</h2>
           <Grid list={list} query={query} onOpen={open} focusIndex={asset ? undefined : closedIndex} />
           {isDraggingOver && (
-            <div class="drop">Drop to upload{target ? ` into ${target.path}` : ', or onto a folder'}</div>
+            <div class="drop">
+              Drop files to upload{target ? ` into ${target.path}` : ', or drop them onto a folder'}
+            </div>
           )}
         </main>
       </div>
@@ -83,7 +85,8 @@ function useLibrary(query: Query) {
   const [notice, setNotice] = useState('');
   /** True if the current uploads might create folders, so that the tree must be refetched. */
   const createsFolders = useRef(false);
-  const loadTree = () => fetchFolderTree().then(setTree, (error: Error) => setNotice(`No folders: ${error.message}`));
+  const loadTree = () =>
+    fetchFolderTree().then(setTree, (error: Error) => setNotice(`Cannot load folders: ${error.message}`));
   const { isPaused, refreshNow } = useRefresh(list, budget, () => {
     if (createsFolders.current) void loadTree();
   });
@@ -102,10 +105,10 @@ function useLibrary(query: Query) {
   const upload = ({ files, unreadable }: DropContents, folder: string | null) => {
     const { full = [], empty = [] } = Object.groupBy(files, ({ file }) => (file.size > 0 ? 'full' : 'empty'));
     const skipped = [
-      ...(empty.length > 0 ? [`empty: ${empty.map(({ file }) => file.name).join(', ')}`] : []),
-      ...(unreadable.length > 0 ? [`cannot be read: ${unreadable.join(', ')}`] : []),
+      ...(empty.length > 0 ? [`empty files: ${empty.map(({ file }) => file.name).join(', ')}`] : []),
+      ...(unreadable.length > 0 ? [`unreadable: ${unreadable.join(', ')}`] : []),
     ];
-    if (skipped.length > 0) setNotice(`Left out, ${skipped.join('; ')}`);
+    if (skipped.length > 0) setNotice(`Skipped ${skipped.join('; ')}`);
     createsFolders.current ||= full.some(({ relativeDir }) => relativeDir !== '');
     uploads.add(full, folder);
   };
@@ -165,7 +168,7 @@ function StatusBar({ list, budget, serviceWait, isPaused, notice }: StatusBarPro
     <footer>
       <span role="status">{lengthText(list)}</span>
       {budget && <span>{budgetText(budget)}</span>}
-      {isPaused && <span>not looking for news, to keep requests for you</span>}
+      {isPaused && <span>auto-refresh paused to save requests</span>}
       {serviceWait && (
         <span class="waiting">{`${serviceWait.why}: waiting until ${formatTimeOfDay(serviceWait.until)}`}</span>
       )}
@@ -182,13 +185,11 @@ function StatusBar({ list, budget, serviceWait, isPaused, notice }: StatusBarPro
 
 function lengthText({ length, hasExactLength, problem }: PagedList): string {
   if (length === undefined) return problem ? '' : 'Loading';
-  return hasExactLength
-    ? `${formatCount(length)} asset${length === 1 ? '' : 's'}`
-    : 'the service does not tell how many';
+  return hasExactLength ? `${formatCount(length)} asset${length === 1 ? '' : 's'}` : 'number of assets unknown';
 }
 
 function budgetText({ limit, left, resetAt }: RequestBudget): string {
-  if (Date.now() >= resetAt) return `${formatCount(limit)} requests left`;
+  if (Date.now() >= resetAt) return `${formatCount(limit)} requests remaining`;
   const [some, all] = [formatCount(Math.max(0, left)), formatCount(limit)];
-  return `${some} of ${all} requests left, all again at ${formatTimeOfDay(resetAt)}`;
+  return `${some} of ${all} requests remaining, resets at ${formatTimeOfDay(resetAt)}`;
 }

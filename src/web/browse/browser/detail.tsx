@@ -188,18 +188,18 @@ function TrashButton({ uid, onTrashed, onProblem }: TrashButtonProps) {
   };
   return (
     <fieldset class="ask" onKeyDown={handleKey}>
-      <legend>Move it to the trash? mediactl cannot take it out again.</legend>
+      <legend>Move this asset to the trash? mediactl cannot restore it.</legend>
       <div>
         <Button text="Move to the trash" onClick={trash} />
         {/* The safe button has the focus, so that Enter does no harm. */}
-        <Button text="Keep it" onClick={cancel} hasFocus />
+        <Button text="Cancel" onClick={cancel} hasFocus />
       </div>
     </fieldset>
   );
 }
 
 const commandFor = ({ uid, type, means }: Card) =>
-  means === 'ready' && entryForType(isTimedType, type) ? `mediactl play ${uid}` : `mediactl assets get ${uid}`;
+  means === 'ready' && entryForType(isTimedType, type) ? `mediactl play ${uid}` : `mediactl get ${uid}`;
 
 function playOrPause(frame: HTMLIFrameElement | null): void {
   const media = frame?.contentDocument?.querySelector<HTMLMediaElement>('video, audio');

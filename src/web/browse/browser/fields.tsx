@@ -111,7 +111,7 @@ type TextFieldsProps = { card: Card; onSave(fields: AssetEdit): Promise<unknown>
 
 export function TextFields({ card, onSave }: TextFieldsProps) {
   const saveName = async (name: string) => {
-    if (!name) throw new Error('a name is not empty');
+    if (!name) throw new Error('the name cannot be empty');
     await onSave({ name });
   };
   const saveTags = async (text: string, before: string) => onSave({ tags: parseTagEdit(before, text) });
@@ -125,7 +125,7 @@ export function TextFields({ card, onSave }: TextFieldsProps) {
         isMultiline
         onSave={(description) => onSave({ description })}
       />
-      <EditableField label="Tags, with commas between" value={tags} onSave={saveTags} />
+      <EditableField label="Tags, separated by commas" value={tags} onSave={saveTags} />
     </>
   );
 }
@@ -138,7 +138,8 @@ function parseTagEdit(textBefore: string, text: string): SlugEdit {
   const typed = splitTags(text);
   const after = typed.map((tag) => (before.includes(tag) ? tag : (toSlug(tag) ?? '')));
   const refused = typed.filter((_, at) => !after[at]);
-  if (refused.length > 0) throw new Error(`${refused.join(', ')}: a tag has letters from a to z, digits and hyphens`);
+  if (refused.length > 0)
+    throw new Error(`${refused.join(', ')}: a tag can only have the letters a to z, digits and hyphens`);
   const add = after.filter((tag) => !before.includes(tag));
   return { add, remove: before.filter((tag) => !after.includes(tag)) };
 }
@@ -160,7 +161,7 @@ export function FolderChoice({ card: { folder }, tree, onMove }: FolderChoicePro
     <div class="field">
       <FieldLabel id={id} label="Folder" saving={saving} />
       <select id={id} value={folder ?? ''} onChange={({ currentTarget }) => move(currentTarget.value)}>
-        {!isKnown && <option value={folder ?? ''}>{folder ?? 'not told'}</option>}
+        {!isKnown && <option value={folder ?? ''}>{folder ?? 'unknown'}</option>}
         {(isKnown || folder) && <option value="">/</option>}
         {all.map(({ uid, path }) => (
           <option key={uid} value={uid}>
@@ -177,7 +178,7 @@ export function Facts({ card }: { card: Card }) {
   const facts: [string, string | null][] = [
     ['status', reason ? `${status}: ${reason}` : status],
     ['type', typeName(type)],
-    ['length', duration ? formatClockTime(duration) : null],
+    ['duration', duration ? formatClockTime(duration) : null],
     ['size', size ? formatBytes(size) : null],
     ['created', createdAt?.replace('T', ' ').replace(/\.\d+Z$/, ' UTC') ?? null],
   ];

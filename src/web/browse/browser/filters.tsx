@@ -17,8 +17,8 @@ type FiltersProps = {
 const orders: [string, string][] = [
   ['', 'newest first'],
   ['created_at', 'oldest first'],
-  ['name', 'by name'],
-  ['-name', 'by name, backwards'],
+  ['name', 'name, A to Z'],
+  ['-name', 'name, Z to A'],
   ['-duration', 'longest first'],
   ['duration', 'shortest first'],
 ];

@@ -41,7 +41,7 @@ export function Folders(props: FoldersProps) {
       <nav aria-labelledby="folders">
         <h2 id="folders">Folders</h2>
         <ul>
-          <li>{item('Everything', undefined)}</li>
+          <li>{item('All assets', undefined)}</li>
           <li>
             {item('Top level', 'root', null)}
             {tree.length > 0 && branch(tree)}

@@ -135,19 +135,20 @@ const LoadError = ({ list }: { list: PagedList }) => (
   <div class="empty" role="alert">
     <p class="problem">{list.problem?.message}</p>
     {list.problem?.hint && <p>{list.problem.hint}</p>}
-    <p>The page tries again by itself.</p>
+    <p>The page retries automatically.</p>
     <Button text="Try again" onClick={() => list.retry()} />
   </div>
 );
 
 function EmptyResult({ query: { parent, ordering: _, ...filters } }: { query: Query }) {
-  const where = parent ? 'in this folder itself' : '';
+  const where = parent ? 'directly in this folder' : '';
   if (Object.keys(filters).length > 0)
-    return <p class="empty">{`Nothing ${where} is like that. Clear the filters to see everything.`}</p>;
+    return (
+      <p class="empty">{`No assets ${where ? `${where} ` : ''}match these filters. Clear the filters to see all assets.`}</p>
+    );
   return (
     <p class="empty">
-      There is nothing {where || 'here yet'}. Drop files or folders onto this page, or type{' '}
-      <code>mediactl upload FILE</code>.
+      No assets {where || 'yet'}. Drop files or folders onto this page, or run <code>mediactl upload FILE</code>.
     </p>
   );
 }

@@ -12,7 +12,7 @@ const stateLabels: Record<UploadState['state'], string> = {
   sending: 'sending',
   waiting: 'waiting for the service',
   uploaded: 'uploaded',
-  there: 'was there already',
+  there: 'already uploaded',
   failed: 'failed',
 };
 
@@ -60,10 +60,10 @@ function UploadRow({ upload, isStopped, onOpen }: UploadRowProps) {
   );
 }
 
-/** Maps the states of uploads to the words of the summary, in its order. Other states are `to go`. */
-const resultNames = { uploaded: 'uploaded', there: 'there already', failed: 'failed', open: 'to go' };
+/** Maps the states of uploads to the words of the summary, in its order. Other states are `remaining`. */
+const resultNames = { uploaded: 'uploaded', there: 'already uploaded', failed: 'failed', open: 'remaining' };
 
-/** Returns the number of files by result: "8 files: 1 uploaded, 5 there already, 1 failed, 1 to go". */
+/** Returns the number of files by result: "8 files: 1 uploaded, 5 already uploaded, 1 failed, 1 remaining". */
 function summarize(states: readonly UploadState[]): string {
   const files = pluralize(states.length, 'file');
   if (states.every((each) => isEnded(each) && each.state !== 'failed')) return `${files} done`;
@@ -84,11 +84,11 @@ export function ServerDownAlert({ states }: { states: readonly UploadState[] }) 
   const again = `mediactl browse '${location.href.replaceAll("'", '%27')}'`;
   return (
     <p class="gone problem" role="alert">
-      mediactl has ended, or cannot be reached. In a terminal:{' '}
+      mediactl has stopped or cannot be reached. In a terminal, run:{' '}
       <code>{isSandbox ? 'mediactl sandbox start' : again}</code>
       {!isSandbox && !states.every(isEnded) && (
         <>
-          ; for the files under way: <code>mediactl uploads resume --all</code>
+          ; to resume the uploads: <code>mediactl uploads resume --all</code>
         </>
       )}
     </p>

@@ -33,7 +33,7 @@ export async function createBrowseApp({ accessHint, ...options }: BrowseOptions)
   const sessions = new BrowseSessions();
   const { basePath } = sessions;
   const app = new Hono();
-  const notice = renderNoticePage('This page is locked', `An address lets in one browser, once. ${accessHint}`);
+  const notice = renderNoticePage('This page is locked', `Each URL works once, in one browser. ${accessHint}`);
   const lock = (c: Context) => sendPage(c, notice, { status: 403 });
 
   app.use(
@@ -70,7 +70,7 @@ export async function createBrowseApp({ accessHint, ...options }: BrowseOptions)
     if (budget) c.res.headers.set(budgetHeader, JSON.stringify(budget));
   });
   app.route(basePath, await createRoutes({ ...options, broadcaster, basePath }));
-  app.notFound((c) => sendProblem(c, { status: 404, problem: 'there is nothing here' }));
+  app.notFound((c) => sendProblem(c, { status: 404, problem: 'page not found' }));
   app.onError((error, c) => sendProblem(c, PageProblem.findIn(error) ?? library.toProblem(error)));
 
   return {

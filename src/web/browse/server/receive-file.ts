@@ -57,10 +57,11 @@ async function* countBytes(
       yield part;
     }
   } catch {
-    throw new PageProblem('the page was left before the file had arrived; drop it again');
+    throw new PageProblem('the page was closed before the whole file had arrived; drop the file again');
   }
-  if (receivedBytes !== sizeBytes) throw new PageProblem(`${receivedBytes} of ${sizeBytes} bytes came from the page`);
-  if (receivedBytes === 0) throw new PageProblem('there is nothing in the file');
+  if (receivedBytes !== sizeBytes)
+    throw new PageProblem(`received ${receivedBytes} of ${sizeBytes} bytes from the page`);
+  if (receivedBytes === 0) throw new PageProblem('the file is empty');
   onReceived();
 }
 

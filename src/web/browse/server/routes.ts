@@ -73,7 +73,7 @@ async function createAssetRoutes({ library, scripts }: RouteDeps, media: MediaPr
   app.get('/source', async (c) => {
     const { info } = await media.fetchPlayback(uidOf(c));
     const url = sourceUrlOf(info, library.baseUrl);
-    if (!url) throw new PageProblem('the service names no file to download', 404);
+    if (!url) throw new PageProblem('the service provides no file to download', 404);
     return c.redirect(url);
   });
   /** Serves the watch page. Uses a playback token, so that the result is the same as on an embedding page. */
@@ -122,12 +122,12 @@ export const sendProblem = (c: Context, problem: Problem) =>
   c.json({ error: problem }, problem.status as ContentfulStatusCode);
 
 function sendImage(c: Context, image: ProxiedImage | undefined) {
-  if (!image) throw new PageProblem('there is no such picture', 404);
+  if (!image) throw new PageProblem('picture not found', 404);
   return c.body(new Uint8Array(image.bytes), 200, { 'content-type': image.contentType });
 }
 
 const refuseChange = (): never => {
-  throw new PageProblem('that is no change that could be made');
+  throw new PageProblem('the change is invalid or too large');
 };
 
 function parseEdit(body: unknown): AssetEdit {

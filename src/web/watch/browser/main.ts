@@ -53,7 +53,7 @@ function handleBrokenImages(): void {
     const isAsset = image.classList.contains('picture') && image.alt !== '';
     const onBroken = () => {
       if (!isAsset) image.remove();
-      else showProblem('The picture cannot be loaded. Its link may have expired: ask for a new one.');
+      else showProblem('The image cannot be loaded. The link may have expired: ask for a new one.');
     };
     if (image.complete && image.naturalWidth === 0) onBroken();
     else image.addEventListener('error', onBroken, { once: true });
@@ -73,7 +73,7 @@ function reportPosition(media: HTMLMediaElement, { url, playbackToken }: Positio
     reportedAt = Date.now();
     send(url, { playback_token: playbackToken, position_seconds: currentTime }).then(
       () => showNote(''),
-      () => showNote('Where you are is not kept: the service does not take it.'),
+      () => showNote('Your playback position cannot be saved.'),
     );
   };
   const reportThrottled = () => {

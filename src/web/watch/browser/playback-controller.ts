@@ -54,7 +54,7 @@ export class PlaybackController {
       this.#fail({});
       return;
     }
-    if (hasNoPicture) showProblem('Only the sound plays: this browser does not know the codec of the picture.');
+    if (hasNoPicture) showProblem('Only the audio plays: this browser does not support the video codec.');
     if (this.#startAt > 0) this.#media.currentTime = this.#startAt;
     this.#startAt = 0; // metadata loads again after a recovery, which must not seek
     if (this.#setup.autoPlay) this.#play();
@@ -74,7 +74,7 @@ function failureMessage({ source }: PlaybackStrategy, status: number | undefined
   if (source.expiresAt !== undefined && Date.parse(source.expiresAt) <= Date.now())
     return 'The link to this media has expired. Ask for a new one.';
   if (status === 401 || status === 403)
-    return `The service refuses this media (${status}). Its link may have expired: ask for a new one.`;
-  if (status !== undefined) return `The service answers ${status} where the media should be.`;
-  return 'The media cannot be loaded or decoded. The service may be out of reach, or this browser may lack the codec.';
+    return `The service refused access to this media (${status}). The link may have expired: ask for a new one.`;
+  if (status !== undefined) return `The media cannot be loaded: the service returned HTTP ${status}.`;
+  return 'The media cannot be loaded or decoded. The service may be unreachable, or this browser may not support the codec.';
 }

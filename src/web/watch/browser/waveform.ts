@@ -41,7 +41,7 @@ async function fetchWaveform(url: string): Promise<readonly number[] | HTMLImage
   );
   if (content && !content.type.startsWith('image/')) {
     const peaks = parsePeaks(parseJsonOrUndefined(await content.text()));
-    if (!peaks) throw new Error('no waveform that is known here');
+    if (!peaks) throw new Error('unknown waveform format');
     return peaks;
   }
   const image = new Image();

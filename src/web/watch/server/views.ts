@@ -38,8 +38,8 @@ export function renderView(asset: WatchedAsset): PlayerView {
   const view = isBlocked ? undefined : entryForType(renderers, type)?.(asset);
   if (view) return view;
   const defaultReason = isBlocked
-    ? 'This is not to be played. It may not be ready yet, or not be allowed here.'
-    : `The service names nothing to play for this asset (${asText(type) ?? ''}).`;
+    ? 'This asset cannot be played. It may not be ready yet, or playback may not be allowed here.'
+    : `The service provides nothing to play for this asset (${asText(type) ?? ''}).`;
   return { body: html`<p class="message">${unplayableReason(asset) ?? defaultReason}</p>` };
 }
 
@@ -51,10 +51,10 @@ export const sourceUrlOf = (info: PlaybackInfo, baseUrl: URL): string | undefine
 function unplayableReason({ status, reason }: WatchedAsset): string | undefined {
   const statusText = asText(status);
   if (!statusText) return undefined;
-  if (isAwaitingUpload(statusText)) return 'Its upload is not finished yet.';
+  if (isAwaitingUpload(statusText)) return 'The upload has not finished yet.';
   const statusGroup = classifyStatus(statusText);
-  if (statusGroup === 'in progress') return 'It is being processed; reload in a moment.';
-  if (statusGroup === 'ready') return 'The service does not allow this to be played here.';
+  if (statusGroup === 'in progress') return 'This asset is being processed. Reload the page in a moment.';
+  if (statusGroup === 'ready') return 'The service does not allow playback here.';
   const why = asText(reason) || asText(asObject(reason).message);
   return why ? `Processing failed: ${why}` : 'Processing failed.';
 }
@@ -84,7 +84,7 @@ ${renderTimeline()}
 </div>
 ${renderChapters(common.chapters)}
 </div>
-<noscript><p class="message">The player needs JavaScript.${file && html` <a href="${file.url}">Open the file itself</a>`}</p></noscript>`,
+<noscript><p class="message">The player needs JavaScript.${file && html` <a href="${file.url}">Open the file</a>`}</p></noscript>`,
     images: [poster],
     setup: { ...common, hls, file, sprites },
   };
@@ -199,7 +199,7 @@ function thirdParty({ info, title, baseUrl }: WatchedAsset): PlayerView | undefi
     // Providers need allow-same-origin. It would defeat the sandbox only if the frame had our own origin, but a
     // provider has another one.
     body: html`<iframe class="frame" src="${at.url}" title="${title}" sandbox="allow-scripts allow-same-origin allow-presentation allow-popups" allow="autoplay; encrypted-media; fullscreen; picture-in-picture"></iframe>
-<p><a href="${at.url}" target="_blank" rel="noreferrer">Open at ${new URL(at.url).host}</a></p>`,
+<p><a href="${at.url}" target="_blank" rel="noreferrer">Open on ${new URL(at.url).host}</a></p>`,
     frames: [at],
   };
 }

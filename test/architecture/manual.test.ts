@@ -1,0 +1,54 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { expect, it } from 'vitest';
+import { environmentRows } from '../../src/cli/reference/topics.ts';
+import { exitCodes } from '../../src/client/error-table.ts';
+import { anchorsIn, docsPages, linksIn, readPage, repository } from '../support/manual.ts';
+
+const allPages = [
+  ...readdirSync(repository).filter((name) => name.endsWith('.md')),
+  ...readdirSync(`${repository}docs`, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+];
+
+it.for(allPages)('links of %s lead to a file, and to a heading in it', (page) => {
+  const broken = linksIn(readPage(page)).filter((link) => {
+    const [path = '', anchor] = link.split('#');
+    const target = path === '' ? page : normalize(join(dirname(page), path));
+    if (!existsSync(`${repository}${target}`)) return true;
+    return anchor !== undefined && !anchorsIn(readPage(target)).includes(anchor);
+  });
+  expect(broken).toEqual([]);
+});
+
+it('the index of the manual names every page', () => {
+  const named = linksIn(readPage('docs/README.md'));
+  expect(docsPages.filter((name) => name !== 'README.md' && !named.includes(name))).toEqual([]);
+});
+
+it('the scripting page names every exit code', () => {
+  const named = [...readPage('docs/scripting.md').matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code));
+  expect(named).toEqual(Object.values(exitCodes));
+});
+
+it('the configuration page names every variable', () => {
+  const page = readPage('docs/configuration.md');
+  const variables = environmentRows().flatMap(([names]) => names.split(', '));
+  expect(variables.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+});
+
+it('the troubleshooting page quotes messages as the program prints them', () => {
+  const [, table = ''] = readPage('docs/troubleshooting.md').split('| you see |');
+  const sources = readdirSync(`${repository}src`, { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.tsx?$/.test(name))
+    .map((name) => readFileSync(`${repository}src/${name}`, 'utf8'))
+    .concat(readFileSync(`${repository}bin/mediactl.js`, 'utf8'));
+  const messages = [...table.matchAll(/^\| ((?:`[^`]+`[, ]*)+)/gm)].flatMap(([, cell = '']) =>
+    [...cell.matchAll(/`([^`]+)`/g)].map(([, message = '']) => message),
+  );
+  // A value that differs each time is "…".
+  const isQuoted = (message: string) =>
+    sources.some((text) => message.split('…').every((part) => text.includes(part.trim())));
+  expect(messages.filter((message) => !isQuoted(message))).toEqual([]);
+});

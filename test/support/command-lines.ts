@@ -1,0 +1,89 @@
+import { chmodSync, copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { inherited } from './environment.ts';
+import { fixturePath, type TestSandbox } from './sandbox.ts';
+import type { StoreServer } from './stores.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+/* What command lines of the help and the manual need to run: files, profiles, and stand-ins for other programs. */
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Address of the queue in command lines. */
+const queueInLines = 'redis://queue.lan';
+
+/** Stand-ins for programs of which only the invocation is tested. */
+const standIns = {
+  mpv: 'case "$1" in http*) exit 0 ;; *) exit 1 ;; esac',
+  ffmpeg: 'cat in.mov',
+  ssh: 'shift; exec "$@"',
+};
+
+/** Creates a home directory with the files that command lines refer to, and `mediactl` on PATH. */
+export function createHome(sandbox: TestSandbox, store: StoreServer | undefined) {
+  const home = temporaryFolder();
+  for (const folder of ['bin', 'config', 'state', 'rushes', '.zfunc', '.config/fish/completions'])
+    mkdirSync(join(home, folder), { recursive: true, mode: 0o700 });
+  symlinkSync(join(root, 'bin/mediactl.js'), join(home, 'bin/mediactl'));
+  copyFileSync(fixturePath('clip.mp4'), join(home, 'clip.mp4'));
+  for (const name of ['in.mov', 'a.mp4', 'b.mp4']) copyFileSync(fixturePath('clip.mp4'), join(home, name));
+  copyFileSync(fixturePath('still.jpg'), join(home, 'rushes/still.jpg'));
+  copyFileSync(fixturePath('clip.mp4'), join(home, 'rushes/clip.mov'));
+  writeFileSync(join(home, 'shots.csv'), 'path,name\nclip.mp4,Quay\n');
+  writeFileSync(join(home, 'sent.jsonl'), '');
+  writeFileSync(join(home, 'key.txt'), sandbox.key);
+  writeFileSync(join(home, 'queue-url.txt'), `${queueInLines}\n`);
+  writeFileSync(join(home, 'domains.txt'), 'news.example.com\n');
+  for (const [program, script] of Object.entries(standIns)) addProgram(home, program, script);
+  const env = {
+    ...inherited,
+    PATH: `${join(home, 'bin')}:${process.env.PATH}`,
+    HOME: home,
+    MEDIACTL_CONFIG_DIR: join(home, 'config'),
+    MEDIACTL_STATE_DIR: join(home, 'state'),
+    MEDIACTL_KEY_STORE: 'file',
+    ...(store && { MEDIACTL_QUEUE: store.address }),
+  };
+  return { home, env };
+}
+
+export function addProgram(home: string, name: string, script: string): void {
+  writeFileSync(join(home, 'bin', name), `#!/bin/sh\n${script}\n`);
+  chmodSync(join(home, 'bin', name), 0o755);
+}
+
+/** Writes the profiles `default`, which is current, and `staging`. */
+export function addProfiles(home: string, sandbox: TestSandbox): void {
+  const profile = { baseUrl: sandbox.url, key: sandbox.key, keyStore: 'file', workspace: sandbox.workspace };
+  const profiles = { default: profile, staging: profile };
+  writeFileSync(join(home, 'config/config.json'), JSON.stringify({ current: 'default', profiles }), { mode: 0o600 });
+}
+
+/** Makes an asset the one that `@last` stands for. */
+export const setLastUpload = (home: string, uid: string, baseUrl: string) =>
+  writeFileSync(join(home, 'state/last-upload'), JSON.stringify({ uid, base_url: baseUrl }));
+
+export type Replacements = { home: string; sandbox: TestSandbox; store: StoreServer | undefined; uid: string };
+
+/** Replaces the names of services, directories and assets in a command line by those of this test. */
+export const toRunnable = (line: string, { home, sandbox, store, uid }: Replacements): string =>
+  line
+    .replaceAll('https://media.example.com', sandbox.url)
+    .replace(/\bUID\b/, uid)
+    // ports may be in use here
+    .replaceAll('sandbox start', 'sandbox start --port 0')
+    .replace('--port 0 --port 4600', '--port 0')
+    .replace('--port 8123', '--port 0')
+    .replaceAll(queueInLines, store?.address ?? queueInLines)
+    .replaceAll(/\/mnt\/(?:media|nas)/g, home)
+    .replaceAll('/Volumes/media', home);
+
+/** Returns true if a line needs the store of a queue. */
+export const isOfQueue = (line: string) => /--queue|mediactl worker|uploads (?:watch|retry)/.test(line);
+
+/** Commands that run until they are interrupted, and the text that they print when ready. */
+const endless = { 'mediactl browse': 'http://', 'mediactl worker': 'it reads files below' };
+
+/** Returns the text that a command prints when it is ready to be interrupted; undefined for one that ends by itself. */
+export const readyText = (line: string) => Object.entries(endless).find(([start]) => line.startsWith(start))?.[1];

@@ -5,7 +5,7 @@ import { isFullRun } from './test/support/full-run.ts';
 import { hangMs } from './test/support/hang.ts';
 
 /** Files of tests that wait for a minute, whatever the machine: they begin first, beside all the others. */
-const waiting = /\/(?:fleet-\w+|examples|media-table|many-files)\.(?:full\.)?test\.ts$/;
+const waiting = /\/(?:fleet-\w+|examples|manual|media-table|many-files)\.(?:full\.)?test\.ts$/;
 
 class WaitingFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

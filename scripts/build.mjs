@@ -31,7 +31,7 @@ const lazyEntries = [
 ];
 const lazyFiles = Object.fromEntries(lazyEntries);
 for (const [name, path] of lazyEntries)
-  if (lazyFiles[name] !== path) throw new Error(`two lazy files named ${name}: ${path} and ${lazyFiles[name]}`);
+  if (lazyFiles[name] !== path) throw new Error(`two lazy files have the name ${name}: ${path} and ${lazyFiles[name]}`);
 
 const lazyParts = {
   name: 'lazy-parts',
@@ -142,7 +142,7 @@ function licence(folder) {
   };
   const said = license ?? /^## Licen[cs]e\s+(\S.*)/im.exec(find(/^readme/i) ?? '')?.[1];
   const text = find(/^licen[cs]e/i) ?? (said && `${said}\n${author?.name ?? author ?? ''}`);
-  if (!text) throw new Error(`${name} does not say under which licence it is`);
+  if (!text) throw new Error(`${name} does not declare a license`);
   const source = `https://www.npmjs.com/package/${name}/v/${version}`;
   return `${name} ${version}\nSource: ${source}\n\n${text.trim()}\n`;
 }

@@ -5,7 +5,7 @@ const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 const changelog = readFileSync('CHANGELOG.md', 'utf8');
 const [, unreleased] = /^## Unreleased\n([\s\S]*?)(?=^## |$(?![\s\S]))/m.exec(changelog) ?? [];
 if (!unreleased?.trim()) {
-  process.stderr.write('CHANGELOG.md: nothing stands under "Unreleased"\n');
+  process.stderr.write('CHANGELOG.md: the "Unreleased" section is empty\n');
   process.exit(1);
 }
 const today = new Date().toISOString().slice(0, 10);

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const home = process.env.MEDIACTL_DEMO_DIR ?? join(root, '.demo'); // overridden by its test
 const clip = 'test/fixtures/clip.mp4';
+const columns = Math.min(process.stdout.columns ?? 80, 80);
 
 const { MEDIACTL_API_KEY, MEDIACTL_BASE_URL, MEDIACTL_PROFILE, ...inherited } = process.env;
 const env = {
@@ -17,6 +18,12 @@ const env = {
   MEDIACTL_STATE_DIR: join(home, 'state'),
   MEDIACTL_KEY_STORE: 'file',
 };
+
+/** Wraps text at spaces to the width of the terminal. */
+const wrap = (text) => text.replace(new RegExp(`(.{1,${columns}})(?: |$)`, 'g'), '$1\n');
+
+/** Quotes a path for a shell, relative to the clone if possible, so that the line is short. */
+const quotePath = (path) => (path.startsWith(root) ? `"$PWD/${path.slice(root.length)}"` : `'${path}'`);
 
 function mediactl(args) {
   process.stdout.write(`\n$ mediactl ${args.join(' ')}\n`);
@@ -31,25 +38,26 @@ function mediactl(args) {
 if (process.argv.includes('stop')) {
   mediactl(['sandbox', 'stop']);
   rmSync(home, { recursive: true, force: true });
+  process.stdout.write('\nIf you exported the demo’s variables: unset MEDIACTL_CONFIG_DIR MEDIACTL_STATE_DIR\n');
 } else {
   mediactl(['sandbox', 'start', '--port', '0', '--quiet']); // its hints assume a default profile
   mediactl(['upload', clip, '--wait']);
-  mediactl(['assets', 'ls']);
+  mediactl(['ls']);
   mediactl(['play', '@last', '--check']);
   mediactl(['play', '@last', '--url']);
   mediactl(['sandbox', 'watch', '@last']);
   process.stdout.write(`
-The m3u8 address plays in VLC, mpv, Safari or ffplay, the watch page in a
-browser, both for four hours. The demo keeps its account in a folder of its own.
-To type commands to it:
-
-  export MEDIACTL_CONFIG_DIR='${env.MEDIACTL_CONFIG_DIR}'
-  export MEDIACTL_STATE_DIR='${env.MEDIACTL_STATE_DIR}'
+${wrap('Open the m3u8 URL in VLC, mpv, Safari or ffplay, and the watch page in a browser. Both URLs work for four hours.')}
+${wrap('To try more commands in this demo, run:')}
+  export MEDIACTL_CONFIG_DIR=${quotePath(env.MEDIACTL_CONFIG_DIR)}
+  export MEDIACTL_STATE_DIR=${quotePath(env.MEDIACTL_STATE_DIR)}
   npx mediactl upload ./test/fixtures/tone.mp3 --wait
   npx mediactl ls
   npx mediactl play @last --check
   npx mediactl browse
 
-Stop: npm run demo -- stop
+To stop the sandbox and delete the demo:
+
+  npm run demo -- stop
 `);
 }

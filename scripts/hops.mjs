@@ -105,7 +105,7 @@ async function measureRequests(folder) {
     results = message;
   });
   const [code] = await once(child, 'exit');
-  if (!results) throw new Error(`the service ended with ${code}`);
+  if (!results) throw new Error(`the service exited with ${code}`);
   return results;
 }
 

@@ -114,7 +114,8 @@ describe('an asset has an address', () => {
   });
 
   it('an asset whose name is a glob is that asset alone, and of two the newest', async () => {
-    await fill('a*.txt', 'ab.txt', 'x.txt');
+    await fill('a*.txt', 'ab.txt');
+    await fill('x.txt'); // later
     expect((await cli.json(['get', `${top}/a*.txt`])).name).toBe('a*.txt');
     await cli.json(['update', `${top}/x.txt`, '--name', 'a*.txt']);
     expect((await cli.run(['rm', `${top}/a*.txt`, '--yes'])).code).toBe(2);
@@ -130,6 +131,7 @@ describe('an asset has an address', () => {
   it('slashes and the form of letters do not matter', async () => {
     await fill('e\u0301te\u0301/a.txt');
     expect((await cli.json(['get', `/${top}//\u00e9t\u00e9/a.txt`])).name).toBe('a.txt');
+    expect(await names(`${top}/\u00e9*/*`)).toEqual(['a.txt']);
   });
 
   it('a service that ignores the folder it is asked for is not believed', async () => {
@@ -157,7 +159,7 @@ it('--same skip-anywhere names a duplicate where it is now', async () => {
 });
 
 describe('globs', () => {
-  it('rm names what matches and asks; --yes answers, and a service-wide glob has no slash', async () => {
+  it('rm names what matches and asks; --yes answers', async () => {
     await fill('A001.txt', 'A002.txt', 'B001.txt', 'day1/A003.txt');
     const asked = await cli.run(['rm', `${top}/A00*`], { tty: true, stdin: 'n\n' });
     expect([asked.code, asked.stderr]).toEqual([130, expect.stringContaining('Move 2 assets to the trash?')]);
@@ -165,9 +167,12 @@ describe('globs', () => {
     expect((await cli.run(['rm', `${top}/A00*`])).code).toBe(2);
     expect((await cli.run(['rm', `${top}/A00*`, '--yes'])).code).toBe(0);
     expect(await addresses()).toEqual(['/B001.txt', '/day1/A003.txt']);
-    expect((await cli.run(['rm', 'A00*', '--yes'])).code).toBe(0);
+    // A glob begins with a slash, so that a script that deletes by name deletes nothing else.
+    const bare = await cli.run(['rm', 'A00*', '--yes']);
+    expect([bare.code, bare.stderr]).toEqual([3, expect.stringContaining("'/**/A00*' matches in all folders")]);
+    expect((await cli.run(['rm', `${top}/**/A00*`, '--yes'])).code).toBe(0);
     expect(await addresses()).toEqual(['/B001.txt']);
-    expect((await cli.run(['rm', 'A00*', '--yes'])).code).toBe(3);
+    expect((await cli.run(['rm', `${top}/B*`, '--newest', '--yes'])).code).toBe(2);
   });
 
   it('a name on stdin is literal', async () => {
@@ -275,7 +280,10 @@ describe('upload to a folder', () => {
     expect(await addresses()).toEqual(['/Job [2]/a.txt']);
     const glob = await upload([join(directory, 'a.txt'), '/No*Folder', '--yes']);
     expect([glob.code, glob.stderr]).toEqual([2, expect.stringContaining('a glob names no folder')]);
-    expect((await upload([join(directory, 'a.txt'), `${top}/../x`, '--yes'])).code).toBe(2);
+    expect((await upload([both])).stderr).toContain('both a local directory and');
+    expect((await upload(['/'])).code).toBe(2);
+    const name = await upload([join(directory, 'a.txt'), `${top}/new/b.txt`, '--yes']);
+    expect([name.code, name.stderr]).toEqual([2, expect.stringContaining('it looks like a file name')]);
   });
 
   it('a sync asks before it creates the folder, but not for folders inside it', async () => {
@@ -342,9 +350,25 @@ describe('mv', () => {
       [[`${top}/In`, `${top}/Out`, '--tag', 'x'], 2],
       [[`${top}/In`, `${top}/In/new/deep`, '--create-folders'], 2],
       [[`${top}/In`, `${top}/Out`], 6],
+      [[`${top}/In`, `${top}/..`], 2],
+      [[`${top}/In`, `${top}/In*`], 2],
+      [[`${top}/In`, `${top}/a.mp4`], 2],
     ];
     for (const [args, code] of refused) expect([args, (await cli.run(['mv', ...args])).code]).toEqual([args, code]);
+    for (const [name, code] of [
+      ['..', 2],
+      ['Out', 6],
+    ] as const)
+      expect((await cli.run(['rename', `${top}/In`, name])).code).toBe(code);
     expect(await folders()).toBe(before);
+  });
+
+  it('folders with glob characters in their names are folders', async () => {
+    await cli.json(['folders', 'create', '-p', `${top}/X{a,b}*`]);
+    await fill('a.txt');
+    expect((await cli.json(['mv', `${top}/a.txt`, `${top}/X{a,b}*`])).name).toBe('a.txt');
+    expect((await cli.run(['rm', '-r', `${top}/X{a,b}*`, '--yes'])).code).toBe(0);
+    expect(await addresses()).toEqual([]);
   });
 
   it('a target that is no folder is refused', async () => {
@@ -463,8 +487,9 @@ describe('rm -r', () => {
       method === 'DELETE' && path.includes('/assets/')
         ? {
             beforeResponse: async () => {
-              await arrives();
-              arrives = async () => undefined;
+              const arriving = arrives;
+              arrives = async () => undefined; // once, though assets are deleted at the same time
+              await arriving();
             },
           }
         : undefined,

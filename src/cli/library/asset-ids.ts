@@ -123,15 +123,15 @@ async function findMatches(
   // An empty id, for example from an unset shell variable, would match an asset without a name.
   if (id.trim() === '') throw usageError('an id is empty', idHelp);
   const isPath = isLibraryPath(id);
-  const isNameGlob = !isPath && !isLiteral && id.includes('*');
-  const named = isPath || isNameGlob ? [] : await findByName((await context.api())[collection], id);
-  if (named.length > 0) return { found: named, isExact: true };
-  // Without a slash only `*` makes a glob, which hardly any name contains: a script might delete by name.
-  if (!isPath && !isNameGlob) throw noAssetNamed(id, collection);
+  if (!isPath) {
+    const found = await findByName((await context.api())[collection], id);
+    if (found.length === 0) throw noAssetNamed(id, collection);
+    return { found, isExact: true };
+  }
   const { findAssetsByPath, noAssetAt } = await import('./asset-paths.ts');
   const filters = collection === 'videos' ? { type: 'video' } : {};
   const matches = await findAssetsByPath(context, id, { tree, isLiteral, filters });
-  if (matches.found.length === 0) throw noAssetAt(id, isPath ? await tree() : undefined);
+  if (matches.found.length === 0) throw noAssetAt(id, await tree());
   return matches;
 }
 
@@ -143,7 +143,9 @@ const noAssetNamed = (id: string, collection: Collection) =>
       : /^[0-9a-f]{3,5}$/i.test(id)
         ? 'to abbreviate a uid, type at least six digits'
         : 'it is not a uid either',
-    hint: `mediactl ${collection === 'assets' ? 'ls' : 'videos ls'} ${quoteForShell(id)}`,
+    hint: isGlob(id)
+      ? `a glob begins with a folder: ${quoteForShell(`/**/${id}`)} matches in all folders`
+      : `mediactl ${collection === 'assets' ? 'ls' : 'videos ls'} ${quoteForShell(id)}`,
   });
 
 /** Asset that an id stands for. `asset` is its record if it was listed to find it. */
@@ -167,6 +169,8 @@ export async function resolveAssets(
   for (const id of ids) {
     if (isGlob(id)) {
       const { found, isExact } = await findMatches(context, collection, id, lookup);
+      if (!isExact && choice.newest)
+        throw usageError('--newest cannot be used with a glob', 'give the name or the uid of one asset');
       hasGlob ||= !isExact;
       for (const asset of isExact ? [await selectMatch(context, id, found, choice)] : found)
         add({ uid: asset.uid, asset });

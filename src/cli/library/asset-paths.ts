@@ -7,7 +7,7 @@ import { quoteForShell } from '../../contract/sanitize.ts';
 import type { Asset } from '../../contract/types.ts';
 import type { Context } from '../context.ts';
 import { assertFiltersApplied } from './filter-checks.ts';
-import { fetchFolderTree, isGlob, isLibraryPath, isRootPath, withoutFolderPrefix } from './folders.ts';
+import { fetchFolderTree, isGlob, isRootPath, withoutFolderPrefix } from './folders.ts';
 
 /** Creates a matcher. A library has no hidden files, and all other special characters are parts of names. */
 async function globMatcher(glob: string): Promise<(path: string) => boolean> {
@@ -33,8 +33,8 @@ export type PathSearch = {
 };
 
 /**
- * Finds assets by address, such as `/Campaigns/clip.mp4`, or by glob. A glob without a leading slash is matched with
- * the names of all assets. If an asset's address equals the pattern, only that address matches, and `isExact` is true.
+ * Finds assets by address, such as `/Campaigns/clip.mp4`, or by glob. If an asset's address equals the pattern, only
+ * that address matches, and `isExact` is true.
  *
  * @throws MediactlError `filter_ignored` (exit 6) if the service ignores the folder that it was asked for
  */
@@ -44,32 +44,33 @@ export async function findAssetsByPath(
   { filters = {}, isLiteral = false, tree }: PathSearch = {},
 ): Promise<{ found: Asset[]; isExact: boolean }> {
   const pattern = namesIn(typed).join('/');
+  const normalized = normalizeName(pattern);
   const hasGlob = isGlob(pattern) && !isLiteral;
-  const matches = hasGlob ? await globMatcher(pattern) : () => false;
+  const matches = hasGlob ? await globMatcher(normalized) : () => false;
   const { assets } = await context.api();
   const found: Asset[] = [];
-  const exact: Asset[] = [];
+  /** Assets at this address, and those whose address differs in the Unicode form only. */
+  const [exact, similar]: [Asset[], Asset[]] = [[], []];
   const collect = async (folder: string, scope: AssetFilters) => {
     for await (const page of assets.list(scope, {})) {
       // The service must not list assets of other folders, which could have a matching name.
       await assertFiltersApplied(assets, { parent: scope.parent }, page);
       for (const asset of page) {
         const path = `${folder}${asText(asset.name) ?? ''}`;
-        if (normalizeName(path) === normalizeName(pattern)) exact.push(asset);
-        else if (matches(path)) found.push(asset);
+        if (path === pattern) exact.push(asset);
+        else if (normalizeName(path) === normalized) similar.push(asset);
+        else if (matches(normalizeName(path))) found.push(asset);
       }
     }
   };
-  if (!isLibraryPath(typed)) await collect('', filters);
-  else {
-    const folderTree = tree ? await tree() : (await fetchFolderTree(context)).tree;
-    const folders = await foldersMatching(folderTree, pattern, hasGlob);
-    noticeFolderCount(context, folders.length);
-    const name = pattern.slice(pattern.lastIndexOf('/') + 1);
-    for (const { path, parent } of folders)
-      await collect(path, { ...filters, parent, ...(hasGlob || filters.search !== undefined ? {} : searchFor(name)) });
-  }
-  return exact.length > 0 ? { found: exact, isExact: true } : { found, isExact: !hasGlob };
+  const folderTree = tree ? await tree() : (await fetchFolderTree(context)).tree;
+  const folders = await foldersMatching(folderTree, pattern, hasGlob);
+  noticeFolderCount(context, folders.length);
+  const name = pattern.slice(pattern.lastIndexOf('/') + 1);
+  for (const { path, parent } of folders)
+    await collect(path, { ...filters, parent, ...(hasGlob || filters.search !== undefined ? {} : searchFor(name)) });
+  const literal = exact.length > 0 ? exact : similar;
+  return literal.length > 0 ? { found: literal, isExact: true } : { found, isExact: !hasGlob };
 }
 
 const namesIn = (path: string) => withoutFolderPrefix(path).split('/').filter(Boolean);
@@ -79,19 +80,19 @@ async function foldersMatching(tree: WorkspaceFolderTree, pattern: string, hasGl
   const directory = pattern.slice(0, Math.max(0, pattern.lastIndexOf('/')));
   // A folder whose name is the glob is meant literally.
   const literal = tree.findByPath(directory);
-  if (directory === '' && !pattern.includes('**')) return [{ path: '', parent: 'root' }];
-  if (literal.length > 0 && !pattern.slice(directory.length).includes('**'))
+  const isDeep = hasGlob && pattern.includes('**');
+  if (directory === '' && !isDeep) return [{ path: '', parent: 'root' }];
+  if (literal.length > 0 && !isDeep)
     return literal.map(({ path, folder }) => ({ path: `${path.slice(1)}/`, parent: folder.uid }));
   if (!hasGlob) return [];
-  const isDeep = pattern.includes('**');
-  const fixed = pattern.slice(0, pattern.search(/[^/]*[*?{]/));
-  const matches = isGlob(directory) ? await globMatcher(directory) : () => false;
+  const fixed = normalizeName(pattern.slice(0, pattern.search(/[^/]*[*?{]/)));
+  const matches = isGlob(directory) ? await globMatcher(normalizeName(directory)) : () => false;
   const all = [
     { path: '', uid: 'root' },
     ...tree.all.map(({ path, folder }) => ({ path: path.slice(1), uid: folder.uid })),
   ];
   return all
-    .filter(({ path }) => (isDeep ? `${path}/`.startsWith(fixed) : matches(path)))
+    .filter(({ path }) => (isDeep ? normalizeName(`${path}/`).startsWith(fixed) : matches(normalizeName(path))))
     .map(({ path, uid }) => ({ path: path === '' ? '' : `${path}/`, parent: uid }));
 }
 

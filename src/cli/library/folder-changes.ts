@@ -43,8 +43,21 @@ export function assertMovable(moving: FolderNode, target: FolderNode): void {
   );
 }
 
-/** @throws MediactlError `usage` (exit 2) if the name contains a slash */
+/** @throws MediactlError `exists` (exit 6) if the parent already has a folder of that name */
+export function assertNoTwin({ tree, placed }: PlacedFolder, { parent, name = placed.name }: FolderChange): void {
+  const above = parent === undefined ? placed.parent : parent === null ? undefined : tree.find(parent);
+  const siblings = above ? above.children : parent ? [] : tree.roots;
+  const twin = siblings.find((each) => each !== placed && each.name === name);
+  if (!twin) return;
+  throw new MediactlError(`${twin.path} already exists`, {
+    code: 'exists',
+    hint: `mediactl rename ${quoteForShell(twin.path)} NAME renames it`,
+  });
+}
+
+/** @throws MediactlError `usage` (exit 2) if the name contains a slash, or is `.` or `..` */
 export function assertFolderName(name: string): void {
+  if (name === '.' || name === '..') throw usageError(`a folder cannot be named ${name}`, 'choose another name');
   if (name.includes('/')) throw usageError('a folder name cannot contain a slash', 'mediactl mv moves a folder');
 }
 

@@ -109,6 +109,8 @@ export type FolderPathResolver = {
   find(path: string): string | undefined | null;
   make(path: string): Promise<string | undefined>;
   pathOf(uid: string): string | undefined;
+  /** Fetches the folders again before the next one is created. */
+  invalidate(): void;
 };
 
 const maxAttemptsPerFolder = 3;
@@ -171,12 +173,15 @@ async function openFolderTree(context: Context, createdSince: SinceMark) {
     created.set(path, made.uid);
     await createdByOthers?.record(path, made.uid);
   };
-  return { uidAt, lookUp, create, pathOf: (uid: string) => tree.find(uid)?.path };
+  const invalidate = () => {
+    isTreeCurrent = false;
+  };
+  return { uidAt, lookUp, create, invalidate, pathOf: (uid: string) => tree.find(uid)?.path };
 }
 
 /** Creates a resolver for the folders of many files, which creates each missing folder once, when a file needs it. */
 export async function createFolderPathResolver(context: Context, createdSince: SinceMark): Promise<FolderPathResolver> {
-  const { uidAt, lookUp, create, pathOf } = await openFolderTree(context, createdSince);
+  const { uidAt, lookUp, create, invalidate, pathOf } = await openFolderTree(context, createdSince);
   /** Last creation in this process, which the next one waits for. The lock `folders` serializes processes. */
   let lastCreation: Promise<unknown> = Promise.resolve();
   const createInTurn = (names: readonly string[]): Promise<string> => {
@@ -205,5 +210,6 @@ export async function createFolderPathResolver(context: Context, createdSince: S
       return names.length === 0 ? undefined : (uidAt(names) ?? createInTurn(names));
     },
     pathOf,
+    invalidate,
   };
 }

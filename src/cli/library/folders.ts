@@ -20,6 +20,9 @@ export const isMarkedFolder = (text: string) => text.startsWith(`${folderPrefix}
 /** Returns true if a text has glob characters: `*`, `?` or `{a,b}`. Brackets are literal: `clip [1].mp4` is a name. */
 export const isGlob = (text: string) => /[*?]|\{[^}]*,[^}]*\}/.test(text);
 
+/** Returns true if a path ends with an extension such as `.mp4`, so that it is hardly a folder to create. */
+export const looksLikeFile = (path: string) => /\.(?=\w*[A-Za-z])\w{2,4}$/.test(path);
+
 /** Removes the prefix `folder:`. */
 export const withoutFolderPrefix = (text: string) => (isMarkedFolder(text) ? text.slice(folderPrefix.length) : text);
 

@@ -1,25 +1,28 @@
 import { stat } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { dirname, normalize } from 'node:path';
 import { exitCodes } from '../../client/error-table.ts';
 import { asMediactlError, usageError } from '../../client/errors.ts';
 import type { Context } from '../context.ts';
-import { fetchFolderTree, isGlob, isMarkedFolder, isRootPath } from './folders.ts';
+import { fetchFolderTree, isGlob, isMarkedFolder, isRootPath, looksLikeFile } from './folders.ts';
 
 /**
  * Separates the library folder, if the last argument is one, from the local paths before it. An absolute local path
  * looks the same. What exists locally is local; otherwise the argument is a folder if it exists in the library, or if
  * its local parent directory does not exist or is `/`. A path that leads to `/` itself is the top level.
  *
+ * @param canBeFolder false for the only argument, which is local unless it could be both
  * @throws MediactlError `usage` (exit 2) if the argument could be a mistyped local path, or if --folder is given too
  */
 export async function splitTargetFolder(
   context: Context,
   args: readonly string[],
   flag: string | undefined,
+  canBeFolder: boolean,
 ): Promise<{ paths: readonly string[]; folder: string | undefined }> {
   const typed = args.at(-1) ?? '';
-  const last = typed.startsWith('/') && resolve(typed) === '/' ? '/' : typed;
-  if (!(await isFolderArgument(context, last))) return { paths: args, folder: undefined };
+  const last = typed.startsWith('/') ? normalize(typed) : typed;
+  const isFolder = await isFolderArgument(context, last);
+  if (!isFolder || !canBeFolder) return { paths: args, folder: undefined };
   if (flag !== undefined)
     throw usageError(`${last} and --folder cannot be used together`, 'name one folder', `--folder is ${flag}`);
   return { paths: args.slice(0, -1), folder: last };
@@ -39,14 +42,16 @@ async function isFolderArgument(context: Context, path: string): Promise<boolean
   const parent = dirname(isGlob(path) ? path.slice(0, path.search(/[*?{]/) + 1) : path.replace(/\/+$/, ''));
   const hasLocalParent = parent !== '/' && (await statLocally(parent)) !== undefined;
   if (isGlob(path) && hasLocalParent) return false;
-  if (!isGlob(path) && !hasLocalParent) return true;
+  if (!isGlob(path) && !hasLocalParent && !looksLikeFile(path)) return true;
   if (await isInLibrary()) return true;
   throw usageError(
     `${path} is neither a local file nor a folder in the library`,
     `folder:${path} to create that folder, or correct the local path`,
     isGlob(path)
       ? 'it matches no local files, and a glob names no folder'
-      : `the local directory ${parent} exists, so this could be a mistyped file name`,
+      : hasLocalParent
+        ? `the local directory ${parent} exists, so this could be a mistyped file name`
+        : 'it looks like a file name',
   );
 }
 

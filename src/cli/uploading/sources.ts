@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises';
+import { normalize } from 'node:path';
 import { usageError } from '../../client/errors.ts';
 import type { FileWalker, WalkOptions } from '../../client/upload/sources/file-walker.ts';
 import { FileSource, findLocalFiles, type UploadSource } from '../../client/upload/sources/source.ts';
@@ -97,6 +98,8 @@ export function warnOfSkipped({ terminal }: Context, { skipped, failures }: Pick
 }
 
 function assertInputs(inputs: readonly string[], { sizeBytes, shard }: SourceOptions): void {
+  if (inputs.some((path) => path.startsWith('/') && normalize(path) === '/'))
+    throw usageError('the root directory cannot be uploaded', 'mediactl upload DIR');
   if (inputs.length === 0) throw usageError('nothing to upload', 'mediactl upload PATH');
   if (sizeBytes !== undefined && (sizeBytes < 1 || inputs.join() !== '-'))
     throw usageError('--size works only with stdin, and must be at least 1', 'mediactl upload - --size N');

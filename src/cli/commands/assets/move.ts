@@ -3,13 +3,13 @@ import type { FolderNode } from '../../../client/api/folder-tree.ts';
 import type { FolderChange } from '../../../client/api/folders.ts';
 import { exitCodes } from '../../../client/error-table.ts';
 import { MediactlError, usageError } from '../../../client/errors.ts';
-import { asText } from '../../../contract/json-values.ts';
 import { displayText } from '../../../contract/sanitize.ts';
 import { isUidPrefix } from '../../../contract/uid.ts';
 import type { Context } from '../../context.ts';
 import { idsHelp, newestOption } from '../../library/asset-ids.ts';
 import {
   assertMovable,
+  assertNoTwin,
   changeFolder,
   ensureFolder,
   folderChangeRequest,
@@ -22,6 +22,7 @@ import {
   isLibraryPath,
   isMarkedFolder,
   isRootPath,
+  looksLikeFile,
   resolveFolder,
   withoutFolderPrefix,
 } from '../../library/folders.ts';
@@ -105,9 +106,9 @@ async function parseMoveRequest(
 async function runMove(context: Context, request: MoveRequest) {
   const { to, ids } = request;
   const { tree, workspace } = await fetchFolderTree(context);
-  const isFolder = (path: string) =>
-    isLibraryPath(path) && !isGlob(path) && tree.findByPath(withoutFolderPrefix(path)).length > 0;
+  const isFolder = (path: string) => isLibraryPath(path) && tree.findByPath(withoutFolderPrefix(path)).length > 0;
   const isMissing = isLibraryPath(to) && !isRootPath(to) && !isFolder(to);
+  if (isMissing) assertNewFolder(to);
   const folder = ids.find(isFolder);
   if (folder === undefined) {
     const existing = isMissing || isRootPath(to) ? undefined : await resolveFolder(context, tree, to);
@@ -137,7 +138,6 @@ async function moveAssets(
   const { targets: found, byFilter } = await resolveTargets(context, request);
   const { assets } = await context.api();
   const targets = await fetchRecords(assets, found);
-  if (isMissing && !isMarkedFolder(to)) assertNotAName(to, targets);
   if (context.settings.dryRun) {
     const uid = isMissing ? `(uid of ${to})` : (folder?.folder.uid ?? null);
     const requestFor = ({ uid: asset, asset: record = { uid: asset } }: BulkTarget) =>
@@ -162,16 +162,14 @@ async function moveAssets(
   return bulkResult(context, await runConcurrently(context, targets, moveOne), `moved to ${to}`, 'assets');
 }
 
-/** @throws MediactlError `usage` (exit 2) if the folder to create has the extension of an asset that is moved there */
-function assertNotAName(to: string, targets: readonly BulkTarget[]): void {
-  const extensionOf = (name: string) => /\.[A-Za-z0-9]{1,5}$/.exec(name)?.[0].toLowerCase();
-  const extension = extensionOf(to);
-  if (extension && targets.some(({ asset }) => extensionOf(asText(asset?.name) ?? '') === extension))
-    throw usageError(
-      `${to} looks like an asset, not a folder`,
-      `mediactl rename ID NAME, or folder:${to} to create a folder with that name`,
-      'mv does not rename assets',
-    );
+/** @throws MediactlError `usage` (exit 2) if the path of a folder to create is a glob, or looks like that of an asset */
+function assertNewFolder(to: string): void {
+  parseFolderPath(withoutFolderPrefix(to));
+  if (isMarkedFolder(to) || !(isGlob(to) || looksLikeFile(to))) return;
+  throw usageError(
+    isGlob(to) ? `no folder is named ${to}, and a glob cannot be a target` : `${to} looks like an asset, not a folder`,
+    `mediactl rename ID NAME, or folder:${to} to create a folder with that name`,
+  );
 }
 
 /** Converts the service's refusal to move an asset to an error that says so, and that ends the run. */
@@ -184,17 +182,6 @@ function throwRefusal(error: unknown, name: string): never {
     ...error.explanation,
     hint: 'if it has another name for the folder of an asset: mediactl config set names.asset_parent NAME, or mediactl doctor --learn',
     endsRun: true,
-  });
-}
-
-/** @throws MediactlError `exists` (exit 6) if the parent already has a folder of that name */
-function assertNoTwin({ tree, placed }: PlacedFolder, { parent, name = placed.name }: FolderChange): void {
-  const siblings = parent ? (tree.find(parent)?.children ?? []) : tree.roots;
-  const twin = siblings.find((each) => each !== placed && each.name === name);
-  if (!twin) return;
-  throw new MediactlError(`${twin.path} already exists`, {
-    code: 'exists',
-    hint: `mediactl rename ${placed.path} NAME, then move it`,
   });
 }
 
@@ -211,7 +198,7 @@ async function folderTarget(
     assertMovable(placed, target);
     return { parent: target.folder.uid };
   }
-  const names = withoutFolderPrefix(to).split('/').filter(Boolean);
+  const names = parseFolderPath(withoutFolderPrefix(to));
   const above = `/${names.slice(0, -1).join('/')}`;
   const name = names.at(-1) as string;
   const rename = name === placed.name ? {} : { name };

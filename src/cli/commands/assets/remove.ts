@@ -2,7 +2,7 @@ import type { Command } from '@commander-js/extra-typings';
 import type { AssetsApi } from '../../../client/api/assets.ts';
 import type { FolderNode } from '../../../client/api/folder-tree.ts';
 import { itemsOf } from '../../../client/api/pagination.ts';
-import { MediactlError, usageError } from '../../../client/errors.ts';
+import { endsTheRun, MediactlError, usageError } from '../../../client/errors.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { asText } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
@@ -15,7 +15,6 @@ import { deleteFolder } from '../../library/folder-changes.ts';
 import {
   descendantsOf,
   fetchFolderTree,
-  isGlob,
   isLibraryPath,
   isRootPath,
   resolveFolder,
@@ -78,14 +77,13 @@ async function parseRemoveRequest(
 ): Promise<RemoveRequest> {
   const limit = parseWriteLimit('--max-delete', flags.maxDelete);
   const filters = await parseFilters(context, flags);
-  const isFolderPath = (id: string) => isLibraryPath(id) && !isGlob(id);
-  if (flags.recursive && !typed.some(isFolderPath))
-    throw usageError('--recursive needs a folder', 'mediactl rm -r /FOLDER');
   if (typed.some(isRootPath))
     throw usageError('the top level cannot be deleted', "mediactl rm '/**' moves all assets to the trash");
   const { tree } = flags.recursive ? await fetchFolderTree(context) : { tree: undefined };
-  const isFolder = (id: string) => isFolderPath(id) && (tree?.findByPath(withoutFolderPrefix(id)).length ?? 0) > 0;
+  const isFolder = (id: string) => isLibraryPath(id) && (tree?.findByPath(withoutFolderPrefix(id)).length ?? 0) > 0;
   const folders = typed.filter(isFolder);
+  if (flags.recursive && folders.length === 0)
+    throw usageError('--recursive needs a folder that exists', 'mediactl rm -r /FOLDER; a glob matches assets only');
   if (folders.length > 0 && Object.values(filters).some((value) => value !== undefined))
     throw usageError('folders and filters cannot be used together', 'mediactl rm --folder /FOLDER with the filters');
   const ids = typed.filter((id) => !isFolder(id));
@@ -201,7 +199,7 @@ async function deleteEmptied(
     const [outcome] = await runConcurrently(context, [{ uid: folder.uid, name: path }], async () => {
       const now = tree.find(folder.uid);
       if (!now) return { name: path }; // another process has deleted it
-      if (now.path !== path) throw notDeleted(path, `it was moved to ${now.path} meanwhile`);
+      if (now.path !== path) throw notDeleted(now.path, `it was moved there from ${path} meanwhile`);
       const hasNewFolder = now.children.some((child) => !uids.has(child.folder.uid));
       if (hasNewFolder || itemsOf(await assets.page({ parent: folder.uid }, 1, 0)).length > 0)
         throw notDeleted(path, 'an asset or a folder was added to it meanwhile');
@@ -209,7 +207,7 @@ async function deleteEmptied(
       return { name: path };
     });
     if (outcome) outcomes.push(outcome);
-    if (outcome?.error) break;
+    if (outcome?.error && endsTheRun(outcome.error)) break;
   }
   return outcomes;
 }

@@ -2,7 +2,13 @@ import type { Command } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
 import type { Context } from '../../context.ts';
 import { type IdOptions, idHelp, newestOption, resolveAssetUid } from '../../library/asset-ids.ts';
-import { assertFolderName, changeFolder, findFolderAt, folderChangeRequest } from '../../library/folder-changes.ts';
+import {
+  assertFolderName,
+  assertNoTwin,
+  changeFolder,
+  findFolderAt,
+  folderChangeRequest,
+} from '../../library/folder-changes.ts';
 import { isLibraryPath } from '../../library/folders.ts';
 import type { Result } from '../../output/result.ts';
 import { type ActionWrapper, addExamples } from '../command.ts';
@@ -31,6 +37,7 @@ async function runRename(context: Context, { id, name, newest }: RenameRequest):
   const folder = isLibraryPath(id) ? await findFolderAt(context, id) : undefined;
   if (folder) {
     assertFolderName(name);
+    assertNoTwin(folder, { name });
     if (context.settings.dryRun) return dryRunPlan(context, [await folderChangeRequest(context, folder, { name })]);
     return folderResult(await changeFolder(context, folder, { name }));
   }

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { Argument, type Command, Option, type OptionValues } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
 import type { QueueAddress } from '../../../client/queue/queue-address.ts';
@@ -130,8 +131,9 @@ export async function parseUploadRequest(
   const queue = typedFlags.queue === undefined ? undefined : resolveQueue(context, typedFlags.queue, args);
   const isListed = typedFlags.fromList !== undefined || typedFlags.manifest !== undefined;
   const given = queue?.given ?? args;
-  // With -r, a directory in last place is local, as in earlier versions.
-  const isLocal = typedFlags.recursive === true && existsSync(given.at(-1) ?? '');
+  // With -r or --folder, what exists locally is local, as in earlier versions.
+  const isExplicit = typedFlags.recursive === true || typedFlags.folder !== undefined;
+  const isLocal = isExplicit && existsSync(given.at(-1) ?? '');
   const { paths: inputs, folder } = isLocal
     ? { paths: given, folder: undefined }
     : await splitFolder(context, given, typedFlags.folder, isListed);
@@ -194,12 +196,20 @@ export async function parseUploadRequest(
   };
 }
 
+/** Returns true for a local directory. A path that cannot be read is reported when it is opened. */
+const isDirectory = (path: string) =>
+  stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+
 /** @param isListed true if a list names the files, so that a single argument can be the folder */
 async function splitFolder(context: Context, args: readonly string[], flag: string | undefined, isListed: boolean) {
-  if (!isLibraryPath(args.at(-1) ?? '') || args.length === (isListed ? 0 : 1))
-    return { paths: args, folder: undefined };
+  const last = args.at(-1) ?? '';
+  const canBeFolder = args.length > (isListed ? 0 : 1);
+  if (!isLibraryPath(last) || !(canBeFolder || (await isDirectory(last)))) return { paths: args, folder: undefined };
   const { splitTargetFolder } = await import('../../library/target-folder.ts');
-  return splitTargetFolder(context, args, flag);
+  return splitTargetFolder(context, args, flag, canBeFolder);
 }
 
 function assertSyncOptions(inputs: readonly string[], flags: UploadFlags): void {

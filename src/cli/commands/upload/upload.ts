@@ -167,6 +167,7 @@ async function resolveTargetFolders(
       if (preview) return terminal.info(`${problem}; the upload will ask whether to create ${isOne ? 'it' : 'them'}`);
       const question = `${problem[0]?.toUpperCase()}${problem.slice(1)}. Create ${isOne ? 'it' : 'them'}?`;
       await confirm(terminal, question, { yes: false, instead: createHint });
+      byPath.invalidate(); // folders might have been created while the question was open
     },
   };
 }

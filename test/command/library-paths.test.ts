@@ -8,6 +8,7 @@ import type { NameOverrides } from '../../src/contract/assumptions.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
 import { respond, startServer } from '../support/http-server.ts';
 import { Interposer, respondWith } from '../support/interposer.ts';
+import { rawHttp } from '../support/raw-http.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
 /* Paths that begin with a slash are folders of the library, and addresses and globs of its assets. */
@@ -21,6 +22,7 @@ beforeAll(async () => {
   sandbox = await startSandbox({ strict: false, rateLimit: { limit: 100_000, windowSeconds: 3600 } });
 });
 afterAll(() => sandbox.end());
+const { create } = rawHttp(() => sandbox);
 const account = () => ({
   MEDIACTL_API_KEY: sandbox.key,
   MEDIACTL_BASE_URL: sandbox.url,
@@ -182,7 +184,10 @@ describe('globs', () => {
   });
 
   it('more than a hundred need their number, as for filters', async () => {
-    await fill(...Array.from({ length: 101 }, (_, n) => `${n}.txt`));
+    const { uid: parent_folder_uid } = (await cli.json(['folders', 'ls'])).find(
+      ({ path }: { path: string }) => path === top,
+    );
+    await Promise.all(Array.from({ length: 101 }, (_, n) => create(5, { asset_name: `${n}.txt`, parent_folder_uid })));
     expect((await cli.run(['rm', `${top}/*`, '--yes'])).code).toBe(2);
     expect((await cli.run(['rm', `${top}/*`, '--yes', '--max-delete', '101'])).code).toBe(0);
   });

@@ -8,6 +8,7 @@ import { leaves } from '../../src/cli/reference/command-node.ts';
 import { describeCommand as describeTree } from '../../src/cli/reference/command-tree.ts';
 import { addProfiles, createHome, isOfQueue, readyText, setLastUpload, toRunnable } from '../support/command-lines.ts';
 import { hangMs } from '../support/hang.ts';
+import { commandsIn, readPage, userPages } from '../support/manual.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { redis, type StoreServer } from '../support/stores.ts';
@@ -23,6 +24,9 @@ const examples = allExamples.filter(
   (line) =>
     !allExamples.includes(line.replace(/^mediactl videos/, 'mediactl assets')) || !line.startsWith('mediactl videos'),
 );
+
+/** Command lines of the README and the manual, which manual.test.ts runs. */
+const inManual = new Set(userPages.flatMap((page) => commandsIn(readPage(page)).map(({ text }) => text)));
 
 /** Examples that are not run here, and where they are tested. */
 const elsewhere: Record<string, string> = {
@@ -112,7 +116,7 @@ it('those that are not run, or fail, are examples still', () => {
 });
 
 describe('examples', () => {
-  it.for(examples.filter((line) => !(line in elsewhere)))('%s', async (line, { skip }) => {
+  it.for(examples.filter((line) => !(line in elsewhere) && !inManual.has(line)))('%s', async (line, { skip }) => {
     skip(isOfQueue(line) && !store, 'redis-server is not here');
     const { home, env, token } = await arrangeHome();
     if (/ '?\/(?:Campaigns|Archive|Inbox|Old)/.test(line)) await arrangeFolders(line);

@@ -9,7 +9,6 @@ import { escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import { countAssets } from '../../library/asset-count.ts';
-import { findAssetsByPath, noAssetAt, noticeFolderCount } from '../../library/asset-paths.ts';
 import { filterIgnored, findIgnoredFilter } from '../../library/filter-checks.ts';
 import {
   descendantsOf,
@@ -220,6 +219,7 @@ function wordHint([word = '', ...others]: readonly string[]): string {
 
 /** Returns the assets at an address or that match a glob, sorted. @throws MediactlError `not_found` for an address */
 async function listMatches(context: Context, pattern: string, filters: AssetFilters): Promise<Asset[]> {
+  const { findAssetsByPath, noAssetAt } = await import('../../library/asset-paths.ts');
   const { found } = await findAssetsByPath(context, pattern, { filters });
   if (found.length === 0 && !isGlob(pattern)) throw noAssetAt(pattern, undefined);
   return found.sort(comparatorFor(filters.ordering ?? '-created_at'));
@@ -231,6 +231,7 @@ async function collectFolderUids(context: Context, folder: string): Promise<stri
   const top = isRootPath(folder) ? undefined : await resolveFolder(context, tree, folder);
   const inside = top ? [top, ...descendantsOf(top)] : tree.all;
   const uids = [...(top ? [] : ['root']), ...inside.map((each) => each.folder.uid)];
+  const { noticeFolderCount } = await import('../../library/asset-paths.ts');
   noticeFolderCount(context, uids.length);
   return uids;
 }

@@ -65,6 +65,11 @@ export function splitPath(typed: readonly string[], folder: string | undefined) 
   return { path, words: typed.filter((word) => word !== path) };
 }
 
+/** Reports whether any filter is set. */
+export function hasFilters(filters: AssetFilters): boolean {
+  return Object.values(filters).some((value) => value !== undefined);
+}
+
 /** Converts options to API filters, with dates as days and the folder as its uid. */
 export async function parseFilters(context: Context, options: FilterOptions): Promise<AssetFilters> {
   const now = context.clock.now();

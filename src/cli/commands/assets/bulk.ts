@@ -20,7 +20,7 @@ import { LocationNames } from '../../library/name-cache.ts';
 import { type Column, listBy } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { confirmMany, limitExceeded, maxLines, truncateLines, type WriteLimit } from '../confirm-many.ts';
-import { rejectWorkspaceFlag } from '../filters.ts';
+import { hasFilters, rejectWorkspaceFlag } from '../filters.ts';
 
 /** Asset to change or download. `asset` is its API record, if already fetched. */
 export type BulkTarget = { uid: string; name: string | null; asset?: Asset };
@@ -46,7 +46,7 @@ export async function resolveTargets(
   context: Context,
   { verb, collection, ids, filters, limit, newest }: TargetRequest,
 ): Promise<{ targets: BulkTarget[]; byFilter: boolean }> {
-  const byFilter = Object.values(filters).some((value) => value !== undefined);
+  const byFilter = hasFilters(filters);
   if (byFilter ? ids.length > 0 : ids.length === 0 && !context.terminal.isInteractive)
     throw usageError(
       byFilter ? 'ids and filters cannot be used together' : 'no assets were given',

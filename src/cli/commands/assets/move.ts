@@ -29,7 +29,7 @@ import {
 import { type ActionWrapper, addExamples, type CommandOutcome, type FlagsOf, withSuggestions } from '../command.ts';
 import { parseWriteLimit } from '../confirm-many.ts';
 import { dryRunPlan } from '../dry-run.ts';
-import { parseFilters, withFilters } from '../filters.ts';
+import { hasFilters, parseFilters, withFilters } from '../filters.ts';
 import { folderResult } from '../folder-view.ts';
 import {
   type BulkTarget,
@@ -114,7 +114,7 @@ async function runMove(context: Context, request: MoveRequest) {
     const existing = isMissing || isRootPath(to) ? undefined : await resolveFolder(context, tree, to);
     return moveAssets(context, request, existing, isMissing);
   }
-  if (ids.length > 1 || Object.values(request.filters).some((value) => value !== undefined))
+  if (ids.length > 1 || hasFilters(request.filters))
     throw usageError('mv moves one folder, or assets', 'mediactl mv /FOLDER /INTO', 'a folder was given with others');
   const moving = { tree, workspace, placed: await resolveFolder(context, tree, folder) };
   const change = await folderTarget(context, moving, request, isMissing);

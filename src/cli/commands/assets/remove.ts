@@ -24,7 +24,7 @@ import { createReceiptRemover } from '../../uploading/receipts.ts';
 import { type ActionWrapper, addExamples, type FlagsOf } from '../command.ts';
 import { confirmMany, ignoreNotFound, parseWriteLimit, truncateLines } from '../confirm-many.ts';
 import { dryRunPlan } from '../dry-run.ts';
-import { parseFilters, withFilters } from '../filters.ts';
+import { hasFilters, parseFilters, withFilters } from '../filters.ts';
 import {
   type BulkTarget,
   bulkResult,
@@ -84,7 +84,7 @@ async function parseRemoveRequest(
   const folders = typed.filter(isFolder);
   if (flags.recursive && folders.length === 0)
     throw usageError('--recursive needs a folder that exists', 'mediactl rm -r /FOLDER; a glob matches assets only');
-  if (folders.length > 0 && Object.values(filters).some((value) => value !== undefined))
+  if (folders.length > 0 && hasFilters(filters))
     throw usageError('folders and filters cannot be used together', 'mediactl rm --folder /FOLDER with the filters');
   const ids = typed.filter((id) => !isFolder(id));
   return { verb: 'rm', collection, ids, filters, limit, newest: flags.newest, folders };

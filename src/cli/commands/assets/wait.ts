@@ -12,7 +12,7 @@ import { waitWithDisplay } from '../../progress/wait-display.ts';
 import { parseDuration } from '../../settings/units.ts';
 import { waitForUploads } from '../../uploading/wait-for-uploads.ts';
 import { type ActionWrapper, addExamples, withSuggestions } from '../command.ts';
-import { parseFilters, rejectWorkspaceFlag, withFilters } from '../filters.ts';
+import { hasFilters, parseFilters, rejectWorkspaceFlag, withFilters } from '../filters.ts';
 import { recordOrList } from './columns.ts';
 import type { GetRequest } from './get.ts';
 
@@ -36,11 +36,10 @@ export function wait(command: Command, run: ActionWrapper, collection: Collectio
       run(async (context, ids, { newest, for: status, timeout, ...flags }) => {
         const timeoutMs = parseDuration('--timeout', timeout);
         const filters = await parseFilters(context, flags);
-        const hasFilters = Object.values(filters).some((value) => value !== undefined);
-        if (hasFilters) rejectWorkspaceFlag(context, 'wait');
-        if (hasFilters && ids.length > 0)
-          throw usageError('ids and filters cannot be used together', 'use one of them');
-        if (ids.length > 0 || hasFilters)
+        const byFilter = hasFilters(filters);
+        if (byFilter) rejectWorkspaceFlag(context, 'wait');
+        if (byFilter && ids.length > 0) throw usageError('ids and filters cannot be used together', 'use one of them');
+        if (ids.length > 0 || byFilter)
           return runWait(context, { collection, ids, newest, filters, status, timeoutMs });
         if (status !== 'ready') throw usageError('--for needs ids or filters', 'mediactl wait ID --for STATUS');
         return waitForUploads(context, timeoutMs);

@@ -509,4 +509,27 @@ describe('rm -r', () => {
     expect(again.code).toBe(11);
     expect(await cli.json(['folders', 'ls', `${top}/Old`])).toMatchObject([{ path: `${top}/Old/late` }]);
   });
+
+  it('does not ask the service to delete a folder that contains a kept one', async () => {
+    await fill('Old/day1/a.txt', 'Old/day2/b.txt');
+    const late = join(directoryOf('late.txt'), 'late.txt');
+    let arrival: Promise<unknown> | undefined; // once, though assets are deleted at the same time
+    const busy = await Interposer.start(sandbox.url, ({ method, path }) =>
+      method === 'DELETE' && path.includes('/assets/')
+        ? {
+            beforeResponse: async () => {
+              arrival ??= cli.json(['upload', late, `${top}/Old/day1`]);
+              await arrival;
+            },
+          }
+        : undefined,
+    );
+    const { code } = await cli.run(['rm', '-r', `${top}/Old`, '--yes'], {
+      environment: { MEDIACTL_BASE_URL: busy.url },
+    });
+    expect(code).toBe(11);
+    expect(await addresses()).toEqual(['/Old/day1/late.txt']);
+    const deletions = busy.requests.filter(({ method, path }) => method === 'DELETE' && path.includes('/folders/'));
+    expect(deletions).toHaveLength(1); // of day2; a service might delete a folder with its content
+  });
 });

@@ -184,7 +184,7 @@ async function unmoved(context: Context, nodes: Iterable<FolderNode>): Promise<F
   return [...nodes].filter(({ folder, path }) => tree.find(folder.uid)?.path === path);
 }
 
-/** Deletes empty folders, the deepest first. Stops at one that was moved, or to which something was added. */
+/** Deletes empty folders, the deepest first. Keeps one that was moved, or that is not empty any more, and those above. */
 async function deleteEmptied(
   context: Context,
   workspace: string,
@@ -192,7 +192,7 @@ async function deleteEmptied(
 ): Promise<WriteOutcome[]> {
   const { assets } = await context.api();
   const { tree } = await fetchFolderTree(context);
-  const uids = new Set(deepestFirst.map(({ folder }) => folder.uid));
+  const toDelete = new Set(deepestFirst.map(({ folder }) => folder.uid));
   const outcomes: WriteOutcome[] = [];
   for (const node of deepestFirst) {
     const { folder, path } = node;
@@ -200,14 +200,17 @@ async function deleteEmptied(
       const now = tree.find(folder.uid);
       if (!now) return { name: path }; // another process has deleted it
       if (now.path !== path) throw notDeleted(now.path, `it was moved there from ${path} meanwhile`);
-      const hasNewFolder = now.children.some((child) => !uids.has(child.folder.uid));
-      if (hasNewFolder || itemsOf(await assets.page({ parent: folder.uid }, 1, 0)).length > 0)
-        throw notDeleted(path, 'an asset or a folder was added to it meanwhile');
+      const hasKeptFolder = now.children.some((child) => !toDelete.has(child.folder.uid));
+      if (hasKeptFolder || itemsOf(await assets.page({ parent: folder.uid }, 1, 0)).length > 0)
+        throw notDeleted(path, 'it contains an asset or a folder that was not deleted');
       await deleteFolder(context, workspace, node);
       return { name: path };
     });
-    if (outcome) outcomes.push(outcome);
-    if (outcome?.error && endsTheRun(outcome.error)) break;
+    if (!outcome) continue;
+    outcomes.push(outcome);
+    if (!outcome.error) continue;
+    if (endsTheRun(outcome.error)) break;
+    toDelete.delete(folder.uid); // so the folder above it is not empty
   }
   return outcomes;
 }

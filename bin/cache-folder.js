@@ -28,4 +28,7 @@ function made(folder) {
   return statSync(folder);
 }
 
-module.exports = { cacheFolder, isOursAlone };
+/** Returns an argument if it can be a command, else `-`: the name of its part of the cache. */
+const wordOf = (argument = '') => (/^_*[a-z]{2,12}$/.test(argument) ? argument : '-');
+
+module.exports = { cacheFolder, isOursAlone, wordOf };

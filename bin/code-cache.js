@@ -3,31 +3,40 @@ const { readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync }
 const { basename, join } = require('node:path');
 const { Script } = require('node:vm');
 const { version } = require('../package.json');
-const { isOursAlone } = require('./cache-folder.js');
+const { isOursAlone, wordOf } = require('./cache-folder.js');
 
-/** Retention of cache files of other installs; an install still in use recreates them. */
+/** Retention of cache files of other installs and of commands that are no longer used; a later run recreates them. */
 const keptMs = 30 * 24 * 60 * 60 * 1000;
+/** Number of verbs after which a noun's cache stops growing. The second word can be a file or a name instead. */
+const maxVerbs = 8;
+const usageError = 2;
 
 /**
  * Runs a bundle and the files that it lazily requires, each with V8's code cache. A cache that is
  * missing, rejected by V8 (another version, other flags) or not writable only makes the start slower.
+ *
+ * V8 caches the functions that a run has compiled, so each noun (`process.argv[2]`) has its own cache, which is
+ * written again for each new verb. Its last line lists those verbs.
  */
 module.exports = function run(folder, entry, cacheFolder) {
-  const fresh = [];
+  const used = [];
   const { dev, ino } = statSync(folder); // installs of one version share the cache folder
   const place = `${dev.toString(36)}.${ino.toString(36)}`;
+  const [noun, verb] = process.argv.slice(2).map(wordOf);
 
   function load(name) {
     const file = join(folder, name);
     const { mtimeMs, size } = statSync(file);
     // V8 checks little more than the length, so the file name identifies the compiled source.
     const build = `${version}-${size}-${Math.trunc(mtimeMs)}-${process.version}`;
-    const cache = join(cacheFolder, `${name}-${place}-${build}.v8`);
-    const cachedData = read(cache);
+    const key = `${name}-${place}-${noun}`;
+    const cache = join(cacheFolder, `${key}-${build}.v8`);
+    const { cachedData, verbs } = read(cache);
     const head = '(function (exports, require, module, __filename, __dirname) { ';
     const source = `${head}${readFileSync(file, 'utf8')}\n})`;
     const script = new Script(source, { filename: file, columnOffset: -head.length, cachedData });
-    if (!cachedData || script.cachedDataRejected) fresh.push({ script, cache, older: `${name}-${place}-` });
+    const isUsable = cachedData && !script.cachedDataRejected;
+    used.push({ script, cache, key, verbs: isUsable ? verbs : [] });
     const loaded = { exports: {} };
     modules.set(name, loaded);
     const requirePart = (id) =>
@@ -39,28 +48,33 @@ module.exports = function run(folder, entry, cacheFolder) {
   const modules = new Map();
   load(entry);
   // Written on exit, so that the cache contains the functions that this run has compiled.
-  process.once('exit', () => {
-    if (fresh.length > 0) keep(fresh, cacheFolder);
+  process.once('exit', (code) => {
+    const grown = used.filter(({ verbs }) => !verbs.includes(verb) && verbs.length < maxVerbs);
+    if (grown.length > 0 && code !== usageError) keep(grown, verb, cacheFolder);
   });
 };
 
 function read(path) {
   try {
-    return isOursAlone(statSync(path)) ? readFileSync(path) : undefined;
+    const bytes = isOursAlone(statSync(path)) ? readFileSync(path) : Buffer.alloc(0);
+    const end = bytes.lastIndexOf('\n');
+    if (end > 0) return { cachedData: bytes.subarray(0, end), verbs: bytes.toString('latin1', end + 1).split(' ') };
   } catch {
-    return undefined;
+    // no cache yet
   }
+  return { cachedData: undefined, verbs: [] };
 }
 
-function keep(fresh, folder) {
+function keep(grown, verb, folder) {
   try {
-    for (const { script, cache } of fresh) {
+    for (const { script, cache, verbs } of grown) {
       const temporary = `${cache}.${process.pid}`;
-      writeFileSync(temporary, script.createCachedData(), { mode: 0o600 });
+      const data = [script.createCachedData(), Buffer.from(`\n${[...verbs, verb].join(' ')}`)];
+      writeFileSync(temporary, Buffer.concat(data), { mode: 0o600 });
       renameSync(temporary, cache);
     }
-    const isNew = (name) => fresh.some(({ cache }) => basename(cache) === name);
-    const isOlder = (name) => fresh.some(({ older }) => name.startsWith(older));
+    const isNew = (name) => grown.some(({ cache }) => basename(cache) === name);
+    const isOlder = (name) => grown.some(({ key }) => name.startsWith(`${key}-`));
     const since = Date.now() - keptMs;
     const ours = readdirSync(folder).filter((name) => /\.v8(\.\d+)?$/.test(name));
     for (const name of ours.filter((each) => !isNew(each)))

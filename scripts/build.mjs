@@ -2,12 +2,12 @@
 // the scripts for the browser. Dynamic imports become lazy requires; packages and `*.lazy.ts` become
 // separate files, so that a command does not parse code that it does not use. A lazy file must not import
 // our classes, since its bundle contains copies of its imports (checked by test/architecture).
-import { copyFileSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, relative } from 'node:path';
 import { build, context } from 'esbuild';
 
-/** Packages with native code, which are not bundled. */
-const external = ['libsql', '@napi-rs/blake-hash', '@napi-rs/keyring'];
+/** Packages with native code or WebAssembly, which are not bundled but installed beside mediactl. */
+const external = ['libsql', '@napi-rs/blake-hash', '@napi-rs/keyring', 'jq-web'];
 
 const sources = readdirSync('src', { recursive: true }).filter((path) => path.endsWith('.ts'));
 
@@ -170,7 +170,6 @@ else {
   const tool = built.map(({ metafile }) => metafile.outputs[`${outdir}/mediactl.cjs`]).find(Boolean);
   if (Object.keys(tool.inputs).some((path) => path.startsWith('node_modules/zod/')))
     throw new Error('zod is in dist/mediactl.cjs: import only types from reference/schemas.ts');
-  copyFileSync('node_modules/jq-web/jq.wasm', `${outdir}/jq.wasm`); // jq.lazy.cjs loads it from its own folder
   const inputs = built.flatMap(({ metafile }) => Object.keys(metafile.inputs));
   writeFileSync(`${outdir}/THIRD-PARTY-LICENSES.txt`, licences(inputs));
   rmSync('dist.old', { recursive: true, force: true });

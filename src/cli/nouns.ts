@@ -96,7 +96,7 @@ const groups: Record<string, Record<string, Row>> = {
       load: async () => (await import('./commands/api/api.ts')).api,
     },
     completion: {
-      summary: 'print a shell completion script',
+      summary: 'set up Tab completion in your shell',
       load: async () => (await import('./reference/commands/completion.ts')).completion,
     },
     commands: {

@@ -5,19 +5,13 @@ import type Libsql from 'libsql';
 import { type Clock, systemClock } from '../contract/clock.ts';
 import { backoff, pollUntil } from '../contract/retry.ts';
 import { MediactlError } from './errors.ts';
+import { loadPackage } from './load-package.ts';
 import { stateError, stateFailure } from './state-error.ts';
 import { createEmptyFile, makeFolder, makeStateFolder } from './state-files.ts';
 
 /** Loads SQLite. @throws MediactlError `not_installed` (exit 1) if its native module is missing */
-export async function loadLibsql(): Promise<typeof Libsql> {
-  try {
-    return (await import('libsql')).default;
-  } catch (error) {
-    const [reason] = (error as Error).message.split('\n');
-    const explanation = { code: 'not_installed', reason, underlying: error } as const;
-    throw new MediactlError('mediactl is not fully installed: libsql is missing', explanation);
-  }
-}
+export const loadLibsql = async (): Promise<typeof Libsql> =>
+  (await loadPackage('libsql', () => import('libsql'))).default;
 
 /** An acquired lock. It is held until `release` is called or the process ends for any reason. */
 export type Lock = { release(): void };

@@ -8,37 +8,68 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-const version = async (home: string, program = mediactlPath) => {
-  const { code, stdout, stderr } = await startProcess(process.execPath, [program, '--version'], {
+const run = (args: string[], home: string, program = mediactlPath) =>
+  startProcess(process.execPath, [program, ...args], {
     XDG_CACHE_HOME: home,
+    MEDIACTL_CONFIG_DIR: join(home, 'config'),
+    MEDIACTL_STATE_DIR: join(home, 'state'),
   }).finished;
+
+/** Runs a command that the program itself answers, unlike --version. */
+const start = async (home: string, program = mediactlPath) => {
+  const { code, stdout, stderr } = await run(['config', 'path'], home, program);
   expect([code, stderr]).toEqual([0, '']);
   return stdout;
 };
+const isStarted = /config\.json\n$/;
 
-const kept = (home: string) => readdirSync(join(home, 'mediactl'));
+/** Lists the cache files. On Node 22 and later they are in a folder per noun and version. */
+const kept = (home: string) =>
+  readdirSync(join(home, 'mediactl'), { recursive: true, withFileTypes: true })
+    .filter((each) => each.isFile())
+    .map((each) => join(each.parentPath, each.name).slice(join(home, 'mediactl/').length));
 
-it('code is compiled once, and kept for this user alone', async () => {
+it('the launcher answers --version, and compiles and keeps nothing', async () => {
   const home = temporaryFolder();
-  await version(home);
-  const [folder] = [join(home, 'mediactl')];
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  for (const flag of ['--version', '-V', '-v']) {
+    const { code, stdout, stderr } = await run([flag], home);
+    expect([code, stdout, stderr]).toEqual([0, `${version}\n`, '']);
+  }
+  expect(readdirSync(home)).toEqual([]);
+});
+
+it('--version into a pipe that is closed ends quietly', async () => {
+  const command = `exec 3>&1; { sleep 0.2; ${process.execPath} ${mediactlPath} --version; echo "exit $?" >&3; } | true`;
+  const { stdout, stderr } = await startProcess('/bin/sh', ['-c', command], {}).finished;
+  expect([stdout, stderr]).toEqual(['exit 0\n', '']);
+});
+
+it('code is compiled once per noun, and kept for this user alone', async () => {
+  const home = temporaryFolder();
+  await start(home);
+  const folder = join(home, 'mediactl');
   expect(statSync(folder).mode & 0o777).toBe(0o700);
-  const before = kept(home).map((name) => statSync(join(folder, name)).mtimeMs);
+  const times = () => kept(home).map((name) => statSync(join(folder, name)).mtimeMs);
+  const before = times();
   expect(before.length).toBeGreaterThan(0);
-  await version(home);
-  expect(kept(home).map((name) => statSync(join(folder, name)).mtimeMs)).toEqual(before);
+  await start(home);
+  expect(times()).toEqual(before);
+  await run(['auth', 'ls'], home);
+  expect(kept(home).length).toBeGreaterThan(before.length);
 });
 
 it('in a folder where others may write nothing is kept', async () => {
   const home = temporaryFolder();
   mkdirSync(join(home, 'mediactl'));
   chmodSync(join(home, 'mediactl'), 0o777);
-  await version(home);
+  await start(home);
   expect(kept(home)).toEqual([]);
 });
 
 it('a cache folder that nobody can make costs its speed alone', async () => {
-  expect(await version('/proc/nope')).toMatch(/^\d/);
+  const { code, stdout } = await run(['--help'], '/proc/nope');
+  expect([code, stdout]).toEqual([0, expect.stringContaining('Usage:')]);
 });
 
 // Node 22 has its own compile cache, in the same folder.
@@ -46,8 +77,8 @@ describe.runIf(process.versions.node.startsWith('20.'))('on Node 20', () => {
   /** Plants a cache entry of other code: V8 checks little more than the length of the source. */
   async function plant(): Promise<{ home: string; file: string }> {
     const home = temporaryFolder();
-    await version(home);
-    const [name] = kept(home);
+    await start(home);
+    const [name] = bundleCaches(home);
     const file = join(home, 'mediactl', name as string);
     const head = '(function (exports, require, module, __filename, __dirname) { ';
     const { length } = `${head}${readFileSync(join(root, 'dist/mediactl.cjs'), 'utf8')}\n})`;
@@ -56,14 +87,17 @@ describe.runIf(process.versions.node.startsWith('20.'))('on Node 20', () => {
       const source = (head + "module && console.log('planted')})").padEnd(Number(length));
       const planted = new (require('node:vm').Script)(source);
       planted.runInThisContext()(); // compiled lazily: what ran is kept
-      require('node:fs').writeFileSync(file, planted.createCachedData());`;
+      const data = Buffer.concat([planted.createCachedData(), Buffer.from('\\npath')]);
+      require('node:fs').writeFileSync(file, data);`;
     execFileSync(process.execPath, ['-e', compile, head, String(length), file]);
     return { home, file };
   }
 
+  const bundleCaches = (home: string) => kept(home).filter((name) => name.startsWith('mediactl.cjs'));
+
   it('what this user planted runs: the next tests see something', async () => {
     const { home } = await plant();
-    expect(await version(home)).toBe('planted\n');
+    expect(await start(home)).toBe('planted\n');
   });
 
   it.each([
@@ -72,7 +106,19 @@ describe.runIf(process.versions.node.startsWith('20.'))('on Node 20', () => {
   ])('code in a %s where others may write is not run', async (_what, which) => {
     const planted = await plant();
     chmodSync(which(planted), 0o777);
-    expect(await version(planted.home)).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect(await start(planted.home)).toMatch(isStarted);
+  });
+
+  it('the cache of a noun grows with each verb, and not by what is not a command', async () => {
+    const home = temporaryFolder();
+    await start(home);
+    const [name = ''] = bundleCaches(home);
+    const size = () => statSync(join(home, 'mediactl', name)).size;
+    const before = size();
+    await run(['config', 'ls'], home);
+    expect(size()).toBeGreaterThan(before + 1_000);
+    expect((await run(['confgi', 'ls'], home)).code).toBe(2);
+    expect(bundleCaches(home)).toEqual([name]);
   });
 
   it('several installs of one version keep their own', async () => {
@@ -81,21 +127,22 @@ describe.runIf(process.versions.node.startsWith('20.'))('on Node 20', () => {
     for (const name of ['bin', 'dist', 'package.json'])
       cpSync(join(root, name), join(other, name), { recursive: true });
     symlinkSync(join(root, 'node_modules'), join(other, 'node_modules'));
-    await version(home);
+    await start(home);
     const first = kept(home);
-    await version(home, join(other, 'bin/mediactl.js'));
+    await start(home, join(other, 'bin/mediactl.js'));
     expect(kept(home)).toEqual(expect.arrayContaining(first));
-    expect(kept(home)).toHaveLength(first.length + 1);
+    expect(kept(home)).toHaveLength(2 * first.length);
   });
 
   it('what an older build of this install left is removed', async () => {
     const home = temporaryFolder();
-    await version(home);
-    const [name = ''] = kept(home);
+    await start(home);
+    const names = kept(home);
+    const [name = ''] = bundleCaches(home);
     const older = join(home, 'mediactl', name.replace(/-\d+-v/, '-1-v'));
     writeFileSync(older, '');
     writeFileSync(join(home, 'mediactl', name), 'no compiled code');
-    await version(home);
-    expect(kept(home)).toEqual([name]);
+    await start(home);
+    expect(kept(home)).toEqual(names);
   });
 });

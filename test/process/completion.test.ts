@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -166,6 +166,53 @@ describe.each(Object.keys(completers))('%s', (name) => {
       );
       expect(await complete('assets', 'get', '')).toEqual([]);
     });
+  });
+});
+
+describe('completion install', () => {
+  const install = async (shellName: string) => {
+    await serve();
+    const { stdout } = await promisify(execFile)('mediactl', ['completion', 'install', shellName, '--json'], { env });
+    return JSON.parse(stdout) as { path: string; next: string | null };
+  };
+
+  it.skipIf(!has('zsh'))('zsh finds the script, once the line that is named is in .zshrc', async () => {
+    const { path, next } = await install('zsh');
+    expect(path).toBe(join(home, '.zfunc/_mediactl'));
+    const line = /fpath\+=\(\S+\)/.exec(next as string)?.[0];
+    const probe = `${line}; autoload -Uz compinit; compinit -u -D; print -r -- $_comps[mediactl]`;
+    expect(await shell('zsh', ['-f', '-c', probe])).toEqual(['_mediactl']);
+    writeFileSync(join(home, '.zshrc'), `${line}\n`);
+    expect((await install('zsh')).next).toBeNull();
+  });
+
+  it.skipIf(!has('fish'))('fish finds the script', async () => {
+    expect((await install('fish')).next).toBeNull();
+    const found = await shell('fish', ['-c', "complete -C 'mediactl worksp'"]);
+    expect(found.map((each) => each.split('\t')[0])).toEqual(['workspaces']);
+  });
+
+  it('bash finds the script, by its package or by the line that is named', async () => {
+    const { next } = await install('bash');
+    const load = next
+      ? next.slice(next.indexOf('source'))
+      : 'source /usr/share/bash-completion/bash_completion; _completion_loader mediactl';
+    expect(await shell('bash', ['--norc', '-c', `${load}; complete -p mediactl`])).toEqual([
+      expect.stringContaining('_mediactl mediactl'),
+    ]);
+  });
+
+  it('changes nothing in a dry run, and names a shell that it does not know', async () => {
+    await serve();
+    const run = (args: string[], more: object) =>
+      promisify(execFile)('mediactl', ['completion', 'install', ...args], { env: { ...env, ...more } });
+    const empty = temporaryFolder();
+    await run(['--dry-run'], { HOME: empty, SHELL: '/usr/bin/fish' });
+    expect(readdirSync(empty)).toEqual([]);
+    await expect(run([], { SHELL: '/bin/tcsh' })).rejects.toMatchObject({ code: 2 });
+    await expect(run(['powershell'], {})).rejects.toMatchObject({ code: 2 });
+    writeFileSync(join(empty, '.config'), '');
+    await expect(run(['fish'], { HOME: empty })).rejects.toMatchObject({ code: 2 });
   });
 });
 

@@ -26,9 +26,9 @@ it('without libsql: an upload says so in plain words, and other commands work', 
   expect(recordedError(error)).toEqual({
     code: 'not_installed',
     exit: 1,
-    hint: 'reinstall mediactl with its optional dependencies',
+    hint: 'npm install --global --include=optional mediactl',
   });
-  expect([code, error.message]).toEqual([1, 'mediactl is not fully installed: libsql is missing']);
+  expect([code, error.message]).toEqual([1, 'mediactl is not fully installed: cannot load libsql']);
   expect(error.cause).toBe("Cannot find module 'libsql'");
   expect((await run('uploads', 'ls')).code).toBe(0);
 });

@@ -14,12 +14,15 @@ const renamed = {
     'hono.lazy.cjs': 'what the library page uses of Hono',
   },
   removed: {
+    'jq.wasm': 'is in the package jq-web',
     'guesses.lazy.cjs': 'is suggestions.lazy.cjs',
     'standing.lazy.cjs': 'is live-display.lazy.cjs',
   },
 };
 const inFolder = (names: Record<string, string>) =>
   Object.fromEntries(Object.entries(names).map(([name, why]) => [`dist/${name}`, why]));
+
+const images = readFileSync(fixturePath('5fb2bef/pack.txt'), 'utf8').match(/^docs\/images\/.*$/gm) ?? [];
 
 /** Files that came or went since 5fb2bef, each with the reason. */
 const changes: { inDist: Changes; inPackage: Changes } = {
@@ -31,7 +34,10 @@ const changes: { inDist: Changes; inPackage: Changes } = {
       'docs/errors.md': 'every error code',
       'docs/assumptions.md': 'the manual links to it',
     },
-    removed: inFolder(renamed.removed),
+    removed: {
+      ...inFolder(renamed.removed),
+      ...Object.fromEntries(images.map((name) => [name, 'the package is for a terminal'])),
+    },
   },
 };
 type Changes = { added: Record<string, string>; removed: Record<string, string> };
@@ -55,6 +61,7 @@ it('the package holds the files that it held at 5fb2bef', () => {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'ignore'],
   });
-  const [{ files }] = JSON.parse(stdout);
+  const [{ files, size }] = JSON.parse(stdout);
+  expect(size).toBeLessThan(2_000_000);
   expect(files.map(({ path }: { path: string }) => path).sort()).toEqual(expected('pack.txt', changes.inPackage));
 });

@@ -1,4 +1,5 @@
 import { usageError } from '../../client/errors.ts';
+import { loadPackage } from '../../client/load-package.ts';
 import { asObject, asText, toJson } from '../../contract/json-values.ts';
 import { escapeControlsInJson, escapeControlsInLines } from '../../contract/sanitize.ts';
 import type { Format, OutputOptions } from '../settings/output-options.ts';
@@ -48,7 +49,7 @@ async function collectValue(result: Exclude<PrintableResult, { kind: 'raw' }>): 
 
 /** Applies --jq to the whole value, or with --jsonl to each record as it arrives, and prints the output. */
 export async function writeFiltered(terminal: Terminal, filter: string, format: Format, result: PrintableResult) {
-  const { runJq } = await import('./jq.lazy.ts');
+  const { runJq } = await loadPackage('jq-web', () => import('./jq.lazy.ts'));
   const write = async (value: string) => {
     const outcome = await runJq(value, filter);
     if ('problem' in outcome) {

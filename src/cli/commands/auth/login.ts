@@ -87,6 +87,7 @@ export async function runLogin(context: Context, request: LoginRequest): Promise
     });
     const read = api.transport.connection.scopes.get('Read Assets') ? '; the key has read access' : '';
     terminal.info(`logged in to ${baseUrl.origin} as profile ${escapeControls(name)}${read}`);
+    if (terminal.isInteractive && !known) terminal.info('for Tab completion: mediactl completion install');
     return profileResult(updated, name);
   } finally {
     await api.transport.close();

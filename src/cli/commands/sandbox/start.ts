@@ -82,9 +82,8 @@ async function runStart(context: Context, request: StartRequest): Promise<Result
   for (const note of running.notes) context.terminal.warn(escapeControls(note));
   const use = (await saveProfiles(context, location, running, profiles)) ? '' : ` --profile ${profile}`;
   const tries = ['upload ./clip.mp4 --wait', 'assets ls', 'play @last --check', 'sandbox watch @last --open', 'browse'];
-  context.terminal.info(
-    ['the sandbox is running; try:', ...tries.map((words) => `  mediactl ${words}${use}`)].join('\n'),
-  );
+  const commands = [...tries.map((words) => `${words}${use}`), 'completion install'];
+  context.terminal.info(['the sandbox is running; try:', ...commands.map((words) => `  mediactl ${words}`)].join('\n'));
   if (!foreground || running.pid !== child.pid) return sandboxRecord(running, location);
   await waitForExit(context, child);
   return noResult;

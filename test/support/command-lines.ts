@@ -40,6 +40,7 @@ export function createHome(sandbox: TestSandbox, store: StoreServer | undefined)
     ...inherited,
     PATH: `${join(home, 'bin')}:${process.env.PATH}`,
     HOME: home,
+    SHELL: '/bin/bash',
     MEDIACTL_CONFIG_DIR: join(home, 'config'),
     MEDIACTL_STATE_DIR: join(home, 'state'),
     MEDIACTL_KEY_STORE: 'file',

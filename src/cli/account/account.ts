@@ -22,6 +22,11 @@ export type ProfileInUse = {
   names: readonly string[];
 };
 
+/** Notice for a user who has just created the first profile. */
+export const firstRunNotice = 'for Tab completion: mediactl completion install';
+
+export const isWithoutProfiles = ({ profiles }: ProfileConfig) => Object.keys(profiles).length === 0;
+
 /** @throws MediactlError `no_such_profile` (exit 2) if the requested profile does not exist */
 export function profileInUse(settings: Settings, { profiles }: ProfileConfig): ProfileInUse {
   const { profile: requested, profileInUse: name } = settings;

@@ -5,7 +5,7 @@ import { MediactlError, usageError } from '../../../client/errors.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Workspace } from '../../../contract/types.ts';
 import { isUid } from '../../../contract/uid.ts';
-import { type Account, isRemotePlaintext, parseBaseUrl } from '../../account/account.ts';
+import { type Account, firstRunNotice, isRemotePlaintext, isWithoutProfiles, parseBaseUrl } from '../../account/account.ts';
 import { assertKey, storeInKeychain } from '../../account/keychain.ts';
 import { assertProfileName, type Profile } from '../../account/profile-file.ts';
 import type { Context } from '../../context.ts';
@@ -56,7 +56,8 @@ function parseLoginRequest({ settings }: Context, flags: FlagsOf<typeof addLogin
 export async function runLogin(context: Context, request: LoginRequest): Promise<Result> {
   const { terminal } = context;
   const { profile: name } = request;
-  const known = (await context.profiles.read()).profiles[name];
+  const before = await context.profiles.read();
+  const known = before.profiles[name];
   const baseUrl = await chooseBaseUrl(context, request.baseUrl ?? known?.baseUrl);
   if (isRemotePlaintext(baseUrl))
     terminal.warn(`${baseUrl.origin} does not use HTTPS: your API key can be intercepted`);
@@ -87,7 +88,7 @@ export async function runLogin(context: Context, request: LoginRequest): Promise
     });
     const read = api.transport.connection.scopes.get('Read Assets') ? '; the key has read access' : '';
     terminal.info(`logged in to ${baseUrl.origin} as profile ${escapeControls(name)}${read}`);
-    if (terminal.isInteractive && !known) terminal.info('for Tab completion: mediactl completion install');
+    if (terminal.isInteractive && isWithoutProfiles(before)) terminal.info(firstRunNotice);
     return profileResult(updated, name);
   } finally {
     await api.transport.close();

@@ -9,6 +9,7 @@ import { withoutApiKey } from '../../../client/processes.ts';
 import { makeFolder } from '../../../client/state-files.ts';
 import { pollUntil, TimeoutError, withTimeout } from '../../../contract/retry.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
+import { firstRunNotice, isWithoutProfiles } from '../../account/account.ts';
 import type { Context } from '../../context.ts';
 import { type DetailRow, noResult, type Result, record } from '../../output/result.ts';
 import { parseCount, parseDuration, parseSize } from '../../settings/units.ts';
@@ -80,10 +81,13 @@ async function runStart(context: Context, request: StartRequest): Promise<Result
   if (running.pid !== child.pid)
     context.terminal.info(`another process has already started the sandbox (pid ${running.pid})`);
   for (const note of running.notes) context.terminal.warn(escapeControls(note));
+  const isFirstRun = isWithoutProfiles(await context.profiles.read()) && context.terminal.isInteractive;
   const use = (await saveProfiles(context, location, running, profiles)) ? '' : ` --profile ${profile}`;
   const tries = ['upload ./clip.mp4 --wait', 'assets ls', 'play @last --check', 'sandbox watch @last --open', 'browse'];
-  const commands = [...tries.map((words) => `${words}${use}`), 'completion install'];
-  context.terminal.info(['the sandbox is running; try:', ...commands.map((words) => `  mediactl ${words}`)].join('\n'));
+  context.terminal.info(
+    ['the sandbox is running; try:', ...tries.map((words) => `  mediactl ${words}${use}`)].join('\n'),
+  );
+  if (isFirstRun) context.terminal.info(firstRunNotice);
   if (!foreground || running.pid !== child.pid) return sandboxRecord(running, location);
   await waitForExit(context, child);
   return noResult;

@@ -53,7 +53,7 @@ function shellInUse({ host }: Context): ShellName {
 
 type Place = {
   path: string;
-  /** What the user still has to do, if anything. */
+  /** Step that is left to the user. */
   next: string | undefined;
 };
 

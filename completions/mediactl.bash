@@ -19,7 +19,7 @@ _mediactl() {
     word=${COMP_WORDS[i]}
     if [[ -n $skip ]]; then skip=; continue; fi
     case $word in
-      --profile|-w|--workspace|--base-url|-o|--output|--fields|--jq|--color|--request-timeout|--max-wait|--debug|--include|--exclude|--from-list|--manifest|--size|--name|--description|--content-type|--folder|--max-delete|--same|--on-expired|--parallel|--limit-rate|--chunk-size|--reserve|--until|--queue|--root|--shard|--timeout|--manifest-out|--progress|--player|--source|--size|--asset|--token-file|--port|--search|--status|--tag|--created-after|--created-before|--type|--sort|--limit|--offset|--html|--add-tag|--remove-tag|--set-tags|--set|--set-json|--body|--max-update|-o|--output|-d|--directory|--for|--add|--remove|-f|--file|--root|--concurrency|--lease|--max-stalls|--store|--data|--seed|--fault|--rate-limit|--session-lifetime|--token-lifetime|--credits|--max-upload-size|--storage|--theme|--lines|-X|--method|-f|--raw-field|-F|--field|-H|--header|--input) skip=$word ;;
+      --profile|-w|--workspace|--base-url|-o|--output|--fields|--jq|--color|--request-timeout|--max-wait|--debug|--include|--exclude|--from-list|--manifest|--size|--name|--description|--content-type|--folder|--max-delete|--same|--on-expired|--parallel|--limit-rate|--chunk-size|--reserve|--until|--queue|--root|--shard|--timeout|--manifest-out|--progress|--player|--source|--size|--asset|--token-file|--port|--search|--status|--tag|--created-after|--created-before|--type|--sort|--limit|--offset|--html|--add-tag|--remove-tag|--set-tags|--set|--set-json|--body|--max-update|-o|--output|-d|--directory|--for|--add|--remove|--older|-f|--file|--root|--concurrency|--lease|--max-stalls|--log-format|--metrics|--store|--data|--seed|--fault|--rate-limit|--session-lifetime|--token-lifetime|--credits|--max-upload-size|--storage|--theme|--lines|-X|--method|-f|--raw-field|-F|--field|-H|--header|--input) skip=$word ;;
       -*) ;;
       *)
         case "$place${place:+ }$word" in
@@ -125,6 +125,7 @@ _mediactl() {
     -d|--directory) _mediactl_names files "$cur"; return ;;
     --for) COMPREPLY=($(compgen -W 'queued processing ready failed' -- "$cur")); return ;;
     -f|--file) _mediactl_names files "$cur"; return ;;
+    --log-format) COMPREPLY=($(compgen -W 'text json' -- "$cur")); return ;;
     --store) COMPREPLY=($(compgen -W 'keychain file' -- "$cur")); return ;;
     --data) _mediactl_names files "$cur"; return ;;
     --theme) COMPREPLY=($(compgen -W 'light dark' -- "$cur")); return ;;
@@ -162,7 +163,7 @@ _mediactl() {
     'uploads ls') words='' flags='--done --queue --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=() ;;
     'uploads resume') words='' flags='--all --again --wait --timeout --progress --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('uploads') ;;
     'uploads wait') words='' flags='--timeout --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=() ;;
-    'uploads forget') words='' flags='--expired --all --queue --done --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('uploads') ;;
+    'uploads forget') words='' flags='--expired --all --queue --done --older --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('uploads') ;;
     'uploads gc') words='' flags='--trash --max-delete --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=() ;;
     'uploads export') words='' flags='--profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=() ;;
     'uploads import') words='' flags='--profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('files') ;;
@@ -181,7 +182,7 @@ _mediactl() {
     'embed domains add') words='' flags='--profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('') more=1 ;;
     'embed domains rm') words='' flags='--profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('') more=1 ;;
     'embed domains sync') words='' flags='-f --file --prune --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=() ;;
-    'worker') words='' flags='--queue --root --concurrency --lease --max-stalls --reserve --limit-rate --mark --name --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=() ;;
+    'worker') words='' flags='--queue --root --concurrency --lease --max-stalls --reserve --limit-rate --mark --name --log-format --metrics --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=() ;;
     'auth') words='login ls status switch rename logout token' flags='' values=() ;;
     'auth login') words='' flags='--with-key --no-check --store --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=() ;;
     'auth ls') words='' flags='--profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=() ;;

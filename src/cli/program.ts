@@ -266,6 +266,7 @@ const capitalized = (text: string) => `${text[0]?.toUpperCase()}${text.slice(1)}
 
 /** Prints an error to stderr with its cause and hint, or as one JSON line if `machine` is true. */
 function printError(terminal: Terminal, error: MediactlError, machine: boolean) {
+  if (terminal.log) return terminal.log({ level: 'error', message: error.message, error: error.toJSON() });
   if (machine) return terminal.emitJson(toJson({ error: error.toJSON() }));
   // A declined confirmation is not shown as an error.
   if (error.explanation.code === 'declined') return terminal.emit(error.message);

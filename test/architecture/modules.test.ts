@@ -90,7 +90,7 @@ it('only the transport talks to the network, on the client’s side', () => {
       /\bfetch\(|from '(?:node:https?|undici[^']*)'|import\(\s*'undici/.test(source(file)),
   );
   expect(guilty.map(place).sort()).toEqual([
-    'cli/commands/browse/loopback-server', // listens
+    'cli/commands/loopback-server', // listens
     'client/http/dispatcher.lazy',
     'client/http/send-request',
     'client/http/undici-core',

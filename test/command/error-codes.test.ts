@@ -104,7 +104,7 @@ describe('the account', () => {
     expect(await failing(['assets', 'ls'])).toEqual({
       code: 'keychain',
       exit: 4,
-      hint: 'unlock the keychain, or mediactl auth login --profile one --store file',
+      hint: 'set MEDIACTL_API_KEY, or mediactl auth login --profile one --store file',
     });
   });
 
@@ -114,7 +114,7 @@ describe('the account', () => {
     expect(await failing(['auth', 'login', '--with-key', '--base-url', url, '--store', 'keychain'], options)).toEqual({
       code: 'keychain_write',
       exit: 1,
-      hint: 'unlock it, or use --store file',
+      hint: 'use --store file',
     });
   });
 
@@ -158,7 +158,7 @@ describe('doctor', () => {
   it('clock_skew', async () => {
     const date = new Date(Date.now() - 3_600_000).toUTCString();
     const url = await startServer((_, response) => respond(response, 200, { items: [], count: 0 }, { date }));
-    expect(await finding('service', { MEDIACTL_BASE_URL: url })).toEqual({
+    expect(await finding('clock', { MEDIACTL_BASE_URL: url })).toEqual({
       code: 'clock_skew',
       exit: 1,
       hint: 'set the clock of this machine; until then, expiry times are wrong',

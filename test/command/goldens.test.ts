@@ -160,7 +160,8 @@ it.each(Object.entries(calls))('%s', async (name, { args, options }) => {
     const plain = (text: string) =>
       (text.includes(cli.home) || text.includes(url) ? text.replace(/ {2,}/g, '  ') : text)
         .replaceAll(cli.home, '~')
-        .replaceAll(url, 'https://media.example');
+        .replaceAll(url, 'https://media.example')
+        .replace(/[\d.]+ [KMGT]?i?B free/, 'SIZE free');
     seen.push(
       [
         `$ mediactl ${[...args, ...more].join(' ')}    (${mode}, exit ${code})`,

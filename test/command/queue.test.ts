@@ -251,6 +251,119 @@ describe.skipIf(!redis.isInstalled)('a queue', () => {
     expect(recordedError(error)).toEqual({ code: 'forgotten', exit: 3, hint: 'queue it again' });
   });
 
+  it('forget --done --older forgets what finished that long ago, and no later uploads', async () => {
+    const [old, recent] = [file('old.md'), file('recent.md')];
+    work();
+    for (const path of [old, recent]) expect((await run(['upload', path, '--queue', '--wait'])).code).toBe(0);
+    const done: { id: string; path: string }[] = await listed('--done');
+    const { id = '' } = done.find(({ path }) => path === old) ?? {};
+    await written(queue, id, { finishedOn: String(Date.now() - 31 * 24 * 3600 * 1000) });
+    const forget = (...args: string[]) => run(['uploads', 'forget', '--queue', '--json', '--yes', ...args]);
+    expect((await forget('--older', '30d')).code).toBe(2);
+    expect(JSON.parse((await forget('--done', '--older', '32d')).stdout)).toEqual([]);
+    const { stdout } = await forget('--done', '--older', '30d');
+    expect(JSON.parse(stdout).map((row: { path: string }) => row.path)).toEqual([old]);
+    expect((await listed('--done')).map((row: { path: string }) => row.path)).toEqual([recent]);
+  });
+
+  describe('a worker as a service', () => {
+    const get = async (worker: { stderr: string }, path: string) => {
+      const origin = /http:\/\/127\.0\.0\.1:\d+(?=\/metrics)/.exec(worker.stderr)?.[0];
+      const response = await fetch(`${origin}${path}`);
+      return { status: response.status, text: await response.text() };
+    };
+    /** Starts a worker with a log and metrics. */
+    const serve = async (format: string, args: string[], root?: string) => {
+      const output = { stderr: '' };
+      const onStderr = (text: string) => {
+        output.stderr = text;
+      };
+      const started = work(['--name', 'w1', '--log-format', format, '--metrics', '0', ...args], { onStderr }, root);
+      await waitUntil(() => output.stderr.includes('uploads from'));
+      return { ...started, output };
+    };
+    const value = (text: string, name: string) =>
+      Number(
+        text
+          .split('\n')
+          .find((line) => line.startsWith(`${name} `))
+          ?.split(' ')[1],
+      );
+
+    it('logs each event as a line of JSON with time, level, worker and file, and counts in its metrics', async () => {
+      const { output, stop, ended } = await serve('json', []);
+      const path = file('a.md');
+      const foreign = file('b.mp4', 'not a video');
+      expect((await run(['upload', path, '--queue', '--wait'])).code).toBe(0);
+      await run(['upload', foreign, '--workspace', '00000000-0000-4000-8000-00000000000a', '--queue', '--wait']);
+      const { text } = await get(output, '/metrics');
+      expect(value(text, 'mediactl_files_total{outcome="uploaded"}')).toBe(1);
+      expect(value(text, 'mediactl_sent_bytes_total')).toBe(statSync(path).size);
+      expect(value(text, 'mediactl_queue_up')).toBe(1);
+      expect(value(text, 'mediactl_queue_files{state="waiting"}')).toBe(0);
+      expect(value(text, 'mediactl_rate_limit_remaining')).toBeGreaterThan(0);
+      for (const secret of [world.sandbox.key, world.cli.home, 'a.md']) expect(text).not.toContain(secret);
+      expect(await get(output, '/healthz')).toMatchObject({ status: 200, text: '{"status":"ok"}\n' });
+      expect(await get(output, '/')).toMatchObject({ status: 404 });
+      stop.abort();
+      await ended;
+      const lines = output.stderr
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+      for (const line of lines)
+        expect(line).toMatchObject({
+          time: expect.stringMatching(/^\d{4}-.*Z$/),
+          worker: 'w1',
+          message: expect.any(String),
+        });
+      const about = lines.filter((line) => line.file === path);
+      expect(about.map(({ level, message }) => [level, message])).toEqual([
+        ['info', 'started'],
+        ['info', 'uploaded, verified'],
+      ]);
+      expect(about[1]).toMatchObject({ asset_uid: expect.any(String), size_bytes: statSync(path).size });
+    });
+
+    it('a wrong root: the log, the metrics, the health check and doctor say why nothing is uploaded', async () => {
+      const elsewhere = join(world.cli.home, 'unmounted');
+      mkdirSync(elsewhere);
+      writeFileSync(join(elsewhere, '.DS_Store'), '');
+      for (const n of [1, 2, 3, 4]) file(`${n}.md`);
+      await run(['upload', '-r', media, '--queue', '--root', `media=${media}`]);
+      const { output } = await serve('text', [], `media=${elsewhere}`);
+      await waitUntil(() => output.stderr.includes('this worker is paused'));
+      expect(output.stderr).toMatch(/^\S+Z warn w1 this worker is paused: .*contains only 0 of 4 queued files.*$/m);
+      expect(
+        output.stderr
+          .trim()
+          .split('\n')
+          .every((line) => /^\d{4}-\S+Z (info|warn|error) w1 /.test(line)),
+      ).toBe(true);
+      const { text } = await get(output, '/metrics');
+      expect(value(text, 'mediactl_worker_paused{code="root_mismatch"}')).toBe(1);
+      expect(value(text, 'mediactl_queue_files{state="waiting"}')).toBe(4);
+      expect(value(text, 'mediactl_queue_oldest_seconds')).toBeGreaterThan(0);
+      const health = await get(output, '/healthz');
+      expect([health.status, JSON.parse(health.text)]).toEqual([
+        503,
+        {
+          status: 'paused',
+          code: 'root_mismatch',
+          reason: expect.stringContaining('0 of 4'),
+          hint: expect.any(String),
+        },
+      ]);
+      const { stdout } = await run(['doctor']);
+      expect(stdout).toContain('no worker takes files');
+    });
+
+    it('--metrics serves this machine only', async () => {
+      for (const address of ['0.0.0.0:9464', 'metrics.lan:9464', '127.0.0.1:x', ':'])
+        expect((await run(['worker', '--metrics', address])).code).toBe(2);
+    });
+  });
+
   it('a file that a worker has in hand is not forgotten', async () => {
     const path = file('large.bin', someBytes(3_000_000, 'large'));
     const held = work(['--limit-rate', '200KB']);

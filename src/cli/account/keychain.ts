@@ -1,5 +1,6 @@
 import { MediactlError } from '../../client/errors.ts';
-import { withTimeout } from '../../contract/retry.ts';
+import { loadPackage } from '../../client/load-package.ts';
+import { TimeoutError, withTimeout } from '../../contract/retry.ts';
 import type { Profile } from './profile-file.ts';
 
 /** Identifies a key in the OS keychain. Each profile in each config folder has its own entry. */
@@ -14,10 +15,35 @@ async function withKeychain<T>(
   { configDir, profile }: KeychainEntry,
   call: (entry: import('@napi-rs/keyring').AsyncEntry, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const { AsyncEntry } = await import('@napi-rs/keyring');
+  const { AsyncEntry } = await loadPackage('@napi-rs/keyring', () => import('@napi-rs/keyring'));
   const entry = new AsyncEntry('mediactl', `${profile}@${configDir}`, options);
   return withTimeout(keychainTimeoutMs, (signal) => call(entry, signal));
 }
+
+/** Why a keychain cannot be used. A locked one can be used later, an absent one cannot. */
+export type KeychainFailure = { kind: 'locked' | 'absent' | 'other'; reason: string; underlying: unknown };
+
+/** Classifies an error by the messages of libsecret and D-Bus, since the package has no codes. */
+function classifyFailure(error: unknown): KeychainFailure {
+  const { message } = error as Error;
+  if (error instanceof TimeoutError)
+    return { kind: 'locked', reason: 'it does not respond; it may be waiting to be unlocked', underlying: error };
+  if (/prompt was dismissed|is locked/i.test(message))
+    return { kind: 'locked', reason: 'it is locked', underlying: error };
+  if (error instanceof MediactlError || /dbus|no result found/i.test(message)) {
+    const isMissing = error instanceof MediactlError;
+    const reason = isMissing ? message : 'this session has no keychain service';
+    return { kind: 'absent', reason, underlying: error };
+  }
+  return { kind: 'other', reason: message, underlying: error };
+}
+
+/** Looks for an entry that does not exist, which needs no unlocked keychain. @returns undefined if that works */
+export const probeKeychain = (configDir: string): Promise<KeychainFailure | undefined> =>
+  withKeychain({ configDir, profile: 'doctor' }, (item, signal) => item.getPassword(signal)).then(
+    () => undefined,
+    classifyFailure,
+  );
 
 /** @throws MediactlError `bad_key` (exit 2) if the key is empty or contains anything but visible ASCII characters */
 export function assertKey(key: string): void {
@@ -28,13 +54,15 @@ export function assertKey(key: string): void {
   });
 }
 
-/** Stores a key in the OS keychain. Returns false if no keychain is available or the keychain does not respond. */
-export async function storeInKeychain(entry: KeychainEntry, key: string): Promise<boolean> {
+/** Stores a key in the OS keychain. @returns why it could not, or undefined once it is stored */
+export async function storeInKeychain(entry: KeychainEntry, key: string): Promise<KeychainFailure | undefined> {
   try {
     await withKeychain(entry, (item, signal) => item.setPassword(key, signal));
-    return (await withKeychain(entry, (item, signal) => item.getPassword(signal))) === key;
-  } catch {
-    return false; // the caller reports this and stores the key in the config file
+    const stored = await withKeychain(entry, (item, signal) => item.getPassword(signal));
+    if (stored !== key) throw new Error('it does not return the key that was stored');
+    return undefined;
+  } catch (error) {
+    return classifyFailure(error);
   }
 }
 
@@ -60,13 +88,24 @@ export async function readApiKey(profile: Profile, entry: KeychainEntry): Promis
   throw keychainError(entry.profile, new Error('the keychain has no entry for it'));
 }
 
-const keychainError = (profile: string, underlying: unknown, action: 'read' | 'remove' = 'read') =>
-  new MediactlError(`cannot ${action} the key of profile ${profile} from the keychain`, {
+function keychainError(profile: string, error: unknown, action: 'read' | 'remove' = 'read'): MediactlError {
+  const { kind, reason, underlying } = classifyFailure(error);
+  const hints = {
+    read: {
+      locked: `unlock the keychain, then run the same command again; or mediactl auth login --profile ${profile} --store file`,
+      absent: `set MEDIACTL_API_KEY, or mediactl auth login --profile ${profile} --store file`,
+      other: `mediactl auth login --profile ${profile} --store file`,
+    },
+    remove: {
+      locked: `unlock the keychain, then mediactl auth logout ${profile}`,
+      absent: `mediactl auth logout ${profile}, in the desktop session whose keychain holds the key`,
+      other: `mediactl auth logout ${profile}`,
+    },
+  };
+  return new MediactlError(`cannot ${action} the key of profile ${profile} from the keychain`, {
     code: 'keychain',
-    reason: (underlying as Error).message,
-    hint:
-      action === 'read'
-        ? `unlock the keychain, or mediactl auth login --profile ${profile} --store file`
-        : `unlock the keychain, then mediactl auth logout ${profile}`,
+    reason,
+    hint: hints[action][kind],
     underlying,
   });
+}

@@ -18,6 +18,9 @@ type TerminalSettings = {
   pager: string | undefined;
 };
 
+/** A notice, warning or error as one line of a log. `path` names the file that it is about. */
+export type LogEntry = { level: 'info' | 'warn' | 'error'; message: string; path?: string; [field: string]: unknown };
+
 export type TerminalOptions = {
   /** Aborts when the program is interrupted, which cancels open prompts. */
   interruption?: AbortSignal;
@@ -48,6 +51,8 @@ export class Terminal {
   #pagerCommand: string | undefined;
   #paging: PagerBuffer | undefined;
   #redirect: ((line: string) => void) | undefined;
+  /** Writes an entry of the log that a service keeps in place of text for a user. */
+  log: ((entry: LogEntry) => void) | undefined;
   #stdoutError: NodeJS.ErrnoException | undefined;
 
   constructor({ stdin, stdout, stderr, environment, interruption }: TerminalOptions) {
@@ -185,11 +190,13 @@ export class Terminal {
    * the text can come from the service.
    */
   info(text: string): void {
-    if (!this.#isQuiet) this.emit(text);
+    if (this.log) this.log({ level: 'info', message: text });
+    else if (!this.#isQuiet) this.emit(text);
   }
 
   warn(text: string): void {
-    if (!this.#isQuiet)
+    if (this.log) this.log({ level: 'warn', message: text });
+    else if (!this.#isQuiet)
       this.emitStyled(`${this.colors(this.stderr).yellow('warning:')} ${escapeControlsInLines(text)}`);
   }
 

@@ -45,7 +45,8 @@ export const sizeText = (size: number | null, { isTerminal }: Shown) =>
 export const timeText = (time: string | null, { isTerminal, now }: Shown) =>
   isTerminal ? relativeTime(time, now) : displayText(time);
 
-const formatResult = ({ outcome, error, verified, status, queue_id, name, duplicate_of }: UploadRecord) => {
+/** Formats how a file's upload ended, such as `uploaded, verified`. */
+export const formatResult = ({ outcome, error, verified, status, queue_id, name, duplicate_of }: UploadRecord) => {
   if (outcome === 'queued') return `queued as ${queue_id}`;
   if (error) return `${outcome === 'left' ? 'not finished' : 'failed'}: ${escapeControls(error.message)}`;
   const texts: Partial<Record<UploadOutcome, string>> = {

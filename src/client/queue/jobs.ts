@@ -19,6 +19,28 @@ export async function* listJobs({ queue, withRetry }: QueueClient, state: JobSta
   }
 }
 
+const jobStates = ['waiting', 'active', 'delayed', 'prioritized', 'failed'] as const;
+
+/** State of a queue: its unfinished and failed jobs by state, and whether and for how long they wait. */
+export type QueueStatus = {
+  counts: Readonly<Partial<Record<string, number>>>;
+  isPaused: boolean;
+  /** Time when the oldest job that waits, also for a retry, was queued, in milliseconds since the epoch. */
+  oldestAt: number | undefined;
+};
+
+/** Reads the state of a queue in four requests. Rejects while the store is down. */
+export async function queueStatus({ queue }: Pick<QueueClient, 'queue'>): Promise<QueueStatus> {
+  const [counts, isPaused, waiting, delayed] = await Promise.all([
+    queue.getJobCounts(...jobStates),
+    queue.isPaused(),
+    queue.getJobs(['waiting'], 0, 0, true),
+    queue.getJobs(['delayed'], 0, pageSize - 1, true),
+  ]);
+  const times = [...waiting, ...delayed].flatMap((job) => job?.timestamp ?? []);
+  return { counts, isPaused, oldestAt: times.length === 0 ? undefined : Math.min(...times) };
+}
+
 /** Requeues a failed job. @returns false if it is no longer failed, or was removed */
 export async function retryFailed(job: QueueJob): Promise<boolean> {
   if (!(await job.isFailed())) return false;
@@ -30,9 +52,7 @@ export async function retryFailed(job: QueueJob): Promise<boolean> {
 
 /** Counts the unfinished and failed jobs and the connected workers. */
 export async function countJobs({ queue }: Pick<QueueClient, 'queue'>) {
-  const { failed = 0, ...unfinished } = await queue.getJobCounts(
-    ...(['waiting', 'active', 'delayed', 'prioritized', 'failed'] as const),
-  );
+  const { failed = 0, ...unfinished } = await queue.getJobCounts(...jobStates);
   return {
     failed,
     unfinished: Object.values(unfinished).reduce((sum, count) => sum + count, 0),

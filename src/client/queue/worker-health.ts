@@ -30,6 +30,8 @@ export class WorkerHealth {
   #pauseReason: MediactlError | undefined;
   /** Number of consecutive failures, and their common code. */
   #failureStreak = { code: '', count: 0 };
+  /** Why the worker processes no files at present, if so. */
+  pausedBy: MediactlError | undefined;
   /** True after a pause, when the worker processes one file at a time until a file succeeds. */
   isHalfOpen = false;
 
@@ -44,6 +46,7 @@ export class WorkerHealth {
     const { clock } = this.#deps;
     await withGrace(this.#waitWhileUnhealthy(signal), { clock, signal }).catch(() => {}); // stopped
     this.#pauseReason = undefined;
+    this.pausedBy = undefined;
     this.#failureStreak.count = 0;
     this.#active = new AbortController();
     return AbortSignal.any([signal, this.#active.signal]);
@@ -55,6 +58,7 @@ export class WorkerHealth {
     const isHealthy = async () => {
       const problem = this.#pauseReason ?? (await this.#check(warned === undefined ? warn : undefined));
       this.#pauseReason = undefined;
+      this.pausedBy = problem;
       if (!problem) return true;
       const { message, explanation } = problem;
       const why = [message, explanation.reason, explanation.hint].filter(Boolean).join('; ');
@@ -90,6 +94,7 @@ export class WorkerHealth {
   /** Pauses the worker, which requeues its jobs and fetches no others until a self-check succeeds. */
   pause(reason: MediactlError): void {
     this.#pauseReason ??= reason;
+    this.pausedBy ??= reason;
     this.#active.abort(pausedError);
   }
 

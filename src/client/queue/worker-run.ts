@@ -1,6 +1,7 @@
 import type { Clock } from '../../contract/clock.ts';
 import { asObject, asText } from '../../contract/json-values.ts';
 import { pollUntil, retryUntil, withTimeout } from '../../contract/retry.ts';
+import type { ErrorCode } from '../error-table.ts';
 import { asMediactlError, type ErrorRecord, type MediactlError } from '../errors.ts';
 import { Channel } from '../upload/batch/channel.ts';
 import type { RunEvent } from '../upload/session/events.ts';
@@ -29,6 +30,8 @@ export type WorkerRunOptions = UploadAttemptOptions & {
 type WorkerRunDeps = AttemptDeps & {
   onPlanned(planned: RunEvent & { event: 'planned' }): void;
   warn(text: string): void;
+  /** Called for each failed attempt, whether it will be retried or not, with the code of its error. */
+  onFailure(code: ErrorCode): void;
   /** Redacts keys and tokens from an error before the error is written to the queue. */
   redact(record: ErrorRecord): ErrorRecord;
 };
@@ -68,6 +71,15 @@ export class WorkerRun {
     this.#clock = api.transport.clock;
     this.#recentResults = new RecentResults(client.store, this.#clock);
     this.#health = new WorkerHealth(client, { roots, warn, clock: this.#clock, leaseMs: options.leaseMs });
+  }
+
+  /** Why this worker processes no files at present, if so. */
+  get pausedBy(): MediactlError | undefined {
+    return this.#health.pausedBy;
+  }
+
+  get filesInProgress(): number {
+    return this.#leases.size;
   }
 
   outcomes(): AsyncGenerator<FileOutcome[]> {
@@ -213,6 +225,7 @@ export class WorkerRun {
       this.#notice(outcome, 'this worker sent no heartbeat for longer than --lease; another worker takes over');
       return new Error(recordJson);
     }
+    if (failureClass !== 'requeue') this.#deps.onFailure(error.explanation.code);
     const { name: worker } = this.#options;
     const { queue, withRetry } = this.#client;
     const missing = workersMissingFile(job);

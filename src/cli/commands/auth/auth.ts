@@ -84,7 +84,7 @@ async function runRename(context: Context, from: string, to: string): Promise<Re
   const entry = (name: string) => ({ configDir: profiles.directory, profile: name });
   const inKeychain = profile.keyStore === 'keychain';
   const key = await readApiKey(profile, entry(from));
-  const moved = inKeychain && (await storeInKeychain(entry(to), key));
+  const moved = inKeychain && !(await storeInKeychain(entry(to), key));
   const config = await profiles.update((current) => {
     delete current.profiles[from];
     current.profiles[to] = moved || !inKeychain ? profile : { ...profile, keyStore: 'file', key };

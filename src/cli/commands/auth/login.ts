@@ -5,7 +5,13 @@ import { MediactlError, usageError } from '../../../client/errors.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Workspace } from '../../../contract/types.ts';
 import { isUid } from '../../../contract/uid.ts';
-import { type Account, firstRunNotice, isRemotePlaintext, isWithoutProfiles, parseBaseUrl } from '../../account/account.ts';
+import {
+  type Account,
+  firstRunNotice,
+  isRemotePlaintext,
+  isWithoutProfiles,
+  parseBaseUrl,
+} from '../../account/account.ts';
 import { assertKey, storeInKeychain } from '../../account/keychain.ts';
 import { assertProfileName, type Profile } from '../../account/profile-file.ts';
 import type { Context } from '../../context.ts';
@@ -182,15 +188,21 @@ async function saveProfile(
   key: string,
   profile: Omit<Profile, 'key' | 'keyStore'>,
 ) {
-  const requestedStore = store ?? (host.environment.MEDIACTL_KEY_STORE === 'file' ? 'file' : undefined);
-  const inKeychain =
-    requestedStore !== 'file' && (await storeInKeychain({ configDir: profiles.directory, profile: name }, key));
-  if (store === 'keychain' && !inKeychain)
-    throw new MediactlError('no keychain is available on this machine', { code: 'keychain_write' });
+  const requestedStore = store ?? (host.environment.MEDIACTL_KEY_STORE === 'file' ? 'file' : 'keychain');
+  const entry = { configDir: profiles.directory, profile: name };
+  const failure = requestedStore === 'keychain' ? await storeInKeychain(entry, key) : undefined;
+  if (failure && store === 'keychain') {
+    const hint = failure.kind === 'locked' ? undefined : 'use --store file';
+    throw new MediactlError('cannot use the keychain', { code: 'keychain_write', ...failure, hint });
+  }
+  const inKeychain = requestedStore === 'keychain' && !failure;
   const config = await profiles.update((current) => {
     current.profiles[name] = { ...profile, ...(inKeychain ? { keyStore: 'keychain' } : { keyStore: 'file', key }) };
     current.current = name;
   });
   if (!inKeychain) terminal.info(`API key saved in ${profiles.path} (mode 0600)`);
+  if (failure) terminal.info(`the keychain was not used: ${failure.reason}`);
+  if (failure?.kind === 'locked')
+    terminal.info(`to move the key there, unlock it, then: mediactl auth login --profile ${name} --store keychain`);
   return config;
 }

@@ -15,9 +15,9 @@ import { parseCount } from '../../settings/units.ts';
 import { parseLimitRate } from '../../uploading/upload-options.ts';
 import { addExamples, type CommandDefinition } from '../command.ts';
 import { type FilterOptions, parseFilters, sortOption, splitPath, withFilters } from '../filters.ts';
+import { serveOnLoopback } from '../loopback-server.ts';
 import { openWithDefault } from '../open-program.ts';
 import { openAccountLibrary } from './account-library.ts';
-import { serve } from './loopback-server.ts';
 
 type BrowseRequest = {
   /** Query string of the initial view. */
@@ -82,7 +82,9 @@ async function runBrowse(context: Context, request: BrowseRequest): Promise<Resu
     accessHint: 'For a new URL, run mediactl browse in a terminal; for the view of this one, mediactl browse URL.',
     onTokenRedeemed: () => void rm(entryFile, { force: true }),
   });
-  const server = await serve(pages, request.port);
+  const { getRequestListener } = await import('@hono/node-server');
+  const listener = getRequestListener(pages.handle, { overrideGlobalObjects: false });
+  const server = await serveOnLoopback(listener, request.port, '--port');
   let unfinishedCount = 0;
   try {
     const printAddress = () => printUrl(context, pages.createEntryUrl(request.view));

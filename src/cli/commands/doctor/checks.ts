@@ -1,23 +1,34 @@
-import { rm, stat, writeFile } from 'node:fs/promises';
+import { rm, stat, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ErrorCode } from '../../../client/error-table.ts';
 import { MediactlError } from '../../../client/errors.ts';
+import { loadPackage } from '../../../client/load-package.ts';
+import { loadLibsql } from '../../../client/lock.ts';
 import { countJobs, listJobs, parseFailure } from '../../../client/queue/jobs.ts';
 import type { QueueClient, QueueJob } from '../../../client/queue/queue-client.ts';
 import { makeStateFolder } from '../../../client/state-files.ts';
 import { databasePath } from '../../../client/upload/store/schema.ts';
 import { isCorrupt } from '../../../client/upload/store/upload-entry.ts';
-import { pluralize } from '../../../contract/figures.ts';
+import { formatBytes, pluralize } from '../../../contract/figures.ts';
 import { asObject, asText } from '../../../contract/json-values.ts';
 import { paths } from '../../../contract/paths.ts';
-import { relativeTime } from '../../../contract/sanitize.ts';
+import { escapeControls, relativeTime } from '../../../contract/sanitize.ts';
+import { probeKeychain, readApiKey } from '../../account/keychain.ts';
 import type { Context } from '../../context.ts';
 import { resolveWorkspace } from '../../library/workspaces.ts';
 
+/** Facts that a check leaves for later ones: how far this machine's clock is ahead of others, in milliseconds. */
+type Facts = { serviceSkewMs?: number; storeSkewMs?: number };
+
 /** Runs one check and returns its finding. Throws an error if the check finds a problem. */
-type Check = (context: Context) => Promise<string>;
+type Check = (context: Context, facts: Facts) => Promise<string>;
 
 const maxSkewMs = 5 * 60_000;
+/** A quarter of the default `--lease`, beyond which a worker on PostgreSQL pauses. */
+const maxStoreSkewMs = 7_500;
+const minFreeBytes = 64 * 1024 * 1024;
+/** Number of jobs whose errors are read to say why a queue stands still. */
+const sampleSize = 50;
 
 const failure = (problem: string, code: ErrorCode, hint: string, reason?: string) =>
   new MediactlError(problem, { code, hint, reason });
@@ -28,6 +39,18 @@ async function pauseReason(client: QueueClient): Promise<string> {
   const errors = (jobs ?? []).map(({ progress }: QueueJob) => asObject(progress).error);
   const first = errors.find(Boolean);
   return first ? parseFailure(JSON.stringify(first)).message : 'another program may have paused it';
+}
+
+/** Formats the most common errors of jobs that failed or wait for a retry; empty if there are none. */
+async function commonErrors({ queue, withRetry }: QueueClient): Promise<string> {
+  const jobs = await withRetry(() => queue.getJobs(['delayed', 'failed'], 0, sampleSize - 1));
+  const counts = new Map<string, number>();
+  for (const job of jobs) {
+    const { code } = parseFailure(job?.failedReason ?? '').explanation;
+    counts.set(code, (counts.get(code) ?? 0) + 1);
+  }
+  const common = [...counts].sort(([, a], [, b]) => b - a).slice(0, 3);
+  return common.length === 0 ? '' : `; errors: ${common.map(([code, count]) => `${code} (${count})`).join(', ')}`;
 }
 
 /** Maps check names to checks. A check comes after the check that it depends on. */
@@ -48,6 +71,30 @@ export const checks: Record<string, Check> = {
     return `${profiles.path}, ${pluralize(Object.keys(all).length, 'profile')}`;
   },
 
+  'native parts': async () => {
+    await loadLibsql();
+    await loadPackage('jq-web', () => import('../../output/jq.lazy.ts'));
+    const effects = {
+      'native BLAKE3 (checksums are slower)': () => import('@napi-rs/blake-hash'),
+      'keychain (keys are stored in a file)': () => import('@napi-rs/keyring'),
+    };
+    const missing: string[] = [];
+    for (const [name, load] of Object.entries(effects)) await load().catch(() => missing.push(name));
+    return missing.length === 0 ? 'complete' : `without ${missing.join(' and ')}`;
+  },
+
+  keychain: async (context) => {
+    const { directory } = context.profiles;
+    const { name = '', profile } = await context.profileInUse();
+    if (profile?.keyStore === 'keychain' && !context.settings.apiKey) {
+      await readApiKey(profile, { configDir: directory, profile: name });
+      return `holds the key of profile ${escapeControls(name)}`;
+    }
+    if (context.host.environment.MEDIACTL_KEY_STORE === 'file') return 'not used: MEDIACTL_KEY_STORE is file';
+    const problem = await probeKeychain(directory);
+    return problem ? `none: ${problem.reason}; keys are stored in the config file` : 'available';
+  },
+
   'state folder': async (context) => {
     const { stateDir, host } = context;
     await makeStateFolder(stateDir);
@@ -58,6 +105,14 @@ export const checks: Record<string, Check> = {
       throw failure('cannot write to the state folder', 'state_folder', 'set MEDIACTL_STATE_DIR', message);
     });
     return stateDir;
+  },
+
+  disk: async ({ stateDir }) => {
+    const { bavail, bsize } = await statfs(stateDir);
+    const free = `${formatBytes(bavail * bsize)} free in ${stateDir}`;
+    if (bavail * bsize < minFreeBytes)
+      throw failure('the disk of the state folder is nearly full', 'state_full', 'free some disk space', free);
+    return free;
   },
 
   receipts: async (context) => {
@@ -71,7 +126,7 @@ export const checks: Record<string, Check> = {
     return `profile ${profile} at ${baseUrl.origin}`;
   },
 
-  service: async (context) => {
+  service: async (context, facts) => {
     const { transport } = await context.api();
     const startedAt = context.clock.now();
     const response = await transport.send({
@@ -80,13 +135,8 @@ export const checks: Record<string, Check> = {
       query: { limit: 1 },
       purpose: { action: 'read assets', scope: 'Read Assets' },
     });
-    const skewMs = Date.parse(response.headers.date ?? '') - response.receivedAt;
-    if (Math.abs(skewMs) > maxSkewMs)
-      throw failure(
-        `the clocks of this machine and the service differ by ${Math.round(Math.abs(skewMs) / 60_000)} minutes`,
-        'clock_skew',
-        'set the clock of this machine; until then, expiry times are wrong',
-      );
+    const serviceNow = Date.parse(response.headers.date ?? '');
+    if (!Number.isNaN(serviceNow)) facts.serviceSkewMs = response.receivedAt - serviceNow;
     return `accepts the key, responds in ${context.clock.now() - startedAt} ms`;
   },
 
@@ -110,12 +160,13 @@ export const checks: Record<string, Check> = {
     return set.length > 0 ? set.join(', ') : 'defaults; mediactl doctor --learn looks them up';
   },
 
-  queue: async (context) => {
+  queue: async (context, facts) => {
     const { queue } = context.settings;
     if (!queue) return 'none configured; uploads run on this machine only';
     const fleet = await context.openQueue(queue, 'read');
     const { storeInfo } = fleet;
     await fleet.checkWriteAccess();
+    facts.storeSkewMs = context.clock.now() - (await fleet.store.now());
     if (await fleet.queue.isPaused())
       throw failure(
         `the queue ${queue.label} is paused`,
@@ -125,8 +176,34 @@ export const checks: Record<string, Check> = {
       );
     const { unfinished, failed, workers } = await countJobs(fleet);
     const connected = workers === undefined ? '' : `, ${pluralize(workers, 'worker')} connected`;
-    const found = `${queue.label} (${storeInfo.server}): ${pluralize(unfinished, 'upload')} remaining, ${failed} failed${connected}`;
-    return storeInfo.durabilityWarning ? `${found}; warning: ${storeInfo.durabilityWarning}` : found;
+    const errors = await commonErrors(fleet);
+    const warnings = [
+      storeInfo.durabilityWarning,
+      unfinished > 0 && workers === 0 && 'no worker takes files: none is running, or each is paused (see its log)',
+    ].filter(Boolean);
+    const warning = warnings.length > 0 ? `; warning: ${warnings.join('; ')}` : '';
+    return `${queue.label} (${storeInfo.server}): ${pluralize(unfinished, 'upload')} remaining, ${failed} failed${connected}${errors}${warning}`;
+  },
+
+  clock: async (_context, { serviceSkewMs, storeSkewMs }) => {
+    const others = { service: serviceSkewMs, queue: storeSkewMs };
+    const compared = Object.entries(others).flatMap(([name, skewMs]) =>
+      skewMs === undefined ? [] : [{ name, skewMs }],
+    );
+    if (compared.length === 0) return 'not compared: neither the service nor a queue told its time';
+    if (serviceSkewMs !== undefined && Math.abs(serviceSkewMs) > maxSkewMs)
+      throw failure(
+        `the clocks of this machine and the service differ by ${Math.round(Math.abs(serviceSkewMs) / 60_000)} minutes`,
+        'clock_skew',
+        'set the clock of this machine; until then, expiry times are wrong',
+      );
+    if (storeSkewMs !== undefined && Math.abs(storeSkewMs) > maxStoreSkewMs)
+      throw failure(
+        `the clocks of this machine and the queue’s store differ by ${(Math.abs(storeSkewMs) / 1_000).toFixed(1)} s`,
+        'clock_skew',
+        'synchronize both clocks with NTP; on PostgreSQL, a worker here pauses until then',
+      );
+    return compared.map(({ name, skewMs }) => `${(Math.abs(skewMs) / 1_000).toFixed(0)} s from the ${name}`).join(', ');
   },
 
   uploads: async (context) => {
@@ -140,6 +217,7 @@ export const checks: Record<string, Check> = {
 
 /** Maps a check to its prerequisite. If that failed, the check is skipped, because it would repeat the problem. */
 export const dependsOn: Record<string, string> = {
+  disk: 'state folder',
   receipts: 'state folder',
   uploads: 'receipts',
   service: 'account',

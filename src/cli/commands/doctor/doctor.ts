@@ -36,7 +36,7 @@ const errorText = ({ message, cause, hint }: ErrorRecord) =>
 export const doctor: CommandDefinition = (command, run) =>
   addExamples(command, 'mediactl doctor', 'mediactl doctor --learn')
     .description(
-      'Checks the config, receipts, account, service, clock, queue and unfinished uploads, and says how to fix problems. With --learn, reads field names from the API description of the service, if it has one, and saves them in the profile.',
+      'Checks the installation, config, keychain, disk, receipts, account, service, queue, clock and unfinished uploads, and says how to fix problems. With --learn, reads field names from the API description of the service, if it has one, and saves them in the profile.',
     )
     .option('--learn', 'learn field names that the specification does not define')
     .action(run(async (context, options) => (options.learn ? learn(context) : runChecks(context))));
@@ -44,6 +44,7 @@ export const doctor: CommandDefinition = (command, run) =>
 async function runChecks(context: Context) {
   const findings: Finding[] = [];
   const errors: MediactlError[] = [];
+  const facts = {};
   for (const [check, perform] of Object.entries(checks)) {
     const prerequisite = findings.find((each) => each.check === dependsOn[check]);
     if (prerequisite && prerequisite.ok !== true) {
@@ -51,7 +52,7 @@ async function runChecks(context: Context) {
       continue;
     }
     try {
-      findings.push({ check, ok: true, found: await perform(context), error: null });
+      findings.push({ check, ok: true, found: await perform(context, facts), error: null });
     } catch (thrown) {
       const error = asMediactlError(thrown);
       errors.push(error);

@@ -7,6 +7,7 @@ import { pluralize } from '../../../contract/figures.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { listBy } from '../../output/result.ts';
+import { parseDuration } from '../../settings/units.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { type ActionWrapper, addExamples, withSuggestions } from '../command.ts';
 import { queueFlag, resolveQueue } from './queue.ts';
@@ -31,9 +32,21 @@ export function retry(command: Command, run: ActionWrapper): void {
 }
 
 /** Jobs to change: all in some states, or those of them with the given ids, id prefixes or paths. */
-type ChangeRequest = { address: QueueAddress; ids: readonly string[]; all: boolean; states: readonly JobState[] };
+type ChangeRequest = {
+  address: QueueAddress;
+  ids: readonly string[];
+  all: boolean;
+  states: readonly JobState[];
+  /** Only jobs that finished before this time, in milliseconds since the epoch. */
+  finishedBefore?: number | undefined;
+};
 
-type SelectionFlags = { all?: boolean | undefined; expired?: boolean | undefined; done?: boolean | undefined };
+type SelectionFlags = {
+  all?: boolean | undefined;
+  expired?: boolean | undefined;
+  done?: boolean | undefined;
+  older?: string | undefined;
+};
 
 /** @throws MediactlError `usage` (exit 2) */
 function parseRetryRequest(
@@ -68,14 +81,15 @@ export function parseForgetRequest(
   context: Context,
   typed: string | boolean,
   given: readonly string[],
-  { all = false, expired, done = false }: SelectionFlags,
+  { all = false, expired, done = false, older }: SelectionFlags,
 ): ChangeRequest {
   const { address, given: ids } = resolveQueue(context, typed, given);
   if (expired) throw usageError('--expired is only for uploads on this machine');
   assertSelection(ids, all || done);
   if (all && done) throw usageError('--all and --done cannot be used together');
+  const finishedBefore = older === undefined ? undefined : context.clock.now() - parseDuration('--older', older);
   const states: JobState[] = [...(done ? [] : unfinishedStates), ...(all ? [] : (['completed'] as const))];
-  return { address, ids, all: all || done, states };
+  return { address, ids, all: all || done, states, finishedBefore };
 }
 
 /** Removes jobs from a queue (`uploads forget --queue`). Their assets are not changed. */
@@ -119,14 +133,19 @@ function assertSelection(ids: readonly string[], all: boolean | undefined): void
 }
 
 /** Resolves a selection to job ids. @throws MediactlError (exit 2) if an id prefix or path is ambiguous */
-async function findJobIds(client: QueueClient, { ids, all, states }: ChangeRequest): Promise<string[]> {
+async function findJobIds(
+  client: QueueClient,
+  { ids, all, states, finishedBefore = Infinity }: ChangeRequest,
+): Promise<string[]> {
   const unknown = new Set<string>();
   for (const id of ids) if (!(await client.queue.getJob(id))) unknown.add(id);
   if (!all && unknown.size === 0) return [...ids];
   const listed: { id: string; path: string }[] = [];
   for (const state of states)
     for await (const jobs of listJobs(client, state))
-      listed.push(...jobs.map((job) => ({ id: job.id as string, path: displayPathOf(job) })));
+      for (const job of jobs)
+        if (finishedBefore === Infinity || (job.finishedOn ?? Infinity) < finishedBefore)
+          listed.push({ id: job.id as string, path: displayPathOf(job) });
   if (all) return listed.map(({ id }) => id);
   return ids.map((word) => {
     if (!unknown.has(word)) return word;

@@ -78,7 +78,7 @@ function forget(command: Command, run: ActionWrapper): void {
     'mediactl uploads forget 3f2a9c1d5e6b7a80',
     'mediactl uploads forget --expired --yes',
     'mediactl uploads forget --all --yes',
-    'mediactl uploads forget --done --queue redis://queue.lan --yes',
+    'mediactl uploads forget --done --older 30d --queue redis://queue.lan --yes',
   );
   command
     .summary('forget unfinished uploads')
@@ -90,10 +90,12 @@ function forget(command: Command, run: ActionWrapper): void {
     .option('--all', 'all uploads')
     .option(queueFlag, queueFlagHelp)
     .option('--done', 'with --queue, finished uploads, so that their files can be queued again')
+    .option('--older <duration>', 'with --done, only uploads that finished this long ago, such as 30d')
     .action(
-      run((context, id, { expired, all, queue, done }) => {
+      run((context, id, { expired, all, queue, done, older }) => {
+        if (older !== undefined && !done) throw usageError('--older works only with --done');
         if (queue !== undefined) {
-          const request = parseForgetRequest(context, queue, id ? [id] : [], { all, expired, done });
+          const request = parseForgetRequest(context, queue, id ? [id] : [], { all, expired, done, older });
           return runForgetQueued(context, request);
         }
         if (done) throw usageError('--done works only with --queue');

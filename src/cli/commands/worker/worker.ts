@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { Option } from '@commander-js/extra-typings';
 import type { Api } from '../../../client/api/api.ts';
 import { exitCodes } from '../../../client/error-table.ts';
 import { type MediactlError, usageError } from '../../../client/errors.ts';
@@ -6,7 +7,9 @@ import type { QueueAddress } from '../../../client/queue/queue-address.ts';
 import type { QueueClient } from '../../../client/queue/queue-client.ts';
 import { Roots } from '../../../client/queue/roots.ts';
 import { WorkerRun, type WorkerRunOptions } from '../../../client/queue/worker-run.ts';
+import type { UploadEvent } from '../../../client/upload/session/events.ts';
 import { Throttle } from '../../../client/upload/session/throttle.ts';
+import type { FileOutcome } from '../../../client/upload/session/upload-job.ts';
 import { RangeSource } from '../../../client/upload/sources/range-source.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import type { Context } from '../../context.ts';
@@ -17,7 +20,10 @@ import { RunSummary } from '../../uploading/run-summary.ts';
 import { parseLimitRate, parseOptionalCount, parseUploadOptions } from '../../uploading/upload-options.ts';
 import { formatLine, toUploadRecord, type UploadRecord, uploadColumns } from '../../uploading/upload-record.ts';
 import { addExamples, type CommandDefinition, collect } from '../command.ts';
+import { serveOnLoopback } from '../loopback-server.ts';
 import { queueFlag, resolveQueue } from '../queue/queue.ts';
+import { type LogFormat, logFormats, WorkerLog } from './worker-log.ts';
+import { createMetrics, parseMetricsPort, type WorkerMetrics } from './worker-metrics.ts';
 
 const minLeaseMs = 1_000;
 
@@ -33,19 +39,16 @@ export const worker: CommandDefinition = (command, run) => {
       'Uploads files that were queued with upload --queue, until you stop it. Start any number of workers, on any machines. If one stops or crashes, another resumes its uploads.',
     )
     .option(queueFlag, 'queue: redis:// or postgres:// (MEDIACTL_QUEUE)')
-    .option(
-      '--root <[name=]path>',
-      'directory or https URL to allow files from (the current directory); can be repeated',
-      collect,
-      [] as string[],
-    )
+    .option('--root <[name=]path>', 'directory or URL to allow files from (.); repeatable', collect, [] as string[])
     .option('--concurrency <number>', 'number of files to upload at once', '2')
-    .option('--lease <duration>', 'let another worker take over after this long without a heartbeat', '30s')
-    .option('--max-stalls <number>', 'give up on a file after it has crashed this many workers', '10')
+    .option('--lease <duration>', 'time without a heartbeat until others take over', '30s')
+    .option('--max-stalls <number>', 'give up on a file that crashed this many workers', '10')
     .option('--reserve <requests>', 'requests per hour to leave for other uses (10, or 5 %)')
     .option('--limit-rate <size>', 'maximum total bytes per second, such as 5MiB')
-    .option('--mark', 'mark assets in their description, to find and delete orphans')
+    .option('--mark', 'mark assets in their description, to delete orphans')
     .option('--name <name>', 'name of this worker (host name and process id)')
+    .addOption(new Option('--log-format <format>', 'write a log to stderr, one line per event').choices(logFormats))
+    .option('--metrics <address>', 'serve /metrics and /healthz, such as 127.0.0.1:9464')
     .action(run((context, flags) => runWorker(context, parseWorkerRequest(context, flags))));
 };
 
@@ -59,6 +62,8 @@ type WorkerFlags = {
   limitRate?: string | undefined;
   mark?: true | undefined;
   name?: string | undefined;
+  logFormat?: LogFormat | undefined;
+  metrics?: string | undefined;
 };
 
 export type WorkerRequest = {
@@ -69,6 +74,9 @@ export type WorkerRequest = {
   reserve: number | undefined;
   /** Total bytes per second. */
   rateLimit: number | undefined;
+  logFormat: LogFormat | undefined;
+  /** Port on loopback for metrics and health checks. */
+  metricsPort: number | undefined;
 };
 
 /** @throws MediactlError `usage` (exit 2) */
@@ -85,11 +93,14 @@ export const parseWorkerRequest = (context: Context, flags: WorkerFlags): Worker
   rateLimit: parseLimitRate(flags.limitRate),
   reserve: parseOptionalCount('--reserve', flags.reserve, 0),
   roots: flags.root.length > 0 ? flags.root : ['.'],
+  logFormat: flags.logFormat,
+  metricsPort: flags.metrics === undefined ? undefined : parseMetricsPort(flags.metrics),
 });
 
 export async function runWorker(context: Context, request: WorkerRequest) {
   const { terminal, signal } = context;
   const { address, options } = request;
+  const log = request.logFormat && new WorkerLog(context, options.name, request.logFormat);
   const roots = await Roots.open(request.roots, context.host.cwd, options.name);
   const { baseUrl } = await context.account();
   if (context.isDryRun(`upload the files queued in ${address.label} to ${baseUrl.origin}`)) return noResult;
@@ -101,16 +112,59 @@ export async function runWorker(context: Context, request: WorkerRequest) {
     return undefined; // stopped before its store was up
   });
   if (!client) return noResult;
-  const { run, close } = await createWorkerRun(context, client, roots, request);
-  const { server, durabilityWarning } = client.storeInfo;
+  const view = await createView(context, api, log);
+  const metrics = request.metricsPort === undefined ? undefined : await createMetrics();
+  const run = await createWorkerRun(context, { client, roots, request, view, metrics });
+  const server = metrics && (await serveMetrics(context, metrics, { client, run, port: request.metricsPort ?? 0 }));
+  const { server: store, durabilityWarning } = client.storeInfo;
   if (durabilityWarning) terminal.warn(`${address.label}: ${durabilityWarning}`);
   terminal.info(
-    `${options.name} uploads from ${address.label} (${server}) to ${baseUrl.origin}; it reads files below ${roots.label}`,
+    `${log ? '' : `${options.name} `}uploads from ${address.label} (${store}) to ${baseUrl.origin}; it reads files below ${roots.label}`,
   );
-  return { result: displayRun(context, run, close), failure: () => run.failure };
+  const close = async () => {
+    view.close();
+    await server?.close();
+  };
+  const onOutcome = (outcome: FileOutcome, record: UploadRecord) => {
+    metrics?.onOutcome(outcome);
+    log?.outcome(record);
+  };
+  const printsRecords = !context.isHumanOutput && (!log || context.settings.outputOptions.format !== 'human');
+  return { result: displayRun(context, run, { onOutcome, close, printsRecords }), failure: () => run.failure };
 }
 
-async function createWorkerRun(context: Context, client: QueueClient, roots: Roots, request: WorkerRequest) {
+/** Shows the events of files: in the log, on a terminal as a live display, elsewhere as warnings. */
+async function createView(context: Context, api: Api, log: WorkerLog | undefined): Promise<WorkerView> {
+  if (log) return { show: (event) => 'path' in event && log.event(event), close: () => {} };
+  const { rateLimiter } = api.transport.connection;
+  const mode = context.terminal.canAnimate ? 'bar' : 'none';
+  return createProgress(context, mode, { budget: () => rateLimiter.budget, isWorker: true });
+}
+
+type WorkerView = { show(event: UploadEvent): void; close(): void };
+
+async function serveMetrics(
+  context: Context,
+  metrics: WorkerMetrics,
+  { client, run, port }: { client: QueueClient; run: WorkerRun; port: number },
+) {
+  const { clock, host, terminal } = context;
+  const { rateLimiter } = (await context.api()).transport.connection;
+  const sources = { version: host.version, client, run, budget: () => rateLimiter.budget, clock };
+  const server = await serveOnLoopback(metrics.listener(sources), port, '--metrics');
+  terminal.info(`metrics: ${server.origin}/metrics`);
+  return server;
+}
+
+type WorkerRunParts = {
+  client: QueueClient;
+  roots: Roots;
+  request: WorkerRequest;
+  view: WorkerView;
+  metrics: WorkerMetrics | undefined;
+};
+
+async function createWorkerRun(context: Context, { client, roots, request, view, metrics }: WorkerRunParts) {
   const { terminal, clock, signal } = context;
   const { options, rateLimit } = request;
   const api = await context.api();
@@ -119,41 +173,48 @@ async function createWorkerRun(context: Context, client: QueueClient, roots: Roo
     terminal.warn(`${error.message}: after a failover of the queue, files may be uploaded twice`);
     return undefined;
   });
-  const mode = terminal.canAnimate ? 'bar' : 'none';
-  const { rateLimiter } = api.transport.connection;
-  const progress = await createProgress(context, mode, { budget: () => rateLimiter.budget, isWorker: true });
   const media = (await context.mediaApi()).transport;
-  const run = new WorkerRun(client, options, {
+  return new WorkerRun(client, options, {
     api,
     profile,
     roots,
     receipts,
     signal,
     throttle: rateLimit === undefined ? undefined : new Throttle(clock, rateLimit),
-    onEvent: (event) => progress.show(event),
-    onPlanned: (planned) => progress.show(planned),
+    onEvent: (event) => view.show(event),
+    onPlanned: (planned) => view.show(planned),
+    onFailure: (code) => metrics?.onFailure(code),
     warn: (text) => terminal.warn(text),
     redact: (record) => terminal.redactor.redactRecord(record),
     openAddress: (url, mayFollow) => RangeSource.open(url, media, { signal, mayFollow }),
   });
-  return { run, close: () => progress.close() };
 }
 
+type RunDisplay = {
+  onOutcome(outcome: FileOutcome, record: UploadRecord): void;
+  close(): Promise<void>;
+  printsRecords: boolean;
+};
+
 /** Prints the outcome of each file as it happens, and a summary at the end. */
-function displayRun(context: Context, work: WorkerRun, close: () => void): ListResult {
+function displayRun(context: Context, work: WorkerRun, { onOutcome, close, printsRecords }: RunDisplay): ListResult {
   const { clock, terminal } = context;
   const summary = new RunSummary(clock.now());
   const pages = async function* (): AsyncGenerator<UploadRecord[]> {
     try {
       for await (const some of work.outcomes()) {
-        for (const outcome of some) summary.count(outcome);
-        const records = some.map((outcome) => toUploadRecord(context, outcome));
+        const records = some.map((outcome) => {
+          const record = toUploadRecord(context, outcome);
+          summary.count(outcome);
+          onOutcome(outcome, record);
+          return record;
+        });
+        if (printsRecords) yield records;
         // No table on a terminal: it would appear only after the worker has stopped.
-        if (!context.isHumanOutput) yield records;
-        else for (const record of records) terminal.info(formatLine(record));
+        else if (!terminal.log) for (const record of records) terminal.info(formatLine(record));
       }
     } finally {
-      close();
+      await close();
     }
     const requeued = work.requeuedFiles;
     if (requeued > 0) terminal.info(`${pluralize(requeued, 'file')} returned to the queue`);

@@ -1,0 +1,73 @@
+import type { FileEvent } from '../../../client/upload/session/events.ts';
+import { formatBytes } from '../../../contract/figures.ts';
+import { escapeControls } from '../../../contract/sanitize.ts';
+import type { Context } from '../../context.ts';
+import { formatWait } from '../../progress/run-stats.ts';
+import type { LogEntry } from '../../terminal/terminal.ts';
+import { formatResult, type UploadRecord } from '../../uploading/upload-record.ts';
+
+export const logFormats = ['text', 'json'] as const;
+export type LogFormat = (typeof logFormats)[number];
+
+/** Log of a worker that runs as a service: one line on stderr per event, with time, level, worker and file. */
+export class WorkerLog {
+  readonly #context: Pick<Context, 'terminal' | 'clock'>;
+  readonly #format: (time: string, entry: LogEntry) => string;
+
+  /** From now on, all notices, warnings and errors of the program are entries of the log. */
+  constructor(context: Pick<Context, 'terminal' | 'clock'>, worker: string, format: LogFormat) {
+    this.#context = context;
+    this.#format = (time, entry) => formatters[format](time, worker, entry);
+    context.terminal.log = (entry) => this.write(entry);
+  }
+
+  write(entry: LogEntry): void {
+    const { terminal, clock } = this.#context;
+    const time = new Date(clock.now()).toISOString();
+    terminal.emitJson(this.#format(time, terminal.redactor.redactRecord(entry)));
+  }
+
+  /** Logs the steps of an upload. The outcome of the file is logged by `outcome`. */
+  event(event: FileEvent): void {
+    const step = stepOf(event, this.#context.clock.now());
+    if (step) this.write({ path: event.path, ...step });
+  }
+
+  outcome(record: UploadRecord): void {
+    const { path, asset_uid, size_bytes, bytes_sent, requests, duration_ms, error } = record;
+    const figures = { asset_uid, size_bytes, bytes_sent, requests, duration_ms };
+    const level = error ? 'error' : 'info';
+    const message = error ? formatResult(record) : `uploaded, ${formatResult(record)}`;
+    this.write({ level, path, message, ...figures, ...(error && { error }) });
+  }
+}
+
+/** Returns the log entry of an event; undefined for those of which a file has many. */
+function stepOf(event: FileEvent, now: number): LogEntry | undefined {
+  switch (event.event) {
+    case 'started':
+      return { level: 'info', message: 'started', size_bytes: event.size_bytes };
+    case 'resumed': {
+      const { asset_uid, offset_bytes } = event;
+      return { level: 'info', message: `resuming at ${formatBytes(offset_bytes)}`, asset_uid, offset_bytes };
+    }
+    case 'waiting':
+      return { level: 'warn', message: formatWait(event, now) };
+    case 'notice':
+      return { level: 'warn', message: event.message };
+    default:
+      return undefined;
+  }
+}
+
+const formatters: Record<LogFormat, (time: string, worker: string, entry: LogEntry) => string> = {
+  json: (time, worker, { level, path, message, ...fields }) =>
+    JSON.stringify({ time, level, worker, file: path || null, message, ...fields }),
+  text: (time, worker, { level, path, message, asset_uid, error }) => {
+    const { cause, hint } = (error ?? {}) as { cause?: string | null; hint?: string | null };
+    const parts = [message, asset_uid, cause && `cause: ${cause}`, hint && `try: ${hint}`];
+    const subject = path ? `${path}: ` : '';
+    const text = `${worker} ${subject}${parts.filter(Boolean).join('; ')}`;
+    return `${time} ${level} ${escapeControls(text)}`;
+  },
+};

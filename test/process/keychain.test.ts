@@ -1,0 +1,144 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { inherited } from '../support/environment.ts';
+import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { mediactlPath, startProcess } from '../support/spawn.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+/* The Secret Service of a real gnome-keyring, in a D-Bus session of its own. */
+
+const has = (program: string) => spawnSync(program, ['--version']).status === 0;
+const hasKeyring = has('dbus-run-session') && has('gnome-keyring-daemon');
+/** Opens the login keyring, which is created on first use. */
+const unlocked = 'printf pw | gnome-keyring-daemon --unlock --components=secrets >/dev/null 2>&1';
+/** Starts the daemon without the password. There is no display on which it could ask for it. */
+const locked = 'gnome-keyring-daemon --start --components=secrets >/dev/null 2>&1';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const readEntry = `
+  const [, root, account] = process.argv;
+  const { Entry } = require(root + "node_modules/@napi-rs/keyring");
+  const entry = new Entry("mediactl", account, { linux: { store: "secret-service" } });
+  console.log("stored: " + entry.getPassword());`;
+
+let sandbox: TestSandbox;
+beforeAll(async () => {
+  sandbox = await startSandbox();
+});
+afterAll(() => sandbox.end());
+
+/** A user whose keyring outlives the sessions. */
+class User {
+  readonly home = temporaryFolder();
+
+  /** Runs shell lines in a session with the keyring; `mediactl` is on PATH. */
+  async session(keyring: string, ...lines: string[]) {
+    return this.#run('dbus-run-session', ['--', 'sh', '-c', [keyring, this.#alias, ...lines].join('\n')]);
+  }
+
+  /** Runs shell lines without D-Bus, as on a server. */
+  headless(...lines: string[]) {
+    return this.#run('sh', ['-c', [this.#alias, ...lines].join('\n')]);
+  }
+
+  /** Commands for the lines of a session; `stored` prints what the keychain holds for the profile `default`. */
+  readonly #alias = [
+    `mediactl() { '${process.execPath}' '${mediactlPath}' "$@"; }`,
+    `stored() { '${process.execPath}' -e '${readEntry}' '${root}' "default@$MEDIACTL_CONFIG_DIR"; }`,
+  ].join('\n');
+
+  async #run(command: string, args: string[]) {
+    const { code, stdout, stderr } = await startProcess(command, args, {
+      ...inherited,
+      HOME: this.home,
+      KEY: sandbox.key,
+      URL: sandbox.url,
+      MEDIACTL_CONFIG_DIR: join(this.home, 'config'),
+      MEDIACTL_STATE_DIR: join(this.home, 'state'),
+    }).finished;
+    const ours = stderr.split('\n').filter((line) => !/^dbus-daemon|gcr-prompter|^$/.test(line));
+    return { code, stdout, stderr: ours.join('\n') };
+  }
+
+  config = () => readFileSync(join(this.home, 'config/config.json'), 'utf8');
+}
+
+const login = 'echo "$KEY" | mediactl login --base-url "$URL" --with-key';
+
+describe.skipIf(!hasKeyring)('a keychain', () => {
+  it('login stores the key in it alone, commands and doctor read it, logout removes it', async () => {
+    const user = new User();
+    const lines = ['mediactl ls --quiet', 'mediactl doctor --json', 'stored'];
+    const first = await user.session(unlocked, `${login} --json`, ...lines);
+    expect(first.stdout).toContain('"keychain"');
+    expect(first.stdout).toContain(`stored: ${sandbox.key}`);
+    expect(first.stdout).toContain('holds the key of profile default');
+    expect(user.config()).not.toContain(sandbox.key);
+    // Another session of the same user.
+    const second = await user.session(unlocked, 'mediactl whoami', 'mediactl logout', 'mediactl auth ls --json');
+    expect([second.code, second.stdout]).toEqual([0, expect.stringMatching(/\[\]\n$/)]);
+    expect((await user.session(unlocked, 'stored')).stdout).toBe('stored: null\n');
+  });
+
+  it('that is locked: each command says so, and that it can be unlocked', async () => {
+    const user = new User();
+    expect((await user.session(unlocked, login)).code).toBe(0);
+    const errorOf = async (line: string) => {
+      const { code, stderr } = await user.session(locked, `${line} --json`);
+      return { code, ...JSON.parse(stderr.split('\n').at(-1) ?? '').error };
+    };
+    expect(await errorOf('mediactl ls')).toMatchObject({
+      code: 'keychain',
+      exit_code: 4,
+      cause: 'it is locked',
+      hint: expect.stringMatching(/^unlock the keychain, then run the same command again; or .* --store file$/),
+    });
+    expect(await errorOf('mediactl logout')).toMatchObject({
+      message: 'cannot remove the key of profile default from the keychain',
+      hint: 'unlock the keychain, then mediactl auth logout default',
+    });
+    expect(await errorOf(`${login} --store keychain`)).toMatchObject({
+      code: 'keychain_write',
+      cause: 'it is locked',
+      hint: 'unlock it, or use --store file',
+    });
+    const other = await user.session(locked, `${login} --profile other`);
+    expect([other.code, other.stderr]).toEqual([
+      0,
+      expect.stringMatching(
+        /config\.json \(mode 0600\)\nthe keychain was not used: it is locked\nto move the key there, unlock it/,
+      ),
+    ]);
+  });
+
+  it('that was there and is not any more, as over SSH: the error names the variable to use', async () => {
+    const user = new User();
+    expect((await user.session(unlocked, login)).code).toBe(0);
+    const { code, stderr } = await user.headless('mediactl ls');
+    expect([code, stderr]).toEqual([
+      4,
+      [
+        'error: cannot read the key of profile default from the keychain',
+        '  cause: this session has no keychain service',
+        '  try:   set MEDIACTL_API_KEY, or mediactl auth login --profile default --store file',
+      ].join('\n'),
+    ]);
+    expect((await user.headless('MEDIACTL_API_KEY=$KEY mediactl ls --base-url "$URL"')).code).toBe(0);
+  });
+});
+
+it('without a keychain service, login stores the key in a file of mode 0600, and says why', async () => {
+  const user = new User();
+  const { code, stderr } = await user.headless(login);
+  expect([code, stderr]).toEqual([
+    0,
+    expect.stringMatching(
+      /config\.json \(mode 0600\)\nthe keychain was not used: this session has no keychain service$/m,
+    ),
+  ]);
+  expect((await user.headless('stat -c %a "$MEDIACTL_CONFIG_DIR/config.json"')).stdout).toBe('600\n');
+  expect((await user.headless('mediactl doctor')).stdout).toContain('none: this session has no keychain service');
+});

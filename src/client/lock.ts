@@ -5,9 +5,19 @@ import type Libsql from 'libsql';
 import { type Clock, systemClock } from '../contract/clock.ts';
 import { backoff, pollUntil } from '../contract/retry.ts';
 import { MediactlError } from './errors.ts';
-import { loadPackage } from './load-package.ts';
 import { stateError, stateFailure } from './state-error.ts';
 import { createEmptyFile, makeFolder, makeStateFolder } from './state-files.ts';
+
+/** Loads a package that is installed beside mediactl. @throws MediactlError `not_installed` (exit 1) if it is missing */
+export async function loadPackage<T>(name: string, load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch (error) {
+    const [reason] = (error as Error).message.split('\n');
+    const explanation = { code: 'not_installed', reason, underlying: error } as const;
+    throw new MediactlError(`mediactl is not fully installed: cannot load ${name}`, explanation);
+  }
+}
 
 /** Loads SQLite. @throws MediactlError `not_installed` (exit 1) if its native module is missing */
 export const loadLibsql = async (): Promise<typeof Libsql> =>

@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { inherited } from '../support/environment.ts';
 import { type StubResponse, startRecordingServer } from '../support/recording-server.ts';
+import { mediactlCommand } from '../support/spawn.ts';
 
 const uid = '00000000-0000-4000-8000-000000000001';
 const key = 'a-key-of-this-test';
@@ -248,8 +248,7 @@ describe('players', () => {
   /** Runs mediactl as a separate process, whose PATH finds the desktop's opener. */
   const asProgram = async (url: string, ...args: string[]) => {
     if (!existsSync(join(cli.home, 'bin/xdg-open'))) program('xdg-open');
-    const root = fileURLToPath(new URL('../..', import.meta.url));
-    return promisify(execFile)(process.execPath, [join(root, 'bin/mediactl.js'), 'play', uid, ...args], {
+    return promisify(execFile)(mediactlCommand[0], [...mediactlCommand.slice(1), 'play', uid, ...args], {
       env: {
         ...inherited,
         PATH: `${join(cli.home, 'bin')}:${process.env.PATH}`,

@@ -11,7 +11,7 @@ import { hasPty, Pty } from '../support/pty.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { type Responder, startRecordingServer } from '../support/recording-server.ts';
 import { startSandbox } from '../support/sandbox.ts';
-import { mediactl, mediactlPath } from '../support/spawn.ts';
+import { mediactl, mediactlCommand } from '../support/spawn.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* The HTTP server of the browse page: its own browser's requests, and all others. */
@@ -351,7 +351,7 @@ it.skipIf(!hasPty)('opens the browser by a file of 0600; Enter prints an address
     `#!/bin/sh\nfile="\${1#file://}"\n(echo "$1"; stat -c %a "$file"; cat "$file") > ${note}.part\nmv ${note}.part ${note}\n`,
     { mode: 0o755 },
   );
-  const terminal = new Pty([process.execPath, mediactlPath, 'browse'], {
+  const terminal = new Pty([...mediactlCommand, 'browse'], {
     ...environmentOf({ url: service.url, key: testKey, workspace: workspaceUid }, home),
     PATH: `${home}:${process.env.PATH}`,
     HOME: home,

@@ -5,7 +5,7 @@ import { Interposer, respondWith } from '../support/interposer.ts';
 import { hasPty, shellQuote } from '../support/pty.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { Screen } from '../support/screen.ts';
-import { mediactlPath } from '../support/spawn.ts';
+import { mediactlCommand } from '../support/spawn.ts';
 import { renderSvg } from '../support/svg-screen.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -62,7 +62,7 @@ const environment = (more = {}) => ({
 /** Prints the command as typed at a prompt, then runs it. */
 const typed = (...args: string[]) =>
   `echo ${shellQuote([`$ mediactl ${args.map((arg) => (/ /.test(arg) ? `"${arg}"` : arg)).join(' ')}`])}; ${mediactl(...args)}`;
-const mediactl = (...args: string[]) => shellQuote([process.execPath, mediactlPath, ...args]);
+const mediactl = (...args: string[]) => shellQuote([...mediactlCommand, ...args]);
 
 /** Writes this many bytes and keeps the pipe open, so that the upload stands still for the capture. */
 const feed = (bytes: number) =>

@@ -10,6 +10,7 @@ import { inherited } from '../support/environment.ts';
 import { createLibrary, testKey, workspaceUid } from '../support/fake-library.ts';
 import { hangMs } from '../support/hang.ts';
 import { startRecordingServer } from '../support/recording-server.ts';
+import { mediactlFile } from '../support/spawn.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* Completions in real shells, none of which may evaluate names that the service returns. */
@@ -36,7 +37,7 @@ const hostile = () => [
 beforeAll(() => {
   home = temporaryFolder();
   mkdirSync(join(home, 'bin'));
-  symlinkSync(join(root, 'bin/mediactl.js'), join(home, 'bin/mediactl'));
+  symlinkSync(mediactlFile, join(home, 'bin/mediactl'));
 });
 
 const serve = async () => {

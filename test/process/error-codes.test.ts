@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { errorOf } from '../support/errors.ts';
 import { testKey, workspaceUid } from '../support/fake-library.ts';
-import { mediactlPath, startProcess } from '../support/spawn.ts';
+import { mediactlCommand, startProcess } from '../support/spawn.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* Provokes errors that need a process whose system refuses something. */
@@ -14,7 +14,7 @@ const succeeds = (command: string, ...args: string[]) => spawnSync(command, args
 async function failing(program: readonly string[], ...args: string[]) {
   const home = temporaryFolder();
   const [command = '', ...options] = program;
-  const finished = await startProcess(command, [...options, process.execPath, mediactlPath, ...args, '--json'], {
+  const finished = await startProcess(command, [...options, ...mediactlCommand, ...args, '--json'], {
     MEDIACTL_API_KEY: testKey,
     MEDIACTL_BASE_URL: 'http://192.0.2.1',
     MEDIACTL_WORKSPACE: workspaceUid,

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { inherited } from '../support/environment.ts';
+import { shellQuote } from '../support/pty.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
-import { mediactlPath, startProcess } from '../support/spawn.ts';
+import { mediactlCommand, startProcess } from '../support/spawn.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* The Secret Service of a real gnome-keyring, in a D-Bus session of its own. */
@@ -46,7 +47,7 @@ class User {
 
   /** Commands for the lines of a session; `stored` prints what the keychain holds for the profile `default`. */
   readonly #alias = [
-    `mediactl() { '${process.execPath}' '${mediactlPath}' "$@"; }`,
+    `mediactl() { ${shellQuote(mediactlCommand)} "$@"; }`,
     `stored() { '${process.execPath}' -e '${readEntry}' '${root}' "default@$MEDIACTL_CONFIG_DIR"; }`,
   ].join('\n');
 

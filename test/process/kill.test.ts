@@ -17,7 +17,7 @@ import { someBytes, writeSome } from '../support/files.ts';
 import { type Fault, type InterposedRequest, Interposer } from '../support/interposer.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
-import { mediactl, mediactlPath, startProcess } from '../support/spawn.ts';
+import { mediactl, mediactlCommand, startProcess } from '../support/spawn.ts';
 import { queryState, readEntries } from '../support/state-database.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -282,7 +282,7 @@ describe.runIf(canMount)('a full disk with --again', () => {
     const started = startProcess(
       'unshare',
       ['-rm', 'bash', '-c', `${fill} && shift && exec "$@"`, 'bash', state]
-        .concat(process.execPath, mediactlPath)
+        .concat(mediactlCommand)
         .concat('upload', path, '--jsonl', '--again'),
       environment(),
     );

@@ -6,7 +6,7 @@ import { build } from 'esbuild';
 import { beforeAll, expect, it } from 'vitest';
 import { tryLock } from '../../src/client/lock.ts';
 import { isFullRun } from '../support/full-run.ts';
-import { mediactlPath, startProcess } from '../support/spawn.ts';
+import { mediactlCommand, startProcess } from '../support/spawn.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -101,11 +101,12 @@ it(`24 real logins at once, ${rounds} times: each that says so is kept`, async (
   const login = async (name: string) => {
     const { child, finished } = startProcess(
       'sh',
-      ['-c', 'echo "key-of-$1" | "$0" "$2" auth login --profile "$1" --with-key --no-check'].concat(
-        process.execPath,
+      [
+        '-c',
+        'name=$0; echo "key-of-$name" | "$@" auth login --profile "$name" --with-key --no-check',
         name,
-        mediactlPath,
-      ),
+        ...mediactlCommand,
+      ],
       {
         MEDIACTL_CONFIG_DIR: join(home, 'config'),
         MEDIACTL_KEY_STORE: 'file',

@@ -20,7 +20,7 @@ import { errorOf } from '../support/errors.ts';
 import { type Fault, type InterposedRequest, Interposer, respondWith } from '../support/interposer.ts';
 import { oldBytes, oldFiles, oldStdin, startOldService, writeOldMedia, writeOldState } from '../support/old-state.ts';
 import { isStrict, type TestSandbox } from '../support/sandbox.ts';
-import { mediactlPath, startProcess } from '../support/spawn.ts';
+import { mediactlCommand, startProcess } from '../support/spawn.ts';
 import { changeState, queryState, readEntries } from '../support/state-database.ts';
 
 const canTrace = spawnSync('strace', ['-o', '/dev/null', 'true']).status === 0;
@@ -429,7 +429,7 @@ describe.skipIf(isStrict)('the state folder of 5fb2bef', () => {
         const environment = { MEDIACTL_CONFIG_DIR: join(cli.home, 'config'), MEDIACTL_STATE_DIR: state };
         const list = (nth: number) => {
           const kill = ['-f', '-qq', '-o', '/dev/null', '-e', `inject=pwrite64:signal=SIGKILL:when=${nth}`];
-          const command = [...kill, process.execPath, mediactlPath, 'uploads', 'ls', '--json'];
+          const command = [...kill, ...mediactlCommand, 'uploads', 'ls', '--json'];
           return startProcess('strace', command, environment).finished;
         };
         let kills = 0;

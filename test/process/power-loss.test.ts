@@ -6,7 +6,7 @@ import { BusyService } from '../support/busy-service.ts';
 import { isFullRun } from '../support/full-run.ts';
 import { writeManyFiles } from '../support/many-files.ts';
 import { Random } from '../support/random.ts';
-import { mediactl, mediactlPath, startProcess } from '../support/spawn.ts';
+import { mediactl, mediactlCommand, startProcess } from '../support/spawn.ts';
 import { databaseFile } from '../support/state-database.ts';
 import { SyncedState, straceArguments } from '../support/synced-state.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -50,7 +50,7 @@ describe.skipIf(!canTrace)('power is lost, and the same command is run again', (
         MEDIACTL_CONFIG_DIR: join(home, 'config'),
       };
       const args = ['upload', '-r', join(home, 'shots'), '--jsonl', '--progress', 'none'];
-      const traced = [...straceArguments(log), process.execPath, mediactlPath, ...args];
+      const traced = [...straceArguments(log), ...mediactlCommand, ...args];
       const { child, finished } = startProcess('strace', traced, environment);
       const endsAt = 1 + random.below(2 * count);
       service.fault = ({ nth }) => {

@@ -6,7 +6,7 @@ import { hasPty, shellQuote } from '../support/pty.ts';
 import { startRecordingServer } from '../support/recording-server.ts';
 import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { Screen } from '../support/screen.ts';
-import { mediactl, mediactlPath } from '../support/spawn.ts';
+import { mediactl, mediactlCommand } from '../support/spawn.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* Prompts for omitted arguments, interactive login and the pager, on a real terminal. */
@@ -38,7 +38,7 @@ beforeEach(() => {
   home = temporaryFolder();
 });
 
-const words = (...args: string[]) => [process.execPath, mediactlPath, ...args];
+const words = (...args: string[]) => [...mediactlCommand, ...args];
 
 describe.skipIf(!hasPty)('a choice in place of a refusal', () => {
   it('an id that is left out: the newest assets, by name', async () => {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { makeJpeg } from '../support/pictures.ts';
 import { hasPty, Pty } from '../support/pty.ts';
-import { mediactlPath } from '../support/spawn.ts';
+import { mediactlCommand } from '../support/spawn.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { numberedUid, sendBytes, startThumbnailService } from '../support/thumbnail-service.ts';
 
@@ -17,7 +17,7 @@ it.skipIf(!hasPty).each(Object.entries(begins))(
   'the built program shows a picture on a real terminal: %s',
   async (protocol, beginning) => {
     const { url } = await startThumbnailService([{ uid: numberedUid(1) }], sendBytes(makeJpeg(320, 180), 'image/jpeg'));
-    const command = [process.execPath, mediactlPath, 'assets', 'thumb', numberedUid(1), '--show'];
+    const command = [...mediactlCommand, 'assets', 'thumb', numberedUid(1), '--show'];
     const home = temporaryFolder();
     const pty = new Pty(command, {
       TERM: 'xterm-256color',

@@ -6,7 +6,7 @@ import { Interposer, respondWith } from '../support/interposer.ts';
 import { hasPty, Pty, shellQuote } from '../support/pty.ts';
 import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { Screen } from '../support/screen.ts';
-import { mediactl, mediactlPath, startProcess } from '../support/spawn.ts';
+import { mediactl, mediactlCommand, startProcess } from '../support/spawn.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 let sandbox: TestSandbox;
@@ -30,7 +30,7 @@ const environment = (home: string, more = {}) => ({
 describe.skipIf(!hasPty)('on a real terminal', () => {
   it('auth login asks for the key and does not show it', async () => {
     const pty = new Pty(
-      [process.execPath, mediactlPath, 'auth', 'login', '--base-url', sandbox.url],
+      [...mediactlCommand, 'auth', 'login', '--base-url', sandbox.url],
       environment(temporaryFolder(), { MEDIACTL_API_KEY: undefined, MEDIACTL_BASE_URL: undefined }),
     );
     await pty.answer('API key:', `${sandbox.key}\n`);
@@ -48,7 +48,7 @@ describe.skipIf(!hasPty)('on a real terminal', () => {
           : undefined,
     );
     const pty = new Pty(
-      [process.execPath, mediactlPath, 'upload', fixturePath('clip.mp4'), '--chunk-size', '300KiB'],
+      [...mediactlCommand, 'upload', fixturePath('clip.mp4'), '--chunk-size', '300KiB'],
       environment(temporaryFolder(), { MEDIACTL_BASE_URL: line.url }),
       120,
     );
@@ -62,7 +62,7 @@ describe.skipIf(!hasPty)('on a real terminal', () => {
   });
 
   it('one without a width gets lines instead of a bar', async () => {
-    const command = [process.execPath, mediactlPath, 'upload', fixturePath('still.jpg'), '--wait'];
+    const command = [...mediactlCommand, 'upload', fixturePath('still.jpg'), '--wait'];
     const pty = new Pty(command, environment(temporaryFolder()), 0);
     expect(await pty.exited).toBe(0);
     expect(pty.output).toContain('still.jpg: ready');
@@ -76,7 +76,7 @@ describe.skipIf(!hasPty)('on a real terminal', () => {
       for (let n = 0; n < 9; n++) writeFileSync(join(directory, `shot_${n}.txt`), Buffer.alloc(120_000, n));
       const screen = new Screen(
         shellQuote([
-          ...[process.execPath, mediactlPath, 'upload', '-r', directory, '--debug=http'],
+          ...[...mediactlCommand, 'upload', '-r', directory, '--debug=http'],
           ...['--limit-rate', '300KiB', '--chunk-size', '20KiB'],
         ]),
         environment(temporaryFolder(), { TERM: 'xterm-256color', LANG: 'C.UTF-8' }),
@@ -91,7 +91,7 @@ describe.skipIf(!hasPty)('on a real terminal', () => {
   it('upload shows a bar of bytes as they leave, then the result', async () => {
     const pty = new Pty(
       [
-        ...[process.execPath, mediactlPath, 'upload', fixturePath('clip.mp4'), '--wait'],
+        ...[...mediactlCommand, 'upload', fixturePath('clip.mp4'), '--wait'],
         ...['--chunk-size', '100KiB', '--limit-rate', '200KiB'],
       ],
       environment(temporaryFolder()),
@@ -117,7 +117,7 @@ describe('through a pipe', () => {
       response.setHeader('content-type', 'application/json');
       response.end(JSON.stringify({ items, count: 3000 }));
     });
-    const list = shellQuote([process.execPath, mediactlPath, 'assets', 'ls', '--all', '--jsonl']);
+    const list = shellQuote([...mediactlCommand, 'assets', 'ls', '--all', '--jsonl']);
     const env = environment(home, { MEDIACTL_BASE_URL: service });
     const piped = await startProcess('bash', ['-c', `${list} | head -1; echo "\${PIPESTATUS[0]}" >&2`], env).finished;
     expect(piped.stdout.split('\n')).toHaveLength(2);

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { writeSome } from '../support/files.ts';
 import { type Fault, type InterposedRequest, Interposer, respondWith } from '../support/interposer.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
-import { mediactlPath, startProcess } from '../support/spawn.ts';
+import { mediactlCommand, startProcess } from '../support/spawn.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const has = (program: string) => spawnSync(program, ['--version']).status === 0;
@@ -34,7 +34,7 @@ beforeEach(async () => {
 
 /** Runs the upload under a program that simulates another machine. */
 async function upload(program: string, ...args: string[]) {
-  const command = [...args, process.execPath, mediactlPath, 'upload', path, '--json', '--chunk-size', '64KiB'];
+  const command = [...args, ...mediactlCommand, 'upload', path, '--json', '--chunk-size', '64KiB'];
   const finished = await startProcess(program, command, {
     MEDIACTL_CONFIG_DIR: join(home, 'config'),
     MEDIACTL_STATE_DIR: join(home, 'state'),

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
 import { PassThrough, Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { Context, type Host, openProfileFile } from '../../src/cli/context.ts';
@@ -6,6 +8,9 @@ import { resolveSettings } from '../../src/cli/settings/settings.ts';
 import { Terminal } from '../../src/cli/terminal/terminal.ts';
 import type { ExitCode } from '../../src/client/error-table.ts';
 import { type Clock, systemClock } from '../../src/contract/clock.ts';
+import { isFastClock } from './clock.ts';
+import { inherited } from './environment.ts';
+import { countInProcessRun, executable, mediactlCommand } from './spawn.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 class BufferedStream extends Writable {
@@ -57,7 +62,13 @@ export type CliOptions = {
 
 export type CliResult = { code: ExitCode; stdout: string; stderr: string };
 
-/** Runs the whole program in this process, as a user with their own temporary home. */
+/** Returns true if a test needs the clock that it passes. A fast clock only shortens waits. */
+const isOwnClock = (clock: Clock | undefined) => clock !== undefined && clock !== systemClock && !isFastClock(clock);
+
+/** Returns true while a test has given up the rights of root, which would keep it from starting a process. */
+const isOtherUser = () => process.geteuid?.() !== process.getuid?.();
+
+/** Runs the whole program, as a user with their own temporary home. */
 export class Cli {
   readonly home = temporaryFolder();
   readonly #environment: Record<string, string | undefined>;
@@ -71,7 +82,15 @@ export class Cli {
     };
   }
 
+  /**
+   * Runs a command: in this process, or in one of the executable if the run tests that. A test that brings its own
+   * clock, or terminals of which it tells stdout and stderr apart, needs this process.
+   */
   async run(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
+    if (executable) {
+      if (!options.tty && !isOwnClock(options.clock) && !isOtherUser()) return this.#spawn(args, options);
+      countInProcessRun();
+    }
     const { host, stdout, stderr } = this.#open(options);
     const code = await runProgram(args, host);
     return { code, stdout: stdout.text, stderr: stderr.text };
@@ -91,6 +110,39 @@ export class Cli {
     } finally {
       await context.close();
     }
+  }
+
+  #spawn(args: readonly string[], options: CliOptions): Promise<CliResult> {
+    const { stdin, stdoutError, signal } = options;
+    const full = stdoutError === 'ENOSPC' ? openSync('/dev/full', 'w') : undefined;
+    const child = spawn(mediactlCommand[0], [...mediactlCommand.slice(1), ...args], {
+      cwd: options.cwd ?? this.home,
+      env: { ...inherited, HOME: this.home, ...this.#environment, ...options.environment },
+      stdio: ['pipe', full ?? 'pipe', 'pipe'],
+    });
+    if (full !== undefined) closeSync(full);
+    if (stdoutError === 'EPIPE') child.stdout?.destroy();
+    child.stdin?.on('error', () => {}); // it has not read all
+    if (stdin instanceof Readable) stdin.pipe(child.stdin as Writable);
+    else if (stdin !== undefined) child.stdin?.end(stdin);
+    const onAbort = () => child.kill(signal?.reason?.explanation?.code === 'terminated' ? 'SIGTERM' : 'SIGINT');
+    if (signal?.aborted) onAbort();
+    signal?.addEventListener('abort', onAbort);
+    const output = { stdout: '', stderr: '' };
+    const collect = (name: 'stdout' | 'stderr', onText?: (text: string) => void) =>
+      child[name]?.setEncoding('utf8').on('data', (text: string) => {
+        output[name] += text;
+        onText?.(output[name]);
+      });
+    collect('stdout', options.onStdout);
+    collect('stderr', options.onStderr);
+    return new Promise((resolve, reject) => {
+      child.on('error', reject);
+      child.on('close', (code) => {
+        signal?.removeEventListener('abort', onAbort);
+        resolve({ code: code as ExitCode, ...output });
+      });
+    });
   }
 
   #open(options: CliOptions) {

@@ -1,14 +1,12 @@
 import { chmodSync, copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { inherited } from './environment.ts';
 import { fixturePath, type TestSandbox } from './sandbox.ts';
+import { mediactlFile } from './spawn.ts';
 import type { StoreServer } from './stores.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 /* What command lines of the help and the manual need to run: files, profiles, and stand-ins for other programs. */
-
-const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Address of the queue in command lines. */
 const queueInLines = 'redis://queue.lan';
@@ -25,7 +23,7 @@ export function createHome(sandbox: TestSandbox, store: StoreServer | undefined)
   const home = temporaryFolder();
   for (const folder of ['bin', 'config', 'state', 'rushes', '.zfunc', '.config/fish/completions'])
     mkdirSync(join(home, folder), { recursive: true, mode: 0o700 });
-  symlinkSync(join(root, 'bin/mediactl.js'), join(home, 'bin/mediactl'));
+  symlinkSync(mediactlFile, join(home, 'bin/mediactl'));
   copyFileSync(fixturePath('clip.mp4'), join(home, 'clip.mp4'));
   for (const name of ['in.mov', 'a.mp4', 'b.mp4']) copyFileSync(fixturePath('clip.mp4'), join(home, name));
   copyFileSync(fixturePath('still.jpg'), join(home, 'rushes/still.jpg'));

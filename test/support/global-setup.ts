@@ -1,6 +1,6 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { TestProject } from 'vitest/node';
 
 declare module 'vitest' {
@@ -26,5 +26,27 @@ export default function setup(project: TestProject) {
   // One compile cache for all programs of the run, whatever their home: compiling is half of a start.
   process.env.XDG_CACHE_HOME = join(testRoot, 'cache');
   mkdirSync(process.env.XDG_CACHE_HOME, { mode: 0o700 });
-  return () => rmSync(testRoot, { recursive: true, force: true });
+  const counted = process.env.MEDIACTL_TEST_EXECUTABLE && countRuns(testRoot, process.env.MEDIACTL_TEST_EXECUTABLE);
+  return () => {
+    const report = counted ? counted() : undefined;
+    rmSync(testRoot, { recursive: true, force: true });
+    if (report) process.stdout.write(`${report}\n`);
+  };
+}
+
+/**
+ * Lets tests start the executable through a script that counts its processes. @returns a function that reports how
+ * many there were, and throws if there was none
+ */
+function countRuns(testRoot: string, executable: string): () => string {
+  const program = join(testRoot, 'mediactl');
+  // exec keeps the process id, so that tests can measure, signal and kill it.
+  writeFileSync(program, `#!/bin/sh\necho >> '${program}.runs'\nexec '${resolve(executable)}' "$@"\n`, { mode: 0o755 });
+  process.env.MEDIACTL_TEST_PROGRAM = program;
+  const count = (suffix: string) => (existsSync(program + suffix) ? statSync(program + suffix).size : 0);
+  return () => {
+    const [processes, others] = [count('.runs'), count('.in-process')];
+    if (processes === 0) throw new Error('no process was the executable');
+    return `Executable: ${processes} processes; ${others} runs needed the process of the test`;
+  };
 }

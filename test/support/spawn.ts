@@ -1,8 +1,23 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { appendFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { inherited } from './environment.ts';
 
 export const mediactlPath = fileURLToPath(new URL('../../bin/mediactl.js', import.meta.url));
+
+/** Path of the single executable if this run tests it (`npm run test:executable`), by way of a script that counts. */
+export const executable = process.env.MEDIACTL_TEST_PROGRAM;
+
+/** Command that starts mediactl: `node bin/mediactl.js`, or the executable. */
+export const mediactlCommand: readonly [string, ...string[]] = executable
+  ? [executable]
+  : [process.execPath, mediactlPath];
+
+/** Counts a run that needed the test's own process although the run tests the executable. */
+export const countInProcessRun = () => appendFileSync(`${executable}.in-process`, '.');
+
+/** File to link to as `mediactl` on a PATH. */
+export const mediactlFile = executable ?? mediactlPath;
 
 type ProcessResult = {
   code: number | null;
@@ -39,4 +54,4 @@ export function startProcess(
 }
 
 export const mediactl = (args: readonly string[], environment: Record<string, string | undefined>): StartedProcess =>
-  startProcess(process.execPath, [mediactlPath, ...args], environment);
+  startProcess(mediactlCommand[0], [...mediactlCommand.slice(1), ...args], environment);

@@ -1,5 +1,5 @@
 import { MediactlError } from '../../client/errors.ts';
-import { loadPackage } from '../../client/load-package.ts';
+import { loadPackage } from '../../client/lock.ts';
 import { TimeoutError, withTimeout } from '../../contract/retry.ts';
 import type { Profile } from './profile-file.ts';
 

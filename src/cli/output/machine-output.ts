@@ -1,5 +1,5 @@
 import { usageError } from '../../client/errors.ts';
-import { loadPackage } from '../../client/load-package.ts';
+import { loadPackage } from '../../client/lock.ts';
 import { asObject, asText, toJson } from '../../contract/json-values.ts';
 import { escapeControlsInJson, escapeControlsInLines } from '../../contract/sanitize.ts';
 import type { Format, OutputOptions } from '../settings/output-options.ts';

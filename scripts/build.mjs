@@ -2,7 +2,7 @@
 // the scripts for the browser. Dynamic imports become lazy requires; packages and `*.lazy.ts` become
 // separate files, so that a command does not parse code that it does not use. A lazy file must not import
 // our classes, since its bundle contains copies of its imports (checked by test/architecture).
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, relative } from 'node:path';
 import { build, context } from 'esbuild';
 
@@ -123,10 +123,13 @@ const browser = {
   format: 'iife',
 };
 
+/** Returns the folders of the packages that the inputs of a bundle belong to. */
+const packageFolders = (inputs) =>
+  new Set(inputs.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []));
+
 /** Collects the licenses of all bundled packages, which must be distributed with their code. */
 function licences(inputs) {
-  const folders = new Set(inputs.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []));
-  return [...folders]
+  return [...packageFolders(inputs)]
     .sort()
     .map((folder) => `${licence(folder)}${foreignNotices(folder, inputs)}`)
     .join(`\n${'-'.repeat(78)}\n\n`);
@@ -172,6 +175,9 @@ else {
     throw new Error('zod is in dist/mediactl.cjs: import only types from reference/schemas.ts');
   const inputs = built.flatMap(({ metafile }) => Object.keys(metafile.inputs));
   writeFileSync(`${outdir}/THIRD-PARTY-LICENSES.txt`, licences(inputs));
+  // scripts/release.mjs lists the bundled packages in the SBOM.
+  mkdirSync('node_modules/.cache', { recursive: true });
+  writeFileSync('node_modules/.cache/bundled.json', JSON.stringify([...packageFolders(inputs)].sort()));
   rmSync('dist.old', { recursive: true, force: true });
   if (existsSync('dist')) renameSync('dist', 'dist.old');
   renameSync(outdir, 'dist');

@@ -4,15 +4,18 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
-const target = resolve(process.argv[2] ?? 'dist-executable/mediactl');
 const stage = resolve('node_modules/.cache/executable');
 /** Folder of the executable's own files at run time. */
 const root = '/$bunfs/root';
-const bun = { version: '1.4.5', sha256: 'f05d28a3862f4b84395c7fa32480b835dd47482e80b7e7a49a115227f0c06083' };
-
-if (`${process.platform}-${process.arch}` !== 'linux-x64') throw new Error('the executable is built on linux-x64');
-if (!existsSync('dist/mediactl.cjs')) throw new Error('build first: npm run build');
+/** The compiler, which is also the runtime of the executable. */
+export const bun = {
+  name: 'bun',
+  version: '1.4.5',
+  license: 'MIT',
+  sha256: 'f05d28a3862f4b84395c7fa32480b835dd47482e80b7e7a49a115227f0c06083',
+};
 
 /** Installs the compiler from npm, beside the project's dependencies: it has 100 MB, and only releases need it. */
 function installBun() {
@@ -87,24 +90,25 @@ else if (file.endsWith('sandbox.cjs')) require('./sandbox.cjs');
 else require('./media-worker.cjs');
 `;
 
-rmSync(stage, { recursive: true, force: true });
-for (const name of readdirSync('dist')) if (name.endsWith('.cjs') && name !== 'generated.cjs') copyBundle(name);
-const assets = ['player.js', 'browse.js'];
-for (const name of assets) copy(`dist/${name}`, name);
-stagePackages();
-write('entry.cjs', entry);
-mkdirSync(dirname(target), { recursive: true });
-const options = [
-  '--compile',
-  '--bytecode',
-  '--target=bun-linux-x64',
-  '--asset-naming=[name].[ext]',
-  '--no-compile-autoload-dotenv',
-  '--no-compile-autoload-bunfig',
-];
-const embedded = [...assets, 'jq.wasm'].map((name) => `--asset=./${name}`);
-execFileSync(installBun(), ['build', ...options, ...embedded, `--outfile=${target}`, './entry.cjs'], {
-  cwd: stage,
-  stdio: ['ignore', 'ignore', 'inherit'],
-});
-process.stdout.write(`${target}: ${statSync(target).size} bytes\n`);
+/** Builds the executable from dist/. @param target path of the file */
+export function buildExecutable(target) {
+  if (`${process.platform}-${process.arch}` !== 'linux-x64') throw new Error('the executable is built on linux-x64');
+  rmSync(stage, { recursive: true, force: true });
+  for (const name of readdirSync('dist')) if (name.endsWith('.cjs') && name !== 'generated.cjs') copyBundle(name);
+  const scripts = ['player.js', 'browse.js'];
+  for (const name of scripts) copy(`dist/${name}`, name);
+  stagePackages();
+  write('entry.cjs', entry);
+  const options = ['--compile', '--bytecode', '--target=bun-linux-x64', '--asset-naming=[name].[ext]'];
+  const isolation = ['--no-compile-autoload-dotenv', '--no-compile-autoload-bunfig']; // reads no file of the user's directory
+  const embedded = [...scripts, 'jq.wasm'].map((name) => `--asset=./${name}`);
+  const all = ['build', ...options, ...isolation, ...embedded, `--outfile=${target}`, './entry.cjs'];
+  mkdirSync(dirname(target), { recursive: true });
+  execFileSync(installBun(), all, { cwd: stage, stdio: ['ignore', 'ignore', 'inherit'] });
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const target = resolve(process.argv[2] ?? 'dist-executable/mediactl');
+  buildExecutable(target);
+  process.stdout.write(`${target}: ${statSync(target).size} bytes\n`);
+}

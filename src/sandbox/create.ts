@@ -74,7 +74,11 @@ const createNotes = (unknownUids: readonly string[]) =>
 /** Listens on the loopback interface only; returns the origin, including the port. */
 function listen(server: Server, port: number): Promise<string> {
   return new Promise((resolve, reject) => {
-    server.once('error', reject);
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      // The executable's runtime has another message, without the code that `sandbox start` looks for.
+      const isTaken = error.code === 'EADDRINUSE';
+      reject(isTaken ? new Error(`listen EADDRINUSE: port ${port} is already in use`) : error);
+    });
     server.listen(port, '127.0.0.1', () => {
       resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
     });

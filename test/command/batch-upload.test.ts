@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { MediactlError } from '../../src/client/errors.ts';
 import { BusyService } from '../support/busy-service.ts';
 import { Cli } from '../support/cli.ts';
-import { fastClock } from '../support/clock.ts';
+import { fastClock, optionalClock } from '../support/clock.ts';
 import { errorOf } from '../support/errors.ts';
 import { respond, startServer } from '../support/http-server.ts';
 import { writeManyFiles } from '../support/many-files.ts';
@@ -23,8 +23,8 @@ async function world(options: Parameters<typeof BusyService.start>[0] = {}) {
     writeFileSync(path, text);
     return path;
   };
-  const run = (...args: string[]) => cli.run(args, { clock: fastClock(50) });
-  const upload = (...args: string[]): Promise<Item[]> => cli.json(['upload', ...args], { clock: fastClock(50) });
+  const run = (...args: string[]) => cli.run(args, { clock: optionalClock(50) });
+  const upload = (...args: string[]): Promise<Item[]> => cli.json(['upload', ...args], { clock: optionalClock(50) });
   return { service, cli, folder, file, run, upload };
 }
 

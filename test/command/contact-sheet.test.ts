@@ -149,7 +149,10 @@ describe('the file of --html', () => {
     });
     const cli = cliOf(slow.url);
     const path = join(cli.home, 'sheet.html');
-    const { code } = await cli.run(['assets', 'ls', '--html', path], { signal: stop.signal });
+    const { code } = await cli.run(['assets', 'ls', '--html', path], {
+      signal: stop.signal,
+      inProcess: 'is not aborted by a signal',
+    });
     expect([code, existsSync(path), partsIn(cli.home)]).toEqual([1, false, []]);
     const broken = cliOf('http://127.0.0.1:9');
     const other = join(broken.home, 'sheet.html');

@@ -10,7 +10,7 @@ import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
 import { systemClock } from '../../src/contract/clock.ts';
 import { EventBroadcaster } from '../../src/web/browse/server/event-broadcaster.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
-import { fastClock } from '../support/clock.ts';
+import { optionalClock } from '../support/clock.ts';
 import { errorOf, recordedError, type SeenError, seenError } from '../support/errors.ts';
 import { assetUid, createLibrary, folderUid, testKey, workspaceUid } from '../support/fake-library.ts';
 import { respond, startServer } from '../support/http-server.ts';
@@ -33,7 +33,7 @@ beforeEach(() => {
 
 /** Runs a command with --json on a fast clock, and returns its error. */
 const failing = async (args: string[], options: CliOptions = {}) =>
-  errorOf(await cli.run([...args, '--json'], { clock: fastClock(), ...options }));
+  errorOf(await cli.run([...args, '--json'], { clock: optionalClock(), ...options }));
 
 /** Runs a command against a service. */
 const failingAt = (url: string, args: string[], more: Record<string, string> = {}) =>

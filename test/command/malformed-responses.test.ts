@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
 import { Cli } from '../support/cli.ts';
-import { fastClock } from '../support/clock.ts';
+import { optionalClock } from '../support/clock.ts';
 import { writeSome } from '../support/files.ts';
 import { respond, startServer } from '../support/http-server.ts';
 import { Interposer, respondWith } from '../support/interposer.ts';
@@ -23,7 +23,7 @@ let cli: Cli;
 beforeEach(() => {
   cli = new Cli({ MEDIACTL_API_KEY: sandbox.key, MEDIACTL_WORKSPACE: sandbox.workspace });
 });
-const at = (url: string) => ({ environment: { MEDIACTL_BASE_URL: url }, clock: fastClock() });
+const at = (url: string) => ({ environment: { MEDIACTL_BASE_URL: url }, clock: optionalClock() });
 
 describe('answers of the wrong shape end 10, never with a stack trace', () => {
   it.each([

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { exitCodes } from '../../src/client/error-table.ts';
 import { Cli } from '../support/cli.ts';
-import { fastClock } from '../support/clock.ts';
+import { optionalClock } from '../support/clock.ts';
 import { assetUid, folderUid, testKey, workspaceUid } from '../support/fake-library.ts';
 import { isFullRun } from '../support/full-run.ts';
 import { Random } from '../support/random.ts';
@@ -68,7 +68,7 @@ it.each(table)('%s (seed %i): an answer of other types ends in a class and words
     MEDIACTL_WORKSPACE: workspaceUid,
   });
   const { code, stdout, stderr } = await cli.run(prepareCommand(line, cli.home), {
-    clock: fastClock(),
+    clock: optionalClock(),
     stdin: '',
   });
   const story = [line, ...diary, code, stderr.slice(0, 1000)].join('\n');

@@ -314,11 +314,11 @@ it('two at once on one file: one uploads, one leaves', async () => {
     method === 'PATCH' && nth === 2
       ? {
           beforeResponse: async () => {
-            other = await world.upload();
+            other = await world.upload([], { inProcess: 'compares the process id' });
           },
         }
       : undefined;
-  const { code, record } = await world.upload();
+  const { code, record } = await world.upload([], { inProcess: 'compares the process id' });
   expect(code).toBe(0);
   await world.expectUploaded(record);
   expect(other?.code).toBe(6);

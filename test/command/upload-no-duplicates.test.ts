@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { fastClock } from '../support/clock.ts';
 import { writeSome } from '../support/files.ts';
 import { respond, startServer } from '../support/http-server.ts';
 import { type Fault, respondWith } from '../support/interposer.ts';
@@ -82,7 +83,7 @@ describe('one file, one asset', () => {
       if (seen.method === 'HEAD') return respondWith(404, { error: {} });
       return withStatus(seen, ++looks > 2 ? later : 'queued');
     };
-    const ran = await world.upload(['--chunk-size', '50MiB']);
+    const ran = await world.upload(['--chunk-size', '50MiB'], { clock: fastClock() });
     expect([ran.code, ran.record.error?.code]).toEqual([code, error]);
     expect(await world.findAssets()).toHaveLength(1);
   });
@@ -194,7 +195,8 @@ describe('one file, one asset', () => {
         },
       }),
     });
-    expect((await world.upload()).code).toBe(10);
+    const { code } = await world.upload([], { inProcess: 'breaks a socket of this process' });
+    expect(code).toBe(10);
     expect((await world.upload()).record.error.code).toBe('creation_unknown');
     expect(await world.findAssets()).toHaveLength(1);
   });

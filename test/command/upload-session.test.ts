@@ -235,7 +235,7 @@ describe('sessions that are gone', () => {
         return seen.path.includes(session.assetUid) ? respondWith(200, { uid: session.assetUid, status }) : undefined;
       };
     world.fault = saying('transcoding');
-    const { code, record } = await world.upload();
+    const { code, record } = await world.upload([], { clock: fastClock() });
     expect([code, record.asset_uid, record.error.code]).toEqual([...[3, session.assetUid, 'session_unknown']]);
     expect(await world.findAssets()).toHaveLength(1);
     world.fault = saying('ready');
@@ -340,7 +340,7 @@ it.each<[string, Fault]>([
     const [, uid] = /assets\/([0-9a-f-]{36})\//.exec(path) ?? [];
     return method === 'GET' && uid ? respondWith(200, { uid, status: 'processing' }) : undefined;
   };
-  const { code, record } = await world.upload();
+  const { code, record } = await world.upload([], { clock: fastClock() });
   expect([code, record.error.code]).toEqual([3, 'session_unknown']);
   expect(record.error.cause).toContain('the last response was lost');
   expect(await world.findAssets()).toHaveLength(1);

@@ -217,7 +217,7 @@ describe('offsets', () => {
       seen.method === 'PATCH' && seen.nth === 3
         ? { beforeResponse: () => abort.abort(new Error('stop')), dropResponse: true }
         : undefined;
-    const first = await world.upload([], { signal: abort.signal });
+    const first = await world.upload([], { signal: abort.signal, inProcess: 'is not aborted by a signal' });
     expect(first.code).toBe(1);
     expect(world.storedEntry()).toMatchObject({ state: 'open', offset: 2 * chunkBytes });
     const second = await world.upload();

@@ -32,8 +32,10 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 const elsewhere: Record<string, string> = {
   'npm ci && npm run demo': 'test/process/demo.test.ts',
   'npm ci && npm test': 'is what runs this test',
-  'npm run build && npm link': 'changes the machine: test/process/package.test.ts',
-  'npm ci && npm run build && npm link': 'the same',
+  'npm pack && npm install --global ./mediactl-*.tgz': 'changes the machine: scripts/test-install.mjs',
+  'npm install --global ./mediactl-0.1.0.tgz': 'the same',
+  'npm ci && npm pack && npm install --global ./mediactl-*.tgz': 'the same',
+  'mediactl uploads forget ID --queue': 'needs a file that failed: test/command/queue.test.ts',
   'mediactl login --base-url https://media.example.com': 'asks for a key: test/process/terminal.test.ts',
   'mediactl login --profile ci --base-url https://media.example.com': 'the same',
   'mediactl login --profile NAME --base-url URL': 'the same',

@@ -2,17 +2,17 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { inherited } from '../support/environment.ts';
 import { audioInput, ffmpeg, makeMedia, videoInput } from '../support/ffmpeg.ts';
 import { hangMs } from '../support/hang.ts';
+import { sandboxCommand } from '../support/spawn.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 // Media whose metadata exceed the memory limit of a process. The files are sparse. The tests measure the resident
 // memory of the processes, not their heaps.
 
-const program = fileURLToPath(new URL('../../dist/sandbox.cjs', import.meta.url));
+const [program, sandboxFile] = sandboxCommand;
 const MiB = 1024 * 1024;
 const GiB = 1024 * MiB;
 
@@ -151,7 +151,7 @@ describe.skipIf(!ffmpeg || process.platform !== 'linux')('large metadata', () =>
   let watching: NodeJS.Timeout;
 
   const start = async (environment: Record<string, string>) => {
-    child = spawn(process.execPath, [program, '--data', dataDir, '--port', '0'], {
+    child = spawn(program, [sandboxFile, '--data', dataDir, '--port', '0'], {
       env: { ...inherited, ...environment },
       stdio: ['ignore', 'pipe', 'inherit'],
     });

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
+import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Cli, type CliOptions, type CliResult } from '../support/cli.ts';
 import { setUpCli } from '../support/cli-setup.ts';
@@ -396,11 +397,8 @@ describe.skipIf(!postgres.isInstalled)('on PostgreSQL', () => {
   );
 });
 
-it.skipIf(spawnSync('systemd-analyze', ['--version']).status !== 0)('the systemd unit of the docs is one', () => {
-  const docs = readFileSync(new URL('../../docs/workers.md', import.meta.url), 'utf8');
-  const [, unit = ''] = /```ini\n([^`]+)```/.exec(docs) ?? [];
-  const path = join(temporaryFolder(), 'mediactl-worker.service');
-  writeFileSync(path, unit);
+it.skipIf(spawnSync('systemd-analyze', ['--version']).status !== 0)('the systemd unit is one', () => {
+  const path = fileURLToPath(new URL('../../examples/worker/mediactl-worker.service', import.meta.url));
   const { status, stderr } = spawnSync('systemd-analyze', ['verify', path]);
   expect([status, stderr.toString()]).toEqual([0, '']);
 });

@@ -1,16 +1,16 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import Database from 'libsql';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { someBytes } from '../support/files.ts';
 import { fixturePath } from '../support/sandbox.ts';
+import { sandboxCommand } from '../support/spawn.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* The service as a separate process, on a full disk and with a locked store. */
 
-const program = fileURLToPath(new URL('../../dist/sandbox.cjs', import.meta.url));
+const [program, sandboxFile] = sandboxCommand;
 const api = '/api/external/v1';
 const MiB = 1024 * 1024;
 
@@ -86,8 +86,8 @@ const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 async function onSmallDisk(sizeMiB: number) {
   const mount = temporaryFolder();
   const script = `mount -t tmpfs -o size=${sizeMiB}m none ${mount} && PATH= exec "$@"`;
-  const args = [program, '--data', join(mount, 'data'), '--port', '0'];
-  const started = run('unshare', ['-rm', 'sh', '-c', script, 'sh', process.execPath, ...args]);
+  const args = [sandboxFile, '--data', join(mount, 'data'), '--port', '0'];
+  const started = run('unshare', ['-rm', 'sh', '-c', script, 'sh', program, ...args]);
   const outside = join('/proc', String(started.child.pid), 'root', mount);
   const filler = join(outside, 'filler');
   const fill = () => {
@@ -217,8 +217,8 @@ describe.skipIf(!canMount)('a disk that is full', () => {
     const mount = temporaryFolder();
     const fill = `dd if=/dev/zero of=${mount}/filler bs=64k 2>/dev/null`;
     const script = `mount -t tmpfs -o size=1m none ${mount} && { ${fill}; exec "$@"; }`;
-    const args = [program, '--data', join(mount, 'data'), '--port', '0'];
-    const ended = spawnSync('unshare', ['-rm', 'sh', '-c', script, 'sh', process.execPath, ...args]);
+    const args = [sandboxFile, '--data', join(mount, 'data'), '--port', '0'];
+    const ended = spawnSync('unshare', ['-rm', 'sh', '-c', script, 'sh', program, ...args]);
     expect([ended.status, ended.stderr.toString()]).toEqual([1, `no disk space for the sandbox in ${mount}/data\n`]);
   });
 });
@@ -226,7 +226,7 @@ describe.skipIf(!canMount)('a disk that is full', () => {
 it('a store that another program locks for seconds, while it takes uploads and processes them', async () => {
   const dataDir = join(temporaryFolder(), 'data');
   mkdirSync(dataDir);
-  const started = run(process.execPath, [program, '--data', dataDir, '--port', '0']);
+  const started = run(program, [sandboxFile, '--data', dataDir, '--port', '0']);
   const { session, create, patch, offset, ended, isAlive } = await service(started, dataDir);
   const clip = readFileSync(fixturePath('clip.mp4'));
   const first = await session(clip.length, 'clip.mp4');

@@ -1,21 +1,21 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import Database from 'libsql';
 import { expect, it, onTestFinished } from 'vitest';
 import { b3sum, hasB3sum, someBytes } from '../support/files.ts';
 import { isFullRun } from '../support/full-run.ts';
+import { sandboxCommand } from '../support/spawn.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const program = fileURLToPath(new URL('../../dist/sandbox.cjs', import.meta.url));
+const [program, sandboxFile] = sandboxCommand;
 const KiB = 1024;
 const chunkBytes = 512 * KiB;
 const kills = isFullRun ? 20 : 5;
 
 /** Starts the service as a separate process; returns functions for requests to it. */
 async function startService(dataDir: string) {
-  const child = spawn(process.execPath, [program, '--data', dataDir, '--port', '0'], {
+  const child = spawn(program, [sandboxFile, '--data', dataDir, '--port', '0'], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));

@@ -8,7 +8,7 @@ import { resolveSettings } from '../../src/cli/settings/settings.ts';
 import { Terminal } from '../../src/cli/terminal/terminal.ts';
 import type { ExitCode } from '../../src/client/error-table.ts';
 import { type Clock, systemClock } from '../../src/contract/clock.ts';
-import { isFastClock } from './clock.ts';
+import { isOptionalClock } from './clock.ts';
 import { inherited } from './environment.ts';
 import { countInProcessRun, executable, mediactlCommand } from './spawn.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -56,14 +56,17 @@ export type CliOptions = {
   /** Called at every write with the whole output so far. */
   onStdout?: (text: string) => void;
   onStderr?: (text: string) => void;
+  /** Runs the command in this process even if the run tests the executable, since the test depends on it: why. */
+  inProcess?: string;
   /** Error code of every write to stdout. */
   stdoutError?: 'ENOSPC' | 'EPIPE';
 };
 
 export type CliResult = { code: ExitCode; stdout: string; stderr: string };
 
-/** Returns true if a test needs the clock that it passes. A fast clock only shortens waits. */
-const isOwnClock = (clock: Clock | undefined) => clock !== undefined && clock !== systemClock && !isFastClock(clock);
+/** Returns true if a test needs the clock that it passes. */
+const isOwnClock = (clock: Clock | undefined) =>
+  clock !== undefined && clock !== systemClock && !isOptionalClock(clock);
 
 /** Returns true while a test has given up the rights of root, which would keep it from starting a process. */
 const isOtherUser = () => process.geteuid?.() !== process.getuid?.();
@@ -88,7 +91,8 @@ export class Cli {
    */
   async run(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
     if (executable) {
-      if (!options.tty && !isOwnClock(options.clock) && !isOtherUser()) return this.#spawn(args, options);
+      const isBound = options.inProcess ?? (options.tty || isOwnClock(options.clock) || isOtherUser());
+      if (!isBound) return this.#spawn(args, options);
       countInProcessRun();
     }
     const { host, stdout, stderr } = this.#open(options);

@@ -1,27 +1,31 @@
 import { type Clock, systemClock } from '../../src/contract/clock.ts';
 
-const fastClocks = new WeakSet<Clock>();
+const optionalClocks = new WeakSet<Clock>();
 
-/** Returns true for a clock of `fastClock` that the test does not read. */
-export const isFastClock = (clock: Clock) => fastClocks.has(clock);
+/** Creates a fast clock for a test whose waits are short, so that a run of the executable can do without it. */
+export function optionalClock(factor = 100): Clock {
+  const clock = fastClock(factor);
+  optionalClocks.add(clock);
+  return clock;
+}
+
+export const isOptionalClock = (clock: Clock) => optionalClocks.has(clock);
 
 /** Creates a clock that runs `factor` times faster; its `random` always returns 0.999: maximum jitter. */
 export function fastClock(factor = 100): Clock & { sleptMs: number[]; advance: (byMs: number) => void } {
   const startedAt = Date.now();
   let ahead = 0;
   const sleptMs: number[] = [];
-  const clock = {
+  return {
     sleptMs,
-    advance: (byMs: number) => {
+    advance: (byMs) => {
       ahead += byMs;
     },
     now: () => startedAt + ahead + (Date.now() - startedAt) * factor,
     random: () => 0.999,
-    sleep: (delayMs: number, signal?: AbortSignal) => {
+    sleep: (delayMs, signal) => {
       sleptMs.push(delayMs);
       return systemClock.sleep(delayMs / factor, signal);
     },
   };
-  fastClocks.add(clock);
-  return clock;
 }

@@ -1,4 +1,14 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { TestProject } from 'vitest/node';
@@ -43,6 +53,8 @@ function countRuns(testRoot: string, executable: string): () => string {
   // exec keeps the process id, so that tests can measure, signal and kill it.
   writeFileSync(program, `#!/bin/sh\necho >> '${program}.runs'\nexec '${resolve(executable)}' "$@"\n`, { mode: 0o755 });
   process.env.MEDIACTL_TEST_PROGRAM = program;
+  writeFileSync(`${program}.in-process`, '');
+  chmodSync(`${program}.in-process`, 0o666); // some tests give up the rights of root
   const count = (suffix: string) => (existsSync(program + suffix) ? statSync(program + suffix).size : 0);
   return () => {
     const [processes, others] = [count('.runs'), count('.in-process')];

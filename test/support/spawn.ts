@@ -13,6 +13,11 @@ export const mediactlCommand: readonly [string, ...string[]] = executable
   ? [executable]
   : [process.execPath, mediactlPath];
 
+/** Command that starts the sandbox's own process: `node dist/sandbox.cjs`, or the file of that name in the executable. */
+export const sandboxCommand: readonly [string, string] = executable
+  ? [executable, '/$bunfs/root/sandbox.cjs']
+  : [process.execPath, fileURLToPath(new URL('../../dist/sandbox.cjs', import.meta.url))];
+
 /** Counts a run that needed the test's own process although the run tests the executable. */
 export const countInProcessRun = () => appendFileSync(`${executable}.in-process`, '.');
 

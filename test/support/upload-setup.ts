@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import { Cli, type CliOptions } from './cli.ts';
-import { fastClock } from './clock.ts';
+import { optionalClock } from './clock.ts';
 import { writeSome } from './files.ts';
 import { type Fault, type InterposedRequest, Interposer, respondWith } from './interposer.ts';
 import { startSandbox, type TestSandbox } from './sandbox.ts';
@@ -55,7 +55,7 @@ class UploadFixture {
   /** Runs any command through `interposer`, on a fast clock by default. */
   run(args: string[], options: CliOptions = {}) {
     return this.cli.run(args, {
-      clock: fastClock(),
+      clock: optionalClock(),
       ...options,
       environment: { ...this.environment(), ...options.environment },
     });

@@ -178,7 +178,12 @@ export class Terminal {
   }
 
   async #writeOut(text: string | Uint8Array): Promise<void> {
-    await new Promise<void>((resolve) => this.stdout.write(text, () => resolve()));
+    await new Promise<void>((resolve) =>
+      this.stdout.write(text, (error) => {
+        if (error) this.#stdoutError ??= error; // its event may come later
+        resolve();
+      }),
+    );
     const error = this.#stdoutError;
     if (error?.code === 'EPIPE' || error?.code === 'ERR_STREAM_DESTROYED') throw new OutputClosed();
     if (error)

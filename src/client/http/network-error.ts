@@ -36,7 +36,7 @@ type NetworkError = Pick<Explanation, 'code' | 'reason' | 'hint'> & { problem: s
 
 function describeTlsError(code: string, message: string, { origin }: URL): NetworkError | undefined {
   const failure = { problem: `cannot connect securely to ${origin}`, code: 'tls' } as const;
-  if (/wrong version number|packet length too long/.test(message)) {
+  if (/wrong.version.number|packet.length.too.long/i.test(message)) {
     const hint = `if it uses plain http, set the base URL to ${origin.replace('https:', 'http:')}`;
     return { ...failure, reason: 'it does not use https on that port', hint };
   }

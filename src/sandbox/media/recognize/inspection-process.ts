@@ -114,16 +114,17 @@ class WorkerProcess {
       idleProcesses.delete(this);
       this.kill();
     }, idleMs);
-    for (const handle of this.#handles()) handle?.unref();
+    for (const handle of this.#handles()) handle?.unref?.();
   }
 
   /** Ends the wait for the next task. */
   resume(): void {
     clearTimeout(this.#idleTimer);
     idleProcesses.delete(this);
-    for (const handle of this.#handles()) handle?.ref();
+    for (const handle of this.#handles()) handle?.ref?.();
   }
 
+  /** Returns what keeps this program running. In the executable, whose runtime is Bun, the channel does not. */
   #handles() {
     return [this.#child, this.#child.channel, this.#child.stderr as Socket | null, this.#idleTimer];
   }

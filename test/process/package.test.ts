@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { userPages } from '../support/manual.ts';
@@ -12,6 +13,7 @@ const renamed = {
     'suggestions.lazy.cjs': 'was guesses.lazy.cjs',
     'live-display.lazy.cjs': 'was standing.lazy.cjs',
     'hono.lazy.cjs': 'what the library page uses of Hono',
+    'prom-client.cjs': 'the metrics of a worker',
   },
   removed: {
     'jq.wasm': 'is in the package jq-web',
@@ -24,6 +26,10 @@ const inFolder = (names: Record<string, string>) =>
 
 const images = readFileSync(fixturePath('5fb2bef/pack.txt'), 'utf8').match(/^docs\/images\/.*$/gm) ?? [];
 
+const examples = readdirSync(`${root}examples`, { recursive: true, withFileTypes: true })
+  .filter((each) => each.isFile())
+  .map(({ parentPath, name }) => join(parentPath, name).slice(root.length));
+
 /** Files that came or went since 5fb2bef, each with the reason. */
 const changes: { inDist: Changes; inPackage: Changes } = {
   inDist: renamed,
@@ -31,6 +37,7 @@ const changes: { inDist: Changes; inPackage: Changes } = {
     added: {
       ...inFolder(renamed.added),
       ...Object.fromEntries(userPages.filter((page) => page !== 'README.md').map((page) => [page, 'the manual'])),
+      ...Object.fromEntries(examples.map((name) => [name, 'the manual links to it'])),
       'docs/errors.md': 'every error code',
       'docs/assumptions.md': 'the manual links to it',
     },

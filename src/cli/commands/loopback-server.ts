@@ -2,6 +2,8 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { MediactlError, usageError } from '../../client/errors.ts';
 
+const maxPort = 65_535;
+
 /** Serves HTTP on loopback only. @param flag option that chose the port @throws MediactlError if it is not available */
 export async function serveOnLoopback(listener: RequestListener, port: number, flag: string) {
   // No timeout, because a large upload can take hours.
@@ -23,6 +25,6 @@ export async function serveOnLoopback(listener: RequestListener, port: number, f
 }
 
 const cannotListen = (port: number, flag: string, { code, message }: NodeJS.ErrnoException) =>
-  code === 'EADDRINUSE' || code === 'EACCES' || code === 'ERR_SOCKET_BAD_PORT'
+  port > maxPort || code === 'EADDRINUSE' || code === 'EACCES'
     ? usageError(`port ${port} is not available`, `use another ${flag}, or omit it to use any free port`)
     : new MediactlError('the page cannot be served', { code: 'cannot_listen', reason: message });

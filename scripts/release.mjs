@@ -15,7 +15,7 @@ const sha256 = (path) => createHash('sha256').update(readFileSync(path)).digest(
 rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });
 run('npm', 'run', '--silent', 'build');
-run('npm', 'pack', '--ignore-scripts', '--pack-destination', out);
+run('npm', 'pack', '--ignore-scripts', '--loglevel=error', '--pack-destination', out);
 
 const name = `mediactl-${version}-linux-x64`;
 const folder = join(out, name);

@@ -100,11 +100,11 @@ describe('examples of workers', () => {
   });
 
   it('compose.yml is of the Compose specification', () => {
-    const isValid = new Ajv2019({ strict: false, validateFormats: false }).compile({
-      ...composeSchema,
-      $schema: undefined,
-      id: undefined,
-    });
+    // Its ids and its address of the draft are of a form that ajv does not read.
+    const isForeign = (key: string, value: unknown) => ['id', '$schema'].includes(key) && typeof value === 'string';
+    const strip = (key: string, value: unknown) => (isForeign(key, value) ? undefined : value);
+    const schema = JSON.parse(JSON.stringify(composeSchema, strip));
+    const isValid = new Ajv2019({ strict: false, validateFormats: false }).compile(schema);
     const compose = parse(read('compose.yml'));
     expect([isValid(compose), isValid.errors]).toEqual([true, null]);
     expect(isValid({ ...compose, services: { worker: { ...compose.services.worker, depend_on: [] } } })).toBe(false);

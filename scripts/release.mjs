@@ -1,5 +1,5 @@
 // Makes the files of a release in release/: the npm package, the executable, an SBOM, release notes and checksums.
-// `node scripts/release.mjs [FOLDER]`, after `npm version`. Publishes nothing.
+// `npm run release [-- FOLDER]`, after `npm version`. Publishes nothing.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,6 @@ const sha256 = (path) => createHash('sha256').update(readFileSync(path)).digest(
 
 rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });
-run('npm', 'run', '--silent', 'build');
 run('npm', 'pack', '--ignore-scripts', '--loglevel=error', '--pack-destination', out);
 
 const name = `mediactl-${version}-linux-x64`;

@@ -7,7 +7,8 @@ import { exitCodes } from './client/error-table.ts';
 import { MediactlError } from './client/errors.ts';
 import { systemClock } from './contract/clock.ts';
 
-const exitGraceMs = 3_000;
+/** Time for output to be flushed once the command has ended. */
+const exitGraceMs = 1_000;
 
 /** Runs the program. This is the only file that uses `process`. */
 async function main(): Promise<void> {
@@ -54,8 +55,8 @@ async function main(): Promise<void> {
     playerScript: join(__dirname, 'player.js'),
     browseScript: join(__dirname, 'browse.js'),
   });
-  // After a signal, exit within 3 s even if a library keeps a socket open.
-  if (interruption.signal.aborted) setTimeout(() => process.exit(), exitGraceMs).unref();
+  // Exit even if a library keeps a socket open.
+  setTimeout(() => process.exit(), exitGraceMs).unref();
 }
 
 main();

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/contract/clock.ts';
 import { Cli, type CliOptions, type CliResult } from '../support/cli.ts';
 import { setUpCli } from '../support/cli-setup.ts';
 import { recordedError } from '../support/errors.ts';
@@ -359,6 +360,21 @@ describe.skipIf(!postgres.isInstalled)('on PostgreSQL', () => {
     expect(uploaded.outcome).toBe('uploaded');
     await sql('revoke update on all tables in schema bullmq from station');
     expect((await worker.ended).code).toBe(4);
+  });
+
+  it('doctor compares the clock with the store’s, by which a worker here would pause', async () => {
+    const queue = named(store.address);
+    const clockLine = async (aheadMs: number) => {
+      const clock = { ...systemClock, now: () => Date.now() + aheadMs };
+      const ran = await world.cli.run(['doctor', '--json'], { environment: { MEDIACTL_QUEUE: queue }, clock });
+      return JSON.parse(ran.stdout).find(({ check }: { check: string }) => check === 'clock');
+    };
+    expect(await clockLine(0)).toMatchObject({ ok: true, found: expect.stringMatching(/s from the queue$/) });
+    expect(recordedError((await clockLine(60_000)).error)).toEqual({
+      code: 'clock_skew',
+      exit: 1,
+      hint: 'synchronize both clocks with NTP; a worker on this machine pauses until then',
+    });
   });
 
   it('the warning of pg about sslmode=require is not shown; that there is no TLS is', async () => {

@@ -24,17 +24,15 @@ async function withKeychain<T>(
 export type KeychainFailure = { kind: 'locked' | 'absent' | 'other'; reason: string; underlying: unknown };
 
 /** Classifies an error by the messages of libsecret and D-Bus, since the package has no codes. */
-function classifyFailure(error: unknown): KeychainFailure {
+function toKeychainFailure(error: unknown): KeychainFailure {
   const { message } = error as Error;
   if (error instanceof TimeoutError)
     return { kind: 'locked', reason: 'it does not respond; it may be waiting to be unlocked', underlying: error };
   if (/prompt was dismissed|is locked/i.test(message))
     return { kind: 'locked', reason: 'it is locked', underlying: error };
-  if (error instanceof MediactlError || /dbus|no result found/i.test(message)) {
-    const isMissing = error instanceof MediactlError;
-    const reason = isMissing ? message : 'this session has no keychain service';
-    return { kind: 'absent', reason, underlying: error };
-  }
+  if (error instanceof MediactlError) return { kind: 'absent', reason: message, underlying: error };
+  if (/dbus|no result found/i.test(message))
+    return { kind: 'absent', reason: 'this session has no keychain service', underlying: error };
   return { kind: 'other', reason: message, underlying: error };
 }
 
@@ -42,7 +40,7 @@ function classifyFailure(error: unknown): KeychainFailure {
 export const probeKeychain = (configDir: string): Promise<KeychainFailure | undefined> =>
   withKeychain({ configDir, profile: 'doctor' }, (item, signal) => item.getPassword(signal)).then(
     () => undefined,
-    classifyFailure,
+    toKeychainFailure,
   );
 
 /** @throws MediactlError `bad_key` (exit 2) if the key is empty or contains anything but visible ASCII characters */
@@ -62,7 +60,7 @@ export async function storeInKeychain(entry: KeychainEntry, key: string): Promis
     if (stored !== key) throw new Error('it does not return the key that was stored');
     return undefined;
   } catch (error) {
-    return classifyFailure(error);
+    return toKeychainFailure(error);
   }
 }
 
@@ -89,7 +87,7 @@ export async function readApiKey(profile: Profile, entry: KeychainEntry): Promis
 }
 
 function keychainError(profile: string, error: unknown, action: 'read' | 'remove' = 'read'): MediactlError {
-  const { kind, reason, underlying } = classifyFailure(error);
+  const { kind, reason, underlying } = toKeychainFailure(error);
   const hints = {
     read: {
       locked: `unlock the keychain, then run the same command again; or mediactl auth login --profile ${profile} --store file`,

@@ -82,9 +82,10 @@ async function runBrowse(context: Context, request: BrowseRequest): Promise<Resu
     accessHint: 'For a new URL, run mediactl browse in a terminal; for the view of this one, mediactl browse URL.',
     onTokenRedeemed: () => void rm(entryFile, { force: true }),
   });
+  const portHint = 'use another --port, or omit it to use any free port';
   const { getRequestListener } = await import('@hono/node-server');
   const listener = getRequestListener(pages.handle, { overrideGlobalObjects: false });
-  const server = await serveOnLoopback(listener, request.port, '--port');
+  const server = await serveOnLoopback(listener, request.port, portHint);
   let unfinishedCount = 0;
   try {
     const printAddress = () => printUrl(context, pages.createEntryUrl(request.view));

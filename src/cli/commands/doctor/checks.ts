@@ -1,36 +1,19 @@
-import { rm, stat, statfs, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { ErrorCode } from '../../../client/error-table.ts';
-import { MediactlError } from '../../../client/errors.ts';
-import { loadLibsql, loadPackage } from '../../../client/lock.ts';
 import { countJobs, listJobs, parseFailure } from '../../../client/queue/jobs.ts';
 import type { QueueClient, QueueJob } from '../../../client/queue/queue-client.ts';
-import { makeStateFolder } from '../../../client/state-files.ts';
 import { databasePath } from '../../../client/upload/store/schema.ts';
 import { isCorrupt } from '../../../client/upload/store/upload-entry.ts';
-import { formatBytes, pluralize } from '../../../contract/figures.ts';
+import { pluralize } from '../../../contract/figures.ts';
 import { asObject, asText } from '../../../contract/json-values.ts';
 import { paths } from '../../../contract/paths.ts';
-import { escapeControls, relativeTime } from '../../../contract/sanitize.ts';
-import { probeKeychain, readApiKey } from '../../account/keychain.ts';
-import type { Context } from '../../context.ts';
+import { relativeTime } from '../../../contract/sanitize.ts';
 import { resolveWorkspace } from '../../library/workspaces.ts';
-
-/** Facts that a check leaves for later ones: how far this machine's clock is ahead of others, in milliseconds. */
-type Facts = { serviceSkewMs?: number; storeSkewMs?: number };
-
-/** Runs one check and returns its finding. Throws an error if the check finds a problem. */
-type Check = (context: Context, facts: Facts) => Promise<string>;
+import { type Check, failure, installationChecks } from './installation-checks.ts';
 
 const maxSkewMs = 5 * 60_000;
 /** A quarter of the default `--lease`, beyond which a worker on PostgreSQL pauses. */
 const maxStoreSkewMs = 7_500;
-const minFreeBytes = 64 * 1024 * 1024;
 /** Number of jobs whose errors are read to say why a queue stands still. */
 const sampleSize = 50;
-
-const failure = (problem: string, code: ErrorCode, hint: string, reason?: string) =>
-  new MediactlError(problem, { code, hint, reason });
 
 /** Returns the first waiting job's error message, usually that credits or storage are used up. */
 async function pauseReason(client: QueueClient): Promise<string> {
@@ -54,65 +37,7 @@ async function commonErrors({ queue, withRetry }: QueueClient): Promise<string> 
 
 /** Maps check names to checks. A check comes after the check that it depends on. */
 export const checks: Record<string, Check> = {
-  version: async ({ host }) => `mediactl ${host.version}`,
-
-  'config file': async ({ profiles }) => {
-    const found = await stat(profiles.path).catch(() => undefined);
-    if (!found) return `none yet; it will be ${profiles.path}`;
-    const { profiles: all } = await profiles.read();
-    if ((found.mode & 0o077) !== 0)
-      throw failure(
-        'other users can read the config file',
-        'config_mode',
-        `chmod 600 '${profiles.path}'`,
-        `its mode is ${(found.mode & 0o777).toString(8)}, and it may contain API keys`,
-      );
-    return `${profiles.path}, ${pluralize(Object.keys(all).length, 'profile')}`;
-  },
-
-  'native parts': async () => {
-    await loadLibsql();
-    await loadPackage('jq-web', () => import('../../output/jq.lazy.ts'));
-    const effects = {
-      'native BLAKE3 (checksums are slower)': () => import('@napi-rs/blake-hash'),
-      'keychain (keys are stored in a file)': () => import('@napi-rs/keyring'),
-    };
-    const missing: string[] = [];
-    for (const [name, load] of Object.entries(effects)) await load().catch(() => missing.push(name));
-    return missing.length === 0 ? 'complete' : `without ${missing.join(' and ')}`;
-  },
-
-  keychain: async (context) => {
-    const { directory } = context.profiles;
-    const { name = '', profile } = await context.profileInUse();
-    if (profile?.keyStore === 'keychain' && !context.settings.apiKey) {
-      await readApiKey(profile, { configDir: directory, profile: name });
-      return `holds the key of profile ${escapeControls(name)}`;
-    }
-    if (context.host.environment.MEDIACTL_KEY_STORE === 'file') return 'not used: MEDIACTL_KEY_STORE is file';
-    const problem = await probeKeychain(directory);
-    return problem ? `none: ${problem.reason}; keys are stored in the config file` : 'available';
-  },
-
-  'state folder': async (context) => {
-    const { stateDir, host } = context;
-    await makeStateFolder(stateDir);
-    const path = join(stateDir, `doctor-${host.processes.pid}`);
-    // 4 KiB is the size of a database page.
-    const written = writeFile(path, Buffer.alloc(4096), { mode: 0o600 }).finally(() => rm(path, { force: true }));
-    await written.catch(({ message }: Error) => {
-      throw failure('cannot write to the state folder', 'state_folder', 'set MEDIACTL_STATE_DIR', message);
-    });
-    return stateDir;
-  },
-
-  disk: async ({ stateDir }) => {
-    const { bavail, bsize } = await statfs(stateDir);
-    const free = `${formatBytes(bavail * bsize)} free in ${stateDir}`;
-    if (bavail * bsize < minFreeBytes)
-      throw failure('the disk of the state folder is nearly full', 'state_full', 'free some disk space', free);
-    return free;
-  },
+  ...installationChecks,
 
   receipts: async (context) => {
     const receipts = await context.receiptsIfAny('check');
@@ -165,7 +90,8 @@ export const checks: Record<string, Check> = {
     const fleet = await context.openQueue(queue, 'read');
     const { storeInfo } = fleet;
     await fleet.checkWriteAccess();
-    facts.storeSkewMs = context.clock.now() - (await fleet.store.now());
+    // On Redis, leases do not depend on the clocks of workers.
+    if (queue.store === 'postgres') facts.storeSkewMs = context.clock.now() - (await fleet.store.now());
     if (await fleet.queue.isPaused())
       throw failure(
         `the queue ${queue.label} is paused`,
@@ -200,7 +126,7 @@ export const checks: Record<string, Check> = {
       throw failure(
         `the clocks of this machine and the queue’s store differ by ${(Math.abs(storeSkewMs) / 1_000).toFixed(1)} s`,
         'clock_skew',
-        'synchronize both clocks with NTP; on PostgreSQL, a worker here pauses until then',
+        'synchronize both clocks with NTP; a worker on this machine pauses until then',
       );
     return compared.map(({ name, skewMs }) => `${(Math.abs(skewMs) / 1_000).toFixed(0)} s from the ${name}`).join(', ');
   },

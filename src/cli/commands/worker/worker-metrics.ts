@@ -5,10 +5,10 @@ import { queueStatus } from '../../../client/queue/jobs.ts';
 import type { QueueClient } from '../../../client/queue/queue-client.ts';
 import type { WorkerRun } from '../../../client/queue/worker-run.ts';
 import { type FileOutcome, outcomeOf } from '../../../client/upload/session/upload-job.ts';
-import type { Clock } from '../../../contract/clock.ts';
 import { withTimeout } from '../../../contract/retry.ts';
+import type { Context } from '../../context.ts';
 import { parseCount } from '../../settings/units.ts';
-import type { serveOnLoopback } from '../loopback-server.ts';
+import { serveOnLoopback } from '../loopback-server.ts';
 
 /** Maximum wait for the queue's store, less than Prometheus waits for a scrape (10 s). */
 const storeTimeoutMs = 3_000;
@@ -22,11 +22,9 @@ export function parseMetricsPort(address: string): number {
 }
 
 type MetricsSources = {
-  version: string;
   client: Pick<QueueClient, 'queue' | 'isDisconnected'>;
   run: Pick<WorkerRun, 'pausedBy' | 'filesInProgress'>;
   budget(): RateLimitBudget | undefined;
-  clock: Clock;
 };
 
 /** Counters of a worker, and the handler of `/metrics` and `/healthz`. */
@@ -34,11 +32,12 @@ export type WorkerMetrics = {
   onOutcome(outcome: FileOutcome): void;
   /** Counts a failed attempt. */
   onFailure(code: ErrorCode): void;
-  listener(sources: MetricsSources): HttpListener;
+  /** Serves `/metrics` and `/healthz` on a port of this machine. @throws MediactlError `usage` if it is not available */
+  serve(port: number, sources: MetricsSources): Promise<{ close(): Promise<void> }>;
 };
 
 /** Creates the metrics, for Prometheus. No label holds a path or a key. */
-export async function createMetrics(): Promise<WorkerMetrics> {
+export async function createMetrics({ host, clock, terminal }: Context): Promise<WorkerMetrics> {
   const { Counter, Gauge, Registry } = await import('prom-client');
   const registry = new Registry();
   const registers = [registry];
@@ -60,13 +59,13 @@ export async function createMetrics(): Promise<WorkerMetrics> {
   const remaining = gauge('mediactl_rate_limit_remaining', 'Requests left in the rate limit window of the API key');
   const limit = gauge('mediactl_rate_limit', 'Requests per rate limit window of the API key');
 
-  const render = async ({ version, client, run, budget, clock }: MetricsSources) => {
+  const render = async ({ client, run, budget }: MetricsSources) => {
+    const status = await statusIfUp(client, clock);
     for (const each of [paused, queued]) each.reset();
-    info.set({ version }, 1);
+    info.set({ version: host.version }, 1);
     inProgress.set(run.filesInProgress);
     if (run.pausedBy) paused.set({ code: run.pausedBy.explanation.code }, 1);
     const window = budget();
-    const status = await statusIfUp(client, clock);
     storeUp.set(status ? 1 : 0);
     for (const [state, count = 0] of Object.entries(status?.counts ?? {})) queued.set({ state }, count);
     const waitedMs = status?.oldestAt === undefined ? 0 : clock.now() - status.oldestAt;
@@ -82,7 +81,16 @@ export async function createMetrics(): Promise<WorkerMetrics> {
       bytes.inc(outcome.uploaded?.bytesSent ?? 0);
     },
     onFailure: (code) => failures.inc({ code }),
-    listener: (sources) => listenerOf(sources, () => render(sources)),
+    serve: async (port, sources) => {
+      const hint = 'use another port, such as --metrics 127.0.0.1:9465';
+      const server = await serveOnLoopback(
+        listenerOf(sources, () => render(sources)),
+        port,
+        hint,
+      );
+      terminal.info(`metrics: ${server.origin}/metrics`);
+      return server;
+    },
   };
 }
 
@@ -114,7 +122,7 @@ function healthOf({ client, run }: MetricsSources) {
   return { status: 'paused', code, reason: [pausedBy.message, reason].filter(Boolean).join('; '), hint };
 }
 
-const statusIfUp = (client: MetricsSources['client'], clock: Clock) =>
+const statusIfUp = (client: MetricsSources['client'], clock: Context['clock']) =>
   client.isDisconnected
     ? undefined
     : withTimeout(storeTimeoutMs, () => queueStatus(client), { clock }).catch(() => undefined);

@@ -20,7 +20,6 @@ import { RunSummary } from '../../uploading/run-summary.ts';
 import { parseLimitRate, parseOptionalCount, parseUploadOptions } from '../../uploading/upload-options.ts';
 import { formatLine, toUploadRecord, type UploadRecord, uploadColumns } from '../../uploading/upload-record.ts';
 import { addExamples, type CommandDefinition, collect } from '../command.ts';
-import { serveOnLoopback } from '../loopback-server.ts';
 import { queueFlag, resolveQueue } from '../queue/queue.ts';
 import { type LogFormat, logFormats, WorkerLog } from './worker-log.ts';
 import { createMetrics, parseMetricsPort, type WorkerMetrics } from './worker-metrics.ts';
@@ -106,16 +105,17 @@ export async function runWorker(context: Context, request: WorkerRequest) {
   if (context.isDryRun(`upload the files queued in ${address.label} to ${baseUrl.origin}`)) return noResult;
   const api = await context.api();
   await assertKeyAccepted(api);
-  api.transport.connection.rateLimiter.reserve = request.reserve;
+  const { rateLimiter } = api.transport.connection;
+  rateLimiter.reserve = request.reserve;
   const client = await context.openQueue(address, 'work').catch((error) => {
     if (!signal.aborted) throw error;
     return undefined; // stopped before its store was up
   });
   if (!client) return noResult;
   const view = await createView(context, api, log);
-  const metrics = request.metricsPort === undefined ? undefined : await createMetrics();
+  const metrics = request.metricsPort === undefined ? undefined : await createMetrics(context);
   const run = await createWorkerRun(context, { client, roots, request, view, metrics });
-  const server = metrics && (await serveMetrics(context, metrics, { client, run, port: request.metricsPort ?? 0 }));
+  const server = await metrics?.serve(request.metricsPort ?? 0, { client, run, budget: () => rateLimiter.budget });
   const { server: store, durabilityWarning } = client.storeInfo;
   if (durabilityWarning) terminal.warn(`${address.label}: ${durabilityWarning}`);
   terminal.info(
@@ -142,19 +142,6 @@ async function createView(context: Context, api: Api, log: WorkerLog | undefined
 }
 
 type WorkerView = { show(event: UploadEvent): void; close(): void };
-
-async function serveMetrics(
-  context: Context,
-  metrics: WorkerMetrics,
-  { client, run, port }: { client: QueueClient; run: WorkerRun; port: number },
-) {
-  const { clock, host, terminal } = context;
-  const { rateLimiter } = (await context.api()).transport.connection;
-  const sources = { version: host.version, client, run, budget: () => rateLimiter.budget, clock };
-  const server = await serveOnLoopback(metrics.listener(sources), port, '--metrics');
-  terminal.info(`metrics: ${server.origin}/metrics`);
-  return server;
-}
 
 type WorkerRunParts = {
   client: QueueClient;

@@ -3,6 +3,7 @@ import { appendFileSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Clock } from '../../src/contract/clock.ts';
+import type { CliOptions } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
 import { errorOf, recordedError } from '../support/errors.ts';
 import { FileServer } from '../support/file-server.ts';
@@ -17,8 +18,8 @@ import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 const world = setUpUploader();
 
 /** Uploads the file with these arguments, which must fail, and returns its error. */
-async function failing(args: string[] = []) {
-  const { record } = await world.upload(args);
+async function failing(args: string[] = [], options: CliOptions = {}) {
+  const { record } = await world.upload(args, options);
   return recordedError(record.error);
 }
 
@@ -166,7 +167,7 @@ describe('the session', () => {
       if (method === 'HEAD') return respondWith(404);
       return path.includes(assetUid) ? respondWith(200, { uid: assetUid, status: 'transcoding' }) : undefined;
     };
-    expect(await failing()).toEqual({
+    expect(await failing([], { clock: fastClock() })).toEqual({
       code: 'session_unknown',
       exit: 3,
       hint: `mediactl get ${assetUid}, to check it; --yes starts over and keeps that asset`,

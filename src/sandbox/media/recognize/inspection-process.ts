@@ -15,10 +15,13 @@ export type InspectionReport = Required<Pick<WorkerMessage, 'found'>> & WorkerMe
 /** Node.js, and the path of the built media worker. */
 export type MediaWorker = { node: Tool; worker: string };
 
+const maxCodeMiB = 600;
+
 /**
  * Returns the MiB that V8 reserves for compiled code in every process of this Node.js. Add them to the memory limit
  * of a Node.js process, since `ulimit -d` counts them although they are hardly used: since Node 24, all 512 MiB are
- * mapped writable from the start. Returns 0 without /proc, where `ulimit -d` has no effect either.
+ * mapped writable from the start. Returns 0 without /proc, where `ulimit -d` has no effect either, and for more than V8
+ * ever reserves: the executable's runtime, which does without under a limit.
  */
 export function reservedForCodeMiB(): number {
   const maps = '/proc/self/maps';
@@ -27,7 +30,8 @@ export function reservedForCodeMiB(): number {
   let bytes = 0;
   for (const [, start = '', end = ''] of readFileSync(maps, 'utf8').matchAll(executable))
     bytes += Number.parseInt(end, 16) - Number.parseInt(start, 16);
-  return Math.ceil(bytes / 1024 / 1024);
+  const reservedMiB = Math.ceil(bytes / 1024 / 1024);
+  return reservedMiB > maxCodeMiB ? 0 : reservedMiB;
 }
 
 /** Inspects a source in a worker process. @throws Error if it ends without a result, or the abort reason */
@@ -96,8 +100,9 @@ class WorkerProcess {
     signal.throwIfAborted();
     const { text: errors } = this.#errors;
     this.#errors.text = '';
-    // Otherwise it is killed, since it might never exit on its own (see worker.ts).
-    if (end === undefined && sent.isReusable) this.#wait();
+    // Otherwise it is killed, since it might never exit on its own (see worker.ts). After a problem it may hold open
+    // files, as of a full disk, which newer runtimes end a process for.
+    if (end === undefined && sent.isReusable && !sent.reading?.problem) this.#wait();
     else if (end === undefined) this.kill();
     return { end, errors };
   }

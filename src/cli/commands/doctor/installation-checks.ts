@@ -10,7 +10,7 @@ import { probeKeychain, readApiKey } from '../../account/keychain.ts';
 import type { Context } from '../../context.ts';
 
 /** Facts that a check leaves for later ones: how far this machine's clock is ahead of others, in milliseconds. */
-export type Facts = { serviceSkewMs?: number; storeSkewMs?: number };
+type Facts = { serviceSkewMs?: number; storeSkewMs?: number };
 
 /** Runs one check and returns its finding. Throws an error if the check finds a problem. */
 export type Check = (context: Context, facts: Facts) => Promise<string>;

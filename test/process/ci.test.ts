@@ -197,7 +197,7 @@ describe('its steps', () => {
             },
           };
     const line = await Interposer.start(sandbox.url, plan);
-    /** Checks the file out anew, as each job does, and runs the action; kills the upload once `limit` bytes are sent. */
+    /** Checks out the file as each job does, and runs the action; kills the upload once `limit` bytes are sent. */
     const job = (runId: string, path: string, limit = Number.POSITIVE_INFINITY) => {
       for (const name of readdirSync(cwd)) rmSync(join(cwd, name), { recursive: true });
       mkdirSync(join(cwd, path, '..'), { recursive: true });

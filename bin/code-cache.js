@@ -22,7 +22,7 @@ module.exports = function run(folder, entry, cacheFolder) {
   const used = [];
   const { dev, ino } = statSync(folder); // installs of one version share the cache folder
   const place = `${dev.toString(36)}.${ino.toString(36)}`;
-  const [noun, verb] = process.argv.slice(2).map(wordOf);
+  const [noun, verb] = [process.argv[2], process.argv[3]].map((word) => wordOf(word));
 
   function load(name) {
     const file = join(folder, name);

@@ -121,6 +121,15 @@ describe.runIf(process.versions.node.startsWith('20.'))('on Node 20', () => {
     expect(bundleCaches(home)).toEqual([name]);
   });
 
+  it('a command of one word is cached once', async () => {
+    const home = temporaryFolder();
+    const time = () => statSync(join(home, 'mediactl', bundleCaches(home)[0] as string)).mtimeMs;
+    await run(['commands'], home);
+    const before = time();
+    await run(['commands'], home);
+    expect(time()).toBe(before);
+  });
+
   it('several installs of one version keep their own', async () => {
     const home = temporaryFolder();
     const other = temporaryFolder();

@@ -1,14 +1,11 @@
 import type { LookupFunction } from 'node:net';
 import type { Clock } from '../../contract/clock.ts';
-import { TimeoutError, withTimeout } from '../../contract/retry.ts';
 import type { Scope } from '../../contract/scopes.ts';
 import type { Connections } from './dispatcher.lazy.ts';
 import type { ProxySettings } from './proxy.ts';
 import type { PublicAddresses } from './public-address.ts';
 import type { RateLimit } from './rate-limit-headers.ts';
 import { ClientRateLimiter } from './rate-limiter.ts';
-
-const closeTimeoutMs = 300;
 
 /** State that all transports of one service share: connection pools, rate limit and wait budget. */
 export class Connection {
@@ -71,13 +68,9 @@ export class Connection {
     return openConnections(this.#options.proxy, lookup);
   }
 
-  /** Waits a moment for sockets to close. In the executable, whose runtime is Bun, one that was reset may never do. */
   async close(): Promise<void> {
     this.closeController.abort();
-    const closed = Promise.all([this.#pool, this.#publicPool].map(async (pool) => (await pool)?.close()));
-    await withTimeout(closeTimeoutMs, () => closed).catch((error) => {
-      if (!(error instanceof TimeoutError)) throw error;
-    });
+    for (const pool of [this.#pool, this.#publicPool]) await (await pool)?.close();
   }
 }
 

@@ -20,8 +20,19 @@ export async function openConnections(proxy?: ProxySettings, lookup?: LookupFunc
       isCompiled = true;
       return answer;
     },
-    close: () => dispatcher.destroy(),
+    close: () => withinGrace(dispatcher.destroy()),
   };
+}
+
+const closeGraceMs = 300;
+
+/** Waits a moment for sockets to close. In the executable, whose runtime is Bun, one that was reset may never do. */
+async function withinGrace(closed: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const grace = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, closeGraceMs);
+  });
+  await Promise.race([closed, grace]).finally(() => clearTimeout(timer));
 }
 
 /**

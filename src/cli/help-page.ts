@@ -1,6 +1,6 @@
 import type { Command, Help, Option } from '@commander-js/extra-typings';
 import type { ChalkInstance } from 'chalk';
-import { argumentTerm, examplesOf, filtersHeading, isGlobalOption } from './commands/command.ts';
+import { argumentTerm, examplesOf, filtersHeading, isGlobalOption } from './command.ts';
 import { helpGroups } from './nouns.ts';
 import { wrapText } from './terminal/wrap.ts';
 

@@ -1,4 +1,4 @@
-import type { CommandDefinition } from './commands/command.ts';
+import type { CommandDefinition } from './command.ts';
 import { shortcutSummary } from './shortcuts.ts';
 
 /** A top-level command; its subcommands are loaded lazily. */

@@ -3,13 +3,7 @@ import { type ExitCode, exitCodes } from '../client/error-table.ts';
 import { asMediactlError, type MediactlError, usageError } from '../client/errors.ts';
 import { toJson } from '../contract/json-values.ts';
 import { escapeControls } from '../contract/sanitize.ts';
-import {
-  type ActionWrapper,
-  addExamples,
-  type CommandOutcome,
-  globalOptions,
-  isGlobalOption,
-} from './commands/command.ts';
+import { type ActionWrapper, addExamples, type CommandOutcome, globalOptions, isGlobalOption } from './command.ts';
 import type { Host } from './context.ts';
 import { formatHelpPage } from './help-page.ts';
 import { isHidden, type Noun, nouns } from './nouns.ts';

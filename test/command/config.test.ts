@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { globalOptions } from '../../src/cli/commands/command.ts';
+import { globalOptions } from '../../src/cli/command.ts';
 import { settingNames, settingTable } from '../../src/cli/settings/setting-table.ts';
 import { Cli } from '../support/cli.ts';
 import { startRecordingServer } from '../support/recording-server.ts';

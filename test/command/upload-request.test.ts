@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
+import type { CommandOutcome } from '../../src/cli/command.ts';
 import { runCheck } from '../../src/cli/commands/check/check.ts';
-import type { CommandOutcome } from '../../src/cli/commands/command.ts';
 import { parseWriteLimit } from '../../src/cli/commands/confirm-many.ts';
 import { runUpload } from '../../src/cli/commands/upload/upload.ts';
 import type { UploadRequest } from '../../src/cli/commands/upload/upload-request.ts';

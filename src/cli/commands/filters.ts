@@ -3,11 +3,11 @@ import type { AssetFilters } from '../../client/api/assets.ts';
 import { usageError } from '../../client/errors.ts';
 import { assetTypes, suggestedStatuses } from '../../contract/asset-values.ts';
 import type { Collection } from '../../contract/paths.ts';
+import { filtersHeading, withSuggestions } from '../command.ts';
 import type { Context } from '../context.ts';
 import { isLibraryPath, resolveParentFilter } from '../library/folders.ts';
 import { precedence } from '../settings/setting-resolver.ts';
 import { parseDay } from '../settings/units.ts';
-import { filtersHeading, withSuggestions } from './command.ts';
 
 const filterNames = ['search', 'status', 'tag', 'createdAfter', 'createdBefore', 'type', 'folder'] as const;
 

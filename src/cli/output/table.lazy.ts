@@ -1,6 +1,6 @@
 import CliTable from 'cli-table3';
 import stringWidth from 'string-width';
-import { truncateMiddle } from '../progress/status-lines.ts';
+import { truncateMiddle } from '../terminal/truncate.ts';
 import type { Column, RenderContext } from './result.ts';
 
 const gap = 2;

@@ -1,6 +1,7 @@
 import type { ChalkInstance } from 'chalk';
 import stringWidth from 'string-width';
 import { formatBytes, formatDuration } from '../../contract/figures.ts';
+import { truncate, truncateEnd } from '../terminal/truncate.ts';
 
 /** Progress of a transfer, with the bytes `sent` to the network and `acknowledged` by the service. */
 export type TransferState = {
@@ -109,29 +110,3 @@ function renderBar({ acknowledged, sent, size }: TransferState, columns: number,
     colors.dim('░'.repeat(columns - some)),
   ].join('');
 }
-
-const graphemes = new Intl.Segmenter();
-
-/** Returns the leading graphemes that fit into `columns` terminal columns. */
-function leadingGraphemes(parts: readonly string[], columns: number): string[] {
-  let width = 0;
-  const end = parts.findIndex((part) => {
-    width += stringWidth(part);
-    return width > columns;
-  });
-  return end < 0 ? [...parts] : parts.slice(0, end);
-}
-
-/** Truncates text to `columns`. Keeps `before` columns at its start, and the rest at its end. */
-function truncate(text: string, columns: number, before: number): string {
-  if (stringWidth(text) <= columns) return text;
-  const parts = [...graphemes.segment(text)].map(({ segment }) => segment);
-  const start = leadingGraphemes(parts, before);
-  const end = leadingGraphemes(parts.reverse(), columns - 1 - before).reverse();
-  return `${start.join('')}…${end.join('')}`;
-}
-
-/** Truncates text in the middle to `columns`, since names differ at the end as often as at the start. */
-export const truncateMiddle = (text: string, columns: number) => truncate(text, columns, Math.ceil((columns - 1) / 2));
-
-export const truncateEnd = (text: string, columns: number) => truncate(text, columns, columns - 1);

@@ -1,4 +1,4 @@
-import type { CompletionSource } from '../commands/command.ts';
+import type { CompletionSource } from '../command.ts';
 
 /** A command as plain data, used for documentation, shell completion and `commands --json`. */
 export type CommandNode = {

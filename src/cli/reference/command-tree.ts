@@ -6,7 +6,7 @@ import {
   isGlobalOption,
   type Suggestion,
   suggestionOf,
-} from '../commands/command.ts';
+} from '../command.ts';
 import { shortcuts } from '../shortcuts.ts';
 import type { CommandNode, OptionNode } from './command-node.ts';
 

@@ -1,7 +1,7 @@
 import select from '@inquirer/select';
 import stringWidth from 'string-width';
-import { truncateEnd } from '../progress/status-lines.ts';
 import type { Terminal } from './terminal.ts';
+import { truncateEnd } from './truncate.ts';
 
 /** Maximum number of choices visible at once, which fits a 24-line terminal. */
 const pageSize = 12;

@@ -5,11 +5,11 @@ import type { ApiRequest } from '../../../client/http/api-request.ts';
 import { asText, type JsonObject } from '../../../contract/json-values.ts';
 import { apiPrefix } from '../../../contract/paths.ts';
 import type { PageEnvelope } from '../../../contract/types.ts';
+import { addExamples, type CommandDefinition, collect, type FlagsOf, parseJsonPair, parsePair } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import type { Result } from '../../output/result.ts';
 import { parseCount } from '../../settings/units.ts';
 import { readInput } from '../../terminal/input.ts';
-import { addExamples, type CommandDefinition, collect, type FlagsOf, parseJsonPair, parsePair } from '../command.ts';
 import { dryRunPlan } from '../dry-run.ts';
 
 export const api: CommandDefinition = (command, run) => {

@@ -1,6 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { Collection } from '../../../contract/paths.ts';
-import { type ActionWrapper, type CommandDefinition, type Verb, verb } from '../command.ts';
+import { type ActionWrapper, type CommandDefinition, type Verb, verb } from '../../command.ts';
 
 type AssetVerb = (command: Command, run: ActionWrapper, collection: Collection) => void;
 

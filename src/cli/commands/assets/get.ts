@@ -5,11 +5,11 @@ import { asArray, asObject, asText } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { displayText } from '../../../contract/sanitize.ts';
 import type { Asset, PlayerData } from '../../../contract/types.ts';
+import { type ActionWrapper, addExamples } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { type IdOptions, idHelp, newestOption, resolveAssetUid, resolveAssetUids } from '../../library/asset-ids.ts';
 import { type DetailRow, type Result, record } from '../../output/result.ts';
 import { maskSecret } from '../../terminal/redactor.ts';
-import { type ActionWrapper, addExamples } from '../command.ts';
 import { recordOrList } from './columns.ts';
 import { renderPreview } from './picture.ts';
 

@@ -7,6 +7,7 @@ import { asNumber, asText, parseTimestamp } from '../../../contract/json-values.
 import type { Collection } from '../../../contract/paths.ts';
 import { escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
+import { type ActionWrapper, addExamples, type FlagsOf, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { countAssets } from '../../library/asset-count.ts';
 import { filterIgnored, findIgnoredFilter } from '../../library/filter-checks.ts';
@@ -20,7 +21,6 @@ import {
 } from '../../library/folders.ts';
 import type { Result } from '../../output/result.ts';
 import { parseCount } from '../../settings/units.ts';
-import { type ActionWrapper, addExamples, type FlagsOf, withSuggestions } from '../command.ts';
 import { dateHelp, parseFilters, rejectWorkspaceFlag, sortOption, splitPath, withFilters } from '../filters.ts';
 import { assetList, knownFields } from './columns.ts';
 import type { AssetListing } from './sheet.ts';

@@ -5,6 +5,7 @@ import { exitCodes } from '../../../client/error-table.ts';
 import { MediactlError, usageError } from '../../../client/errors.ts';
 import { displayText } from '../../../contract/sanitize.ts';
 import { isUidPrefix } from '../../../contract/uid.ts';
+import { type ActionWrapper, addExamples, type CommandOutcome, type FlagsOf, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { idsHelp, newestOption } from '../../library/asset-ids.ts';
 import {
@@ -26,7 +27,6 @@ import {
   resolveFolder,
   withoutFolderPrefix,
 } from '../../library/folders.ts';
-import { type ActionWrapper, addExamples, type CommandOutcome, type FlagsOf, withSuggestions } from '../command.ts';
 import { parseWriteLimit } from '../confirm-many.ts';
 import { dryRunPlan } from '../dry-run.ts';
 import { hasFilters, parseFilters, withFilters } from '../filters.ts';

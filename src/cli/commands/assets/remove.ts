@@ -7,6 +7,7 @@ import { pluralize } from '../../../contract/figures.ts';
 import { asText } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
+import { type ActionWrapper, addExamples, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { idsHelp, newestOption } from '../../library/asset-ids.ts';
 import { folderIn } from '../../library/asset-paths.ts';
@@ -21,7 +22,6 @@ import {
   withoutFolderPrefix,
 } from '../../library/folders.ts';
 import { createReceiptRemover } from '../../uploading/receipts.ts';
-import { type ActionWrapper, addExamples, type FlagsOf } from '../command.ts';
 import { confirmMany, ignoreNotFound, parseWriteLimit, truncateLines } from '../confirm-many.ts';
 import { dryRunPlan } from '../dry-run.ts';
 import { hasFilters, parseFilters, withFilters } from '../filters.ts';

@@ -1,12 +1,12 @@
 import type { Command } from '@commander-js/extra-typings';
 import { asText, parseTimestamp } from '../../../contract/json-values.ts';
 import { relativeTime } from '../../../contract/sanitize.ts';
+import { type ActionWrapper, addExamples } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { type IdOptions, idHelp, newestOption, resolveAssetUid } from '../../library/asset-ids.ts';
 import { parsePlayables } from '../../library/playables.ts';
 import { assertNotBlocked, explainUnplayable, nothingToPlayError, resolvePlayback } from '../../library/playback.ts';
 import { type Result, record } from '../../output/result.ts';
-import { type ActionWrapper, addExamples } from '../command.ts';
 
 export function share(command: Command, run: ActionWrapper): void {
   addExamples(command, 'mediactl share @last', 'mediactl share /Campaigns/2026/intro --json')

@@ -1,8 +1,8 @@
 import type { Command } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
+import { type ActionWrapper, addExamples, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { idsHelp, newestOption } from '../../library/asset-ids.ts';
-import { type ActionWrapper, addExamples, type FlagsOf } from '../command.ts';
 import { parseWriteLimit } from '../confirm-many.ts';
 import { parseFilters, withFilters } from '../filters.ts';
 import { parseTagEdit, runUpdate, tagOption, type UpdateRequest } from './update.ts';

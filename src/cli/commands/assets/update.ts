@@ -7,10 +7,10 @@ import { isJsonObject, type JsonObject } from '../../../contract/json-values.ts'
 import type { Collection } from '../../../contract/paths.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { isSlug, type SlugEdit, toSlug } from '../../../contract/slug.ts';
+import { type ActionWrapper, addExamples, collect, type FlagsOf, parseJsonPair, parsePair } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { idsHelp, newestOption } from '../../library/asset-ids.ts';
 import { readInputText } from '../../terminal/input.ts';
-import { type ActionWrapper, addExamples, collect, type FlagsOf, parseJsonPair, parsePair } from '../command.ts';
 import { parseWriteLimit } from '../confirm-many.ts';
 import { dryRunPlan } from '../dry-run.ts';
 import { parseFilters, withFilters } from '../filters.ts';

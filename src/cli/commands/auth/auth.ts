@@ -4,11 +4,11 @@ import { escapeControls } from '../../../contract/sanitize.ts';
 import { noSuchProfile, parseBaseUrl } from '../../account/account.ts';
 import { deleteFromKeychain, readApiKey, storeInKeychain } from '../../account/keychain.ts';
 import { assertProfileName, type Profile, type ProfileConfig } from '../../account/profile-file.ts';
+import { addExamples, type CommandDefinition, type Define, verb, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { listBy, noResult, type Result, text } from '../../output/result.ts';
 import { choose, confirm } from '../../terminal/prompt.ts';
 import { maskSecret } from '../../terminal/redactor.ts';
-import { addExamples, type CommandDefinition, type Define, verb, withSuggestions } from '../command.ts';
 import { profileColumns, profileRecords, profileResult } from './columns.ts';
 
 export const auth: CommandDefinition = [

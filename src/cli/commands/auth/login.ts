@@ -14,12 +14,12 @@ import {
 } from '../../account/account.ts';
 import { assertKey, storeInKeychain } from '../../account/keychain.ts';
 import { assertProfileName, type Profile } from '../../account/profile-file.ts';
+import { addExamples, type Define, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { findPrimary, listWorkspaces, resolveWorkspace, toProfileFields } from '../../library/workspaces.ts';
 import { noResult, type Result } from '../../output/result.ts';
 import { precedence } from '../../settings/setting-resolver.ts';
 import { askLine, askSecret, confirm, readStdin } from '../../terminal/prompt.ts';
-import { addExamples, type Define, type FlagsOf } from '../command.ts';
 import { profileResult } from './columns.ts';
 
 export const login: Define = (command, run) => {

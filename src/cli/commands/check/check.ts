@@ -13,12 +13,12 @@ import { asText } from '../../../contract/json-values.ts';
 import { escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
 import { normalizeUid } from '../../../contract/uid.ts';
+import { addExamples, type CommandDefinition, type CommandOutcome, collect } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { fetchFolderTree, folderHelp, isRootPath, resolveFolder } from '../../library/folders.ts';
 import { type Column, listBy } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { warnOfSkipped } from '../../uploading/sources.ts';
-import { addExamples, type CommandDefinition, type CommandOutcome, collect } from '../command.ts';
 import { ignoreNotFound } from '../confirm-many.ts';
 
 /**

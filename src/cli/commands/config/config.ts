@@ -3,6 +3,7 @@ import { usageError } from '../../../client/errors.ts';
 import { fieldNamesFor, type NameKey, nameKeys } from '../../../contract/assumptions.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import type { Profile } from '../../account/profile-file.ts';
+import { addExamples, type CommandDefinition, type Define, verb, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { resolveWorkspace, toProfileFields } from '../../library/workspaces.ts';
 import { type Column, listBy, noResult, type Result, text } from '../../output/result.ts';
@@ -16,7 +17,6 @@ import {
 } from '../../settings/setting-table.ts';
 import { readInputText } from '../../terminal/input.ts';
 import { maskSecret } from '../../terminal/redactor.ts';
-import { addExamples, type CommandDefinition, type Define, verb, withSuggestions } from '../command.ts';
 import { assertNoPassword } from '../queue/queue.ts';
 
 export const config: CommandDefinition = [

@@ -11,9 +11,9 @@ import {
 import { fieldNamesFor, type NameKey, nameKeys } from '../../../contract/assumptions.ts';
 import { paths } from '../../../contract/paths.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
+import { addExamples, type CommandDefinition } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { type Column, listBy, type Result } from '../../output/result.ts';
-import { addExamples, type CommandDefinition } from '../command.ts';
 import { checks, dependsOn } from './checks.ts';
 
 /** Result of a check. `ok` is null if it was skipped because a prerequisite failed. */

@@ -4,13 +4,13 @@ import type { WorkspaceEmbedSettings } from '../../../client/api/embed-settings.
 import type { DomainMethod } from '../../../client/api/embeds.ts';
 import { asMediactlError, combineFailures, MediactlError, usageError } from '../../../client/errors.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
+import { type ActionWrapper, addExamples, type CommandDefinition, type Define, verb } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { resolveWorkspaceUid } from '../../library/workspaces.ts';
 import { type Column, type DetailRow, listBy, type Result, record } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { readInputText } from '../../terminal/input.ts';
 import { confirm } from '../../terminal/prompt.ts';
-import { type ActionWrapper, addExamples, type CommandDefinition, type Define, verb } from '../command.ts';
 import { dryRunPlan } from '../dry-run.ts';
 
 export const embed: CommandDefinition = [

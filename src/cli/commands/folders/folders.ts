@@ -3,6 +3,7 @@ import type { FolderNode, WorkspaceFolderTree } from '../../../client/api/folder
 import type { FolderChange } from '../../../client/api/folders.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
+import { addExamples, type CommandDefinition, type Define, verb, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { countAssets } from '../../library/asset-count.ts';
 import {
@@ -16,7 +17,6 @@ import { createFolderPath, createFolderRequests, parseFolderPath } from '../../l
 import { descendantsOf, fetchFolderTree, folderHelp, isRootPath, resolveFolder } from '../../library/folders.ts';
 import { list as listPages, type RenderContext, type Result, record } from '../../output/result.ts';
 import { confirm } from '../../terminal/prompt.ts';
-import { addExamples, type CommandDefinition, type Define, verb, withSuggestions } from '../command.ts';
 import { dryRunPlan } from '../dry-run.ts';
 import { folderColumns, folderRecord, folderResult, folderRows } from '../folder-view.ts';
 

@@ -9,6 +9,7 @@ import { asNumber, asText, toJson } from '../../../contract/json-values.ts';
 import { escapeControlsInJson } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
 import { renderWatchPage } from '../../../web/watch/server/page.ts';
+import { addExamples, type CommandDefinition } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { expandUidPrefix } from '../../library/ambiguity.ts';
 import { type IdOptions, idHelp, newestOption, resolveAssetUid } from '../../library/asset-ids.ts';
@@ -29,7 +30,6 @@ import {
   resolvePlayback,
 } from '../../library/playback.ts';
 import { noResult, record, text } from '../../output/result.ts';
-import { addExamples, type CommandDefinition } from '../command.ts';
 import { openWithDefault, openWithPlayer } from '../open-program.ts';
 import { checkPlayback } from './check.ts';
 import { checkRows, playbackRows } from './playback-rows.ts';

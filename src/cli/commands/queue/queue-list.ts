@@ -3,11 +3,11 @@ import { countJobs, type JobState, listJobs } from '../../../client/queue/jobs.t
 import type { QueueAddress } from '../../../client/queue/queue-address.ts';
 import type { QueueClient } from '../../../client/queue/queue-client.ts';
 import { WatchRun } from '../../../client/queue/watch-run.ts';
+import { type ActionWrapper, addExamples } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import type { ListResult } from '../../output/result.ts';
 import { createProgress, type ProgressMode, progressModes } from '../../progress/progress.ts';
 import { presentRun } from '../../uploading/run-view.ts';
-import { type ActionWrapper, addExamples } from '../command.ts';
 import { queueFlag, resolveQueue } from './queue.ts';
 import { type QueuedUpload, queuedColumns, toQueuedUpload } from './queued-upload.ts';
 

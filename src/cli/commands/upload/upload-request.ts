@@ -5,6 +5,7 @@ import { usageError } from '../../../client/errors.ts';
 import type { QueueAddress } from '../../../client/queue/queue-address.ts';
 import type { RunOptions } from '../../../client/upload/batch/batch-uploader.ts';
 import { maxChunkSize } from '../../../contract/tus.ts';
+import { collect, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { isLibraryPath, withoutFolderPrefix } from '../../library/folders.ts';
 import { progressModes } from '../../progress/progress.ts';
@@ -19,7 +20,6 @@ import {
   parseUploadOptions,
   parseWaitTimeout,
 } from '../../uploading/upload-options.ts';
-import { collect, withSuggestions } from '../command.ts';
 import { parseWriteLimit, type WriteLimit } from '../confirm-many.ts';
 import { queueFlag, resolveQueue } from '../queue/queue.ts';
 

@@ -4,6 +4,7 @@ import { MediactlError } from '../../../client/errors.ts';
 import type { FolderResolver, UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
 import type { Receipts } from '../../../client/upload/store/receipts.ts';
 import { isUid } from '../../../contract/uid.ts';
+import { addExamples, type CommandDefinition, type CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { fetchFolderTree, isLibraryPath, isRootPath, resolveFolder } from '../../library/folders.ts';
 import { resolveWorkspaceUid } from '../../library/workspaces.ts';
@@ -11,7 +12,6 @@ import { confirm } from '../../terminal/prompt.ts';
 import { createdFoldersOf, openReceipts } from '../../uploading/receipts.ts';
 import { type RunRequest, runUploads } from '../../uploading/run-uploads.ts';
 import { isRemote, openSources, type UploadSources } from '../../uploading/sources.ts';
-import { addExamples, type CommandDefinition, type CommandOutcome } from '../command.ts';
 import type { PruneOptions } from './prune.ts';
 import { addUploadOptions, assertQueueable, parseUploadRequest, type UploadRequest } from './upload-request.ts';
 

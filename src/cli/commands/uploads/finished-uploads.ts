@@ -4,12 +4,12 @@ import type { Receipt } from '../../../client/upload/store/receipts.ts';
 import { isJsonObject, parseJsonOrUndefined } from '../../../contract/json-values.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { isUid } from '../../../contract/uid.ts';
+import { type ActionWrapper, addExamples } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { type Column, type ListResult, noResult, type Result, record } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { readInputText } from '../../terminal/input.ts';
 import { sizeText, timeText } from '../../uploading/upload-record.ts';
-import { type ActionWrapper, addExamples } from '../command.ts';
 
 /** Finished upload, as printed by `uploads export` and `uploads ls --done`, and read by `uploads import`. */
 type FinishedUpload = OutputRecord<'finished-upload'>;

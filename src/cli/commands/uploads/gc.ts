@@ -6,10 +6,10 @@ import { isAwaitingUpload } from '../../../contract/assumptions.ts';
 import { parseTimestamp } from '../../../contract/json-values.ts';
 import { escapeControls, relativeTime } from '../../../contract/sanitize.ts';
 import { sessionLifetimeMs } from '../../../contract/tus.ts';
+import { type ActionWrapper, addExamples, type CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { type Column, listBy } from '../../output/result.ts';
 import { timeText } from '../../uploading/upload-record.ts';
-import { type ActionWrapper, addExamples, type CommandOutcome } from '../command.ts';
 import { ignoreNotFound, parseWriteLimit, trashAssets, type WriteLimit } from '../confirm-many.ts';
 
 type OrphanRow = {

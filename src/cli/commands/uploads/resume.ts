@@ -4,6 +4,7 @@ import type { UploadOptions } from '../../../client/upload/session/upload-job.ts
 import { FileSource } from '../../../client/upload/sources/source.ts';
 import type { UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
 import { type CorruptEntry, isCorrupt, type UploadEntry } from '../../../client/upload/store/upload-entry.ts';
+import { type ActionWrapper, addExamples, type CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { listBy, noResult } from '../../output/result.ts';
 import { type ProgressMode, progressModes } from '../../progress/progress.ts';
@@ -12,7 +13,6 @@ import { openReceipts } from '../../uploading/receipts.ts';
 import { runUploads } from '../../uploading/run-uploads.ts';
 import { isRemote } from '../../uploading/sources.ts';
 import { defaultParallel, parseUploadOptions, parseWaitTimeout } from '../../uploading/upload-options.ts';
-import { type ActionWrapper, addExamples, type CommandOutcome } from '../command.ts';
 
 export function resume(command: Command, run: ActionWrapper): void {
   addExamples(command, 'mediactl uploads resume --all', 'mediactl uploads resume 3f2a9c1d5e6b7a80 --wait');

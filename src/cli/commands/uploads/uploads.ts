@@ -4,6 +4,7 @@ import { Spool } from '../../../client/upload/sources/spool.ts';
 import type { Orphan } from '../../../client/upload/store/receipts.ts';
 import type { CorruptEntry, UploadEntry } from '../../../client/upload/store/upload-entry.ts';
 import type { UploadStore } from '../../../client/upload/store/upload-store.ts';
+import { type ActionWrapper, addExamples, type CommandDefinition, type CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { listBy, noResult, type Result } from '../../output/result.ts';
 import { parseDuration } from '../../settings/units.ts';
@@ -18,7 +19,6 @@ import {
   toPendingUpload,
 } from '../../uploading/pending-uploads.ts';
 import { waitForUploads } from '../../uploading/wait-for-uploads.ts';
-import { type ActionWrapper, addExamples, type CommandDefinition, type CommandOutcome } from '../command.ts';
 import { queueFlag, queueFlagHelp } from '../queue/queue.ts';
 import { parseForgetRequest, retry, runForget as runForgetQueued } from '../queue/queue-changes.ts';
 import { listQueuedUploads, watch } from '../queue/queue-list.ts';

@@ -1,10 +1,10 @@
 import { usageError } from '../../../client/errors.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import type { Workspace } from '../../../contract/types.ts';
+import { addExamples, type CommandDefinition, type Define, verb } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { promptForWorkspace, resolveWorkspace, toProfileFields } from '../../library/workspaces.ts';
 import { type Column, type DetailRow, list as listPages, noResult, type Result, record } from '../../output/result.ts';
-import { addExamples, type CommandDefinition, type Define, verb } from '../command.ts';
 
 export const workspaces: CommandDefinition = [
   verb('ls', 'list the workspaces', async () => list, 'list'),

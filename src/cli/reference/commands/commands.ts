@@ -1,4 +1,4 @@
-import { addExamples, type CommandDefinition } from '../../commands/command.ts';
+import { addExamples, type CommandDefinition } from '../../command.ts';
 import { record } from '../../output/result.ts';
 import { type CommandNode, leaves, twinOf } from '../command-node.ts';
 import { describeCommand } from '../command-tree.ts';

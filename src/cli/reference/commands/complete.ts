@@ -2,7 +2,7 @@ import { isCorrupt } from '../../../client/upload/store/upload-entry.ts';
 import { asText } from '../../../contract/json-values.ts';
 import { withTimeout } from '../../../contract/retry.ts';
 import { isUid } from '../../../contract/uid.ts';
-import { addExamples, type CommandDefinition, type CompletionSource } from '../../commands/command.ts';
+import { addExamples, type CommandDefinition, type CompletionSource } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import {
   type CachedName,

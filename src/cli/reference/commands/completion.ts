@@ -6,7 +6,7 @@ import { Argument } from '@commander-js/extra-typings';
 import { MediactlError, usageError } from '../../../client/errors.ts';
 import { readTextFileOrEmpty } from '../../../client/read-file.ts';
 import { makeFolder } from '../../../client/state-files.ts';
-import { addExamples, type CommandDefinition } from '../../commands/command.ts';
+import { addExamples, type CommandDefinition } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { noResult, type Result, record } from '../../output/result.ts';
 import type { Environment } from '../../settings/setting-resolver.ts';

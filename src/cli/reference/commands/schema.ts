@@ -1,6 +1,6 @@
 import { Argument } from '@commander-js/extra-typings';
 import jsonSchemas from '../../../../docs/schemas.json' with { type: 'json' };
-import { addExamples, type CommandDefinition } from '../../commands/command.ts';
+import { addExamples, type CommandDefinition } from '../../command.ts';
 import type { schemas } from '../schemas.ts';
 
 const summaries: Record<keyof typeof schemas, string> = {

@@ -1,9 +1,9 @@
 import { type Argument, type Command, Option } from '@commander-js/extra-typings';
-import { type MediactlError, usageError } from '../../client/errors.ts';
-import { parseExact } from '../../client/http/json.ts';
-import type { Context } from '../context.ts';
-import type { Result } from '../output/result.ts';
-import { type Setting, settingFlags, settingTable } from '../settings/setting-table.ts';
+import { type MediactlError, usageError } from '../client/errors.ts';
+import { parseExact } from '../client/http/json.ts';
+import type { Context } from './context.ts';
+import type { Result } from './output/result.ts';
+import { type Setting, settingFlags, settingTable } from './settings/setting-table.ts';
 
 /** Outcome of a command: a result, optionally with a picture above it and an error to exit with. */
 export type CommandOutcome =

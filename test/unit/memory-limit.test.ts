@@ -1,10 +1,12 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { Worker } from 'node:worker_threads';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { memoryLimitArgs } from '../../src/sandbox/media/ffmpeg/tool.ts';
 import { reservedForCodeMiB } from '../../src/sandbox/media/recognize/inspection-process.ts';
 
-describe.skipIf(process.platform !== 'linux')('a command with a limit of its memory', () => {
+describe('a command with a limit of its memory', { tags: 'Linux' }, () => {
   const node = (...args: string[]) =>
     promisify(execFile)('/bin/sh', memoryLimitArgs(300 + reservedForCodeMiB(), process.execPath, ...args));
   /** Runs a process that allocates this many MiB outside its heap. @returns its stdout */
@@ -14,12 +16,22 @@ describe.skipIf(process.platform !== 'linux')('a command with a limit of its mem
     return stdout.trim();
   };
 
-  it('has what is within, and no more', async () => {
+  it('a process can allocate up to its memory limit and no more', async () => {
     expect(await filled(100)).toBe('ok');
     await expect(filled(600)).rejects.toThrow(/RangeError: .*allocat/);
   });
 
-  it('takes its arguments as they are, and tells its exit code', async () => {
+  it('the memory limit of a process does not depend on the threads of the process that starts it', async () => {
+    const threads = [1, 2].map(() => new Worker('setInterval(() => {}, 1000)', { eval: true }));
+    onTestFinished(async () => {
+      for (const thread of threads) await thread.terminate();
+    });
+    await Promise.all(threads.map((thread) => once(thread, 'online')));
+    expect(await filled(100)).toBe('ok');
+    await expect(filled(600)).rejects.toThrow(/RangeError: .*allocat/);
+  });
+
+  it('a process with a memory limit gets its arguments unchanged, and its exit code is passed on', async () => {
     const script = 'console.log(process.argv.slice(1).join("|")); process.exit(7)';
     await expect(node('-e', script, '$0 a', '"; id', '')).rejects.toMatchObject({
       code: 7,

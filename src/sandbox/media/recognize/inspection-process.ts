@@ -15,23 +15,23 @@ export type InspectionReport = Required<Pick<WorkerMessage, 'found'>> & WorkerMe
 /** Node.js, and the path of the built media worker. */
 export type MediaWorker = { node: Tool; worker: string };
 
-const maxCodeMiB = 600;
+/** The most that V8 reserves for compiled code, in each thread that runs JavaScript. */
+const maxCodeMiB = 512;
 
 /**
- * Returns the MiB that V8 reserves for compiled code in every process of this Node.js. Add them to the memory limit
- * of a Node.js process, since `ulimit -d` counts them although they are hardly used: since Node 24, all 512 MiB are
- * mapped writable from the start. Returns 0 without /proc, where `ulimit -d` has no effect either, and for more than V8
- * ever reserves: the executable's runtime, which does without under a limit.
+ * Returns the MiB that V8 reserves for compiled code in a process of one thread of this Node.js. Add them to the memory
+ * limit of a Node.js process, since `ulimit -d` counts them although they are hardly used: since Node 24, all 512 MiB
+ * are mapped writable from the start. Returns 0 without /proc, where `ulimit -d` has no effect either, and in the
+ * executable, whose runtime does without a reserve under a limit.
  */
 export function reservedForCodeMiB(): number {
   const maps = '/proc/self/maps';
-  if (!existsSync(maps)) return 0;
+  if ('Bun' in globalThis || !existsSync(maps)) return 0;
   const executable = /^([0-9a-f]+)-([0-9a-f]+) rwxp /gm;
   let bytes = 0;
   for (const [, start = '', end = ''] of readFileSync(maps, 'utf8').matchAll(executable))
     bytes += Number.parseInt(end, 16) - Number.parseInt(start, 16);
-  const reservedMiB = Math.ceil(bytes / 1024 / 1024);
-  return reservedMiB > maxCodeMiB ? 0 : reservedMiB;
+  return Math.min(maxCodeMiB, Math.ceil(bytes / 1024 / 1024)); // this process may have more threads
 }
 
 /** Inspects a source in a worker process. @throws Error if it ends without a result, or the abort reason */

@@ -3,6 +3,9 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { isFullRun } from './test/support/full-run.ts';
 import { hangMs } from './test/support/hang.ts';
+import { allRequirements, findMissing } from './test/support/requirements.ts';
+
+const missing = findMissing();
 
 /** Files of tests that wait for a minute, whatever the machine: they begin first, beside all the others. */
 const waiting = /\/(?:fleet-\w+|examples|manual|media-table|many-files)\.(?:full\.)?test\.ts$/;
@@ -28,6 +31,9 @@ export default defineConfig({
     maxWorkers: Math.max(6, availableParallelism() - 1),
     sequence: { sequencer: WaitingFirst },
     globalSetup: './test/support/global-setup.ts',
+    setupFiles: './test/support/setup.ts',
+    provide: { missing },
+    tags: allRequirements.map((name) => ({ name, skip: missing.includes(name) })),
     reporters: ['default', './test/support/summary-reporter.ts'],
     expect: { poll: { timeout: hangMs } },
     // A little later, so that a wait that hangs can say what it waited for.

@@ -15,7 +15,7 @@ import { errorOf, recordedError, type SeenError, seenError } from '../support/er
 import { assetUid, createLibrary, folderUid, testKey, workspaceUid } from '../support/fake-library.ts';
 import { respond, startServer } from '../support/http-server.ts';
 import { type Responder, startRecordingServer } from '../support/recording-server.ts';
-import { canMount, SmallDisk } from '../support/small-disk.ts';
+import { SmallDisk } from '../support/small-disk.ts';
 import { writeEntryText } from '../support/state-database.ts';
 
 /* Provokes errors of the account, the network and the service, and compares code, exit code and next step. */
@@ -165,7 +165,7 @@ describe('doctor', () => {
     });
   });
 
-  it.skipIf(!canMount)('state_folder', async () => {
+  it('state_folder', { tags: 'root-mount' }, async () => {
     const disk = new SmallDisk();
     const state = join(disk.path, 'state');
     mkdirSync(state);
@@ -191,7 +191,7 @@ describe('the state folder', () => {
     expect(await failing(args)).toEqual({ code: 'folder', exit: 2, hint: 'use another directory: --data DIR' });
   });
 
-  it.skipIf(!canMount)('folder_failed', async () => {
+  it('folder_failed', { tags: 'root-mount' }, async () => {
     const disk = new SmallDisk('nr_inodes=1');
     const args = ['sandbox', 'start', '--port', '0', '--data', join(disk.path, 'data')];
     expect(await failing(args)).toEqual({ code: 'folder_failed', exit: 1, hint: 'use another directory: --data DIR' });

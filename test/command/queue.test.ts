@@ -17,7 +17,7 @@ import { redis, type StoreServer, startRedis } from '../support/stores.ts';
 
 const { world, account } = setUpCli();
 
-describe.skipIf(!redis.isInstalled)('a queue', () => {
+describe('a queue', { tags: 'redis-server' }, () => {
   let store: StoreServer;
   let media: string;
   let queue: string;

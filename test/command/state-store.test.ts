@@ -20,7 +20,7 @@ import { Cli, type CliOptions } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
 import { errorOf, type SeenError } from '../support/errors.ts';
 import { writeManyFiles } from '../support/many-files.ts';
-import { canMount, SmallDisk } from '../support/small-disk.ts';
+import { SmallDisk } from '../support/small-disk.ts';
 
 /* A receipt store that cannot be written ends the run, and the next run sends nothing twice. */
 
@@ -67,7 +67,7 @@ const open = (work: (database: Database.Database) => void) => {
 
 const numbered = (code: string) => [14, code, 0] as const;
 
-describe.skipIf(!canMount)('a disk of its own', () => {
+describe('a disk of its own', { tags: 'root-mount' }, () => {
   let disk: SmallDisk;
   beforeEach(() => {
     disk = new SmallDisk();

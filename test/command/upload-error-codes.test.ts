@@ -10,7 +10,7 @@ import { FileServer } from '../support/file-server.ts';
 import { writeSome } from '../support/files.ts';
 import { respondWith } from '../support/interposer.ts';
 import { createLatch } from '../support/latch.ts';
-import { canMount, SmallDisk } from '../support/small-disk.ts';
+import { SmallDisk } from '../support/small-disk.ts';
 import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 
 /* Provokes errors of uploads, and compares code, exit code and next step. */
@@ -129,7 +129,7 @@ describe('stdin', () => {
     });
   });
 
-  it.skipIf(!canMount)('spool', async () => {
+  it('spool', { tags: 'root-mount' }, async () => {
     const environment = { MEDIACTL_STATE_DIR: join(new SmallDisk().path, 'state') };
     expect(errorOf(await world.run(stdinArgs, { stdin: Buffer.alloc(5_000_000), environment }))).toEqual({
       code: 'spool',

@@ -122,7 +122,7 @@ describe.concurrent('without a tool', () => {
     }
   });
 
-  it.skipIf(!ffmpeg)('a song is shown by its cover', async () => {
+  it('a song is shown by its cover', { tags: 'ffmpeg' }, async () => {
     const song = await makeMedia('a.mp3', ...audioInput(1), '-c:a', 'libmp3lame');
     const cover = await makeMedia('a.png', ...videoInput('200x100', 1), '-frames:v', '1');
     const both = ['-i', song, '-i', cover, '-map', '0', '-map', '1', '-c', 'copy'];
@@ -133,7 +133,7 @@ describe.concurrent('without a tool', () => {
     expect(shown.equals(readFileSync(cover))).toBe(true);
   });
 
-  it.skipIf(!ffmpeg)('a broadcast is a video, whatever is in it', async () => {
+  it('a broadcast is a video, whatever is in it', { tags: 'ffmpeg' }, async () => {
     const mpeg2 = ['-c:v', 'mpeg2video', '-c:a', 'mp2'];
     const path = await makeMedia('a.ts', ...videoInput('64x36', 1), ...audioInput(1), ...mpeg2);
     const { asset, info } = await processed(plain, path);
@@ -142,7 +142,7 @@ describe.concurrent('without a tool', () => {
   });
 });
 
-describe.skipIf(!ffmpeg).concurrent('with ffmpeg', () => {
+describe.concurrent('with ffmpeg', { tags: 'ffmpeg' }, () => {
   it.each([
     ['MPEG-2 in a broadcast', 'a.ts', ['-c:v', 'mpeg2video', '-c:a', 'mp2']],
     ['AVI', 'a.avi', ['-c:v', 'mpeg4', '-c:a', 'libmp3lame']],
@@ -278,7 +278,7 @@ describe.skipIf(!ffmpeg).concurrent('with ffmpeg', () => {
   type Variant = { url: { url: string }; width: number };
 });
 
-describe.skipIf(!pdftoppm).concurrent('with pdftoppm', () => {
+describe.concurrent('with pdftoppm', { tags: 'pdftoppm' }, () => {
   it('a PDF has a picture of each page, the first of which shows it', async () => {
     const pages = Array.from({ length: 11 }, (_, at) => `Page ${at + 1}`);
     const { asset, info, poster } = await processed(helped, written('a.pdf', pdfOf(...pages)));

@@ -74,7 +74,7 @@ async function packetsIn(header: Buffer, { bytes }: Segment): Promise<Record<str
 const h264 = ['-c:v', 'libx264', '-preset', 'ultrafast', '-pix_fmt', 'yuv420p'];
 const aac = ['-c:a', 'aac'];
 
-describe.skipIf(!ffmpeg).concurrent('an ordinary clip', () => {
+describe.concurrent('an ordinary clip', { tags: 'ffmpeg' }, () => {
   // A large clip without B-frames, as screen recorders write it: at these lengths the picture and sound streams
   // end while the muxer is still writing.
   it.each(isFullRun ? [7, 9] : [9])('of %d s of noise is ready, whole', async (seconds) => {
@@ -192,7 +192,7 @@ describe.skipIf(!ffmpeg).concurrent('an ordinary clip', () => {
   });
 });
 
-describe.skipIf(!ffmpeg).concurrent('codecs', () => {
+describe.concurrent('codecs', { tags: 'ffmpeg' }, () => {
   it('HEVC goes by hvc1, which Apple asks for; other browsers get H.264 of its size', async () => {
     const hevc = ['-c:v', 'libx265', '-x265-params', 'log-level=error', '-tag:v', 'hev1'];
     const path = await makeMedia('a.mp4', ...videoInput('320x180', 1), ...audioInput(1), ...hevc, ...aac);

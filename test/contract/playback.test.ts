@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { imageSize } from 'image-size';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ffmpeg, runFfprobe } from '../support/ffmpeg.ts';
+import { runFfprobe } from '../support/ffmpeg.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
@@ -218,7 +218,7 @@ describe('signed media', () => {
     expect(Buffer.from(await whole.arrayBuffer()).equals(bytes)).toBe(true);
   });
 
-  it.skipIf(!ffmpeg)('ffprobe agrees on duration and codecs', async () => {
+  it('ffprobe agrees on duration and codecs', { tags: 'ffmpeg' }, async () => {
     const { hls_url } = await infoOf('clip.mp4');
     const { format, streams } = await runFfprobe(hls_url.url);
     expect(Number(format.duration)).toBeCloseTo(10, 0);

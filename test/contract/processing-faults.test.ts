@@ -108,7 +108,7 @@ describe.concurrent('a broken ffmpeg', () => {
     expect(log).toContain(`asset ${tone.uid} no waveform: it wrote too much output`);
   });
 
-  it.skipIf(!ffmpeg)('ends with the sandbox; the next start does the job again', async () => {
+  it('ends with the sandbox; the next start does the job again', { tags: 'ffmpeg' }, async () => {
     const { path, started } = sleeper();
     const sandbox = await startSandbox({ ffmpeg: path });
     const { create, patch } = rawHttp(() => sandbox);
@@ -327,7 +327,7 @@ describe.concurrent('a hostile file', () => {
     expect(asked).toEqual([]);
   });
 
-  it.skipIf(!ffmpeg)('that is a playlist and an MP3 at once is an MP3 to ffmpeg too', async () => {
+  it('that is a playlist and an MP3 at once is an MP3 to ffmpeg too', { tags: 'ffmpeg' }, async () => {
     const { asked, playlist } = await bait();
     const { upload, sandbox, log } = await start({ ffmpeg });
     // 128 kbit/s and no tags, so that only the playlist precedes the audio frames.
@@ -344,7 +344,7 @@ describe.concurrent('a hostile file', () => {
     expect(asked).toEqual([]);
   });
 
-  it.skipIf(!ffmpeg)('a picture of a few bytes and of gigapixels has no variants', async () => {
+  it('a picture of a few bytes and of gigapixels has no variants', { tags: 'ffmpeg' }, async () => {
     const { upload, log } = await start({ ffmpeg });
     const side = 60_000;
     const header = Buffer.alloc(13);
@@ -366,7 +366,7 @@ describe.concurrent('a hostile file', () => {
     expect(log.some((line) => line.startsWith(`asset ${asset.uid} no variants: `))).toBe(true);
   });
 
-  it.skipIf(!ffmpeg)('noise in place of the pictures harms nobody else', async () => {
+  it('noise in place of the pictures harms nobody else', { tags: 'ffmpeg' }, async () => {
     const { upload } = await start({ ffmpeg });
     const path = await makeMedia('clip.mp4', ...videoInput('64x48', 2), ...audioInput(2), '-pix_fmt', 'yuv420p');
     const bytes = readFileSync(path);

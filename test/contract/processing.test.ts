@@ -67,7 +67,7 @@ const imageAt = async (url: string) => {
   return { bytes, size: { width, height } };
 };
 
-describe.skipIf(!ffmpeg).concurrent('a video', () => {
+describe.concurrent('a video', { tags: 'ffmpeg' }, () => {
   let clip: Awaited<ReturnType<typeof ready>>;
   beforeAll(async () => {
     clip = await ready(fixturePath('clip.mp4'));
@@ -194,7 +194,7 @@ describe.skipIf(!ffmpeg).concurrent('a video', () => {
   });
 });
 
-describe.skipIf(!ffmpeg).concurrent('audio', () => {
+describe.concurrent('audio', { tags: 'ffmpeg' }, () => {
   const waveformOf = async (path: string) => {
     const { asset, info } = await ready(path);
     const response = await fetch(info.waveform_url.url);
@@ -222,7 +222,7 @@ describe.skipIf(!ffmpeg).concurrent('audio', () => {
   });
 });
 
-describe.skipIf(!ffmpeg).concurrent('an image', () => {
+describe.concurrent('an image', { tags: 'ffmpeg' }, () => {
   const still = (size: string) => [...videoInput(size, 1), '-frames:v', '1'];
   const variantsOf = async (path: string) => {
     const { asset, info } = await ready(path);
@@ -291,6 +291,6 @@ describe.skipIf(!ffmpeg).concurrent('an image', () => {
   type Variant = { url: { url: string }; width: number; height: number };
 });
 
-it.skipIf(!ffmpeg)('nothing of all that was left out', () => {
+it('nothing of all that was left out', { tags: 'ffmpeg' }, () => {
   expect(log.filter((line) => /asset \S+ no /.test(line))).toEqual([]);
 });

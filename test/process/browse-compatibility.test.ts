@@ -13,14 +13,14 @@ import {
   statusText,
   openLibrary as visitWith,
 } from '../support/browse.ts';
-import { chromiumPath, openPage, pollUntil, setUpBrowser } from '../support/browser.ts';
+import { openPage, pollUntil, setUpBrowser } from '../support/browser.ts';
 import { createLibrary, workspaceUid } from '../support/fake-library.ts';
 import { writeSome } from '../support/files.ts';
 import { isFullRun } from '../support/full-run.ts';
 import { respond, serveHtml, startServer } from '../support/http-server.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { startRecordingServer as recording } from '../support/recording-server.ts';
-import { fixturePath, isStrict, startSandbox } from '../support/sandbox.ts';
+import { fixturePath, startSandbox } from '../support/sandbox.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* The browse page under attack, with other services, and for accessibility. */
@@ -29,7 +29,7 @@ const { world, upload } = setUpBrowser();
 const visit = (browsing: { address: string }, options?: BrowserContextOptions) =>
   visitWith(world.browser, browsing, options);
 
-describe.skipIf(!chromiumPath || isStrict)('an attack', () => {
+describe('an attack', { tags: ['chromium', 'undocumented-fields'] }, () => {
   const markup = `"><img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`;
 
   /** Starts a service whose every text is HTML markup and whose every URL is another site's. */
@@ -135,7 +135,7 @@ describe.skipIf(!chromiumPath || isStrict)('an attack', () => {
   });
 });
 
-describe.skipIf(!chromiumPath || isStrict)('other services', () => {
+describe('other services', { tags: ['chromium', 'undocumented-fields'] }, () => {
   it('one that tells no totals, types or folders is gone through to its end', async () => {
     const strict = await startSandbox({ strict: true, seed: 250 });
     try {
@@ -471,7 +471,7 @@ async function seriousIn(page: Page): Promise<string[]> {
     .map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
 }
 
-describe.skipIf(!chromiumPath || isStrict)('for everybody', () => {
+describe('for everybody', { tags: ['chromium', 'undocumented-fields'] }, () => {
   it.each([
     ['light', 1280],
     ['dark', 390],

@@ -7,7 +7,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { environmentOf, signIn, startBrowse } from '../support/browse.ts';
 import { assetUid, createLibrary, folderUid, testKey, workspaceUid } from '../support/fake-library.ts';
 import { respond, startServer } from '../support/http-server.ts';
-import { hasPty, Pty } from '../support/pty.ts';
+import { Pty } from '../support/pty.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { type Responder, startRecordingServer } from '../support/recording-server.ts';
 import { startSandbox } from '../support/sandbox.ts';
@@ -341,7 +341,7 @@ it('begins with the view of its options', async () => {
   expect(html).toMatch(/url=\/b\/[\w-]{16}\/\?search=quay&amp;status=ready&amp;ordering=name"/);
 });
 
-it.skipIf(!hasPty)('opens the browser by a file of 0600; Enter prints an address for another', async () => {
+it('opens the browser by a file of 0600; Enter prints an address for another', { tags: 'script' }, async () => {
   const service = await startRecordingServer(createLibrary());
   const home = temporaryFolder();
   const opener = join(home, 'xdg-open');

@@ -13,11 +13,12 @@ import {
   startBrowse,
   statusText,
 } from '../support/browse.ts';
-import { chromiumPath, currentTime, pollUntil, setUpBrowser } from '../support/browser.ts';
+import { currentTime, pollUntil, setUpBrowser } from '../support/browser.ts';
 import { ffmpeg } from '../support/ffmpeg.ts';
 import { writeSome } from '../support/files.ts';
+import { has } from '../support/has.ts';
 import { rawHttp } from '../support/raw-http.ts';
-import { fixturePath, isStrict, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { mediactl } from '../support/spawn.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -31,7 +32,7 @@ const http = rawHttp(() => sandbox);
 const media: Record<string, string> = {};
 
 beforeAll(async () => {
-  if (!chromiumPath) return;
+  if (!has('chromium')) return;
   sandbox = await startSandbox({
     strict: false,
     seed: seeded,
@@ -57,7 +58,7 @@ const look = async (args: string[] = [], options: BrowserContextOptions = {}) =>
 };
 
 // Strict mode omits type, size and folder; browse-compatibility.test.ts tests the page without them.
-describe.skipIf(!chromiumPath || isStrict)('browse', () => {
+describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
   it('shows the library, searches, filters and keeps the view in the address', async () => {
     const { page, complaints } = await look();
     await pollUntil(() => statusText(page)).toBe(`${(seeded + 3).toLocaleString('en')} assets`);
@@ -126,7 +127,7 @@ describe.skipIf(!chromiumPath || isStrict)('browse', () => {
     expect(complaints.filter(isUnexpected)).toEqual([]);
   });
 
-  it.skipIf(!ffmpeg)('runs the frames of a video that is pointed at, and plays it', async () => {
+  it('runs the frames of a video that is pointed at, and plays it', { tags: 'ffmpeg' }, async () => {
     const { page, complaints } = await look();
     await card(page, 'clip.mp4').hover();
     const frame = card(page, 'clip.mp4').locator('svg.frame');
@@ -147,7 +148,7 @@ describe.skipIf(!chromiumPath || isStrict)('browse', () => {
     expect(complaints.filter(isUnexpected)).toEqual([]);
   });
 
-  it.skipIf(!ffmpeg)('with reduced motion, the frame in the middle stands still', async () => {
+  it('with reduced motion, the frame in the middle stands still', { tags: 'ffmpeg' }, async () => {
     const { page } = await look([], { reducedMotion: 'reduce' });
     await card(page, 'clip.mp4').hover();
     const frame = card(page, 'clip.mp4').locator('svg.frame');
@@ -157,7 +158,7 @@ describe.skipIf(!chromiumPath || isStrict)('browse', () => {
     expect(await frame.getAttribute('viewBox')).toBe(first);
   });
 
-  it.skipIf(!ffmpeg)('seeks in a sound by a click into its waveform', async () => {
+  it('seeks in a sound by a click into its waveform', { tags: 'ffmpeg' }, async () => {
     const { page, complaints } = await look();
     await card(page, 'tone.mp3').click();
     const timeline = player(page).getByRole('slider', { name: 'Seek' });
@@ -277,7 +278,7 @@ describe.skipIf(!chromiumPath || isStrict)('browse', () => {
   });
 });
 
-describe.skipIf(!chromiumPath || isStrict)('files that are dropped', () => {
+describe('files that are dropped', { tags: ['chromium', 'undocumented-fields'] }, () => {
   it('two files and a folder are uploaded by the uploader, and become ready', async () => {
     const { page, complaints, environment } = await look();
     const folder = join(temporaryFolder(), 'Rushes');

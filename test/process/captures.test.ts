@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Interposer, respondWith } from '../support/interposer.ts';
-import { hasPty, shellQuote } from '../support/pty.ts';
+import { shellQuote } from '../support/pty.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { Screen } from '../support/screen.ts';
 import { mediactlCommand } from '../support/spawn.ts';
@@ -155,7 +155,7 @@ const alike = (line: string) =>
     .replace(/retrying in [\d:]+s?/, 'retrying in 29:59')
     .replace(/[0-9a-f]{16}/, '0123456789abcdef');
 
-describe.skipIf(!hasPty)('captures', () => {
+describe('captures', { tags: 'script' }, () => {
   for (const [name, { run }] of Object.entries(scenes))
     for (const columns of widths)
       it(`${name} at ${columns}`, async () => {
@@ -187,7 +187,7 @@ it.each(texts)('%s: no word is broken at the edge of a narrow terminal', (name) 
   for (const columns of [40, 80]) expect(wordsOf(columns).filter((word) => !wide.has(word))).toEqual([]);
 });
 
-describe.skipIf(!hasPty)('a window that is pulled smaller and larger', () => {
+describe('a window that is pulled smaller and larger', { tags: 'script' }, () => {
   it('leaves nothing behind but what stands there', async () => {
     const screen = new Screen(`${uploading(30)}; sleep 60`, environment(), 110);
     await screen.waitForText(/62%[\s\S]*ETA/);

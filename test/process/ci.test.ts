@@ -12,6 +12,7 @@ import { type Action, type ActionOptions, actionFile, readAction, runAction } fr
 import { inherited } from '../support/environment.ts';
 import { someBytes } from '../support/files.ts';
 import { type Fault, type InterposedRequest, Interposer } from '../support/interposer.ts';
+import { offlineNpm, packWithDependencies } from '../support/packed.ts';
 import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -57,7 +58,7 @@ describe('what lints find', () => {
     expect(lint(wrong)).toContain('missing');
   });
 
-  it.skipIf(spawnSync('shellcheck', ['--version']).status !== 0)('the shell of its steps', () => {
+  it('the shell of its steps', { tags: 'shellcheck' }, () => {
     for (const { run } of readAction().runs.steps)
       if (run) expect(execFileSync('shellcheck', ['--shell=bash', '-'], { input: run, encoding: 'utf8' })).toBe('');
   });
@@ -115,12 +116,11 @@ describe('examples of workers', () => {
 describe('its steps', () => {
   let sandbox: TestSandbox;
   let packed: string;
+  let prefix: string;
   beforeAll(async () => {
     sandbox = await startSandbox({ rateLimit: { limit: 100_000, windowSeconds: 3600 } });
-    const folder = temporaryFolder();
-    const pack = ['pack', '--ignore-scripts', '--pack-destination', folder];
-    execFileSync('npm', pack, { cwd: root, stdio: 'ignore' });
-    packed = join(folder, readdirSync(folder)[0] as string);
+    packed = packWithDependencies();
+    prefix = join(temporaryFolder(), 'npm');
   });
   afterAll(() => sandbox.end());
 
@@ -132,7 +132,7 @@ describe('its steps', () => {
     const run = (runId: string, url: string, inputs: Record<string, string>, more: Partial<ActionOptions> = {}) =>
       runAction({
         inputs: { 'api-key': sandbox.key, 'base-url': url, workspace: sandbox.workspace, version: packed, ...inputs },
-        ...{ caches, cwd, runId },
+        ...{ caches, cwd, runId, prefix },
         ...more,
       });
     return { cwd, run };
@@ -242,9 +242,7 @@ describe('its steps', () => {
       PATH: `${join(project, 'npm/bin')}:${inherited.PATH}`,
       HOME: project,
       CI: 'true',
-      npm_config_prefix: join(project, 'npm'),
-      npm_config_prefer_offline: 'true',
-      npm_config_cache: process.env.npm_config_cache ?? join(process.env.HOME ?? '', '.npm'),
+      ...offlineNpm(join(project, 'npm')),
       MEDIACTL_PACKAGE: packed,
       MEDIACTL_API_KEY: sandbox.key,
       MEDIACTL_BASE_URL: sandbox.url,

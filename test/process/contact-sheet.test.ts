@@ -2,8 +2,9 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { chromiumPath, launchBrowser, openPage } from '../support/browser.ts';
+import { launchBrowser, openPage } from '../support/browser.ts';
 import { Cli } from '../support/cli.ts';
+import { has } from '../support/has.ts';
 import { makeJpeg } from '../support/pictures.ts';
 import { numberedUid, sendBytes, startThumbnailService } from '../support/thumbnail-service.ts';
 
@@ -46,7 +47,7 @@ const assets = [
 
 let browser: Awaited<ReturnType<typeof launchBrowser>>;
 beforeAll(async () => {
-  if (chromiumPath) browser = await launchBrowser();
+  if (has('chromium')) browser = await launchBrowser();
 });
 afterAll(() => browser?.close());
 
@@ -61,7 +62,7 @@ async function opened(options?: Parameters<typeof openPage>[2]) {
 
 const cards = (page: Page) => page.locator('.card').all();
 
-describe.skipIf(!chromiumPath)('a contact sheet in a browser', () => {
+describe('a contact sheet in a browser', { tags: 'chromium' }, () => {
   it('shows what the service sent as text, and its pictures; it asks for nothing', async () => {
     const { page, complaints } = await opened();
     expect(complaints).toEqual([]);

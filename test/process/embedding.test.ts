@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { chromiumPath, currentTime, pollUntil, setUpBrowser, siteNames } from '../support/browser.ts';
+import { currentTime, pollUntil, setUpBrowser, siteNames } from '../support/browser.ts';
 import { serveHtml } from '../support/http-server.ts';
 
 const { call, clip, open, player, watchUrl, world } = setUpBrowser();
 
 type Playback = { blocked: boolean; hls_url?: { url: string } };
 
-describe.skipIf(!chromiumPath)('embedded in a page of another site', () => {
+describe('embedded in a page of another site', { tags: 'chromium' }, () => {
   const workspace = (what: string, method: string, body: unknown) =>
     call(method, `/workspaces/${world.sandbox.workspace}/embed-${what}/`, {
       headers: { 'content-type': 'application/json' },

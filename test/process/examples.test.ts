@@ -2,20 +2,28 @@ import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { buildCommandTree } from '../../src/cli/program.ts';
 import { leaves } from '../../src/cli/reference/command-node.ts';
 import { describeCommand as describeTree } from '../../src/cli/reference/command-tree.ts';
-import { addProfiles, createHome, isOfQueue, readyText, setLastUpload, toRunnable } from '../support/command-lines.ts';
+import {
+  addProfiles,
+  createHome,
+  isOfQueue,
+  readyText,
+  runInProcess,
+  setLastUpload,
+  toRunnable,
+} from '../support/command-lines.ts';
 import { hangMs } from '../support/hang.ts';
+import { has } from '../support/has.ts';
 import { commandsIn, readPage, userPages } from '../support/manual.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { redis, type StoreServer } from '../support/stores.ts';
 
 /*
- * Runs every example of the help in bash, as a user who has the files, folders, profiles and player that it
- * refers to.
+ * Runs every example of the help, as a user who has the files, folders, profiles and player that it refers to.
  */
 
 const allExamples = leaves(describeTree(await buildCommandTree('0.0.0'))).flatMap((command) => command.examples);
@@ -63,7 +71,7 @@ beforeAll(async () => {
   // Examples use workspace names, which strict mode omits.
   sandbox = await startSandbox({ strict: false, rateLimit: { limit: 100_000, windowSeconds: 3600 } });
   clip = (await upload(fixturePath('clip.mp4'), { asset_name: 'intro' })).uid;
-  if (redis.isInstalled) store = await redis.start();
+  if (has('redis-server')) store = await redis.start();
 });
 afterAll(() => Promise.all([sandbox.end(), store?.end()]));
 
@@ -117,7 +125,7 @@ it('those that are not run, or fail, are examples still', () => {
 
 describe('examples', () => {
   it.for(examples.filter((line) => !(line in elsewhere) && !inManual.has(line)))('%s', async (line, { skip }) => {
-    skip(isOfQueue(line) && !store, 'redis-server is not here');
+    skip(isOfQueue(line) && !store, 'redis-server');
     const { home, env, token } = await arrangeHome();
     if (/ '?\/(?:Campaigns|Archive|Inbox|Old)/.test(line)) await arrangeFolders(line);
     if (line.includes('old.example.com'))
@@ -131,6 +139,16 @@ describe('examples', () => {
       .replace(/\bTOKEN\b/, token)
       // an upload with --wait needs a worker
       .replace(/^mediactl upload .*--queue.*--wait$/, 'mediactl worker & $&; e=$?; kill %1; exit $e');
+    const expected = codes[line]?.code ?? 0;
+    const check = (ended: { code: number; stderr: string }) =>
+      expect(ended).toEqual({ code: expected, stderr: ended.code === expected ? ended.stderr : '' });
+    if (line.startsWith('mediactl sandbox start'))
+      onTestFinished(async () => {
+        const data = line.includes('--data') ? ['--data', './media-sandbox'] : [];
+        await promisify(execFile)('mediactl', ['sandbox', 'stop', ...data], { cwd: home, env });
+      });
+    const inProcess = await runInProcess(typed, env);
+    if (inProcess) return check(inProcess);
     const ready = readyText(line);
     const script = ready ? `exec ${typed}` : `set -o pipefail; ${typed}`;
     const run = promisify(execFile)('bash', ['-c', script], { cwd: home, env, timeout: hangMs });
@@ -148,13 +166,6 @@ describe('examples', () => {
       ({ stderr }) => ({ code: 0, stderr }),
       ({ code, stderr }: { code: number; stderr: string }) => ({ code, stderr }),
     );
-    if (line.startsWith('mediactl sandbox start'))
-      await promisify(execFile)(
-        'mediactl',
-        ['sandbox', 'stop', ...(line.includes('--data') ? ['--data', './media-sandbox'] : [])],
-        { cwd: home, env },
-      );
-    const expected = codes[line]?.code ?? 0;
-    expect(ended).toEqual({ code: expected, stderr: ended.code === expected ? ended.stderr : '' });
+    check(ended);
   });
 });

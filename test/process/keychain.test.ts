@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,8 +10,6 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* The Secret Service of a real gnome-keyring, in a D-Bus session of its own. */
 
-const has = (program: string) => spawnSync(program, ['--version']).status === 0;
-const hasKeyring = has('dbus-run-session') && has('gnome-keyring-daemon');
 /** Opens the login keyring, which is created on first use. */
 const unlocked = 'printf pw | gnome-keyring-daemon --unlock --components=secrets >/dev/null 2>&1';
 /** Starts the daemon without the password. There is no display on which it could ask for it. */
@@ -69,7 +66,7 @@ class User {
 
 const login = 'echo "$KEY" | mediactl login --base-url "$URL" --with-key';
 
-describe.skipIf(!hasKeyring)('a keychain', () => {
+describe('a keychain', { tags: 'gnome-keyring' }, () => {
   it('login stores the key in it alone, commands and doctor read it, logout removes it', async () => {
     const user = new User();
     const lines = ['mediactl ls --quiet', 'mediactl doctor --json', 'stored'];

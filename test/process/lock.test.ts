@@ -1,10 +1,9 @@
-import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
 import { beforeAll, expect, it } from 'vitest';
 import { tryLock } from '../../src/client/lock.ts';
+import { bundle } from '../support/bundle.ts';
 import { isFullRun } from '../support/full-run.ts';
 import { mediactlCommand, startProcess } from '../support/spawn.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -30,21 +29,10 @@ const program = `
   work();
 `;
 
-const bundled = (contents: string, outfile: string) =>
-  build({
-    stdin: { contents, resolveDir: root, loader: 'ts' },
-    bundle: true,
-    platform: 'node',
-    format: 'cjs',
-    outfile,
-    external: ['libsql'],
-    supported: { 'dynamic-import': false },
-  });
-
 let turns: string;
 beforeAll(async () => {
-  turns = join(temporaryFolder(), 'turns.cjs');
-  await bundled(program, turns);
+  turns = join(temporaryFolder(), 'turns.mjs');
+  await bundle(program, turns);
 });
 
 const environment = { NODE_PATH: join(root, 'node_modules') };
@@ -79,10 +67,7 @@ it('a killed holder holds nothing', async () => {
   lock?.release();
 });
 
-/** True if PID namespaces are available, as in containers that share a volume: their pids are not unique. */
-const hasNamespaces = spawnSync('unshare', ['-rpf', 'true']).status === 0;
-
-it.skipIf(!hasNamespaces)('a holder in another pid namespace holds it here too', async () => {
+it('a holder in another pid namespace holds it here too', { tags: 'user-namespaces' }, async () => {
   const path = join(temporaryFolder(), 'lock');
   const lock = await tryLock(path);
   const attempt = `const Database = require('libsql');
@@ -151,8 +136,8 @@ const sweeping = `
 
 it('a lock that others sweep meanwhile is free for whoever takes it', async () => {
   const folder = temporaryFolder();
-  const script = join(temporaryFolder(), 'sweeping.cjs');
-  await bundled(sweeping, script);
+  const script = join(temporaryFolder(), 'sweeping.mjs');
+  await bundle(sweeping, script);
   const all = ['sweep', 'sweep', 'take'].map(
     (what) => startProcess(process.execPath, [script, folder, what], environment).finished,
   );

@@ -1,4 +1,4 @@
-import { execFile, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -13,19 +13,24 @@ import {
   createHome,
   isOfQueue,
   readyText,
+  runInProcess,
   setLastUpload,
   toRunnable,
 } from '../support/command-lines.ts';
 import { FileServer } from '../support/file-server.ts';
 import { hangMs } from '../support/hang.ts';
+import { has } from '../support/has.ts';
+import { waitUntil } from '../support/machines.ts';
 import { commandsIn, type PageCommand, readPage, userPages } from '../support/manual.ts';
+import { rawHttp } from '../support/raw-http.ts';
+import type { Requirement } from '../support/requirements.ts';
 import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { redis, type StoreServer } from '../support/stores.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /*
- * Runs the command lines of README.md and of the manual in bash, those of a page in its order and in one home
- * directory, as a user who has a library and the files that the pages refer to.
+ * Runs the command lines of README.md and of the manual, those of a page in its order and in one home directory, as a
+ * user who has a library and the files that the pages refer to. Most run in this process, the others in bash.
  */
 
 /** Command lines that are not run here, and where they are tested. */
@@ -59,19 +64,15 @@ const codes: Record<string, { code: number; why: string }> = {
 /** Pages of scripts, in which nothing answers questions. On the others the user answers yes. */
 const unattended = ['docs/scripting.md', 'docs/recipes.md', 'docs/uploading.md'];
 
-const has = (program: string) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
-
 /** Name of a command in the tables and in the report. */
 const nameOf = ({ text }: PageCommand) => (text.startsWith('node -e ') ? 'node -e …' : text);
 const runsElsewhere = (command: PageCommand) => Object.hasOwn(elsewhere, nameOf(command));
 
-/** Returns why a command line cannot run on this machine; undefined if it can. */
-const missing = (line: string): string | undefined =>
-  isOfQueue(line) && !redis.isInstalled
-    ? 'redis-server is not here'
-    : ['jq', 'curl'].flatMap((name) =>
-        new RegExp(`\\b${name} `).test(line) && !has(name) ? `${name} is not here` : [],
-      )[0];
+/** Returns what a command line needs that this machine lacks; undefined if it can run. */
+const missingFor = (line: string): Requirement | undefined =>
+  isOfQueue(line) && !has('redis-server')
+    ? 'redis-server'
+    : (['jq', 'curl'] as const).flatMap((name) => (new RegExp(`\\b${name} `).test(line) && !has(name) ? name : []))[0];
 
 const nodes = allNodes(describeCommand(await buildCommandTree('0.0.0')));
 const knownCommands = new Set([
@@ -81,6 +82,13 @@ const knownCommands = new Set([
 
 /** Returns true for inline code that only names a command. */
 const isMention = ({ text, isInline }: PageCommand) => isInline && knownCommands.has(text);
+
+/** As `missingFor`. A line of a block needs what the lines before it need, as it may read what they write. */
+const missing = (commands: readonly PageCommand[], at: number): Requirement | undefined =>
+  commands
+    .slice(0, at + 1)
+    .filter(({ block }, other) => other === at || (block !== undefined && block === commands[at]?.block))
+    .flatMap(({ text }) => missingFor(text) ?? [])[0];
 
 /** Inline commands that an earlier page or paragraph has run. */
 const seen = new Set<string>();
@@ -99,7 +107,7 @@ const concurrency = 4;
 let library: { dataDir: string; lastUpload: string };
 let store: StoreServer | undefined;
 let files: FileServer;
-/** Exit code and stderr of each command, by page; without a code if bash did not get there. */
+/** Exit code and stderr of each command, by page; without a code if it did not run. */
 const results = new Map<string, Promise<{ code?: number; stderr: string }[]>>();
 /** Sandboxes that pages started. */
 const ends: (() => unknown)[] = [];
@@ -108,7 +116,7 @@ beforeAll(async () => {
   files = await FileServer.start(readFileSync(fixturePath('clip.mp4')), (close) => ends.push(close));
   const { bytes } = files;
   files.fault = ({ headers }) => (headers.range ? undefined : { respond: (response) => response.end(bytes) });
-  if (redis.isInstalled) store = await redis.start();
+  if (has('redis-server')) store = await redis.start();
   library = await createLibrary();
   let next = 0;
   const run = async (): Promise<void> => {
@@ -213,35 +221,79 @@ async function runPage({ page, commands }: (typeof pages)[number]) {
   if (startsSandbox) cpSync(library.dataDir, join(home, 'state/sandbox'), { recursive: true });
   else addProfiles(home, service);
   setLastUpload(home, library.lastUpload, service.url);
-  const script = commands.map((command, at) => {
-    const { text } = command;
-    if (runsElsewhere(command) || missing(text)) return '';
-    const typed = toTyped(command, { home, service });
-    writeFileSync(join(home, `${at}.sh`), typed);
-    const isScript = text.includes('\n');
-    return [
-      `{ ${isScript ? `bash ${at}.sh` : typed}\n} <"$HOME/clip.mp4" >/dev/null 2>"$HOME/${at}.stderr"`,
-      `echo ${at} $? >>"$HOME/codes"`,
-    ].join('\n');
-  });
-  const whole = ['set -o pipefail', interruptWhen, ...script].join('\n');
   if (startsSandbox) ends.push(() => spawnSync(join(home, 'bin/mediactl'), ['sandbox', 'stop'], { cwd: home, env }));
   const variables = { ...env, MEDIACTL_FFMPEG: 'none', ...(!unattended.includes(page) && { MEDIACTL_YES: '1' }) };
-  const failure = await new Promise<string>((resolve) =>
-    execFile('bash', ['-c', whole], { cwd: home, env: variables, timeout: 2 * hangMs }, (_error, _stdout, stderr) =>
-      resolve(stderr),
-    ),
-  );
-  const exitCodes = new Map(
-    readText(join(home, 'codes'))
-      .trim()
-      .split('\n')
-      .map((line) => line.split(' ').map(Number) as [number, number]),
-  );
-  return commands.map((_, at) => {
-    const code = exitCodes.get(at);
-    return code === undefined ? { stderr: failure } : { code, stderr: readText(join(home, `${at}.stderr`)) };
+  const shell = new Shell(home, variables);
+  ends.push(() => shell.end());
+  const results: { code?: number; stderr: string }[] = [];
+  for (const [at, command] of commands.entries()) {
+    if (runsElsewhere(command) || missing(commands, at)) {
+      results.push({ stderr: '' });
+      continue;
+    }
+    const typed = toTyped(command, { home, service });
+    results.push(
+      (!shell.hasState && (await runInProcess(typed, variables, readFileSync(join(home, 'clip.mp4'))))) ||
+        (await shell.run(typed)),
+    );
+    if (/^mediactl (?:upload|sync) /.test(typed)) await allProcessed(service);
+  }
+  return results;
+}
+
+/** Waits until a service has processed its assets, as a user does before a line that plays or downloads one. */
+async function allProcessed(service: TestSandbox): Promise<void> {
+  const { call } = rawHttp(() => service);
+  await waitUntil(async () => {
+    const { items } = await (await call('GET', '/assets/?status=processing&limit=1')).json();
+    return items.length === 0;
   });
+}
+
+/** A shell in which the lines of a page run, one after the other. */
+class Shell {
+  /** True once a line has changed what later commands see: a directory or a variable. */
+  hasState = false;
+  readonly #child: ChildProcess;
+  readonly #home: string;
+  readonly #ended: Promise<void>;
+  #output = '';
+  #onOutput = () => {};
+
+  constructor(home: string, env: Record<string, string | undefined>) {
+    this.#home = home;
+    this.#child = spawn('bash', [], { cwd: home, env, stdio: ['pipe', 'pipe', 'pipe'] });
+    this.#ended = new Promise((resolve) => this.#child.once('close', () => resolve()));
+    for (const stream of [this.#child.stdout, this.#child.stderr])
+      stream?.setEncoding('utf8').on('data', (text: string) => {
+        this.#output += text;
+        this.#onOutput();
+      });
+    this.#child.stdin?.write(`set -o pipefail; ${interruptWhen}\n`);
+  }
+
+  /** Runs a line, or a script of several. @returns its exit code and stderr; no code if the shell has ended */
+  async run(line: string): Promise<{ code?: number; stderr: string }> {
+    const [script, errors] = [join(this.#home, 'line.sh'), join(this.#home, 'line.stderr')];
+    this.hasState ||= /^(?:cd|export) /m.test(line);
+    writeFileSync(script, line);
+    this.#output = '';
+    const exitCode = new Promise<number>((resolve) => {
+      this.#onOutput = () => {
+        const [, code] = /^exit code (\d+)$/m.exec(this.#output) ?? [];
+        if (code !== undefined) resolve(Number(code));
+      };
+    });
+    const command = line.includes('\n') ? 'bash line.sh' : line;
+    this.#child.stdin?.write(`{ ${command}\n} <"$HOME/clip.mp4" >/dev/null 2>"${errors}"; echo "exit code $?"\n`);
+    const code = await Promise.race([exitCode, this.#ended]);
+    return code === undefined ? { stderr: this.#output } : { code, stderr: readText(errors) };
+  }
+
+  end(): Promise<void> {
+    this.#child.stdin?.end();
+    return this.#ended;
+  }
 }
 
 const readText = (path: string) => {
@@ -294,7 +346,7 @@ for (const { page, commands } of pages)
       if (!runsElsewhere(command))
         it(nameOf(command), async ({ skip }) => {
           const { text } = command;
-          const reason = missing(text);
+          const reason = missing(commands, at);
           skip(reason !== undefined, reason);
           const result = (await results.get(page))?.[at];
           const expected = codes[text]?.code ?? 0;

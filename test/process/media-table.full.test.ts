@@ -2,8 +2,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, type ExpectStatic, it } from 'vitest';
-import { chromiumPath, launchBrowser } from '../support/browser.ts';
+import { launchBrowser } from '../support/browser.ts';
 import { ffmpeg, makeMedia, rotateMp4 } from '../support/ffmpeg.ts';
+import { has } from '../support/has.ts';
 import { pdfOf } from '../support/pdf.ts';
 import { pdftoppm } from '../support/pdftoppm.ts';
 import { rawHttp } from '../support/raw-http.ts';
@@ -84,15 +85,13 @@ const rows: Row[] = [
   ['headless.avi', /ffmpeg: /, undefined, () => 'RIFF\u0000\u0010\u0000\u0000AVI LIST'],
 ];
 
-const isPossible = ffmpeg && chromiumPath;
-
 /** Files by name, created once for both tables. */
 const files = new Map<string, Promise<string>>();
 let browser: Browser;
 /** Pool of idle pages. */
 const pages: Page[] = [];
 beforeAll(async () => {
-  if (!isPossible) return;
+  if (!has('ffmpeg') || !has('chromium')) return;
   browser = await launchBrowser();
   const made = fewAtOnce(rows, ([name, , , make]) => fileOf(name, make));
   rows.forEach(([name], at) => {
@@ -119,14 +118,14 @@ async function fileOf(name: string, make: Row[3]): Promise<string> {
   return path;
 }
 
-describe.skipIf(!isPossible)('with ffmpeg', () =>
+describe('with ffmpeg', { tags: ['ffmpeg', 'chromium'] }, () =>
   table(
     { ffmpeg, pdftoppm },
     rows.flatMap(([name, does]) => (does ? [[name, does]] : [])),
   ),
 );
 
-describe.skipIf(!isPossible)('without ffmpeg', () =>
+describe('without ffmpeg', { tags: ['ffmpeg', 'chromium'] }, () =>
   table(
     {},
     rows.flatMap(([name, , alone]) => (alone ? [[name, alone]] : [])),

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { inherited } from '../support/environment.ts';
-import { audioInput, ffmpeg, makeMedia, videoInput } from '../support/ffmpeg.ts';
+import { audioInput, makeMedia, videoInput } from '../support/ffmpeg.ts';
 import { hangMs } from '../support/hang.ts';
 import { executable, sandboxCommand } from '../support/spawn.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -141,7 +141,7 @@ function familyOf(pid: number): Status[] {
   return family;
 }
 
-describe.skipIf(!ffmpeg || process.platform !== 'linux')('large metadata', () => {
+describe('large metadata', { tags: ['ffmpeg', 'Linux'] }, () => {
   const dataDir = join(temporaryFolder(), 'data');
   let child: ChildProcess;
   let url: string;

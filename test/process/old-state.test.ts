@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -19,18 +18,17 @@ import { Cli } from '../support/cli.ts';
 import { errorOf } from '../support/errors.ts';
 import { type Fault, type InterposedRequest, Interposer, respondWith } from '../support/interposer.ts';
 import { oldBytes, oldFiles, oldStdin, startOldService, writeOldMedia, writeOldState } from '../support/old-state.ts';
-import { isStrict, type TestSandbox } from '../support/sandbox.ts';
+import type { TestSandbox } from '../support/sandbox.ts';
 import { mediactlCommand, startProcess } from '../support/spawn.ts';
 import { changeState, queryState, readEntries } from '../support/state-database.ts';
 
-const canTrace = spawnSync('strace', ['-o', '/dev/null', 'true']).status === 0;
 const acknowledged = 2 * 64 * 1024;
 /** Ids in the fixture. */
 const plannedId = '36e6a3f1bdfff50b';
 const stdinId = '9104c96c3dd77a52';
 
 // Data of the old service has what a strict one leaves out.
-describe.skipIf(isStrict)('the state folder of 5fb2bef', () => {
+describe('the state folder of 5fb2bef', { tags: 'undocumented-fields' }, () => {
   let sandbox: TestSandbox;
   let line: Interposer;
   let fault: (seen: InterposedRequest) => Fault | undefined;
@@ -422,27 +420,26 @@ describe.skipIf(isStrict)('the state folder of 5fb2bef', () => {
       expect(pageNames()).toEqual(['0123456789abcdef.json.corrupt']);
     });
 
-    it.skipIf(!canTrace)(
-      'that is killed changes nothing, whenever that is, and is done by the next command',
-      async () => {
-        const before = oldRecords();
-        const environment = { MEDIACTL_CONFIG_DIR: join(cli.home, 'config'), MEDIACTL_STATE_DIR: state };
-        const list = (nth: number) => {
-          const kill = ['-f', '-qq', '-o', '/dev/null', '-e', `inject=pwrite64:signal=SIGKILL:when=${nth}`];
-          const command = [...kill, ...mediactlCommand, 'uploads', 'ls', '--json'];
-          return startProcess('strace', command, environment).finished;
-        };
-        let kills = 0;
-        const step = 5; // of about 50 writes
-        for (let nth = 1; (await list(nth)).signal === 'SIGKILL'; nth += step) {
-          kills++;
-          if (version() === 1) expect(oldRecords()).toEqual(before);
-          else expectMigrated(before);
-          expect(pageTexts()).toEqual(before.pages);
-        }
-        expect(kills).toBeGreaterThan(5);
-        expectMigrated(before);
-      },
-    );
+    it('that is killed changes nothing, whenever that is, and is done by the next command', {
+      tags: 'strace',
+    }, async () => {
+      const before = oldRecords();
+      const environment = { MEDIACTL_CONFIG_DIR: join(cli.home, 'config'), MEDIACTL_STATE_DIR: state };
+      const list = (nth: number) => {
+        const kill = ['-f', '-qq', '-o', '/dev/null', '-e', `inject=pwrite64:signal=SIGKILL:when=${nth}`];
+        const command = [...kill, ...mediactlCommand, 'uploads', 'ls', '--json'];
+        return startProcess('strace', command, environment).finished;
+      };
+      let kills = 0;
+      const step = 5; // of about 50 writes
+      for (let nth = 1; (await list(nth)).signal === 'SIGKILL'; nth += step) {
+        kills++;
+        if (version() === 1) expect(oldRecords()).toEqual(before);
+        else expectMigrated(before);
+        expect(pageTexts()).toEqual(before.pages);
+      }
+      expect(kills).toBeGreaterThan(5);
+      expectMigrated(before);
+    });
   });
 });

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -19,14 +18,6 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 type FileRecord = { path: string; outcome: string; asset_uid: string | null; error: { code: string } | null };
 
 const count = 40;
-const canTrace = (() => {
-  try {
-    execFileSync('strace', ['-qq', '-o', '/dev/null', 'true'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-})();
 
 const recordsOf = (stdout: string): FileRecord[] =>
   stdout
@@ -34,7 +25,7 @@ const recordsOf = (stdout: string): FileRecord[] =>
     .filter((line) => line.endsWith('}'))
     .map((line) => JSON.parse(line));
 
-describe.skipIf(!canTrace)('power is lost, and the same command is run again', () => {
+describe('power is lost, and the same command is run again', { tags: 'strace' }, () => {
   it.each(Array.from({ length: isFullRun ? 40 : 10 }, (_, n) => 9001 + n))(
     'seed %i: what was reported is known, and no file is sent twice without being named',
     async (seed) => {

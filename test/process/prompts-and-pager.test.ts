@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { assetUid, createLibrary } from '../support/fake-library.ts';
-import { hasPty, shellQuote } from '../support/pty.ts';
+import { shellQuote } from '../support/pty.ts';
 import { startRecordingServer } from '../support/recording-server.ts';
 import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { Screen } from '../support/screen.ts';
@@ -40,7 +40,7 @@ beforeEach(() => {
 
 const words = (...args: string[]) => [...mediactlCommand, ...args];
 
-describe.skipIf(!hasPty)('a choice in place of a refusal', () => {
+describe('a choice in place of a refusal', { tags: 'script' }, () => {
   it('an id that is left out: the newest assets, by name', async () => {
     const screen = new Screen(words('get'), account(), 100);
     await screen.waitForText(/Which asset\?[\s\S]*❯ .*\n/);
@@ -76,7 +76,7 @@ describe.skipIf(!hasPty)('a choice in place of a refusal', () => {
   });
 });
 
-it.skipIf(!hasPty)('a question ends with the program: exit 143, and the cursor is there', async () => {
+it('a question ends with the program: exit 143, and the cursor is there', { tags: 'script' }, async () => {
   const pid = join(home, 'pid');
   const screen = new Screen(`echo $$ > ${pid}; exec ${shellQuote(words('get'))}`, account(), 100);
   await screen.waitForText(/Which asset\?/);
@@ -85,7 +85,7 @@ it.skipIf(!hasPty)('a question ends with the program: exit 143, and the cursor i
   expect(screen.lines.join('\n')).toContain('terminated');
 });
 
-describe.skipIf(!hasPty)('login', () => {
+describe('login', { tags: 'script' }, () => {
   const login = (...args: string[]) =>
     new Screen(words('login', '--base-url', sandbox.url, ...args), environment(), 100);
 
@@ -122,7 +122,7 @@ describe.skipIf(!hasPty)('login', () => {
   });
 });
 
-it.skipIf(!hasPty)('auth status tells scopes by what was answered: a 403, and what went well', async () => {
+it('auth status tells scopes by what was answered: a 403, and what went well', { tags: 'script' }, async () => {
   const key = sandbox.createKey('reader', ['Read Assets']);
   const config = join(home, 'config');
   const run = (...args: string[]) => mediactl(args, environment()).finished;
@@ -144,7 +144,7 @@ it.skipIf(!hasPty)('auth status tells scopes by what was answered: a 403, and wh
   expect((await run('status')).stdout).toMatch(/Write Assets: no, refused just now; Delete Assets: not tried yet/);
 });
 
-describe.skipIf(!hasPty)('the pager', () => {
+describe('the pager', { tags: 'script' }, () => {
   const paged = (args: string[], more = {}) =>
     new Screen(words(...args), account({ PAGER: "sed 's/^/paged: /'", ...more }), 100, 24);
 
@@ -206,13 +206,13 @@ describe.skipIf(!hasPty)('the pager', () => {
   });
 });
 
-it.skipIf(!hasPty)('a total stands under the table', async () => {
+it('a total stands under the table', { tags: 'script' }, async () => {
   const screen = new Screen(words('ls'), account(), 100, 40);
   expect(await screen.exited).toBe(0);
   expect(screen.lines.at(-1)).toBe('20 of 60; --all for all, --limit for more');
 });
 
-describe.skipIf(!hasPty)('waiting on a terminal', () => {
+describe('waiting on a terminal', { tags: 'script' }, () => {
   it('shows what is waited for and since when, and leaves no line behind', async () => {
     const metadata = `filename ${btoa('slow.mov')},workspace_uid ${btoa(sandbox.workspace)}`;
     const created = await fetch(`${sandbox.url}/api/external/v1/upload/`, {
@@ -243,7 +243,7 @@ describe.skipIf(!hasPty)('waiting on a terminal', () => {
   });
 });
 
-it.skipIf(!hasPty)('a workspace that none is primary of is chosen; in a pipe it must be named', async () => {
+it('a workspace that none is primary of is chosen; in a pipe it must be named', { tags: 'script' }, async () => {
   const uid = (n: number) => `${n}0000000-0000-4000-8000-000000000000`;
   const service = await startRecordingServer(({ path }) =>
     path.endsWith('/folders/')

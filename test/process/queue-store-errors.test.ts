@@ -11,15 +11,7 @@ import { setUpCli } from '../support/cli-setup.ts';
 import { recordedError } from '../support/errors.ts';
 import { Interposer, respondWith } from '../support/interposer.ts';
 import { waitUntil } from '../support/machines.ts';
-import {
-  hasPgbouncer,
-  postgres,
-  redis,
-  type StoreServer,
-  startPgbouncer,
-  startRedis,
-  storeEnvironment,
-} from '../support/stores.ts';
+import { postgres, redis, type StoreServer, startPgbouncer, startRedis, storeEnvironment } from '../support/stores.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* Error messages and recovery of queues whose store refuses access, is full, starts late or lost data. */
@@ -73,7 +65,7 @@ const files = (count: number, name = 'shot') =>
   });
 const assetsNamed = (name: string) => world.cli.json(['assets', 'ls', '--search', name, '--all']);
 
-describe.skipIf(!redis.isInstalled)('on Redis', () => {
+describe('on Redis', { tags: 'redis-server' }, () => {
   let store: StoreServer;
   beforeAll(async () => {
     store = await redis.start();
@@ -298,35 +290,32 @@ describe.skipIf(!redis.isInstalled)('on Redis', () => {
     expect(await json(queue, 'uploads', 'ls', '--queue')).toEqual([]);
   });
 
-  it.skipIf(spawnSync('openssl', ['version']).status !== 0)(
-    'a certificate that is not trusted is named, and where to put its authority',
-    async () => {
-      const folder = temporaryFolder();
-      const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-      const subject = ['-nodes', '-days', '2', '-subj', '/CN=127.0.0.1'];
-      const args = ['req', '-x509', '-newkey', 'rsa:2048', '-keyout', key, '-out', cert, ...subject];
-      execFileSync('openssl', args, { stdio: 'ignore' });
-      const server = createTlsServer({ key: readFileSync(key), cert: readFileSync(cert) });
-      server.on('tlsClientError', () => {}); // the client does not trust this server's certificate
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-      const { port } = server.address() as { port: number };
-      const { code, stderr } = await work(`rediss://127.0.0.1:${port}`).ended;
-      const { error } = await doctor(`rediss://127.0.0.1:${port}`);
-      server.close();
-      expect(recordedError(error)).toEqual({
-        code: 'queue_tls',
-        exit: 10,
-        hint: expect.stringMatching(
-          /^check that the server accepts TLS on that port; for a private certificate authority, export NODE_EXTRA_CA_CERTS=ca\.pem/,
-        ),
-      });
-      expect([code, stderr]).toEqual([10, expect.stringContaining('NODE_EXTRA_CA_CERTS')]);
-      expect(stderr).toMatch(/self.signed certificate/);
-    },
-  );
+  it('a certificate that is not trusted is named, and where to put its authority', { tags: 'openssl' }, async () => {
+    const folder = temporaryFolder();
+    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+    const subject = ['-nodes', '-days', '2', '-subj', '/CN=127.0.0.1'];
+    const args = ['req', '-x509', '-newkey', 'rsa:2048', '-keyout', key, '-out', cert, ...subject];
+    execFileSync('openssl', args, { stdio: 'ignore' });
+    const server = createTlsServer({ key: readFileSync(key), cert: readFileSync(cert) });
+    server.on('tlsClientError', () => {}); // the client does not trust this server's certificate
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as { port: number };
+    const { code, stderr } = await work(`rediss://127.0.0.1:${port}`).ended;
+    const { error } = await doctor(`rediss://127.0.0.1:${port}`);
+    server.close();
+    expect(recordedError(error)).toEqual({
+      code: 'queue_tls',
+      exit: 10,
+      hint: expect.stringMatching(
+        /^check that the server accepts TLS on that port; for a private certificate authority, export NODE_EXTRA_CA_CERTS=ca\.pem/,
+      ),
+    });
+    expect([code, stderr]).toEqual([10, expect.stringContaining('NODE_EXTRA_CA_CERTS')]);
+    expect(stderr).toMatch(/self.signed certificate/);
+  });
 });
 
-describe.skipIf(!postgres.isInstalled)('on PostgreSQL', () => {
+describe('on PostgreSQL', { tags: 'postgresql' }, () => {
   let store: StoreServer;
   beforeAll(async () => {
     store = await postgres.start();
@@ -386,34 +375,33 @@ describe.skipIf(!postgres.isInstalled)('on PostgreSQL', () => {
     expect([code, stderr, warned]).toEqual([10, expect.stringContaining('accepts TLS'), []]);
   });
 
-  it.skipIf(!hasPgbouncer)(
-    'behind pgbouncer: sessions work; transactions are refused, with the setting that works',
-    async () => {
-      const upload = async (address: string, name: string) => {
-        const queue = named(address);
-        const worker = work(queue);
-        await json(queue, 'upload', ...files(1, name), '--queue');
-        const done = () => json(queue, 'uploads', 'ls', '--queue', '--done');
-        await waitUntil(async () => (await done()).length === 1);
-        worker.stop.abort();
-        return (await worker.ended).code;
-      };
-      const sessions = await startPgbouncer(store.address, 'session');
-      expect(await upload(sessions.address, 'session')).toBe(0);
-      await sessions.end();
-      const transactions = await startPgbouncer(store.address, 'transaction');
-      const { code, stderr } = await work(named(transactions.address)).ended;
-      await transactions.end();
-      expect([code, stderr]).toEqual([2, expect.stringContaining('pool_mode=session')]);
-      const setting = /connect_query='[^']+'/.exec(stderr)?.[0];
-      const prepared = await startPgbouncer(store.address, 'transaction', setting);
-      expect(await upload(prepared.address, 'prepared')).toBe(0);
-      await prepared.end();
-    },
-  );
+  it('behind pgbouncer: sessions work; transactions are refused, with the setting that works', {
+    tags: 'pgbouncer',
+  }, async () => {
+    const upload = async (address: string, name: string) => {
+      const queue = named(address);
+      const worker = work(queue);
+      await json(queue, 'upload', ...files(1, name), '--queue');
+      const done = () => json(queue, 'uploads', 'ls', '--queue', '--done');
+      await waitUntil(async () => (await done()).length === 1);
+      worker.stop.abort();
+      return (await worker.ended).code;
+    };
+    const sessions = await startPgbouncer(store.address, 'session');
+    expect(await upload(sessions.address, 'session')).toBe(0);
+    await sessions.end();
+    const transactions = await startPgbouncer(store.address, 'transaction');
+    const { code, stderr } = await work(named(transactions.address)).ended;
+    await transactions.end();
+    expect([code, stderr]).toEqual([2, expect.stringContaining('pool_mode=session')]);
+    const setting = /connect_query='[^']+'/.exec(stderr)?.[0];
+    const prepared = await startPgbouncer(store.address, 'transaction', setting);
+    expect(await upload(prepared.address, 'prepared')).toBe(0);
+    await prepared.end();
+  });
 });
 
-it.skipIf(spawnSync('systemd-analyze', ['--version']).status !== 0)('the systemd unit is one', () => {
+it('the systemd unit is one', { tags: 'systemd-analyze' }, () => {
   const path = fileURLToPath(new URL('../../examples/worker/mediactl-worker.service', import.meta.url));
   const { status, stderr } = spawnSync('systemd-analyze', ['verify', path]);
   expect([status, stderr.toString()]).toEqual([0, '']);

@@ -1,19 +1,20 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { buildSync } from 'esbuild';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { MediactlError } from '../../src/client/errors.ts';
 import { Transport } from '../../src/client/http/transport.ts';
 import { openRclone, type RcloneFiles } from '../../src/client/upload/sources/rclone.ts';
 import type { UploadSource } from '../../src/client/upload/sources/source.ts';
 import { systemClock } from '../../src/contract/clock.ts';
+import { bundle } from '../support/bundle.ts';
 import { inherited } from '../support/environment.ts';
 import { recordedError } from '../support/errors.ts';
 import { someBytes } from '../support/files.ts';
+import { programPaths } from '../support/requirements.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const rclone = spawnSync('sh', ['-c', 'command -v rclone']).stdout.toString().trim();
+const { rclone } = programPaths;
 const key = 'mk_live_that_no_child_may_see_0123456789';
 
 /** A remote that is a local folder, and a wrapper of rclone that records its arguments. */
@@ -88,14 +89,20 @@ async function readAll(source: UploadSource): Promise<Buffer> {
 
 const firstOf = ({ files, sourceOf }: RcloneFiles) => sourceOf(files[0] as RcloneFiles['files'][0]);
 
-const isThere = (pid: number) => spawnSync('kill', ['-0', String(pid)]).status === 0;
+const isThere = (pid: number) => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
 
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   for (let n = 0; n < 200 && !(await isSo()); n++) await systemClock.sleep(50);
   expect(await isSo()).toBe(true);
 }
 
-describe.skipIf(!rclone)('files of a remote', () => {
+describe('files of a remote', { tags: 'rclone' }, () => {
   it('are found at every depth, and read', async () => {
     const names = ['a.mp4', 'day 1/ü #?%20 ]&+.mov', 'day 1/cam a/empty.bin'];
     const contents = new Map(
@@ -161,7 +168,7 @@ describe.skipIf(!rclone)('files of a remote', () => {
   });
 });
 
-describe.skipIf(!rclone)('what cannot be read', () => {
+describe('what cannot be read', { tags: 'rclone' }, () => {
   it('a directory without -r', async () => {
     put('day 1/clip.mp4', someBytes(10));
     const { code, exit_code: exit, hint } = await failureOf(open('rclone:far:day 1'));
@@ -239,7 +246,7 @@ it('a listing of 100,000 files is taken as it comes', async () => {
   expect(files.at(-1)).toEqual({ path: '100000', sizeBytes: 1, modTime: '2026-01-01T00:00:00Z' });
 });
 
-describe.skipIf(!rclone)('the server of a remote', () => {
+describe('the server of a remote', { tags: 'rclone' }, () => {
   it('is one, on the loopback, with a password that only it and we know, and without our key', async () => {
     put('a', someBytes(10));
     put('b', someBytes(10));
@@ -277,15 +284,9 @@ describe.skipIf(!rclone)('the server of a remote', () => {
     await until(() => !isThere(called('serve').pid));
   });
 
-  it.skipIf(process.platform === 'win32')('ends when we are killed', async () => {
+  it('ends when we are killed', async () => {
     const outfile = join(home, 'rclone-child.mjs');
-    buildSync({
-      entryPoints: ['src/client/upload/sources/rclone-process.ts'],
-      outfile,
-      bundle: true,
-      platform: 'node',
-      format: 'esm',
-    });
+    await bundle(`export { serveRemote } from './src/client/upload/sources/rclone-process.ts'`, outfile);
     const script = `const { serveRemote } = await import('${outfile}');
       const { url } = await serveRemote('far:', { environment: process.env });
       console.log(url.href);
@@ -315,7 +316,7 @@ it('an rclone that does not end when it is asked to is ended', async () => {
   expect(isThere(pid)).toBe(false);
 });
 
-it.skipIf(!rclone)('an rclone that is started by a script of theirs is ended too', async () => {
+it('an rclone that is started by a script of theirs is ended too', { tags: 'rclone' }, async () => {
   put('a', someBytes(10));
   inPlaceOfRclone(`${rclone} "$@" & echo $! > '${home}/inner'; wait $!`);
   const remote = await open('rclone:far:a');

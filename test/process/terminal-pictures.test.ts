@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { makeJpeg } from '../support/pictures.ts';
-import { hasPty, Pty } from '../support/pty.ts';
+import { Pty } from '../support/pty.ts';
 import { mediactlCommand } from '../support/spawn.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { numberedUid, sendBytes, startThumbnailService } from '../support/thumbnail-service.ts';
@@ -13,8 +13,9 @@ const begins = {
   blocks: '\u001b[38;2;',
 };
 
-it.skipIf(!hasPty).each(Object.entries(begins))(
+it.each(Object.entries(begins))(
   'the built program shows a picture on a real terminal: %s',
+  { tags: 'script' },
   async (protocol, beginning) => {
     const { url } = await startThumbnailService([{ uid: numberedUid(1) }], sendBytes(makeJpeg(320, 180), 'image/jpeg'));
     const command = [...mediactlCommand, 'assets', 'thumb', numberedUid(1), '--show'];

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startServer } from '../support/http-server.ts';
 import { Interposer, respondWith } from '../support/interposer.ts';
-import { hasPty, Pty, shellQuote } from '../support/pty.ts';
+import { Pty, shellQuote } from '../support/pty.ts';
 import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { Screen } from '../support/screen.ts';
 import { mediactl, mediactlCommand, startProcess } from '../support/spawn.ts';
@@ -27,7 +27,7 @@ const environment = (home: string, more = {}) => ({
   ...more,
 });
 
-describe.skipIf(!hasPty)('on a real terminal', () => {
+describe('on a real terminal', { tags: 'script' }, () => {
   it('auth login asks for the key and does not show it', async () => {
     const pty = new Pty(
       [...mediactlCommand, 'auth', 'login', '--base-url', sandbox.url],

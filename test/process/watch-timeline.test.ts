@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { PlaybackInfo } from '../../src/contract/types.ts';
 import { renderWatchPage } from '../../src/web/watch/server/page.ts';
-import { chromiumPath, currentTime, mediaState, openPage, pollUntil, setUpBrowser } from '../support/browser.ts';
+import { currentTime, mediaState, openPage, pollUntil, setUpBrowser } from '../support/browser.ts';
 import { audioInput, ffmpeg, makeMedia } from '../support/ffmpeg.ts';
 import { respond, serveHtml, startServer } from '../support/http-server.ts';
 import { rawHttp } from '../support/raw-http.ts';
@@ -53,7 +53,7 @@ const drawn = (page: Page) =>
     return { colours: [...colours].sort(), width, pixels: canvas.clientWidth * devicePixelRatio };
   })()`) as Promise<{ colours: string[]; width: number; pixels: number }>;
 
-describe.skipIf(!chromiumPath)('the timeline', () => {
+describe('the timeline', { tags: 'chromium' }, () => {
   it('seeks from the keyboard, and tells where it is', async () => {
     const { page, complaints } = await open(await watchUrl(await clip()));
     await slider(page).focus();
@@ -132,8 +132,8 @@ describe.skipIf(!chromiumPath)('the timeline', () => {
   });
 });
 
-describe.skipIf(!chromiumPath)('the waveform of a sound', () => {
-  it.skipIf(!ffmpeg)('is drawn in the colours of the page, and sought in', async () => {
+describe('the waveform of a sound', { tags: 'chromium' }, () => {
+  it('is drawn in the colours of the page, and sought in', { tags: 'ffmpeg' }, async () => {
     const { url } = await processedBy(await makeMedia('swell.mp3', ...audioInput(8)));
     const { page, complaints } = await openPage(world.browser, url, { deviceScaleFactor: 2 });
     await pollUntil(() => page.locator('#timeline.drawn').count()).toBe(1);
@@ -236,7 +236,7 @@ describe.skipIf(!chromiumPath)('the waveform of a sound', () => {
   });
 });
 
-describe.skipIf(!chromiumPath)('the frames of a video', () => {
+describe('the frames of a video', { tags: 'chromium' }, () => {
   type Styled = { style: Record<string, string> };
   const sprite = (page: Page) => page.locator('.sprite');
   const crop = (page: Page) =>
@@ -247,7 +247,7 @@ describe.skipIf(!chromiumPath)('the frames of a video', () => {
       height: style.height,
     }));
 
-  it.skipIf(!ffmpeg)('show what is at the moment that is pointed at', async () => {
+  it('show what is at the moment that is pointed at', { tags: 'ffmpeg' }, async () => {
     const { url, info } = await processedBy(fixturePath('clip.mp4'));
     const { page, complaints } = await open(url);
     const asked: string[] = [];

@@ -4,15 +4,7 @@ import { pathToFileURL } from 'node:url';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { renderWatchPage, type WatchPageInput } from '../../src/web/watch/server/page.ts';
-import {
-  chromiumPath,
-  currentTime,
-  type MediaElement,
-  mediaState,
-  openPage,
-  pollUntil,
-  setUpBrowser,
-} from '../support/browser.ts';
+import { currentTime, type MediaElement, mediaState, openPage, pollUntil, setUpBrowser } from '../support/browser.ts';
 import { respond, serveHtml, startServer } from '../support/http-server.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { fixturePath, playerScript, startSandbox } from '../support/sandbox.ts';
@@ -22,7 +14,7 @@ const { clip, create, open, playbackInfo, send, upload, watchUrl, world } = setU
 
 const pageOf = (input: Omit<WatchPageInput, 'script'>) => renderWatchPage({ ...input, script: playerScript }).html;
 
-describe.skipIf(!chromiumPath)('the watch page of a video', () => {
+describe('the watch page of a video', { tags: 'chromium' }, () => {
   it('plays through hls.js from the keyboard, without a complaint or a request elsewhere', async () => {
     const { page, complaints } = await open(await watchUrl(await clip()));
     await page.locator('video').focus();
@@ -230,7 +222,7 @@ describe.skipIf(!chromiumPath)('the watch page of a video', () => {
   });
 });
 
-describe.skipIf(!chromiumPath)('other pages', () => {
+describe('other pages', { tags: 'chromium' }, () => {
   it('audio plays', async () => {
     const { uid } = await upload(fixturePath('tone.mp3'));
     const { page, complaints } = await open(await watchUrl(uid));

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { inherited } from './environment.ts';
+import { offlineNpm } from './packed.ts';
 
 type Step = {
   id?: string;
@@ -30,6 +31,8 @@ export type ActionOptions = {
   caches: string;
   /** Working directory: the checkout. */
   cwd: string;
+  /** Folder into which npm installs. Later runs use what the first has installed, as on a runner of one's own. */
+  prefix: string;
   /** `github.run_id` of this run. */
   runId: string;
   onStep?: (name: string, child: ChildProcess) => void;
@@ -39,7 +42,7 @@ export type ActionOptions = {
  * Runs the steps of action.yml as a runner does: expressions are filled in, `run` goes to bash in a process group of its
  * own, `if: always()` runs after a failure. The caching actions copy a folder; setting up Node.js is not needed here.
  */
-export async function runAction({ inputs, caches, cwd, runId, onStep }: ActionOptions) {
+export async function runAction({ inputs, caches, cwd, runId, prefix, onStep }: ActionOptions) {
   const temp = join(cwd, '../runner-temp');
   rmSync(temp, { recursive: true, force: true });
   mkdirSync(temp, { recursive: true });
@@ -62,6 +65,7 @@ export async function runAction({ inputs, caches, cwd, runId, onStep }: ActionOp
   const failed: string[] = [];
   for (const step of action.runs.steps) {
     if (failed.length > 0 && step.if !== 'always()') continue;
+    if (step.name === 'Install mediactl' && existsSync(join(prefix, 'bin/mediactl'))) continue;
     const options = Object.fromEntries(Object.entries(step.with ?? {}).map(([name, text]) => [name, fill(`${text}`)]));
     if (step.uses?.startsWith('actions/cache/restore@')) restore(caches, options as CacheOptions);
     else if (step.uses?.startsWith('actions/cache/save@')) save(caches, options as CacheOptions);
@@ -73,12 +77,9 @@ export async function runAction({ inputs, caches, cwd, runId, onStep }: ActionOp
         stdio: ['ignore', 'pipe', 'pipe'],
         env: {
           ...inherited,
-          PATH: `${join(temp, 'npm/bin')}:${inherited.PATH}`,
+          PATH: `${join(prefix, 'bin')}:${inherited.PATH}`,
           HOME: temp,
-          // npm installs into the runner's own folder, from its cache where it can.
-          npm_config_prefix: join(temp, 'npm'),
-          npm_config_prefer_offline: 'true',
-          npm_config_cache: process.env.npm_config_cache ?? join(process.env.HOME ?? '', '.npm'),
+          ...offlineNpm(prefix),
           CI: 'true',
           RUNNER_TEMP: temp,
           GITHUB_OUTPUT: files.output,

@@ -1,19 +1,17 @@
-import { existsSync } from 'node:fs';
 import { type Browser, type BrowserContextOptions, chromium, type FrameLocator, type Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { hangMs } from './hang.ts';
+import { has } from './has.ts';
 import { rawHttp } from './raw-http.ts';
+import { programPaths } from './requirements.ts';
 import { fixturePath, startSandbox, type TestSandbox } from './sandbox.ts';
-
-/** Path of Debian's chromium, preferably the headless shell; undefined if neither is installed. */
-export const chromiumPath = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find((path) => existsSync(path));
 
 /** Host names that only this browser resolves, all to the loopback address. */
 export const siteNames = ['news.example', 'other.example'] as const;
 
 export const launchBrowser = (): Promise<Browser> =>
   chromium.launch({
-    executablePath: chromiumPath as string,
+    executablePath: programPaths.chromium,
     args: ['--no-sandbox', `--host-resolver-rules=${siteNames.map((name) => `MAP ${name} 127.0.0.1`).join(',')}`],
   });
 
@@ -75,7 +73,7 @@ export const pollUntil = (probe: () => Promise<unknown>) => expect.poll(probe);
 export function setUpBrowser() {
   const world = {} as { browser: Browser; sandbox: TestSandbox };
   beforeAll(async () => {
-    if (!chromiumPath) return;
+    if (!has('chromium')) return;
     world.sandbox = await startSandbox();
     world.browser = await launchBrowser();
   });

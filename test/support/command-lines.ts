@@ -1,5 +1,6 @@
 import { chmodSync, copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Cli } from './cli.ts';
 import { inherited } from './environment.ts';
 import { fixturePath, type TestSandbox } from './sandbox.ts';
 import { mediactlFile } from './spawn.ts';
@@ -79,7 +80,50 @@ export const toRunnable = (line: string, { home, sandbox, store, uid }: Replacem
     .replaceAll('/Volumes/media', home);
 
 /** Returns true if a line needs the store of a queue. */
-export const isOfQueue = (line: string) => /--queue|mediactl worker|uploads (?:watch|retry)/.test(line);
+export const isOfQueue = (line: string) =>
+  /--queue|mediactl worker|uploads (?:watch|retry)/.test(line) || line.includes(queueInLines);
+
+/**
+ * Returns the arguments of a line that is one mediactl command; undefined if a shell would do more with the line than
+ * split it and remove quotes.
+ */
+function argumentsOf(line: string): string[] | undefined {
+  if (!/^mediactl (?:[\w@%+=:,./ -]|'[^'\n]*'|"[^"$`\\\n]*")+$/.test(line)) return undefined;
+  const words = line.match(/(?:'[^']*'|"[^"]*"|[^\s'"])+/g) ?? [];
+  return words.slice(1).map((word) => word.replace(/'([^']*)'|"([^"]*)"/g, '$1$2'));
+}
+
+let plainLines = 0;
+/** The last run in this process. The next one waits for it, since a process has one working directory. */
+let lastRun: Promise<unknown> = Promise.resolve();
+
+/**
+ * Runs a line in this process if it is one mediactl command that ends by itself. One line in ten is left to the shell.
+ *
+ * @param environment from `createHome`, and more
+ * @returns undefined if the line is for a shell
+ */
+export async function runInProcess(
+  line: string,
+  environment: Record<string, string | undefined>,
+  stdin: Buffer | string = '',
+): Promise<{ code: number; stderr: string } | undefined> {
+  const args = argumentsOf(line);
+  if (!args || readyText(line) || plainLines++ % 10 === 0) return undefined;
+  const home = environment.HOME as string;
+  const run = lastRun.then(async () => {
+    const outside = process.cwd();
+    process.chdir(home);
+    try {
+      const { code, stderr } = await new Cli(environment).run(args, { cwd: home, stdin });
+      return { code, stderr };
+    } finally {
+      process.chdir(outside);
+    }
+  });
+  lastRun = run.catch(() => {});
+  return run;
+}
 
 /** Commands that run until they are interrupted, and the text that they print when ready. */
 const endless = { 'mediactl browse': 'http://', 'mediactl worker': 'it reads files below' };

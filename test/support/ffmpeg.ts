@@ -1,13 +1,12 @@
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { has } from './has.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-const canRun = (name: string) => spawnSync(name, ['-version']).status === 0;
-
 /** Name of the installed ffmpeg; undefined unless ffprobe, the oracle of these tests, is installed too. */
-export const ffmpeg = canRun('ffmpeg') && canRun('ffprobe') ? 'ffmpeg' : undefined;
+export const ffmpeg = has('ffmpeg') ? 'ffmpeg' : undefined;
 
 const quiet = ['-nostdin', '-v', 'error'];
 

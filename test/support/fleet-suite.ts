@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,11 +9,12 @@ import { systemClock } from '../../src/contract/clock.ts';
 import { BusyService } from './busy-service.ts';
 import { writeSome } from './files.ts';
 import { isFullRun } from './full-run.ts';
+import { has } from './has.ts';
 import { type Fault, type InterposedRequest, Interposer, respondWith } from './interposer.ts';
 import { Machines, parseJsonLines, pause, waitForStderr, waitUntil } from './machines.ts';
 import { writeManyFiles } from './many-files.ts';
 import { Random } from './random.ts';
-import { isStrict, startSandbox, type TestSandbox } from './sandbox.ts';
+import { startSandbox, type TestSandbox } from './sandbox.ts';
 import { type ProxyPlan, StoreProxy } from './store-proxy.ts';
 import type { StoreServer, TestStore } from './stores.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -23,7 +24,7 @@ const many = isFullRun ? 200 : 100;
 
 /** Returns environments for faketime(1) whose clocks are the given seconds ahead; none without faketime. */
 function clocksAhead(...seconds: number[]): Record<string, string>[] {
-  if (spawnSync('faketime', ['--version']).status !== 0) return [];
+  if (!has('faketime')) return [];
   const LD_PRELOAD = execFileSync('faketime', ['-f', '+0', 'printenv', 'LD_PRELOAD']).toString();
   return seconds.map((each) => ({ LD_PRELOAD: LD_PRELOAD.trim(), FAKETIME: `+${each}` }));
 }
@@ -32,9 +33,9 @@ function clocksAhead(...seconds: number[]): Record<string, string>[] {
  * Defines tests of queue workers that crash, freeze, stop and lose their connection, on a real store.
  * Each store has its own test file that calls it, so that the stores run in parallel.
  */
-export function describeQueueUploads({ kind, isInstalled, start }: TestStore): void {
+export function describeQueueUploads({ kind, requirement, start }: TestStore): void {
   // Workers of these tests never use the fields that strict mode omits.
-  describe.skipIf(!isInstalled || isStrict)(`a queue on ${kind}`, () => {
+  describe(`a queue on ${kind}`, { tags: [requirement, 'undocumented-fields'] }, () => {
     let store: StoreServer;
     let sandbox: TestSandbox;
     beforeAll(async () => {
@@ -443,10 +444,10 @@ type ProxiedStore = { store: StoreServer; proxy: StoreProxy; folder: string; fle
 
 /** Defines tests whose machines reach their store through a proxy that can drop connections. */
 export function describeStoreConnection(
-  { kind, isInstalled, start }: TestStore,
+  { kind, requirement, start }: TestStore,
   tests: (throughProxy: (plan: ProxyPlan) => Promise<ProxiedStore>) => void,
 ): void {
-  describe.skipIf(!isInstalled || isStrict)(`a line to ${kind} that breaks`, () => {
+  describe(`a line to ${kind} that breaks`, { tags: [requirement, 'undocumented-fields'] }, () => {
     let store: StoreServer;
     let sandbox: TestSandbox;
     beforeAll(async () => {

@@ -12,6 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { TestProject } from 'vitest/node';
+import { findProcessesWith, killAll, waitUntilNone, watchFiles } from './leftovers.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -31,22 +32,45 @@ function fastFolder(): string {
 }
 
 export default function setup(project: TestProject) {
+  const sharedFolders = [...new Set([tmpdir(), '/tmp', '/dev/shm'])].filter((path) => existsSync(path));
   const testRoot = mkdtempSync(join(fastFolder(), 'mediactl-test-'));
+  chmodSync(testRoot, 0o755); // PostgreSQL runs as another user than root
   project.provide('testRoot', testRoot);
-  // One compile cache for all programs of the run, whatever their home: compiling is half of a start.
-  process.env.XDG_CACHE_HOME = join(testRoot, 'cache');
-  mkdirSync(process.env.XDG_CACHE_HOME, { mode: 0o700 });
+  const listAdded = watchFiles(project.config.root, sharedFolders, testRoot);
+  // What programs write by default is below the temporary folder too. One compile cache serves all programs of the run,
+  // whatever their home: compiling is half of a start.
+  for (const [name, folder] of [
+    ['TMPDIR', 'tmp'],
+    ['HOME', 'home'],
+    ['XDG_CACHE_HOME', 'cache'],
+  ] as const) {
+    process.env[name] = join(testRoot, folder);
+    mkdirSync(join(testRoot, folder), { mode: 0o700 });
+  }
+  chmodSync(join(testRoot, 'tmp'), 0o1777);
   const counted = process.env.MEDIACTL_TEST_EXECUTABLE && countRuns(testRoot, process.env.MEDIACTL_TEST_EXECUTABLE);
-  return () => {
+  return async () => {
     const report = counted ? counted() : undefined;
+    const processes = await waitUntilNone(() => findProcessesWith(testRoot));
+    killAll(processes);
     rmSync(testRoot, { recursive: true, force: true });
     if (report) process.stdout.write(`${report}\n`);
+    // Developers add files while tests are repeated.
+    const files = project.config.watch ? [] : listAdded();
+    const left = [...processes.map(({ pid, command }) => `process ${pid}: ${command}`), ...files];
+    if (left.length > 0) fail(`the tests left behind:\n${left.join('\n')}`);
   };
+}
+
+/** Fails the run. Vitest only prints an error that is thrown at its end. */
+function fail(reason: string): void {
+  process.exitCode = 1;
+  process.stderr.write(`\nFAILED: ${reason}\n`);
 }
 
 /**
  * Lets tests start the executable through a script that counts its processes. @returns a function that reports how
- * many there were, and throws if there was none
+ * many there were, and fails the run if there was none
  */
 function countRuns(testRoot: string, executable: string): () => string {
   const program = join(testRoot, 'mediactl');
@@ -58,7 +82,7 @@ function countRuns(testRoot: string, executable: string): () => string {
   const count = (suffix: string) => (existsSync(program + suffix) ? statSync(program + suffix).size : 0);
   return () => {
     const [processes, others] = [count('.runs'), count('.in-process')];
-    if (processes === 0) throw new Error('no process was the executable');
+    if (processes === 0) fail('no process was the executable');
     return `Executable: ${processes} processes; ${others} runs needed the process of the test`;
   };
 }

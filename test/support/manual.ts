@@ -19,7 +19,12 @@ export const userPages = [
 ];
 
 /** A command line, or a whole script. */
-export type PageCommand = { text: string; isInline: boolean };
+export type PageCommand = {
+  text: string;
+  isInline: boolean;
+  /** Number of the block of the page that contains it; undefined if inline. */
+  block?: number;
+};
 
 const fence = /^ *```(\w*)\n(.*?)^ *```$/gms;
 
@@ -38,7 +43,7 @@ export function commandsIn(markdown: string): PageCommand[] {
     const [whole, language = '', content = ''] = block;
     addInline(markdown.slice(end, block.index));
     end = block.index + whole.length;
-    commands.push(...commandsInBlock(language, content).map((text) => ({ text, isInline: false })));
+    commands.push(...commandsInBlock(language, content).map((text) => ({ text, isInline: false, block: block.index })));
   }
   addInline(markdown.slice(end));
   return commands;

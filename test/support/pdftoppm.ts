@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { has } from './has.ts';
 
 /** Path of poppler's pdftoppm(1); undefined if it is not installed. */
-export const pdftoppm = spawnSync('pdftoppm', ['-v']).status === 0 ? '/usr/bin/pdftoppm' : undefined;
+export const pdftoppm = has('pdftoppm') ? '/usr/bin/pdftoppm' : undefined;

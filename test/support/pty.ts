@@ -1,9 +1,6 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inherited } from './environment.ts';
-
-/** True if util-linux's script(1) is installed, which gives a process a pseudoterminal. */
-export const hasPty = spawnSync('script', ['--version']).status === 0;
 
 /** Quotes arguments for a shell. */
 export const shellQuote = (words: readonly string[]) => words.map((word) => `'${word}'`).join(' ');

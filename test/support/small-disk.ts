@@ -7,13 +7,7 @@ import { temporaryFolder } from './temporary-folder.ts';
 const mountTmpfs = (folder: string, options: string) =>
   spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder]).status === 0;
 
-/** True if this user may mount a tmpfs. */
-export const canMount = (() => {
-  if (process.platform !== 'linux' || process.getuid?.() !== 0) return false;
-  return spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0;
-})();
-
-/** A 4 MiB tmpfs, unmounted when the test ends. */
+/** A 4 MiB tmpfs, unmounted when the test ends; needs 'root-mount'. */
 export class SmallDisk {
   readonly path: string;
 

@@ -4,15 +4,11 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { hangMs } from './hang.ts';
+import { programPaths, type Requirement } from './requirements.ts';
 
 /* Real Redis and PostgreSQL servers for queues, each on a free port and in its own folder. */
 
-const pathOf = (script: string) => spawnSync('sh', ['-c', script]).stdout.toString().trim();
-const redisServer = pathOf('command -v redis-server');
-/** Debian installs PostgreSQL's programs outside PATH. */
-const postgresBin = pathOf('ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -1');
-const pgbouncer = pathOf('command -v pgbouncer || ls /usr/sbin/pgbouncer 2>/dev/null');
-export const hasPgbouncer = pgbouncer !== '';
+const { pgbouncer, postgresql: postgresBin } = programPaths;
 
 export type StoreServer = {
   kind: 'redis' | 'postgres';
@@ -60,7 +56,7 @@ export async function startRedis(options: readonly string[] = []): Promise<Store
   let child: ChildProcess;
   const start = async () => {
     child = spawn(
-      redisServer,
+      'redis-server',
       [
         ...['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', ''],
         ...['--appendonly', 'yes', '--appendfsync', 'always'], // the test kills it, and no write may be lost
@@ -182,20 +178,20 @@ pool_mode = ${mode}
   };
 }
 
-/** A kind of store, and whether it is installed: tests skip if not. */
+/** A kind of store, and the requirement of tests that start one. */
 export type TestStore = {
   kind: StoreServer['kind'];
-  isInstalled: boolean;
+  requirement: Requirement;
   start: () => Promise<StoreServer>;
 };
 
 export const redis: TestStore = {
   kind: 'redis',
-  isInstalled: redisServer !== '',
+  requirement: 'redis-server',
   start: () => startRedis(),
 };
 export const postgres: TestStore = {
   kind: 'postgres',
-  isInstalled: postgresBin !== '',
+  requirement: 'postgresql',
   start: () => startPostgres(),
 };

@@ -1,10 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { statfsSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { buildSync } from 'esbuild';
 import Database from 'libsql';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { DatabaseOptions } from '../../src/client/sqlite-database.ts';
@@ -12,6 +9,7 @@ import { assertLocalFileSystem } from '../../src/client/upload/store/database-fi
 import { Receipts } from '../../src/client/upload/store/receipts.ts';
 import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
 import { LocalUploadStore } from '../../src/client/upload/store/upload-store.ts';
+import { bundle } from '../support/bundle.ts';
 import { fastClock } from '../support/clock.ts';
 import { inherited } from '../support/environment.ts';
 import { seenError } from '../support/errors.ts';
@@ -101,28 +99,21 @@ describe('a database that several processes have open', () => {
   it('has the changes of 8 processes that create it at the same time', async () => {
     const folder = temporaryFolder();
     const program = join(folder, 'change.mjs');
-    const require = createRequire(import.meta.url);
     const state = join(folder, 'state');
-    buildSync({
-      stdin: {
-        contents: `
-          import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
-          import { LocalUploadStore } from '../../src/client/upload/store/upload-store.ts';
-          const [folder, name] = process.argv.slice(2);
-          await new Promise((resolve) => { process.once('message', resolve); process.send('ready'); });
-          const database = await StateDatabase.open(folder);
-          const store = new LocalUploadStore(database, process.pid);
-          const entry = ${JSON.stringify(openEntry)};
-          for (let n = 0; n < ${changesEach}; n++) await store.write({ ...entry, id: name + '-' + n });
-          await database.close();
-          process.disconnect();`,
-        resolveDir: fileURLToPath(new URL('.', import.meta.url)),
-        loader: 'ts',
-      },
-      alias: { libsql: require.resolve('libsql') },
-      external: [require.resolve('libsql')],
-      ...{ bundle: true, platform: 'node', format: 'esm', outfile: program, logLevel: 'error' },
-    });
+    await bundle(
+      `
+      import { StateDatabase } from './src/client/upload/store/state-database.ts';
+      import { LocalUploadStore } from './src/client/upload/store/upload-store.ts';
+      const [folder, name] = process.argv.slice(2);
+      await new Promise((resolve) => { process.once('message', resolve); process.send('ready'); });
+      const database = await StateDatabase.open(folder);
+      const store = new LocalUploadStore(database, process.pid);
+      const entry = ${JSON.stringify(openEntry)};
+      for (let n = 0; n < ${changesEach}; n++) await store.write({ ...entry, id: name + '-' + n });
+      await database.close();
+      process.disconnect();`,
+      program,
+    );
     const names = Array.from({ length: 8 }, (_, n) => `process${n}`);
     const children = names.map((name) => fork(program, [state, name], { env: inherited as NodeJS.ProcessEnv }));
     onTestFinished(() => {

@@ -292,8 +292,8 @@ describe('a lease', () => {
   });
 });
 
-describe.each([redis, postgres])('the store on $kind', ({ isInstalled, start }) => {
-  describe.skipIf(!isInstalled)('', () => {
+describe.each([redis, postgres])('the store on $kind', ({ requirement, start }) => {
+  describe('', { tags: requirement }, () => {
     let server: StoreServer;
     let fleet: QueueClient;
     const tools = {
@@ -378,7 +378,7 @@ describe.each([redis, postgres])('the store on $kind', ({ isInstalled, start }) 
   });
 });
 
-describe.skipIf(!postgres.isInstalled)('a worker', () => {
+describe('a worker', { tags: 'postgresql' }, () => {
   let server: StoreServer;
   let client: QueueClient;
   beforeAll(async () => {
@@ -419,7 +419,7 @@ describe.skipIf(!postgres.isInstalled)('a worker', () => {
   });
 });
 
-describe.skipIf(!redis.isInstalled)('a Redis', () => {
+describe('a Redis', { tags: 'redis-server' }, () => {
   const tools = {
     clock: systemClock,
     signal: new AbortController().signal,

@@ -248,7 +248,7 @@ describe.each([
   ['Redis', redis],
   ['PostgreSQL', postgres],
 ])('uploads in a queue on %s', (_name, store) => {
-  describe.skipIf(!store.isInstalled)('', () => {
+  describe('', { tags: store.requirement }, () => {
     testUploadStore(() => startQueue(store), testQueue);
   });
 });

@@ -1,0 +1,106 @@
+import { lstatSync, readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/* Finds what tests leave behind: processes that still run, and files outside the temporary folder of the run. */
+
+/** Environment variable with the pid of the test worker that started a process, directly or through others. */
+export const workerVariable = 'TEST_WORKER_PID';
+
+type ProcessInfo = { pid: number; parent: number; group: number; command: string; environment: string };
+
+const readProc = (pid: number, file: string) =>
+  readFileSync(`/proc/${pid}/${file}`, 'utf8').replaceAll('\0', ' ').trim();
+
+const listPids = () => readdirSync('/proc').map(Number).filter(Number.isInteger);
+
+/** Processes that ran before the first test, such as those of the kernel: reading them all takes time. */
+const olderPids: ReadonlySet<number> = new Set(process.platform === 'linux' ? listPids() : []);
+
+/** Returns the processes that can be read here and have not ended. Returns none without /proc, as on macOS. */
+function listProcesses(): ProcessInfo[] {
+  if (process.platform !== 'linux') return [];
+  return listPids().flatMap((pid) => {
+    if (olderPids.has(pid)) return [];
+    try {
+      const [state = '', parent, group] = readProc(pid, 'stat')
+        .replace(/^.*\) /s, '')
+        .split(' ');
+      if ('ZX'.includes(state)) return [];
+      const [command, environment] = [readProc(pid, 'cmdline'), readProc(pid, 'environ')];
+      return [{ pid, parent: Number(parent), group: Number(group), command, environment }];
+    } catch {
+      return []; // it has ended, or belongs to another user
+    }
+  });
+}
+
+/** Returns true for a process that inspects media. It waits for the next file on purpose, also for one of the next test. */
+const isMediaWorker = ({ command }: ProcessInfo) => command.endsWith('/dist/media-worker.cjs');
+
+/** Returns the processes that descend from a test worker, also those whose parents have ended. */
+export function findProcessesOf(workerPid: number): ProcessInfo[] {
+  const all = listProcesses().filter((each) => each.parent !== workerPid || !isMediaWorker(each));
+  const isMarked = ({ environment }: ProcessInfo) => environment.includes(`${workerVariable}=${workerPid} `);
+  const found = new Map<number, ProcessInfo>();
+  for (let size = -1; size < found.size; ) {
+    size = found.size;
+    for (const each of all)
+      if (each.pid !== workerPid && (each.parent === workerPid || found.has(each.parent) || isMarked(each)))
+        found.set(each.pid, each);
+  }
+  return [...found.values()];
+}
+
+/** Returns the processes that have a text in their environment, except the children of this process. */
+export const findProcessesWith = (text: string): ProcessInfo[] =>
+  listProcesses().filter(
+    ({ pid, parent, environment }) => pid !== process.pid && parent !== process.pid && environment.includes(text),
+  );
+
+/** Polls until a list is empty, for the seconds that a process may take to end. @returns what remains */
+export async function waitUntilNone<T>(list: () => T[]): Promise<T[]> {
+  const deadline = Date.now() + 10_000;
+  for (;;) {
+    const found = list();
+    if (found.length === 0 || Date.now() > deadline) return found;
+    await sleep(50);
+  }
+}
+
+/** Kills processes, and the process groups that they lead. */
+export function killAll(processes: readonly ProcessInfo[]): void {
+  for (const { pid, group } of processes)
+    try {
+      process.kill(group === pid ? -pid : pid, 'SIGKILL');
+    } catch {
+      // it has ended meanwhile
+    }
+}
+
+/** Folders of a checkout that a build, an installation and git write. */
+const builtFolders = ['node_modules', '.git', 'dist', 'dist.new', 'dist.old'];
+
+function listFiles(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true })
+    .filter(({ name }) => !builtFolders.includes(name))
+    .flatMap((entry) => {
+      const path = `${folder}/${entry.name}`;
+      return entry.isDirectory() ? [path, ...listFiles(path)] : [path];
+    });
+}
+
+/** Returns the entries of a folder for all users whose name says that they are ours; other runs may work there too. */
+const listOurs = (folder: string, except: string) =>
+  readdirSync(folder)
+    .map((name) => `${folder}/${name}`)
+    .filter((path) => /mediactl(?!-test-)/.test(path) && path !== except);
+
+/**
+ * Remembers which files there are outside the temporary folder of the run: all files of the checkout, and entries with
+ * mediactl in their name in folders for all users. @returns a function that lists those that were added since
+ */
+export function watchFiles(repository: string, sharedFolders: readonly string[], testRoot: string): () => string[] {
+  const list = () => [...listFiles(repository), ...sharedFolders.flatMap((folder) => listOurs(folder, testRoot))];
+  const before = new Set(list());
+  return () => list().filter((path) => !before.has(path) && lstatSync(path, { throwIfNoEntry: false }));
+}

@@ -1,0 +1,39 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const repository = fileURLToPath(new URL('../..', import.meta.url));
+
+type Lock = { packages: Record<string, { dev?: boolean }> };
+
+/**
+ * Packs mediactl as `npm pack` does, with its dependencies from this checkout inside, so that npm installs it without a
+ * registry. @returns the path of the tarball
+ */
+export function packWithDependencies(): string {
+  const folder = temporaryFolder();
+  execFileSync('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { cwd: repository, stdio: 'ignore' });
+  const { version } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'));
+  const packed = join(folder, `mediactl-${version}.tgz`);
+  execFileSync('tar', ['-xzf', packed, '-C', folder]);
+  const { packages } = JSON.parse(readFileSync(join(repository, 'package-lock.json'), 'utf8')) as Lock;
+  for (const [path, { dev = false }] of Object.entries(packages))
+    if (path.startsWith('node_modules/') && !dev && existsSync(join(repository, path)))
+      cpSync(join(repository, path), join(folder, 'package', path), { recursive: true });
+  const manifestFile = join(folder, 'package/package.json');
+  const manifest = JSON.parse(readFileSync(manifestFile, 'utf8'));
+  manifest.bundleDependencies = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies });
+  writeFileSync(manifestFile, JSON.stringify(manifest));
+  execFileSync('tar', ['-czf', packed, '-C', folder, 'package']);
+  return packed;
+}
+
+/** Environment in which npm installs globally into a folder, without a registry and without a cache of the user. */
+export const offlineNpm = (prefix: string) => ({
+  npm_config_prefix: prefix,
+  npm_config_cache: `${prefix}-cache`,
+  npm_config_offline: 'true',
+  npm_config_update_notifier: 'false',
+});

@@ -1,0 +1,63 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+
+/*
+ * What some tests need and a machine may lack. Such a test has the requirement as its tag. Where it is missing, Vitest
+ * skips the test, and the end of the run names it (summary-reporter.ts).
+ */
+
+const succeeds = (command: string, ...args: string[]) => spawnSync(command, args, { stdio: 'ignore' }).status === 0;
+const findPath = (script: string) => spawnSync('sh', ['-c', script]).stdout.toString().trim();
+
+/** Paths of programs that are not on PATH everywhere; empty if not installed. */
+export const programPaths = {
+  /** Debian's chromium, preferably the headless shell, which starts twice as fast. */
+  chromium: ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find((path) => existsSync(path)) ?? '',
+  pgbouncer: findPath('command -v pgbouncer || ls /usr/sbin/pgbouncer 2>/dev/null'),
+  python: ['/usr/bin/python3', 'python3'].find((path) => succeeds(path, '-c', 'import tusclient')) ?? '',
+  rclone: findPath('command -v rclone'),
+  /** The folder of PostgreSQL's programs, which Debian installs outside PATH. */
+  postgresql: findPath('ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -1'),
+};
+
+const isLinux = process.platform === 'linux';
+
+/** Requirements by tag, each with a function that tells whether this machine meets it. */
+const requirements = {
+  b3sum: () => succeeds('b3sum', '--version'),
+  chromium: () => programPaths.chromium !== '',
+  curl: () => succeeds('curl', '--version'),
+  faketime: () => succeeds('faketime', '--version'),
+  ffmpeg: () => succeeds('ffmpeg', '-version') && succeeds('ffprobe', '-version'),
+  fish: () => succeeds('fish', '--version'),
+  'gnome-keyring': () => succeeds('dbus-run-session', '--version') && succeeds('gnome-keyring-daemon', '--version'),
+  jq: () => succeeds('jq', '--version'),
+  openssl: () => succeeds('openssl', 'version'),
+  pdftoppm: () => succeeds('pdftoppm', '-v'),
+  pgbouncer: () => programPaths.pgbouncer !== '',
+  postgresql: () => programPaths.postgresql !== '',
+  rclone: () => programPaths.rclone !== '',
+  'redis-server': () => succeeds('redis-server', '--version'),
+  // util-linux's script(1), which gives a process a pseudoterminal.
+  script: () => succeeds('script', '--version'),
+  shellcheck: () => succeeds('shellcheck', '--version'),
+  strace: () => succeeds('strace', '-o', '/dev/null', 'true'),
+  'systemd-analyze': () => succeeds('systemd-analyze', '--version'),
+  tuspy: () => programPaths.python !== '',
+  zsh: () => succeeds('zsh', '--version'),
+  Linux: () => isLinux,
+  /** Root that may mount, which containers often forbid. */
+  'root-mount': () =>
+    isLinux && process.getuid?.() === 0 && succeeds('unshare', '-m', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt'),
+  /** User namespaces in which a process may mount, have its own pids and no network. */
+  'user-namespaces': () => succeeds('unshare', '-rmpfn', 'sh', '-c', 'mount -t tmpfs none /mnt'),
+  /** Fields that the specification does not show, which strict mode omits. */
+  'undocumented-fields': () => process.env.MEDIACTL_TEST_STRICT !== '1',
+} satisfies Record<string, () => boolean>;
+
+export type Requirement = keyof typeof requirements;
+
+export const allRequirements = Object.keys(requirements) as Requirement[];
+
+/** Returns the requirements that this machine does not meet. */
+export const findMissing = (): Requirement[] => allRequirements.filter((name) => !requirements[name]());

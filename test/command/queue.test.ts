@@ -6,6 +6,7 @@ import { exitCodes } from '../../src/client/error-table.ts';
 import { MediactlError } from '../../src/client/errors.ts';
 import { Cli, type CliOptions, type CliResult } from '../support/cli.ts';
 import { setUpCli } from '../support/cli-setup.ts';
+import { optionalClock } from '../support/clock.ts';
 import { errorOf, recordedError } from '../support/errors.ts';
 import { FileServer } from '../support/file-server.ts';
 import { someBytes } from '../support/files.ts';
@@ -38,6 +39,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
 
   const run = (args: string[], options: CliOptions = {}) =>
     world.cli.run(args, {
+      clock: optionalClock(10),
       ...options,
       environment: { MEDIACTL_QUEUE: queue, ...options.environment },
     });

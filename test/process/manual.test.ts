@@ -222,7 +222,11 @@ async function runPage({ page, commands }: (typeof pages)[number]) {
   else addProfiles(home, service);
   setLastUpload(home, library.lastUpload, service.url);
   if (startsSandbox) ends.push(() => spawnSync(join(home, 'bin/mediactl'), ['sandbox', 'stop'], { cwd: home, env }));
-  const variables = { ...env, MEDIACTL_FFMPEG: 'none', ...(!unattended.includes(page) && { MEDIACTL_YES: '1' }) };
+  const variables: Record<string, string | undefined> = {
+    ...env,
+    MEDIACTL_FFMPEG: 'none',
+    ...(!unattended.includes(page) && { MEDIACTL_YES: '1' }),
+  };
   const shell = new Shell(home, variables);
   ends.push(() => shell.end());
   const results: { code?: number; stderr: string }[] = [];
@@ -232,8 +236,9 @@ async function runPage({ page, commands }: (typeof pages)[number]) {
       continue;
     }
     const typed = toTyped(command, { home, service });
+    Object.assign(variables, exportedBy(typed));
     results.push(
-      (!shell.hasState && (await runInProcess(typed, variables, readFileSync(join(home, 'clip.mp4'))))) ||
+      (!shell.hasMoved && (await runInProcess(typed, variables, readFileSync(join(home, 'clip.mp4'))))) ||
         (await shell.run(typed)),
     );
     if (/^mediactl (?:upload|sync) /.test(typed)) await allProcessed(service);
@@ -250,10 +255,16 @@ async function allProcessed(service: TestSandbox): Promise<void> {
   });
 }
 
+/** Returns the variables that a line exports with plain values. */
+const exportedBy = (line: string): Record<string, string> =>
+  /^export [^$`\n]+$/.test(line)
+    ? Object.fromEntries([...line.matchAll(/ (\w+)=(\S*)/g)].map(([, name, value]) => [name, value]))
+    : {};
+
 /** A shell in which the lines of a page run, one after the other. */
 class Shell {
-  /** True once a line has changed what later commands see: a directory or a variable. */
-  hasState = false;
+  /** True once a line has changed the working directory. */
+  hasMoved = false;
   readonly #child: ChildProcess;
   readonly #home: string;
   readonly #ended: Promise<void>;
@@ -275,7 +286,7 @@ class Shell {
   /** Runs a line, or a script of several. @returns its exit code and stderr; no code if the shell has ended */
   async run(line: string): Promise<{ code?: number; stderr: string }> {
     const [script, errors] = [join(this.#home, 'line.sh'), join(this.#home, 'line.stderr')];
-    this.hasState ||= /^(?:cd|export) /m.test(line);
+    this.hasMoved ||= /^cd /m.test(line);
     writeFileSync(script, line);
     this.#output = '';
     const exitCode = new Promise<number>((resolve) => {

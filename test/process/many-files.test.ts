@@ -121,7 +121,7 @@ describe('two runs over the same files', () => {
     expect(service.assets.size).toBe(many);
   });
 
-  const processes = isFullRun ? 24 : 12;
+  const processes = isFullRun ? 24 : 6;
   it(`${processes} at once, into a folder that they make: all end well, and each file is there once`, async () => {
     const service = await BusyService.start({ latencyMs: 20 });
     const studio = new Studio(service, isFullRun ? 200 : 60);
@@ -136,12 +136,12 @@ describe('two runs over the same files', () => {
 
 describe('kill -9 and faults', () => {
   const kills = isFullRun ? 8 : 5;
-  it.each(Array.from({ length: isFullRun ? 20 : 2 }, (_, n) => 7001 + n))(
+  it.each(Array.from({ length: isFullRun ? 20 : 1 }, (_, n) => 7001 + n))(
     `seed %i: ${kills} kills, and then a run to the end: each file is one whole asset`,
     async (seed) => {
       const random = new Random(seed);
       const service = await BusyService.start();
-      const studio = new Studio(service, isFullRun ? 300 : 100);
+      const studio = new Studio(service, isFullRun ? 300 : 60);
       let said = '';
       for (let killed = 0; killed < kills; killed++) {
         const run = studio.start();
@@ -169,7 +169,7 @@ describe('kill -9 and faults', () => {
     const kinds: BusyFault[] = ['cut before', 'cut after', { status: 500 }, { status: 502 }];
     service.fault = ({ nth }) => (nth % 10 === 0 ? random.pick(kinds) : undefined);
     let said = '';
-    for (let round = 0; round < 10; round++) {
+    for (let round = 0; round < (isFullRun ? 10 : 3); round++) {
       const run = studio.start();
       const until = service.requests + random.below(many / 3);
       while (service.requests < until && run.child.exitCode === null)

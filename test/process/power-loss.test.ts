@@ -26,7 +26,7 @@ const recordsOf = (stdout: string): FileRecord[] =>
     .map((line) => JSON.parse(line));
 
 describe('power is lost, and the same command is run again', { tags: 'strace' }, () => {
-  it.each(Array.from({ length: isFullRun ? 40 : 10 }, (_, n) => 9001 + n))(
+  it.each(Array.from({ length: isFullRun ? 40 : 2 }, (_, n) => 9001 + n))(
     'seed %i: what was reported is known, and no file is sent twice without being named',
     async (seed) => {
       const random = new Random(seed);

@@ -11,6 +11,7 @@ import { bundle } from '../support/bundle.ts';
 import { inherited } from '../support/environment.ts';
 import { recordedError } from '../support/errors.ts';
 import { someBytes } from '../support/files.ts';
+import { isRunning } from '../support/leftovers.ts';
 import { programPaths } from '../support/requirements.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -88,14 +89,6 @@ async function readAll(source: UploadSource): Promise<Buffer> {
 }
 
 const firstOf = ({ files, sourceOf }: RcloneFiles) => sourceOf(files[0] as RcloneFiles['files'][0]);
-
-const isThere = (pid: number) => {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-};
 
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   for (let n = 0; n < 200 && !(await isSo()); n++) await systemClock.sleep(50);
@@ -214,7 +207,7 @@ describe('what cannot be read', { tags: 'rclone' }, () => {
     const root = '{"Path":"","Size":-1,"ModTime":"","IsDir":true}';
     inPlaceOfRclone(`case "$*" in *--stat*) echo '${root}' ;; *) echo '{"Path":7}'; exec yes ;; esac`);
     expect(await failureOf(open('rclone:far:', true))).toMatchObject({ code: 'rclone_failed' });
-    expect(isThere(called('lsjson').pid)).toBe(false);
+    expect(isRunning(called('lsjson').pid)).toBe(false);
   });
 
   it('since nobody knows its length', async () => {
@@ -262,7 +255,7 @@ describe('the server of a remote', { tags: 'rclone' }, () => {
     await remote.sourceOf(remote.files[0] as RcloneFiles['files'][0]);
     expect(called('serve').pid).toBe(pid);
     await remote.close();
-    expect(isThere(pid)).toBe(false);
+    expect(isRunning(pid)).toBe(false);
   });
 
   it('that ends by itself ends what is read of it', async () => {
@@ -281,7 +274,7 @@ describe('the server of a remote', { tags: 'rclone' }, () => {
     const stop = new AbortController();
     await firstOf(await open('rclone:far:a', false, stop.signal));
     stop.abort(new MediactlError('enough', { code: 'interrupted', exitCode: 130 }));
-    await until(() => !isThere(called('serve').pid));
+    await until(() => !isRunning(called('serve').pid));
   });
 
   it('ends when we are killed', async () => {
@@ -298,7 +291,7 @@ describe('the server of a remote', { tags: 'rclone' }, () => {
     const url = await new Promise<string>((resolve) => us.stdout.once('data', (text) => resolve(`${text}`.trim())));
     expect((await fetch(url)).status).toBe(401);
     us.kill('SIGKILL');
-    await until(() => !isThere(called('serve').pid));
+    await until(() => !isRunning(called('serve').pid));
   });
 });
 
@@ -311,9 +304,9 @@ it('an rclone that does not end when it is asked to is ended', async () => {
   const remote = await open('rclone:far:a');
   await failureOf(firstOf(remote));
   const { pid } = called('serve');
-  expect(isThere(pid)).toBe(true);
+  expect(isRunning(pid)).toBe(true);
   await remote.close();
-  expect(isThere(pid)).toBe(false);
+  expect(isRunning(pid)).toBe(false);
 });
 
 it('an rclone that is started by a script of theirs is ended too', { tags: 'rclone' }, async () => {
@@ -322,9 +315,9 @@ it('an rclone that is started by a script of theirs is ended too', { tags: 'rclo
   const remote = await open('rclone:far:a');
   await firstOf(remote);
   const inner = Number(readFileSync(join(home, 'inner'), 'utf8'));
-  expect(isThere(inner)).toBe(true);
+  expect(isRunning(inner)).toBe(true);
   await remote.close();
-  await until(() => !isThere(inner));
+  await until(() => !isRunning(inner));
 });
 
 it('a listing that does not end is given up with a signal', async () => {
@@ -334,5 +327,5 @@ it('a listing that does not end is given up with a signal', async () => {
   await until(() => existsSync(join(home, 'called.lsjson')));
   stop.abort(new MediactlError('enough', { code: 'interrupted', exitCode: 130 }));
   expect(await opening).toMatchObject({ code: 'interrupted' });
-  await until(() => !isThere(called('lsjson').pid));
+  await until(() => !isRunning(called('lsjson').pid));
 });

@@ -11,6 +11,15 @@ type ProcessInfo = { pid: number; parent: number; group: number; command: string
 const readProc = (pid: number, file: string) =>
   readFileSync(`/proc/${pid}/${file}`, 'utf8').replaceAll('\0', ' ').trim();
 
+/** Returns true for a process that has not ended. A parent that is killed leaves its children to init, which may not collect them. */
+export function isRunning(pid: number): boolean {
+  try {
+    return process.platform === 'linux' ? !/\) [ZX] /.test(readProc(pid, 'stat')) : process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
 const listPids = () => readdirSync('/proc').map(Number).filter(Number.isInteger);
 
 /** Processes that ran before the first test, such as those of the kernel: reading them all takes time. */

@@ -65,7 +65,7 @@ export class Machines {
 
 /** Polls until the condition is true. */
 export async function waitUntil(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20));
+  for (let ms = 20; !(await condition()); ms = Math.min(2 * ms, 250)) await pause(ms);
 }
 
 /** Resolves once the process's stderr contains a text. */

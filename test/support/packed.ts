@@ -26,7 +26,7 @@ export function packWithDependencies(): string {
   const manifest = JSON.parse(readFileSync(manifestFile, 'utf8'));
   manifest.bundleDependencies = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies });
   writeFileSync(manifestFile, JSON.stringify(manifest));
-  execFileSync('tar', ['-czf', packed, '-C', folder, 'package']);
+  execFileSync('tar', ['-cf', packed, '-C', folder, 'package']); // npm reads it without compression, too
   return packed;
 }
 

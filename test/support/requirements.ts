@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 
 /*
  * What some tests need and a machine may lack. Such a test has the requirement as its tag. Where it is missing, Vitest
@@ -7,17 +8,30 @@ import { existsSync } from 'node:fs';
  */
 
 const succeeds = (command: string, ...args: string[]) => spawnSync(command, args, { stdio: 'ignore' }).status === 0;
-const findPath = (script: string) => spawnSync('sh', ['-c', script]).stdout.toString().trim();
 
-/** Paths of programs that are not on PATH everywhere; empty if not installed. */
+const onPath = (name: string) =>
+  (process.env.PATH ?? '').split(':').flatMap((folder) => (existsSync(join(folder, name)) ? join(folder, name) : []));
+
+/** Paths of what Debian installs with PostgreSQL, but not on PATH: the folder of its programs, and pgbouncer. */
+const postgresqlPaths = (): { bin: string; pgbouncer: string } => {
+  const folder = '/usr/lib/postgresql';
+  if (!onPath('psql')[0] || !existsSync(folder)) return { bin: '', pgbouncer: '' };
+  const versions = readdirSync(folder)
+    .map(Number)
+    .sort((a, b) => b - a);
+  return { bin: `${folder}/${versions[0]}/bin`, pgbouncer: '/usr/sbin/pgbouncer' };
+};
+const { bin, pgbouncer } = postgresqlPaths();
+
+/** Paths of programs, some of which are not on PATH; empty if not installed. */
 export const programPaths = {
   /** Debian's chromium, preferably the headless shell, which starts twice as fast. */
-  chromium: ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find((path) => existsSync(path)) ?? '',
-  pgbouncer: findPath('command -v pgbouncer || ls /usr/sbin/pgbouncer 2>/dev/null'),
-  python: ['/usr/bin/python3', 'python3'].find((path) => succeeds(path, '-c', 'import tusclient')) ?? '',
-  rclone: findPath('command -v rclone'),
-  /** The folder of PostgreSQL's programs, which Debian installs outside PATH. */
-  postgresql: findPath('ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -1'),
+  chromium: ['chromium-headless-shell', 'chromium'].flatMap(onPath)[0] ?? '',
+  pgbouncer: existsSync(pgbouncer) ? pgbouncer : '',
+  python: onPath('python3').find((path) => succeeds(path, '-c', 'import tusclient')) ?? '',
+  rclone: onPath('rclone')[0] ?? '',
+  /** The folder of PostgreSQL's programs. */
+  postgresql: existsSync(`${bin}/initdb`) ? bin : '',
 };
 
 const isLinux = process.platform === 'linux';

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -90,7 +90,8 @@ async function onSmallDisk(sizeMiB: number) {
   const started = run('unshare', ['-rm', 'sh', '-c', script, 'sh', program, ...args]);
   const outside = join('/proc', String(started.child.pid), 'root', mount);
   const filler = join(outside, 'filler');
-  const fill = () => {
+  /** Fills the disk, but for a number of bytes. */
+  const fill = (leaving = 0) => {
     for (let block = MiB; block >= 1; ) {
       try {
         appendFileSync(filler, Buffer.alloc(block, 1));
@@ -99,6 +100,7 @@ async function onSmallDisk(sizeMiB: number) {
         block = Math.floor(block / 16);
       }
     }
+    truncateSync(filler, statSync(filler).size - leaving);
   };
   const dataDir = join(outside, 'data');
   return {
@@ -193,14 +195,14 @@ describe('a disk that is full', { tags: 'user-namespaces' }, () => {
     for (const { asset_uid } of sessions) expect(await ended(asset_uid)).toBe('ready');
   });
 
-  it('what is processed waits for room, and goes on', async () => {
+  it('processing waits until the disk has room for the segments, and then completes', async () => {
     const disk = await onSmallDisk(16);
     const { session, patch, ended, isAlive, started } = disk;
     const clip = readFileSync(fixturePath('clip.mp4'));
     const { location, asset_uid } = await session(clip.length, 'clip.mp4');
-    // The disk fills up after the last byte is acknowledged and before a segment is written.
-    expect((await patch(location, 0, clip)).status).toBe(204);
-    disk.fill();
+    expect((await patch(location, 0, clip.subarray(0, -1))).status).toBe(204);
+    disk.fill(Math.floor(clip.length / 2)); // room for the last byte and the store, but not for the segments
+    expect((await patch(location, clip.length - 1, clip.subarray(-1))).status).toBe(204);
     while (!/waiting for storage, retrying in .*: /.test(started.output())) await sleep(20);
     expect(isAlive()).toBe(true);
     disk.empty();

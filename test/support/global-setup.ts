@@ -37,12 +37,13 @@ export default function setup(project: TestProject) {
   chmodSync(testRoot, 0o755); // PostgreSQL runs as another user than root
   project.provide('testRoot', testRoot);
   const listAdded = watchFiles(project.config.root, sharedFolders, testRoot);
-  // What programs write by default is below the temporary folder too. One compile cache serves all programs of the run,
+  // What programs write by default, and npm's cache, is below the temporary folder too. One compile cache serves all programs of the run,
   // whatever their home: compiling is half of a start.
   for (const [name, folder] of [
     ['TMPDIR', 'tmp'],
     ['HOME', 'home'],
     ['XDG_CACHE_HOME', 'cache'],
+    ['npm_config_cache', 'npm'],
   ] as const) {
     process.env[name] = join(testRoot, folder);
     mkdirSync(join(testRoot, folder), { mode: 0o700 });

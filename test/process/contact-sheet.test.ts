@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { launchBrowser, openPage } from '../support/browser.ts';
+import { launchBrowser, openPage, pollUntil } from '../support/browser.ts';
 import { Cli } from '../support/cli.ts';
 import { has } from '../support/has.ts';
 import { makeJpeg } from '../support/pictures.ts';
@@ -67,7 +67,9 @@ describe('a contact sheet in a browser', { tags: 'chromium' }, () => {
     const { page, complaints } = await opened();
     expect(complaints).toEqual([]);
     expect(await page.title()).toContain('<script>alert(2)</script></title>');
-    const texts = await Promise.all((await cards(page)).map((card) => card.innerText()));
+    const read = async () => Promise.all((await cards(page)).map((card) => card.innerText()));
+    await pollUntil(async () => (await read()).includes('')).toBe(false); // a card has no text before it is drawn
+    const texts = await read();
     expect(texts[0]?.split(/\n+/)).toEqual([...['Quay', 'video, 1:15, 8.0 MiB', 'sea', 'press', numberedUid(0)]]);
     expect(texts[1]?.split(hostile).length).toBe(5);
     expect(texts[2]).toContain(numberedUid(2));

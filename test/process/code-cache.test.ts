@@ -13,6 +13,7 @@ const run = (args: string[], home: string, program = mediactlPath) =>
     XDG_CACHE_HOME: home,
     MEDIACTL_CONFIG_DIR: join(home, 'config'),
     MEDIACTL_STATE_DIR: join(home, 'state'),
+    LD_PRELOAD: undefined, // the times of files are on the real clock, also under faketime
   }).finished;
 
 /** Runs a command that the program itself answers, unlike --version. */

@@ -1,13 +1,18 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { hangMs } from './hang.ts';
 
 /*
  * What some tests need and a machine may lack. Such a test has the requirement as its tag. Where it is missing, Vitest
  * skips the test, and the end of the run names it (summary-reporter.ts).
  */
 
-const succeeds = (command: string, ...args: string[]) => spawnSync(command, args, { stdio: 'ignore' }).status === 0;
+/** On the real clock, because redis-server hangs with the library of faketime. */
+const { LD_PRELOAD: _preloaded, ...environment } = process.env;
+
+const succeeds = (command: string, ...args: string[]) =>
+  spawnSync(command, args, { stdio: 'ignore', env: environment, timeout: hangMs }).status === 0;
 
 const onPath = (name: string) =>
   (process.env.PATH ?? '').split(':').flatMap((folder) => (existsSync(join(folder, name)) ? join(folder, name) : []));

@@ -4,6 +4,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
 import { errorOf } from '../support/errors.ts';
+import { FileServer } from '../support/file-server.ts';
 import { someBytes } from '../support/files.ts';
 import { respond, startServer } from '../support/http-server.ts';
 import {
@@ -364,4 +365,33 @@ it('a text whose record says nothing of its type is a text', async () => {
     environment: { MEDIACTL_BASE_URL: service },
   });
   expect([code, readFileSync(path, 'utf8')]).toEqual([0, 'notes']);
+});
+
+it('a file that is replaced while the connection is down is downloaded from its start', async () => {
+  const files = await FileServer.start(firstVersion);
+  files.fault = ({ nth }) => (nth === 1 ? { cutAfterBytes: 100_000 } : undefined);
+  const service = await startServer((_request, response) =>
+    respond(response, 200, {
+      uid: assetUid,
+      name: 'film',
+      playback_token: 'a.token',
+      type: 'video',
+      source_url: { url: files.url },
+    }),
+  );
+  const path = join(cli.home, 'film.mp4');
+  const clock = fastClock();
+  const { code } = await cli.run(['assets', 'download', assetUid, '-o', path], {
+    environment: { MEDIACTL_BASE_URL: service },
+    clock: {
+      ...clock,
+      sleep: (delayMs, signal) => {
+        files.bytes = second; // while the client waits to connect again
+        return clock.sleep(delayMs, signal);
+      },
+    },
+  });
+  expect(code).toBe(0);
+  expect(readFileSync(path).equals(second)).toBe(true);
+  expect(files.ranges).toEqual(['', expect.stringMatching(/^\d+-$/)]);
 });

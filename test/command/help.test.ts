@@ -6,8 +6,8 @@ import { allNodes } from '../../src/cli/reference/command-node.ts';
 import { describeCommand as describeTree } from '../../src/cli/reference/command-tree.ts';
 import { topics } from '../../src/cli/reference/topics.ts';
 import { assumptions, nameKeys } from '../../src/contract/assumptions.ts';
+import { faultNames } from '../../src/sandbox/faults/parse.ts';
 import { Cli } from '../support/cli.ts';
-import { listFaultNames } from '../support/fault-names.ts';
 
 const tree = describeTree(await buildCommandTree('0.0.0'));
 const paths = allNodes(tree).map(({ path }) => path.split(' ').slice(1));
@@ -57,7 +57,7 @@ it('help options lists every option of every command', async () => {
 
 it('help faults names every fault that the sandbox knows', async () => {
   const { stdout } = await cli.run(['help', 'faults']);
-  for (const fault of listFaultNames()) expect(stdout).toContain(fault);
+  for (const fault of faultNames) expect(stdout).toContain(fault);
 });
 
 it('commands --json is for reading: under 64 KB', async () => {

@@ -299,6 +299,26 @@ describe('the stored upload', () => {
   });
 });
 
+it('an upload whose progress cannot be stored ends before it sends the rest', async () => {
+  const chunks = 40;
+  world.bytes = writeSome(world.path, chunks * chunkBytes, world.path);
+  let allowWrites = () => {};
+  const block = () => {
+    allowWrites = failWrites(world.stateDir, `json_extract(NEW.entry, '$.offset') > 0`);
+  };
+  world.fault = ({ method, nth }) => {
+    if (method === 'POST') return { beforeResponse: block };
+    return { beforeResponse: () => sleep(nth) }; // the failed write is noticed meanwhile
+  };
+  const stopped = await world.upload();
+  expect([stopped.code, stopped.record.error.code]).toEqual([14, 'state_damaged']);
+  expect(world.patchRequests().length).toBeLessThan(chunks / 2);
+  allowWrites();
+  world.fault = () => undefined;
+  await world.expectUploaded((await world.upload()).record);
+  expect(await world.findAssets()).toHaveLength(1);
+});
+
 it('the start of the last chunk that cannot be stored ends the run; the upload is whole after the next', async () => {
   let allowWrites = () => {};
   const block = () => {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -139,4 +139,22 @@ it('without a keychain service, login stores the key in a file of mode 0600, and
   ]);
   expect((await user.headless('stat -c %a "$MEDIACTL_CONFIG_DIR/config.json"')).stdout).toBe('600\n');
   expect((await user.headless('mediactl doctor')).stdout).toContain('none: this session has no keychain service');
+});
+
+it('a keychain that does not return the key that it was given is not used', async () => {
+  const home = temporaryFolder();
+  for (const each of ['bin', 'dist', 'package.json']) cpSync(join(root, each), join(home, each), { recursive: true });
+  // A keychain that accepts every key and holds none, in place of the package that reaches the system's.
+  const keyring = join(home, 'node_modules/@napi-rs/keyring');
+  mkdirSync(keyring, { recursive: true });
+  const forgetful = 'exports.AsyncEntry = class { async setPassword() {} async getPassword() {} };';
+  writeFileSync(join(keyring, 'index.js'), forgetful);
+  symlinkSync(join(root, 'node_modules/libsql'), join(home, 'node_modules/libsql'));
+  const config = join(home, 'config');
+  const lines = `echo "$KEY" | '${process.execPath}' '${home}/bin/mediactl.js' login --base-url "$URL" --with-key`;
+  const environment = { KEY: sandbox.key, URL: sandbox.url, HOME: home, MEDIACTL_CONFIG_DIR: config };
+  const { code, stderr } = await startProcess('sh', ['-c', lines], environment).finished;
+  const reason = 'the keychain was not used: it does not return the key that was stored';
+  expect([code, stderr]).toEqual([0, expect.stringContaining(reason)]);
+  expect(readFileSync(join(config, 'config.json'), 'utf8')).toContain(sandbox.key);
 });

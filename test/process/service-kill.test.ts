@@ -13,9 +13,10 @@ const KiB = 1024;
 const chunkBytes = 512 * KiB;
 const kills = isFullRun ? 20 : 5;
 
-/** Starts the service as a separate process; returns functions for requests to it. */
-async function startService(dataDir: string) {
-  const child = spawn(program, [sandboxFile, '--data', dataDir, '--port', '0'], {
+/** Starts the service as a separate process; returns functions for requests to it. @param prefix a command that starts it */
+async function startService(dataDir: string, prefix: string[] = []) {
+  const [command = '', ...args] = [...prefix, program, sandboxFile, '--data', dataDir, '--port', '0'];
+  const child = spawn(command, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
@@ -128,6 +129,35 @@ it(`the service, killed ${kills} times in an upload: no acknowledged byte is los
     process.stderr.write(`to see it again: MEDIACTL_TEST_SEED=${seed}\n`);
     throw error;
   }
+});
+
+it('the service writes a chunk to disk before it acknowledges it', { tags: 'strace' }, async () => {
+  const log = join(temporaryFolder(), 'strace');
+  const trace = ['strace', '-D', '-f', '-qq', '-y', '-s', '16', '-o', log, '-e', 'trace=fsync,write,writev'];
+  const { ask, child, gone, workspace } = await startService(temporaryFolder(), trace);
+  const metadata = { filename: 'a.bin', workspace_uid: workspace };
+  const created = await ask('POST', '/api/external/v1/upload/', {
+    'upload-length': '2000',
+    'upload-metadata': Object.entries(metadata)
+      .map(([key, value]) => `${key} ${Buffer.from(value).toString('base64')}`)
+      .join(','),
+  });
+  const { location } = (await created.json()) as { location: string };
+  const headers = { 'upload-offset': '0', 'content-type': 'application/offset+octet-stream' };
+  expect((await ask('PATCH', location, headers, someBytes(1000))).status).toBe(204);
+  child.kill('SIGTERM');
+  await gone;
+  const calls = readFileSync(log, 'utf8').split('\n');
+  const begun = calls.findIndex((line) => /fsync\(\d+<[^>]*\/uploads\//.test(line));
+  const [, thread = 'none'] = /^(\d+) .*unfinished/.exec(calls[begun] ?? '') ?? [];
+  // strace writes a second line for a call that returns after one of another thread.
+  const done =
+    thread === 'none'
+      ? begun
+      : calls.findIndex((line, at) => at > begun && line.startsWith(`${thread} <... fsync resumed>`));
+  const acknowledged = calls.findIndex((line) => line.includes('HTTP/1.1 204'));
+  expect(Math.min(begun, done)).toBeGreaterThanOrEqual(0);
+  expect(acknowledged).toBeGreaterThan(done);
 });
 
 it('its checksum is the one that b3sum tells', { tags: 'b3sum' }, () => {

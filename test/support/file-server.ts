@@ -58,21 +58,25 @@ export class FileServer {
       (headers['if-match'] ?? etag) !== etag ||
       Date.parse(headers['if-unmodified-since'] ?? lastModified) < Date.parse(lastModified);
     if (preconditionFails) return void response.writeHead(412, head).end();
-    const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(headers.range ?? '') ?? [];
-    const [first, last] = [Number(from), Math.min(Number(to), bytes.length - 1)];
-    if (first >= bytes.length)
+    const range = /^bytes=(\d+)-(\d*)$/.exec(headers.range ?? '');
+    // "If the validator does not match, the server SHOULD ignore the Range header" (§13.1.5).
+    const isRangeIgnored = ![undefined, hasEtag ? etag : lastModified].includes(headers['if-range'] as string);
+    const isPartial = range !== null && !isRangeIgnored;
+    const first = isPartial ? Number(range[1]) : 0;
+    const last = isPartial && range[2] ? Math.min(Number(range[2]), bytes.length - 1) : bytes.length - 1;
+    if (isPartial && first >= bytes.length)
       return void response.writeHead(416, { ...head, 'content-range': `bytes */${bytes.length}` }).end();
     const body = bytes.subarray(first, last + 1);
     const responseHeaders: Record<string, string | undefined> = {
       ...head,
       'content-type': 'video/mp4',
-      'content-range': `bytes ${first}-${last}/${bytes.length}`,
+      'content-range': isPartial ? `bytes ${first}-${last}/${bytes.length}` : undefined,
       'content-length': String(body.length),
       ...fault.headers,
     };
     for (const [name, value] of Object.entries(responseHeaders))
       if (value !== undefined) response.setHeader(name, value);
-    response.statusCode = 206;
+    response.statusCode = isPartial ? 206 : 200;
     const { cutAfterBytes } = fault;
     if (cutAfterBytes === undefined) return void response.end(body);
     response.write(body.subarray(0, cutAfterBytes), () => setTimeout(() => response.destroy(), 20));

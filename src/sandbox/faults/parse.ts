@@ -17,7 +17,6 @@ type FaultAction = {
   [Name in FaultName]: { name: Name } & NonNullable<ReturnType<(typeof faultKinds)[Name]['parse']>>;
 }[FaultName];
 
-export type FaultName = keyof typeof faultKinds;
 
 const faultFilters = {
   path: { usage: 'path=/PATH', pattern: /^\/\S*$/ },
@@ -73,6 +72,9 @@ const faultKinds = {
   'no-head-length': { usage: 'no-head-length[=on|off]', filters: [], parse: parseSwitch },
   'lost-answer': { usage: 'lost-answer', filters: ['path', 'method', 'times'], parse: withoutValue },
 } as const satisfies Record<string, FaultKind>;
+
+export type FaultName = keyof typeof faultKinds;
+export const faultNames = Object.keys(faultKinds) as FaultName[];
 
 const usageOf = ({ usage, filters }: FaultKind) =>
   usage + filters.map((key) => `[,${faultFilters[key].usage}]`).join('');

@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest';
+import { findIgnoredFilter } from '../../src/cli/library/filter-checks.ts';
+
+const uid = '00000000-0000-4000-8000-000000000001';
+
+/** Checks a listed asset of this time of creation against the filters. */
+const isAccepted = (created_at: string, filters: object) =>
+  findIgnoredFilter(filters, [{ uid, name: 'clip', created_at }]) === undefined;
+
+// The day may be that of any time zone, which are up to 14 hours from UTC.
+it.each([
+  ['2026-03-02T13:59:59Z', true],
+  ['2026-03-02T14:00:00Z', false],
+])('a list filtered by created_before=2026-03-01 may hold an asset of %s: %s', (createdAt, expected) => {
+  expect(isAccepted(createdAt, { created_before: '2026-03-01' })).toBe(expected);
+});
+
+it.each([
+  ['2026-02-28T10:00:00Z', true],
+  ['2026-02-28T09:59:59Z', false],
+])('a list filtered by created_after=2026-03-01 may hold an asset of %s: %s', (createdAt, expected) => {
+  expect(isAccepted(createdAt, { created_after: '2026-03-01' })).toBe(expected);
+});

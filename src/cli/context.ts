@@ -22,8 +22,8 @@ import {
 } from './account/account.ts';
 import { assertKey } from './account/keychain.ts';
 import { ObservedScopes } from './account/observed-scopes.ts';
-import { type ProfileConfig, ProfileFile } from './account/profile-file.ts';
 import { ShortUidStore } from './account/short-uid-store.ts';
+import { type ProfileConfig, ProfileFile } from './settings/profile-file.ts';
 import { type Environment, precedence } from './settings/setting-resolver.ts';
 import type { Settings } from './settings/settings.ts';
 import type { Terminal } from './terminal/terminal.ts';

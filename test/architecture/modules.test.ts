@@ -23,10 +23,11 @@ const source = (file: string) => readFileSync(file, 'utf8');
 const place = (file: string) => relative(src, file).replace(/(\.d)?\.tsx?$/, '');
 const moduleOf = (where: string) => where.split('/')[0] as string;
 
-const importsOf = (file: string) =>
-  [...source(file).matchAll(/(?:from |import\()\s*'(\.[^']+)'/g)]
+const importsIn = (file: string, code: string) =>
+  [...code.matchAll(/\b(?:from|import\(|import)\s*'(\.[^']+)'/g)]
     .map(([, target]) => place(resolve(dirname(file), target as string)))
     .filter((target) => !target.startsWith('..'));
+const importsOf = (file: string) => importsIn(file, source(file));
 
 it('imports run one way', () => {
   const wrong = files.flatMap((file) => {
@@ -39,6 +40,33 @@ it('imports run one way', () => {
   expect(wrong).toEqual([]);
   const modules = readdirSync(src).map((entry) => entry.replace('.ts', ''));
   expect(modules.sort()).toEqual(Object.keys(directions).sort());
+});
+
+/**
+ * The folders of two modules, from the lowest to the highest: each imports only itself and those before it. The files
+ * beside them are the lowest layer of client; those of cli bring its folders together.
+ */
+const layers: Record<string, readonly string[]> = {
+  client: ['.', 'http', 'api', 'upload/sources', 'upload/store', 'upload/session', 'upload/batch', 'queue'],
+  cli: ['settings', 'terminal', 'output', 'account', 'progress', 'library', 'reference', 'uploading', 'commands'],
+};
+
+it.each(Object.entries(layers))('the folders of %s import only those below them', (module, order) => {
+  const layerOf = (where: string) => {
+    const folder = relative(module, dirname(where)) || '.';
+    return order.findIndex((layer) => folder === layer || folder.startsWith(`${layer}/`));
+  };
+  const ours = files.map(place).filter((where) => moduleOf(where) === module);
+  const outside = ours.filter((where) => layerOf(where) < 0).map((where) => dirname(where));
+  expect([...new Set(outside)]).toEqual(order.includes('.') ? [] : [module]);
+  const wrong = files.flatMap((file) =>
+    layerOf(place(file)) < 0
+      ? []
+      : importsOf(file)
+          .filter((target) => moduleOf(target) === module && layerOf(target) > layerOf(place(file)))
+          .map((target) => `${place(file)} -> ${target}`),
+  );
+  expect(wrong).toEqual([]);
 });
 
 const nounsFile = join(src, 'cli/nouns.ts');
@@ -58,8 +86,11 @@ it('no command imports the insides of another', () => {
   expect(sideways).toEqual([]);
 });
 
-it('this test sees imports: every command reaches its context', () => {
+it('this test sees imports: of names, of a type, lazy, and of a file without names', () => {
   expect(importsOf(nounsFile)).toContain('cli/commands/assets/assets');
+  expect(
+    importsIn(join(src, 'cli/a.ts'), "import './b.ts';\nimport type { C } from '../c.ts';\nimport('./d.ts')"),
+  ).toEqual(['cli/b', 'c', 'cli/d']);
   expect(files.length).toBeGreaterThan(80);
 });
 
@@ -104,7 +135,7 @@ it('files are kebab-case and a page or so long', () => {
   const long = files
     .map((file) => [place(file), source(file).split('\n').length] as const)
     .filter(([, lines]) => lines > 400);
-  expect(long).toEqual([]);
+  expect(long, 'split the file by the nouns that it owns').toEqual([]);
 });
 
 it('no runtime dependency runs an install script', () => {

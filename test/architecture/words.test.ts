@@ -79,6 +79,22 @@ it('a search for a standard term finds its mechanism', () => {
   expect(missing).toEqual([]);
 });
 
+it('every identifier that CONTRIBUTING.md mentions exists', () => {
+  const text = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8').replaceAll(/```.*?```/gs, '');
+  const quoted = [...text.matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code);
+  // Only names of code have a capital letter after a small one: `withTimeout`, `Transport.retry`.
+  const names = quoted.flatMap((code) => code.match(/(?<![\w-])[A-Za-z]*[a-z][A-Z]\w*/g) ?? []);
+  const files = ['src', 'test', 'scripts'].flatMap((folder) => filesOf(folder, /\.(?:tsx?|mjs)$/));
+  const words = new Set(files.flatMap((file) => readFileSync(join(root, file), 'utf8').match(/\w+/g) ?? []));
+  expect(names.length).toBeGreaterThan(30);
+  expect(names.filter((name) => !words.has(name))).toEqual([]);
+  // Files are named in full, or by the end of their path.
+  const paths = quoted.filter((code) => /^[\w./-]+\.(?:tsx?|md)$/.test(code));
+  expect(
+    paths.filter((path) => !files.some((file) => `/${file}`.endsWith(`/${path}`)) && !existsSync(join(root, path))),
+  ).toEqual([]);
+});
+
 it('every path that a document mentions exists', () => {
   const documents = ['README.md', 'CONTRIBUTING.md', ...filesOf('docs', /\.md$/)];
   const missing = documents.flatMap((document) =>

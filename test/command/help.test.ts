@@ -21,7 +21,8 @@ const long = ['', 'upload', 'assets ls', 'videos ls'];
 describe.each(paths.map((path) => [path.join(' '), path] as const))('help of %s', (name, path) => {
   it('fits a screen, and its width', async () => {
     const lines = (await page(path, 80)).trimEnd().split('\n');
-    if (!long.includes(name)) expect(lines.length).toBeLessThanOrEqual(24);
+    const advice = 'shorten the descriptions of options, or move an explanation to a page of docs/';
+    if (!long.includes(name)) expect(lines.length, advice).toBeLessThanOrEqual(24);
     for (const columns of [40, 80, 120])
       for (const line of (await page(path, columns)).split('\n'))
         expect(stringWidth(line)).toBeLessThanOrEqual(columns);
@@ -61,7 +62,8 @@ it('help faults names every fault that the sandbox knows', async () => {
 });
 
 it('commands --json is for reading: under 64 KB', async () => {
-  expect((await cli.run(['commands', '--json'])).stdout.length).toBeLessThan(64_000);
+  const advice = 'agents read all of it: shorten descriptions and examples, or remove an option that nobody needs';
+  expect((await cli.run(['commands', '--json'])).stdout.length, advice).toBeLessThan(64_000);
 });
 
 it('help assumptions lists every assumption and every name that can be set, in 80 columns', async () => {

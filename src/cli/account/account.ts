@@ -1,9 +1,9 @@
 import { MediactlError, usageError } from '../../client/errors.ts';
 import type { NameOverrides } from '../../contract/assumptions.ts';
 import { apiPrefix } from '../../contract/paths.ts';
+import type { Profile, ProfileConfig } from '../settings/profile-file.ts';
 import type { Settings } from '../settings/settings.ts';
 import { readApiKey } from './keychain.ts';
-import type { Profile, ProfileConfig } from './profile-file.ts';
 
 /** Credentials and service for API calls, resolved from flags, variables and the profile. */
 export type Account = {

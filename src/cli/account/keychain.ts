@@ -1,7 +1,7 @@
 import { MediactlError } from '../../client/errors.ts';
 import { loadPackage } from '../../client/lock.ts';
 import { TimeoutError, withTimeout } from '../../contract/retry.ts';
-import type { Profile } from './profile-file.ts';
+import type { Profile } from '../settings/profile-file.ts';
 
 /** Identifies a key in the OS keychain. Each profile in each config folder has its own entry. */
 export type KeychainEntry = { configDir: string; profile: string };

@@ -1,6 +1,6 @@
 import { usageError } from '../../client/errors.ts';
-import type { ProfileConfig } from '../account/profile-file.ts';
 import type { OutputOptions } from './output-options.ts';
+import type { ProfileConfig } from './profile-file.ts';
 import { text } from './setting-kinds.ts';
 import { type Environment, findProjectFile, precedence, SettingResolver } from './setting-resolver.ts';
 import {

@@ -17,7 +17,6 @@ type FaultAction = {
   [Name in FaultName]: { name: Name } & NonNullable<ReturnType<(typeof faultKinds)[Name]['parse']>>;
 }[FaultName];
 
-
 const faultFilters = {
   path: { usage: 'path=/PATH', pattern: /^\/\S*$/ },
   method: { usage: 'method=METHOD', pattern: /^(?:GET|HEAD|POST|PATCH|DELETE)$/ },

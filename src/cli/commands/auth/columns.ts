@@ -1,6 +1,6 @@
 import { escapeControls } from '../../../contract/sanitize.ts';
-import type { ProfileConfig } from '../../account/profile-file.ts';
 import { type Column, type DetailRow, type RenderContext, type Result, record } from '../../output/result.ts';
+import type { ProfileConfig } from '../../settings/profile-file.ts';
 
 /** Returns the profiles as `auth ls` prints them, without their keys. */
 export const profileRecords = ({ profiles, current }: ProfileConfig) =>

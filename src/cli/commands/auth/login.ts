@@ -13,11 +13,11 @@ import {
   parseBaseUrl,
 } from '../../account/account.ts';
 import { assertKey, storeInKeychain } from '../../account/keychain.ts';
-import { assertProfileName, type Profile } from '../../account/profile-file.ts';
 import { addExamples, type Define, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { findPrimary, listWorkspaces, resolveWorkspace, toProfileFields } from '../../library/workspaces.ts';
 import { noResult, type Result } from '../../output/result.ts';
+import { assertProfileName, type Profile } from '../../settings/profile-file.ts';
 import { precedence } from '../../settings/setting-resolver.ts';
 import { askLine, askSecret, confirm, readStdin } from '../../terminal/prompt.ts';
 import { profileResult } from './columns.ts';

@@ -10,11 +10,11 @@ import { isSameUid } from '../../../contract/uid.ts';
 import { type Account, parseBaseUrl } from '../../account/account.ts';
 import { readApiKey } from '../../account/keychain.ts';
 import type { ObservedScope } from '../../account/observed-scopes.ts';
-import type { Profile } from '../../account/profile-file.ts';
 import { addExamples, type Define } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { listWorkspaces } from '../../library/workspaces.ts';
 import { type Column, type DetailRow, listBy, type RenderContext, record } from '../../output/result.ts';
+import type { Profile } from '../../settings/profile-file.ts';
 import { workspaceText } from './columns.ts';
 
 export const status: Define = (command, run) =>

@@ -2,11 +2,11 @@ import { Argument } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
 import { fieldNamesFor, type NameKey, nameKeys } from '../../../contract/assumptions.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
-import type { Profile } from '../../account/profile-file.ts';
 import { addExamples, type CommandDefinition, type Define, verb, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { resolveWorkspace, toProfileFields } from '../../library/workspaces.ts';
 import { type Column, listBy, noResult, type Result, text } from '../../output/result.ts';
+import type { Profile } from '../../settings/profile-file.ts';
 import { queueAddress } from '../../settings/setting-kinds.ts';
 import {
   profileSettings,

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { MediactlError, usageError } from '../../../client/errors.ts';
 import { isLoopback, noSuchProfile, parseBaseUrl } from '../../account/account.ts';
-import { assertProfileName, type Profile } from '../../account/profile-file.ts';
 import type { Context } from '../../context.ts';
+import { assertProfileName, type Profile } from '../../settings/profile-file.ts';
 import { precedence } from '../../settings/setting-resolver.ts';
 import { type RunningSandbox, readKeys } from './server.ts';
 

@@ -9,6 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { blake3 } from '@napi-rs/blake-hash';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { someBytes, writeSome } from '../support/files.ts';
 import { respondWith } from '../support/interposer.ts';
@@ -52,6 +53,14 @@ describe('a file that changes under the upload', () => {
     expect((await world.findAssets()).map(({ status }) => status)).toEqual(['uploading']);
   });
 
+  it('an empty file that is filled meanwhile is reported as changed', async () => {
+    world.bytes = writeSome(world.path, 0, '');
+    world.fault = ({ method }) =>
+      method === 'POST' ? { beforeResponse: () => appendFileSync(world.path, 'more') } : undefined;
+    const { code, record } = await world.upload();
+    expect([code, record.error.code]).toEqual([13, 'file_changed']);
+  });
+
   it('gets another mode: that is no change', async () => {
     world.fault = ({ method, nth }) =>
       method === 'PATCH' && nth === 2 ? { beforeResponse: () => chmodSync(world.path, 0o600) } : undefined;
@@ -64,6 +73,28 @@ describe('a file that changes under the upload', () => {
     const { code, record } = await world.upload();
     expect(code).toBe(13);
     expect(record.error.cause).toContain('already uploaded has changed');
+    expect(world.patchRequests()).toEqual([]);
+  });
+
+  it.each([
+    ['grows', () => appendFileSync(world.path, 'more')],
+    ['shrinks', () => truncateSync(world.path, 3 * chunkBytes)],
+  ])('a file that %s between two runs is refused before a byte is sent', async (_what, change) => {
+    const id = await world.interruptAfterTwoChunks();
+    change();
+    for (const again of [await world.upload(), await world.run(['uploads', 'resume', id, '--json'])])
+      expect([again.code, JSON.parse(again.stdout)[0].error.code]).toEqual([13, 'file_changed']);
+    expect(world.patchRequests()).toEqual([]);
+  });
+
+  it.each([
+    ['grows', () => appendFileSync(world.path, 'more')],
+    ['shrinks', () => truncateSync(world.path, 3 * chunkBytes)],
+  ])('a file that %s between two runs is refused before a byte is sent', async (_what, change) => {
+    const id = await world.interruptAfterTwoChunks();
+    change();
+    for (const again of [await world.upload(), await world.run(['uploads', 'resume', id, '--json'])])
+      expect([again.code, JSON.parse(again.stdout)[0].error.code]).toEqual([13, 'file_changed']);
     expect(world.patchRequests()).toEqual([]);
   });
 
@@ -206,6 +237,24 @@ describe('the checksum', () => {
     writeSome(world.path, 1000);
     const strict = await world.upload(['--require-checksum']);
     expect([strict.code, strict.record.error.code]).toEqual([13, 'unverified']);
+  });
+
+  it('that covers the last chunk alone leaves the file unverified, and says so', async () => {
+    rewriting(() => blake3(world.bytes.subarray(4 * chunkBytes)).toString('hex'));
+    const { code, record, stderr } = await world.upload();
+    expect([code, record]).toEqual([0, expect.objectContaining({ verified: null, error: null })]);
+    expect(stderr).toContain('the service’s checksum covers only the last chunk');
+  });
+
+  it('a file that is edited after its checksum differed becomes another asset', async () => {
+    rewriting(() => 'f'.repeat(64));
+    const first = await world.upload();
+    world.fault = () => undefined;
+    world.bytes = someBytes(world.bytes.length, 'edited');
+    writeFileSync(world.path, world.bytes);
+    const { record } = await world.upload();
+    await world.expectUploaded(record);
+    expect(record.asset_uid).not.toBe(first.record.asset_uid);
   });
 
   it('that was lost with the last answer is looked for once more', async () => {

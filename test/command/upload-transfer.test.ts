@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { blake3 } from '@napi-rs/blake-hash';
 import { describe, expect, it } from 'vitest';
 import { fastClock } from '../support/clock.ts';
 import { writeSome } from '../support/files.ts';
@@ -320,14 +319,4 @@ it.each(liars)('a liar: %s', async (_what, lie, exit) => {
   expect(record.error.code).not.toBe('unclassified');
   expect(world.interposer.requests.length).toBeLessThanOrEqual(5 + 3 * 5 + 10);
   expect(world.unfinishedIds()).toHaveLength(1);
-});
-
-it('a checksum of the last chunk alone leaves the file unverified, and that is said', async () => {
-  const lastChunk = blake3(world.bytes.subarray(4 * chunkBytes)).toString('hex');
-  world.fault = () => ({
-    headers: (headers) => ('x-checksum-blake3' in headers ? { ...headers, 'x-checksum-blake3': lastChunk } : headers),
-  });
-  const { code, record, stderr } = await world.upload();
-  expect([code, record]).toEqual([0, expect.objectContaining({ verified: null, error: null })]);
-  expect(stderr).toContain('the service’s checksum covers only the last chunk');
 });

@@ -1,4 +1,5 @@
-import { expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { MediactlError } from '../../src/client/errors.ts';
 import { type Receipt, Receipts } from '../../src/client/upload/store/receipts.ts';
 import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
 import type { PlannedEntry } from '../../src/client/upload/store/upload-entry.ts';
@@ -27,4 +28,30 @@ it('what a run finishes is later than its start, although the newest upload was 
   expect(await receipts.find(key)).toMatchObject({ assetUid: 'asset' });
   expect(await receipts.findByContent(key, receipt, mark, false)).toBeUndefined();
   expect(await receipts.findByContent(key, receipt, await receipts.startRun('next run'), false)).toBeDefined();
+});
+
+describe('the result of processing', () => {
+  const open = async () => {
+    const database = await StateDatabase.open(temporaryFolder());
+    onTestFinished(() => database.close());
+    const receipts = new Receipts(database);
+    await receipts.save(receipt);
+    return receipts;
+  };
+
+  it('an upload whose processing failed is not a copy of a file with the same content', async () => {
+    const receipts = await open();
+    const find = async () => receipts.findByContent(key, receipt, await receipts.startRun('next run'), false);
+    expect(await find()).toMatchObject({ assetUid: 'asset' });
+    const failure = new MediactlError('failed', { code: 'processing_failed', reason: 'not a video' });
+    await receipts.saveProcessingResult('asset', failure);
+    expect(await receipts.find(key)).toMatchObject({ state: 'failed', reason: 'not a video' });
+    expect(await find()).toBeUndefined();
+  });
+
+  it('an upload whose asset no longer exists is forgotten', async () => {
+    const receipts = await open();
+    await receipts.saveProcessingResult('asset', new MediactlError('no such asset', { code: 'not_found' }));
+    expect(await receipts.find(key)).toBeUndefined();
+  });
 });

@@ -92,9 +92,16 @@ export const globalOptions = (): Option[] =>
   settingFlags().map(({ name, flag }) => {
     const option = new Option(flag.flags, flag.help).helpGroup(globalsHeading);
     const { kind, suggests }: Setting = settingTable[name];
+    if (name === 'base_url') option.argParser(rejectSecond);
     const suggestion = suggests ?? (option.required && !flag.isShadowable ? kind.choices : undefined);
     return suggestion ? withSuggestions(option, suggestion) : option;
   });
+
+/** Rejects another value of an option whose last one would decide where the key is sent: it might be a file's name. */
+const rejectSecond = (value: string, first?: string) => {
+  if (first === undefined || first === value) return value;
+  throw usageError('--base-url was given twice', 'write ./* instead of *, so that no name of a file is an option');
+};
 
 const globalsHeading = 'Global options:';
 

@@ -94,7 +94,7 @@ export const errorTable = {
   profile_taken: { exit: 'usage', hint: 'mediactl auth rename NAME OTHER, then mediactl sandbox start' },
   foreign_base_url: {
     exit: 'unauthenticated',
-    hint: 'set MEDIACTL_API_KEY, or mediactl auth login --profile NAME --base-url URL',
+    hint: 'set MEDIACTL_API_KEY and MEDIACTL_BASE_URL, or mediactl auth login --profile NAME --base-url URL',
   },
   keychain: {
     exit: 'unauthenticated',

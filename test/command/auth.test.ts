@@ -287,6 +287,29 @@ describe('a key goes to its own origin only', () => {
     expect(asked).toBe(0);
   });
 
+  it('a file that is named like --base-url does not redirect the key in MEDIACTL_API_KEY', async () => {
+    let asked = 0;
+    const count: Parameters<typeof startServer>[0] = (_request, response) => {
+      asked++;
+      respond(response, 200, { items: [] });
+    };
+    const [own, other] = [await startServer(count), await startServer(count)];
+    const key = { MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_WORKSPACE: sandbox.workspace };
+    const file = join(cli.home, 'clip.mp4');
+    writeFileSync(file, 'clip');
+    const expectRefused = async (args: string[], environment: Record<string, string>, code: number, reason: string) => {
+      const ran = await cli.run(['upload', ...args, file], { environment: { ...key, ...environment } });
+      expect([ran.code, ran.stderr]).toEqual([code, expect.stringContaining(reason)]);
+    };
+    const fromVariable = { MEDIACTL_BASE_URL: own };
+    await expectRefused([`--base-url=${other}`], fromVariable, 4, `MEDIACTL_API_KEY cannot be used with ${other}`);
+    await expectRefused([`--base-url=${own}?.mp4`], fromVariable, 2, 'it contains a query or a fragment');
+    await expectRefused(['--base-url', own, `--base-url=${other}`], {}, 2, '--base-url was given twice');
+    await login();
+    await expectRefused([`--base-url=${other}`], {}, 4, `it belongs to ${sandbox.url}`);
+    expect(asked).toBe(0);
+  });
+
   it.each([301, 302, 307, 308])('a %i to another origin is refused (13) and gets no request', async (status) => {
     let asked = 0;
     const other = await startServer((_request, response) => {

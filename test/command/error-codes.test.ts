@@ -95,7 +95,7 @@ describe('the account', () => {
     expect(await failing(['assets', 'ls', '--base-url', 'https://other.example'])).toEqual({
       code: 'foreign_base_url',
       exit: 4,
-      hint: 'mediactl auth login --profile NAME --base-url https://other.example, or set MEDIACTL_API_KEY',
+      hint: 'mediactl auth login --profile NAME --base-url https://other.example, or set MEDIACTL_API_KEY and MEDIACTL_BASE_URL',
     });
   });
 

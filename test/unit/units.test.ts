@@ -65,4 +65,9 @@ describe('parseBaseUrl', () => {
     ['https://media.example.com/api/external/v1/', 'https://media.example.com'],
     ['http://[::1]:4520/', 'http://[::1]:4520'],
   ])('%s', (text, origin) => expect(parseBaseUrl(text).origin).toBe(origin));
+
+  it.each(['https://media.example.com?.mp4', 'media.example.com#a.mp4'])(
+    'a base URL has no query or fragment: %s',
+    (text) => expect(() => parseBaseUrl(text)).toThrow('invalid base URL'),
+  );
 });

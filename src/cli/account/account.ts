@@ -49,25 +49,39 @@ export function baseUrlOf(settings: Settings, { profile, names }: ProfileInUse):
 export async function resolveAccount(settings: Settings, inUse: ProfileInUse, configDir: string): Promise<Account> {
   const baseUrl = baseUrlOf(settings, inUse);
   const { name = 'environment', profile } = inUse;
+  const { apiKey, apiKeyBaseUrl } = settings;
+  if (apiKey)
+    assertOwnService(
+      'the key in MEDIACTL_API_KEY',
+      apiKeyBaseUrl,
+      baseUrl,
+      `set MEDIACTL_BASE_URL to ${baseUrl.origin}`,
+    );
   return {
-    profile: settings.apiKey ? 'environment' : name,
+    profile: apiKey ? 'environment' : name,
     baseUrl,
-    apiKey: settings.apiKey ?? (await readProfileKey(inUse, baseUrl, configDir)),
+    apiKey: apiKey ?? (await readProfileKey(inUse, baseUrl, configDir)),
     workspace: settings.workspace,
     names: profile?.names ?? {},
   };
 }
 
-/** Returns a profile's key, but only for the profile's own service, so that keys never leak to other hosts. */
+/**
+ * Asserts that a key is used with its own service only. An option could name another one by mistake, or a file could:
+ * `upload *.mov` passes the name of a file `--base-url=host.mov` as an option.
+ */
+function assertOwnService(key: string, ownUrl: string | undefined, { origin }: URL, hint: string): void {
+  const own = ownUrl === undefined ? origin : parseBaseUrl(ownUrl).origin;
+  if (own === origin) return;
+  const reason = `it belongs to ${own}`;
+  throw new MediactlError(`${key} cannot be used with ${origin}`, { code: 'foreign_base_url', reason, hint });
+}
+
+/** Returns a profile's key, but only for the profile's own service. */
 async function readProfileKey({ name, profile, names }: ProfileInUse, baseUrl: URL, configDir: string) {
   if (name === undefined || !profile) throw noProfile(names);
-  const profileUrl = parseBaseUrl(profile.baseUrl);
-  if (profileUrl.origin !== baseUrl.origin)
-    throw new MediactlError(`the key of profile ${name} cannot be used with ${baseUrl.origin}`, {
-      code: 'foreign_base_url',
-      reason: `it belongs to ${profileUrl.origin}`,
-      hint: `mediactl auth login --profile NAME --base-url ${baseUrl.origin}, or set MEDIACTL_API_KEY`,
-    });
+  const hint = `mediactl auth login --profile NAME --base-url ${baseUrl.origin}, or set MEDIACTL_API_KEY and MEDIACTL_BASE_URL`;
+  assertOwnService(`the key of profile ${name}`, profile.baseUrl, baseUrl, hint);
   return readApiKey(profile, { configDir, profile: name });
 }
 
@@ -110,6 +124,7 @@ export function parseBaseUrl(text: string): URL {
   const path = url.pathname.replace(/\/+$/, '');
   if (path !== '' && path !== apiPrefix)
     throw usageError(`invalid base URL: ${text}`, hint, `it contains a path: ${path}`);
+  if (url.search || url.hash) throw usageError(`invalid base URL: ${text}`, hint, 'it contains a query or a fragment');
   return new URL(url.origin);
 }
 

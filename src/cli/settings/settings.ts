@@ -35,6 +35,8 @@ type SettingValues = {
 export type Settings = SettingValues & {
   /** The requested profile, else the current one; undefined if key and base URL are set without a profile. */
   profileInUse: string | undefined;
+  /** Base URL of the service that the key of MEDIACTL_API_KEY belongs to; undefined if only an option names a service. */
+  apiKeyBaseUrl: string | undefined;
   /** Output options, combined from `output`, `fields` and `jq`. */
   outputOptions: OutputOptions;
   /** Resolver that returns the source of each setting, as for `config ls --show-origin`. */
@@ -61,8 +63,12 @@ export function resolveSettings(
     camelCase(name) + settingTable[name].kind.suffix,
     parseValue(name, resolver.resolve(name).value),
   ]);
+  const known = profile ?? current;
+  const apiKeyBaseUrl =
+    environment[settingTable.base_url.variable] || (known === undefined ? undefined : profiles[known]?.baseUrl);
   const outputOptions = resolveOutputOptions(resolver);
-  return { ...(Object.fromEntries(values) as SettingValues), profile, profileInUse, outputOptions, resolver };
+  const resolved = Object.fromEntries(values) as SettingValues;
+  return { ...resolved, profile, profileInUse, apiKeyBaseUrl, outputOptions, resolver };
 }
 
 const camelCase = (words: string) => words.replace(/[_-](\w)/g, (_, letter: string) => letter.toUpperCase());

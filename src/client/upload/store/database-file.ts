@@ -26,6 +26,7 @@ const statIfExists = (path: string): Stats | undefined => statSync(path, { throw
 export function hasEverExisted(stateDir: string): boolean {
   const path = databasePath(stateDir);
   try {
+    if (statIfExists(stateDir)?.isDirectory() === false) throw new Error(`${stateDir} is not a directory`);
     return [path, idPathOf(path), pageFolder(stateDir)].some((each) => statIfExists(each));
   } catch (error) {
     throw stateError(error, path);

@@ -27,9 +27,9 @@ export async function inspectSource(task: InspectionTask, send: SendMessage): Pr
     case 'other': {
       const { contentType, foreign } = kind;
       const { source, endHeader } = openBounded(task.sourcePath);
-      const input = new Input({ formats: containers, source });
+      using input = new Input({ formats: containers, source }); // closes the file: Node.js 26 ends a process that does not
       if (await input.canRead().catch(() => false))
-        return inspectContainer({ input, endHeader }, contentType, task, send);
+        return await inspectContainer({ input, endHeader }, contentType, task, send);
       if (foreign) return found(unreadSource(foreign, 'only ffmpeg can read its content', 'foreign'));
       return found(classifyUnknown(task, contentType));
     }

@@ -1,5 +1,6 @@
-import { join } from 'node:path';
-import envPaths from 'env-paths';
+import { statSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { isAbsolute, join } from 'node:path';
 import packageJson from '../package.json' with { type: 'json' };
 import { runProgram } from './cli/program.ts';
 import { Terminal } from './cli/terminal/terminal.ts';
@@ -13,8 +14,11 @@ const exitGraceMs = 1_000;
 /** Runs the program. This is the only file that uses `process`. */
 async function main(): Promise<void> {
   const { stdout, stderr } = process;
+  useOwnHome();
   const environment = { ...process.env };
-  delete process.env.MEDIACTL_API_KEY; // child processes must not inherit it
+  // Child processes must not inherit the key, or the password of a queue.
+  delete process.env.MEDIACTL_API_KEY;
+  delete process.env.MEDIACTL_QUEUE;
   const interruption = new AbortController();
   const terminal = new Terminal({
     stdin: () => process.stdin,
@@ -36,6 +40,7 @@ async function main(): Promise<void> {
     if (!terminal.isPaging) stop('interrupted');
   });
   process.on('SIGTERM', () => stop('terminated'));
+  const { default: envPaths } = await import('env-paths'); // reads HOME when it is loaded
   const paths = envPaths('mediactl', { suffix: '' });
   process.exitCode = exitCodes.unclassified; // if nothing is left to wait for before the program has ended
   process.exitCode = await runProgram(process.argv.slice(2), {
@@ -57,6 +62,25 @@ async function main(): Promise<void> {
   });
   // Exit even if a library keeps a socket open.
   setTimeout(() => process.exit(), exitGraceMs).unref();
+}
+
+/**
+ * Uses this user's own home if HOME is that of another user, as after `sudo -E`: the settings there can start programs,
+ * and its user could not change the files that this one would leave there. Relative XDG folders are ignored, as their
+ * specification says.
+ */
+function useOwnHome(): void {
+  const { env } = process;
+  const folders = ['XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'XDG_CACHE_HOME'];
+  for (const name of folders) if (env[name] && !isAbsolute(env[name])) delete env[name];
+  try {
+    const owner = statSync(env.HOME ?? '').uid;
+    if ([0, process.getuid?.() ?? owner].includes(owner)) return;
+    env.HOME = userInfo().homedir;
+    for (const name of folders) delete env[name];
+  } catch {
+    // no such folder, or a user without one, as in containers
+  }
 }
 
 main();

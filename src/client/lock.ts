@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type Libsql from 'libsql';
@@ -40,6 +40,7 @@ export async function tryLock(path: string): Promise<Lock | undefined> {
   // file later would release the lock (POSIX).
   await createEmptyFile(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;
+    if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) throw new Error(`${path} is a link`);
   });
   const database = new (await loadLibsql())(path);
   try {

@@ -19,5 +19,5 @@ export async function isRunning(processes: Processes, pid: number): Promise<bool
   return line[line.lastIndexOf(')') + 2] !== 'Z'; // the state letter, see proc(5)
 }
 
-/** Returns the environment without the API key, for child processes that do not need it. */
-export const withoutApiKey = ({ MEDIACTL_API_KEY: _key, ...rest }: NodeJS.ProcessEnv) => rest;
+/** Returns the environment for child processes, without the API key and without the queue, whose URL has a password. */
+export const withoutSecrets = ({ MEDIACTL_API_KEY: _key, MEDIACTL_QUEUE: _queue, ...rest }: NodeJS.ProcessEnv) => rest;

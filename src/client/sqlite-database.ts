@@ -1,10 +1,12 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import {
   closeSync,
   fdatasync,
   fstatSync,
+  lstatSync,
   openSync,
   realpathSync,
+  renameSync,
   rmSync,
   type Stats,
   statSync,
@@ -261,11 +263,14 @@ const reservePathOf = (path: string) => `${path}-reserve`;
 /** Writes the reserve if there is none. It is random, since zeros would take no room on some file systems. */
 export function writeReserve(path: string): void {
   const reserve = reservePathOf(path);
-  if (statSync(reserve, { throwIfNoEntry: false })?.size === reserveBytes) return;
+  const found = lstatSync(reserve, { throwIfNoEntry: false });
+  if (found?.isFile() && found.size === reserveBytes) return;
+  const temporary = `${reserve}.${randomUUID()}`; // a link in its place must not be followed
   try {
-    writeFileSync(reserve, randomBytes(reserveBytes), { mode: 0o600 });
+    writeFileSync(temporary, randomBytes(reserveBytes), { mode: 0o600, flag: 'wx' });
+    renameSync(temporary, reserve);
   } catch (error) {
-    rmSync(reserve, { force: true }); // a part of it would take the room of the uploads in progress
+    rmSync(temporary, { force: true }); // a part of it would take the room of the uploads in progress
     throw error;
   }
 }

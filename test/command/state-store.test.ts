@@ -253,6 +253,22 @@ describe('a store', () => {
     expect((await upload()).error.code).toBe('state_emptied');
   });
 
+  it.each(['last-upload', 'receipts.db-reserve', 'runs.lock'])(
+    'a link in place of %s, which a checkout could hold, is not followed',
+    async (name) => {
+      const [link, target] = [join(state, name), join(cli.home, 'target')];
+      rmSync(link, { force: true });
+      symlinkSync(target, link);
+      await upload(['--again']);
+      expect(existsSync(target)).toBe(false);
+      writeFileSync(target, 'precious');
+      rmSync(link);
+      symlinkSync(target, link);
+      await upload(['--again']);
+      expect(readFileSync(target, 'utf8')).toBe('precious');
+    },
+  );
+
   it('that is a link to a file elsewhere is used there', async () => {
     const elsewhere = join(cli.home, 'elsewhere.db');
     renameSync(store(), elsewhere);

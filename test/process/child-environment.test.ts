@@ -7,6 +7,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** The user's API key, which no program that mediactl starts may receive. */
 const key = 'mk_live_that_no_child_may_see_0123456789';
+const password = 'pw_of_a_queue_0123456789';
 const uid = '00000000-0000-4000-8000-000000000001';
 
 /** Runs mediactl with programs of these names in PATH. @returns the environment that each received */
@@ -32,6 +33,7 @@ async function environmentsOf(programs: string[], ...runs: string[][]) {
       MEDIACTL_STATE_DIR: join(home, 'state'),
       MEDIACTL_KEY_STORE: 'file',
       MEDIACTL_API_KEY: key,
+      MEDIACTL_QUEUE: `redis://:${password}@127.0.0.1:9`,
       MEDIACTL_BASE_URL: url,
       OTHER: 'is handed on',
     }).finished;
@@ -54,8 +56,9 @@ it.each([
       ['sandbox', 'stop'],
     ],
   ],
-])('%s is not handed the API key', async (_what, program, runs) => {
+])('%s gets neither the API key nor the password of a queue', async (_what, program, runs) => {
   const [environment] = await environmentsOf([program], ...runs);
   expect(environment).toContain('OTHER=is handed on');
   expect(environment).not.toContain(key);
+  expect(environment).not.toContain(password);
 });

@@ -1,5 +1,18 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -155,4 +168,54 @@ describe.runIf(process.versions.node.startsWith('20.'))('on Node 20', () => {
     await start(home);
     expect(kept(home)).toEqual(names);
   });
+});
+
+describe('a cache that another user could replace is neither read nor written', () => {
+  it('in a folder that others can write', async () => {
+    const home = temporaryFolder();
+    const shared = join(home, 'shared');
+    mkdirSync(join(shared, 'cache'), { recursive: true });
+    chmodSync(shared, 0o777);
+    expect(await start(join(shared, 'cache'))).toMatch(isStarted);
+    expect(existsSync(join(shared, 'cache/mediactl'))).toBe(false);
+  });
+
+  it('at the end of a link in such a folder', async () => {
+    const home = temporaryFolder();
+    await start(home);
+    const [folder, shared] = [join(home, 'mediactl'), join(home, 'shared')];
+    mkdirSync(shared);
+    symlinkSync(home, join(shared, 'cache'));
+    chmodSync(shared, 0o777);
+    const before = kept(home);
+    // The path that the link leads to is safe, and is used in place of the link.
+    expect(await start(join(shared, 'cache'))).toMatch(isStarted);
+    expect(kept(home)).toEqual(before);
+    expect(lstatSync(folder).isDirectory()).toBe(true);
+  });
+
+  it('below the working directory, by a relative XDG_CACHE_HOME', async () => {
+    const home = temporaryFolder();
+    const ran = startProcess(
+      '/bin/sh',
+      ['-c', `cd '${home}' && exec '${process.execPath}' '${mediactlPath}' config path`],
+      {
+        HOME: home,
+        XDG_CACHE_HOME: 'cache',
+      },
+    );
+    expect((await ran.finished).code).toBe(0);
+    expect([existsSync(join(home, 'cache')), existsSync(join(home, '.cache/mediactl'))]).toEqual([false, true]);
+  });
+});
+
+it('a user does not read or write in the home of another user, as after sudo -E', { tags: 'root-mount' }, async () => {
+  const home = temporaryFolder();
+  mkdirSync(join(home, '.config/mediactl'), { recursive: true });
+  writeFileSync(join(home, '.config/mediactl/config.json'), '{"settings": {"output": "json"}}');
+  chownSync(home, 65_534, 65_534);
+  const environment = { HOME: home, XDG_CONFIG_HOME: join(home, '.config'), XDG_CACHE_HOME: join(home, '.cache') };
+  const { stdout } = await startProcess(process.execPath, [mediactlPath, 'config', 'path'], environment).finished;
+  expect(stdout).toBe(`${join(userInfo().homedir, '.config/mediactl/config.json')}\n`);
+  expect(readdirSync(home)).toEqual(['.config']);
 });

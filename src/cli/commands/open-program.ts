@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { MediactlError, usageError } from '../../client/errors.ts';
-import { withoutApiKey } from '../../client/processes.ts';
+import { withoutSecrets } from '../../client/processes.ts';
 import { TimeoutError, withTimeout } from '../../contract/retry.ts';
 import type { Context } from '../context.ts';
 
@@ -25,7 +25,7 @@ export async function openWithPlayer(
   const name = program.replace(/^.*[/\\]/, '');
   const begin = resumeSeconds > 0 ? (startPositionArgs[name]?.(resumeSeconds) ?? []) : [];
   const child = spawn(program, [...commandArgs, ...begin, url.href], {
-    env: withoutApiKey(host.environment),
+    env: withoutSecrets(host.environment),
     // stdout is for our results, so the player prints to stderr.
     stdio: ['ignore', terminal.stderr.isTTY ? 2 : 'ignore', terminal.stderr.isTTY ? 2 : 'ignore'],
   });

@@ -1,9 +1,9 @@
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type AssetsApi, searchFor } from '../../client/api/assets.ts';
 import type { WorkspaceFolderTree } from '../../client/api/folder-tree.ts';
 import { MediactlError, usageError } from '../../client/errors.ts';
 import { readTextFileOrEmpty } from '../../client/read-file.ts';
+import { writeStateFile } from '../../client/state-files.ts';
 import { parentOf } from '../../contract/asset.ts';
 import { formatBytes } from '../../contract/figures.ts';
 import { asNumber, asText, parseJsonOrUndefined } from '../../contract/json-values.ts';
@@ -221,7 +221,7 @@ async function findByName(assets: AssetsApi, name: string): Promise<Asset[]> {
 export async function saveLastUpload(context: Context, uid: string): Promise<void> {
   const { profile, baseUrl } = await context.account();
   const last = { uid, profile, base_url: baseUrl.origin };
-  await writeFile(lastUploadPath(context.stateDir), JSON.stringify(last), { mode: 0o600 });
+  await writeStateFile(lastUploadPath(context.stateDir), JSON.stringify(last));
 }
 
 async function readLastUpload(context: Context): Promise<string> {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { withoutApiKey } from '../../client/processes.ts';
+import { withoutSecrets } from '../../client/processes.ts';
 
 /** Default options for `less` and `lv`, unless the user has set others. They keep colors. */
 const defaultPagerOptions = { LESS: 'FRX', LV: '-c' };
@@ -19,7 +19,7 @@ export class Pager {
     this.#child = spawn(command, {
       shell: true,
       stdio: ['pipe', 'inherit', 'inherit'],
-      env: withoutApiKey({ ...defaultPagerOptions, ...environment }),
+      env: withoutSecrets({ ...defaultPagerOptions, ...environment }),
     });
     const markExited = () => {
       this.hasExited = true;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type Command, Option, type OptionValues } from '@commander-js/extra-typings';
 import { exitCodes } from '../../../client/error-table.ts';
 import { MediactlError, usageError } from '../../../client/errors.ts';
-import { withoutApiKey } from '../../../client/processes.ts';
+import { withoutSecrets } from '../../../client/processes.ts';
 import { makeFolder } from '../../../client/state-files.ts';
 import { pollUntil, TimeoutError, withTimeout } from '../../../contract/retry.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
@@ -99,7 +99,7 @@ async function launch({ host }: Context, dataDir: string, { port, options, foreg
   const logging = foreground ? [] : ['--log', logPath(dataDir)];
   const child = spawn(host.processes.execPath, [host.sandboxProgram, ...args, ...logging], {
     detached: !foreground,
-    env: withoutApiKey(host.environment),
+    env: withoutSecrets(host.environment),
     // In the foreground the log goes to stderr, because stdout is for results.
     stdio: foreground ? ['ignore', 2, 'pipe'] : ['ignore', 'ignore', 'pipe'],
   });

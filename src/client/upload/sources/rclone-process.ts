@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream';
 import { withTimeout } from '../../../contract/retry.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { MediactlError, usageError } from '../../errors.ts';
-import { withoutApiKey } from '../../processes.ts';
+import { withoutSecrets } from '../../processes.ts';
 import { basicAuth } from './source-url.ts';
 
 export type RcloneDeps = {
@@ -103,7 +103,7 @@ class RcloneProcess {
     credentials?: Record<string, string>,
   ) {
     signal?.throwIfAborted();
-    const inherited = Object.entries(withoutApiKey(environment)).filter(([name]) => !removedVariables.test(name));
+    const inherited = Object.entries(withoutSecrets(environment)).filter(([name]) => !removedVariables.test(name));
     this.child = spawn('rclone', [...command, ...commonFlags, '--', remote], {
       env: { ...Object.fromEntries(inherited), ...credentials },
       stdio: ['ignore', credentials ? 'ignore' : 'pipe', 'pipe'],

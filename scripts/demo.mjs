@@ -51,10 +51,10 @@ ${wrap('Open the m3u8 URL in VLC, mpv, Safari or ffplay, and the watch page in a
 ${wrap('To try more commands in this demo, run:')}
   export MEDIACTL_CONFIG_DIR=${quotePath(env.MEDIACTL_CONFIG_DIR)}
   export MEDIACTL_STATE_DIR=${quotePath(env.MEDIACTL_STATE_DIR)}
-  npx mediactl upload ./test/fixtures/tone.mp3 --wait
-  npx mediactl ls
-  npx mediactl play @last --check
-  npx mediactl browse
+  npx --no mediactl upload ./test/fixtures/tone.mp3 --wait
+  npx --no mediactl ls
+  npx --no mediactl play @last --check
+  npx --no mediactl browse
 
 To stop the sandbox and delete the demo:
 

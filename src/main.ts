@@ -50,6 +50,7 @@ async function main(): Promise<void> {
     clock: systemClock,
     processes: {
       pid: process.pid,
+      uid: process.getuid?.(),
       execPath: process.execPath,
       signal: (pid, signal) => void process.kill(pid, signal),
     },

@@ -158,7 +158,9 @@ const runner =
     const profiles = openProfileFile(host);
     const { environment, cwd, version } = host;
     const config = await profiles.read();
-    const settings = resolveSettings(collectFlags(typed), environment, cwd, config);
+    const warn = (message: string) => host.terminal.warn(message);
+    const project = { cwd, uid: host.processes.uid, warn };
+    const settings = resolveSettings(collectFlags(typed), environment, project, config);
     invocation.settings = settings;
     host.terminal.configure(settings);
     const commandTree = () => buildCommandTree(version);

@@ -83,7 +83,7 @@ export const errorTable = {
   player_failed: { exit: 'unclassified', hint: 'mediactl play ID --check, to see if it can be played' },
   folder: { exit: 'usage' },
   folder_failed: { exit: 'unclassified' },
-  not_installed: { exit: 'unclassified', hint: 'npm install --global --include=optional mediactl' },
+  not_installed: { exit: 'unclassified', hint: 'install the package again, with npm install --include=optional' },
 
   // Accounts and settings
   no_base_url: { exit: 'unauthenticated', hint: 'set MEDIACTL_BASE_URL, for example to https://media.example.com' },

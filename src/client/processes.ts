@@ -3,6 +3,8 @@ import { readFile } from 'node:fs/promises';
 /** Access to operating system processes, including the current one. Only `main` uses the real implementation. */
 export type Processes = {
   pid: number;
+  /** Id of this user; undefined on Windows. */
+  uid: number | undefined;
   execPath: string;
   /** Sends a signal. Signal 0 only checks that the process exists. Throws ESRCH if there is no such process. */
   signal(pid: number, signal: NodeJS.Signals | 0): void;

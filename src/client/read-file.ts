@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from 'node:fs';
 
 /** Maximum size of a state or project file, in bytes. */
 const maxBytes = 16 * 1024 * 1024;
@@ -8,12 +8,14 @@ const maxBytes = 16 * 1024 * 1024;
  * without a writer would block forever and a device such as /dev/zero has no end. Synchronous, because loading
  * node:fs/promises would cost every command 2 ms.
  *
+ * @param assertTrusted throws if a file with these attributes must not be read
  * @throws Error from the system, such as ENOENT, or if the path is not a file or the file is larger than 16 MiB
  */
-export function readTextFile(path: string): string {
+export function readTextFile(path: string, assertTrusted: (found: Stats) => void = () => {}): string {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const found = fstatSync(file);
+    assertTrusted(found);
     if (!found.isFile()) throw new Error(`${path} is not a file`);
     if (found.size > maxBytes) throw new Error(`${path} is larger than 16 MiB`);
     return withoutByteOrderMark(readFileSync(file, 'utf8'));

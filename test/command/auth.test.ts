@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
@@ -259,6 +259,20 @@ describe('where a setting comes from: flag > variable > .mediactl.json > profile
     expect(await workspaceOf([], {}, project)).toBe(archive);
     expect(await workspaceOf([], { MEDIACTL_WORKSPACE: main }, project)).toBe(sandbox.workspace);
     expect(await workspaceOf(['-w', other], { MEDIACTL_WORKSPACE: main }, project)).toBe(archive);
+  });
+
+  it('.mediactl.json of another user is ignored with a warning; MEDIACTL_PROJECT_FILE=none ignores any', {
+    tags: 'root-mount',
+  }, async () => {
+    const project = join(cli.home, '.mediactl.json');
+    writeFileSync(project, '{"output": "json"}');
+    const run = (environment = {}) => cli.run(['config', 'ls'], { cwd: cli.home, environment });
+    const [own, none] = [await run(), await run({ MEDIACTL_PROJECT_FILE: 'none' })];
+    chownSync(project, 65_534, 65_534);
+    const foreign = await run();
+    expect([own.stdout, none.stdout, foreign.stdout].map((text) => text.startsWith('['))).toEqual([true, false, false]);
+    expect([own.stderr, none.stderr]).toEqual(['', '']);
+    expect(foreign.stderr).toContain(`ignored ${project}: it belongs to another user`);
   });
 
   it.each(['base_url', 'baseUrl', 'key', 'apiKey'])(

@@ -648,7 +648,6 @@ describe('a queue', { tags: 'redis-server' }, () => {
     [['worker', '--queue', 'http://queue.lan'], '--queue: invalid queue URL'],
     [['upload', '-', '--queue', '--name', 'x'], 'stdin cannot be queued'],
     [['upload', 'rclone:archive:a.mov', '--queue'], 'cannot be queued'],
-    [['upload', 'FILE', '--root', 'm=/'], '--root needs --queue'],
     [['worker', '--root', '/nowhere/at/all'], 'does not exist'],
     [['worker', '--lease', '10ms'], '--lease does not accept'],
     [['worker', '--concurrency', '0'], '--concurrency'],

@@ -24,7 +24,7 @@ beforeEach(() => {
     createFolders: false,
     mirrorsTree: true,
     sync: false,
-    sources: { recursive: false, include: [], exclude: [], chunkBytes: 64 * 1024 },
+    sources: { recursive: false, include: [], exclude: [], chunkBytes: 64 * 1024, roots: [] },
     pruneLimit: undefined,
     queue: undefined,
     preview: undefined,

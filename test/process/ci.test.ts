@@ -1,5 +1,14 @@
 import { execFile, execFileSync, spawnSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -123,7 +132,7 @@ describe('its steps', () => {
     for (const folder of [caches, cwd]) mkdirSync(folder);
     const run = (runId: string, url: string, inputs: Record<string, string>, more: Partial<ActionOptions> = {}) =>
       runAction({
-        inputs: { 'api-key': sandbox.key, 'base-url': url, workspace: sandbox.workspace, version: packed, ...inputs },
+        inputs: { 'api-key': sandbox.key, 'base-url': url, workspace: sandbox.workspace, package: packed, ...inputs },
         ...{ caches, cwd, runId, prefix },
         ...more,
       });
@@ -147,11 +156,59 @@ describe('its steps', () => {
     expect(JSON.parse(outputs.uids ?? '')).toHaveLength(3);
     expect(readdirSync(cwd)).toEqual(['renders']);
     expect(summary).toContain('| File | Result | Asset |\n| --- | --- | --- |\n');
-    expect(summary).toMatch(/\| renders\/b\\_\\\[c\\\]\\\|\.mp4 \| uploaded, ready, verified \| [0-9a-f-]{36} \|/);
+    expect(summary).toMatch(
+      /\| `` renders\/b_\[c\]\\\|\.mp4 `` \| `` uploaded, ready, verified `` \| `` [0-9a-f-]{36} `` \|/,
+    );
     const again = await run('2', sandbox.url, inputs);
     const sorted = (text = '') => JSON.parse(text).sort();
     expect([again.failed, sorted(again.outputs.uids)]).toEqual([[], sorted(outputs.uids)]);
     expect(again.summary).toContain('already uploaded');
+  });
+
+  it('upload no file outside of the checkout, whatever its files are named or lead to', async () => {
+    const { cwd, run } = createProject();
+    const secret = join(cwd, '../secret.md');
+    writeFileSync(secret, 'a key of the runner');
+    const renders = join(cwd, 'renders');
+    mkdirSync(renders);
+    for (const name of [
+      '-n',
+      '--base-url=localhost:9?.md',
+      '::add-mask::e.md',
+      `renders\n${secret}`,
+      'www.example.com.md',
+    ])
+      if (!name.includes('/')) writeFileSync(join(renders, name), name);
+    mkdirSync(join(renders, 'a\n'));
+    symlinkSync(secret, join(renders, 'link.md'));
+    writeFileSync(join(cwd, '.mediactl.json'), '{"folder": "/Elsewhere", "output": "csv"}');
+    const { failed, outputs, summary, log } = await run('1', sandbox.url, { paths: 'renders/*\n-n' });
+    expect(failed).toEqual([expect.stringMatching(/^Upload: 2/)]);
+    expect(failed[0]).toContain('-n');
+    const second = await run('2', sandbox.url, { paths: 'renders/*.md\nrenders/-n' });
+    expect(second.failed).toEqual([expect.stringMatching(/^Upload: 11/)]);
+    expect(second.failed[0]).toContain('link.md is outside of --root');
+    expect(JSON.parse(second.outputs.uids ?? '')).toHaveLength(4);
+    expect(second.summary).toContain('`` renders/www.example.com.md ``');
+    expect(JSON.stringify(outputs) + summary + log).not.toContain('a key of the runner');
+    const lines = second.log.split('\n');
+    const [begin, end] = [
+      lines.findIndex((line) => line.startsWith('::stop-commands::')),
+      lines.findLastIndex((line) => line.startsWith('::')),
+    ];
+    expect(lines[end]).toBe(`::${lines[begin]?.slice('::stop-commands::'.length)}::`);
+    expect(
+      lines
+        .slice(0, begin)
+        .concat(lines.slice(end + 1))
+        .join(),
+    ).not.toContain('add-mask');
+    const { items } = (await (
+      await fetch(`${sandbox.url}/api/external/v1/assets/?search=add-mask`, {
+        headers: { authorization: `Bearer ${sandbox.key}` },
+      })
+    ).json()) as { items: { parent: unknown }[] };
+    expect(items.map(({ parent }) => parent ?? null)).toEqual([null]);
   });
 
   it('end with the exit code of mediactl, and still report', async () => {

@@ -14,7 +14,7 @@ it('the commands that the demo prints work as they are typed', () => {
     const { status, stdout, stderr } = demo();
     expect([status, stderr]).toEqual([0, expect.not.stringContaining('try:')]);
     const typed = stdout.split('\n').filter((line) => line.startsWith('  '));
-    expect(typed.filter((line) => line.includes('npx mediactl')).length).toBeGreaterThan(2);
+    expect(typed.filter((line) => line.includes('npx --no mediactl')).length).toBeGreaterThan(2);
     // `browse` runs until it is interrupted, and `stop` is for the end of the test.
     const commands = typed.filter((line) => !/browse|stop/.test(line)).join('\n');
     const ran = run('bash', '-ec', commands);

@@ -26,7 +26,7 @@ it('without libsql: an upload says so in plain words, and other commands work', 
   expect(recordedError(error)).toEqual({
     code: 'not_installed',
     exit: 1,
-    hint: 'npm install --global --include=optional mediactl',
+    hint: 'install the package again, with npm install --include=optional',
   });
   expect([code, error.message]).toEqual([1, 'mediactl is not fully installed: cannot load libsql']);
   expect(error.cause).toBe("Cannot find module 'libsql'");

@@ -52,6 +52,7 @@ export async function runAction({ inputs, caches, cwd, runId, prefix, onStep }: 
   const given = Object.fromEntries(Object.entries(action.inputs).map(([name, { default: text }]) => [name, text]));
   const values = (): Record<string, string | undefined> => ({
     'runner.temp': temp,
+    'github.workspace': cwd,
     'github.workflow': 'nightly',
     'github.job': 'upload',
     'github.ref': 'refs/heads/main',
@@ -63,6 +64,7 @@ export async function runAction({ inputs, caches, cwd, runId, prefix, onStep }: 
   const fill = (text: string): string =>
     text.replace(/\$\{\{ *([^ }]+) *\}\}/g, (_, name) => fill(values()[name] ?? ''));
   const failed: string[] = [];
+  let allLogs = '';
   for (const step of action.runs.steps) {
     if (failed.length > 0 && step.if !== 'always()') continue;
     if (step.name === 'Install mediactl' && existsSync(join(prefix, 'bin/mediactl'))) continue;
@@ -91,6 +93,7 @@ export async function runAction({ inputs, caches, cwd, runId, prefix, onStep }: 
       let log = '';
       for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (log += text));
       const code = await new Promise((resolve) => child.on('close', resolve));
+      allLogs += log;
       if (code !== 0) failed.push(`${step.name}: ${code}\n${log}`);
       for (const line of readFileSync(files.output, 'utf8').split('\n').filter(Boolean)) {
         const at = line.indexOf('=');
@@ -100,7 +103,7 @@ export async function runAction({ inputs, caches, cwd, runId, prefix, onStep }: 
   }
   const named = Object.entries(action.outputs).map(([name, { value }]) => [name, fill(value)]);
   const summary = existsSync(files.summary) ? readFileSync(files.summary, 'utf8') : '';
-  return { failed, summary, outputs: Object.fromEntries(named) as Record<string, string> };
+  return { failed, summary, log: allLogs, outputs: Object.fromEntries(named) as Record<string, string> };
 }
 
 type CacheOptions = { path: string; key: string; 'restore-keys': string };

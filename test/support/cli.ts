@@ -105,7 +105,12 @@ export class Cli {
     const { host } = this.#open(options);
     const profiles = openProfileFile(host);
     const config = await profiles.read();
-    const settings = resolveSettings({}, host.environment, host.cwd, config);
+    const settings = resolveSettings(
+      {},
+      host.environment,
+      { cwd: host.cwd, uid: host.processes.uid, warn: () => {} },
+      config,
+    );
     host.terminal.configure(settings);
     const commandTree = () => buildCommandTree(host.version);
     const context = new Context({ host, settings, profiles, config, commandTree });
@@ -166,6 +171,7 @@ export class Cli {
       clock,
       processes: {
         pid: process.pid,
+        uid: process.getuid?.(),
         execPath: process.execPath,
         signal: (pid, signal) => void process.kill(pid, signal),
       },

@@ -60,17 +60,30 @@ export class SettingResolver {
 /** A parsed `.mediactl.json`. It must not set base URL or key, since a cloned repository could then steal keys. */
 type ProjectFile = { path: string; settings: RawSettings };
 
+/** Search for a project file: its first directory, and the user it is for. */
+export type ProjectSearch = { cwd: string; uid: number | undefined; warn(message: string): void };
+
 /**
- * Finds and parses `.mediactl.json` in this folder or the nearest parent; undefined if there is none.
+ * Finds and parses `.mediactl.json` in this folder or the nearest parent; undefined if there is none. The file of
+ * another user, except root, is ignored with a warning, since anyone can put one into a shared folder such as /tmp.
  *
  * @throws MediactlError `project_file` (exit 2) if the file cannot be read or is invalid
  */
-export function findProjectFile(cwd: string): ProjectFile | undefined {
+export function findProjectFile({ cwd, uid, warn }: ProjectSearch): ProjectFile | undefined {
   for (let folder = cwd; ; folder = dirname(folder)) {
-    const file = readProjectFile(join(folder, '.mediactl.json'));
-    if (file || dirname(folder) === folder) return file;
+    const path = join(folder, '.mediactl.json');
+    try {
+      const file = readProjectFile(path, uid);
+      if (file) return file;
+    } catch (error) {
+      if (!(error instanceof ForeignFileError)) throw error;
+      warn(`ignored ${path}: it belongs to another user`);
+    }
+    if (dirname(folder) === folder) return undefined;
   }
 }
+
+class ForeignFileError extends Error {}
 
 const projectFileError = (path: string, reason: string) =>
   new MediactlError(`cannot use ${path}`, {
@@ -79,11 +92,15 @@ const projectFileError = (path: string, reason: string) =>
     hint: `use a JSON object with any of ${projectSettings.join(', ')}`,
   });
 
-function readProjectFile(path: string): ProjectFile | undefined {
+function readProjectFile(path: string, uid: number | undefined): ProjectFile | undefined {
   let parsed: unknown;
   try {
-    parsed = JSON.parse(readTextFile(path));
+    const assertOwn = (found: { uid: number }) => {
+      if (uid !== undefined && ![uid, 0].includes(found.uid)) throw new ForeignFileError();
+    };
+    parsed = JSON.parse(readTextFile(path, assertOwn));
   } catch (error) {
+    if (error instanceof ForeignFileError) throw error;
     const { code = '', message } = error as NodeJS.ErrnoException;
     if (['ENOENT', 'EACCES', 'ENOTDIR'].includes(code)) return undefined;
     throw projectFileError(path, message);

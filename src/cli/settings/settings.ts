@@ -2,7 +2,13 @@ import { usageError } from '../../client/errors.ts';
 import type { OutputOptions } from './output-options.ts';
 import type { ProfileConfig } from './profile-file.ts';
 import { text } from './setting-kinds.ts';
-import { type Environment, findProjectFile, precedence, SettingResolver } from './setting-resolver.ts';
+import {
+  type Environment,
+  findProjectFile,
+  type ProjectSearch,
+  precedence,
+  SettingResolver,
+} from './setting-resolver.ts';
 import {
   displayName,
   flagsOf,
@@ -47,10 +53,14 @@ export type Settings = SettingValues & {
 export function resolveSettings(
   flags: RawSettings,
   environment: Environment,
-  cwd: string,
+  project: ProjectSearch,
   { current, profiles }: ProfileConfig,
 ): Settings {
-  const resolver = new SettingResolver(flags, environment, findProjectFile(cwd));
+  const resolver = new SettingResolver(
+    flags,
+    environment,
+    environment.MEDIACTL_PROJECT_FILE === 'none' ? undefined : findProjectFile(project),
+  );
   const { value: requested, rank } = resolver.resolve('profile');
   // Key and base URL make a complete account, so a profile named by the project file need not exist.
   const isCompleteAccount = Boolean(resolver.resolve('api_key').value && resolver.resolve('base_url').value);

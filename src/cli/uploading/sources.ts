@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { normalize } from 'node:path';
 import { usageError } from '../../client/errors.ts';
@@ -28,6 +29,8 @@ export type SourceOptions = Pick<WalkOptions, 'include' | 'exclude'> & {
   chunkBytes: number;
   /** Part of the files that this machine uploads; other machines upload the rest. */
   shard?: Shard | undefined;
+  /** Directories that no local file may be outside of, with links resolved; empty to allow all. */
+  roots: readonly string[];
 };
 
 export type UploadSources = {
@@ -66,6 +69,7 @@ export async function openSources(
   const typed = new Set(given);
   const local = options.sizeBytes === undefined ? inputs.filter((path) => !isRemote(path)) : [];
   const walk = await findLocalFiles(local, walkOptions, (path) => typed.has(path));
+  const assertInRoots = await createRootCheck(context, options.roots);
   const remotes = local.length < inputs.length ? await openRemotes(context, inputs, options) : undefined;
   let otherShardFiles = 0;
   return {
@@ -84,17 +88,30 @@ export async function openSources(
     },
     skipped: () => walk.skipped,
     failures: walk.failures,
-    open: (path, sourceId) => remotes?.findOpener(sourceId ?? path)?.() ?? FileSource.open(path, sourceId),
+    open: async (path, sourceId) => {
+      const openRemote = remotes?.findOpener(sourceId ?? path);
+      if (openRemote) return openRemote();
+      await assertInRoots(path);
+      return FileSource.open(path, sourceId);
+    },
     close: async () => remotes?.close(),
   };
 }
 
-export const isRclone = (path: string) => path.startsWith('rclone:');
+/** Returns true for a path of an rclone remote, unless a local file has that name. */
+export const isRclone = (path: string) => path.startsWith('rclone:') && !existsSync(path);
 export const isRemote = (path: string) => isHttpUrl(path) || isRclone(path);
 
 export function warnOfSkipped({ terminal }: Context, { skipped, failures }: Pick<FileWalker, 'skipped' | 'failures'>) {
   for (const kind of skipped) terminal.warn(`skipped: ${kind}`);
   for (const { path, error } of failures) terminal.warn(`${escapeControls(path)}: ${error.message}`);
+}
+
+async function createRootCheck({ host }: Context, typed: readonly string[]): Promise<(path: string) => Promise<void>> {
+  if (typed.length === 0) return async () => {};
+  const { Roots } = await import('../../client/queue/roots.ts');
+  const roots = await Roots.open(typed, host.cwd);
+  return (path) => roots.assertContains(path);
 }
 
 function assertInputs(inputs: readonly string[], { sizeBytes, shard }: SourceOptions): void {

@@ -96,6 +96,17 @@ export class Roots {
     return FileSource.open(real, place);
   }
 
+  /** @throws MediactlError `outside_roots` (exit 2) if a file is not below a root once links are resolved */
+  async assertContains(path: string): Promise<void> {
+    const real = await realpath(path).catch(() => undefined); // reported when it is opened
+    if (real === undefined || this.#directories.some((root) => isInsideDirectory(root.path, real))) return;
+    throw new MediactlError(`${path} is outside of --root`, {
+      code: 'outside_roots',
+      reason: `it is a link to ${real}`,
+      hint: 'add another --root, or leave out --root',
+    });
+  }
+
   /**
    * Checks a sample of the queued files, which should exist in the directories with the queued size.
    *

@@ -86,8 +86,8 @@ const addTransferOptions = <Args extends unknown[], Options extends OptionValues
     .optionsGroup('Several machines')
     .option(queueFlag, 'queue the files for workers to upload (redis://HOST; default: MEDIACTL_QUEUE)')
     .option(
-      '--root <name=path>',
-      'with --queue, the name of this directory on the workers; can be repeated',
+      '--root <[name=]path>',
+      'upload only files below it, whatever links lead to; with --queue, its name on the workers; repeatable',
       collect,
       [] as string[],
     )
@@ -138,7 +138,6 @@ export async function parseUploadRequest(
     ? { paths: given, folder: undefined }
     : await splitFolder(context, given, typedFlags.folder, isListed);
   const flags = { ...typedFlags, folder: folder ?? typedFlags.folder };
-  if (!queue && flags.root.length > 0) throw usageError('--root needs --queue');
   assertSyncOptions(inputs, flags);
   if (queue) {
     assertQueueOptions(flags);
@@ -180,6 +179,7 @@ export async function parseUploadRequest(
       fromList: flags.fromList,
       manifest: flags.manifest,
       manifestOut: flags.manifestOut,
+      roots: queue ? [] : flags.root,
       name,
       chunkBytes: options.chunkBytes,
       shard: parseShard(flags.shard),

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -202,6 +202,13 @@ describe('completion install', () => {
     ]);
   });
 
+  it('writes a script that only its user can change, whatever the umask is', async () => {
+    await serve();
+    const line = 'umask 000; exec mediactl completion install fish';
+    await promisify(execFile)('/bin/sh', ['-c', line], { env: { ...env, HOME: home, XDG_CONFIG_HOME: '' } });
+    expect(statSync(join(home, '.config/fish/completions/mediactl.fish')).mode & 0o777).toBe(0o644);
+  });
+
   it('changes nothing in a dry run, and names a shell that it does not know', async () => {
     await serve();
     const run = (args: string[], more: object) =>
@@ -232,6 +239,14 @@ it('mediactl completion prints what is in completions/', async () => {
 });
 
 /* PowerShell is not available here: its script is parsed, not run. */
+it('no quote ends a string of the PowerShell script, or of a word that it inserts', () => {
+  const text = readFileSync(join(root, 'completions/mediactl.ps1'), 'utf8');
+  // PowerShell ends a string at each of these, unless there are two.
+  expect(text.match(/’’/g)?.length).toBeGreaterThan(0);
+  expect(text.match(/(?<![‘’‚‛])[‘’‚‛](?![‘’‚‛])/g)).toBeNull();
+  expect(text).toContain('CodeGeneration]::EscapeSingleQuotedStringContent($_[0])');
+});
+
 it('what PowerShell is given can be read', async () => {
   await Parser.init();
   const file = createRequire(import.meta.url).resolve('tree-sitter-powershell/tree-sitter-powershell.wasm');

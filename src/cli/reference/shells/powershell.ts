@@ -10,7 +10,8 @@ import {
   valuedOptions,
 } from './completion-model.ts';
 
-const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
+/** Quotes a text. PowerShell ends a string at a typographic quote, too; two of a kind are one of the text. */
+const quoted = (text: string) => `'${text.replace(/['‘’‚‛]/g, '$&$&')}'`;
 const list = (texts: readonly string[]) => `@(${texts.map(quoted).join(', ')})`;
 
 const pairs = (words: readonly CompletionWord[]) =>
@@ -66,7 +67,7 @@ ${completionContextsOf(tree).map(formatContext).join('')}        }
         }
     }
     $found | Where-Object { $_ -and $_[0].StartsWith($wordToComplete) } | ForEach-Object {
-        $text = if ($_[0] -match "[^\\w./:@+-]") { "'" + $_[0].Replace("'", "''") + "'" } else { $_[0] }
+        $text = if ($_[0] -match "[^\\w./:@+-]") { "'" + [System.Management.Automation.Language.CodeGeneration]::EscapeSingleQuotedStringContent($_[0]) + "'" } else { $_[0] }
         [System.Management.Automation.CompletionResult]::new($text, $_[0], 'ParameterValue', $(if ($_[1]) { $_[1] } else { $_[0] }))
     }
 }

@@ -1,6 +1,7 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { cors } from 'hono/cors';
+import { isLoopbackHost } from '../contract/bounded-server.ts';
 import { type Env, playbackPath } from './http.ts';
 import { descriptionPath } from './openapi.ts';
 import type { Service } from './service.ts';
@@ -11,10 +12,7 @@ export const checkHost =
   (service: Service): MiddlewareHandler =>
   async (c, next) => {
     const { port } = new URL(service.origin);
-    const hosts = ['localhost', '127.0.0.1'].map((name) => `${name}:${port}`);
-    // Host names are case-insensitive.
-    if (!hosts.includes((c.req.header('host') ?? '').toLowerCase()))
-      throw new ServiceError(403, 'this Host header is not allowed');
+    if (!isLoopbackHost(c.req.header('host'), port)) throw new ServiceError(403, 'this Host header is not allowed');
     await next();
   };
 

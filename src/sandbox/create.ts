@@ -1,9 +1,10 @@
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
+import { createBoundedServer } from '../contract/bounded-server.ts';
 import { type Scope, scopes } from '../contract/scopes.ts';
 import { createApp } from './app.ts';
-import { createBoundedServer } from './bounded-server.ts';
+import { uploadPath } from './http.ts';
 import { defaults, type SandboxOptions } from './options.ts';
 import { createSandboxPage } from './page/sandbox-page.ts';
 import { createService } from './service.ts';
@@ -17,7 +18,8 @@ export async function createSandbox(options: SandboxOptions) {
   const service = createService(options, store);
   const { assets, files, keys, processor, receiver, timestamp, now, workspaces } = service;
   const closing = new AbortController();
-  const server = createBoundedServer(getRequestListener(createApp(service).fetch), options.connectionLimits);
+  const listener = getRequestListener(createApp(service).fetch);
+  const server = createBoundedServer(listener, options.connectionLimits, hasLargeBody);
   let sweeping: Promise<void> | undefined;
   const end = async () => {
     closing.abort();
@@ -84,3 +86,9 @@ function listen(server: Server, port: number): Promise<string> {
     });
   });
 }
+
+/** Returns true if the request body can be large: an upload chunk, or a file uploaded from the library page. */
+const hasLargeBody = ({ method, url = '' }: IncomingMessage) =>
+  method === 'PATCH' ? url.startsWith(uploadPath) : method === 'POST' && pageUploadUrl.test(url);
+
+const pageUploadUrl = /^\/b\/[\w-]+\/uploads\?/;

@@ -1,5 +1,5 @@
+import type { ConnectionLimits } from '../contract/bounded-server.ts';
 import type { Clock } from '../contract/clock.ts';
-import type { ConnectionLimits } from './bounded-server.ts';
 
 /** Appearance and behavior of players, returned as `player_config` (§2 Player data). */
 type PlayerOptions = { autoPlay: boolean; theme: Theme };

@@ -121,10 +121,11 @@ it('only the transport talks to the network, on the client’s side', () => {
       /\bfetch\(|from '(?:node:https?|undici[^']*)'|import\(\s*'undici/.test(source(file)),
   );
   expect(guilty.map(place).sort()).toEqual([
-    'cli/commands/loopback-server', // listens
+    'cli/commands/loopback-server', // types of a listener
     'client/http/dispatcher.lazy',
     'client/http/send-request',
     'client/http/undici-core',
+    'contract/bounded-server', // listens
   ]);
 });
 

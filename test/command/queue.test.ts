@@ -1,5 +1,7 @@
 import { mkdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
+import { text as readText } from 'node:stream/consumers';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { exitCodes } from '../../src/client/error-table.ts';
@@ -361,6 +363,15 @@ describe('a queue', { tags: 'redis-server' }, () => {
     });
 
     it('--metrics serves this machine only', async () => {
+      const { output } = await serve('text', []);
+      const [, port = ''] = /http:\/\/127\.0\.0\.1:(\d+)/.exec(output.stderr) ?? [];
+      const statusFor = async (host: string) => {
+        const socket = connect(Number(port), '127.0.0.1');
+        socket.end(`GET /healthz HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+        return (await readText(socket)).split(' ')[1];
+      };
+      // The second is what a page of another site sends by DNS rebinding.
+      expect([await statusFor(`localhost:${port}`), await statusFor(`media.example:${port}`)]).toEqual(['200', '403']);
       for (const address of ['0.0.0.0:9464', 'metrics.lan:9464', '127.0.0.1:x', ':'])
         expect((await run(['worker', '--metrics', address])).code).toBe(2);
     });

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { ConnectionLimits } from '../../src/sandbox/bounded-server.ts';
+import type { ConnectionLimits } from '../../src/contract/bounded-server.ts';
 import { someBytes } from '../support/files.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { rawSocket, requestHead } from '../support/raw-socket.ts';

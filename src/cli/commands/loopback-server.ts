@@ -1,13 +1,27 @@
-import { createServer, type RequestListener } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { MediactlError, usageError } from '../../client/errors.ts';
+import { createBoundedServer } from '../../contract/bounded-server.ts';
 
 const maxPort = 65_535;
 
-/** Serves HTTP on loopback only. @param hint next step if the port is taken @throws MediactlError if it is not available */
-export async function serveOnLoopback(listener: RequestListener, port: number, hint: string) {
-  // No timeout, because a large upload can take hours.
-  const server = createServer({ requestTimeout: 0, maxHeaderSize: 16 * 1024 }, listener);
+/** A browser has six connections, a monitor one. The rest of the file descriptors are for files and the service. */
+const limits = { maxConnections: 64, maxHeaderBytes: 16 * 1024 };
+
+/**
+ * Serves HTTP on loopback only.
+ *
+ * @param hint next step if the port is taken
+ * @param hasLargeBody as for `createBoundedServer`
+ * @throws MediactlError if the port is not available
+ */
+export async function serveOnLoopback(
+  listener: RequestListener,
+  port: number,
+  hint: string,
+  hasLargeBody?: (request: IncomingMessage) => boolean,
+) {
+  const server = createBoundedServer(listener, limits, hasLargeBody);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, '127.0.0.1', resolve); // an invalid port is thrown, not emitted as an error

@@ -57,7 +57,8 @@ export class Connection {
     const { baseUrl } = this.#options;
     this.#publicAddresses ??= import('./public-address.ts').then((module) => module.publicAddressesFor(baseUrl));
     const addresses = await this.#publicAddresses;
-    addresses.assertAllowed(publicUrl);
+    const { httpProxy, httpsProxy } = this.#options.proxy ?? {};
+    await addresses.assertAllowed(publicUrl, Boolean(httpProxy || httpsProxy));
     this.#publicPool ??= this.#openPool(addresses.lookup);
     return this.#publicPool;
   }

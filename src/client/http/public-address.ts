@@ -14,8 +14,10 @@ function networks(all: readonly string[]): BlockList {
 
 const lan = ['10.0.0.0/8', '100.64.0.0/10', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'];
 const local = [
-  ...['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/3'],
-  ...['::/96', '2002::/16', 'fe80::/10', 'fec0::/10', 'ff00::/8'],
+  ...['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '192.0.0.0/24', '198.18.0.0/15', '224.0.0.0/3'],
+  // Those that embed an IPv4 address (compatible, NAT64, Teredo, 6to4) lead to it through a gateway.
+  ...['::/96', '64:ff9b::/96', '64:ff9b:1::/48', '2001::/32', '2002::/16'],
+  ...['100::/64', 'fe80::/10', 'fec0::/10', 'ff00::/8'],
 ];
 
 const stripBrackets = (hostname: string) => hostname.replace(/^\[|\]$/g, '');
@@ -26,8 +28,12 @@ const isListed = (list: BlockList, address: string) =>
 
 /** Rejects addresses that are not reachable from the internet, to prevent server-side request forgery (SSRF). */
 export type PublicAddresses = {
-  /** Checks a URL whose host is a literal IP address. @throws MediactlError `private_address` (exit 6) */
-  assertAllowed(url: URL): void;
+  /**
+   * Checks the host of a URL. A proxy resolves names itself, so that `lookup` never sees them.
+   *
+   * @throws MediactlError `private_address` (exit 6)
+   */
+  assertAllowed(url: URL, throughProxy: boolean): Promise<void>;
   /** Resolves a host name, and rejects private addresses. The connection uses the result: no TOCTOU race with DNS. */
   lookup: LookupFunction;
 };
@@ -41,8 +47,11 @@ export async function publicAddressesFor({ hostname: service }: URL): Promise<Pu
   const isOnLan = own.some(({ address }) => isListed(networks(lan), address));
   const refused = networks(isOnLan ? local : [...local, ...lan]);
   return {
-    assertAllowed: ({ hostname }) => {
-      if (isListed(refused, stripBrackets(hostname))) throw notPublic(hostname);
+    assertAllowed: async ({ hostname }, throughProxy) => {
+      const host = stripBrackets(hostname);
+      const resolved = throughProxy ? await resolve(host, { all: true }).catch(() => []) : [];
+      if ([host, ...resolved.map(({ address }) => address)].some((address) => isListed(refused, address)))
+        throw notPublic(hostname);
     },
     lookup: (hostname, options, callback) =>
       lookup(hostname, options, (error, found, family) => {

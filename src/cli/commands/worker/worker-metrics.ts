@@ -5,6 +5,7 @@ import { queueStatus } from '../../../client/queue/jobs.ts';
 import type { QueueClient } from '../../../client/queue/queue-client.ts';
 import type { WorkerRun } from '../../../client/queue/worker-run.ts';
 import { type FileOutcome, outcomeOf } from '../../../client/upload/session/upload-job.ts';
+import { isLoopbackHost } from '../../../contract/bounded-server.ts';
 import { withTimeout } from '../../../contract/retry.ts';
 import type { Context } from '../../context.ts';
 import { parseCount } from '../../settings/units.ts';
@@ -102,6 +103,8 @@ const listenerOf =
     const send = (status: number, type: string, body: string) => {
       response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(body);
     };
+    if (!isLoopbackHost(request.headers.host, request.socket.localPort ?? 0))
+      return send(403, 'text/plain', 'this Host header is not allowed\n');
     const health = request.url === '/healthz' ? healthOf(sources) : undefined;
     if (request.method !== 'GET' && request.method !== 'HEAD') send(405, 'text/plain', 'only GET\n');
     else if (health) send(health.status === 'ok' ? 200 : 503, 'application/json', `${JSON.stringify(health)}\n`);

@@ -97,7 +97,7 @@ async function runInstall(context: Context, { shell }: { shell: ShellName }): Pr
   if (context.isDryRun(`write the completion script for ${shell} to ${path}`)) return noResult;
   const script = await scriptOf(context, shell);
   await makeFolder(dirname(path));
-  // Nobody else may write to a script that the shell runs, whatever the umask is.
+  // Only this user may change a script that the shell runs.
   await writeFile(path, script, { mode: 0o644 }).catch((error: Error) => {
     throw new MediactlError(`cannot write ${path}`, { code: 'output', reason: error.message, underlying: error });
   });

@@ -1,12 +1,11 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { uploadPath } from './http.ts';
 
 /** Limits against slow clients. The server closes connections that exceed a limit. */
 export type ConnectionLimits = {
   /** Timeout for request headers, from the start of the connection or of a later request. */
   headersMs: number;
-  /** Timeout for a request body; does not apply to uploads, which can take long. */
+  /** Timeout for a request body; does not apply to files, which can take hours. */
   bodyMs: number;
   /** Timeout for a connection without traffic, even if the client just does not read the response. */
   idleMs: number;
@@ -23,8 +22,16 @@ const defaultLimits: ConnectionLimits = {
   maxHeaderBytes: 32 * 1024,
 };
 
-/** Creates an HTTP server that slow, idle or too many clients cannot exhaust; for uploads, see also `Receiver`. */
-export function createBoundedServer(listener: RequestListener, overrides: Partial<ConnectionLimits> = {}): Server {
+/**
+ * Creates an HTTP server that slow, idle or too many clients cannot exhaust.
+ *
+ * @param hasLargeBody returns true if the body of a request can be a file
+ */
+export function createBoundedServer(
+  listener: RequestListener,
+  overrides: Partial<ConnectionLimits> = {},
+  hasLargeBody: (request: IncomingMessage) => boolean = () => false,
+): Server {
   const { headersMs, bodyMs, idleMs, maxConnections, maxHeaderBytes } = { ...defaultLimits, ...overrides };
   const server = createServer(
     {
@@ -44,11 +51,9 @@ export function createBoundedServer(listener: RequestListener, overrides: Partia
   return server;
 }
 
-/** Returns true if the request body can be large: an upload chunk, or a file uploaded from the library page. */
-const hasLargeBody = ({ method, url = '' }: IncomingMessage) =>
-  method === 'PATCH' ? url.startsWith(uploadPath) : method === 'POST' && pageUploadUrl.test(url);
-
-const pageUploadUrl = /^\/b\/[\w-]+\/uploads\?/;
+/** Returns true if a Host header names a server on loopback. A page of another site reaches it by DNS rebinding. */
+export const isLoopbackHost = (host: string | undefined, port: number | string) =>
+  ['localhost', '127.0.0.1'].some((name) => host?.toLowerCase() === `${name}:${port}`);
 
 /** Closes the connection if the body is incomplete at the timeout, even if the handler ignores the body. */
 function limitBodyTime(incoming: IncomingMessage, bodyMs: number): void {

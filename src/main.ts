@@ -7,6 +7,7 @@ import { Terminal } from './cli/terminal/terminal.ts';
 import { exitCodes } from './client/error-table.ts';
 import { MediactlError } from './client/errors.ts';
 import { systemClock } from './contract/clock.ts';
+import { hideSqliteWarning } from './contract/sqlite.ts';
 
 /** Time for output to be flushed once the command has ended. */
 const exitGraceMs = 1_000;
@@ -15,6 +16,7 @@ const exitGraceMs = 1_000;
 async function main(): Promise<void> {
   const { stdout, stderr } = process;
   useOwnHome();
+  hideSqliteWarning(process);
   const environment = { ...process.env };
   // Child processes must not inherit the key, or the password of a queue.
   delete process.env.MEDIACTL_API_KEY;

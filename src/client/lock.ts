@@ -1,9 +1,9 @@
 import { existsSync, lstatSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type Libsql from 'libsql';
 import { type Clock, systemClock } from '../contract/clock.ts';
 import { backoff, pollUntil } from '../contract/retry.ts';
+import { loadSqlite, type SqlDatabase } from '../contract/sqlite.ts';
 import { MediactlError } from './errors.ts';
 import { stateError, stateFailure } from './state-error.ts';
 import { createEmptyFile, makeFolder, makeStateFolder } from './state-files.ts';
@@ -19,9 +19,8 @@ export async function loadPackage<T>(name: string, load: () => Promise<T>): Prom
   }
 }
 
-/** Loads SQLite. @throws MediactlError `not_installed` (exit 1) if its native module is missing */
-export const loadLibsql = async (): Promise<typeof Libsql> =>
-  (await loadPackage('libsql', () => import('libsql'))).default;
+/** Loads SQLite. @throws MediactlError `not_installed` (exit 1) if Node.js has none and libsql is missing */
+export const openSqlite = async (path: string): Promise<SqlDatabase> => (await loadPackage('libsql', loadSqlite))(path);
 
 /** An acquired lock. It is held until `release` is called or the process ends for any reason. */
 export type Lock = { release(): void };
@@ -42,7 +41,7 @@ export async function tryLock(path: string): Promise<Lock | undefined> {
     if (error.code !== 'EEXIST') throw error;
     if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) throw new Error(`${path} is a link`);
   });
-  const database = new (await loadLibsql())(path);
+  const database = await openSqlite(path);
   try {
     database.exec('BEGIN EXCLUSIVE');
   } catch (error) {
@@ -61,7 +60,7 @@ export async function tryLock(path: string): Promise<Lock | undefined> {
 /** Returns true if a lock is held. Does not acquire the lock, so concurrent checks do not interfere. */
 async function isLocked(path: string): Promise<boolean> {
   if (!existsSync(path)) return false;
-  const database = new (await loadLibsql())(path);
+  const database = await openSqlite(path);
   try {
     database.exec('SELECT 1 FROM sqlite_master'); // a prepared statement would keep the file open
     return false;

@@ -14,8 +14,8 @@ import {
 } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import type Libsql from 'libsql';
 import type { Clock } from '../contract/clock.ts';
+import { rollBack, type SqlDatabase, type SqlStatement } from '../contract/sqlite.ts';
 import { retryUntilAcquired } from './lock.ts';
 import { isBusy, stateError, stateFailure } from './state-error.ts';
 
@@ -53,11 +53,11 @@ type Change = { work: () => void; isDurable: boolean; resolve(): void; reject(er
 export class SqliteDatabase {
   /** Path for messages. */
   readonly path: string;
-  readonly #database: Libsql.Database;
+  readonly #database: SqlDatabase;
   readonly #options: DatabaseOptions;
   /** Identity of the file; undefined if the database is in memory. */
   readonly #file: Stats | undefined;
-  readonly #statements = new Map<string, Libsql.Statement>();
+  readonly #statements = new Map<string, SqlStatement>();
   #changes: Change[] = [];
   #unsynced: Change[] = [];
   #committing: Promise<void> | undefined;
@@ -69,7 +69,7 @@ export class SqliteDatabase {
   #isFull = false;
 
   /** @param path path of the database, which `configure` has set up; undefined if it is in memory */
-  constructor(database: Libsql.Database, options: DatabaseOptions = {}, path?: string) {
+  constructor(database: SqlDatabase, options: DatabaseOptions = {}, path?: string) {
     this.path = path ?? 'memory';
     this.#database = database;
     this.#options = options;
@@ -232,7 +232,7 @@ export class SqliteDatabase {
     this.#database.close();
   }
 
-  #prepared(sql: string): Libsql.Statement {
+  #prepared(sql: string): SqlStatement {
     const known = this.#statements.get(sql);
     if (known) return known;
     const statement = this.#database.prepare(sql);
@@ -241,17 +241,8 @@ export class SqliteDatabase {
   }
 }
 
-/** Rolls a transaction back, unless SQLite has already done so, as on a full disk. */
-export function rollBack(database: Libsql.Database): void {
-  try {
-    database.exec('ROLLBACK');
-  } catch {
-    // there is no transaction any more
-  }
-}
-
 /** Sets up a connection for `SqliteDatabase`. @throws MediactlError `state_file_system` if it cannot have a log */
-export function configure(database: Libsql.Database, path: string): void {
+export function configure(database: SqlDatabase, path: string): void {
   database.exec(`PRAGMA busy_timeout = 0; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${checkpointPages}`);
   const { journal_mode: mode } = database.prepare('PRAGMA journal_mode = WAL').get() as { journal_mode: string };
   if (mode !== 'wal') throw stateFailure('state_file_system', `SQLite cannot use a write-ahead log for ${path}`);

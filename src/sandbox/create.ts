@@ -14,7 +14,7 @@ import { seed } from './store/seed.ts';
 export type Sandbox = Awaited<ReturnType<typeof createSandbox>>;
 
 export async function createSandbox(options: SandboxOptions) {
-  const { store, close } = openDataFolder(options.dataDir);
+  const { store, close } = await openDataFolder(options.dataDir);
   const service = createService(options, store);
   const { assets, files, keys, processor, receiver, timestamp, now, workspaces } = service;
   const closing = new AbortController();

@@ -1,5 +1,6 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { hideSqliteWarning } from '../contract/sqlite.ts';
 import { type Arguments, parseArguments } from './arguments.ts';
 import { createSandbox } from './create.ts';
 import { ensureCredentials, writeJsonAtomically } from './credentials.ts';
@@ -15,6 +16,7 @@ import { FolderLockedError } from './store/data-folder.ts';
  * 0600). Logs to the file given by --log or else to stdout, and reports a startup failure on stderr in one line.
  */
 async function main(): Promise<void> {
+  hideSqliteWarning(process);
   process.umask(0o077); // files are readable by this user only
   // Keep running when the reader of stdout or stderr is gone, or when the disk is full.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});

@@ -13,14 +13,15 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import Database from 'libsql';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import type { SqlDatabase } from '../../src/contract/sqlite.ts';
 import { BusyService } from '../support/busy-service.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
 import { errorOf, type SeenError } from '../support/errors.ts';
 import { writeManyFiles } from '../support/many-files.ts';
 import { SmallDisk } from '../support/small-disk.ts';
+import { openDatabase } from '../support/sqlite.ts';
 
 /* A receipt store that cannot be written ends the run, and the next run sends nothing twice. */
 
@@ -59,8 +60,8 @@ function expectEachOnce(): void {
 
 const store = () => join(state, 'receipts.db');
 /** Opens the receipt store as another program would. */
-const open = (work: (database: Database.Database) => void) => {
-  const database = new Database(store());
+const open = (work: (database: SqlDatabase) => void) => {
+  const database = openDatabase(store());
   work(database);
   database.close();
 };

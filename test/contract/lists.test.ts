@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import Database from 'libsql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rawHttp } from '../support/raw-http.ts';
 import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { openDatabase } from '../support/sqlite.ts';
 
 let sandbox: TestSandbox;
 const { call, create, upload } = rawHttp(() => sandbox);
@@ -94,7 +94,7 @@ describe('§4 Filters and ordering', () => {
   });
 
   it('tag is one slug of the asset', async () => {
-    const database = new Database(join(sandbox.dataDir, 'sandbox.db'));
+    const database = openDatabase(join(sandbox.dataDir, 'sandbox.db'));
     database.prepare('UPDATE assets SET tags = ? WHERE uid = ?').run('["sea","port"]', tone.uid);
     database.close();
     expect(await names('/assets/?tag=port')).toEqual(['A tone']);

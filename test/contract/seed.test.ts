@@ -1,7 +1,7 @@
-import Database from 'libsql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rawHttp } from '../support/raw-http.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { openDatabase } from '../support/sqlite.ts';
 
 const count = 2_500;
 const startedAt = Date.now();
@@ -127,7 +127,7 @@ describe('a long list', () => {
     expect([after.items[0].uid, after.items[1].uid, after.count]).toEqual([asset_uid, first.uid, count + 1]);
     await call('DELETE', `/assets/${asset_uid}/`);
     expect(await page('limit=1')).toMatchObject({ items: [{ uid: first.uid }], count });
-    const database = new Database(`${sandbox.dataDir}/sandbox.db`);
+    const database = openDatabase(`${sandbox.dataDir}/sandbox.db`);
     database.prepare('UPDATE assets SET name = ? WHERE uid = ?').run(' first', first.uid);
     database.close();
     expect((await page('limit=1&ordering=name')).items[0].uid).toBe(first.uid);

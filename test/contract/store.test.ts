@@ -1,10 +1,10 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'libsql';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { someBytes } from '../support/files.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { fixturePath, startSandbox } from '../support/sandbox.ts';
+import { openDatabase } from '../support/sqlite.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const started = async (options: Parameters<typeof startSandbox>[0] = {}) => {
@@ -15,7 +15,7 @@ const started = async (options: Parameters<typeof startSandbox>[0] = {}) => {
 
 /** Takes a write lock on the store as another program. @returns a function that releases it */
 function lock(dataDir: string): () => void {
-  const other = new Database(join(dataDir, 'sandbox.db'));
+  const other = openDatabase(join(dataDir, 'sandbox.db'));
   other.exec('BEGIN IMMEDIATE');
   return () => {
     other.exec('ROLLBACK');
@@ -138,7 +138,7 @@ describe('a folder whose store is not the one it was', () => {
 
   it('that of another program, or of a newer version: it does not start', async () => {
     const dataDir = temporaryFolder();
-    const other = new Database(join(dataDir, 'sandbox.db'));
+    const other = openDatabase(join(dataDir, 'sandbox.db'));
     other.exec('CREATE TABLE notes (text)');
     await expect(startSandbox({ dataDir })).rejects.toThrow('belongs to another program');
     expect(other.prepare('SELECT name FROM sqlite_master').all()).toHaveLength(1);

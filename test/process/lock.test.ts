@@ -35,7 +35,8 @@ beforeAll(async () => {
   await bundle(program, turns);
 });
 
-const environment = { NODE_PATH: join(root, 'node_modules') };
+// The program itself hides the warning that SQLite is experimental.
+const environment = { NODE_PATH: join(root, 'node_modules'), NODE_NO_WARNINGS: '1' };
 
 const turnsEach = isFullRun ? 300 : 40;
 

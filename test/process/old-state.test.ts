@@ -10,7 +10,6 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'libsql';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { tryLock } from '../../src/client/lock.ts';
 import { migrate } from '../../src/client/upload/store/migration.ts';
@@ -20,6 +19,7 @@ import { type Fault, type InterposedRequest, Interposer, respondWith } from '../
 import { oldBytes, oldFiles, oldStdin, startOldService, writeOldMedia, writeOldState } from '../support/old-state.ts';
 import type { TestSandbox } from '../support/sandbox.ts';
 import { mediactlCommand, startProcess } from '../support/spawn.ts';
+import { openDatabase } from '../support/sqlite.ts';
 import { changeState, queryState, readEntries } from '../support/state-database.ts';
 
 const acknowledged = 2 * 64 * 1024;
@@ -74,7 +74,7 @@ describe('the state folder of 5fb2bef', { tags: 'undocumented-fields' }, () => {
   const oldEntries = () => pageNames().map((each) => JSON.parse(readFileSync(join(state, 'uploads', each), 'utf8')));
   const pageNames = () => readdirSync(join(state, 'uploads')).sort();
   const entry = (name: string) => readEntries(state).find(({ realPath }) => realPath === join(media, name));
-  const rows = (sql: string, ...values: unknown[]) => queryState(state, sql, ...values);
+  const rows = (sql: string, ...values: string[]) => queryState(state, sql, ...values);
   const receipt = (name: string) =>
     rows("SELECT asset, verified FROM uploads WHERE state = 'done' AND path = ?", join(media, name))[0];
   const assetsNamed = async (name: string): Promise<string[]> => {
@@ -308,7 +308,7 @@ describe('the state folder of 5fb2bef', { tags: 'undocumented-fields' }, () => {
     it('keeps what there was until a run has ended well', async () => {
       const before = oldRecords();
       const isKept = () => {
-        const database = new Database(backup(), { readonly: true });
+        const database = openDatabase(backup());
         for (const table of oldTables)
           expect(database.prepare(`SELECT * FROM ${table} ORDER BY 1`).all()).toEqual(before[table]);
         database.close();
@@ -361,7 +361,7 @@ describe('the state folder of 5fb2bef', { tags: 'undocumented-fields' }, () => {
 
     it('changes nothing if an older mediactl begins to upload while the copy is made', async () => {
       const before = oldRecords();
-      const database = new Database(join(state, 'receipts.db'));
+      const database = openDatabase(join(state, 'receipts.db'));
       const running = [false, true];
       const migrating = migrate(join(state, 'receipts.db'), database, async () => running.shift() === true);
       await expect(migrating).rejects.toMatchObject({ explanation: { code: 'state_locked' } });

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'libsql';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { someBytes } from '../support/files.ts';
 import { fixturePath } from '../support/sandbox.ts';
 import { sandboxCommand } from '../support/spawn.ts';
+import { openDatabase } from '../support/sqlite.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* The service as a separate process, on a full disk and with a locked store. */
@@ -232,7 +232,7 @@ it('a store that another program locks for seconds, while it takes uploads and p
   const first = await session(clip.length, 'clip.mp4');
   const second = await session(clip.length, 'clip.mp4');
   expect((await patch(first.location, 0, clip)).status).toBe(204); // processing starts now
-  const other = new Database(join(dataDir, 'sandbox.db'));
+  const other = openDatabase(join(dataDir, 'sandbox.db'));
   other.exec('PRAGMA busy_timeout = 2000; BEGIN IMMEDIATE');
   const answer = await patch(second.location, 0, clip.subarray(0, -1));
   expect(answer.status).toBe(204); // storing bytes does not write to the store

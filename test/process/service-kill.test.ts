@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'libsql';
 import { expect, it, onTestFinished } from 'vitest';
 import { b3sum, someBytes } from '../support/files.ts';
 import { isFullRun } from '../support/full-run.ts';
 import { sandboxCommand } from '../support/spawn.ts';
+import { openDatabase } from '../support/sqlite.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const [program, sandboxFile] = sandboxCommand;
@@ -120,7 +120,7 @@ it(`the service, killed ${kills} times in an upload: no acknowledged byte is los
     const source = join(dataDir, 'media', assetUid, 'source');
     expect(statSync(source).size).toBe(bytes.length);
     expect(readFileSync(source).equals(bytes)).toBe(true);
-    const database = new Database(join(dataDir, 'sandbox.db'));
+    const database = openDatabase(join(dataDir, 'sandbox.db'));
     expect(database.prepare('PRAGMA integrity_check').get()).toMatchObject({
       integrity_check: 'ok',
     });

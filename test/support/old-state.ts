@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, realpathSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import Database from 'libsql';
 import { fixturePath, startSandbox, type TestSandbox } from './sandbox.ts';
+import { openDatabase } from './sqlite.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 /* State on disk and in queues as commit 5fb2bef left it: test/fixtures/5fb2bef, and its README. */
@@ -60,7 +60,7 @@ const idOf = ({ baseUrl, realPath, identity, metadata }: Page) =>
 /** Starts today's sandbox with the data that the one of 5fb2bef left; its sessions last another day. */
 export async function startOldService(): Promise<TestSandbox> {
   const dataDir = temporaryFolder();
-  const database = new Database(join(dataDir, 'sandbox.db'));
+  const database = openDatabase(join(dataDir, 'sandbox.db'));
   database.exec(oldText('service.sql'));
   database.prepare('UPDATE upload_sessions SET expires_at = ? WHERE completed_at IS NULL').run(Date.now() + dayMs);
   database.close();
@@ -116,7 +116,7 @@ export function writeOldState(origin: string, media: string, stateDir: string): 
   for (const name of readdirSync(join(folder, 'state/runs'))) write(join(state, 'runs', name), '');
   write(join(state, 'last-upload'), renamed(oldText('state/last-upload.json')));
   write(join(state, 'shown', encodeURIComponent(origin)), oldText('state/shown.txt'));
-  const database = new Database(join(state, 'receipts.db'));
+  const database = openDatabase(join(state, 'receipts.db'));
   database.exec('PRAGMA journal_mode = WAL');
   database.exec(renamed(oldText('state/receipts.sql')));
   database.close();

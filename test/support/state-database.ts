@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'libsql';
+import type { SqlDatabase } from '../../src/contract/sqlite.ts';
+import { openDatabase } from './sqlite.ts';
 
 /* Opens the database of a state folder like another program would, to look at it or to damage it. */
 
@@ -12,8 +13,8 @@ const isUnfinished = "state IN ('planned', 'intended', 'open', 'whole')";
 
 export const databaseFile = (stateDir: string) => join(stateDir, 'receipts.db');
 
-function withDatabase<T>(stateDir: string, work: (database: Database.Database) => T): T {
-  const database = new Database(databaseFile(stateDir));
+function withDatabase<T>(stateDir: string, work: (database: SqlDatabase) => T): T {
+  const database = openDatabase(databaseFile(stateDir));
   try {
     return work(database);
   } finally {
@@ -23,12 +24,12 @@ function withDatabase<T>(stateDir: string, work: (database: Database.Database) =
 
 /** Returns the rows of a query; none if there is no database. */
 // biome-ignore lint/suspicious/noExplicitAny: tests assert on its shape
-export function queryState(stateDir: string, sql: string, ...values: unknown[]): any[] {
+export function queryState(stateDir: string, sql: string, ...values: (string | number | null | Uint8Array)[]): any[] {
   if (!existsSync(databaseFile(stateDir))) return [];
   return withDatabase(stateDir, (database) => database.prepare(sql).all(...values));
 }
 
-export function changeState(stateDir: string, sql: string, ...values: unknown[]): void {
+export function changeState(stateDir: string, sql: string, ...values: (string | number | null | Uint8Array)[]): void {
   withDatabase(stateDir, (database) => database.prepare(sql).run(...values));
 }
 

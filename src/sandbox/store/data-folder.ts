@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'libsql';
+import { loadSqlite, type OpenDatabase } from '../../contract/sqlite.ts';
 import { ArgumentError } from '../options.ts';
 import { SandboxStore } from './sandbox-store.ts';
 
@@ -11,12 +11,13 @@ export class FolderLockedError extends Error {}
  * Opens the database of a data folder, which is created if it does not exist, and locks the folder.
  * @throws ArgumentError if the folder has files but no database, FolderLockedError if another process has locked it
  */
-export function openDataFolder(dataDir: string): { store: SandboxStore; close(): void } {
+export async function openDataFolder(dataDir: string): Promise<{ store: SandboxStore; close(): void }> {
   assertUsableDataFolder(dataDir);
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  const unlock = lockFolder(dataDir);
+  const openDatabase = await loadSqlite();
+  const unlock = lockFolder(dataDir, openDatabase);
   try {
-    const store = new SandboxStore(dataDir);
+    const store = new SandboxStore(dataDir, openDatabase);
     const close = () => {
       store.close();
       unlock();
@@ -29,8 +30,8 @@ export function openDataFolder(dataDir: string): { store: SandboxStore; close():
 }
 
 /** Locks a folder with SQLite's file lock, which the system releases when the process dies. @returns the release */
-function lockFolder(dataDir: string): () => void {
-  const lock = new Database(join(dataDir, 'lock'));
+function lockFolder(dataDir: string, openDatabase: OpenDatabase): () => void {
+  const lock = openDatabase(join(dataDir, 'lock'));
   try {
     lock.exec('BEGIN EXCLUSIVE');
   } catch (error) {

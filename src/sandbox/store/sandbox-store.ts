@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import Database from 'libsql';
+import { type OpenDatabase, rollBack, type SqlDatabase, type SqlStatement } from '../../contract/sqlite.ts';
 import { classifyStorageFailure, isDamaged } from '../storage-failure.ts';
 import { migrations } from './migrations.ts';
 
@@ -9,15 +9,15 @@ type Columns = Record<string, ColumnValue>;
 /** SQLite busy timeout, after which calls fail. It is short, since calls block the event loop. */
 const busyTimeoutMs = 250;
 
-/** A sandbox's SQLite database. The libsql driver adds a `_metadata` to rows. */
+/** A sandbox's SQLite database. On Node.js 20, libsql adds a `_metadata` to rows. */
 export class SandboxStore {
-  readonly #database: Database.Database;
-  readonly #statements = new Map<string, Database.Statement>();
+  readonly #database: SqlDatabase;
+  readonly #statements = new Map<string, SqlStatement>();
 
   /** @throws Error with a one-line message if `sandbox.db` is not a sandbox's database, which is left unchanged */
-  constructor(dataDir: string) {
+  constructor(dataDir: string, openDatabase: OpenDatabase) {
     const path = join(dataDir, 'sandbox.db');
-    this.#database = new Database(path);
+    this.#database = openDatabase(path);
     try {
       this.#database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs};`);
       const done = this.#countAppliedMigrations(path);
@@ -77,8 +77,7 @@ export class SandboxStore {
       work();
       this.#database.exec('COMMIT');
     } catch (error) {
-      // If the disk is full, SQLite has already rolled back, and ROLLBACK would hide the cause.
-      if (this.#database.inTransaction) this.#database.exec('ROLLBACK');
+      rollBack(this.#database);
       throw error;
     }
   }
@@ -116,7 +115,7 @@ export class SandboxStore {
     }
   }
 
-  #prepare(sql: string): Database.Statement {
+  #prepare(sql: string): SqlStatement {
     const cached = this.#statements.get(sql);
     if (cached) return cached;
     const statement = this.#database.prepare(sql);

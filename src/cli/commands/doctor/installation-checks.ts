@@ -2,7 +2,7 @@ import { rm, stat, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ErrorCode } from '../../../client/error-table.ts';
 import { MediactlError } from '../../../client/errors.ts';
-import { loadLibsql, loadPackage } from '../../../client/lock.ts';
+import { loadPackage, openSqlite } from '../../../client/lock.ts';
 import { makeStateFolder } from '../../../client/state-files.ts';
 import { formatBytes, pluralize } from '../../../contract/figures.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
@@ -39,7 +39,7 @@ export const installationChecks: Record<string, Check> = {
   },
 
   'native parts': async () => {
-    await loadLibsql();
+    (await openSqlite(':memory:')).close();
     await loadPackage('jq-web', () => import('../../output/jq.lazy.ts'));
     const effects = {
       'native BLAKE3 (checksums are slower)': () => import('@napi-rs/blake-hash'),

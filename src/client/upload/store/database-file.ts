@@ -2,7 +2,8 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { lstatSync, readFileSync, renameSync, rmSync, type Stats, statfsSync, statSync } from 'node:fs';
 import { link, open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type Libsql from 'libsql';
+import type { SqlDatabase } from '../../../contract/sqlite.ts';
+import { openSqlite } from '../../lock.ts';
 import { stateError, stateFailure } from '../../state-error.ts';
 import { createEmptyFile } from '../../state-files.ts';
 import { backupPathOf, columnsOf, createSchema, databasePath, pageFolder, schemaVersion, tables } from './schema.ts';
@@ -48,7 +49,7 @@ export function assertLocalFileSystem(stateDir: string, { type } = statfsSync(st
  *
  * @throws MediactlError `state_not_a_file`, `state_emptied` (exit 14); system errors
  */
-export async function ensureDatabaseFile(path: string, Database: typeof Libsql): Promise<void> {
+export async function ensureDatabaseFile(path: string): Promise<void> {
   const idPath = idPathOf(path);
   for (const each of [path, `${path}-wal`, `${path}-shm`, idPath])
     if (statIfExists(each)?.isFile() === false)
@@ -63,7 +64,7 @@ export async function ensureDatabaseFile(path: string, Database: typeof Libsql):
   const temporary = `${path}.${randomUUID()}`;
   try {
     await createEmptyFile(temporary);
-    const database = new Database(temporary);
+    const database = await openSqlite(temporary);
     try {
       database.exec(`BEGIN; ${createSchema}`);
       if (hasOldFiles(dirname(path))) (await import('./migration.ts')).importPages(database, dirname(path));
@@ -87,7 +88,7 @@ async function syncFolder(folder: string): Promise<void> {
   await handle?.close();
 }
 
-const pragma = (database: Libsql.Database, name: string) =>
+const pragma = (database: SqlDatabase, name: string) =>
   (database.prepare(`PRAGMA ${name}`).get() as { [name: string]: unknown })[name];
 
 /**
@@ -100,7 +101,7 @@ const pragma = (database: Libsql.Database, name: string) =>
  */
 export async function assertDatabase(
   path: string,
-  database: Libsql.Database,
+  database: SqlDatabase,
   hasIntegrityCheck: boolean,
   isAnyRunning: () => Promise<boolean>,
 ): Promise<void> {

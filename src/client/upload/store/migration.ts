@@ -1,9 +1,8 @@
 import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { readdir, rm, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type Libsql from 'libsql';
+import { rollBack, type SqlDatabase } from '../../../contract/sqlite.ts';
 import { NamedLocks, withLock } from '../../lock.ts';
-import { rollBack } from '../../sqlite-database.ts';
 import { stateFailure } from '../../state-error.ts';
 import { createEmptyFile } from '../../state-files.ts';
 import { backupPathOf, createIndexes, createTable, databasePath, pageFolder, schemaVersion } from './schema.ts';
@@ -34,7 +33,7 @@ ${createIndexes}
 PRAGMA user_version = ${schemaVersion};`;
 
 /** Imports the pages as rows, within the transaction that creates or migrates the database. They stay as they are. */
-export function importPages(database: Libsql.Database, stateDir: string): void {
+export function importPages(database: SqlDatabase, stateDir: string): void {
   const insert = database.prepare('INSERT INTO uploads (id, state, asset, entry) VALUES (?, ?, ?, ?)');
   const folder = pageFolder(stateDir);
   const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.json')) : [];
@@ -60,7 +59,7 @@ export function importPages(database: Libsql.Database, stateDir: string): void {
  */
 export async function migrate(
   path: string,
-  database: Libsql.Database,
+  database: SqlDatabase,
   isAnyRunning: () => Promise<boolean>,
 ): Promise<void> {
   const lock = lockPathOf(path);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
-import type Libsql from 'libsql';
-import { loadLibsql, NamedLocks, withLock } from '../../lock.ts';
+import type { SqlDatabase } from '../../../contract/sqlite.ts';
+import { NamedLocks, openSqlite, withLock } from '../../lock.ts';
 import {
   configure,
   type DatabaseOptions,
@@ -39,7 +39,7 @@ export class StateDatabase extends SqliteDatabase {
   readonly processLocks: NamedLocks | undefined;
   #release: Promise<(() => Promise<void>) | undefined> | undefined;
 
-  private constructor(database: Libsql.Database, options?: DatabaseOptions, path?: string, processLocks?: NamedLocks) {
+  private constructor(database: SqlDatabase, options?: DatabaseOptions, path?: string, processLocks?: NamedLocks) {
     super(database, options, path);
     this.processLocks = processLocks;
   }
@@ -75,10 +75,9 @@ export class StateDatabase extends SqliteDatabase {
   }
 
   static async #openFile(stateDir: string, options: DatabaseOptions, use: DatabaseUse): Promise<StateDatabase> {
-    const Database = await loadLibsql();
     const path = databasePath(stateDir);
-    await ensureDatabaseFile(path, Database);
-    const database = new Database(path);
+    await ensureDatabaseFile(path);
+    const database = await openSqlite(path);
     try {
       configure(database, path);
       const processLocks = new NamedLocks(join(stateDir, 'runs'), options.warn);
@@ -97,7 +96,7 @@ export class StateDatabase extends SqliteDatabase {
 
   /** Opens a database that ends with this process, for uploads whose state cannot be kept. */
   static async openInMemory(): Promise<StateDatabase> {
-    const database = new (await loadLibsql())(':memory:');
+    const database = await openSqlite(':memory:');
     database.exec(createSchema);
     return new StateDatabase(database);
   }

@@ -23,7 +23,7 @@ export async function loadPackage<T>(name: string, load: () => Promise<T>): Prom
 export const openSqlite = async (path: string): Promise<SqlDatabase> => (await loadPackage('libsql', loadSqlite))(path);
 
 /** An acquired lock. It is held until `release` is called or the process ends for any reason. */
-export type Lock = { release(): void };
+export type Lock = { /** Does nothing if it is released already. */ release(): void };
 
 /**
  * Acquires an exclusive lock on a file. Creates the file if it is missing but never removes it, because a process
@@ -49,12 +49,14 @@ export async function tryLock(path: string): Promise<Lock | undefined> {
     if ((error as { code?: string }).code === 'SQLITE_BUSY') return undefined;
     throw error;
   }
-  return {
-    release: () => {
-      database.exec('ROLLBACK');
-      database.close();
-    },
+  let isHeld = true;
+  const release = () => {
+    if (!isHeld) return;
+    isHeld = false;
+    database.exec('ROLLBACK');
+    database.close();
   };
+  return { release };
 }
 
 /** Returns true if a lock is held. Does not acquire the lock, so concurrent checks do not interfere. */
@@ -154,9 +156,13 @@ export class NamedLocks {
     const lock = await this.#withGuard(() => tryLock(path));
     if (!lock) return undefined;
     return async () => {
-      // The protected work is complete even if the removal fails. `removeStale` removes the file later.
-      await this.#withGuard(() => rm(path, { force: true })).catch(() => {});
-      lock.release();
+      // The protected work is complete even if the removal fails. `removeStale` removes the file later. Released first,
+      // since Windows cannot remove an open file. Another process needs the guard lock to acquire it.
+      const remove = async () => {
+        lock.release();
+        await rm(path, { force: true });
+      };
+      await this.#withGuard(remove).catch(() => lock.release());
     };
   }
 

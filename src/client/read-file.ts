@@ -33,5 +33,13 @@ export function readTextFileOrEmpty(path: string): string {
   }
 }
 
+/** Decodes a text by its byte order mark: UTF-16, which Windows PowerShell writes, or else UTF-8. */
+export function decodeText(bytes: Buffer): string {
+  const isUtf16 = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
+  if (!isUtf16) return withoutByteOrderMark(bytes.toString('utf8'));
+  const littleEndian = bytes[0] === 0xff ? bytes : Buffer.from(bytes.subarray(0, bytes.length & ~1)).swap16();
+  return withoutByteOrderMark(littleEndian.toString('utf16le'));
+}
+
 /** Strips the byte order mark that some editors write at the start of a file. */
 export const withoutByteOrderMark = (text: string) => text.replace(/^\uFEFF/, '');

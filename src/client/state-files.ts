@@ -1,5 +1,7 @@
 import { mkdir, open, rename, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isWindows } from '../contract/platform.ts';
 import { MediactlError } from './errors.ts';
 
 /**
@@ -36,8 +38,35 @@ export async function writeStateFile(path: string, text: string): Promise<void> 
   const { randomBytes } = await import('node:crypto');
   const temporaryPath = `${path}.${randomBytes(4).toString('hex')}`;
   await writeFile(temporaryPath, text, { mode: 0o600 });
-  await rename(temporaryPath, path);
+  await replaceFile(temporaryPath, path);
 }
+
+/** Writes the names of a folder's files to the disk, where the system has a way to. Windows has none. */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder).catch(() => undefined);
+  await handle?.sync().catch(() => {});
+  await handle?.close();
+}
+
+/**
+ * Renames a file over another, which Windows refuses while a program has that one open: tries for two seconds, since
+ * virus scanners and indexers open new files for a moment.
+ *
+ * @throws Error from the system
+ */
+export async function replaceFile(from: string, to: string): Promise<void> {
+  for (let tries = 1; ; tries++)
+    try {
+      return await rename(from, to);
+    } catch (error) {
+      const isOpenElsewhere = ['EPERM', 'EACCES', 'EBUSY'].includes((error as NodeJS.ErrnoException).code ?? '');
+      if (!isWindows || !isOpenElsewhere || tries === maxReplaceTries) throw error;
+      await sleep(replacePauseMs);
+    }
+}
+
+const maxReplaceTries = 20;
+const replacePauseMs = 100;
 
 const resourceErrnos = ['ENOSPC', 'EDQUOT', 'EIO', 'EMFILE', 'ENFILE'];
 

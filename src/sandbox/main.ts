@@ -1,5 +1,7 @@
+import { spawn } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { isWindows } from '../contract/platform.ts';
 import { hideSqliteWarning } from '../contract/sqlite.ts';
 import { type Arguments, parseArguments } from './arguments.ts';
 import { createSandbox } from './create.ts';
@@ -91,7 +93,15 @@ async function serve(args: string[], options: Omit<Arguments, 'logPath'>, log: (
 const startOptions = (args: readonly string[]) =>
   args.filter((each, at) => !/^--(data|port|log)(=|$)/.test(each) && !/^--(data|port|log)$/.test(args[at - 1] ?? ''));
 
+/** Kills a process and those that it has started. */
 function killGroup(leader: number): void {
+  if (isWindows) {
+    spawn('taskkill', ['/F', '/T', '/PID', String(leader)], { stdio: 'ignore', windowsHide: true }).on(
+      'error',
+      () => {},
+    );
+    return;
+  }
   try {
     process.kill(-leader, 'SIGKILL');
   } catch (error) {

@@ -26,3 +26,9 @@ it('an asset of another name keeps the extension that its file had', () => {
   expect(uniqueFileNames([named('1', 'Dusk', { filename: 'clip.mp4' })])).toEqual(['Dusk.mp4']);
   expect(uniqueFileNames([named('1', 'Dusk.mov', { filename: 'clip.mp4' })])).toEqual(['Dusk.mov']);
 });
+
+it('no file is named like a device of Windows, with or without an extension', () => {
+  const names = ['CON.mp4', 'aux', 'NUL', 'com1.mov', 'console.mp4'];
+  const assets = names.map((name, at) => named(String(at), name));
+  expect(uniqueFileNames(assets)).toEqual(['_CON.mp4', '_aux', '_NUL', '_com1.mov', 'console.mp4']);
+});

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { dirname, normalize } from 'node:path';
+import { dirname, normalize } from 'node:path/posix';
 import { exitCodes } from '../../client/error-table.ts';
 import { asMediactlError, usageError } from '../../client/errors.ts';
 import type { Context } from '../context.ts';

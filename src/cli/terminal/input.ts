@@ -1,6 +1,6 @@
 import { lstat, open } from 'node:fs/promises';
 import { usageError } from '../../client/errors.ts';
-import { withoutByteOrderMark } from '../../client/read-file.ts';
+import { decodeText } from '../../client/read-file.ts';
 import { readStdin } from './prompt.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -36,6 +36,5 @@ async function readFileUpToLimit(path: string): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-/** Reads a file, or stdin if the path is `-`, as UTF-8 text. Removes a byte order mark. */
-export const readInputText = async (terminal: Terminal, path: string) =>
-  withoutByteOrderMark((await readInput(terminal, path)).toString('utf8'));
+/** Reads a file, or stdin if the path is `-`, as text. */
+export const readInputText = async (terminal: Terminal, path: string) => decodeText(await readInput(terminal, path));

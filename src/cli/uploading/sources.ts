@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { normalize } from 'node:path';
+import { isAbsolute } from 'node:path';
 import { usageError } from '../../client/errors.ts';
+import { isFileSystemRoot } from '../../client/local-path.ts';
 import type { FileWalker, WalkOptions } from '../../client/upload/sources/file-walker.ts';
 import { FileSource, findLocalFiles, type UploadSource } from '../../client/upload/sources/source.ts';
 import {
@@ -115,7 +116,7 @@ async function createRootCheck({ host }: Context, typed: readonly string[]): Pro
 }
 
 function assertInputs(inputs: readonly string[], { sizeBytes, shard }: SourceOptions): void {
-  if (inputs.some((path) => path.startsWith('/') && normalize(path) === '/'))
+  if (inputs.some((path) => isAbsolute(path) && isFileSystemRoot(path)))
     throw usageError('the root directory cannot be uploaded', 'mediactl upload DIR');
   if (inputs.length === 0) throw usageError('nothing to upload', 'mediactl upload PATH');
   if (sizeBytes !== undefined && (sizeBytes < 1 || inputs.join() !== '-'))
@@ -171,21 +172,27 @@ async function readManifest(
   return about;
 }
 
-/** Returns the real path of --manifest-out. @throws MediactlError `usage` (exit 2) if the file is also an input */
+/**
+ * Returns the real path of --manifest-out. Compares files and not their paths, since a path can have several spellings.
+ *
+ * @throws MediactlError `usage` (exit 2) if the file is also an input
+ */
 async function manifestOutPath(
   { manifest, manifestOut, fromList }: SourceOptions,
   named: readonly string[],
 ): Promise<string | undefined> {
   if (manifestOut === undefined) return undefined;
-  const locate = (path: string) => realPathOf(path).catch(() => undefined); // reported when it is opened
-  const out = await locate(manifestOut);
+  const identify = (path: string) => stat(path, { bigint: true }).catch(() => undefined); // reported when it is opened
+  const existing = await identify(manifestOut);
+  if (!existing) return manifestOut;
   const overwrites = () => usageError('--manifest-out would overwrite an input file', 'choose another file');
   // Another hard link to the file might be among the inputs.
-  const existing = await stat(manifestOut).catch(() => undefined);
-  if (existing && existing.nlink > 1) throw overwrites();
-  const read = [manifest, fromList, ...named].filter((path) => path !== undefined);
-  for (const path of read) if (!isRemote(path) && (await locate(path)) === out) throw overwrites();
-  return out;
+  if (existing.nlink > 1n) throw overwrites();
+  for (const path of [manifest, fromList, ...named]) {
+    const input = path === undefined || isRemote(path) ? undefined : await identify(path);
+    if (input && input.dev === existing.dev && input.ino === existing.ino) throw overwrites();
+  }
+  return realPathOf(manifestOut);
 }
 
 /** Maximum length of a line. No path (PATH_MAX is 4,096 bytes) or signed URL should be longer. */

@@ -42,12 +42,16 @@ export function sanitizeFileName(name: unknown, fallback: string, extension: str
   const bare = (typeof name === 'string' ? name : '')
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}<>:"/\\|?*]+/gu, '_')
     .replace(/^-+/, '_') // a leading dash would be read as an option, or as stdout
-    .replace(/^[.\s]+|[.\s]+$/g, '');
+    .replace(/^[.\s]+|[.\s]+$/g, '')
+    .replace(windowsDevice, '_$&');
   const base = truncateToBytes(bare, maxNameBytes) || fallback;
   return extension && !new RegExp(`\\.${extension}$`, 'i').test(base)
     ? `${base.replace(/\.[A-Za-z0-9]{1,4}$/, '')}.${extension}`
     : base;
 }
+
+/** Matches a name that is a device on Windows, also with an extension. */
+const windowsDevice = /^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?=\.|$)/i;
 
 /** Truncates text to bytes of UTF-8, in which file systems limit a name, at a character boundary. */
 function truncateToBytes(text: string, maxBytes: number): string {

@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { MediactlError, usageError } from '../../../client/errors.ts';
 import { NamedLocks } from '../../../client/lock.ts';
+import { replaceFile, syncFolder } from '../../../client/state-files.ts';
 import type { Context } from '../../context.ts';
 import { confirm } from '../../terminal/prompt.ts';
 
@@ -57,13 +58,24 @@ async function writeAtomically<T>(
   const target = join(folder, basename(output.path));
   const { part, release } = await lockTarget(context, target, output);
   try {
-    // In append mode, the first write after a truncation starts at offset 0.
-    const handle = await open(part, 'ax', 0o600).catch(throwCannotOpen(output));
+    // Not in append mode, in which Windows truncates no file.
+    const handle = await open(part, 'wx', 0o600).catch(throwCannotOpen(output));
+    let offset = 0;
     let written: T;
     try {
       written = await write({
-        write: writerTo(handle, output),
-        restart: () => handle.truncate(0),
+        write: async (chunk) => {
+          for (let done = 0; done < chunk.length; ) {
+            const write = handle.write(chunk, done, chunk.length - done, offset);
+            const { bytesWritten } = await write.catch(throwCannotWrite(output));
+            done += bytesWritten;
+            offset += bytesWritten;
+          }
+        },
+        restart: async () => {
+          await handle.truncate(0);
+          offset = 0;
+        },
         // Best effort: some file systems do not support timestamps.
         setTime: (seconds) => handle.utimes(seconds, seconds).catch(() => {}),
       });
@@ -71,10 +83,9 @@ async function writeAtomically<T>(
     } finally {
       await handle.close();
     }
-    if (mayReplace) await rename(part, target);
+    if (mayReplace) await replaceFile(part, target).catch(throwCannotReplace(output));
     else await renameWithoutReplacing(part, target, output);
-    const directory = await open(folder, 'r');
-    await directory.sync().finally(() => directory.close());
+    await syncFolder(folder);
     return written;
   } catch (error) {
     await rm(part, { force: true });
@@ -156,6 +167,17 @@ const throwCannotWrite =
       code: 'output',
       reason: error.message,
       hint: `free some disk space, or use another path with ${option}`,
+      underlying: error,
+    });
+  };
+
+const throwCannotReplace =
+  ({ path }: OutputFile) =>
+  (error: Error): never => {
+    throw new MediactlError(`cannot replace ${path}`, {
+      code: 'output',
+      reason: error.message,
+      hint: 'close the program that has this file open, then run the same command again',
       underlying: error,
     });
   };

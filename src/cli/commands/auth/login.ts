@@ -2,6 +2,7 @@ import { type Command, Option } from '@commander-js/extra-typings';
 import type { Api } from '../../../client/api/api.ts';
 import { exitCodes } from '../../../client/error-table.ts';
 import { MediactlError, usageError } from '../../../client/errors.ts';
+import { decodeText } from '../../../client/read-file.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Workspace } from '../../../contract/types.ts';
 import { isUid } from '../../../contract/uid.ts';
@@ -176,8 +177,8 @@ async function readKey({ terminal }: Context, fromStdin: boolean): Promise<strin
       'mediactl auth login --with-key < key.txt',
       'stdin is not a terminal, or --no-input is set',
     );
-  const typed = fromStdin ? await readStdin(terminal) : await askSecret(terminal, 'API key');
-  const key = typed.toString().trim();
+  const typed = fromStdin ? decodeText(await readStdin(terminal)) : await askSecret(terminal, 'API key');
+  const key = typed.trim();
   assertKey(key);
   return key;
 }

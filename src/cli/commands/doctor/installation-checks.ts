@@ -5,6 +5,7 @@ import { MediactlError } from '../../../client/errors.ts';
 import { loadPackage, openSqlite } from '../../../client/lock.ts';
 import { makeStateFolder } from '../../../client/state-files.ts';
 import { formatBytes, pluralize } from '../../../contract/figures.ts';
+import { isWindows } from '../../../contract/platform.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { probeKeychain, readApiKey } from '../../account/keychain.ts';
 import type { Context } from '../../context.ts';
@@ -28,7 +29,7 @@ export const installationChecks: Record<string, Check> = {
     const found = await stat(profiles.path).catch(() => undefined);
     if (!found) return `none yet; it will be ${profiles.path}`;
     const { profiles: all } = await profiles.read();
-    if ((found.mode & 0o077) !== 0)
+    if (!isWindows && (found.mode & 0o077) !== 0)
       throw failure(
         'other users can read the config file',
         'config_mode',

@@ -1,5 +1,6 @@
 import { realpath } from 'node:fs/promises';
-import { basename, dirname, join, relative } from 'node:path';
+import { basename, dirname, join, posix, relative } from 'node:path';
+import { toSlashes } from '../../../client/local-path.ts';
 import type { FindMoved } from '../../../client/upload/batch/plan.ts';
 import { digestAndClose } from '../../../client/upload/session/receipt-lookup.ts';
 import type { FolderResolver, UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
@@ -24,7 +25,7 @@ type MissingFileReceipt = Receipt & { syncedDir: string | undefined };
  */
 export function createMovedFileFinder(context: Context, sync: MovedFileOptions, receipts: Receipts): FindMoved {
   const { terminal, signal } = context;
-  const top = join('/', sync.top);
+  const top = posix.join('/', sync.top);
   return async (files) => {
     const missing = await findMissing(context, sync, receipts, files);
     const candidates = files.flatMap((file) => {
@@ -50,8 +51,9 @@ export function createMovedFileFinder(context: Context, sync: MovedFileOptions, 
       if (here) moved.set(file, here);
       else if (same[0]) {
         for (const { assetUid } of same) sync.movedUids.add(assetUid);
-        let [was, is] = [join(top, same[0].syncedDir ?? ''), join(top, file.relativeDir)];
-        while (was !== top && is !== top && basename(was) === basename(is)) [was, is] = [dirname(was), dirname(is)];
+        let [was, is] = [posix.join(top, same[0].syncedDir ?? ''), posix.join(top, file.relativeDir)];
+        while (was !== top && is !== top && posix.basename(was) === posix.basename(is))
+          [was, is] = [posix.dirname(was), posix.dirname(is)];
         renamed.set(`${was}\0${is}`, (renamed.get(`${was}\0${is}`) ?? 0) + 1);
       }
     }
@@ -85,7 +87,7 @@ async function findMissing(
     const kind = nameAndSizeKey(name, sizeBytes);
     const isCandidate = sizeBytes > 0 && state !== 'failed' && kinds.has(kind);
     if (!isCandidate || (await pathExists(path))) continue;
-    const relativeDir = relative(real, dirname(path));
+    const relativeDir = toSlashes(relative(real, dirname(path)));
     const isOurs = !relativeDir.startsWith('..') && folders.find({ path, relativeDir }) === (folder || undefined);
     gone.set(kind, [...(gone.get(kind) ?? []), { ...receipt, syncedDir: isOurs ? relativeDir : undefined }]);
   }
@@ -98,12 +100,12 @@ async function formatRenameWarning(
   { directory, folders, isPruned }: MovedFileOptions,
   { top, was, is, count }: { top: string; was: string; is: string; count: number },
 ): Promise<string> {
-  const [from = '', to = ''] = [was, is].map((path) => join(directory, relative(top, path)));
+  const [from = '', to = ''] = [was, is].map((path) => join(directory, posix.relative(top, path)));
   const what = `${pluralize(count, 'file')} of ${from} ${count === 1 ? 'is' : 'are'} now in ${to}`;
   const old = isPruned ? 'move to the trash once the new ones are ready' : 'stay';
   const sent = escapeControls(`${what}: they will be uploaded again, to ${is}; the old assets in ${was} ${old}`);
-  const isFree = folders.find({ path: '', relativeDir: relative(top, is) }) === null;
-  if (!isFree || dirname(was) !== dirname(is) || (await pathExists(from))) return sent;
-  const rename = `mediactl folders rename ${quoteForShell(was)} ${quoteForShell(basename(is))}`;
+  const isFree = folders.find({ path: '', relativeDir: posix.relative(top, is) }) === null;
+  if (!isFree || posix.dirname(was) !== posix.dirname(is) || (await pathExists(from))) return sent;
+  const rename = `mediactl folders rename ${quoteForShell(was)} ${quoteForShell(posix.basename(is))}`;
   return `${sent}. To avoid that, stop, run ${escapeControls(rename)}, then the same command`;
 }

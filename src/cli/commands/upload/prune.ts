@@ -1,5 +1,5 @@
 import { lstat, realpath } from 'node:fs/promises';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
 import type { Api } from '../../../client/api/api.ts';
 import { exitCodes } from '../../../client/error-table.ts';
 import { MediactlError, partialFailure, usageError } from '../../../client/errors.ts';
@@ -109,7 +109,7 @@ async function findSafetyError(
 ): Promise<MediactlError | undefined> {
   const found: string[] = [];
   for (const [path, { known, missing }] of [...counts].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    if (found.some((above) => path.startsWith(`${above}/`))) continue;
+    if (found.some((above) => path.startsWith(above + sep))) continue;
     const areMost = missing > 10 && missing > known / 2; // a few are never most of a directory's files
     if (areMost || (missing === known && (await pathExists(path)))) found.push(path);
   }

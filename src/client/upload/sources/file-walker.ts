@@ -1,10 +1,12 @@
 import { isUtf8 } from 'node:buffer';
 import { type BigIntStats, type Dirent, statSync } from 'node:fs';
 import { readdir, realpath, stat } from 'node:fs/promises';
-import { dirname, join, relative, sep } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isWindows } from '../../../contract/platform.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { MediactlError, usageError } from '../../errors.ts';
+import { toSlashes } from '../../local-path.ts';
 import { describeFile, notAFile, toCandidate, type UploadCandidate, unreadableFile } from './upload-candidate.ts';
 
 export type WalkOptions = {
@@ -28,6 +30,9 @@ const skipKinds = {
   link: ['linked directory', 'linked directories', ', which may form a loop'],
   special: ['pipe, socket or device', 'pipes, sockets and devices', ''],
 } as const;
+
+/** Options of all globs. Windows finds a file by its name in any case. */
+const globOptions = { nocase: isWindows, windows: false };
 
 const maxConcurrentStats = 64;
 /** Number of files of a directory after which the walk lets other work run. */
@@ -80,13 +85,15 @@ export class FileWalker {
     const { default: picomatch } = await import('picomatch');
     const { include, exclude } = this.#options;
     const anyOf = (globs: readonly string[]) => {
-      const each = globs.map((one) => picomatch(one, { basename: !one.includes('/'), dot: true }));
+      const each = globs
+        .map(toSlashes)
+        .map((one) => picomatch(one, { ...globOptions, basename: !one.includes('/'), dot: true }));
       return (inside: string) => each.some((matches) => matches(inside));
     };
-    const relativePathOf = (path: string) => relative(directory, path).split(sep).join('/');
+    const relativePathOf = (path: string) => toSlashes(relative(directory, path));
     const [isIncluded, isExcluded] = [anyOf(include), anyOf(exclude)];
     const isWanted = include.length === 0 ? () => true : isIncluded;
-    const isMatch = glob === undefined ? isWanted : picomatch(glob, { dot: false });
+    const isMatch = glob === undefined ? isWanted : picomatch(glob, { ...globOptions, dot: false });
     const isDeep = glob === undefined || glob.includes('**');
     for await (const file of this.#walk(directory, await realpath(directory), {
       maxDepth: isDeep ? Number.POSITIVE_INFINITY : glob.split('/').length,
@@ -209,7 +216,7 @@ function statIfReadable(path: string): BigIntStats | undefined {
 /** Splits a glob into base directory and pattern; undefined if it is not a glob or the directory does not exist. */
 async function parseGlob(path: string): Promise<DirectoryToWalk | undefined> {
   const { default: picomatch } = await import('picomatch');
-  const { base, glob, isGlob } = picomatch.scan(path);
+  const { base, glob, isGlob } = picomatch.scan(toSlashes(path));
   if (!isGlob) return undefined;
   const directory = base === '' ? '.' : base;
   const found = await stat(directory).catch(() => undefined);

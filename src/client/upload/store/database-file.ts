@@ -1,11 +1,11 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { lstatSync, readFileSync, renameSync, rmSync, type Stats, statfsSync, statSync } from 'node:fs';
-import { link, open, rename, rm, writeFile } from 'node:fs/promises';
+import { link, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { SqlDatabase } from '../../../contract/sqlite.ts';
 import { openSqlite } from '../../lock.ts';
 import { stateError, stateFailure } from '../../state-error.ts';
-import { createEmptyFile } from '../../state-files.ts';
+import { createEmptyFile, syncFolder } from '../../state-files.ts';
 import { backupPathOf, columnsOf, createSchema, databasePath, pageFolder, schemaVersion, tables } from './schema.ts';
 
 /** Maximum size of a database for an integrity check, which would take seconds for a larger one. */
@@ -79,13 +79,6 @@ export async function ensureDatabaseFile(path: string): Promise<void> {
   } finally {
     for (const each of [temporary, `${temporary}-journal`]) await rm(each, { force: true });
   }
-}
-
-/** Writes the names of a folder's files to the disk, where the system has a way to. Windows has none. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder).catch(() => undefined);
-  await handle?.sync().catch(() => {});
-  await handle?.close();
 }
 
 const pragma = (database: SqlDatabase, name: string) =>

@@ -1,4 +1,5 @@
 import { MediactlError } from '../../errors.ts';
+import { rangeBelow } from '../../local-path.ts';
 import type { SqlValue } from '../../sqlite-database.ts';
 import type { ReceiptKey } from '../sources/upload-candidate.ts';
 import { isUnfinished } from './schema.ts';
@@ -271,9 +272,6 @@ export function saveReceipt(database: StateDatabase, receipt: Receipt, id?: stri
   const insert = `INSERT OR REPLACE INTO uploads (seq, state, ${columns}) VALUES (${nextSeq}, 'done', ${placeholders})`;
   database.run(insert, ...values);
 }
-
-/** Returns the limits of the paths below a directory: 0 is the character after the slash. */
-const rangeBelow = (directory: string) => [`${directory}/`, `${directory}0`];
 
 const keyOf = ({ service, workspace, folder, path }: ReceiptKey) => [service, workspace, folder, path];
 

@@ -1,4 +1,5 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import { isWindows } from '../../../contract/platform.ts';
 
 /** An external program, and the function that kills a process group by the pid of its leader. */
 export type Tool = { path: string; killGroup(leader: number): void };
@@ -16,13 +17,15 @@ export type ToolRun = {
 type ProcessEnd = { output: Buffer; errors: string; code: number | null; killedBy: string | null };
 
 /**
- * Returns arguments of /bin/sh to run a command with a limit on all its private writable memory, which Linux supports
+ * Starts a command in a process group of its own, with a limit on all its private writable memory, which Linux supports
  * since 4.7; on other systems, there is no limit. Also disables core dumps.
  */
-export const memoryLimitArgs = (memoryMiB: number, ...command: readonly string[]): string[] => [
-  ...['-c', 'ulimit -c 0; ulimit -d "$0" 2>/dev/null; exec "$@"'],
-  ...[String(memoryMiB * 1024), ...command],
-];
+export function spawnLimited(memoryMiB: number, command: readonly [string, ...string[]], options: SpawnOptions) {
+  const [program, ...args] = command;
+  if (isWindows) return spawn(program, args, { ...options, windowsHide: true });
+  const limit = ['-c', 'ulimit -c 0; ulimit -d "$0" 2>/dev/null; exec "$@"', String(memoryMiB * 1024)];
+  return spawn('/bin/sh', [...limit, ...command], { ...options, detached: true });
+}
 
 const maxOutputBytes = 16 * 1024 * 1024;
 /** Maximum length of stderr to keep. The end is kept, since it contains the error. */
@@ -42,9 +45,8 @@ function runLimited({ path, killGroup }: Tool, { args, memoryMiB, cwd, signal }:
   return new Promise<ProcessEnd>((fulfil, reject) => {
     signal.throwIfAborted();
     // Use a separate process group, so that processes started by a wrapper script are killed too.
-    const child = spawn('/bin/sh', memoryLimitArgs(memoryMiB, path, ...args), {
-      cwd,
-      detached: true,
+    const child = spawnLimited(memoryMiB, [path, ...args], {
+      ...(cwd !== undefined && { cwd }),
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const output: Buffer[] = [];

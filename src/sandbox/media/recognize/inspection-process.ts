@@ -1,9 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import type { Clock } from '../../../contract/clock.ts';
 import { TimeoutError, withTimeout } from '../../../contract/retry.ts';
-import { collectErrors, memoryLimitArgs, type Tool } from '../ffmpeg/tool.ts';
+import { collectErrors, spawnLimited, type Tool } from '../ffmpeg/tool.ts';
 import type { InspectionTask, WorkerMessage } from './inspection-messages.ts';
 
 /** Limits for the worker process, since a malicious file could block a core or exhaust memory. */
@@ -73,8 +73,8 @@ class WorkerProcess {
     this.mediaWorker = mediaWorker;
     const { node, worker } = mediaWorker;
     const memoryMiB = limits.memoryMiB + reservedForCodeMiB();
-    const args = memoryLimitArgs(memoryMiB, node.path, `--max-old-space-size=${limits.heapMiB}`, worker);
-    const child = spawn('/bin/sh', args, { detached: true, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
+    const command = [node.path, `--max-old-space-size=${limits.heapMiB}`, worker] as const;
+    const child = spawnLimited(memoryMiB, [...command], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
     this.#errors = collectErrors(child);
     this.#ended = new Promise((resolve) => {
       child.on('error', ({ message }) => resolve(message));

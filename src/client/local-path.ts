@@ -1,0 +1,26 @@
+import { parse, resolve, sep } from 'node:path';
+import { isWindows } from '../contract/platform.ts';
+
+/*
+ * The boundary between local paths and paths of the library. Local paths are those of the system, with backslashes on
+ * Windows: use node:path. Paths of the library, and relative paths of files in it, have slashes: use node:path/posix.
+ */
+
+/** Converts a relative local path, or a local glob, to slashes. On other systems a backslash is part of a name. */
+export const toSlashes = (path: string) => (isWindows ? path.replaceAll('\\', '/') : path);
+
+/** Returns true for `/`, and on Windows for a drive. */
+export const isFileSystemRoot = (path: string) => parse(resolve(path)).root === resolve(path);
+
+/**
+ * Returns the limits of the paths below a directory, for a range in order of code points; all local paths if it is empty.
+ *
+ * @param separator that of the system; tests pass the other
+ */
+export function rangeBelow(directory: string, separator = sep): [from: string, to: string] {
+  const next = String.fromCharCode(separator.charCodeAt(0) + 1);
+  // Drives and network shares: "C:\" and "\\SERVER\". URLs begin with a small letter.
+  if (directory === '') return separator === '/' ? ['/', '0'] : ['A', next];
+  const bare = directory.endsWith(separator) ? directory.slice(0, -1) : directory;
+  return [bare + separator, bare + next];
+}

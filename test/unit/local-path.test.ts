@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest';
+import { isFileSystemRoot, rangeBelow } from '../../src/client/local-path.ts';
+
+/** Returns which of the paths are below a directory. */
+const below = (directory: string, separator: string, paths: readonly string[]) => {
+  const [from, to] = rangeBelow(directory, separator);
+  return paths.filter((path) => path >= from && path < to);
+};
+
+it.each([
+  ['C:\\media', ['C:\\media\\a.mp4', 'C:\\media\\day 1\\b.mp4']],
+  ['C:\\', ['C:\\media\\a.mp4', 'C:\\media\\day 1\\b.mp4', 'C:\\media2\\c.mp4', 'C:\\mediaz.mp4']],
+  [
+    '',
+    [
+      ...['C:\\media\\a.mp4', 'C:\\media\\day 1\\b.mp4', 'C:\\media2\\c.mp4', 'C:\\mediaz.mp4'],
+      ...['D:\\e.mp4', '\\\\nas\\share\\f.mp4'],
+    ],
+  ],
+])('the local files below %j, with the paths of Windows', (directory, expected) => {
+  const paths = [
+    ...['C:\\media\\a.mp4', 'C:\\media\\day 1\\b.mp4', 'C:\\media2\\c.mp4', 'C:\\mediaz.mp4', 'D:\\e.mp4'],
+    ...['\\\\nas\\share\\f.mp4', 'https://media.example.com/g.mp4', 'rclone:archive:h.mp4'],
+  ];
+  expect(below(directory, '\\', paths)).toEqual(expected);
+});
+
+it.each([
+  ['/media', ['/media/a.mp4', '/media/day 1/b.mp4']],
+  ['/', ['/media/a.mp4', '/media/day 1/b.mp4', '/media2/c.mp4']],
+  ['', ['/media/a.mp4', '/media/day 1/b.mp4', '/media2/c.mp4']],
+])('the local files below %j, with the paths of other systems', (directory, expected) => {
+  const paths = ['/media/a.mp4', '/media/day 1/b.mp4', '/media2/c.mp4', 'https://media.example.com/d.mp4'];
+  expect(below(directory, '/', paths)).toEqual(expected);
+});
+
+it('the root of the file system is a root however it is spelled', () => {
+  expect(['/', '//', '/tmp/..', '/tmp'].map(isFileSystemRoot)).toEqual([true, true, true, false]);
+});

@@ -17,7 +17,7 @@ export const isFileSystemRoot = (path: string) => parse(resolve(path)).root === 
  *
  * @param separator that of the system; tests pass the other
  */
-export function rangeBelow(directory: string, separator = sep): [from: string, to: string] {
+export function rangeBelow(directory: string, separator: string = sep): [from: string, to: string] {
   const next = String.fromCharCode(separator.charCodeAt(0) + 1);
   // Drives and network shares: "C:\" and "\\SERVER\". URLs begin with a small letter.
   if (directory === '') return separator === '/' ? ['/', '0'] : ['A', next];

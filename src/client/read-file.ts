@@ -42,4 +42,4 @@ export function decodeText(bytes: Buffer): string {
 }
 
 /** Strips the byte order mark that some editors write at the start of a file. */
-export const withoutByteOrderMark = (text: string) => text.replace(/^\uFEFF/, '');
+const withoutByteOrderMark = (text: string) => text.replace(/^\uFEFF/, '');

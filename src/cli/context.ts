@@ -52,7 +52,11 @@ const maxLockWaitMs = 60_000;
 export const openProfileFile = ({ environment, directories }: Host) =>
   new ProfileFile(environment.MEDIACTL_CONFIG_DIR || directories.config);
 
-type ContextDeps = Pick<Context, 'host' | 'settings' | 'profiles' | 'commandTree'> & { config: ProfileConfig };
+type ContextDeps = Pick<Context, 'host' | 'settings' | 'profiles' | 'commandTree'> & {
+  config: ProfileConfig;
+  /** Returns the workspace whose folders can be listed; see `findPrimaryInUse`. */
+  findParentWorkspace: (context: Context) => Promise<string | undefined>;
+};
 
 /**
  * Dependencies of a command, such as settings, API clients, upload store, receipts and queues. Expensive dependencies
@@ -73,12 +77,14 @@ export class Context {
   readonly #config: ProfileConfig;
   #api: Promise<Api> | undefined;
   #mediaApi: Promise<Api> | undefined;
+  readonly #findParentWorkspace: ContextDeps['findParentWorkspace'];
+  #parentWorkspace: Promise<string | undefined> | undefined;
   #account: Promise<Account> | undefined;
   #database: Promise<StateDatabase> | undefined;
   readonly #queues: QueueClient[] = [];
   #hasWarnedOfProjectFile = false;
 
-  constructor({ host, settings, profiles, config, commandTree }: ContextDeps) {
+  constructor({ host, settings, profiles, config, commandTree, findParentWorkspace }: ContextDeps) {
     this.host = host;
     this.terminal = host.terminal;
     this.clock = host.clock;
@@ -86,6 +92,7 @@ export class Context {
     this.settings = settings;
     this.profiles = profiles;
     this.commandTree = commandTree;
+    this.#findParentWorkspace = findParentWorkspace;
     this.#config = config;
     this.stateDir = host.environment.MEDIACTL_STATE_DIR || host.directories.state;
     this.sandboxDir = join(this.stateDir, 'sandbox');
@@ -166,7 +173,8 @@ export class Context {
   /** Returns a context for another account. The caller closes the transport of its API client. */
   withAccount(account: Account): Context {
     const { host, settings, profiles, commandTree } = this;
-    const other = new Context({ host, settings, profiles, config: this.#config, commandTree });
+    const findParentWorkspace = this.#findParentWorkspace;
+    const other = new Context({ host, settings, profiles, config: this.#config, commandTree, findParentWorkspace });
     other.#account = Promise.resolve(account);
     return other;
   }
@@ -178,7 +186,11 @@ export class Context {
 
   /** Creates an API client for any account, not only the current one. */
   apiFor({ baseUrl, apiKey, names }: Pick<Account, 'baseUrl' | 'apiKey' | 'names'>): Api {
-    return new Api(this.#transport(baseUrl, apiKey), names);
+    const findParentWorkspace = () => {
+      this.#parentWorkspace ??= this.#findParentWorkspace(this);
+      return this.#parentWorkspace;
+    };
+    return new Api(this.#transport(baseUrl, apiKey), names, findParentWorkspace);
   }
 
   /** Returns an API client without a key, for playback tokens and signed media URLs; memoized. */

@@ -4,7 +4,7 @@ import { asMediactlError, type MediactlError, usageError } from '../client/error
 import { toJson } from '../contract/json-values.ts';
 import { escapeControls } from '../contract/sanitize.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome, globalOptions, isGlobalOption } from './command.ts';
-import type { Host } from './context.ts';
+import type { Context as CommandContext, Host } from './context.ts';
 import { formatHelpPage } from './help-page.ts';
 import { isHidden, type Noun, nouns } from './nouns.ts';
 import type { Result } from './output/result.ts';
@@ -164,7 +164,9 @@ const runner =
     invocation.settings = settings;
     host.terminal.configure(settings);
     const commandTree = () => buildCommandTree(version);
-    const context = new Context({ host, settings, profiles, config, commandTree });
+    const findParentWorkspace = async (of: CommandContext) =>
+      (await import('./library/workspaces.ts')).findPrimaryInUse(of);
+    const context = new Context({ host, settings, profiles, config, commandTree, findParentWorkspace });
     try {
       const outcome = await perform(context, ...input);
       const { result, failure, picture }: Exclude<CommandOutcome, Result> =

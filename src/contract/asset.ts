@@ -29,3 +29,8 @@ function slugOf(tag: unknown): string | undefined {
   const read = isName ? name : (slug ?? tag);
   return typeof read === 'string' && read !== '' ? read : undefined;
 }
+
+/** Returns the uid of an asset's workspace; undefined if the record does not show it. */
+export function workspaceOf({ workspace, workspace_uid }: Asset): string | undefined {
+  return asText(workspace_uid) ?? asText(workspace) ?? asText(asObject(workspace).uid);
+}

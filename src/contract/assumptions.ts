@@ -186,6 +186,13 @@ const assumptionsById = {
     tolerated:
       'if all may have arrived: complete if `ready` within two minutes, a new session if its status means that bytes are missing, otherwise exit 3',
   },
+  A26: {
+    section: '§4 Filters',
+    topic: 'reach of the `parent` filter',
+    assumed: 'folders of the primary workspace, and `root` is its top level; direct children only',
+    tolerated:
+      'a path or --folder elsewhere is an error before the request; an asset that shows another workspace or folder is one, too; where records show no folder, a folder is compared with one below it before a glob or a bulk change',
+  },
 } as const satisfies Record<string, Omit<Assumption, 'id'>>;
 
 export const assumptions: Assumption[] = Object.entries(assumptionsById).map(([id, row]) => ({ id, ...row }));

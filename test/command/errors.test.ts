@@ -106,7 +106,7 @@ describe('bad input', () => {
     reads(['assets', 'ls', '-w', 'Main'], 2, [
       'error: assets ls does not accept --workspace',
       '  cause: the API lists everything that the key can see, and cannot filter by workspace',
-      '  try:   mediactl ls /FOLDER lists a folder of the workspace',
+      '  try:   leave out --workspace; mediactl folders tree lists the folders of any workspace',
     ]));
 
   it('nothing on stdin', () =>

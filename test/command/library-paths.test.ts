@@ -142,6 +142,7 @@ describe('an asset has an address', () => {
     const deleted: string[] = [];
     const url = await startServer((request, response) => {
       if (request.method === 'DELETE') deleted.push(request.url ?? '');
+      if (/\/workspaces\/(\?|$)/.test(request.url ?? '')) return respond(response, 200, { items: [{ uid: sandbox.workspace }] });
       return respond(response, 200, request.url?.includes('/folders/') ? folders : { items: [asset], count: 1 });
     });
     for (const id of ['/In/a.txt', '/In/a*'])
@@ -407,6 +408,7 @@ describe('mv', () => {
     const url = await startServer((request, response) => {
       const { pathname, searchParams } = new URL(request.url ?? '', 'http://x');
       if (pathname.endsWith('/folders/')) return respond(response, 200, [folder]);
+      if (pathname.endsWith('/workspaces/')) return respond(response, 200, { items: [{ uid: sandbox.workspace }] });
       const isListed = !searchParams.has('parent') || isIn;
       if (pathname.endsWith('/assets/')) return respond(response, 200, { items: isListed ? [asset] : [], count: 1 });
       return respond(response, 200, asset);

@@ -216,7 +216,9 @@ describe('a service that ignores a filter', () => {
     ['created_before', ['--created-before', '2020-01-01']],
     ['parent', ['--folder', '0c6f2a52-3c35-4f3e-9a51-2f2ed6b0a7ff']],
   ])('%s: ls warns, and lists what came', async (name, filter) => {
-    const { cli } = await against(one(item));
+    const { cli } = await against((request) =>
+      request.path.endsWith('/workspaces/') ? { body: { items: [{ uid: workspaceUid }] } } : one(item)(request),
+    );
     for (const paging of [[], ['--all']]) {
       const { code, stdout, stderr } = await cli.run(['assets', 'ls', ...filter, ...paging]);
       expect(code).toBe(0);

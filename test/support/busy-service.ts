@@ -184,7 +184,8 @@ export class BusyService {
     if (method === 'POST' && path === '/upload/') return this.#create(request);
     if (path.startsWith('/upload/')) return this.#transfer(method, uid, request);
     if (path.includes('/folders/')) return this.#folders(method, request);
-    if (path.startsWith('/workspaces/')) return { status: 200, body: { items: [], count: 0 } };
+    if (path.startsWith('/workspaces/'))
+      return { status: 200, body: { items: [{ uid: this.environment.MEDIACTL_WORKSPACE, name: 'Main' }], count: 1 } };
     if (uid === '') return this.#list(path);
     const asset = this.assets.get(uid);
     if (!asset || asset.isTrashed) return { status: 404, body: { error: {} } };

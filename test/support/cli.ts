@@ -113,7 +113,8 @@ export class Cli {
     );
     host.terminal.configure(settings);
     const commandTree = () => buildCommandTree(host.version);
-    const context = new Context({ host, settings, profiles, config, commandTree });
+    const findParentWorkspace = async () => undefined;
+    const context = new Context({ host, settings, profiles, config, commandTree, findParentWorkspace });
     try {
       return await work(context);
     } finally {

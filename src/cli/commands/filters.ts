@@ -51,7 +51,7 @@ export function rejectWorkspaceFlag({ settings }: Context, command: string): voi
   if (settings.resolver.resolve('workspace').rank === precedence.flag)
     throw usageError(
       `${command} does not accept --workspace`,
-      'mediactl ls /FOLDER lists a folder of the workspace',
+      'leave out --workspace; mediactl folders tree lists the folders of any workspace',
       'the API lists everything that the key can see, and cannot filter by workspace',
     );
 }

@@ -6,7 +6,7 @@ import { asObject, asText, normalizeName } from '../../contract/json-values.ts';
 import { quoteForShell } from '../../contract/sanitize.ts';
 import type { Asset } from '../../contract/types.ts';
 import type { Context } from '../context.ts';
-import { assertFiltersApplied } from './filter-checks.ts';
+import { assertFiltersApplied, assertFolderIsFlat } from './filter-checks.ts';
 import { fetchFolderTree, isGlob, isRootPath, withoutFolderPrefix } from './folders.ts';
 
 /** Creates a matcher. A library has no hidden files, and all other special characters are parts of names. */
@@ -67,8 +67,14 @@ export async function findAssetsByPath(
   const folders = await foldersMatching(folderTree, pattern, hasGlob);
   noticeFolderCount(context, folders.length);
   const name = pattern.slice(pattern.lastIndexOf('/') + 1);
-  for (const { path, parent } of folders)
+  let isFlat = !hasGlob; // what a service lists of one folder, it lists of each
+  for (const { path, parent } of folders) {
     await collect(path, { ...filters, parent, ...(hasGlob || filters.search !== undefined ? {} : searchFor(name)) });
+    const below = folderTree.childrenOf(parent);
+    if (isFlat || found.length === 0 || below.length === 0) continue;
+    await assertFolderIsFlat(assets, { parent, below }, found);
+    isFlat = true;
+  }
   const literal = exact.length > 0 ? exact : similar;
   return literal.length > 0 ? { found: literal, isExact: true } : { found, isExact: !hasGlob };
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { AssetFilters, AssetsApi } from '../../client/api/assets.ts';
+import { type AssetFilters, type AssetsApi, searchFor } from '../../client/api/assets.ts';
+import type { FolderNode } from '../../client/api/folder-tree.ts';
 import { itemsOf } from '../../client/api/pagination.ts';
 import { MediactlError } from '../../client/errors.ts';
 import { parentOf } from '../../contract/asset.ts';
@@ -93,6 +94,35 @@ export function findIgnoredFilter(filters: AssetFilters, found: readonly Asset[]
   }
   return undefined;
 }
+
+/**
+ * Verifies, before a bulk change or a glob, that the service lists only what is directly in a folder. Needs requests
+ * only if the assets do not show their folder, and the folder has others below it: looks for an asset in one of those,
+ * then for the same asset in the folder.
+ *
+ * @param found assets that the service listed in the folder
+ * @throws MediactlError `filter_ignored` (exit 6) if it lists what is below, too
+ */
+export async function assertFolderIsFlat(
+  assets: AssetsApi,
+  { parent, below }: { parent: string; below: readonly FolderNode[] },
+  found: readonly Asset[],
+  verb?: string,
+): Promise<void> {
+  if (found.every((asset) => parentOf(asset) !== undefined)) return;
+  for (const { folder } of below.slice(0, maxFoldersToProbe)) {
+    const [inside] = itemsOf<Asset>(await assets.page({ parent: folder.uid }, 1, 0));
+    if (!inside) continue;
+    const filters = { parent, ...searchFor(asText(inside.name) ?? '') };
+    for await (const page of assets.list(filters, {}))
+      if (page.some(({ uid }) => isSameUid(uid, inside.uid)))
+        throw filterIgnored('parent', `it lists ${inside.uid}, which is in a folder below`, verb);
+    return;
+  }
+}
+
+/** Folders to look for an asset in, since each costs a request and may be empty. */
+const maxFoldersToProbe = 5;
 
 /** Returns true if any asset is listed. A 400, 404 or 422 counts as no match: the filter was evaluated. */
 const hasMatches = (assets: AssetsApi, filters: AssetFilters): Promise<boolean> =>

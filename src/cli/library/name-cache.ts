@@ -5,7 +5,6 @@ import { readTextFileOrEmpty } from '../../client/read-file.ts';
 import { writeStateFile } from '../../client/state-files.ts';
 import { asObject, asText, parseJsonOrUndefined } from '../../contract/json-values.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
-import type { Asset } from '../../contract/types.ts';
 import { isUid, normalizeUid } from '../../contract/uid.ts';
 import type { Context } from '../context.ts';
 import { fetchFolderTree } from './folders.ts';
@@ -99,8 +98,4 @@ export class LocationNames {
     if (!uid) return '';
     return escapeControls(this.#names.get(normalizeUid(uid)) ?? uid);
   }
-}
-
-export function workspaceOf({ workspace, workspace_uid }: Asset): string | undefined {
-  return asText(workspace_uid) ?? asText(workspace) ?? asText(asObject(workspace).uid);
 }

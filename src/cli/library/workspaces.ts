@@ -1,7 +1,7 @@
 import type { Api } from '../../client/api/api.ts';
 import { MediactlError, usageError } from '../../client/errors.ts';
 import { asText } from '../../contract/json-values.ts';
-import { displayText, escapeControls } from '../../contract/sanitize.ts';
+import { displayText, escapeControls, quoteForShell } from '../../contract/sanitize.ts';
 import type { Workspace } from '../../contract/types.ts';
 import { isSameUid, isUid } from '../../contract/uid.ts';
 import type { Context } from '../context.ts';
@@ -42,7 +42,39 @@ export async function listWorkspaces(api: Api): Promise<Workspace[]> {
   return all;
 }
 
-export const toProfileFields = ({ uid, name }: Workspace) => ({ workspace: uid, workspaceName: asText(name) ?? uid });
+export const toProfileFields = ({ uid, name, is_primary }: Workspace) => ({
+  workspace: uid,
+  workspaceName: asText(name) ?? uid,
+  workspaceIsPrimary: is_primary === true,
+});
+
+/**
+ * Returns the workspace in use, for requests that reach the primary workspace only (assumption A26). Needs a request
+ * unless the profile knows it.
+ *
+ * @returns undefined if no workspace is configured, so that the primary one is used
+ * @throws MediactlError `usage` (exit 2) if the workspace in use is not known to be the primary one
+ */
+export async function findPrimaryInUse(context: Context): Promise<string | undefined> {
+  const { workspace } = await context.account();
+  if (!workspace) return undefined;
+  const { profile } = await context.profileInUse();
+  if (profile?.workspace === workspace && profile.workspaceIsPrimary === true) return workspace;
+  const api = await context.api();
+  const all = await listWorkspaces(api);
+  const { uid, name } = isUid(workspace)
+    ? (all.find((each) => isSameUid(each.uid, workspace)) ?? { uid: workspace, name: workspace })
+    : await resolveWorkspace(context, api, workspace);
+  const primary = findPrimary(all);
+  if (primary && isSameUid(primary.uid, uid)) return uid;
+  throw usageError(
+    `workspace ${displayText(name)} is not the primary one, so its assets cannot be found by path or folder`,
+    primary
+      ? `use uids there: mediactl ls --search WORDS shows them; for paths: --workspace ${quoteForShell(displayText(primary.name))}`
+      : 'use uids: mediactl ls --search WORDS shows them',
+    'the API filters by folder in the primary workspace only',
+  );
+}
 
 /** Returns the primary workspace (assumption A10), otherwise the only one; undefined if there are several. */
 export const findPrimary = (workspaces: readonly Workspace[]): Workspace | undefined =>

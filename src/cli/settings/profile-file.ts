@@ -15,6 +15,8 @@ export type Profile = {
   workspace?: string;
   /** Name of the workspace at the time it was selected. */
   workspaceName?: string;
+  /** True if the workspace was the primary one when it was selected. */
+  workspaceIsPrimary?: boolean;
   /** Settings stored by `config set`: output, folder, color and others. */
   settings?: Record<string, string>;
   /** Sandbox's data folder, if `sandbox start` created this profile. */

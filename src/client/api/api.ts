@@ -1,6 +1,6 @@
 import type { NameOverrides } from '../../contract/assumptions.ts';
 import type { Transport } from '../http/transport.ts';
-import { AssetsApi } from './assets.ts';
+import { AssetsApi, type FindParentWorkspace } from './assets.ts';
 import { EmbedsApi } from './embeds.ts';
 import { FoldersApi } from './folders.ts';
 import { PlaybackApi } from './playback.ts';
@@ -11,18 +11,20 @@ import { WorkspacesApi } from './workspaces.ts';
 export class Api {
   readonly transport: Transport;
   readonly #names: NameOverrides;
+  readonly #findParentWorkspace: FindParentWorkspace | undefined;
 
-  constructor(transport: Transport, names: NameOverrides) {
+  constructor(transport: Transport, names: NameOverrides, findParentWorkspace?: FindParentWorkspace) {
     this.transport = transport;
     this.#names = names;
+    this.#findParentWorkspace = findParentWorkspace;
   }
 
   get assets() {
-    return new AssetsApi(this.transport, this.#names);
+    return new AssetsApi(this.transport, this.#names, 'assets', this.#findParentWorkspace);
   }
 
   get videos() {
-    return new AssetsApi(this.transport, this.#names, 'videos');
+    return new AssetsApi(this.transport, this.#names, 'videos', this.#findParentWorkspace);
   }
 
   get workspaces() {
@@ -47,6 +49,6 @@ export class Api {
 
   /** Returns a client that shares the connection but reports its waits and requests to another observer. */
   withObserver(observer: Parameters<Transport['withObserver']>[0]): Api {
-    return new Api(this.transport.withObserver(observer), this.#names);
+    return new Api(this.transport.withObserver(observer), this.#names, this.#findParentWorkspace);
   }
 }

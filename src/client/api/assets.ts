@@ -1,4 +1,4 @@
-import { findParentField, slugsOf } from '../../contract/asset.ts';
+import { findParentField, slugsOf, workspaceOf } from '../../contract/asset.ts';
 import { fieldNamesFor, type NameOverrides } from '../../contract/assumptions.ts';
 import { asObject, asText, type JsonObject } from '../../contract/json-values.ts';
 import { type Collection, paths } from '../../contract/paths.ts';
@@ -9,7 +9,7 @@ import { MediactlError } from '../errors.ts';
 import type { ApiRequest } from '../http/api-request.ts';
 import { unexpectedResponse } from '../http/error-response.ts';
 import type { Transport } from '../http/transport.ts';
-import { fetchPages, type ListWindow, maxPagesInFlight, parsePage } from './pagination.ts';
+import { fetchPages, itemsOf, type ListWindow, maxPagesInFlight, parsePage } from './pagination.ts';
 import { deleteRequest, parseIdentifier, parseRecord, Resource, readPurpose, writeRequest } from './resource.ts';
 import { assertApplied, otherNameHint } from './write-check.ts';
 
@@ -28,17 +28,41 @@ type AssetFilterName =
 /** Returns the filter that finds a name. A name without letters or digits cannot be searched for. */
 export const searchFor = (name: string): AssetFilters => (/[\p{L}\p{N}]/u.test(name) ? { search: name } : {});
 
+/**
+ * Returns the workspace that the filter `parent` selects from: "a parent folder uid in the primary workspace" (§4).
+ * Called before each request with that filter. @returns undefined if any may be meant @throws an error to stop it
+ */
+export type FindParentWorkspace = () => Promise<string | undefined>;
+
 /** Client of the videos and assets endpoints (§4), which are the same for both collections. */
 export class AssetsApi extends Resource {
   readonly #collection: Collection;
+  readonly #findParentWorkspace: FindParentWorkspace | undefined;
 
-  constructor(transport: Transport, names: NameOverrides, collection: Collection = 'assets') {
+  constructor(
+    transport: Transport,
+    names: NameOverrides,
+    collection: Collection = 'assets',
+    findParentWorkspace?: FindParentWorkspace,
+  ) {
     super(transport, names);
     this.#collection = collection;
+    this.#findParentWorkspace = findParentWorkspace;
   }
 
+  /** @throws MediactlError `filter_ignored` (exit 6) if a listed asset shows another workspace than that of `parent` */
   async page(filters: AssetFilters, limit: number, offset: number): Promise<PageEnvelope<Asset>> {
-    return parsePage(await this.read(paths.collection(this.#collection), this.#read, { ...filters, limit, offset }));
+    const workspace = filters.parent === undefined ? undefined : await this.#findParentWorkspace?.();
+    const query = { ...filters, limit, offset };
+    const page = parsePage<Asset>(await this.read(paths.collection(this.#collection), this.#read, query));
+    const isElsewhere = (asset: Asset) => !isSameUid(workspaceOf(asset) ?? workspace ?? '', workspace ?? '');
+    const other = workspace === undefined ? undefined : itemsOf<Asset>(page).find(isElsewhere);
+    if (!other) return page;
+    throw new MediactlError('the service lists a folder of another workspace', {
+      code: 'filter_ignored',
+      reason: `asset ${other.uid} is in workspace ${workspaceOf(other)}`,
+      hint: 'use uids: mediactl ls shows them',
+    });
   }
 
   list(filters: AssetFilters, window: ListWindow): AsyncGenerator<Asset[]> {
@@ -130,6 +154,7 @@ export class AssetsApi extends Resource {
    * @throws MediactlError `write_ignored` (exit 6) if the asset is not in the folder afterwards
    */
   async move(asset: Asset, folder: string | null): Promise<Asset> {
+    if (findParentField(asset) === undefined) await this.#findParentWorkspace?.(); // needed to verify the move
     const { asset: moved, unverifiable } = await this.update(asset.uid, this.folderFields(asset, folder));
     if (unverifiable.length === 0 || (await this.#isListedIn(folder, asset))) return moved;
     throw new MediactlError(`the service did not move ${asText(asset.name) ?? asset.uid}`, {

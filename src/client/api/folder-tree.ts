@@ -60,6 +60,11 @@ export class WorkspaceFolderTree {
     return this.all.find(({ folder }) => isSameUid(folder.uid, uid));
   }
 
+  /** Returns the folders in a folder, given by uid, or at the top level, given as `root`. */
+  childrenOf(parent: string): readonly FolderNode[] {
+    return parent === 'root' ? this.roots : (this.find(parent)?.children ?? []);
+  }
+
   /** Finds the folders at a path. Finds more than one if siblings share a name or a name contains a slash. */
   findByPath(path: string): FolderNode[] {
     const wanted = `/${path.split('/').filter(Boolean).join('/')}`;

@@ -14,8 +14,8 @@ import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import { resolveAssets } from '../../library/asset-ids.ts';
-import { assertFiltersApplied } from '../../library/filter-checks.ts';
-import { isLibraryPath } from '../../library/folders.ts';
+import { assertFiltersApplied, assertFolderIsFlat } from '../../library/filter-checks.ts';
+import { fetchFolderTree, isLibraryPath } from '../../library/folders.ts';
 import { LocationNames } from '../../library/name-cache.ts';
 import { type Column, listBy } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
@@ -63,6 +63,11 @@ export async function resolveTargets(
     const maxAssets = isLimitEnforced ? limit.count + 1 : undefined;
     for await (const page of assets.list(filters, { limit: maxAssets })) found.push(...page);
     await assertFiltersApplied(assets, filters, found, verb);
+    if (filters.parent !== undefined && found.some((asset) => parentOf(asset) === undefined)) {
+      const { tree } = await fetchFolderTree(context);
+      const folder = { parent: filters.parent, below: tree.childrenOf(filters.parent) };
+      await assertFolderIsFlat(assets, folder, found, verb);
+    }
     targets.push(...found.map((asset) => ({ uid: asset.uid, name: asText(asset.name) ?? null, asset })));
   }
   let hasGlob = false;

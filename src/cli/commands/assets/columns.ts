@@ -1,11 +1,11 @@
-import { parentFields, parentOf } from '../../../contract/asset.ts';
+import { parentFields, parentOf, workspaceOf } from '../../../contract/asset.ts';
 import { classifyStatus } from '../../../contract/assumptions.ts';
 import { formatBytes, formatDuration } from '../../../contract/figures.ts';
 import { asNumber } from '../../../contract/json-values.ts';
 import { displayText, escapeControls, relativeTime, shortenUrl } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
-import { LocationNames, workspaceOf } from '../../library/name-cache.ts';
+import { LocationNames } from '../../library/name-cache.ts';
 import {
   type Column,
   type DetailRow,

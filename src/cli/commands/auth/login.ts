@@ -5,7 +5,7 @@ import { MediactlError, usageError } from '../../../client/errors.ts';
 import { decodeText } from '../../../client/read-file.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Workspace } from '../../../contract/types.ts';
-import { isUid } from '../../../contract/uid.ts';
+import { isSameUid, isUid } from '../../../contract/uid.ts';
 import {
   type Account,
   firstRunNotice,
@@ -102,10 +102,12 @@ export async function runLogin(context: Context, request: LoginRequest): Promise
   }
 }
 
-type ChosenWorkspace = Pick<Profile, 'workspace' | 'workspaceName'>;
+type ChosenWorkspace = Pick<Profile, 'workspace' | 'workspaceName' | 'workspaceIsPrimary'>;
 
 function defaultWorkspace(known: Profile | undefined, workspaces: readonly Workspace[]): ChosenWorkspace {
   const { workspace, workspaceName } = known ?? {};
+  const found = workspaces.find(({ uid }) => workspace !== undefined && isSameUid(uid, workspace));
+  if (found) return toProfileFields(found);
   if (workspace) return { workspace, ...(workspaceName !== undefined && { workspaceName }) };
   const primary = findPrimary(workspaces);
   return primary ? toProfileFields(primary) : {};

@@ -140,7 +140,7 @@ async function runUnset(context: Context, key: string): Promise<Result> {
   await updateProfile(context, (profile) => {
     if (name !== undefined) delete profile.names?.[name];
     else if (setting === 'workspace')
-      for (const field of ['workspace', 'workspaceName'] as const) delete profile[field];
+      for (const field of ['workspace', 'workspaceName', 'workspaceIsPrimary'] as const) delete profile[field];
     else delete profile.settings?.[setting];
   });
   return noResult;

@@ -92,7 +92,11 @@ export async function saveProfiles(
         key,
         keyStore: 'file',
         sandbox: dataDir,
-        ...(!keepsWorkspace && { workspace, ...(workspaceName !== undefined && { workspaceName }) }),
+        ...(!keepsWorkspace && {
+          workspace,
+          workspaceIsPrimary: true,
+          ...(workspaceName !== undefined && { workspaceName }),
+        }),
       };
     }
     // The port might have changed, so the URL of the sandbox's other profiles is updated.

@@ -1,0 +1,106 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Cli } from '../support/cli.ts';
+import { testKey } from '../support/fake-library.ts';
+import { type RecordedRequest, startRecordingServer } from '../support/recording-server.ts';
+import { startSandbox, type TestSandbox, unlessStrict } from '../support/sandbox.ts';
+
+/* "A parent folder uid in the primary workspace, or the literal root" (§4). */
+
+describe('a workspace that is not the primary one', () => {
+  let sandbox: TestSandbox;
+  let cli: Cli;
+  let requests: () => Promise<number>;
+  beforeAll(async () => {
+    sandbox = await startSandbox();
+  });
+  afterAll(() => sandbox.end());
+  beforeEach(async () => {
+    cli = new Cli({ MEDIACTL_API_KEY: sandbox.key, MEDIACTL_BASE_URL: sandbox.url });
+    const file = join(cli.home, 'same.md');
+    writeFileSync(file, `# ${cli.home}`);
+    // The same name at the top level of both workspaces.
+    for (const workspace of ['Main', 'Archive'])
+      expect((await cli.run(['upload', file, '--again', '--workspace', workspace])).code).toBe(0);
+    requests = async () => (await cli.json(['ls', '--search', 'same', '--all'])).length;
+  });
+
+  it.each([
+    ['rm', '/same.md', '--yes'],
+    ['rm', '/*', '--yes'],
+    ['rm', '--folder', '/', '--yes'],
+    ['rm', '-r', '/Side', '--yes'],
+    ['mv', '/same.md', '/Side', '--create-folders'],
+    ['update', '/same.md', '--name', 'other'],
+    ['tag', '/*', '--add', 'x', '--yes'],
+    ['get', '/same.md'],
+    ['ls', '/'],
+    ['ls', '/', '-r'],
+    ['download', '/same.md', '-o', 'x'],
+    ['check', '.', '/Side'],
+  ])('a path is refused before anything is listed or changed there: %j', async (...args) => {
+    const before = await requests();
+    await cli.run(['folders', 'create', '/Side', '--workspace', 'Archive']);
+    const { code, stderr } = await cli.run(args, {
+      environment: { MEDIACTL_WORKSPACE: unlessStrict('Archive', 'Archive') },
+      cwd: cli.home,
+    });
+    expect([code, stderr]).toEqual([2, expect.stringContaining('workspace Archive is not the primary one')]);
+    expect(stderr).toMatch(/--workspace '?Main/);
+    expect(await requests()).toBe(before);
+  });
+
+  it('uids, uploads and folders work there; the primary workspace works by name, and costs a request', async () => {
+    const archive = { environment: { MEDIACTL_WORKSPACE: 'Archive' } };
+    expect((await cli.run(['folders', 'tree'], archive)).code).toBe(0);
+    const [{ uid }] = await cli.json(['ls', '--search', 'same']);
+    expect((await cli.run(['get', uid], archive)).code).toBe(0);
+    expect((await cli.run(['ls', '/', '--workspace', 'Main'])).code).toBe(0);
+  });
+});
+
+describe('a service that lists what is below a folder, too, and does not show the folder of an asset', () => {
+  const uid = (digit: number) => `${String(digit).repeat(8)}-0000-4000-8000-000000000000`;
+  const [workspace, top, below] = [uid(9), uid(1), uid(2)];
+  const assets = [
+    { uid: uid(3), name: 'still.jpg', in: top },
+    { uid: uid(4), name: 'deep.mp4', in: below },
+  ];
+  const start = async (isRecursive: boolean) => {
+    const recorded = await startRecordingServer(({ method, path, query }) => {
+      if (path.includes('/folders/'))
+        return { body: [{ uid: top, name: 'Campaigns', children: [{ uid: below, name: '2026', children: [] }] }] };
+      if (path.includes('/workspaces/'))
+        return { body: { items: [{ uid: workspace, name: 'Main', is_primary: true }], count: 1 } };
+      if (method !== 'GET') return { status: 204, body: {} };
+      const { parent, search } = query;
+      const found = assets.filter(
+        (asset) =>
+          (!parent || asset.in === parent || (isRecursive && parent === top && asset.in === below)) &&
+          (!search || asset.name.includes(search)),
+      );
+      return { body: { items: found.map(({ in: _, ...asset }) => asset), count: found.length } };
+    });
+    const cli = new Cli({ MEDIACTL_API_KEY: testKey, MEDIACTL_BASE_URL: recorded.url, MEDIACTL_WORKSPACE: workspace });
+    return { cli, requests: recorded.requests };
+  };
+  const written = (requests: RecordedRequest[]) => requests.filter(({ method }) => method !== 'GET');
+
+  it.each([
+    ['rm', '/Campaigns/*', '--yes'],
+    ['rm', '--folder', '/Campaigns', '--yes'],
+    ['update', '--folder', '/Campaigns', '--name', 'x', '--yes'],
+  ])('%s %s %s: nothing is changed, and that is said', async (...args) => {
+    const { cli, requests } = await start(true);
+    const { code, stderr } = await cli.run(args);
+    expect([code, stderr]).toEqual([6, expect.stringContaining(`it lists ${uid(4)}, which is in a folder below`)]);
+    expect(written(requests)).toEqual([]);
+  });
+
+  it('one that lists what is directly in the folder is changed', async () => {
+    const { cli, requests } = await start(false);
+    expect((await cli.run(['rm', '/Campaigns/*', '--yes'])).code).toBe(0);
+    expect(written(requests).map(({ path }) => path)).toEqual([expect.stringContaining(uid(3))]);
+  });
+});

@@ -14,13 +14,13 @@ import type { Clock } from '../contract/clock.ts';
 import { escapeControls } from '../contract/sanitize.ts';
 import {
   type Account,
+  assertKey,
   baseUrlOf,
   isRemotePlaintext,
   type ProfileInUse,
   profileInUse,
   resolveAccount,
 } from './account/account.ts';
-import { assertKey } from './account/keychain.ts';
 import { ObservedScopes } from './account/observed-scopes.ts';
 import { ShortUidStore } from './account/short-uid-store.ts';
 import { type ProfileConfig, ProfileFile } from './settings/profile-file.ts';

@@ -3,7 +3,7 @@ import type { NameOverrides } from '../../contract/assumptions.ts';
 import { apiPrefix } from '../../contract/paths.ts';
 import type { Profile, ProfileConfig } from '../settings/profile-file.ts';
 import type { Settings } from '../settings/settings.ts';
-import { readApiKey } from './keychain.ts';
+import { type KeychainEntry, readFromKeychain } from './keychain.ts';
 
 /** Credentials and service for API calls, resolved from flags, variables and the profile. */
 export type Account = {
@@ -83,6 +83,23 @@ async function readProfileKey({ name, profile, names }: ProfileInUse, baseUrl: U
   const hint = `mediactl auth login --profile NAME --base-url ${baseUrl.origin}, or set MEDIACTL_API_KEY and MEDIACTL_BASE_URL`;
   assertOwnService(`the key of profile ${name}`, profile.baseUrl, baseUrl, hint);
   return readApiKey(profile, { configDir, profile: name });
+}
+
+/** @throws MediactlError `bad_key` (exit 2) if the key is empty or contains anything but visible ASCII characters */
+export function assertKey(key: string): void {
+  if (/^[\x21-\x7e]+$/.test(key)) return;
+  throw new MediactlError(key === '' ? 'no API key given' : 'invalid API key', {
+    code: 'bad_key',
+    reason: key === '' ? 'the input is empty' : 'an API key contains only printable ASCII characters, without spaces',
+  });
+}
+
+/** @throws MediactlError `no_key` or `keychain` (exit 4) if the profile's key cannot be read */
+export async function readApiKey({ keyStore, key }: Profile, entry: KeychainEntry): Promise<string> {
+  if (keyStore === 'keychain') return readFromKeychain(entry);
+  if (key) return key;
+  const hint = `mediactl auth login --profile ${entry.profile}`;
+  throw new MediactlError(`profile ${entry.profile} has no API key`, { code: 'no_key', hint });
 }
 
 /** @param names existing profiles, none of which is current */

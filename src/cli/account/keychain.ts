@@ -1,7 +1,6 @@
 import { MediactlError } from '../../client/errors.ts';
 import { loadPackage } from '../../client/lock.ts';
 import { TimeoutError, withTimeout } from '../../contract/retry.ts';
-import type { Profile } from '../settings/profile-file.ts';
 
 /** Identifies a key in the OS keychain. Each profile in each config folder has its own entry. */
 export type KeychainEntry = { configDir: string; profile: string };
@@ -43,15 +42,6 @@ export const probeKeychain = (configDir: string): Promise<KeychainFailure | unde
     toKeychainFailure,
   );
 
-/** @throws MediactlError `bad_key` (exit 2) if the key is empty or contains anything but visible ASCII characters */
-export function assertKey(key: string): void {
-  if (/^[\x21-\x7e]+$/.test(key)) return;
-  throw new MediactlError(key === '' ? 'no API key given' : 'invalid API key', {
-    code: 'bad_key',
-    reason: key === '' ? 'the input is empty' : 'an API key contains only printable ASCII characters, without spaces',
-  });
-}
-
 /** Stores a key in the OS keychain. @returns why it could not, or undefined once it is stored */
 export async function storeInKeychain(entry: KeychainEntry, key: string): Promise<KeychainFailure | undefined> {
   try {
@@ -71,12 +61,8 @@ export async function deleteFromKeychain(entry: KeychainEntry): Promise<void> {
   });
 }
 
-export async function readApiKey(profile: Profile, entry: KeychainEntry): Promise<string> {
-  if (profile.keyStore !== 'keychain') {
-    if (profile.key) return profile.key;
-    const hint = `mediactl auth login --profile ${entry.profile}`;
-    throw new MediactlError(`profile ${entry.profile} has no API key`, { code: 'no_key', hint });
-  }
+/** @throws MediactlError `keychain` (exit 4) if the keychain fails, does not respond or has no such entry */
+export async function readFromKeychain(entry: KeychainEntry): Promise<string> {
   try {
     const key = await withKeychain(entry, (item, signal) => item.getPassword(signal));
     if (key) return key;

@@ -3,7 +3,6 @@ import { type AssetsApi, searchFor } from '../../client/api/assets.ts';
 import type { WorkspaceFolderTree } from '../../client/api/folder-tree.ts';
 import { MediactlError, usageError } from '../../client/errors.ts';
 import { readTextFileOrEmpty } from '../../client/read-file.ts';
-import { writeStateFile } from '../../client/state-files.ts';
 import { parentOf } from '../../contract/asset.ts';
 import { formatBytes } from '../../contract/figures.ts';
 import { asNumber, asText, parseJsonOrUndefined } from '../../contract/json-values.ts';
@@ -19,7 +18,8 @@ import { expandUidPrefix, selectOne } from './ambiguity.ts';
 import { fetchFolderTree, isGlob, isLibraryPath } from './folders.ts';
 import { LocationNames } from './name-cache.ts';
 
-const lastUploadPath = (stateDir: string) => join(stateDir, 'last-upload');
+/** File of the state folder that holds the uid that `@last` stands for. */
+export const lastUploadFile = 'last-upload';
 
 export const idHelp = 'name, /Folder/name, uid or its first digits, or @last (the last upload)';
 export const idsHelp = 'name, /Folder/name, uid, glob such as /Inbox/A00*, or @last; - for stdin';
@@ -218,15 +218,9 @@ async function findByName(assets: AssetsApi, name: string): Promise<Asset[]> {
   return found;
 }
 
-export async function saveLastUpload(context: Context, uid: string): Promise<void> {
-  const { profile, baseUrl } = await context.account();
-  const last = { uid, profile, base_url: baseUrl.origin };
-  await writeStateFile(lastUploadPath(context.stateDir), JSON.stringify(last));
-}
-
 async function readLastUpload(context: Context): Promise<string> {
   const { profile, baseUrl } = await context.account();
-  const last = parseRecord(readTextFileOrEmpty(lastUploadPath(context.stateDir)));
+  const last = parseRecord(readTextFileOrEmpty(join(context.stateDir, lastUploadFile)));
   if (typeof last.uid !== 'string' || !isUid(last.uid))
     throw usageError('@last: nothing has been uploaded from this machine yet', 'mediactl upload PATH');
   // The same profile can have a new address, for example if a sandbox changes its port.

@@ -15,12 +15,12 @@ import type { FolderResolver } from '../../client/upload/sources/upload-candidat
 import type { Receipts } from '../../client/upload/store/receipts.ts';
 import { pluralize } from '../../contract/figures.ts';
 import type { Context } from '../context.ts';
-import { saveLastUpload } from '../library/asset-ids.ts';
 import { createProgress, type ProgressDisplay, type ProgressMode } from '../progress/progress.ts';
 import { confirm } from '../terminal/prompt.ts';
 import { exceedsSessionLifetime } from './plan-view.ts';
 import { countFiles, presentRun, type RunView } from './run-view.ts';
 import type { UploadSources } from './sources.ts';
+import { saveLastUpload } from './upload-record.ts';
 
 export type RunRequest = Pick<RunView, 'verbose' | 'manifestOut'> & {
   sources: Pick<UploadSources, 'files' | 'failures' | 'skipped' | 'open' | 'close'> &

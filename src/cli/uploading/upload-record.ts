@@ -1,9 +1,12 @@
+import { join } from 'node:path';
+import { writeStateFile } from '../../client/state-files.ts';
 import type { UploadOutcome } from '../../client/upload/session/events.ts';
 import { type FileOutcome, outcomeOf } from '../../client/upload/session/upload-job.ts';
 import { formatBytes } from '../../contract/figures.ts';
 import { asObject, asText } from '../../contract/json-values.ts';
 import { displayText, escapeControls, relativeTime } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
+import { lastUploadFile } from '../library/asset-ids.ts';
 import type { Column, RenderContext } from '../output/result.ts';
 import type { OutputRecord } from '../reference/schemas.ts';
 
@@ -74,3 +77,10 @@ export const formatLine = (record: UploadRecord) =>
   ]
     .filter(Boolean)
     .join('  ');
+
+/** Saves the uid that `@last` stands for. */
+export async function saveLastUpload(context: Context, uid: string): Promise<void> {
+  const { profile, baseUrl } = await context.account();
+  const last = { uid, profile, base_url: baseUrl.origin };
+  await writeStateFile(join(context.stateDir, lastUploadFile), JSON.stringify(last));
+}

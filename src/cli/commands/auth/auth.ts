@@ -1,8 +1,8 @@
 import { Argument } from '@commander-js/extra-typings';
 import { MediactlError, usageError } from '../../../client/errors.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
-import { noSuchProfile, parseBaseUrl } from '../../account/account.ts';
-import { deleteFromKeychain, readApiKey, storeInKeychain } from '../../account/keychain.ts';
+import { noSuchProfile, parseBaseUrl, readApiKey } from '../../account/account.ts';
+import { deleteFromKeychain, storeInKeychain } from '../../account/keychain.ts';
 import { addExamples, type CommandDefinition, type Define, verb, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { listBy, noResult, type Result, text } from '../../output/result.ts';

@@ -8,12 +8,13 @@ import type { Workspace } from '../../../contract/types.ts';
 import { isSameUid, isUid } from '../../../contract/uid.ts';
 import {
   type Account,
+  assertKey,
   firstRunNotice,
   isRemotePlaintext,
   isWithoutProfiles,
   parseBaseUrl,
 } from '../../account/account.ts';
-import { assertKey, storeInKeychain } from '../../account/keychain.ts';
+import { storeInKeychain } from '../../account/keychain.ts';
 import { addExamples, type Define, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { findPrimary, listWorkspaces, resolveWorkspace, toProfileFields } from '../../library/workspaces.ts';

@@ -13,11 +13,11 @@ import type { DroppedFileInfo } from '../../../web/browse/protocol.ts';
 import type { BrowseBackend, TransferProgress } from '../../../web/browse/server/backend.ts';
 import { fetchCached, TtlCache } from '../../../web/browse/server/caches.ts';
 import type { Context } from '../../context.ts';
-import { saveLastUpload } from '../../library/asset-ids.ts';
 import { createFolderPathResolver, type FolderPathResolver } from '../../library/folder-creation.ts';
 import { resolveWorkspaceUid } from '../../library/workspaces.ts';
 import { createdFoldersOf, openReceipts } from '../../uploading/receipts.ts';
 import { parseUploadOptions } from '../../uploading/upload-options.ts';
+import { saveLastUpload } from '../../uploading/upload-record.ts';
 
 /** Time-to-live of the cached folder tree. New folders of other users appear after it expires. */
 const folderCacheMs = 60_000;

@@ -7,7 +7,8 @@ import { makeStateFolder } from '../../../client/state-files.ts';
 import { formatBytes, pluralize } from '../../../contract/figures.ts';
 import { isWindows } from '../../../contract/platform.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
-import { probeKeychain, readApiKey } from '../../account/keychain.ts';
+import { readApiKey } from '../../account/account.ts';
+import { probeKeychain } from '../../account/keychain.ts';
 import type { Context } from '../../context.ts';
 
 /** Facts that a check leaves for later ones: how far this machine's clock is ahead of others, in milliseconds. */

@@ -71,6 +71,7 @@ export const errorTable = {
   unclassified: { exit: 'unclassified', hint: 'run it again with --debug, and report the bug' },
   some_failed: { exit: 'partial' },
   not_tried: { exit: 'partial' },
+  list_changed: { exit: 'partial', hint: 'run it again once others have stopped deleting' },
   differs: { exit: 'partial', hint: 'mediactl sync DIR /FOLDER, to upload missing and changed files' },
   output: { exit: 'unclassified', hint: 'free some disk space, or choose another path' },
   manifest_out: {

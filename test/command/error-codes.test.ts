@@ -82,6 +82,24 @@ describe('the account', () => {
     });
   });
 
+  it('list_changed', async () => {
+    let count = 2_000;
+    const { url } = await startRecordingServer(({ query }) => {
+      count -= 1;
+      const from = Number(query.offset ?? 0);
+      const items = Array.from({ length: Math.min(100, Math.max(0, count - from)) }, (_, at) => ({
+        uid: `${String(from + at).padStart(8, '0')}-0000-4000-8000-000000000000`,
+        name: 'clip',
+      }));
+      return { body: { items, count } };
+    });
+    expect(await failingAt(url, ['assets', 'ls', '--all'])).toEqual({
+      code: 'list_changed',
+      exit: 11,
+      hint: 'run it again once others have stopped deleting',
+    });
+  });
+
   it('bad_key', async () => {
     expect(await failingAt('http://127.0.0.1:9', ['assets', 'ls'], { MEDIACTL_API_KEY: 'two words' })).toEqual({
       code: 'bad_key',

@@ -142,7 +142,8 @@ describe('an asset has an address', () => {
     const deleted: string[] = [];
     const url = await startServer((request, response) => {
       if (request.method === 'DELETE') deleted.push(request.url ?? '');
-      if (/\/workspaces\/(\?|$)/.test(request.url ?? '')) return respond(response, 200, { items: [{ uid: sandbox.workspace }] });
+      if (/\/workspaces\/(\?|$)/.test(request.url ?? ''))
+        return respond(response, 200, { items: [{ uid: sandbox.workspace }] });
       return respond(response, 200, request.url?.includes('/folders/') ? folders : { items: [asset], count: 1 });
     });
     for (const id of ['/In/a.txt', '/In/a*'])

@@ -60,7 +60,10 @@ export function createLibrary(): Responder {
       return { body: { enabled, domains } };
     }
     if (path.includes('/folders/')) {
-      if (method === 'DELETE') return { status: 204 };
+      if (method === 'DELETE') {
+        folders = folders.filter(({ uid }) => !path.includes(uid));
+        return { status: 204 };
+      }
       if (method === 'POST') folders.push({ uid: newFolderUid, parent_uid: null, name: '', ...json });
       if (method === 'PATCH') folders = folders.map((each) => (path.includes(each.uid) ? { ...each, ...json } : each));
       const folderRecord = folders.find(({ uid }) => (method === 'POST' ? uid === newFolderUid : path.includes(uid)));

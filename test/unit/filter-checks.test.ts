@@ -21,3 +21,9 @@ it.each([
 ])('a list filtered by created_after=2026-03-01 may hold an asset of %s: %s', (createdAt, expected) => {
   expect(isAccepted(createdAt, { created_after: '2026-03-01' })).toBe(expected);
 });
+
+it('a status or type in another case matches its filter', () => {
+  const asset = { uid, name: 'clip', status: 'READY', type: 'Audio' };
+  expect(findIgnoredFilter({ status: 'ready', type: 'audio' }, [asset])).toBeUndefined();
+  expect(findIgnoredFilter({ status: 'failed' }, [asset])).toEqual({ filter: 'status', uid });
+});

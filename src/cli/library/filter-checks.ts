@@ -21,8 +21,12 @@ const dayMs = 86_400_000;
 /** Largest time zone offset, because the service might compute days in another time zone. */
 const maxZoneOffsetMs = 14 * 3_600_000;
 
+/** Compares without case, as statuses and types are read (assumption A11). */
 const textCheck = (field: 'status' | 'type'): FilterCheck => ({
-  matches: (asset, value) => (asText(asset[field]) === undefined ? undefined : asset[field] === value),
+  matches: (asset, value) => {
+    const shown = asText(asset[field]);
+    return shown === undefined ? undefined : shown.toLowerCase() === value.toLowerCase();
+  },
   unmatchable: randomWord,
 });
 

@@ -197,7 +197,14 @@ export class AssetsApi extends Resource {
   }
 
   async delete(uid: string): Promise<void> {
-    await this.transport.send(this.deleteRequest(uid));
+    const { status } = await this.transport.send(this.deleteRequest(uid));
+    if (status === 204) return;
+    throw new MediactlError(`the service did not confirm that it deleted asset ${uid}`, {
+      code: 'write_ignored',
+      reason: `it responded ${status} instead of 204`,
+      hint: `mediactl get ${uid}, to see if it still exists`,
+      details: { uid },
+    });
   }
 
   #path(uid: string): string {

@@ -74,9 +74,29 @@ export class FoldersApi extends Resource {
     return deleteRequest(paths.folder(workspace, parseIdentifier(uid)), 'folders');
   }
 
-  /** Deletes a folder. Any 2xx is success, because the specification does not show the response (§4, assumption A04). */
+  /**
+   * Deletes a folder. Accepts any 2xx, because the specification does not show the response (§4, assumption A04), so
+   * that only `findRemaining` shows if it is deleted.
+   */
   async delete(workspace: string, uid: string): Promise<void> {
     await this.transport.send(this.deleteRequest(workspace, uid));
+  }
+
+  /** Returns those of some deleted folders that the service still has, with the error that says so. */
+  async findRemaining(workspace: string, uids: readonly string[]): Promise<Map<string, MediactlError>> {
+    const tree = await this.tree(workspace);
+    const remaining = uids.flatMap((uid) => tree.find(uid) ?? []);
+    return new Map(
+      remaining.map(({ folder: { uid }, path }) => [
+        uid,
+        new MediactlError(`the service did not delete ${path}`, {
+          code: 'write_ignored',
+          reason: 'it accepted the request, but still has the folder',
+          hint: 'mediactl folders tree, to see it',
+          details: { uid },
+        }),
+      ]),
+    );
   }
 
   #body(tree: WorkspaceFolderTree, { name, parent }: FolderChange): JsonObject {

@@ -1,6 +1,7 @@
 import { fieldNamesFor, type NameOverrides } from '../../contract/assumptions.ts';
 import { asNumber, asObject, isJsonObject, type JsonObject } from '../../contract/json-values.ts';
 import type { PageEnvelope } from '../../contract/types.ts';
+import { MediactlError } from '../errors.ts';
 import { unexpectedResponse } from '../http/error-response.ts';
 import { parseRecord } from './resource.ts';
 
@@ -63,10 +64,12 @@ type FetchedPage<T> = {
  * Yields the pages of a list in order until the list ends. Prefetches pages up to the reported total (assumption
  * A01). The total might be wrong, so the list ends only after a short page or a page without `next`. If there is no
  * total, the list ends at an empty page or at a page shorter than the first. Items are deduped by `uid`, because
- * new items shift the offsets.
+ * new items shift the offsets. If the total shrinks meanwhile, others have deleted items, and those after them have
+ * moved to offsets that were already read: a complete list is then read again.
  *
  * @param maxInFlight returns the maximum number of concurrent requests, and is called before new requests
- * @throws MediactlError `unexpected_answer` (exit 10) if the service ignores the offset
+ * @throws MediactlError `unexpected_answer` (exit 10) if the service ignores the offset; `list_changed` (exit 11) if the
+ *   list shrinks each time it is read
  */
 export async function* fetchPages<T extends JsonObject>(
   fetchPage: FetchPage<T>,
@@ -76,6 +79,27 @@ export async function* fetchPages<T extends JsonObject>(
 ): AsyncGenerator<T[]> {
   if (limit <= 0) return;
   const list = new PageReader({ fetchPage, names, mayBeUnpaged });
+  for (let readings = 1; ; readings++) {
+    yield* readPages(list, { limit, offset }, maxInFlight);
+    if (!list.hasShrunk || limit !== Number.POSITIVE_INFINITY) return;
+    if (readings === maxReadings)
+      throw new MediactlError('the list is incomplete, because others delete items while it is read', {
+        code: 'list_changed',
+        reason: `it was shorter at the end than at the beginning, ${maxReadings} times`,
+        retryable: true,
+      });
+    list.startAgain();
+  }
+}
+
+/** Times that a list which shrinks meanwhile is read. */
+const maxReadings = 5;
+
+async function* readPages<T extends JsonObject>(
+  list: PageReader<T>,
+  { limit, offset }: { limit: number; offset: number },
+  maxInFlight: () => number,
+): AsyncGenerator<T[]> {
   const first = await list.read(Math.min(maxPageSize, limit), offset);
   const prefetched: Promise<FetchedPage<T> | undefined>[] = [];
   let page: FetchedPage<T> | undefined = first;
@@ -125,6 +149,9 @@ class PageReader<T extends JsonObject> {
   readonly #list: PageSource<T>;
   readonly #seenUids = new Set<unknown>();
   #usesNext = false;
+  /** True if a total was lower than one before. */
+  hasShrunk = false;
+  #isFirstReading = true;
   /** Number of consecutive pages without a new item. */
   #stalePages = 0;
 
@@ -135,12 +162,20 @@ class PageReader<T extends JsonObject> {
   async read(count: number, at: number): Promise<FetchedPage<T>> {
     const page = await this.#list.fetchPage(count, at);
     const items = itemsOf<T>(page);
-    this.total = totalOf(page, this.#list.names) ?? this.total;
+    const total = totalOf(page, this.#list.names);
+    this.hasShrunk ||= total !== undefined && total < (this.total ?? 0);
+    this.total = total ?? this.total;
     this.stride ||= items.length;
     const { next } = asObject(page);
     const hasNext = next === undefined ? undefined : Boolean(next);
     this.#usesNext ||= hasNext === true;
     return { items, asked: count, hasNext, isWhole: Array.isArray(page) };
+  }
+
+  /** Prepares for reading the list from its beginning; items that were yielded are not yielded again. */
+  startAgain(): void {
+    this.hasShrunk = false;
+    this.#isFirstReading = false;
   }
 
   /** Fetches `count` items from offset `at`. If the service returns fewer items, requests the rest. */
@@ -167,8 +202,8 @@ class PageReader<T extends JsonObject> {
     const { total, stride } = this;
     const fresh = items.filter(({ uid }) => uid === undefined || !this.#seenUids.has(uid));
     for (const { uid } of fresh) this.#seenUids.add(uid);
-    this.#stalePages = fresh.length > 0 ? 0 : this.#stalePages + 1;
-    if (fresh.length > 0) return fresh;
+    this.#stalePages = fresh.length > 0 || !this.#isFirstReading ? 0 : this.#stalePages + 1;
+    if (fresh.length > 0 || !this.#isFirstReading) return fresh;
     // If a page has fewer items than requested and the next page repeats them, the service sent the whole list at once.
     const isWhole = total === undefined ? !commonPageSizes.includes(stride) : this.#list.mayBeUnpaged;
     if (isWhole && (total ?? this.#seenUids.size) === this.#seenUids.size && stride < asked) return undefined;

@@ -212,7 +212,12 @@ async function deleteEmptied(
     if (endsTheRun(outcome.error)) break;
     toDelete.delete(folder.uid); // so the folder above it is not empty
   }
-  return outcomes;
+  const deleted = outcomes.filter(({ error }) => !error).map(({ uid }) => uid);
+  const remaining = await (await context.api()).folders.findRemaining(workspace, deleted);
+  return outcomes.map((outcome) => {
+    const error = remaining.get(outcome.uid);
+    return error ? { ...outcome, error } : outcome;
+  });
 }
 
 const notDeleted = (path: string, reason: string) =>

@@ -150,6 +150,7 @@ async function runRemove(context: Context, uidOrPath: string): Promise<Result> {
     instead: `mediactl folders rm ${uidOrPath} --yes`,
   });
   await deleteFolder(context, workspace, placed);
+  for (const error of (await folders.findRemaining(workspace, [uid])).values()) throw error;
   terminal.info(`deleted ${placed.path}`);
   return record(folderRecord(placed), uid, folderRows);
 }

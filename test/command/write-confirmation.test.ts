@@ -1,0 +1,45 @@
+import { expect, it } from 'vitest';
+import { Cli } from '../support/cli.ts';
+import { testKey } from '../support/fake-library.ts';
+import { startRecordingServer } from '../support/recording-server.ts';
+
+/* A write is believed when it is seen: the specification shows no response to the DELETE of a folder (assumption A04). */
+
+const uid = (digit: number) => `${String(digit).repeat(8)}-0000-4000-8000-000000000000`;
+const workspace = uid(9);
+
+/** Starts a service that responds to DELETE with this status, and deletes nothing. */
+async function start(status: number, body: object | undefined) {
+  const folders = [{ uid: uid(1), name: 'Campaigns', children: [{ uid: uid(2), name: '2026', children: [] }] }];
+  const { url } = await startRecordingServer(({ method, path }) => {
+    if (method === 'DELETE') return { status, ...(body && { body }) };
+    if (path.endsWith('/folders/')) return { body: folders };
+    if (path.endsWith('/workspaces/')) return { body: { items: [{ uid: workspace, name: 'Main' }] } };
+    if (path.endsWith(`${uid(3)}/`)) return { body: { uid: uid(3), name: 'a.mp4' } };
+    return { body: { items: [], count: 0 } };
+  });
+  return new Cli({ MEDIACTL_API_KEY: testKey, MEDIACTL_BASE_URL: url, MEDIACTL_WORKSPACE: workspace });
+}
+
+it.each([
+  [202, undefined],
+  [200, { success: false, error: 'the folder is in use' }],
+])('a folder that is still there after a response %i to its deletion is an error', async (status, body) => {
+  const cli = await start(status, body);
+  for (const args of [
+    ['folders', 'rm', '/Campaigns/2026', '--yes'],
+    ['rm', '-r', '/Campaigns/2026', '--yes'],
+  ]) {
+    const { code, stderr } = await cli.run(args);
+    expect([code, stderr]).toEqual([
+      expect.toBeOneOf([6, 11]),
+      expect.stringContaining('did not delete /Campaigns/2026'),
+    ]);
+  }
+});
+
+it.each([200, 202])('a response %i to the deletion of an asset, in place of 204, is an error', async (status) => {
+  const cli = await start(status, {});
+  const { code, stderr } = await cli.run(['rm', uid(3), '--yes']);
+  expect([code, stderr]).toEqual([6, expect.stringContaining(`it responded ${status} instead of 204`)]);
+});

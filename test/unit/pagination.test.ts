@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest';
+import { fetchPages } from '../../src/client/api/pagination.ts';
+
+type Item = { uid: string };
+
+/** A list of a service, which others change: `onPage` is called after each page, with the number of pages so far. */
+function createList(count: number, onPage: (list: Item[], pages: number) => void) {
+  const list = Array.from({ length: count }, (_, at) => ({ uid: `item ${at}` }));
+  let pages = 0;
+  const fetchPage = async (limit: number, offset: number) => {
+    const page = { items: list.slice(offset, offset + limit), count: list.length };
+    onPage(list, ++pages);
+    return page;
+  };
+  const readAll = async () => {
+    const found: string[] = [];
+    for await (const page of fetchPages(fetchPage, {}, {}, () => 8)) found.push(...page.map(({ uid }) => uid));
+    return found;
+  };
+  return { list, readAll, pages: () => pages };
+}
+
+it('a list that others shorten while it is read holds every item that stays, once', async () => {
+  const { list, readAll } = createList(2_000, (items, pages) => {
+    if (pages === 3) items.splice(0, 150);
+  });
+  const found = await readAll();
+  expect(new Set(found).size).toBe(found.length);
+  expect(list.filter(({ uid }) => !found.includes(uid))).toEqual([]);
+});
+
+it('a list that nobody changes, or that grows, is read once', async () => {
+  const still = createList(2_000, () => {});
+  expect((await still.readAll()).length).toBe(2_000);
+  expect(still.pages()).toBe(21); // a total may be too low, so the last page is asked for
+  const grows = createList(2_000, (items, pages) => {
+    if (pages === 3) items.unshift({ uid: 'new' });
+  });
+  expect(await grows.readAll()).toEqual(expect.arrayContaining(Array.from({ length: 2_000 }, (_, at) => `item ${at}`)));
+  expect(grows.pages()).toBeLessThanOrEqual(22);
+});
+
+it('a list that shrinks each time it is read is an error, and not called complete', async () => {
+  const { readAll } = createList(3_000, (items) => items.splice(0, 3));
+  const error = await readAll().catch((thrown) => thrown);
+  expect([error.exitCode, error.explanation.code]).toEqual([11, 'list_changed']);
+});

@@ -193,6 +193,13 @@ const assumptionsById = {
     tolerated:
       'a path or --folder elsewhere is an error before the request; an asset that shows another workspace or folder is one, too; where records show no folder, a folder is compared with one below it before a glob or a bulk change',
   },
+  A27: {
+    section: '§2, §4 Playback',
+    topic: 'file of a video, audio or document (`source_url`, `source`, `url`)',
+    assumed: 'the uploaded file, if its BLAKE3 is the one that this machine uploaded; otherwise unknown',
+    tolerated:
+      'another BLAKE3 of a video is an error (exit 13) unless --accept-rendition is given; that of audio and documents counts as a rendition',
+  },
 } as const satisfies Record<string, Omit<Assumption, 'id'>>;
 
 export const assumptions: Assumption[] = Object.entries(assumptionsById).map(([id, row]) => ({ id, ...row }));

@@ -1,12 +1,13 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { Cli } from '../support/cli.ts';
 import { setUpCli } from '../support/cli-setup.ts';
 import { inherited } from '../support/environment.ts';
 import { errorOf } from '../support/errors.ts';
@@ -198,5 +199,44 @@ describe('from the sandbox', () => {
     );
     expect(stdout.equals(readFileSync(fixturePath('tone.mp3')))).toBe(true);
     expect((await world.cli.run(['assets', 'download', '@last', '-o', '-'], { tty: true })).code).toBe(2);
+  });
+});
+
+describe('a download of what this machine uploaded', () => {
+  const upload = async () => {
+    const file = join(world.cli.home, 'clip.mp4');
+    copyFileSync(fixturePath('clip.mp4'), file);
+    const [{ asset_uid: uid }] = await world.cli.json(['upload', file, '--again', '--wait']);
+    return { uid, source: join(world.sandbox.dataDir, 'media', uid, 'source') };
+  };
+  const target = () => join(world.cli.home, 'copy.mp4');
+
+  it('is compared with it by BLAKE3', async () => {
+    const { uid } = await upload();
+    expect(await world.cli.json(['download', uid, '-o', target()])).toMatchObject({ verified: true });
+    const others = [uid, (await upload()).uid];
+    const [many] = await world.cli.json(['download', ...others, '-d', join(world.cli.home, 'many')]);
+    expect(many).toMatchObject({ outcome: 'downloaded', verified: true });
+  });
+
+  it('that differs is an error, and the file is kept beside the target', async () => {
+    const { uid, source } = await upload();
+    const bytes = readFileSync(source);
+    bytes.write('XXXX', 200_000);
+    writeFileSync(source, bytes);
+    const { code, stderr } = await world.cli.run(['download', uid, '-o', target()]);
+    expect([code, stderr]).toEqual([13, expect.stringContaining('is not the one that was uploaded')]);
+    expect(stderr).toContain(`it is kept as ${target()}.different`);
+    expect([existsSync(target()), readFileSync(`${target()}.different`).equals(bytes)]).toEqual([false, true]);
+    const accepted = await world.cli.json(['download', uid, '-o', target(), '--accept-rendition']);
+    expect(accepted).toMatchObject({ verified: null });
+  });
+
+  it('is unverified on a machine that has not uploaded it, and is not called the original', async () => {
+    const { uid } = await upload();
+    const other = new Cli({ MEDIACTL_API_KEY: world.sandbox.key, MEDIACTL_BASE_URL: world.sandbox.url });
+    const args = ['download', uid, '-o', join(other.home, 'copy.mp4')];
+    expect(await other.json([...args, '--yes'])).toMatchObject({ verified: null });
+    expect((await other.run([...args, '--yes'], { tty: true })).stdout).toContain('unknown: original or rendition');
   });
 });

@@ -111,6 +111,7 @@ export const schemas = {
       asset_uid: uid,
       path: optionalText,
       size_bytes: optionalInteger,
+      verified: z.boolean().nullable(),
       outcome: z.enum(['downloaded', 'there', 'failed']),
       error: errorOrNull,
     }),

@@ -26,6 +26,7 @@ export type DownloadOptions = {
   /** Number of concurrent downloads. */
   lanes: number;
   progress: ProgressMode;
+  acceptsRendition: boolean;
 };
 
 /** Assets to download: those with the given ids, or all that match the filters. */
@@ -40,7 +41,7 @@ type DownloadRecord = OutputRecord<'downloads'>;
  */
 export async function downloadMany(
   context: Context,
-  { collection, directory, lanes, progress: progressMode }: DownloadRequest,
+  { collection, directory, lanes, progress: progressMode, acceptsRendition }: DownloadRequest,
   targets: readonly BulkTarget[],
 ) {
   if (context.isDryRun(`download ${pluralize(targets.length, 'file')} to ${directory || '.'}`)) return noResult;
@@ -60,7 +61,7 @@ export async function downloadMany(
     const file = files.get(uid) as DownloadTarget;
     const reportFinished = (outcome: DownloadRecord['outcome']) =>
       progress.show({ path: file.path, event: 'finished', asset_uid: uid, outcome });
-    const result = await downloadUnlessPresent(context, file, progress).catch((error) => {
+    const result = await downloadUnlessPresent(context, file, progress, acceptsRendition).catch((error) => {
       reportFinished('failed');
       throw error;
     });
@@ -79,7 +80,7 @@ export async function downloadMany(
 }
 
 type DownloadTarget = { asset: Asset; path: string };
-type DownloadResult = Pick<DownloadRecord, 'size_bytes'> & { outcome: 'downloaded' | 'there' };
+type DownloadResult = Pick<DownloadRecord, 'size_bytes' | 'verified'> & { outcome: 'downloaded' | 'there' };
 
 /** Maps each asset's uid to the asset and to a unique path in the directory. */
 function assignPaths(assets: ReadonlyMap<string, Asset>, directory: string): Map<string, DownloadTarget> {
@@ -97,14 +98,15 @@ async function downloadUnlessPresent(
   context: Context,
   { asset, path }: DownloadTarget,
   progress: ProgressDisplay,
+  acceptsRendition: boolean,
 ): Promise<DownloadResult> {
   const existing = context.settings.yes ? undefined : await lstat(path).catch(() => undefined);
   const createdAt = parseTimestamp(asset.created_at);
   if (existing && isUnchangedDownload(existing, { assetUid: asset.uid, createdAt }))
-    return { outcome: 'there', size_bytes: existing.size };
+    return { outcome: 'there', size_bytes: existing.size, verified: null };
   if (existing) throw usageError(`${path} already exists and may be another file`, '--yes overwrites it');
-  const saved = await save(context, await resolveDownload(context, asset), path, progress);
-  return { outcome: 'downloaded', size_bytes: saved?.size_bytes ?? null };
+  const saved = await save(context, await resolveDownload(context, asset, acceptsRendition), path, progress);
+  return { outcome: 'downloaded', size_bytes: saved?.size_bytes ?? null, verified: saved?.verified ?? null };
 }
 
 const recordOf = (
@@ -116,6 +118,7 @@ const recordOf = (
   asset_uid: uid,
   path: file?.path ?? null,
   size_bytes: fetched?.size_bytes ?? null,
+  verified: fetched?.verified ?? null,
   outcome: fetched?.outcome ?? 'failed',
   error: error?.toJSON() ?? null,
 });
@@ -137,5 +140,9 @@ const columns: Column<DownloadRecord>[] = [
       size === null ? '' : isTerminal ? formatBytes(size) : String(size),
     noTruncate: true,
   },
-  { header: 'RESULT', value: ({ outcome, error }) => (error ? `failed: ${escapeControls(error.message)}` : outcome) },
+  {
+    header: 'RESULT',
+    value: ({ outcome, verified, error }, { isTerminal }) =>
+      error ? `failed: ${escapeControls(error.message)}` : isTerminal && verified ? `${outcome}, verified` : outcome,
+  },
 ];

@@ -30,10 +30,11 @@ export function download(command: Command, run: ActionWrapper, collection: Colle
   const described = command
     .summary('download files')
     .description(
-      'Downloads the original file of a video or audio, the largest variant of an image, or a document. Run the same command again to continue a download. An existing file is replaced only with --yes.',
+      'Downloads the file of a video, audio or document that the service offers, or the largest variant of an image. Compares it with what this machine uploaded, by BLAKE3; otherwise it may be a rendition. Run the same command again to continue a download. An existing file is replaced only with --yes.',
     )
     .argument('[id...]', idsHelp)
     .option('-o, --output <file>', 'file to write; - for stdout (default: the name of the asset)')
+    .option('--accept-rendition', 'save a file that is not the original')
     .option('-d, --directory <dir>', 'directory to write files to; created if it does not exist (.)')
     .option('--parallel <number>', 'number of concurrent downloads', '4');
   withFilters(described, collection)
@@ -51,6 +52,7 @@ type DownloadFlags = FilterOptions & {
   directory?: string | undefined;
   parallel: string;
   newest?: boolean | undefined;
+  acceptRendition?: boolean | undefined;
   progress: ProgressMode;
 };
 
@@ -60,7 +62,7 @@ async function parseDownloadOptions(context: Context, flags: DownloadFlags): Pro
   const filters = await parseFilters(context, flags);
   if (output !== undefined && flags.directory !== undefined)
     throw usageError('--output and --directory cannot be used together');
-  return { filters, newest, output, directory, lanes, progress };
+  return { filters, newest, output, directory, lanes, progress, acceptsRendition: flags.acceptRendition ?? false };
 }
 
 async function runDownload(context: Context, request: DownloadRequest) {
@@ -91,9 +93,9 @@ function suggestOutput(error: unknown, ids: readonly string[]): never {
 }
 
 async function downloadOne(context: Context, request: DownloadRequest, uid: string) {
-  const { collection, output, directory, progress } = request;
+  const { collection, output, directory, progress, acceptsRendition } = request;
   const asset = await (await context.api())[collection].get(uid);
-  const media = await resolveDownload(context, asset);
+  const media = await resolveDownload(context, asset, acceptsRendition);
   const path = output ?? join(directory, assetFileName(asset));
   if (context.isDryRun(`save ${media.url.origin}${media.url.pathname} as ${path}`)) return noResult;
   const display = await createProgress(context, progress);

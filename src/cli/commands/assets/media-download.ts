@@ -10,6 +10,8 @@ export type MediaDownload = {
   assetUid: string;
   url: URL;
   expected: ExpectedFile;
+  /** BLAKE3 of the file that this machine uploaded, in hex; undefined if it has not, or the media are no file of it. */
+  blake3?: string | undefined;
   /** Creation time in milliseconds since the Unix epoch, used as the file's modification time. */
   createdAt?: number | undefined;
 };
@@ -17,8 +19,17 @@ export type MediaDownload = {
 /** Kinds of sources that are one complete file, unlike an HLS playlist or an embed page. */
 const downloadableKinds: readonly Playable['kind'][] = ['file', 'image', 'document'];
 
-/** Returns the media file to download for an asset. @throws MediactlError if it has none */
-export async function resolveDownload(context: Context, asset: Asset): Promise<MediaDownload> {
+/**
+ * Returns the media file to download for an asset.
+ *
+ * @param acceptsRendition true if a rendition may be saved in place of the original file
+ * @throws MediactlError if it has none
+ */
+export async function resolveDownload(
+  context: Context,
+  asset: Asset,
+  acceptsRendition: boolean,
+): Promise<MediaDownload> {
   const { uid } = asset;
   const { transport } = await context.api();
   const playback = await resolvePlayback(context, uid);
@@ -29,7 +40,15 @@ export async function resolveDownload(context: Context, asset: Asset): Promise<M
   if (!source) throw await explainUnplayable(context, uid, playback, nothingToPlayError(uid, info, unusable, 'file'));
   if (source.kind === 'image' && !isSorted) throw sizesUnknownError(uid);
   const expected = expectedOf(asset, source, info.type);
-  return { assetUid: uid, url: source.url, expected, createdAt: parseTimestamp(asset.created_at) };
+  if (acceptsRendition) expected.mayBeRendition = true;
+  const receipt = source.kind === 'image' ? undefined : await (await context.receiptsIfAny())?.findByAsset(uid);
+  return {
+    assetUid: uid,
+    url: source.url,
+    expected,
+    blake3: receipt?.blake3,
+    createdAt: parseTimestamp(asset.created_at),
+  };
 }
 
 /**

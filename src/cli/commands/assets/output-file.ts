@@ -16,6 +16,8 @@ export type OutputHandle = {
   write(chunk: Uint8Array): Promise<void>;
   /** Discards everything written so far. Undefined for pipes and devices, which cannot be truncated. */
   restart?: () => Promise<void>;
+  /** Keeps the file beside the target if writing fails, as it does next. Undefined for pipes. @returns its path */
+  setAside?: () => string;
   /** Sets the modification time, in seconds since the Unix epoch. */
   setTime(seconds: number): Promise<void>;
 };
@@ -57,6 +59,7 @@ async function writeAtomically<T>(
   const folder = await realpath(dirname(resolve(output.path))).catch(throwCannotOpen(output));
   const target = join(folder, basename(output.path));
   const { part, release } = await lockTarget(context, target, output);
+  let aside: string | undefined;
   try {
     // Not in append mode, in which Windows truncates no file.
     const handle = await open(part, 'wx', 0o600).catch(throwCannotOpen(output));
@@ -76,6 +79,10 @@ async function writeAtomically<T>(
           await handle.truncate(0);
           offset = 0;
         },
+        setAside: () => {
+          aside = `${target}.different`;
+          return aside;
+        },
         // Best effort: some file systems do not support timestamps.
         setTime: (seconds) => handle.utimes(seconds, seconds).catch(() => {}),
       });
@@ -88,7 +95,8 @@ async function writeAtomically<T>(
     await syncFolder(folder);
     return written;
   } catch (error) {
-    await rm(part, { force: true });
+    if (aside !== undefined) await replaceFile(part, aside);
+    else await rm(part, { force: true });
     throw error;
   } finally {
     await release();

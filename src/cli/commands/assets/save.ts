@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { type DownloadOutcome, type DownloadSink, download, type ExpectedFile } from '../../../client/api/download.ts';
-import { usageError } from '../../../client/errors.ts';
+import { MediactlError, usageError } from '../../../client/errors.ts';
 import { toWaitingEvent } from '../../../client/upload/session/events.ts';
+import { openChecksum } from '../../../client/upload/sources/checksum.ts';
 import { formatBytes } from '../../../contract/figures.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { normalizeUid } from '../../../contract/uid.ts';
@@ -12,7 +13,17 @@ import type { ProgressDisplay } from '../../progress/progress.ts';
 import type { MediaDownload } from './media-download.ts';
 import { writeOutput } from './output-file.ts';
 
-export type SavedFile = { asset_uid: string; path: string; size_bytes: number; content_type: string | null };
+export type SavedFile = {
+  asset_uid: string;
+  path: string;
+  size_bytes: number;
+  content_type: string | null;
+  /**
+   * True if the file is what this machine uploaded; null if that is not known, so that it may be a rendition; undefined
+   * for a picture of an asset.
+   */
+  verified?: boolean | null | undefined;
+};
 
 /**
  * Returns the modification time for a saved file, in seconds since the Unix epoch: the asset's creation time, with
@@ -50,15 +61,22 @@ export async function save(
     if (seconds !== undefined) await file.setTime(seconds);
     return result;
   });
-  return { asset_uid: media.assetUid, path, size_bytes: saved.bytes, content_type: saved.contentType ?? null };
+  const { bytes: size_bytes, contentType = null, verified } = saved;
+  return { asset_uid: media.assetUid, path, size_bytes, content_type: contentType, verified };
 }
 
 export const savedRecord = (saved: SavedFile): Result => record(saved, saved.asset_uid, savedRows);
 
-const savedRows = ({ path, size_bytes, content_type }: SavedFile, { isTerminal }: RenderContext): DetailRow[] => [
+const savedRows = (
+  { path, size_bytes, content_type, verified }: SavedFile,
+  { isTerminal }: RenderContext,
+): DetailRow[] => [
   ['saved', escapeControls(path)],
   ['size', isTerminal ? formatBytes(size_bytes) : String(size_bytes)],
   ['type', escapeControls(content_type ?? '')],
+  ...(verified === undefined
+    ? []
+    : [['verified', verified ? 'yes: it is the uploaded file (BLAKE3)' : 'unknown: original or rendition'] as const]),
 ];
 
 async function toStdout(context: Context, media: MediaDownload, progress: ProgressDisplay): Promise<undefined> {
@@ -69,10 +87,10 @@ async function toStdout(context: Context, media: MediaDownload, progress: Progre
 
 async function downloadTo(
   context: Context,
-  { url, expected }: MediaDownload,
+  { url, expected, blake3, assetUid }: MediaDownload,
   { path, progress }: { path: string; progress: ProgressDisplay },
-  sink: DownloadSink,
-): Promise<DownloadOutcome> {
+  sink: DownloadSink & { setAside?: () => string },
+): Promise<DownloadOutcome & { verified: boolean | null }> {
   const { terminal } = context;
   const { transport } = (await context.mediaApi()).withObserver({
     onNotice: (notice) => progress.show({ path, ...toWaitingEvent(notice) }),
@@ -83,13 +101,37 @@ async function downloadTo(
     const bytes = { size_bytes: total, acknowledged_bytes: received, sent_bytes: received };
     progress.show({ path, event: 'progress', ...bytes });
   };
-  const saved = await download(transport, url, { ...sink, onProgress }, expected);
+  let checksum = await openChecksum();
+  const { restart } = sink;
+  const hashing: DownloadSink = {
+    write: async (part) => {
+      checksum.update(Buffer.from(part.buffer, part.byteOffset, part.byteLength));
+      await sink.write(part);
+    },
+    restart:
+      restart &&
+      (async () => {
+        checksum = await openChecksum();
+        await restart();
+      }),
+    onProgress,
+  };
+  const saved = await download(transport, url, hashing, expected);
+  const found = checksum.digest();
+  if (blake3 !== undefined && found !== blake3 && !expected.mayBeRendition) {
+    const kept = sink.setAside?.();
+    throw new MediactlError(`the file of asset ${assetUid} is not the one that was uploaded`, {
+      code: 'download_changed',
+      reason: `uploaded BLAKE3 ${blake3}, downloaded BLAKE3 ${found}${kept === undefined ? '' : `; it is kept as ${kept}`}`,
+      hint: 'mediactl download ID --accept-rendition, if a rendition will do',
+    });
+  }
   if (!saved.isLengthVerified)
     terminal.warn(
       `the length of ${escapeControls(path)} is unknown; the ${formatBytes(saved.bytes)} received may be incomplete`,
     );
   if (saved.isRendition) terminal.warn(renditionNote(saved, expected));
-  return saved;
+  return { ...saved, verified: found === blake3 ? true : null };
 }
 
 function renditionNote(saved: DownloadOutcome, recorded: ExpectedFile): string {

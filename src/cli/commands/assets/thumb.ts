@@ -54,5 +54,5 @@ async function runThumb(context: Context, { collection, id, output, show, newest
   const progress = await createProgress(context);
   const media = { assetUid: uid, url, expected: { isPublic: true } };
   const saved = await save(context, media, path, progress).finally(() => progress.close());
-  return { result: saved ? savedRecord(saved) : noResult, picture };
+  return { result: saved ? savedRecord({ ...saved, verified: undefined }) : noResult, picture };
 }

@@ -110,6 +110,13 @@ export class Receipts {
     return this.#find(sql, service, workspace, sizeBytes, blake3, folder, Number(isAnywhere), mark);
   }
 
+  /** Finds the receipt of an asset that this machine uploaded itself, also if the file has a newer one. */
+  findByAsset(assetUid: string): Promise<Receipt | undefined> {
+    const sql = `SELECT ${selectedColumns} FROM uploads
+      WHERE asset = ? AND state IN ('done', 'replaced') AND imported = 0 LIMIT 1`;
+    return this.#find(sql, assetUid);
+  }
+
   async hasAsset(assetUid: string): Promise<boolean> {
     const sql = `SELECT 1 FROM uploads WHERE asset = ? AND ${isDone} LIMIT 1`;
     return (await this.#database.selectFirst(sql, assetUid)) !== undefined;

@@ -17,11 +17,11 @@ export class RunSummary {
     failed: 0,
   };
   readonly #failed: { error: MediactlError; label: string }[] = [];
-  /** Errors of files that were stopped by the user or by --until. */
-  readonly #stopped: MediactlError[] = [];
   readonly #startedAt: number;
   #bytesSent = 0;
   #unverified = 0;
+  /** Number of uploaded files whose assets were still being processed when the run was interrupted. */
+  #processing = 0;
   #notUploaded = 0;
   #files = 0;
 
@@ -33,15 +33,12 @@ export class RunSummary {
   count(outcome: FileOutcome): void {
     const { uploaded, error, job } = outcome;
     this.#files++;
-    if (error && isInterruption(error)) {
-      this.#stopped.push(error);
-      this.#counts[outcomeOf(outcome)]++;
-      return;
-    }
-    this.#bytesSent += uploaded?.bytesSent ?? 0;
+    this.#bytesSent += outcome.bytesSent ?? uploaded?.bytesSent ?? 0;
     if (uploaded?.verified === null) this.#unverified++;
-    if (!error) this.#counts[outcomeOf(outcome)]++;
-    else {
+    // A file that was uploaded before the interruption is one; only the wait for its asset has ended.
+    if (!error || isInterruption(error)) this.#counts[outcomeOf(outcome)]++;
+    if (error && isInterruption(error) && outcomeOf(outcome) === 'uploaded') this.#processing++;
+    if (error && !isInterruption(error)) {
       this.#counts.failed++;
       if (!uploaded) this.#notUploaded++;
       this.#failed.push({ error, label: labelOf(job) });
@@ -62,7 +59,8 @@ export class RunSummary {
   format(now: number, left: number, isWaited: boolean, nothing = 'nothing to upload'): string {
     const { uploaded, there, same, elsewhere, queued, left: stopped, failed } = this.#counts;
     const counts = [
-      [uploaded, isWaited ? 'uploaded and ready' : 'uploaded'],
+      [uploaded - this.#processing, isWaited ? 'uploaded and ready' : 'uploaded'],
+      [this.#processing, 'uploaded and still processing'],
       [there, 'already uploaded'],
       [same, 'skipped: duplicate content (-v lists them, --same upload uploads them)'],
       [elsewhere, 'being uploaded by another run'],
@@ -72,7 +70,7 @@ export class RunSummary {
     ] as const;
     const parts = counts.filter(([count]) => count > 0).map(([count, what]) => `${formatCount(count)} ${what}`);
     if (parts.length === 0) return nothing;
-    const uncertainty = this.#unverified > 0 ? ` (${formatCount(this.#unverified)} of them unverified)` : '';
+    const uncertainty = this.#unverified > 0 ? ` (${formatCount(this.#unverified)} uploaded without a checksum)` : '';
     const seconds = (now - this.#startedAt) / 1000;
     const sent = queued > 0 ? '' : `; ${formatBytes(this.#bytesSent)} sent in ${formatDuration(seconds)}`;
     return `${parts.join(', ')}${uncertainty}${sent}`;

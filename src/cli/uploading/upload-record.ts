@@ -48,9 +48,14 @@ export const sizeText = (size: number | null, { isTerminal }: Shown) =>
 export const timeText = (time: string | null, { isTerminal, now }: Shown) =>
   isTerminal ? relativeTime(time, now) : displayText(time);
 
+/** Codes of the errors that stop a run, not a file. */
+const interruptions = new Set(['until', 'interrupted', 'terminated']);
+
 /** Formats how a file's upload ended, such as `uploaded, verified`. */
 export const formatResult = ({ outcome, error, verified, status, queue_id, name, duplicate_of }: UploadRecord) => {
   if (outcome === 'queued') return `queued as ${queue_id}`;
+  if (error && outcome === 'uploaded' && interruptions.has(error.code))
+    return `uploaded, ${verified ? 'verified' : 'unverified'}, still processing`;
   if (error) return `${outcome === 'left' ? 'not finished' : 'failed'}: ${escapeControls(error.message)}`;
   const texts: Partial<Record<UploadOutcome, string>> = {
     there: 'already uploaded',

@@ -163,7 +163,9 @@ class PageReader<T extends JsonObject> {
     const page = await this.#list.fetchPage(count, at);
     const items = itemsOf<T>(page);
     const total = totalOf(page, this.#list.names);
-    this.hasShrunk ||= total !== undefined && total < (this.total ?? 0);
+    // A number that is too low for its own page is not the total of the list.
+    const isTotal = total !== undefined && total > 0 && (items.length === 0 || total >= at + items.length);
+    this.hasShrunk ||= isTotal && total < (this.total ?? 0);
     this.total = total ?? this.total;
     this.stride ||= items.length;
     const { next } = asObject(page);

@@ -30,6 +30,9 @@ export const transferPurpose: Purpose = {
   },
 };
 
+/** An interrupted creation whose response is lost would leave an empty asset. */
+const creationGraceMs = 1_000;
+
 /** Client for creating and inspecting upload sessions (§4 Upload, TUS). The uploader transfers the bytes itself. */
 export class UploadSessionsApi extends Resource {
   /**
@@ -51,6 +54,7 @@ export class UploadSessionsApi extends Resource {
       },
       purpose: uploadPurpose,
       signal,
+      abortGraceMs: creationGraceMs,
     });
     const session = asObject(await parseJsonResponse(response));
     const assetUid = parseIdentifier(session.asset_uid);

@@ -41,6 +41,8 @@ export type ApiRequest = {
   maxBodyBytes?: number;
   /** True to reject private addresses other than the service itself, including those reached by redirect or DNS. */
   isPublic?: boolean;
+  /** Milliseconds for which a request that is under way may go on after an abort, so that its response is not lost. */
+  abortGraceMs?: number;
   /** Decides if a GET or HEAD request may follow a redirect to `target`. If absent, every redirect is followed. */
   mayFollowRedirect?: ((target: URL) => boolean) | undefined;
 };

@@ -206,7 +206,9 @@ export class Transport {
       trace?.(`> ${call.method} ${url.href}${headerLines(headers)}`);
       onRequest?.();
       const idleTimeoutMs = call.idleTimeoutMs ?? requestTimeoutMs;
-      response = await sendRequest(this.connection, { call, url, headers, idleTimeoutMs, signal, clock: this.clock });
+      const sendSignal = signal && call.abortGraceMs ? delayAbort(signal, call.abortGraceMs) : signal;
+      const sending = { call, url, headers, idleTimeoutMs, signal: sendSignal, clock: this.clock };
+      response = await sendRequest(this.connection, sending);
     } catch (error) {
       trace?.(`! ${call.method} ${url.pathname} ${(error as Error).message}`);
       if (isCounted) rateLimiter.onAbandoned();
@@ -254,3 +256,12 @@ const headerLines = (headers: ResponseHeaders) =>
   Object.entries(headers)
     .map(([name, value]) => `\n    ${name}: ${value}`)
     .join('');
+
+/** Returns a signal that aborts some time after another. Its timer does not keep the process running. */
+function delayAbort(signal: AbortSignal, delayMs: number): AbortSignal {
+  const late = new AbortController();
+  const onAbort = () =>
+    AbortSignal.timeout(delayMs).addEventListener('abort', () => late.abort(signal.reason), { once: true });
+  signal.addEventListener('abort', onAbort, { once: true });
+  return late.signal;
+}

@@ -255,6 +255,7 @@ export class BatchUploader implements BatchRun {
     try {
       ({ uploaded: outcome.uploaded, persisted } = await upload.run());
     } finally {
+      outcome.bytesSent = upload.bytesSent;
       await upload.close();
     }
     if (source.identity !== undefined)

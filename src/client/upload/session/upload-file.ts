@@ -12,6 +12,8 @@ export type OpenedUpload = {
   id: string;
   /** @throws MediactlError if the upload fails; a later run can resume it */
   run(): Promise<SendResult>;
+  /** Bytes that were sent so far. */
+  readonly bytesSent: number;
   close(): Promise<void>;
 };
 
@@ -23,7 +25,14 @@ type SendResult = { uploaded: Uploaded; persisted: PersistResult };
 export async function openUpload(job: UploadJob, options: UploadOptions, deps: UploadDeps): Promise<OpenedUpload> {
   const source = await deps.openSource(job.path, job.sourceId);
   const run = new UploadRun(source, job, options, deps);
-  return { id: run.id, run: () => uploadLocked(run), close: () => source.close() };
+  return {
+    id: run.id,
+    run: () => uploadLocked(run),
+    get bytesSent() {
+      return run.bytesSent;
+    },
+    close: () => source.close(),
+  };
 }
 
 /** Runs an upload while holding its lock, so that only one process at a time sends the file. */

@@ -122,6 +122,8 @@ export type FileOutcome = {
   isElsewhere?: boolean;
   queueId?: string;
   requests: number;
+  /** Bytes that this process has sent of the file, also if it was not completed. */
+  bytesSent?: number;
   durationMs: number;
   /** Processing status of the asset, if the run waited for it. */
   status?: string | undefined;

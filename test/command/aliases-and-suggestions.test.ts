@@ -180,3 +180,13 @@ describe('what other tools call it is answered with what is meant', () => {
       expect([...known]).toContain(known.has(`${one} ${two}`) ? `${one} ${two}` : one);
   });
 });
+
+it.each([
+  ['rm', '--by', 'date'],
+  ['rm', '--ye', assetUid],
+  ['update', '--ys', assetUid],
+])('-y, which answers every question with yes, is not suggested: %s %s', async (...args) => {
+  const { code, stderr } = await cli.run(args);
+  expect(code).toBe(2);
+  expect(stderr).not.toMatch(/-y\b|--yes/);
+});

@@ -119,6 +119,13 @@ describe('several profiles', () => {
     await login('--profile', 'two');
   });
 
+  it('a login that changes the current profile says how to change it back', async () => {
+    const { stderr } = await login('--profile', 'three');
+    expect(stderr).toContain('three is now the current profile; back: mediactl use two');
+    expect((await cli.run(['use', 'two'])).code).toBe(0);
+    expect((await login('--profile', 'two')).stderr).not.toContain('is now the current');
+  });
+
   it('ls marks the current one; switch, rename and logout change it', async () => {
     expect((await cli.run(['auth', 'ls', '-q'])).stdout).toBe('one\ntwo\n');
     expect((await cli.run(['auth', 'switch', 'one'])).code).toBe(0);

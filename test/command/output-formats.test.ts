@@ -105,3 +105,18 @@ it('--jq over a format that was not typed: jq wins, since JSON is what it reads'
   const environment = { MEDIACTL_OUTPUT: '', MEDIACTL_JQ: 'length' };
   expect((await cli.run(['assets', 'ls', '-q'], { environment })).stdout).toBe(`${uids.join('\n')}\n`);
 });
+
+it('a list that shows a page of more says so with --quiet, too, and a dry run of a deletion names the assets', async () => {
+  const { url } = await startRecordingServer(({ path }) => {
+    const [asset] = items.filter(({ uid = '' }) => path.endsWith(`${uid}/`));
+    return { body: asset ?? { items, count: 308 } };
+  });
+  const cli = new Cli({ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: url });
+  const { stdout, stderr } = await cli.run(['ls', '-q', '--limit', '3']);
+  expect(stdout.trim().split('\n')).toEqual(uids);
+  const page = await cli.run(['ls', '-q']);
+  expect(page.stderr).toContain('of 308; --all for all');
+  expect(stderr).toBe('');
+  const dry = await cli.run(['rm', uids[0] as string, '-n'], { tty: true });
+  expect(dry.stderr).toContain(`${uids[0]}  plain`);
+});

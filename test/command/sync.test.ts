@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BusyService } from '../support/busy-service.ts';
@@ -219,4 +219,15 @@ describe('what is to be sent', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
     expect(service.requests).toBe(0);
   });
+});
+
+it('--min-age skips files that changed a moment ago, whatever their modification time is', async () => {
+  for (const path of ['top.bin', 'day 1/a.bin']) utimesSync(join(folder, path), 1, 1); // as cp -p does
+  const ran = await cli.run(sync('--create-folders', '--min-age', '1h'));
+  expect([ran.code, names()]).toEqual([0, []]);
+  expect(ran.stderr).toContain('4 files that changed recently, which may still be written');
+  const single = await cli.run(['upload', join(folder, 'top.bin'), '--min-age', '1h']);
+  expect([single.code, names()]).toEqual([0, []]);
+  await cli.run(sync('--create-folders', '--min-age', '0s'));
+  expect(names()).toEqual(['a.bin', 'b.bin', 'c.bin', 'top.bin']);
 });

@@ -335,3 +335,14 @@ it('the start of the last chunk that cannot be stored ends the run; the upload i
   expect(await world.findAssets()).toHaveLength(1);
   expect((await world.run(['uploads', 'resume', '--all', '--json'])).stdout.trim()).toBe('[]');
 });
+
+it('a file whose asset mv has moved is in the new folder, and is uploaded again to the old one', async () => {
+  const { record } = await world.upload();
+  await world.run(['folders', 'create', '/Archive']);
+  expect((await world.run(['mv', record.asset_uid, '/Archive'])).code).toBe(0);
+  expect((await world.upload(['--folder', '/Archive'])).record).toMatchObject({
+    outcome: 'there',
+    asset_uid: record.asset_uid,
+  });
+  expect((await world.upload()).record.outcome).toBe('uploaded');
+});

@@ -2,6 +2,7 @@ import { processingFailed } from '../../client/api/wait-for-assets.ts';
 import { MediactlError, usageError } from '../../client/errors.ts';
 import { classifyStatus } from '../../contract/assumptions.ts';
 import { asText } from '../../contract/json-values.ts';
+import { displayText } from '../../contract/sanitize.ts';
 import type { PlaybackInfo, PlayerData } from '../../contract/types.ts';
 import type { Context } from '../context.ts';
 import { readInputText } from '../terminal/input.ts';
@@ -51,7 +52,15 @@ export async function explainUnplayable(
 ): Promise<MediactlError> {
   if (!player) return error; // the asset cannot be fetched without an API key
   const asset = await (await context.api()).assets.get(uid).catch(() => undefined);
-  return asset && classifyStatus(asset.status) === 'failed' ? processingFailed(asset) : error;
+  if (!asset) return error;
+  const state = classifyStatus(asset.status);
+  if (state === 'failed') return processingFailed(asset);
+  if (state === 'ready' || asText(asset.status) === undefined) return error;
+  return new MediactlError(`asset ${uid} is still processing`, {
+    ...error.explanation,
+    reason: `its status is ${displayText(asset.status)}`,
+    hint: `mediactl wait ${uid}`,
+  });
 }
 
 export const nothingToPlayError = (uid: string, { type }: PlaybackInfo, unusable: readonly string[], source?: string) =>

@@ -12,6 +12,8 @@ export async function present(context: Context, result: Result): Promise<void> {
   await context.terminal.withPager(() => printResult(context, result));
   const footer = result.kind === 'list' && result.footer?.();
   if (footer) context.terminal.info(footer);
+  const more = result.kind === 'list' && result.more?.();
+  if (more) context.terminal.emit(more);
 }
 
 async function printResult(context: Context, result: Result): Promise<void> {

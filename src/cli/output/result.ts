@@ -46,6 +46,8 @@ export type Result =
       defaultFormat?: 'json' | 'jsonl';
       /** Returns a line to print on stderr after the whole list, or undefined. */
       footer?: () => string | undefined;
+      /** Tells that the list has more items than it shows, also with --quiet, whose output goes to other programs. */
+      more?: () => string | undefined;
       /** True if the list grows while it is shown, so that it must bypass the pager. */
       isLive?: boolean;
     }

@@ -126,7 +126,7 @@ const optionEquivalents: Record<string, string> = {
 };
 
 /** Commands and options that delete or replace data. They are never suggested by similarity alone. */
-const destructive = /^(rm|delete|forget|reset|logout|--prune|--trash|--yes|--again)$/;
+const destructive = /^(rm|delete|forget|reset|logout|--prune|--trash|--yes|-y|--again)$/;
 
 /**
  * Returns a suggestion for an unknown command or option; undefined if there is none. Suggests the equivalent if

@@ -27,20 +27,35 @@ export async function openReceipts(context: Context, again: boolean): Promise<Re
 }
 
 /** Returns a function that deletes the receipts for a deleted asset. Warns once if that fails. */
-export async function createReceiptRemover(context: Context): Promise<(assetUid: string) => Promise<void>> {
+export const createReceiptRemover = (context: Context) =>
+  createReceiptChange(context, (receipts, assetUid) => receipts.forgetAsset(assetUid));
+
+/**
+ * Returns a function that records to which folder an asset was moved, so that its file counts as uploaded to that one.
+ * Warns once if that fails.
+ */
+export const createReceiptMover = (context: Context, folder: string | undefined) =>
+  createReceiptChange(context, (receipts, assetUid) => receipts.moveAsset(assetUid, folder ?? ''));
+
+async function createReceiptChange(
+  context: Context,
+  change: (receipts: Receipts, assetUid: string) => Promise<void>,
+): Promise<(assetUid: string) => Promise<void>> {
   let isReported = false;
   const failed = (thrown: unknown) => {
     const error = asMediactlError(thrown);
     if (!isStateError(error)) throw thrown;
     if (!isReported)
       context.terminal.warn(
-        `${error.message} (${error.explanation.reason}): the upload history still lists the deleted assets`,
+        `${error.message} (${error.explanation.reason}): the upload history still has the assets as they were`,
       );
     isReported = true;
     return undefined;
   };
   const receipts = await context.receiptsIfAny().catch(failed);
-  return async (assetUid) => receipts?.forgetAsset(assetUid).catch(failed);
+  return async (assetUid) => {
+    if (receipts) await change(receipts, assetUid).catch(failed);
+  };
 }
 
 /** Records the folders that this machine creates from now on, which a folder tree fetched earlier does not contain. */

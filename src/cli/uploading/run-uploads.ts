@@ -24,7 +24,7 @@ import { saveLastUpload } from './upload-record.ts';
 
 export type RunRequest = Pick<RunView, 'verbose' | 'manifestOut'> & {
   sources: Pick<UploadSources, 'files' | 'failures' | 'skipped' | 'open' | 'close'> &
-    Partial<Pick<UploadSources, 'otherShardFiles' | 'inputs'>>;
+    Partial<Pick<UploadSources, 'otherShardFiles' | 'inputs' | 'mayBeEmpty'>>;
   folders: FolderResolver;
   options: RunOptions;
   receipts: Receipts | undefined;
@@ -214,14 +214,14 @@ async function printPlan(
 /** @throws MediactlError `usage` (exit 2) if there are no files, or several for an option that accepts only one */
 export function assertHasFiles(
   plan: Plan,
-  { failures, skipped, otherShardFiles = 0 }: RunRequest['sources'],
+  { failures, skipped, otherShardFiles = 0, mayBeEmpty = false }: RunRequest['sources'],
   singleFileOption: string | undefined,
   same = 0,
 ): void {
   const total = countFiles(plan) + same;
   if (singleFileOption && total > 1)
     throw usageError(`${singleFileOption} works with a single file, but there are ${total}`);
-  if (total === 0 && failures.length === 0 && otherShardFiles === 0)
+  if (total === 0 && failures.length === 0 && otherShardFiles === 0 && !mayBeEmpty)
     throw usageError('no files found', 'check the paths', skipped().join(', ') || undefined);
 }
 

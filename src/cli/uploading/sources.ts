@@ -18,7 +18,7 @@ import type { Context } from '../context.ts';
 import { readInputText } from '../terminal/input.ts';
 import type { RemoteSources } from './remote-sources.ts';
 
-export type SourceOptions = Pick<WalkOptions, 'include' | 'exclude'> & {
+export type SourceOptions = Pick<WalkOptions, 'include' | 'exclude' | 'changedBefore'> & {
   /** True to upload the directories of rclone remotes too. Local directories are always walked. */
   recursive: boolean;
   fromList?: string | undefined;
@@ -42,6 +42,8 @@ export type UploadSources = {
   /** True if any input is a directory, whose files can be in several folders. */
   hasDirectories: boolean;
   files(): AsyncIterable<UploadCandidate>;
+  /** True if it is no mistake that there are no files, as with --min-age. */
+  mayBeEmpty: boolean;
   /** Number of files in other shards. Complete after `files()` has ended. */
   readonly otherShardFiles: number;
   skipped(): string[];
@@ -75,6 +77,7 @@ export async function openSources(
   let otherShardFiles = 0;
   return {
     inputs,
+    mayBeEmpty: options.changedBefore !== undefined,
     hasDirectories: walk.hasDirectories || (options.recursive && inputs.some(isRclone)),
     hasFolders: [...metadata.values()].some(({ folder }) => folder !== undefined),
     async *files() {

@@ -7,6 +7,7 @@ import {
   partialFailure,
   usageError,
 } from '../../../client/errors.ts';
+import type { ApiRequest } from '../../../client/http/api-request.ts';
 import { parentOf } from '../../../contract/asset.ts';
 import { asText } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
@@ -17,9 +18,10 @@ import { resolveAssets } from '../../library/asset-ids.ts';
 import { assertFiltersApplied, assertFolderIsFlat } from '../../library/filter-checks.ts';
 import { fetchFolderTree, isLibraryPath } from '../../library/folders.ts';
 import { LocationNames } from '../../library/name-cache.ts';
-import { type Column, listBy } from '../../output/result.ts';
+import { type Column, listBy, type Result } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { confirmMany, limitExceeded, maxLines, truncateLines, type WriteLimit } from '../confirm-many.ts';
+import { dryRunPlan } from '../dry-run.ts';
 import { hasFilters, rejectWorkspaceFlag } from '../filters.ts';
 
 /** Asset to change or download. `asset` is its API record, if already fetched. */
@@ -92,6 +94,32 @@ export async function fetchRecords(assets: AssetsApi, targets: readonly BulkTarg
 /** `action` describes the change, such as "move 3 assets to the trash"; `notes` come after the list of assets. */
 type BulkQuestion = { action(what: string): string; limit: WriteLimit; notes?: readonly string[] };
 
+/** Returns a line for each target: its uid and its path. */
+async function describeTargets(context: Context, collection: Collection, targets: readonly BulkTarget[]) {
+  const { [collection]: assets } = await context.api();
+  const places = new LocationNames(context);
+  const lines: string[] = [];
+  for (const { uid, asset } of targets.slice(0, maxLines)) {
+    const record = asset ?? (await assets.get(uid)); // targets given by id have no record yet
+    const [parent, name] = [parentOf(record), displayText(record.name)];
+    const shown = parent === undefined ? name : escapeControls(await places.pathOf(parent ?? undefined, name));
+    lines.push(`  ${uid}  ${shown}`.trimEnd());
+  }
+  return truncateLines(lines, targets.length);
+}
+
+/** Returns the plan of a dry run, after the names of the assets, since a request shows only the uid. */
+export async function dryRunBulk(
+  context: Context,
+  collection: Collection,
+  targets: readonly BulkTarget[],
+  requests: readonly ApiRequest[],
+): Promise<Result> {
+  if (context.isHumanOutput && targets.length > 0)
+    for (const line of await describeTargets(context, collection, targets)) context.terminal.info(line);
+  return dryRunPlan(context, requests);
+}
+
 /** Asks for confirmation of a bulk change. @throws the same errors as `confirmMany` */
 export async function confirmBulk(
   context: Context,
@@ -105,18 +133,7 @@ export async function confirmBulk(
     noun: collection,
     limit,
     what: action(`${count} ${count === 1 ? collection.replace(/s$/, '') : collection}`),
-    lines: async () => {
-      const { [collection]: assets } = await context.api();
-      const places = new LocationNames(context);
-      const lines: string[] = [];
-      for (const { uid, asset } of targets.slice(0, maxLines)) {
-        const record = asset ?? (await assets.get(uid)); // targets given by id have no record yet
-        const [parent, name] = [parentOf(record), displayText(record.name)];
-        const shown = parent === undefined ? name : escapeControls(await places.pathOf(parent ?? undefined, name));
-        lines.push(`  ${uid}  ${shown}`.trimEnd());
-      }
-      return [...truncateLines(lines, count), ...notes];
-    },
+    lines: async () => [...(await describeTargets(context, collection, targets)), ...notes],
   });
 }
 

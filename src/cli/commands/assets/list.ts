@@ -143,7 +143,7 @@ export async function runList(context: Context, request: ListRequest): Promise<R
   const empty = `no ${collection}${inFolder}${wordHint(words)}`;
   // A terminal shows this text in place of the table.
   if (isEmpty && words.length > 0 && !context.isHumanOutput) context.terminal.info(empty);
-  return { ...assetList(context, pages, empty), footer: () => footer };
+  return { ...assetList(context, pages, empty), more: () => footer };
 }
 
 const pageSize = 20;

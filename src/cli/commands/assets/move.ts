@@ -27,6 +27,7 @@ import {
   resolveFolder,
   withoutFolderPrefix,
 } from '../../library/folders.ts';
+import { createReceiptMover } from '../../uploading/receipts.ts';
 import { parseWriteLimit } from '../confirm-many.ts';
 import { dryRunPlan } from '../dry-run.ts';
 import { hasFilters, parseFilters, withFilters } from '../filters.ts';
@@ -35,6 +36,7 @@ import {
   type BulkTarget,
   bulkResult,
   confirmBulk,
+  dryRunBulk,
   fetchRecords,
   resolveTargets,
   runConcurrently,
@@ -145,14 +147,18 @@ async function moveAssets(
     const creations = isMissing
       ? await createFolderRequests(context, parseFolderPath(withoutFolderPrefix(to)), true)
       : [];
-    return dryRunPlan(context, [...creations, ...targets.map(requestFor)]);
+    return dryRunBulk(context, 'assets', targets, [...creations, ...targets.map(requestFor)]);
   }
   if (byFilter) await confirmBulk(context, 'assets', targets, { action: (what) => `move ${what} to ${to}`, limit });
   const target = isMissing ? await ensureFolder(context, to, mayCreate) : folder;
-  const moveOne = ({ uid, asset = { uid } }: BulkTarget) =>
-    assets
+  const recordMove = await createReceiptMover(context, target?.folder.uid);
+  const moveOne = async ({ uid, asset = { uid } }: BulkTarget) => {
+    const moved = await assets
       .move(asset, target?.folder.uid ?? null)
       .catch((error) => throwRefusal(error, displayText(asset.name) || uid));
+    await recordMove(uid);
+    return moved;
+  };
   const [only] = targets;
   if (only && targets.length === 1 && !byFilter) {
     const moved = await moveOne(only);

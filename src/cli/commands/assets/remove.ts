@@ -29,6 +29,7 @@ import {
   type BulkTarget,
   bulkResult,
   confirmBulk,
+  dryRunBulk,
   resolveTargets,
   runConcurrently,
   type TargetRequest,
@@ -96,7 +97,7 @@ async function runRemove(context: Context, request: RemoveRequest) {
   const { targets } = await resolveTargets(context, request).catch(suggestRecursive);
   const { [collection]: assets } = await context.api();
   const requests = () => targets.map(({ uid }) => assets.deleteRequest(uid));
-  if (context.settings.dryRun) return dryRunPlan(context, requests());
+  if (context.settings.dryRun) return dryRunBulk(context, collection, targets, requests());
   await confirmBulk(context, collection, targets, { action: (what) => `move ${what} to the trash`, limit });
   const outcomes = await trash(context, assets, targets);
   return bulkResult(context, outcomes, 'moved to the trash', collection);

@@ -12,12 +12,12 @@ import type { Context } from '../../context.ts';
 import { idsHelp, newestOption } from '../../library/asset-ids.ts';
 import { readInputText } from '../../terminal/input.ts';
 import { parseWriteLimit } from '../confirm-many.ts';
-import { dryRunPlan } from '../dry-run.ts';
 import { parseFilters, withFilters } from '../filters.ts';
 import {
   type BulkTarget,
   bulkResult,
   confirmBulk,
+  dryRunBulk,
   fetchRecords,
   resolveTargets,
   runConcurrently,
@@ -118,7 +118,7 @@ export async function runUpdate(context: Context, request: UpdateRequest) {
     ...(change.tags && tagFields(assets, change.tags, target)),
   });
   const requests = () => targets.map((target) => assets.updateRequest(target.uid, bodyFor(target)));
-  if (context.settings.dryRun) return dryRunPlan(context, requests());
+  if (context.settings.dryRun) return dryRunBulk(context, collection, targets, requests());
   const notes = change.tags ? describeLostTags(change.tags, targets) : [];
   if (byFilter) await confirmBulk(context, collection, targets, { action: (what) => `update ${what}`, limit, notes });
   else for (const line of notes) context.terminal.info(line);

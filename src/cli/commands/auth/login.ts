@@ -96,6 +96,9 @@ export async function runLogin(context: Context, request: LoginRequest): Promise
     });
     const read = api.transport.connection.scopes.get('Read Assets') ? '; the key has read access' : '';
     terminal.info(`logged in to ${baseUrl.origin} as profile ${escapeControls(name)}${read}`);
+    const { current: previous } = before;
+    if (previous !== undefined && previous !== name)
+      terminal.info(`${escapeControls(name)} is now the current profile; back: mediactl use ${previous}`);
     if (terminal.isInteractive && isWithoutProfiles(before)) terminal.info(firstRunNotice);
     return profileResult(updated, name);
   } finally {

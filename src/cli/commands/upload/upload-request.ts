@@ -9,7 +9,7 @@ import { collect, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { isLibraryPath, withoutFolderPrefix } from '../../library/folders.ts';
 import { progressModes } from '../../progress/progress.ts';
-import { parseMoment, parseSize } from '../../settings/units.ts';
+import { parseDuration, parseMoment, parseSize } from '../../settings/units.ts';
 import type { RunRequest } from '../../uploading/run-uploads.ts';
 import { isRclone, type SourceOptions } from '../../uploading/sources.ts';
 import {
@@ -41,6 +41,7 @@ const addFileOptions = (command: Command) =>
     .optionsGroup('What to upload')
     .option('--include <glob>', 'only matching files of directories; can be repeated', collect, [] as string[])
     .option('--exclude <glob>', 'skip matching files of directories; can be repeated', collect, [] as string[])
+    .option('--min-age <duration>', 'skip files that changed less than this long ago (2m)')
     .option('--from-list <file>', 'read paths from a file, one per line; - for stdin')
     .option('--manifest <file>', 'read path, name, description, folder, tags, content_type from CSV or JSON lines')
     .option('--size <size>', 'length of stdin, which is then sent without a copy on disk')
@@ -175,6 +176,8 @@ export async function parseUploadRequest(
     sources: {
       include: flags.include,
       exclude: flags.exclude,
+      changedBefore:
+        flags.minAge === undefined ? undefined : context.clock.now() - parseDuration('--min-age', flags.minAge),
       recursive: sync || (flags.recursive ?? false),
       fromList: flags.fromList,
       manifest: flags.manifest,

@@ -13,6 +13,8 @@ export type WalkOptions = {
   /** Globs that are matched against the relative path, or against the file name if the glob has no slash. */
   include: readonly string[];
   exclude: readonly string[];
+  /** Latest change time, in milliseconds since the Unix epoch: a newer file may still be written. */
+  changedBefore?: number | undefined;
   /** Real path of a file to skip, such as an output file that is being written. */
   excludedPath?: string | undefined;
   onDuplicate?: (file: UploadCandidate) => void;
@@ -29,6 +31,7 @@ const skipKinds = {
   system: ['system file', 'system files', ", such as .DS_Store; --include '*' uploads all files"],
   link: ['linked directory', 'linked directories', ', which may form a loop'],
   special: ['pipe, socket or device', 'pipes, sockets and devices', ''],
+  recent: ['file that changed recently', 'files that changed recently', ', which may still be written (--min-age)'],
 } as const;
 
 /** Options of all globs. Windows finds a file by its name in any case. */
@@ -119,7 +122,7 @@ export class FileWalker {
    * @throws MediactlError (exit 2) that names each path that cannot be uploaded
    */
   async checkPaths(paths: readonly string[], mayBeGlob: (path: string) => boolean = () => false): Promise<void> {
-    const roots: PromiseSettledResult<WalkRoot>[] = [];
+    const roots: PromiseSettledResult<WalkRoot | undefined>[] = [];
     for (let at = 0; at < paths.length; at += maxConcurrentStats) {
       const some = paths.slice(at, at + maxConcurrentStats);
       roots.push(...(await Promise.allSettled(some.map((path) => this.#resolveRoot(path, mayBeGlob(path))))));
@@ -132,10 +135,11 @@ export class FileWalker {
         'check the paths; nothing was sent',
         errors.map(({ message }) => message).join('; '),
       );
-    this.#roots = roots.flatMap((root) => (root.status === 'fulfilled' ? [root.value] : []));
+    this.#roots = roots.flatMap((root) => (root.status === 'fulfilled' ? (root.value ?? []) : []));
   }
 
-  async #resolveRoot(path: string, mayBeGlob: boolean): Promise<WalkRoot> {
+  /** Returns undefined for a file that is too new. */
+  async #resolveRoot(path: string, mayBeGlob: boolean): Promise<WalkRoot | undefined> {
     if (path === '-') return { file: { path, typedPath: path, relativeDir: '' } };
     let found: BigIntStats;
     try {
@@ -147,7 +151,9 @@ export class FileWalker {
     }
     if (found.isDirectory()) return { directory: path, named: path };
     if (!found.isFile()) throw notAFile(path, false);
-    return { file: await describeFile(path, found) };
+    if (!this.#isRecent(found)) return { file: await describeFile(path, found) };
+    this.#skip('recent');
+    return undefined;
   }
 
   /** Yields the matching files in a directory tree, in order of name. Follows links to files, not to directories. */
@@ -170,8 +176,8 @@ export class FileWalker {
     const found = statIfReadable(path);
     // A dangling link, or a file deleted since the listing, is reported when it is opened.
     if (!found) return { path, relativeDir: '' };
-    if (found.isFile()) return toCandidate(path, real, found);
-    this.#skip(found.isDirectory() ? 'link' : 'special');
+    if (found.isFile() && !this.#isRecent(found)) return toCandidate(path, real, found);
+    this.#skip(found.isFile() ? 'recent' : found.isDirectory() ? 'link' : 'special');
     return undefined;
   }
 
@@ -194,6 +200,11 @@ export class FileWalker {
       fail(folder, new MediactlError(problem, { code: 'unreadable_directory', reason: (error as Error).message }));
       return [];
     }
+  }
+
+  /** Compares the change time, since a copy can have any modification time. */
+  #isRecent({ ctimeMs }: BigIntStats): boolean {
+    return this.#options.changedBefore !== undefined && Number(ctimeMs) > this.#options.changedBefore;
   }
 
   #skip(kind: keyof typeof skipKinds): void {

@@ -238,7 +238,7 @@ export async function findLocalFiles(
   const [path = ''] = paths;
   const found =
     paths.length === 1 && path !== '-' ? await stat(path, { bigint: true }).catch(() => undefined) : undefined;
-  if (found?.isFile()) {
+  if (found?.isFile() && options.changedBefore === undefined) {
     const file = await describeFile(path, found);
     const files = async function* () {
       yield file;

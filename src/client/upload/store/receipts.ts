@@ -141,6 +141,12 @@ export class Receipts {
     if (code === 'not_found') await this.forgetAsset(assetUid);
   }
 
+  /** Records that an asset was moved to a folder, given by uid, or to the top level if it is empty. */
+  async moveAsset(assetUid: string, folder: string): Promise<void> {
+    const sql = `UPDATE OR REPLACE uploads SET folder = ? WHERE asset = ? AND ${isDone}`;
+    await this.#database.execute(sql, folder, assetUid);
+  }
+
   /** Deletes what is recorded of an asset, unless its upload is unfinished. */
   async forgetAsset(assetUid: string): Promise<void> {
     await this.#database.execute(`DELETE FROM uploads WHERE asset = ? AND NOT ${isUnfinished}`, assetUid);

@@ -42,8 +42,7 @@ async function main(): Promise<void> {
     if (!terminal.isPaging) stop('interrupted');
   });
   process.on('SIGTERM', () => stop('terminated'));
-  const { default: envPaths } = await import('env-paths'); // reads HOME when it is loaded
-  const paths = envPaths('mediactl', { suffix: '' });
+  const { findUserFolders } = await import('./cli/settings/user-folders.ts'); // after `useOwnHome`
   process.exitCode = exitCodes.unclassified; // if nothing is left to wait for before the program has ended
   process.exitCode = await runProgram(process.argv.slice(2), {
     terminal,
@@ -57,7 +56,7 @@ async function main(): Promise<void> {
       signal: (pid, signal) => void process.kill(pid, signal),
     },
     signal: interruption.signal,
-    directories: { config: paths.config, state: paths.data },
+    directories: findUserFolders(),
     version: packageJson.version,
     sandboxProgram: join(__dirname, 'sandbox.cjs'),
     playerScript: join(__dirname, 'player.js'),

@@ -1,0 +1,156 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { assumptions } from '../../src/contract/assumptions.ts';
+import { Cli } from '../support/cli.ts';
+import { someBytes } from '../support/files.ts';
+import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
+
+/*
+ * What a service must do for mediactl to work with it. Runs against the service of MEDIACTL_ACCEPTANCE_URL with the key
+ * in MEDIACTL_ACCEPTANCE_KEY (`npm run test:acceptance`), or against a sandbox. Writes to a folder of its own, which it
+ * deletes at the end. At the end it prints which assumptions (docs/assumptions.md) held.
+ */
+
+const { MEDIACTL_ACCEPTANCE_URL: url, MEDIACTL_ACCEPTANCE_KEY: key, MEDIACTL_ACCEPTANCE_READ_ONLY } = process.env;
+const isReadOnly = MEDIACTL_ACCEPTANCE_READ_ONLY === '1';
+const folder = `/mediactl acceptance ${process.pid}-${Date.now().toString(36)}`;
+
+let sandbox: TestSandbox | undefined;
+let cli: Cli;
+beforeAll(async () => {
+  sandbox = url === undefined ? await startSandbox() : undefined;
+  cli = new Cli({ MEDIACTL_BASE_URL: url ?? sandbox?.url, MEDIACTL_API_KEY: key ?? sandbox?.key });
+});
+afterAll(async () => {
+  if (!isReadOnly) await cli.run(['rm', '-r', folder, '--yes', '--max-delete', '1000']);
+  await sandbox?.end();
+  const failed = assumptions.filter(({ id }) => outcomes.get(id) === false).map(({ id }) => id);
+  const held = assumptions.filter(({ id }) => outcomes.get(id)).map(({ id }) => id);
+  process.stdout.write(`Assumptions that held: ${held.join(', ')}; that did not: ${failed.join(', ') || 'none'}\n`);
+});
+
+/** Tells for each assumption that was tried if it held each time. */
+const outcomes = new Map<string, boolean>();
+
+/** Declares a check that relies on assumptions. */
+function check(name: string, relies: readonly string[], run: () => Promise<void>) {
+  it(name, { timeout: 300_000 }, async () => {
+    let isHeld = false;
+    try {
+      await run();
+      isHeld = true;
+    } finally {
+      for (const id of relies) outcomes.set(id, isHeld && outcomes.get(id) !== false);
+    }
+  });
+}
+
+/** Runs a command and expects an exit code. @returns its output */
+async function run(args: readonly string[], code = 0) {
+  const ran = await cli.run(args);
+  expect([ran.code, ran.stderr], args.join(' ')).toEqual([code, expect.any(String)]);
+  return ran;
+}
+const fileOf = (name: string, content: string | Buffer) => {
+  const path = join(cli.home, name);
+  writeFileSync(path, content);
+  return path;
+};
+const upload = async (name: string, content: string | Buffer) =>
+  (await cli.json(['upload', fileOf(name, content), folder, '--create-folders', '--again']))[0];
+
+describe('a service that is only read', () => {
+  check('accepts the key, and responds with rate limits', ['A23'], async () => {
+    const checks: { check: string; status: string }[] = await cli.json(['doctor']);
+    expect(checks.filter(({ status }) => status === 'failed')).toEqual([]);
+  });
+  check('refuses a wrong key with 401', [], async () => {
+    const { code } = await cli.run(['ls'], { environment: { MEDIACTL_API_KEY: 'not-a-key' } });
+    expect(code).toBe(4);
+  });
+  check('has a primary workspace', ['A10'], async () => {
+    const all: { is_primary?: boolean }[] = await cli.json(['workspaces', 'ls']);
+    expect(all.filter(({ is_primary }) => is_primary).length).toBe(1);
+  });
+  check('tells how many assets there are, and lists as many', ['A01'], async () => {
+    const count = Number((await run(['ls', '--count'])).stdout);
+    expect((await cli.json(['ls', '--all'])).length).toBe(count);
+  });
+  check('applies the filter of a status', ['A11'], async () => {
+    const { stderr } = await run(['ls', '--status', 'ready', '--json']);
+    expect(stderr).not.toContain('ignored a filter');
+  });
+  check('has a tree of folders, and lists the top level', ['A02', 'A03', 'A26'], async () => {
+    await run(['folders', 'tree', '--json']);
+    await run(['ls', '/', '--json']);
+  });
+  check('knows no asset of another uid', [], async () => {
+    await run(['get', '00000000-0000-4000-8000-000000000000'], 3);
+  });
+});
+
+describe.skipIf(isReadOnly)('a service that is written to', () => {
+  let uid = '';
+
+  check('creates a folder, renames and moves it', ['A02'], async () => {
+    await run(['folders', 'create', '-p', `${folder}/one`]);
+    await run(['folders', 'rename', `${folder}/one`, 'two']);
+    await run(['folders', 'create', `${folder}/three`]);
+    await run(['mv', `${folder}/two`, `${folder}/three`]);
+    await run(['ls', `${folder}/three/two`]);
+  });
+  check('does not create a folder that it refuses', [], async () => {
+    await run(['folders', 'rename', `${folder}/three`, 'a/b'], 2);
+  });
+  check('stores an upload, and confirms its checksum', [], async () => {
+    const record = await upload('notes.md', `# ${folder}`);
+    expect(record).toMatchObject({ outcome: 'uploaded', verified: true });
+    uid = record.asset_uid;
+  });
+  check('stores an upload of several chunks', [], async () => {
+    const path = fileOf('large.bin', someBytes(300_000, folder));
+    const [record] = await cli.json(['upload', path, folder, '--chunk-size', '64KiB', '--again']);
+    expect(record).toMatchObject({ outcome: 'uploaded', verified: true });
+  });
+  check('knows an uploaded file by its receipt', [], async () => {
+    const [record] = await cli.json(['upload', join(cli.home, 'notes.md'), folder]);
+    expect(record).toMatchObject({ outcome: 'there', asset_uid: uid });
+  });
+  check('processes it', ['A11'], async () => {
+    await run(['wait', uid, '--timeout', '4m']);
+  });
+  check('finds it by name and by path', ['A26'], async () => {
+    expect((await cli.json(['get', `${folder}/notes.md`])).uid).toBe(uid);
+    const found: { uid: string }[] = await cli.json(['ls', folder, '--all']);
+    expect(found.map((asset) => asset.uid)).toContain(uid);
+  });
+  check('renames it', ['A08'], async () => {
+    await run(['rename', uid, 'renamed.md']);
+    expect((await cli.json(['get', uid])).name).toBe('renamed.md');
+  });
+  check('tags it', ['A08'], async () => {
+    await run(['tag', uid, '--add', 'mediactl-acceptance']);
+    await run(['tag', uid, '--remove', 'mediactl-acceptance']);
+  });
+  check('moves it', ['A20'], async () => {
+    await run(['mv', uid, `${folder}/three`]);
+    await run(['mv', uid, folder]);
+  });
+  check('gives back the bytes that were uploaded', ['A27'], async () => {
+    const saved = await cli.json(['download', uid, '-o', join(cli.home, 'back.md')]);
+    expect(saved.verified).toBe(true);
+  });
+  check('has a playback URL that can be fetched', [], async () => {
+    await run(['play', uid, '--check']);
+  });
+  check('does not have it once it is deleted', [], async () => {
+    await run(['rm', uid, '--yes']);
+    await run(['get', uid], 3);
+  });
+  check('deletes folders with what is in them', ['A04'], async () => {
+    await run(['rm', '-r', folder, '--yes']);
+    const { stdout } = await run(['folders', 'tree', '--json']);
+    expect(stdout).not.toContain(folder.slice(1));
+  });
+});

@@ -87,17 +87,6 @@ describe('a file that changes under the upload', () => {
     expect(world.patchRequests()).toEqual([]);
   });
 
-  it.each([
-    ['grows', () => appendFileSync(world.path, 'more')],
-    ['shrinks', () => truncateSync(world.path, 3 * chunkBytes)],
-  ])('a file that %s between two runs is refused before a byte is sent', async (_what, change) => {
-    const id = await world.interruptAfterTwoChunks();
-    change();
-    for (const again of [await world.upload(), await world.run(['uploads', 'resume', id, '--json'])])
-      expect([again.code, JSON.parse(again.stdout)[0].error.code]).toEqual([13, 'file_changed']);
-    expect(world.patchRequests()).toEqual([]);
-  });
-
   it('touched between two runs: the content is what counts', async () => {
     await world.interruptAfterTwoChunks();
     utimesSync(world.path, 1, 1);

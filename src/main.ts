@@ -2,7 +2,6 @@ import { statSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import packageJson from '../package.json' with { type: 'json' };
-import { runProgram } from './cli/program.ts';
 import { Terminal } from './cli/terminal/terminal.ts';
 import { exitCodes } from './client/error-table.ts';
 import { MediactlError } from './client/errors.ts';
@@ -42,7 +41,7 @@ async function main(): Promise<void> {
     if (!terminal.isPaging) stop('interrupted');
   });
   process.on('SIGTERM', () => stop('terminated'));
-  const { findUserFolders } = await import('./cli/settings/user-folders.ts'); // after `useOwnHome`
+  const { findUserFolders, runProgram } = await import('./cli/program.ts'); // which reads HOME
   process.exitCode = exitCodes.unclassified; // if nothing is left to wait for before the program has ended
   process.exitCode = await runProgram(process.argv.slice(2), {
     terminal,

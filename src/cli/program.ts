@@ -1,4 +1,5 @@
 import { Command, CommanderError } from '@commander-js/extra-typings';
+import envPaths from 'env-paths';
 import { type ExitCode, exitCodes } from '../client/error-table.ts';
 import { asMediactlError, type MediactlError, usageError } from '../client/errors.ts';
 import { toJson } from '../contract/json-values.ts';
@@ -279,3 +280,9 @@ function printError(terminal: Terminal, error: MediactlError, machine: boolean) 
     ].join('\n'),
   );
 }
+
+/** Returns the default folders of this user. env-paths reads HOME when it is loaded, and so this file. */
+export const findUserFolders = () => {
+  const { config, data } = envPaths('mediactl', { suffix: '' });
+  return { config, state: data };
+};

@@ -2,6 +2,7 @@ import {
   appendFileSync,
   chmodSync,
   copyFileSync,
+  cpSync,
   renameSync,
   rmSync,
   truncateSync,
@@ -85,6 +86,24 @@ describe('a file that changes under the upload', () => {
     for (const again of [await world.upload(), await world.run(['uploads', 'resume', id, '--json'])])
       expect([again.code, JSON.parse(again.stdout)[0].error.code]).toEqual([13, 'file_changed']);
     expect(world.patchRequests()).toEqual([]);
+  });
+
+  it('an upload that another run has finished, of a state folder that is restored from before, is taken as uploaded', async () => {
+    await world.interruptAfterTwoChunks();
+    const saved = join(world.cli.home, 'saved state');
+    cpSync(world.stateDir, saved, { recursive: true });
+    const { record } = await world.upload();
+    await world.expectUploaded(record);
+    rmSync(world.stateDir, { recursive: true });
+    cpSync(saved, world.stateDir, { recursive: true });
+    world.fault = () => ({ headers: ({ 'x-checksum-blake3': _, ...headers }) => headers });
+    const again = await world.upload();
+    expect([again.code, again.record]).toEqual([
+      0,
+      expect.objectContaining({ asset_uid: record.asset_uid, error: null, verified: null, bytes_sent: 0 }),
+    ]);
+    expect(await world.findAssets()).toHaveLength(1);
+    expect(world.unfinishedIds()).toEqual([]);
   });
 
   it('touched between two runs: the content is what counts', async () => {

@@ -126,14 +126,14 @@ class FileSender implements TransferListener {
 
 /**
  * Returns the reason why the service's bytes up to `offset` might come from another version of the file: the file
- * was modified or replaced, or the entry is outdated. Only the service's checksum can rule that out.
+ * was modified or replaced since. Only the service's checksum can rule that out.
  *
  * @returns undefined if the digest in the entry covers those bytes or the file is unchanged
  * @throws MediactlError `file_changed` (exit 13) if the source is a URL and its ETag has changed
  */
 export function findSuspectedChange({ source }: UploadRun, entry: OpenEntry, offset: number): string | undefined {
   if (offset <= (entry.prefix?.offset ?? 0)) return undefined;
-  if (offset > entry.sentTo) return `the service has more bytes than this machine sent`;
+  // The service may have more bytes than the entry says: a later run sent them, and the entry is an older copy.
   const difference = describeChange(entry.file, source.identity);
   const suspectedChange =
     difference && `${difference} after part of it was uploaded to asset ${entry.session.assetUid}`;

@@ -45,6 +45,11 @@ describe('bad input', () => {
     return reads(['upload', '-r', join(cli.home, 'empty')], 2, ['error: no files found', '  try:   check the paths']);
   });
 
+  it.each(['s3://bucket/clips', 'r2:clips/a.mp4'])('a path of a remote names rclone: %s', async (path) => {
+    const { code, stderr } = await cli.run(['upload', path, '--json']);
+    expect([code, JSON.parse(stderr).error.hint]).toEqual([2, expect.stringContaining('rclone:REMOTE:PATH')]);
+  });
+
   it('an unreadable file', async () => {
     const path = file('secret.mp4');
     chmodSync(path, 0o000);

@@ -140,12 +140,18 @@ export const unknownLength = (path: string, problem: string) =>
     hint: `mediactl upload - --name NAME < ${path}, to spool it to disk first`,
   });
 
+/** Names the source for a path that looks like that of an rclone remote, such as `s3://bucket/clips` or `r2:clips`. */
+const hintForMissing = (path: string) =>
+  /^[a-z0-9][\w-]+:/i.test(path)
+    ? 'for a remote of rclone: mediactl upload rclone:REMOTE:PATH (rclone config sets it up)'
+    : 'check the path';
+
 export function unreadableFile(path: string, error: unknown): MediactlError {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT' || code === 'ENOTDIR')
     return new MediactlError(`no such file: ${path}`, {
       code: 'no_such_file',
-      hint: path === 'help' ? 'mediactl upload --help' : 'check the path',
+      hint: path === 'help' ? 'mediactl upload --help' : hintForMissing(path),
       underlying: error,
     });
   return new MediactlError(`cannot read ${path}`, {

@@ -1,8 +1,9 @@
-import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, statSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BusyService } from '../support/busy-service.ts';
 import { Cli } from '../support/cli.ts';
+import { fastClock } from '../support/clock.ts';
 import { errorOf } from '../support/errors.ts';
 
 let service: BusyService;
@@ -223,11 +224,14 @@ describe('what is to be sent', () => {
 
 it('--min-age skips files that changed a moment ago, whatever their modification time is', async () => {
   for (const path of ['top.bin', 'day 1/a.bin']) utimesSync(join(folder, path), 1, 1); // as cp -p does
-  const ran = await cli.run(sync('--create-folders', '--min-age', '1h'));
+  // A minute after the files have changed, on whatever clock they are.
+  const now = () => statSync(join(folder, 'top.bin')).ctimeMs + 60_000;
+  const options = { clock: { ...fastClock(), now } };
+  const ran = await cli.run(sync('--create-folders', '--min-age', '1h'), options);
   expect([ran.code, names()]).toEqual([0, []]);
   expect(ran.stderr).toContain('4 files that changed recently, which may still be written');
-  const single = await cli.run(['upload', join(folder, 'top.bin'), '--min-age', '1h']);
+  const single = await cli.run(['upload', join(folder, 'top.bin'), '--min-age', '1h'], options);
   expect([single.code, names()]).toEqual([0, []]);
-  await cli.run(sync('--create-folders', '--min-age', '0s'));
+  await cli.run(sync('--create-folders', '--min-age', '30s'), options);
   expect(names()).toEqual(['a.bin', 'b.bin', 'c.bin', 'top.bin']);
 });

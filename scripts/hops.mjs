@@ -87,8 +87,9 @@ async function serveRequests(folder) {
   const metadata = `filename ${encode('a.bin')},workspace_uid ${encode(sandbox.workspace)}`;
   const results = {};
   results['GET /assets/'] = (await run('GET', `${api}/assets/`)).files;
-  const created = await run('POST', `${api}/upload/`, { 'upload-length': '4', 'upload-metadata': metadata });
+  const created = await run('POST', `${api}/upload/`, { 'upload-length': '8', 'upload-metadata': metadata });
   results['POST /upload/'] = created.files;
+  // Half of the file: at its end, processing begins beside the response.
   const patch = { 'content-type': 'application/offset+octet-stream', 'upload-offset': '0' };
   results['PATCH /upload/{uid}/'] = (await run('PATCH', new URL(created.location, api), patch, 'data')).files;
   process.send(results, () => process.exit());

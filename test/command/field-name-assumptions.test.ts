@@ -2,9 +2,10 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { BusyService } from '../support/busy-service.ts';
-import { createLibrary } from '../support/fake-library.ts';
+import { Cli } from '../support/cli.ts';
+import { assetUid, createLibrary, testKey, workspaceUid } from '../support/fake-library.ts';
 import { createProfileCli, startProfileCli } from '../support/profile-cli.ts';
-import type { Responder } from '../support/recording-server.ts';
+import { type Responder, startRecordingServer } from '../support/recording-server.ts';
 
 /*
  * Services with other field names where the specification does not show any. Each works, or fails with the
@@ -591,4 +592,18 @@ describe('doctor --learn', () => {
     expect(stderr).toContain('mediactl config set names.KEY NAME');
     expect(kept()).toEqual({});
   });
+});
+
+it('MEDIACTL_NAMES overrides names without a profile, and a name that nobody uses is an error', async () => {
+  const folderUid = '00000000-0000-4000-8000-0000000000f1';
+  const { url, requests } = await startRecordingServer(({ method, path }) =>
+    path.endsWith('/folders/')
+      ? { body: [{ uid: folderUid, name: 'In', children: [] }] }
+      : { body: { uid: assetUid, name: 'a', container: method === 'PATCH' ? folderUid : null } },
+  );
+  const cli = new Cli({ MEDIACTL_API_KEY: testKey, MEDIACTL_BASE_URL: url, MEDIACTL_WORKSPACE: workspaceUid });
+  const move = (names: string) => cli.run(['mv', assetUid, '/In'], { environment: { MEDIACTL_NAMES: names } });
+  expect((await move('asset_parent=container')).code).toBe(0);
+  expect(requests.find(({ method }) => method === 'PATCH')?.body).toEqual({ container: folderUid });
+  for (const wrong of ['parent=x', 'asset_parent', 'asset_parent=a b']) expect((await move(wrong)).code).toBe(2);
 });

@@ -41,7 +41,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
 
   const run = (args: string[], options: CliOptions = {}) =>
     world.cli.run(args, {
-      clock: optionalClock(10),
+      clock: optionalClock(5),
       ...options,
       environment: { MEDIACTL_QUEUE: queue, ...options.environment },
     });

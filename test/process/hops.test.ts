@@ -8,7 +8,7 @@ const limits: Record<string, number> = {
   'upload clip.mp4': 75,
   'GET /assets/': 17,
   'POST /upload/': 17,
-  'PATCH /upload/{uid}/': 17,
+  'PATCH /upload/{uid}/': 15,
 };
 
 it('a command runs through few files', () => {

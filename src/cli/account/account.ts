@@ -62,7 +62,7 @@ export async function resolveAccount(settings: Settings, inUse: ProfileInUse, co
     baseUrl,
     apiKey: apiKey ?? (await readProfileKey(inUse, baseUrl, configDir)),
     workspace: settings.workspace,
-    names: profile?.names ?? {},
+    names: { ...profile?.names, ...settings.names },
   };
 }
 

@@ -113,7 +113,7 @@ export const topics: Record<string, { summary: string; text(): string }> = {
     text: () =>
       joinParagraphs(
         'The API specification does not define every name and value. mediactl makes these assumptions, and also accepts the alternatives. If a service uses another name, set it or let doctor learn it:',
-        '  mediactl config set names.KEY NAME\n  mediactl doctor --learn',
+        '  mediactl config set names.KEY NAME\n  MEDIACTL_NAMES=KEY=NAME,KEY=NAME, without a profile\n  mediactl doctor --learn',
         assumptions.map(assumptionText).join('\n'),
       ),
   },

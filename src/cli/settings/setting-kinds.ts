@@ -1,5 +1,6 @@
 import { usageError } from '../../client/errors.ts';
 import { parseQueueAddress, type QueueAddress } from '../../client/queue/queue-address.ts';
+import { type NameKey, type NameOverrides, nameKeys } from '../../contract/assumptions.ts';
 import { parseDuration } from './units.ts';
 
 /** Value type of a setting, with the function that parses and validates its text. */
@@ -38,6 +39,29 @@ export const positiveDuration: typeof duration = {
     if (ms > 0) return ms;
     throw usageError(`${name} does not accept '${value}'`, 'use a duration greater than 0, such as 30s');
   },
+};
+
+/** Returns a valid name of a field. @throws MediactlError `usage` (exit 2) */
+export function parseFieldName(key: NameKey, value: string): string {
+  const field = key === 'embed_enabled' ? value.replace(/^!/, '') : value;
+  if (!/^[A-Za-z_][\w-]*$/.test(field)) throw usageError(`'${value}' is not a valid field name`);
+  return value;
+}
+
+/** Names of the service's fields, such as `asset_parent=folder,page_total=n`. */
+export const fieldNames: SettingKind<NameOverrides> = {
+  parse: (name, value) =>
+    Object.fromEntries(
+      value.split(',').map((pair) => {
+        const [, key = '', field = ''] = /^\s*(\w+)=(.*?)\s*$/.exec(pair) ?? [];
+        const known = nameKeys.find((each) => each === key);
+        if (!known)
+          throw usageError(`${name} does not accept '${pair}'`, `KEY=FIELD, with a KEY of ${nameKeys.join(', ')}`);
+        return [known, parseFieldName(known, field)];
+      }),
+    ),
+  unsetValue: undefined,
+  suffix: '',
 };
 
 /** A boolean, one of 1, true, 0 and false. Other values such as `off` are rejected. */

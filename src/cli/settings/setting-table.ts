@@ -2,6 +2,7 @@ import { formats } from './output-options.ts';
 import {
   debugLevel,
   duration,
+  fieldNames,
   oneOf,
   onOrOff,
   positiveDuration,
@@ -67,6 +68,11 @@ export const settingTable = {
     what: 'workspace, by uid or name',
   },
   folder: { kind: text, variable: 'MEDIACTL_FOLDER', project: true, profile: true, what: 'default folder for uploads' },
+  names: {
+    kind: fieldNames,
+    variable: 'MEDIACTL_NAMES',
+    what: 'names of the service’s fields, such as asset_parent=folder; see help assumptions',
+  },
   queue: {
     kind: queueAddress,
     variable: 'MEDIACTL_QUEUE',

@@ -154,7 +154,7 @@ export class AssetsApi extends Resource {
    * @throws MediactlError `write_ignored` (exit 6) if the asset is not in the folder afterwards
    */
   async move(asset: Asset, folder: string | null): Promise<Asset> {
-    if (findParentField(asset) === undefined) await this.#findParentWorkspace?.(); // needed to verify the move
+    if (!(this.#folderFieldIn(asset) in asset)) await this.#findParentWorkspace?.(); // needed to verify the move
     const { asset: moved, unverifiable } = await this.update(asset.uid, this.folderFields(asset, folder));
     if (unverifiable.length === 0 || (await this.#isListedIn(folder, asset))) return moved;
     throw new MediactlError(`the service did not move ${asText(asset.name) ?? asset.uid}`, {

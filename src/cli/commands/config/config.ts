@@ -7,7 +7,7 @@ import type { Context } from '../../context.ts';
 import { resolveWorkspace, toProfileFields } from '../../library/workspaces.ts';
 import { type Column, listBy, noResult, type Result, text } from '../../output/result.ts';
 import type { Profile } from '../../settings/profile-file.ts';
-import { queueAddress } from '../../settings/setting-kinds.ts';
+import { parseFieldName, queueAddress } from '../../settings/setting-kinds.ts';
 import {
   profileSettings,
   type Setting,
@@ -152,10 +152,9 @@ type ProfileChange = (profile: Profile) => void;
 async function parseChange(context: Context, key: string, value: string): Promise<ProfileChange> {
   const name = parseNameKey(key);
   if (name !== undefined) {
-    const field = name === 'embed_enabled' ? value.replace(/^!/, '') : value;
-    if (!/^[A-Za-z_][\w-]*$/.test(field)) throw usageError(`'${value}' is not a valid field name`);
+    const field = parseFieldName(name, value);
     return (profile) => {
-      profile.names = { ...profile.names, [name]: value };
+      profile.names = { ...profile.names, [name]: field };
     };
   }
   const setting = parseProfileSetting(key);

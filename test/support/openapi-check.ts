@@ -17,6 +17,8 @@ const documentsByOrigin = new Map<string, Promise<OpenApiDocument>>();
 export async function assertConformsToOpenApi(method: string, url: URL, response: Response): Promise<void> {
   // CORS preflights are not operations of the API.
   if (!url.pathname.startsWith(`${prefix}/`) || method === 'OPTIONS') return;
+  // Read at once: fetch of Node.js 22 and 24 crashes if a connection ends while nobody reads (nodejs/undici#5360).
+  const text = await response.clone().text();
   const description = await fetchDocument(url.origin);
   const path = url.pathname.slice(prefix.length);
   const what = `${method} ${path} ${response.status}`;
@@ -30,7 +32,6 @@ export async function assertConformsToOpenApi(method: string, url: URL, response
   if (!answer) throw new Error(`${what}: this status is not described`);
   for (const [name, { required }] of Object.entries(answer.headers ?? {}))
     if (required && !response.headers.has(name)) throw new Error(`${what} lacks ${name}`);
-  const text = await response.clone().text();
   const type = response.headers.get('content-type')?.split(';')[0] ?? '';
   if (!answer.content) {
     if (text !== '') throw new Error(`${what}: no body is described`);

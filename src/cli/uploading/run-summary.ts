@@ -35,14 +35,16 @@ export class RunSummary {
     this.#files++;
     this.#bytesSent += outcome.bytesSent ?? uploaded?.bytesSent ?? 0;
     if (uploaded?.verified === null) this.#unverified++;
-    // A file that was uploaded before the interruption is one; only the wait for its asset has ended.
-    if (!error || isInterruption(error)) this.#counts[outcomeOf(outcome)]++;
-    if (error && isInterruption(error) && outcomeOf(outcome) === 'uploaded') this.#processing++;
     if (error && !isInterruption(error)) {
       this.#counts.failed++;
       if (!uploaded) this.#notUploaded++;
       this.#failed.push({ error, label: labelOf(job) });
+      return;
     }
+    const name = outcomeOf(outcome);
+    this.#counts[name]++;
+    // The interruption ended only the wait for the asset.
+    if (error && name === 'uploaded') this.#processing++;
   }
 
   /** True if some files were uploaded or queued by this run. */

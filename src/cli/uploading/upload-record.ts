@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { writeStateFile } from '../../client/state-files.ts';
 import type { UploadOutcome } from '../../client/upload/session/events.ts';
-import { type FileOutcome, outcomeOf } from '../../client/upload/session/upload-job.ts';
+import { type FileOutcome, isInterruptionCode, outcomeOf } from '../../client/upload/session/upload-job.ts';
 import { formatBytes } from '../../contract/figures.ts';
 import { asObject, asText } from '../../contract/json-values.ts';
 import { displayText, escapeControls, relativeTime } from '../../contract/sanitize.ts';
@@ -48,13 +48,10 @@ export const sizeText = (size: number | null, { isTerminal }: Shown) =>
 export const timeText = (time: string | null, { isTerminal, now }: Shown) =>
   isTerminal ? relativeTime(time, now) : displayText(time);
 
-/** Codes of the errors that stop a run, not a file. */
-const interruptions = new Set(['until', 'interrupted', 'terminated']);
-
 /** Formats how a file's upload ended, such as `uploaded, verified`. */
 export const formatResult = ({ outcome, error, verified, status, queue_id, name, duplicate_of }: UploadRecord) => {
   if (outcome === 'queued') return `queued as ${queue_id}`;
-  if (error && outcome === 'uploaded' && interruptions.has(error.code))
+  if (error && outcome === 'uploaded' && isInterruptionCode(error.code))
     return `uploaded, ${verified ? 'verified' : 'unverified'}, still processing`;
   if (error) return `${outcome === 'left' ? 'not finished' : 'failed'}: ${escapeControls(error.message)}`;
   const texts: Partial<Record<UploadOutcome, string>> = {

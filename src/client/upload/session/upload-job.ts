@@ -147,5 +147,6 @@ export function outcomeOf({ uploaded, isElsewhere, queueId, error }: FileOutcome
 }
 
 /** Returns true if the error means that a signal or `--until` stopped the run. */
-export const isInterruption = ({ explanation: { code } }: MediactlError) =>
-  ['until', 'interrupted', 'terminated'].includes(code);
+export const isInterruption = ({ explanation: { code } }: MediactlError) => isInterruptionCode(code);
+
+export const isInterruptionCode = (code: string) => ['until', 'interrupted', 'terminated'].includes(code);

@@ -61,24 +61,11 @@ async function writeAtomically<T>(
   const { part, release } = await lockTarget(context, target, output);
   let aside: string | undefined;
   try {
-    // Not in append mode, in which Windows truncates no file.
     const handle = await open(part, 'wx', 0o600).catch(throwCannotOpen(output));
-    let offset = 0;
     let written: T;
     try {
       written = await write({
-        write: async (chunk) => {
-          for (let done = 0; done < chunk.length; ) {
-            const write = handle.write(chunk, done, chunk.length - done, offset);
-            const { bytesWritten } = await write.catch(throwCannotWrite(output));
-            done += bytesWritten;
-            offset += bytesWritten;
-          }
-        },
-        restart: async () => {
-          await handle.truncate(0);
-          offset = 0;
-        },
+        ...restartableWriter(handle, output),
         setAside: () => {
           aside = `${target}.different`;
           return aside;
@@ -150,6 +137,25 @@ const shortHash = (text: string) => createHash('sha256').update(text).digest('he
 const writerTo = (handle: FileHandle, output: OutputFile) => (chunk: Uint8Array) =>
   handle.appendFile(chunk).catch(throwCannotWrite(output));
 
+/** Writes at offsets, because the position does not follow a truncation, and Windows cannot truncate in append mode. */
+function restartableWriter(handle: FileHandle, output: OutputFile): Pick<OutputHandle, 'write' | 'restart'> {
+  let offset = 0;
+  return {
+    write: async (chunk) => {
+      for (let done = 0; done < chunk.length; ) {
+        const write = handle.write(chunk, done, chunk.length - done, offset);
+        const { bytesWritten } = await write.catch(throwCannotWrite(output));
+        done += bytesWritten;
+        offset += bytesWritten;
+      }
+    },
+    restart: async () => {
+      await handle.truncate(0);
+      offset = 0;
+    },
+  };
+}
+
 /** Asks before it replaces an existing file. Returns the file's stats, or undefined if missing. */
 async function confirmOverwrite({ terminal, settings }: Context, { path, option }: OutputFile) {
   const existing = await stat(path).catch(() => undefined);
@@ -168,24 +174,17 @@ const throwCannotOpen =
     throw usageError(`cannot write ${path}`, `use another path with ${option}`, error.message);
   };
 
-const throwCannotWrite =
-  ({ path, option }: OutputFile) =>
-  (error: Error): never => {
-    throw new MediactlError(`cannot write ${path}`, {
-      code: 'output',
-      reason: error.message,
-      hint: `free some disk space, or use another path with ${option}`,
-      underlying: error,
-    });
-  };
+const throwCannotWrite = ({ path, option }: OutputFile) =>
+  throwOutputError(`cannot write ${path}`, `free some disk space, or use another path with ${option}`);
 
-const throwCannotReplace =
-  ({ path }: OutputFile) =>
+const throwCannotReplace = ({ path }: OutputFile) =>
+  throwOutputError(
+    `cannot replace ${path}`,
+    'close the program that has this file open, then run the same command again',
+  );
+
+const throwOutputError =
+  (message: string, hint: string) =>
   (error: Error): never => {
-    throw new MediactlError(`cannot replace ${path}`, {
-      code: 'output',
-      reason: error.message,
-      hint: 'close the program that has this file open, then run the same command again',
-      underlying: error,
-    });
+    throw new MediactlError(message, { code: 'output', reason: error.message, hint, underlying: error });
   };

@@ -101,24 +101,12 @@ async function downloadTo(
     const bytes = { size_bytes: total, acknowledged_bytes: received, sent_bytes: received };
     progress.show({ path, event: 'progress', ...bytes });
   };
-  let checksum = await openChecksum();
-  const { restart } = sink;
-  const hashing: DownloadSink = {
-    write: async (part) => {
-      checksum.update(Buffer.from(part.buffer, part.byteOffset, part.byteLength));
-      await sink.write(part);
-    },
-    restart:
-      restart &&
-      (async () => {
-        checksum = await openChecksum();
-        await restart();
-      }),
-    onProgress,
-  };
-  const saved = await download(transport, url, hashing, expected);
-  const found = checksum.digest();
-  if (blake3 !== undefined && found !== blake3 && !expected.mayBeRendition) {
+  const { write, restart } = sink;
+  // Only a file that this machine uploaded has a checksum to compare with.
+  const hashed = blake3 === undefined ? undefined : await hashingSink(sink);
+  const saved = await download(transport, url, { ...(hashed?.sink ?? { write, restart }), onProgress }, expected);
+  const found = hashed?.digest();
+  if (found !== blake3 && !expected.mayBeRendition) {
     const kept = sink.setAside?.();
     throw new MediactlError(`the file of asset ${assetUid} is not the one that was uploaded`, {
       code: 'download_changed',
@@ -131,7 +119,25 @@ async function downloadTo(
       `the length of ${escapeControls(path)} is unknown; the ${formatBytes(saved.bytes)} received may be incomplete`,
     );
   if (saved.isRendition) terminal.warn(renditionNote(saved, expected));
-  return { ...saved, verified: found === blake3 ? true : null };
+  return { ...saved, verified: found !== undefined && found === blake3 ? true : null };
+}
+
+/** Wraps a sink to compute the BLAKE3 checksum of what is written to it. */
+async function hashingSink({ write, restart }: DownloadSink) {
+  let checksum = await openChecksum();
+  const sink: DownloadSink = {
+    write: async (part) => {
+      checksum.update(Buffer.from(part.buffer, part.byteOffset, part.byteLength));
+      await write(part);
+    },
+    restart:
+      restart &&
+      (async () => {
+        checksum = await openChecksum();
+        await restart();
+      }),
+  };
+  return { sink, digest: () => checksum.digest() };
 }
 
 function renditionNote(saved: DownloadOutcome, recorded: ExpectedFile): string {

@@ -72,7 +72,7 @@ export async function findAssetsByPath(
     await collect(path, { ...filters, parent, ...(hasGlob || filters.search !== undefined ? {} : searchFor(name)) });
     const below = folderTree.childrenOf(parent);
     if (isFlat || found.length === 0 || below.length === 0) continue;
-    await assertFolderIsFlat(assets, { parent, below }, found);
+    await assertFolderIsFlat(assets, { parent, findBelow: async () => below }, found);
     isFlat = true;
   }
   const literal = exact.length > 0 ? exact : similar;

@@ -104,17 +104,18 @@ export function findIgnoredFilter(filters: AssetFilters, found: readonly Asset[]
  * only if the assets do not show their folder, and the folder has others below it: looks for an asset in one of those,
  * then for the same asset in the folder.
  *
+ * @param findBelow returns the folders in the folder, which may need a request
  * @param found assets that the service listed in the folder
  * @throws MediactlError `filter_ignored` (exit 6) if it lists what is below, too
  */
 export async function assertFolderIsFlat(
   assets: AssetsApi,
-  { parent, below }: { parent: string; below: readonly FolderNode[] },
+  { parent, findBelow }: { parent: string; findBelow: () => Promise<readonly FolderNode[]> },
   found: readonly Asset[],
   verb?: string,
 ): Promise<void> {
   if (found.every((asset) => parentOf(asset) !== undefined)) return;
-  for (const { folder } of below.slice(0, maxFoldersToProbe)) {
+  for (const { folder } of (await findBelow()).slice(0, maxFoldersToProbe)) {
     const [inside] = itemsOf<Asset>(await assets.page({ parent: folder.uid }, 1, 0));
     if (!inside) continue;
     const filters = { parent, ...searchFor(asText(inside.name) ?? '') };

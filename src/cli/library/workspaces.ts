@@ -10,7 +10,10 @@ import { expandUidPrefix, selectOne } from './ambiguity.ts';
 
 /** Resolves a workspace by uid, uid prefix or exact name. Fetches all, since there is no endpoint for one (§4). */
 export async function resolveWorkspace(context: Context, api: Api, uidOrName: string): Promise<Workspace> {
-  const all = await listWorkspaces(api);
+  return selectWorkspace(context, api, await listWorkspaces(api), uidOrName);
+}
+
+async function selectWorkspace(context: Context, api: Api, all: readonly Workspace[], uidOrName: string) {
   const exact = all.find(({ uid }) => isUid(uidOrName) && isSameUid(uid, uidOrName));
   if (exact) return exact;
   const named = all.filter(({ name }) => asText(name) === uidOrName);
@@ -64,7 +67,7 @@ export async function findPrimaryInUse(context: Context): Promise<string | undef
   const all = await listWorkspaces(api);
   const { uid, name } = isUid(workspace)
     ? (all.find((each) => isSameUid(each.uid, workspace)) ?? { uid: workspace, name: workspace })
-    : await resolveWorkspace(context, api, workspace);
+    : await selectWorkspace(context, api, all, workspace);
   const primary = findPrimary(all);
   if (primary && isSameUid(primary.uid, uid)) return uid;
   throw usageError(

@@ -55,8 +55,8 @@ export class AssetsApi extends Resource {
     const workspace = filters.parent === undefined ? undefined : await this.#findParentWorkspace?.();
     const query = { ...filters, limit, offset };
     const page = parsePage<Asset>(await this.read(paths.collection(this.#collection), this.#read, query));
-    const isElsewhere = (asset: Asset) => !isSameUid(workspaceOf(asset) ?? workspace ?? '', workspace ?? '');
-    const other = workspace === undefined ? undefined : itemsOf<Asset>(page).find(isElsewhere);
+    if (workspace === undefined) return page;
+    const other = itemsOf<Asset>(page).find((asset) => !isSameUid(workspaceOf(asset) ?? workspace, workspace));
     if (!other) return page;
     throw new MediactlError('the service lists a folder of another workspace', {
       code: 'filter_ignored',

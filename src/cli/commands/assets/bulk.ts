@@ -65,10 +65,10 @@ export async function resolveTargets(
     const maxAssets = isLimitEnforced ? limit.count + 1 : undefined;
     for await (const page of assets.list(filters, { limit: maxAssets })) found.push(...page);
     await assertFiltersApplied(assets, filters, found, verb);
-    if (filters.parent !== undefined && found.some((asset) => parentOf(asset) === undefined)) {
-      const { tree } = await fetchFolderTree(context);
-      const folder = { parent: filters.parent, below: tree.childrenOf(filters.parent) };
-      await assertFolderIsFlat(assets, folder, found, verb);
+    const { parent } = filters;
+    if (parent !== undefined) {
+      const findBelow = async () => (await fetchFolderTree(context)).tree.childrenOf(parent);
+      await assertFolderIsFlat(assets, { parent, findBelow }, found, verb);
     }
     targets.push(...found.map((asset) => ({ uid: asset.uid, name: asText(asset.name) ?? null, asset })));
   }

@@ -7,9 +7,9 @@ import { someBytes } from '../support/files.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
 /*
- * What a service must do for mediactl to work with it. Runs against the service of MEDIACTL_ACCEPTANCE_URL with the key
- * in MEDIACTL_ACCEPTANCE_KEY (`npm run test:acceptance`), or against a sandbox. Writes to a folder of its own, which it
- * deletes at the end. At the end it prints which assumptions (docs/assumptions.md) held.
+ * Acceptance tests: the behavior that mediactl requires of a service. They run against the service of
+ * MEDIACTL_ACCEPTANCE_URL with the key in MEDIACTL_ACCEPTANCE_KEY (`npm run test:acceptance`), or against a sandbox.
+ * They create a folder, delete it at the end, and print which assumptions (docs/assumptions.md) held.
  */
 
 const { MEDIACTL_ACCEPTANCE_URL: url, MEDIACTL_ACCEPTANCE_KEY: key, MEDIACTL_ACCEPTANCE_READ_ONLY } = process.env;

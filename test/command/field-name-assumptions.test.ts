@@ -594,7 +594,7 @@ describe('doctor --learn', () => {
   });
 });
 
-it('MEDIACTL_NAMES overrides names without a profile, and a name that nobody uses is an error', async () => {
+it('MEDIACTL_NAMES overrides field names without a profile, and rejects an unknown key', async () => {
   const folderUid = '00000000-0000-4000-8000-0000000000f1';
   const { url, requests } = await startRecordingServer(({ method, path }) =>
     path.endsWith('/folders/')

@@ -62,7 +62,7 @@ it('help faults names every fault that the sandbox knows', async () => {
 });
 
 it('commands --json is for reading: under 64 KB', async () => {
-  const advice = 'agents read all of it: shorten descriptions and examples, or remove an option that nobody needs';
+  const advice = 'agents read all of it: shorten descriptions and examples, or remove an unused option';
   expect((await cli.run(['commands', '--json'])).stdout.length, advice).toBeLessThan(64_000);
 });
 

@@ -57,7 +57,7 @@ it.each([3, 5, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 31, 32, 33, 34,
   },
 );
 
-it('a creation that is on its way when the run is interrupted leaves no asset that nobody knows', async () => {
+it('an upload session that is being created when the run is interrupted is recorded, and its asset is not orphaned', async () => {
   const abort = new AbortController();
   world.fault = ({ method }) =>
     method === 'POST'

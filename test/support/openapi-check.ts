@@ -17,7 +17,7 @@ const documentsByOrigin = new Map<string, Promise<OpenApiDocument>>();
 export async function assertConformsToOpenApi(method: string, url: URL, response: Response): Promise<void> {
   // CORS preflights are not operations of the API.
   if (!url.pathname.startsWith(`${prefix}/`) || method === 'OPTIONS') return;
-  // Read at once: fetch of Node.js 22 and 24 crashes if a connection ends while nobody reads (nodejs/undici#5360).
+  // fetch of Node.js 22 and 24 crashes if the server closes a connection before the body is read (nodejs/undici#5360).
   const text = await response.clone().text();
   const description = await fetchDocument(url.origin);
   const path = url.pathname.slice(prefix.length);

@@ -29,7 +29,7 @@ it('a list that others shorten while it is read holds every item that stays, onc
   expect(list.filter(({ uid }) => !found.includes(uid))).toEqual([]);
 });
 
-it('a list that nobody changes, or that grows, is read once', async () => {
+it('a list that does not change, or that grows, is read once', async () => {
   const still = createList(2_000, () => {});
   expect((await still.readAll()).length).toBe(2_000);
   expect(still.pages()).toBe(21); // a total may be too low, so the last page is asked for

@@ -198,12 +198,6 @@ export class NamedLocks {
     });
   }
 
-  /** Returns true if a running process holds any name. */
-  async isAnyHeld(): Promise<boolean> {
-    for (const name of await this.#names()) if (await isLocked(this.#path(name))) return true;
-    return false;
-  }
-
   #path(name: string): string {
     return join(this.#folder, `${name}${lockSuffix}`);
   }

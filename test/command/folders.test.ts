@@ -167,7 +167,7 @@ describe('upload -r --create-folders', () => {
     await cli.json(args);
     const line = await Interposer.start(sandbox.url);
     const environment = { MEDIACTL_BASE_URL: line.url };
-    await cli.json([...args, '--no-resume'], { environment });
+    await cli.json([...args, '--again'], { environment });
     const reads = line.requests.filter(({ path }) => path.includes('/folders/'));
     expect(reads.map(({ method }) => method)).toEqual(['GET']);
   });

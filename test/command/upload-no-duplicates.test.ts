@@ -129,7 +129,7 @@ describe('one file, one asset', () => {
     const waiting = world.run(['upload', '-', '--wait', '--json'], { stdin, clock: undefined });
     await untilSent();
     isHeld = true;
-    const other = world.run(['upload', '-', '--no-resume', '--json'], { stdin });
+    const other = world.run(['upload', '-', '--again', '--json'], { stdin });
     await sending.opened;
     isReady = true;
     expect((await waiting).code).toBe(0);

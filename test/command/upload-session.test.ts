@@ -188,10 +188,10 @@ describe('sessions that are gone', () => {
     expect(world.unfinishedIds()).toHaveLength(1);
   });
 
-  it('--no-resume makes a new asset and names the old one', async () => {
+  it('--again makes a new asset and names the old one', async () => {
     await world.interruptAfterTwoChunks();
     const { session } = world.storedEntry();
-    const { record, stderr } = await world.upload(['--no-resume']);
+    const { record, stderr } = await world.upload(['--again']);
     expect(stderr).toContain(`asset ${session.assetUid} stays incomplete`);
     expect(record.asset_uid).not.toBe(session.assetUid);
     await world.expectUploaded(record);

@@ -171,7 +171,7 @@ describe('several files', () => {
   it('--limit-rate paces small files too, and ends with the last byte', async () => {
     const clock = fastClock(20);
     const begun = clock.now();
-    await cli.run(['upload', path, '--limit-rate', '1000', '--no-resume'], { clock });
+    await cli.run(['upload', path, '--limit-rate', '1000', '--again'], { clock });
     const slept = clock.sleptMs.reduce((sum, delay) => sum + delay, 0);
     expect(clock.now() - begun).toBeGreaterThan(2700);
     expect(slept).toBeLessThan(3100);

@@ -17,7 +17,7 @@ import { JobTracker } from './job-tracker.ts';
 import { parseReceipt, retryFailed, uploadedFromResult } from './jobs.ts';
 import type { QueueClient } from './queue-client.ts';
 import type { Roots } from './roots.ts';
-import { formatLocation, shortTaskId, taskId, type UploadTask } from './task.ts';
+import { formatLocation, taskId, type UploadTask } from './task.ts';
 
 const batchSize = 200;
 /** Number of attempts per job, with exponential backoff: 2 s, 4 s … 8.5 min, 17 min in total. */
@@ -102,7 +102,6 @@ export class QueueRun implements BatchRun {
   async #enqueue(files: readonly UploadCandidate[]): Promise<void> {
     const tasks = await this.#createTasks(files);
     const { queue, store, withRetry } = this.#client;
-    await this.#reuseShortIds(tasks);
     const receipts = await store.findReceipts(tasks.map(({ id }) => id));
     const fresh: QueuedTask[] = [];
     for (const [index, queued] of tasks.entries()) {
@@ -154,18 +153,6 @@ export class QueueRun implements BatchRun {
     onEvent({ path, event: 'finished', outcome: 'there', asset_uid: uploaded.assetUid });
     this.#saveReceipt(queued, uploaded);
     this.#reportOrWatch({ ...outcomeOf(queued), uploaded });
-  }
-
-  /** Reuses the short ids of jobs that an earlier version queued, so that their files are not uploaded twice. */
-  async #reuseShortIds(queued: QueuedTask[]): Promise<void> {
-    const { queue, store, withRetry } = this.#client;
-    const ids = queued.map(({ id }) => shortTaskId(id));
-    const [receipts, states] = await Promise.all([
-      store.findReceipts(ids),
-      Promise.all(ids.map((id) => withRetry(() => queue.getJobState(id)))),
-    ]);
-    for (const [index, id] of ids.entries())
-      if (receipts[index] !== undefined || states[index] !== 'unknown') (queued[index] as QueuedTask).id = id;
   }
 
   /** Replaces the data of an inactive job, since its URL might have a new signature. Retries the job if it has failed. */

@@ -63,7 +63,6 @@ const addRunOptions = <Args extends unknown[], Options extends OptionValues>(com
     .option('--prune', 'with --sync, move the assets of deleted files to the trash')
     .option('--max-delete <number>', 'with --prune, maximum number of assets (100)')
     .option('--again', 'upload files even if they are already uploaded, as new assets')
-    .addOption(new Option('--no-resume', 'the same').hideHelp())
     .addOption(
       new Option('--same <action>', 'duplicates in the same folder (or anywhere): skip them, or upload them')
         .choices(['skip', 'skip-anywhere', 'upload'] as const)
@@ -154,7 +153,6 @@ export async function parseUploadRequest(
   const { name, description, contentType } = flags;
   const options = parseUploadOptions(context, {
     ...flags,
-    again: flags.again || !flags.resume,
     same: sync ? 'upload' : flags.same,
   });
   return {

@@ -6,7 +6,7 @@ import type { SqlDatabase } from '../../../contract/sqlite.ts';
 import { openSqlite } from '../../lock.ts';
 import { stateError, stateFailure } from '../../state-error.ts';
 import { createEmptyFile, syncFolder } from '../../state-files.ts';
-import { backupPathOf, columnsOf, createSchema, databasePath, pageFolder, schemaVersion, tables } from './schema.ts';
+import { columnsOf, createSchema, databasePath, schemaVersion, tables } from './schema.ts';
 
 /** Maximum size of a database for an integrity check, which would take seconds for a larger one. */
 const maxCheckedBytes = 256 * 1024 * 1024;
@@ -17,10 +17,6 @@ export const trialWrite = "BEGIN IMMEDIATE; INSERT INTO runs VALUES ('', 0); DEL
 /** Returns the path of the id file, which shows that a missing database was deleted rather than never created. */
 const idPathOf = (path: string) => path.replace(/\.db$/, '.id');
 
-/** Returns true if the folder has files of version 1 (see `migration.ts`). */
-export const hasOldFiles = (stateDir: string) =>
-  [pageFolder(stateDir), backupPathOf(databasePath(stateDir))].some((path) => statIfExists(path));
-
 const statIfExists = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false });
 
 /** Returns true if uploads were recorded here, now or in the past. @throws MediactlError `state_…` (exit 14) */
@@ -28,7 +24,7 @@ export function hasEverExisted(stateDir: string): boolean {
   const path = databasePath(stateDir);
   try {
     if (statIfExists(stateDir)?.isDirectory() === false) throw new Error(`${stateDir} is not a directory`);
-    return [path, idPathOf(path), pageFolder(stateDir)].some((each) => statIfExists(each));
+    return [path, idPathOf(path)].some((each) => statIfExists(each));
   } catch (error) {
     throw stateError(error, path);
   }
@@ -67,7 +63,6 @@ export async function ensureDatabaseFile(path: string): Promise<void> {
     const database = await openSqlite(temporary);
     try {
       database.exec(`BEGIN; ${createSchema}`);
-      if (hasOldFiles(dirname(path))) (await import('./migration.ts')).importPages(database, dirname(path));
       database.exec(`PRAGMA application_id = ${createId()}; COMMIT`);
     } finally {
       database.close();
@@ -85,19 +80,12 @@ const pragma = (database: SqlDatabase, name: string) =>
   (database.prepare(`PRAGMA ${name}`).get() as { [name: string]: unknown })[name];
 
 /**
- * Checks the version, id and schema of an open database, after migrating it from version 1. Creates the id file if
- * it is missing, which is the case for a new database and for a database from an older mediactl.
+ * Checks the version, id and schema of an open database. Creates the id file if it is missing, as for a new database.
  *
  * @param hasIntegrityCheck true to run SQLite's integrity check too
- * @param isAnyRunning returns true if any process is uploading
  * @throws MediactlError `state_newer`, `state_emptied`, `state_damaged` (exit 14); SQLite and system errors
  */
-export async function assertDatabase(
-  path: string,
-  database: SqlDatabase,
-  hasIntegrityCheck: boolean,
-  isAnyRunning: () => Promise<boolean>,
-): Promise<void> {
+export async function assertDatabase(path: string, database: SqlDatabase, hasIntegrityCheck: boolean): Promise<void> {
   const foundVersion = Number(pragma(database, 'user_version'));
   if (foundVersion > schemaVersion) throw stateFailure('state_newer', `${path} has format version ${foundVersion}`);
   const idPath = idPathOf(path);
@@ -109,7 +97,6 @@ export async function assertDatabase(
   const isSmall = (statIfExists(path)?.size ?? 0) <= maxCheckedBytes;
   const fault = hasIntegrityCheck && isSmall ? pragma(database, 'quick_check') : 'ok';
   if (fault !== 'ok') throw stateFailure('state_damaged', `${path}: ${fault}`);
-  if (foundVersion === 1) await (await import('./migration.ts')).migrate(path, database, isAnyRunning);
   for (const [name, columns] of Object.entries(tables)) database.prepare(`SELECT ${columnsOf(columns)} FROM ${name}`);
   if (id) return;
   if (pragma(database, 'application_id') === 0) {

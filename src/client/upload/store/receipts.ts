@@ -223,10 +223,7 @@ export class Receipts {
    * same id merely counts as a rerun of this one, so its dedupe by content ignores this run's receipts.
    */
   async finishRun(id: string): Promise<void> {
-    await this.#database
-      .execute('DELETE FROM runs WHERE id = ?', id)
-      .then(() => this.#database.removeOldFiles())
-      .catch(() => {});
+    await this.#database.execute('DELETE FROM runs WHERE id = ?', id).catch(() => {});
   }
 
   async saveOrphan(service: string, { assetUid, name, path, at, isGuessed }: Orphan): Promise<void> {

@@ -1,15 +1,8 @@
 import { join } from 'node:path';
 
-/** Older versions of mediactl used the same file name, so that they notice a newer database and stop. */
 export const databasePath = (stateDir: string) => join(stateDir, 'receipts.db');
 
-/** Returns the path of the copy that a migration leaves until a run has ended well. */
-export const backupPathOf = (path: string) => `${path}.v1`;
-
-/** Returns the folder in which version 1 kept a file for each unfinished upload. */
-export const pageFolder = (stateDir: string) => join(stateDir, 'uploads');
-
-export const schemaVersion = 2;
+export const schemaVersion = 3;
 
 /** SQL condition for unfinished uploads, spelled as in the index, so that SQLite uses it. */
 export const isUnfinished = "state IN ('planned', 'intended', 'open', 'whole')";
@@ -35,8 +28,7 @@ export const tables = {
     service TEXT NOT NULL, workspace TEXT NOT NULL, path TEXT NOT NULL, uid TEXT NOT NULL`,
 };
 
-/** SQL that creates the indexes of `uploads`. */
-export const createIndexes = `
+const createIndexes = `
 CREATE UNIQUE INDEX unfinished ON uploads (id) WHERE ${isUnfinished};
 CREATE UNIQUE INDEX done ON uploads (service, workspace, folder, path) WHERE state = 'done';
 CREATE UNIQUE INDEX failed ON uploads (service, asset) WHERE state = 'failed';
@@ -45,12 +37,11 @@ CREATE INDEX by_content ON uploads (workspace, size, blake3) WHERE state = 'done
 CREATE INDEX by_asset ON uploads (asset) WHERE asset IS NOT NULL;
 `;
 
-/** Returns the SQL that creates a table. */
-export const createTable = (name: keyof typeof tables) => `CREATE TABLE ${name} (${tables[name]});`;
-
 /** SQL that creates the tables in an empty database. */
 export const createSchema = `
-${(Object.keys(tables) as (keyof typeof tables)[]).map(createTable).join('\n')}
+${Object.entries(tables)
+  .map(([name, columns]) => `CREATE TABLE ${name} (${columns});`)
+  .join('\n')}
 ${createIndexes}
 CREATE INDEX folders_by_path ON folders (service, workspace, path);
 PRAGMA user_version = ${schemaVersion};`;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { SqlDatabase } from '../../../contract/sqlite.ts';
 import { NamedLocks, openSqlite, withLock } from '../../lock.ts';
 import {
@@ -16,7 +16,6 @@ import {
   assertDatabase,
   assertLocalFileSystem,
   ensureDatabaseFile,
-  hasOldFiles,
   setDatabaseAside,
   trialWrite,
 } from './database-file.ts';
@@ -82,7 +81,7 @@ export class StateDatabase extends SqliteDatabase {
       configure(database, path);
       const processLocks = new NamedLocks(join(stateDir, 'runs'), options.warn);
       const isIntegrityChecked = use === 'check' || use === 'recreate';
-      await assertDatabase(path, database, isIntegrityChecked, () => processLocks.isAnyHeld());
+      await assertDatabase(path, database, isIntegrityChecked);
       if (use === 'write' || use === 'recreate') {
         writeReserve(path);
         database.exec(trialWrite);
@@ -117,12 +116,6 @@ export class StateDatabase extends SqliteDatabase {
     const release = await this.processLocks?.acquire(this.processId);
     await this.processLocks?.removeStale(onKilled);
     return release;
-  }
-
-  /** Removes what a migration from an older version left, once a run has ended well. */
-  async removeOldFiles(): Promise<void> {
-    const stateDir = dirname(this.path);
-    if (!this.isInMemory && hasOldFiles(stateDir)) await (await import('./migration.ts')).removeOldFiles(stateDir);
   }
 
   override async close(): Promise<void> {

@@ -197,7 +197,7 @@ it('an upload under way goes by the beginning of its id or its asset too, of six
     method === 'PATCH' ? respondWith(402, { error: {} }) : undefined,
   );
   const environment = { MEDIACTL_BASE_URL: line.url };
-  expect((await cli.run(['upload', fixturePath('still.jpg')], { environment })).code).toBe(7);
+  expect((await cli.run(['upload', '--again', fixturePath('still.jpg')], { environment })).code).toBe(7);
   const [{ id, asset_uid }] = await cli.json(['uploads', 'ls'], { environment });
   const forget = (which: string) => cli.run(['uploads', 'forget', which, '-n'], { environment });
   for (const which of [id, id.slice(0, 6), asset_uid.slice(0, 8)])

@@ -158,7 +158,7 @@ describe('what is to be sent', () => {
       same: { files: 1, bytes: 3 },
       new: { files: 3, bytes: 3 },
       changed: { files: 0 },
-      requests: 6,
+      requests: 6 + 2, // to compare: the list of the folder, and one to see that the service filters by folder
       bytes: 3,
       outlive_sessions: 0,
     });

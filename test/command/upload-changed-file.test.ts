@@ -193,7 +193,7 @@ it('a file that claims to be empty and is not is refused before a request', asyn
   world.path = '/proc/cpuinfo';
   const { code, record } = await world.upload();
   expect([code, record.error.message]).toEqual([2, '/proc/cpuinfo reports a size of 0 but is not empty']);
-  expect(world.interposer.requests).toEqual([]);
+  expect(world.interposer.uploadRequests).toEqual([]);
 });
 
 describe('the checksum', () => {

@@ -13,7 +13,8 @@ const fileBytes = 2 * chunkBytes + 100;
 async function interruptAt(nthRequest: number) {
   const folder = join(world.cli.home, `run ${nthRequest}`);
   mkdirSync(folder);
-  for (let at = 0; at < fileCount; at++) writeSome(join(folder, `${at}.bin`), fileBytes, `${nthRequest} ${at}`);
+  for (let at = 0; at < fileCount; at++)
+    writeSome(join(folder, `${nthRequest} ${at}.bin`), fileBytes, `${nthRequest} ${at}`);
   const abort = new AbortController();
   let requests = 0;
   let sentBytes = 0;

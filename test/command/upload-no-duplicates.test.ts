@@ -262,6 +262,7 @@ describe('the stored upload', () => {
     const location = `${v1}/upload/${uid}/`;
     return startServer(async (request, response) => {
       if (request.method === 'POST') return respond(response, 201, { uid, asset_uid: uid, location }, { location });
+      if (request.method === 'GET' && request.url?.includes('?')) return respond(response, 200, { items: [] });
       if (request.method === 'GET') return respond(response, 200, { uid, status: 'uploading' });
       if (request.method === 'PATCH') {
         onPatch();

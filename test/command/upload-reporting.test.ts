@@ -45,13 +45,13 @@ describe('what is told', () => {
   });
 
   it('a failure is named, though it is the first that is told', async () => {
-    const other = join(world.cli.home, 'other.bin');
+    const other = join(world.cli.home, 'another.bin');
     writeSome(other, 900, 'other');
     world.fault = ({ method, nth }) => (method === 'POST' && nth === 1 ? respondWith(413, 'too large') : undefined);
     const ran = await world.run(['upload', other, world.path, '--json', '--parallel', '1']);
     expect(ran.code).toBe(11);
     expect(JSON.parse(ran.stderr.trim().split('\n').at(-1) as string).error.cause).toMatch(
-      /other\.bin: the upload exceeds/,
+      /another\.bin: the upload exceeds/,
     );
   });
 

@@ -23,6 +23,7 @@ beforeEach(() => {
     folder: '/',
     createFolders: false,
     mirrorsTree: true,
+    ignoresExisting: false,
     sync: false,
     sources: { recursive: false, include: [], exclude: [], chunkBytes: 64 * 1024, roots: [] },
     pruneLimit: undefined,
@@ -90,7 +91,15 @@ it('uploads wait returns what became of assets, and uploads gc what uploads left
 
 it('check returns the differences', async () => {
   const outcome = await withContext(async (context) =>
-    collect(await runCheck(context, { directory: world.cli.home, folder: '/', include: ['*.bin'], exclude: [] })),
+    collect(
+      await runCheck(context, {
+        directory: world.cli.home,
+        folder: '/',
+        include: ['*.bin'],
+        exclude: [],
+        download: false,
+      }),
+    ),
   );
   const { path } = world;
   expect(outcome.records).toContainEqual({ path, difference: 'missing', asset_uid: null });

@@ -91,11 +91,11 @@ describe('refusals of the creation', () => {
     [431, 6, 'headers_too_large'],
     [507, 7, 'storage_full'],
   ])('%i as text/plain: its own words, exit %i, no retry', async (status, exit, code) => {
-    world.fault = () => respondWith(status, `reason for ${status}`);
+    world.fault = ({ method }) => (method === 'POST' ? respondWith(status, `reason for ${status}`) : undefined);
     const ran = await world.upload();
     expect(ran.code).toBe(exit);
     expect(ran.record.error).toMatchObject({ code, status, cause: `reason for ${status}` });
-    expect(world.interposer.requests).toHaveLength(1);
+    expect(world.interposer.uploadRequests).toHaveLength(1);
     expect(world.unfinishedIds()).toEqual([]);
   });
 

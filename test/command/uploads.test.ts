@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
@@ -24,7 +24,7 @@ beforeEach(async () => {
     MEDIACTL_BASE_URL: line.url,
     MEDIACTL_WORKSPACE: sandbox.workspace,
   });
-  path = join(cli.home, 'rushes.bin');
+  path = join(cli.home, `rushes-${basename(cli.home)}.bin`); // no other test's asset has its name
   writeSome(path, 3000);
 });
 
@@ -111,10 +111,10 @@ describe('several files', () => {
     ['credits that are used up', 402, 7],
     ['storage that is full', 507, 7],
   ])('%s ends the run: no more futile requests than lanes', async (_what, status, exit) => {
-    const files = Array.from({ length: 20 }, (_, n) => join(cli.home, `${n}.bin`));
+    const files = Array.from({ length: 20 }, (_, n) => join(cli.home, `${status} ${n}.bin`));
     for (const [n, each] of files.entries()) writeSome(each, 10 + n);
     const line = await Interposer.start(sandbox.url, (seen) =>
-      seen.nth > 6 ? respondWith(status, { error: {} }) : undefined,
+      seen.nth > 6 && seen.method !== 'GET' ? respondWith(status, { error: {} }) : undefined,
     );
     const args = ['upload', ...files, '--json', '--parallel', '4'];
     const { code, stdout, stderr } = await cli.run(args, {

@@ -30,6 +30,8 @@ type BusyOptions = {
   /** Processing time: from the last byte to status `ready`. */
   readyAfterMs?: number;
   latencyMs?: number;
+  /** Asset records include their size, or their size and checksum. */
+  shows?: 'size' | 'size and checksum';
   /** Asset records include their parent folder. */
   returnsParent?: boolean;
   /** Trims folder names. */
@@ -279,21 +281,24 @@ export class BusyService {
     const limit = Number(searchParams.get('limit') ?? 20);
     const parent = searchParams.get('parent');
     const search = searchParams.get('search');
+    const createdAfter = searchParams.get('created_after') ?? '';
     const all = [...this.assets.values()]
       .filter(({ isTrashed }) => !isTrashed)
       .filter(({ folder }) => parent === null || (folder ?? 'root') === parent)
-      .filter(({ description = '' }) => search === null || description.includes(search))
+      .filter(({ name, description = '' }) => search === null || `${name} ${description}`.includes(search))
+      .filter(({ createdAt }) => createdAt.slice(0, 10) >= createdAfter)
       .reverse();
     const items = all.slice(offset, offset + limit).map((asset) => this.#record(asset));
     return { status: 200, body: { items, count: all.length } };
   }
 
-  #record({ uid, name, description, folder, completedAt, createdAt }: BusyAsset) {
-    const { readyAfterMs = 0, returnsParent = false } = this.#options;
+  #record({ uid, name, size, blake3, description, folder, completedAt, createdAt }: BusyAsset) {
+    const { readyAfterMs = 0, returnsParent = false, shows } = this.#options;
     const isReady = completedAt !== undefined && Date.now() >= completedAt + readyAfterMs;
     const status = completedAt === undefined ? 'uploading' : isReady ? 'ready' : 'processing';
     const parent = returnsParent ? { parent: folder ?? null } : {};
-    return { uid, name, description, status, created_at: createdAt, ...parent };
+    const content = { ...(shows && { size }), ...(shows === 'size and checksum' && { checksum_blake3: blake3 }) };
+    return { uid, name, description, status, created_at: createdAt, ...parent, ...content };
   }
 }
 

@@ -68,6 +68,11 @@ export class Interposer {
     return this.requests.map(({ method }) => method);
   }
 
+  /** Requests that create or transfer an upload, without those that compare the file with its folder before. */
+  get uploadRequests(): InterposedRequest[] {
+    return this.requests.filter(({ path }) => path.includes('/upload/'));
+  }
+
   async #forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const method = request.method ?? '';
     const nth = this.requests.filter((each) => each.method === method).length + 1;

@@ -13,7 +13,16 @@ const entryOf = (id: string): PlannedEntry => ({
 });
 const key = { service: 'http://a', workspace: 'w', folder: '', path: '/a' };
 const receipt: Receipt = {
-  ...{ ...key, ...file, blake3: 'b3', verified: true, assetUid: 'asset', sessionUid: 'session', name: 'a' },
+  ...{
+    ...key,
+    ...file,
+    ctimeNs: null,
+    blake3: 'b3',
+    verified: true,
+    assetUid: 'asset',
+    sessionUid: 'session',
+    name: 'a',
+  },
   ...{ state: 'pending', reason: null, at: '2026-01-01T00:00:00.000Z' },
 };
 

@@ -239,7 +239,15 @@ function testLocal(): void {
 
 const receipt = {
   ...{ service: openEntry.baseUrl, workspace: openEntry.metadata.workspace_uid, folder: '', path: openEntry.realPath },
-  ...{ sizeBytes: 5, mtimeNs: '1', blake3: 'ab'.repeat(32), verified: true, name: 'day 1.mov', reason: null },
+  ...{
+    sizeBytes: 5,
+    mtimeNs: '1',
+    ctimeNs: null,
+    blake3: 'ab'.repeat(32),
+    verified: true,
+    name: 'day 1.mov',
+    reason: null,
+  },
   ...{ assetUid: openEntry.session.assetUid, sessionUid: openEntry.session.uid, at: openEntry.begunAt },
   state: 'pending' as const,
 };

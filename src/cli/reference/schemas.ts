@@ -28,9 +28,9 @@ const errorOrNull = errorRecord.nullable();
 const uploadRecord = z.strictObject({
   path: text,
   outcome: z
-    .enum(['uploaded', 'there', 'same', 'elsewhere', 'queued', 'left', 'failed'])
+    .enum(['uploaded', 'there', 'same', 'not_compared', 'exists', 'elsewhere', 'queued', 'left', 'failed'])
     .describe(
-      'nothing was sent for: there (already uploaded), same (duplicate content; see duplicate_of), elsewhere (being uploaded by another run), queued (for a worker)',
+      'nothing was sent for: there (already uploaded), same (duplicate content; see duplicate_of), not_compared (the folder has an asset of the same name and size), exists (of the same name, with --ignore-existing), elsewhere (being uploaded by another run), queued (for a worker)',
     ),
   queue_id: optionalText.describe('id of the job, if a queue was used'),
   asset_uid: optionalText,
@@ -130,7 +130,7 @@ export const schemas = {
   'upload-plan': z.array(
     z.strictObject({
       path: text,
-      outcome: z.enum(['new', 'changed', 'there', 'same', 'gone']),
+      outcome: z.enum(['new', 'changed', 'there', 'same', 'not_compared', 'exists', 'gone']),
       asset_uid: optionalText,
       size_bytes: optionalInteger,
       folder: optionalText,
@@ -144,6 +144,8 @@ export const schemas = {
     there: count,
     changed: count,
     same: count,
+    not_compared: count,
+    exists: count,
     new: count,
     requests: integer,
     bytes: integer,
@@ -160,7 +162,7 @@ export const schemas = {
       path: text,
       size_bytes: integer,
       mtime_ns: text.describe('modification time in nanoseconds; for a file on a web server, its ETag'),
-      blake3,
+      blake3: blake3.nullable().describe('null if only name and size were compared with the asset'),
       verified: z.boolean().nullable(),
       asset_uid: uid,
       session_uid: text,
@@ -200,7 +202,7 @@ export const schemas = {
   differences: z.array(
     z.strictObject({
       path: text,
-      difference: z.enum(['missing', 'moved', 'changed', 'failed', 'not_compared', 'extra']),
+      difference: z.enum(['missing', 'moved', 'changed', 'failed', 'not_compared', 'different', 'extra']),
       asset_uid: optionalText,
     }),
   ),

@@ -1,5 +1,5 @@
 import type { RateLimit } from '../../client/http/rate-limit-headers.ts';
-import { type FileTotals, type Plan, totalToSend } from '../../client/upload/batch/plan.ts';
+import { countFiles, type FileTotals, type Plan, totalToSend } from '../../client/upload/batch/plan.ts';
 import { formatBytes, formatCount } from '../../contract/figures.ts';
 import { sessionLifetimeMs } from '../../contract/tus.ts';
 import type { Column } from '../output/result.ts';
@@ -11,12 +11,13 @@ export type PlanRecord = OutputRecord<'plan-summary'>;
  * Estimates the requests of a plan, and the hours that they take at the rate limit; null if the service reports none.
  * Assumes the specification's window: "1000 requests per hour per key by default" (§8).
  */
-export const estimateCost = ({ requests }: Plan, rateLimit: RateLimit | undefined, now: number) => ({
-  requests,
+export function estimateCost(plan: Plan, rateLimit: RateLimit | undefined, now: number) {
+  const requests = plan.comparisons + plan.requests;
   // A window that ends within minutes might be shorter than the specification's hour.
-  hours: rateLimit && rateLimit.resetAt - now > 5 * 60_000 ? Math.round((requests / rateLimit.limit) * 10) / 10 : null,
-  limit: rateLimit?.limit ?? null,
-});
+  const isHour = rateLimit && rateLimit.resetAt - now > 5 * 60_000;
+  const hours = isHour ? Math.round((requests / rateLimit.limit) * 10) / 10 : null;
+  return { requests, hours, limit: rateLimit?.limit ?? null };
+}
 
 export const exceedsSessionLifetime = (sizeBytes: number, bytesPerSecond: number | undefined) =>
   bytesPerSecond !== undefined && (sizeBytes / bytesPerSecond) * 1000 > sessionLifetimeMs;
@@ -32,12 +33,14 @@ type PlanFormat = {
 
 /** Formats a plan: "480 files: 1 already uploaded, 479 new; 21.4 GiB, 1,204 requests, about 1.2 h at 1,000 requests per hour". */
 export function formatPlan(plan: Plan, { rateLimit, now, same = 0, isExact = false }: PlanFormat): string {
-  const { there, changed, sameSize, new: fresh } = plan;
+  const { there, not_compared, exists, changed, sameSize, new: fresh } = plan;
   const send = totalToSend(plan);
   const { requests, hours, limit } = estimateCost(plan, rateLimit, now);
   const counts = [
     [there.files, 'already uploaded'],
     [same, 'duplicate content'],
+    [not_compared.files, 'same name and size, not compared'],
+    [exists.files, 'same name, skipped'],
     [fresh.files, 'new'],
     [isExact ? changed.files : 0, 'changed'],
     [sameSize.files + (isExact ? 0 : changed.files), 'to compare'],
@@ -48,17 +51,19 @@ export function formatPlan(plan: Plan, { rateLimit, now, same = 0, isExact = fal
       ? `, about ${formatCount(hours)} h at ${formatCount(limit)} requests per hour`
       : '';
   const qualifier = isExact || sameSize.files + changed.files === 0 ? '' : 'at most ';
-  const files = there.files + same + send.files;
+  const files = countFiles(plan) + same;
   return `${formatCount(files)} ${files === 1 ? 'file' : 'files'}: ${parts.join(', ')}; ${qualifier}${formatBytes(send.bytes)}, ${formatCount(requests)} requests${time}`;
 }
 
 export type PlanRow = { kind: string } & FileTotals;
 
-export const toPlanRows = ({ there, changed, same, new: fresh, gone }: PlanRecord): PlanRow[] => [
+export const toPlanRows = ({ there, not_compared, exists, changed, same, new: fresh, gone }: PlanRecord): PlanRow[] => [
   { kind: 'there', ...there },
   { kind: 'new', ...fresh },
   { kind: 'changed', ...changed },
   { kind: 'same content', ...same },
+  ...(not_compared.files > 0 ? [{ kind: 'not compared', ...not_compared }] : []),
+  ...(exists.files > 0 ? [{ kind: 'same name', ...exists }] : []),
   ...(gone > 0 ? [{ kind: 'to the trash', files: gone, bytes: 0 }] : []),
 ];
 

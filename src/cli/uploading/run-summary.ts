@@ -11,6 +11,8 @@ export class RunSummary {
     uploaded: 0,
     there: 0,
     same: 0,
+    not_compared: 0,
+    exists: 0,
     elsewhere: 0,
     queued: 0,
     left: 0,
@@ -34,7 +36,8 @@ export class RunSummary {
     const { uploaded, error, job } = outcome;
     this.#files++;
     this.#bytesSent += outcome.bytesSent ?? uploaded?.bytesSent ?? 0;
-    if (uploaded?.verified === null) this.#unverified++;
+    const isCompared = uploaded && uploaded.how !== 'not_compared' && uploaded.how !== 'exists';
+    if (isCompared && uploaded.verified === null) this.#unverified++;
     if (error && !isInterruption(error)) {
       this.#counts.failed++;
       if (!uploaded) this.#notUploaded++;
@@ -59,12 +62,14 @@ export class RunSummary {
 
   /** Formats the summary, such as "437 uploaded, 12 already uploaded; 1.2 GiB in 3:20", or `nothing`. */
   format(now: number, left: number, isWaited: boolean, nothing = 'nothing to upload'): string {
-    const { uploaded, there, same, elsewhere, queued, left: stopped, failed } = this.#counts;
+    const { uploaded, there, same, not_compared, exists, elsewhere, queued, left: stopped, failed } = this.#counts;
     const counts = [
       [uploaded - this.#processing, isWaited ? 'uploaded and ready' : 'uploaded'],
       [this.#processing, 'uploaded and still processing'],
       [there, 'already uploaded'],
       [same, 'skipped: duplicate content (-v lists them, --same upload uploads them)'],
+      [not_compared, 'same name and size, not compared (mediactl check --download compares them)'],
+      [exists, 'skipped: same name'],
       [elsewhere, 'being uploaded by another run'],
       [queued, 'queued'],
       [failed, 'failed'],

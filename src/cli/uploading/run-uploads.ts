@@ -7,7 +7,7 @@ import {
   BatchUploader,
   type RunOptions,
 } from '../../client/upload/batch/batch-uploader.ts';
-import { type Plan, totalToSend } from '../../client/upload/batch/plan.ts';
+import { countFiles, type FindUploaded, type Plan, totalToSend } from '../../client/upload/batch/plan.ts';
 import { Throttle } from '../../client/upload/session/throttle.ts';
 import { createOutcome } from '../../client/upload/session/upload-job.ts';
 import { Spool } from '../../client/upload/sources/spool.ts';
@@ -18,7 +18,7 @@ import type { Context } from '../context.ts';
 import { createProgress, type ProgressDisplay, type ProgressMode } from '../progress/progress.ts';
 import { confirm } from '../terminal/prompt.ts';
 import { exceedsSessionLifetime } from './plan-view.ts';
-import { countFiles, presentRun, type RunView } from './run-view.ts';
+import { presentRun, type RunView } from './run-view.ts';
 import type { UploadSources } from './sources.ts';
 import { saveLastUpload } from './upload-record.ts';
 
@@ -45,7 +45,7 @@ export type RunRequest = Pick<RunView, 'verbose' | 'manifestOut'> & {
   singleFileOption?: string;
   /** Called with the id of the newest receipt at the start of the run, after all files were uploaded. */
   onComplete?: (startMark: number) => Promise<void>;
-  findMoved?: BatchDeps['findMoved'];
+  findUploaded?: FindUploaded[];
   /** Creates the run if workers upload the files instead of this process. */
   createRun?: (deps: BatchDeps) => BatchRun;
   /** Returns the suggested next step. The default suggestion is to wait for the assets. */
@@ -111,14 +111,14 @@ async function createBatchDeps(
   progress: ProgressDisplay,
 ): Promise<Omit<BatchDeps, 'maxReceiptId' | 'signal' | 'onUploaded'>> {
   const { terminal, stateDir, clock } = context;
-  const { receipts, rateLimit, sources, folders, findMoved } = request;
+  const { receipts, rateLimit, sources, folders, findUploaded = [] } = request;
   const { default: mime } = await import('mime/lite');
   return {
     api: await context.api(),
     store: await context.uploadStore(),
     receipts,
     folders,
-    findMoved,
+    findUploaded,
     throttle: rateLimit === undefined ? undefined : new Throttle(clock, rateLimit),
     spool: new Spool(stateDir),
     stdin: () => {
@@ -208,7 +208,7 @@ async function printPlan(
   if (rateLimit !== undefined && exceedsSessionLifetime(plan.largestBytes, rateLimit))
     terminal.warn('at this --limit-rate, some uploads take longer than 24 hours, and their sessions expire');
   if (options.timeoutMs !== undefined || files > 0)
-    progress.show({ event: 'planned', files, bytes, there: plan.there.files });
+    progress.show({ event: 'planned', files, bytes, there: countFiles(plan) - files });
 }
 
 /** @throws MediactlError `usage` (exit 2) if there are no files, or several for an option that accepts only one */

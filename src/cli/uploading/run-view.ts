@@ -1,7 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { asMediactlError, MediactlError } from '../../client/errors.ts';
 import type { BatchRun } from '../../client/upload/batch/batch-uploader.ts';
-import { type Plan, totalToSend } from '../../client/upload/batch/plan.ts';
+import { countFiles } from '../../client/upload/batch/plan.ts';
 import { type FileOutcome, labelOf, outcomeOf } from '../../client/upload/session/upload-job.ts';
 import type { UploadCandidate } from '../../client/upload/sources/upload-candidate.ts';
 import type { Context } from '../context.ts';
@@ -180,6 +180,9 @@ class RunPresenter {
     const file = labelOf(job);
     const { assetUid, name } = uploaded;
     if (uploaded.how === 'there') return `${file}: already uploaded as asset ${assetUid}; --again uploads it again`;
+    if (uploaded.how === 'not_compared')
+      return `${file}: asset ${assetUid} has its name and size, but was not compared; mediactl check --download compares it, --again uploads the file`;
+    if (uploaded.how === 'exists') return `${file}: skipped, because asset ${assetUid} has its name`;
     const duplicate = await this.#pathOf(uploaded.folder, name);
     return `${file}: skipped, a duplicate of ${duplicate} (asset ${assetUid}); --same upload uploads it anyway`;
   }
@@ -212,5 +215,3 @@ class ManifestWriter {
     await this.#handle?.close();
   }
 }
-
-export const countFiles = (plan: Plan) => plan.there.files + totalToSend(plan).files;

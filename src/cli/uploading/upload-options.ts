@@ -11,12 +11,14 @@ export const defaultParallel = 8;
 type UploaderFlags = Partial<Pick<UploadOptions, 'onExpired' | 'same'>> & {
   chunkSize?: string;
   again?: boolean | undefined;
+  checksum?: boolean | undefined;
   requireChecksum?: boolean | undefined;
 };
 
 /** Parses the uploader's options. @throws MediactlError `usage` (exit 2) if one is invalid */
 export function parseUploadOptions({ settings }: Context, flags: UploaderFlags): UploadOptions {
-  const { chunkSize, onExpired = 'restart', same = 'skip', again = false, requireChecksum = false } = flags;
+  const { chunkSize, onExpired = 'restart', same = 'skip', again = false } = flags;
+  const { checksum = false, requireChecksum = false } = flags;
   const chunkBytes = chunkSize === undefined ? maxChunkBytes : parseSize('--chunk-size', chunkSize);
   if (chunkBytes < 1 || chunkBytes > maxChunkBytes)
     throw usageError(
@@ -25,7 +27,7 @@ export function parseUploadOptions({ settings }: Context, flags: UploaderFlags):
       'the service accepts at most 50 MiB per request',
     );
   const idleTimeoutMs = settings.requestTimeoutMs ?? 120_000;
-  return { chunkBytes, idleTimeoutMs, onExpired, same, again, requireChecksum };
+  return { chunkBytes, idleTimeoutMs, onExpired, same, again, checksum, requireChecksum };
 }
 
 /** Parses `--limit-rate` to bytes per second. @throws MediactlError `usage` (exit 2) */

@@ -23,7 +23,7 @@ export function toUploadRecord({ terminal }: Context, outcome: FileOutcome): Upl
     outcome: outcomeOf(outcome),
     queue_id: queueId ?? null,
     asset_uid: uploaded?.assetUid ?? asText(asObject(error?.explanation.details).asset_uid) ?? null,
-    session_uid: uploaded?.sessionUid ?? null,
+    session_uid: uploaded?.sessionUid || null,
     name: uploaded?.name ?? null,
     size_bytes: uploaded?.sizeBytes ?? null,
     bytes_sent: uploaded?.bytesSent ?? null,
@@ -57,9 +57,15 @@ export const formatResult = ({ outcome, error, verified, status, queue_id, name,
   const texts: Partial<Record<UploadOutcome, string>> = {
     there: 'already uploaded',
     elsewhere: 'being uploaded by another run',
+    not_compared: 'same name and size, not compared',
+    exists: 'skipped: same name',
     same: `skipped: duplicate of ${displayText(duplicate_of ?? name)}`,
   };
-  const check = outcome === 'elsewhere' ? undefined : verified ? 'verified' : 'unverified';
+  const check = ['elsewhere', 'not_compared', 'exists'].includes(outcome)
+    ? undefined
+    : verified
+      ? 'verified'
+      : 'unverified';
   return [texts[outcome], status, check].filter(Boolean).join(', ');
 };
 

@@ -39,6 +39,8 @@ export type ListWindow = {
   offset?: number | undefined;
   /** True if the specification shows no pagination for this list, so the service might return all of it at once. */
   mayBeUnpaged?: boolean;
+  /** Called before the first page is yielded, with the total number of items if the service reports it. */
+  onTotal?: (total: number | undefined) => void;
 };
 
 const maxStalePages = 10;
@@ -73,14 +75,14 @@ type FetchedPage<T> = {
  */
 export async function* fetchPages<T extends JsonObject>(
   fetchPage: FetchPage<T>,
-  { limit = Number.POSITIVE_INFINITY, offset = 0, mayBeUnpaged = false }: ListWindow,
+  { limit = Number.POSITIVE_INFINITY, offset = 0, mayBeUnpaged = false, onTotal }: ListWindow,
   names: NameOverrides,
   maxInFlight: () => number = () => 1,
 ): AsyncGenerator<T[]> {
   if (limit <= 0) return;
   const list = new PageReader({ fetchPage, names, mayBeUnpaged });
   for (let readings = 1; ; readings++) {
-    yield* readPages(list, { limit, offset }, maxInFlight);
+    yield* readPages(list, { limit, offset, onTotal }, maxInFlight);
     if (!list.hasShrunk || limit !== Number.POSITIVE_INFINITY) return;
     if (readings === maxReadings)
       throw new MediactlError('the list is incomplete, because others delete items while it is read', {
@@ -97,10 +99,11 @@ const maxReadings = 5;
 
 async function* readPages<T extends JsonObject>(
   list: PageReader<T>,
-  { limit, offset }: { limit: number; offset: number },
+  { limit, offset, onTotal }: { limit: number; offset: number } & Pick<ListWindow, 'onTotal'>,
   maxInFlight: () => number,
 ): AsyncGenerator<T[]> {
   const first = await list.read(Math.min(maxPageSize, limit), offset);
+  onTotal?.(list.total);
   const prefetched: Promise<FetchedPage<T> | undefined>[] = [];
   let page: FetchedPage<T> | undefined = first;
   let remaining = limit;

@@ -131,7 +131,7 @@ export class JobTracker {
     if (!result || !file) return; // a poll will find the result
     const { requests, duration_ms: durationMs } = result;
     const uploaded = uploadedFromResult(result, file.sizeBytes);
-    const { assetUid: asset_uid, blake3, verified } = uploaded;
+    const { asset_uid, blake3, verified } = result;
     this.#deps.onEvent({ path: file.path, event: 'uploaded', asset_uid, blake3, verified });
     this.#finish(id, file, { requests, durationMs, uploaded });
   }

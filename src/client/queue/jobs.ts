@@ -83,7 +83,7 @@ export const toTaskResult = (
   name: uploaded.name,
   bytes_sent: uploaded.bytesSent,
   resumed_from: uploaded.resumedFrom,
-  blake3: uploaded.blake3,
+  blake3: uploaded.blake3 ?? '',
   verified: uploaded.verified,
   ...more,
 });

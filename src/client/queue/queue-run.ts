@@ -196,7 +196,7 @@ export class QueueRun implements BatchRun {
     if (!key) return;
     const at = new Date(api.transport.clock.now()).toISOString();
     receipts
-      ?.save({ ...key, ...uploaded, mtimeNs: task.fileVersion, reason: null, at })
+      ?.save({ ...key, ...uploaded, mtimeNs: task.fileVersion, ctimeNs: null, reason: null, at })
       .catch(({ message }: Error) =>
         onEvent({ path, event: 'notice', message: `cannot save the receipt: ${message}` }),
       );

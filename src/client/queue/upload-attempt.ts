@@ -6,7 +6,7 @@ import { exitCodes } from '../error-table.ts';
 import { MediactlError } from '../errors.ts';
 import { type OnUploadEvent, toWaitingEvent } from '../upload/session/events.ts';
 import { isNewAssetSafe, scanForOrphans } from '../upload/session/find-orphans.ts';
-import { isUnchanged, toUploaded, versionOf } from '../upload/session/receipt-lookup.ts';
+import { fileTimesOf, isUnchanged, toUploaded, versionOf } from '../upload/session/receipt-lookup.ts';
 import { type OpenedUpload, openUpload } from '../upload/session/upload-file.ts';
 import type { UploadDeps, Uploaded, UploadJob } from '../upload/session/upload-job.ts';
 import { fileChanged, type UploadSource } from '../upload/sources/source.ts';
@@ -167,7 +167,7 @@ export class UploadAttempt {
     if (!source || task.again !== undefined) return undefined;
     const receipt = await this.#deps.receipts?.find(localReceiptKeyOf(task, source));
     const isSame = receipt?.name === (task.name ?? task.filename);
-    if (!receipt || !isSame || !isUnchanged(receipt, source.identity)) return undefined;
+    if (!receipt?.blake3 || !isSame || !isUnchanged(receipt, source.identity)) return undefined;
     const exists = await this.#api.assets.get(receipt.assetUid).then(
       () => true,
       ({ exitCode }) => exitCode !== exitCodes.notFound,
@@ -182,7 +182,7 @@ export class UploadAttempt {
     await this.#deps.receipts?.save({
       ...localReceiptKeyOf(this.#claimed.task, source),
       ...uploaded,
-      mtimeNs: versionOf(source.identity),
+      ...fileTimesOf(source.identity),
       reason: null,
       at: new Date(this.#api.transport.clock.now()).toISOString(),
     });

@@ -51,7 +51,7 @@ export function createUploader(client: ServiceClient, workspace: string): Browse
       await client.request(`/assets/${asset_uid}/`, { method: 'DELETE' }).catch(() => {});
       throw error;
     }
-    return { assetUid: asset_uid, how: 'uploaded' };
+    return { assetUid: asset_uid, isNew: true };
   };
 }
 

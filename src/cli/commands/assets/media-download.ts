@@ -46,7 +46,7 @@ export async function resolveDownload(
     assetUid: uid,
     url: source.url,
     expected,
-    blake3: receipt?.blake3,
+    blake3: receipt?.blake3 ?? undefined,
     createdAt: parseTimestamp(asset.created_at),
   };
 }

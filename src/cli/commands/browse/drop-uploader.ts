@@ -73,7 +73,7 @@ export async function openDropUploader(
         let outcome: FileOutcome | undefined;
         for await (const [each] of uploader.outcomes([await toCandidate(file)])) outcome ??= each;
         const { uploaded, error, id } = outcome ?? {};
-        if (uploaded && !error) return { assetUid: uploaded.assetUid, how: uploaded.how };
+        if (uploaded && !error) return { assetUid: uploaded.assetUid, isNew: uploaded.how === 'uploaded' };
         if (id !== undefined) unfinishedCount++;
         throw error ?? uploader.result.stopReason ?? signal.reason;
       }),

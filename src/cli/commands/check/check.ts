@@ -1,15 +1,16 @@
 import { stat } from 'node:fs/promises';
 import type { AssetsApi } from '../../../client/api/assets.ts';
 import type { FolderNode } from '../../../client/api/folder-tree.ts';
-import { MediactlError, usageError } from '../../../client/errors.ts';
+import { asMediactlError, endsTheRun, MediactlError, usageError } from '../../../client/errors.ts';
 import { digestAndClose, isUnchanged } from '../../../client/upload/session/receipt-lookup.ts';
 import { FileWalker, type WalkOptions } from '../../../client/upload/sources/file-walker.ts';
 import { FileSource } from '../../../client/upload/sources/source.ts';
-import type { UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
+import type { ReceiptKey, UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
 import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
+import { possibleNames } from '../../../contract/asset.ts';
 import { classifyStatus } from '../../../contract/assumptions.ts';
 import { pluralize } from '../../../contract/figures.ts';
-import { asText } from '../../../contract/json-values.ts';
+import { asText, normalizeName } from '../../../contract/json-values.ts';
 import { escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
 import { normalizeUid } from '../../../contract/uid.ts';
@@ -17,39 +18,53 @@ import { addExamples, type CommandDefinition, type CommandOutcome, collect } fro
 import type { Context } from '../../context.ts';
 import { fetchFolderTree, folderHelp, isRootPath, resolveFolder } from '../../library/folders.ts';
 import { type Column, listBy } from '../../output/result.ts';
+import { createProgress, type ProgressDisplay } from '../../progress/progress.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { warnOfSkipped } from '../../uploading/sources.ts';
+import { digestOfDownload } from '../assets/save.ts';
 import { ignoreNotFound } from '../confirm-many.ts';
 
 /**
  * Difference between a local file and the assets in the folder. `moved`: the asset is in another folder.
- * `not_compared`: an asset has the same name, but was not uploaded from this machine. `extra`: it has no local file.
+ * `not_compared`: an asset has the same name, but was not uploaded from this machine. `different`: the service returns
+ * other bytes, of another file or a rendition. `extra`: the asset has no local file.
  */
 type FileDifference = OutputRecord<'differences'>;
 
 export const check: CommandDefinition = (command, run) => {
-  addExamples(command, 'mediactl check ./rushes /Campaigns/2026', 'mediactl check ./rushes /Campaigns/2026 --json');
+  addExamples(
+    command,
+    'mediactl check ./rushes /Campaigns/2026',
+    'mediactl check ./rushes /Campaigns/2026 --download',
+    'mediactl check ./rushes /Campaigns/2026 --json',
+  );
   command
     .description(
-      'Compares a directory with a folder, subdirectories included. Files uploaded from this machine are compared by content. For files uploaded from elsewhere only the name is known: they are listed as not_compared (see uploads import). If the service has lost an asset, the next upload sends the file again. Exit code 11 if there are differences.',
+      'Compares a directory with a folder, subdirectories included. Files uploaded from this machine are compared by content. For files uploaded from elsewhere only the name is known: they are listed as not_compared, unless --download compares them. If the service has lost an asset, the next upload sends the file again. Exit code 11 if there are differences.',
     )
     .argument('<directory>', 'directory to compare')
     .argument('[folder]', `folder to compare it with: ${folderHelp}`)
     .option('--folder <folder>', 'the same as the second argument')
+    .option('--download', 'download each asset and compare it byte by byte')
     .option('--include <glob>', 'compare only matching files; can be repeated', collect, [] as string[])
     .option('--exclude <glob>', 'skip matching files; can be repeated', collect, [] as string[])
     .action(
-      run((context, directory, path, { folder: flag, include, exclude }) => {
+      run((context, directory, path, { folder: flag, download = false, include, exclude }) => {
         if (path !== undefined && flag !== undefined)
           throw usageError(`${path} and --folder cannot be used together`, 'name one folder');
         const folder = path ?? flag ?? context.settings.folder ?? '/';
-        return runCheck(context, { directory, folder, include, exclude });
+        return runCheck(context, { directory, folder, download, include, exclude });
       }),
     );
 };
 
 /** Directory to compare with a folder, which is given by uid or path. */
-export type CheckRequest = Pick<WalkOptions, 'include' | 'exclude'> & { directory: string; folder: string };
+export type CheckRequest = Pick<WalkOptions, 'include' | 'exclude'> & {
+  directory: string;
+  folder: string;
+  /** True to download each asset and compare its bytes. */
+  download: boolean;
+};
 
 export async function runCheck(context: Context, request: CheckRequest): Promise<CommandOutcome> {
   const { directory, include, exclude } = request;
@@ -63,11 +78,13 @@ export async function runCheck(context: Context, request: CheckRequest): Promise
   const library = await indexAssets(api.assets, top, tree.roots);
   const receipts = await context.receiptsIfAny();
   const scope = { service: api.transport.baseUrl.origin, workspace };
+  const progress = request.download ? await createProgress(context, 'auto') : undefined;
+  const hasSameBytes = progress && createByteComparison(context, progress);
   const differences: FileDifference[] = [];
   let files = 0;
   for await (const file of walk.files()) {
     files++;
-    const found = await compareFile(file, library, receipts, scope);
+    const found = await compareFile(file, library, { receipts, scope, hasSameBytes });
     if (found?.difference === 'missing' && found.asset_uid !== null)
       if (await api.assets.get(found.asset_uid).catch(ignoreNotFound))
         // In the trash, it is not found either.
@@ -75,6 +92,7 @@ export async function runCheck(context: Context, request: CheckRequest): Promise
       else await receipts?.forgetAsset(found.asset_uid);
     if (found) differences.push(found);
   }
+  progress?.close();
   warnOfSkipped(context, walk);
   const same = files - differences.length;
   for (const [path, assets] of library.byFolder)
@@ -131,38 +149,74 @@ const joinPath = (...names: readonly string[]) => names.filter(Boolean).join('/'
 async function compareFile(
   file: UploadCandidate,
   { byFolder, uids }: AssetIndex,
-  receipts: Receipts | undefined,
-  scope: { service: string; workspace: string },
+  { receipts, scope, hasSameBytes }: Comparison,
 ): Promise<FileDifference | undefined> {
   const { path, sourceId, relativeDir } = file;
   const assets = byFolder.get(relativeDir);
   const folder = uids.get(relativeDir);
-  const receipt =
-    sourceId === undefined || folder === undefined
-      ? undefined
-      : await receipts?.find({ ...scope, folder, path: sourceId });
-  const asset = receipt && assets?.get(normalizeUid(receipt.assetUid));
+  const key = sourceId === undefined || folder === undefined ? undefined : { ...scope, folder, path: sourceId };
+  const receipt = key && (await receipts?.find(key));
+  const asset = receipt?.blake3 ? assets?.get(normalizeUid(receipt.assetUid)) : undefined;
   if (receipt && asset) {
-    assets?.delete(normalizeUid(receipt.assetUid));
-    const uid = receipt.assetUid;
-    if (!(await hasSameContent(file, receipt))) return { path, difference: 'changed', asset_uid: uid };
-    const isFailed = classifyStatus(asset.status) === 'failed';
-    return isFailed ? { path, difference: 'failed', asset_uid: uid } : undefined;
+    assets?.delete(normalizeUid(asset.uid));
+    const differenceOf = (difference: FileDifference['difference']) => ({ path, difference, asset_uid: asset.uid });
+    if (!(await hasSameContent(file, receipt))) return differenceOf('changed');
+    if (classifyStatus(asset.status) === 'failed') return differenceOf('failed');
+    const isSame = hasSameBytes ? await hasSameBytes(file, asset) : true;
+    return isSame ? undefined : differenceOf(isSame === undefined ? 'not_compared' : 'different');
   }
   const name = path.split(/[\\/]/).at(-1) ?? path;
-  const named = [...(assets ?? [])].find(([, each]) => hasFileName(each, name));
+  const names = possibleNames(name);
+  const named = [...(assets?.values() ?? [])].find((each) => names.has(normalizeName(asText(each.name) ?? '')));
   if (!named) return { path, difference: 'missing', asset_uid: receipt?.assetUid ?? null };
-  assets?.delete(named[0]);
-  return { path, difference: 'not_compared', asset_uid: named[1].uid };
+  assets?.delete(normalizeUid(named.uid));
+  const isSame = await hasSameBytes?.(file, named, key);
+  if (isSame) return undefined;
+  return { path, difference: isSame === undefined ? 'not_compared' : 'different', asset_uid: named.uid };
 }
 
-const hasFileName = ({ name }: Asset, fileName: string) =>
-  name === fileName || name === fileName.replace(/\.[^.]+$/, '');
+type Comparison = {
+  receipts: Receipts | undefined;
+  scope: { service: string; workspace: string };
+  /** Compares a file with its asset by a download; undefined without --download. */
+  hasSameBytes: ByteComparison | undefined;
+};
+
+/**
+ * Returns true if an asset has the bytes of a file, and undefined if it cannot be downloaded. If a key is given, saves
+ * a receipt of equal files, so that they count as uploaded and verified.
+ */
+type ByteComparison = (file: UploadCandidate, asset: Asset, key?: ReceiptKey) => Promise<boolean | undefined>;
+
+function createByteComparison(context: Context, progress: ProgressDisplay): ByteComparison {
+  return async (file, asset, key) => {
+    const { path, sizeBytes = 0, mtimeNs = '', ctimeNs = null } = file;
+    let downloaded: string;
+    try {
+      downloaded = await digestOfDownload(context, asset, progress);
+    } catch (thrown) {
+      const error = asMediactlError(thrown);
+      if (endsTheRun(error)) throw error;
+      context.terminal.warn(`${escapeControls(path)} was not compared: ${error.message}`);
+      return undefined;
+    }
+    const blake3 = await digestAndClose(FileSource.open(path));
+    if (blake3 !== downloaded) return false;
+    const { uid: assetUid, name } = asset;
+    const content = { sizeBytes, mtimeNs, ctimeNs, blake3, verified: true };
+    const at = new Date(context.clock.now()).toISOString();
+    if (key)
+      await (await context.receipts()).adopt([
+        { ...key, ...content, assetUid, sessionUid: '', name: asText(name) ?? '', state: 'ready', reason: null, at },
+      ]);
+    return true;
+  };
+}
 
 /** Compares size and mtime first, and the checksum if only the mtime differs. */
 async function hasSameContent(file: UploadCandidate, receipt: Receipt): Promise<boolean> {
-  const { sizeBytes = 0, mtimeNs = '' } = file;
-  if (isUnchanged(receipt, { sizeBytes, mtimeNs })) return true;
+  const { sizeBytes = 0, mtimeNs = '', ctimeNs } = file;
+  if (isUnchanged(receipt, { sizeBytes, mtimeNs, ctimeNs })) return true;
   if (sizeBytes !== receipt.sizeBytes) return false;
   return (await digestAndClose(FileSource.open(file.path))) === receipt.blake3;
 }

@@ -4,6 +4,7 @@ import {
   type Classification,
   classify,
   emptyPlan,
+  type FoundUpload,
   filesToUpload,
   totalToSend,
 } from '../../../client/upload/batch/plan.ts';
@@ -53,6 +54,8 @@ export async function printPlanTotals(context: Context, request: RunRequest, pru
   const { requests, hours, limit } = estimateCost(plan, transport.connection.rateLimit, context.clock.now());
   const record: PlanRecord = {
     there: plan.there,
+    not_compared: plan.not_compared,
+    exists: plan.exists,
     changed: plan.changed,
     same,
     new: plan.new,
@@ -111,7 +114,7 @@ export async function printDryRun(context: Context, request: RunRequest, pruning
     });
   const { files, bytes: size } = totalToSend(plan);
   context.terminal.info(
-    `dry run: would upload ${pluralize(files, 'file')}, ${formatBytes(size)}, in ${plan.requests} requests${gone.length > 0 ? `, and move ${pluralize(gone.length, 'asset')} to the trash` : ''}`,
+    `dry run: would upload ${pluralize(files, 'file')}, ${formatBytes(size)}, in ${plan.requests + plan.comparisons} requests${gone.length > 0 ? `, and move ${pluralize(gone.length, 'asset')} to the trash` : ''}`,
   );
   const isHuman = context.settings.outputOptions.format === 'human' && !request.verbose;
   const uids = rows.map(({ folder }) => folder ?? undefined);
@@ -148,12 +151,14 @@ async function compareFiles(
   const same = { files: 0, bytes: 0 };
   let outliving = 0;
   try {
-    const onUploaded = (_: unknown, file: UploadCandidate, receipt: Receipt) => {
-      onFile(file, { kind: 'there', receipt });
+    const onUploaded = (_: unknown, file: UploadCandidate, found: FoundUpload) => {
+      const { receipt } = found;
+      onFile(file, found);
       if (receipt.path !== file.sourceId) moved.add(receipt.assetUid);
     };
     const files = await filesToUpload(sources.files(), unread, { ...options, ...tools }, onUploaded);
-    plan.there = unread.there;
+    const { there, not_compared, exists, comparisons } = unread;
+    Object.assign(plan, { there, not_compared, exists, comparisons });
     for (const file of files) {
       const decision = await classifyByContent(file, tools.api, request, baseUrl.origin, startMark);
       if (decision.kind === 'same') {

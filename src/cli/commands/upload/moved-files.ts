@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import { basename, dirname, join, posix, relative } from 'node:path';
 import { toSlashes } from '../../../client/local-path.ts';
-import type { FindMoved } from '../../../client/upload/batch/plan.ts';
+import type { FindUploaded, FoundUpload } from '../../../client/upload/batch/plan.ts';
 import { digestAndClose } from '../../../client/upload/session/receipt-lookup.ts';
 import type { FolderResolver, UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
 import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
@@ -23,7 +23,7 @@ type MissingFileReceipt = Receipt & { syncedDir: string | undefined };
  * target folder is the same, the file counts as uploaded, and its receipt gets the new path. Otherwise, a warning
  * explains that it will be uploaded again. Reads only files that have the name and size of a missing file.
  */
-export function createMovedFileFinder(context: Context, sync: MovedFileOptions, receipts: Receipts): FindMoved {
+export function createMovedFileFinder(context: Context, sync: MovedFileOptions, receipts: Receipts): FindUploaded {
   const { terminal, signal } = context;
   const top = posix.join('/', sync.top);
   return async (files) => {
@@ -40,7 +40,7 @@ export function createMovedFileFinder(context: Context, sync: MovedFileOptions, 
       terminal.info(
         `reading ${pluralize(candidates.length, 'file')}, ${formatBytes(size)}: files with the same name and size were uploaded from paths that no longer exist`,
       );
-    const moved = new Map<UploadCandidate, Receipt>();
+    const moved = new Map<UploadCandidate, FoundUpload>();
     const renamed = new Map<string, number>();
     for (const { file, to, fits } of candidates) {
       signal.throwIfAborted();
@@ -48,7 +48,7 @@ export function createMovedFileFinder(context: Context, sync: MovedFileOptions, 
       const blake3 = await digestAndClose(sync.open(file.path, file.sourceId)).catch(() => undefined);
       const same = fits.filter((receipt) => receipt.blake3 === blake3);
       const here = same.find(({ folder }) => (folder || undefined) === to);
-      if (here) moved.set(file, here);
+      if (here) moved.set(file, { kind: 'there', receipt: here });
       else if (same[0]) {
         for (const { assetUid } of same) sync.movedUids.add(assetUid);
         let [was, is] = [posix.join(top, same[0].syncedDir ?? ''), posix.join(top, file.relativeDir)];
@@ -59,15 +59,15 @@ export function createMovedFileFinder(context: Context, sync: MovedFileOptions, 
     }
     if (!sync.isDryRun)
       await Promise.all(
-        [...moved].map(([{ path, sourceId = path, mtimeNs = '' }, receipt]) =>
-          receipts.updatePath(receipt, { path: sourceId, mtimeNs }),
+        [...moved].map(([{ path, sourceId = path, mtimeNs = '', ctimeNs = null }, { receipt }]) =>
+          receipts.updatePath(receipt, { path: sourceId, mtimeNs, ctimeNs }),
         ),
       );
     for (const [pair, count] of renamed) {
       const [was = '', is = ''] = pair.split('\0');
       terminal.warn(await formatRenameWarning(sync, { top, was, is, count }));
     }
-    return moved;
+    return { found: moved, requests: 0 };
   };
 }
 

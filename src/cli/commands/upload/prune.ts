@@ -80,14 +80,16 @@ export async function planPrune(
   const candidates: PrunableAsset[] = [];
   missingNow.sort((a, b) => (a.path < b.path ? -1 : 1));
   for (const receipt of missingNow) {
-    // If the file was renamed, its old asset is pruned only after the new asset is ready.
+    // If the file was renamed, its old asset is pruned only after the new asset is ready. A file of its size that was
+    // not compared with its asset might be the renamed one.
     const copy = copies.get(contentKeyOf(receipt));
-    if (!copy || (await isReady(api, receipts, copy))) candidates.push(receipt);
+    const isUncertain = !copy && (await receipts.hasUncompared(service, workspace, real, receipt.sizeBytes));
+    if (!isUncertain && (!copy || (await isReady(api, receipts, copy)))) candidates.push(receipt);
   }
   for (const replaced of await receipts.listReplacedBelow(service, workspace, real)) {
     if (!isInPrunedFolder(replaced.folder)) continue;
     const now = await receipts.find({ ...replaced, service, workspace });
-    if (!now || (await isReady(api, receipts, now))) candidates.push(replaced);
+    if (!now || (now.blake3 !== null && (await isReady(api, receipts, now)))) candidates.push(replaced);
   }
   const displayPath = (path: string) => escapeControls(join(directory, relative(real, path)));
   return { candidates, safetyError: await findSafetyError(counts, candidates.length, displayPath), isInPrunedFolder };

@@ -68,6 +68,8 @@ const addRunOptions = <Args extends unknown[], Options extends OptionValues>(com
         .choices(['skip', 'skip-anywhere', 'upload'] as const)
         .default('skip' as const),
     )
+    .option('--checksum', 'hash the files that are already uploaded, instead of comparing size and times')
+    .option('--ignore-existing', 'skip files whose name the folder already has')
     .addOption(
       new Option('--on-expired <action>', 'if an upload session has expired: start over, or fail')
         .choices(['restart', 'fail'] as const)
@@ -111,6 +113,8 @@ export type UploadRequest = Pick<RunRequest, 'rateLimit' | 'reserve' | 'until' |
   /** True to create missing folders without asking. */
   createFolders: boolean;
   options: Omit<RunOptions, 'workspace'>;
+  /** True to skip files whose name the folder already has. */
+  ignoresExisting: boolean;
   /** True to make the folder like the directory, which is the only input. */
   sync: boolean;
   /** Number of assets that --prune may move to the trash; undefined without --prune. */
@@ -161,6 +165,7 @@ export async function parseUploadRequest(
     // With -r alone, all files go to one folder, as in earlier versions.
     mirrorsTree: sync || folder !== undefined || flags.createFolders === true || !flags.recursive,
     createFolders: flags.createFolders === true || context.settings.yes || (sync && !context.terminal.isInteractive),
+    ignoresExisting: flags.ignoreExisting ?? false,
     sync,
     preview,
     queue: queue && { address: queue.address, roots: flags.root },

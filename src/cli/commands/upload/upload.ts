@@ -97,11 +97,15 @@ async function prepareRun(context: Context, request: UploadRequest, sources: Upl
     ],
     ...(options.about.name !== undefined && { singleFileOption: '--name' }),
   };
+  if (again) return { run, target };
+  const shared = { folders, workspace, open: sources.open, isDryRun: preview !== undefined };
+  const { createExistingAssetFinder } = await import('./existing-assets.ts');
+  const compared = { ...shared, name: options.about.name, ignoresExisting: request.ignoresExisting };
+  run.findUploaded = [createExistingAssetFinder(context, compared, receipts)];
   if (sync && receipts) {
     const { createMovedFileFinder } = await import('./moved-files.ts');
-    const isPruned = request.pruneLimit !== undefined;
-    const synced = { ...target, folders, open: sources.open, isPruned, isDryRun: preview !== undefined };
-    run.findMoved = createMovedFileFinder(context, synced, receipts);
+    const synced = { ...target, ...shared, isPruned: request.pruneLimit !== undefined };
+    run.findUploaded.unshift(createMovedFileFinder(context, synced, receipts));
   }
   return { run, target };
 }

@@ -130,7 +130,7 @@ const fieldChecks: Record<Exclude<keyof FinishedUpload, 'reason'>, (value: unkno
   path: matches((path) => path !== '' && !/\p{Cc}/u.test(path)),
   size_bytes: (value) => Number.isSafeInteger(value) && Number(value) >= 0,
   mtime_ns: matches((version) => version !== ''),
-  blake3: matches((digest) => /^[0-9a-f]{64}$/.test(digest)),
+  blake3: (value) => value === null || matches((digest) => /^[0-9a-f]{64}$/.test(digest))(value),
   verified: (value = null) => value === null || typeof value === 'boolean',
   asset_uid: matches(isUid),
   session_uid: isText,
@@ -154,7 +154,8 @@ function parseImportedReceipt(line: string, at: number): Receipt {
     sizeBytes: done.size_bytes,
     mtimeNs: done.mtime_ns,
     blake3: done.blake3,
-    verified: done.verified ?? null,
+    ctimeNs: null,
+    verified: null, // this machine has not compared the content
     assetUid: done.asset_uid,
     sessionUid: done.session_uid,
     name: done.name,

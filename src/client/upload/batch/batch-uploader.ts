@@ -22,7 +22,7 @@ import {
   userMetadataOf,
 } from '../sources/upload-candidate.ts';
 import { Channel } from './channel.ts';
-import { type Candidates, emptyPlan, type FindMoved, filesToUpload, type Plan } from './plan.ts';
+import { type Candidates, countFiles, emptyPlan, type FindUploaded, filesToUpload, type Plan } from './plan.ts';
 import type { ReadyWatch } from './ready-watch.ts';
 import type { UnconfirmedCreations } from './unconfirmed-creations.ts';
 
@@ -41,7 +41,7 @@ export type BatchDeps = RunDeps & {
   folders: FolderResolver;
   /** Called with the plan before the first byte is sent. */
   onPlan(plan: Plan): Promise<void>;
-  findMoved?: FindMoved | undefined;
+  findUploaded?: readonly FindUploaded[];
   contentType(path: string): string | undefined;
 };
 
@@ -118,7 +118,7 @@ export class BatchUploader implements BatchRun {
     const files = await filesToUpload(limitYoungGeneration(candidates), this.#plan, settings, (found) =>
       this.#reportOrWatch(found),
     );
-    if (files.length + this.#plan.there.files > 1) {
+    if (countFiles(this.#plan) > 1) {
       const { UnconfirmedCreations } = await import('./unconfirmed-creations.ts');
       this.#unconfirmed = new UnconfirmedCreations(this.#deps);
       this.#deps = { ...this.#deps, ...this.#unconfirmed.tools };

@@ -1,5 +1,6 @@
 import type { Api } from '../../api/api.ts';
 import { isUnchanged, toUploaded } from '../session/receipt-lookup.ts';
+import { unverifiedError } from '../session/send-file.ts';
 import { createOutcome, type FileOutcome, type UploadOptions } from '../session/upload-job.ts';
 import {
   type FolderResolver,
@@ -15,12 +16,18 @@ export type FileTotals = { files: number; bytes: number };
 export type Plan = {
   /** Files already uploaded, according to this machine's receipts. */
   there: FileTotals;
+  /** Files whose folder has an asset of the same name and size, which another machine uploaded. */
+  not_compared: FileTotals;
+  /** Files that are skipped because their folder has an asset of the same name (`--ignore-existing`). */
+  exists: FileTotals;
   /** Files whose path was uploaded before, but whose size or modification time has changed. */
   changed: FileTotals;
   /** Files with the same size as an earlier upload. Hashing them shows whether the content is the same. */
   sameSize: FileTotals;
   new: FileTotals;
-  /** Number of requests needed to send everything, without retries. */
+  /** Number of requests to compare files with the assets in their folder. */
+  comparisons: number;
+  /** Number of requests to send everything, without retries. */
   requests: number;
   largestBytes: number;
   /** Number of files to send that are in a subdirectory of the given directory. */
@@ -29,35 +36,42 @@ export type Plan = {
 
 export const emptyPlan = (): Plan => ({
   there: { files: 0, bytes: 0 },
+  not_compared: { files: 0, bytes: 0 },
+  exists: { files: 0, bytes: 0 },
   changed: { files: 0, bytes: 0 },
   sameSize: { files: 0, bytes: 0 },
   new: { files: 0, bytes: 0 },
+  comparisons: 0,
   requests: 0,
   largestBytes: 0,
   nested: 0,
 });
 
 /** Upload state of a file according to its receipts, size and modification time, before its content is read. */
-export type Classification = { kind: 'there'; receipt: Receipt } | { kind: 'changed' | 'sameSize' | 'new' };
+export type Classification = FoundUpload | { kind: 'changed' | 'sameSize' | 'new' };
+
+/** An asset that makes it unnecessary to upload a file. See `UploadOutcome` for the kinds. */
+export type FoundUpload = { kind: 'there' | 'not_compared' | 'exists'; receipt: Receipt };
 
 export async function classify(
   file: UploadCandidate,
   key: ReceiptKey | undefined,
   receipts: Receipts | undefined,
 ): Promise<Classification> {
-  const { sizeBytes, mtimeNs } = file;
+  const { sizeBytes, mtimeNs = '', ctimeNs } = file;
   if (!receipts || !key || sizeBytes === undefined) return { kind: 'new' };
   const receipt = await receipts.find(key);
-  if (receipt && isUnchanged(receipt, { sizeBytes, mtimeNs: mtimeNs ?? '' })) return { kind: 'there', receipt };
-  if (receipt) return { kind: 'changed' };
+  if (receipt && isUnchanged(receipt, { sizeBytes, mtimeNs, ctimeNs }))
+    return { kind: receipt.blake3 === null ? 'not_compared' : 'there', receipt };
+  if (receipt?.blake3) return { kind: 'changed' };
   return { kind: sizeBytes > 0 && (await receipts.hasSize(key, sizeBytes)) ? 'sameSize' : 'new' };
 }
 
-export function addToPlan(plan: Plan, { kind }: Classification, file: UploadCandidate, chunkBytes: number): void {
+export function addToPlan(plan: Plan, classification: Classification, file: UploadCandidate, chunkBytes: number): void {
   const sizeBytes = file.sizeBytes ?? 0;
-  plan[kind].files++;
-  plan[kind].bytes += sizeBytes;
-  if (kind === 'there') return;
+  plan[classification.kind].files++;
+  plan[classification.kind].bytes += sizeBytes;
+  if ('receipt' in classification) return;
   const creations = 1;
   const chunks = Math.max(1, Math.ceil(sizeBytes / chunkBytes));
   plan.requests += creations + chunks + (file.about?.tags?.length ? 1 : 0);
@@ -70,48 +84,69 @@ export const totalToSend = ({ changed, sameSize, new: fresh }: Plan): FileTotals
   bytes: changed.bytes + sameSize.bytes + fresh.bytes,
 });
 
+export const countFiles = (plan: Plan) =>
+  plan.there.files + plan.not_compared.files + plan.exists.files + totalToSend(plan).files;
+
 export type Candidates = AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>;
 
-/** Finds receipts of files already uploaded from another path, so that `--sync` recognizes a renamed directory. */
-export type FindMoved = (files: readonly UploadCandidate[]) => Promise<ReadonlyMap<UploadCandidate, Receipt>>;
+/**
+ * Finds which of the files without a receipt are already uploaded: from another path, before a directory was renamed,
+ * or by another machine.
+ *
+ * @returns what was found, and the number of requests that it took
+ */
+export type FindUploaded = (
+  files: readonly UploadCandidate[],
+) => Promise<{ found: ReadonlyMap<UploadCandidate, FoundUpload>; requests: number }>;
 
-type PlanContext = Pick<UploadOptions, 'again' | 'chunkBytes'> & {
+type PlanContext = Pick<UploadOptions, 'again' | 'checksum' | 'chunkBytes' | 'requireChecksum'> & {
   api: Api;
   workspace: string;
   folders: FolderResolver;
   receipts?: Receipts | undefined;
   signal?: AbortSignal | undefined;
-  findMoved?: FindMoved | undefined;
+  /** Run one after the other, each with the files that the ones before did not find. */
+  findUploaded?: readonly FindUploaded[];
 };
 
 /** Adds all files to the plan. Reports those that are already uploaded, and returns those still to be uploaded. */
 export async function filesToUpload(
   candidates: Candidates,
   plan: Plan,
-  { api, workspace, folders, receipts, again, chunkBytes, signal, findMoved }: PlanContext,
-  onAlreadyUploaded: (outcome: FileOutcome, file: UploadCandidate, receipt: Receipt) => void,
+  context: PlanContext,
+  onAlreadyUploaded: (outcome: FileOutcome, file: UploadCandidate, found: FoundUpload) => void,
 ): Promise<UploadCandidate[]> {
+  const { api, workspace, folders, receipts, again, checksum = false, chunkBytes, signal, findUploaded = [] } = context;
   const service = api.transport.baseUrl.origin;
   const files: UploadCandidate[] = [];
   const add = (file: UploadCandidate, classification: Classification) => {
-    addToPlan(plan, classification, file, chunkBytes);
-    if (classification.kind !== 'there') return files.push(file);
-    const outcome = createOutcome(file.path, workspace, { uploaded: toUploaded(classification.receipt, 'there') });
-    return onAlreadyUploaded(outcome, file, classification.receipt);
+    const isHashed = checksum && classification.kind === 'there';
+    const decision = isHashed ? ({ kind: 'changed' } as const) : classification;
+    addToPlan(plan, decision, file, chunkBytes);
+    if (!('receipt' in decision)) return files.push(file);
+    const { kind, receipt } = decision;
+    const outcome = createOutcome(file.path, workspace, { uploaded: toUploaded(receipt, kind) });
+    if (context.requireChecksum && receipt.verified === null) outcome.error = unverifiedError(receipt.assetUid);
+    return onAlreadyUploaded(outcome, file, decision);
   };
-  const unmatched = new Map<UploadCandidate, Classification>();
+  const unmatched = new Map<UploadCandidate, Classification>(); // in the given order
   for await (const file of candidates) {
     signal?.throwIfAborted();
     const key = receiptKeyOf(file, { service, workspace, folders });
     const classification = await classify(file, key, again ? undefined : receipts);
-    if (findMoved && classification.kind !== 'there' && classification.kind !== 'changed')
-      unmatched.set(file, classification);
-    else add(file, classification);
+    if ('receipt' in classification) add(file, classification);
+    else unmatched.set(file, classification);
   }
-  const moved = unmatched.size > 0 ? await findMoved?.([...unmatched.keys()]) : undefined;
-  for (const [file, classification] of unmatched) {
-    const receipt = moved?.get(file);
-    add(file, receipt ? { kind: 'there', receipt } : classification);
+  for (const find of again ? [] : findUploaded) {
+    const withoutReceipt = [...unmatched].flatMap(([file, { kind }]) => (kind === 'changed' ? [] : [file]));
+    if (withoutReceipt.length === 0) break;
+    const { found, requests } = await find(withoutReceipt);
+    plan.comparisons += requests;
+    for (const [file, match] of found) {
+      unmatched.delete(file);
+      add(file, match);
+    }
   }
+  for (const [file, classification] of unmatched) add(file, classification);
   return files;
 }

@@ -12,13 +12,26 @@ import type { UploadRun } from './upload-run.ts';
 /** Returns the strong ETag of a file if it has one, else its modification time. */
 export const versionOf = ({ validator, mtimeNs }: FileIdentity) => validator ?? mtimeNs;
 
-/** Returns true if size and version are equal. Stdin, whose version is unknown (0), never counts as unchanged. */
-export const isUnchanged = (receipt: Pick<Receipt, 'sizeBytes' | 'mtimeNs'>, now: FileIdentity) =>
-  receipt.sizeBytes === now.sizeBytes && receipt.mtimeNs === versionOf(now) && receipt.mtimeNs !== '0';
+/** Returns the version and the change time of a file, for its receipt. */
+export const fileTimesOf = (identity: FileIdentity): Pick<Receipt, 'mtimeNs' | 'ctimeNs'> => ({
+  mtimeNs: versionOf(identity),
+  ctimeNs: identity.ctimeNs ?? null,
+});
+
+/**
+ * Returns true if size and version are equal. A change time that differs shows that the file was written, although its
+ * modification time was set back (`cp -p`). Stdin, whose version is unknown (0), never counts as unchanged.
+ */
+export function isUnchanged(receipt: Pick<Receipt, 'sizeBytes' | 'mtimeNs' | 'ctimeNs'>, now: FileIdentity): boolean {
+  const { mtimeNs, ctimeNs } = fileTimesOf(now);
+  const isTouched = receipt.ctimeNs !== null && ctimeNs !== null && receipt.ctimeNs !== ctimeNs;
+  return receipt.sizeBytes === now.sizeBytes && receipt.mtimeNs === mtimeNs && mtimeNs !== '0' && !isTouched;
+}
 
 /** Returns the finished upload from this path if the file has not changed since. */
-export async function findReceiptByPath({ deps, receiptKey, source }: UploadRun): Promise<Uploaded | undefined> {
-  const receipt = await deps.receipts?.find(receiptKey);
+export async function findReceiptByPath(run: UploadRun): Promise<Uploaded | undefined> {
+  const { deps, options, receiptKey, source } = run;
+  const receipt = options.checksum ? undefined : await deps.receipts?.find(receiptKey);
   return receipt && isUnchanged(receipt, source.identity) ? toUploaded(receipt, 'there') : undefined;
 }
 
@@ -37,7 +50,7 @@ export async function findReceiptByContent(run: UploadRun): Promise<Uploaded | u
   const match = found && (await locateDuplicate(deps.api, options.same, found));
   if (found && !match) await receipts.forgetAsset(found.receipt.assetUid);
   if (match?.kind === 'there')
-    await receipts.updatePath(receiptKey, { path: receiptKey.path, mtimeNs: versionOf(source.identity) });
+    await receipts.updatePath(receiptKey, { path: receiptKey.path, ...fileTimesOf(source.identity) });
   return match && toUploaded(match.receipt, match.kind);
 }
 

@@ -1,6 +1,6 @@
 import { asMediactlError, type MediactlError } from '../../errors.ts';
 import type { CompleteEntry, OpenEntry } from '../store/upload-entry.ts';
-import { findReceiptByContent, findReceiptByPath, versionOf } from './receipt-lookup.ts';
+import { fileTimesOf, findReceiptByContent, findReceiptByPath } from './receipt-lookup.ts';
 import { checksumMismatch, sendFile, unverifiedError } from './send-file.ts';
 import { createUpload } from './session-creation.ts';
 import { SessionGoneError } from './transfer.ts';
@@ -114,8 +114,8 @@ async function finish(run: UploadRun, entry: CompleteEntry): Promise<Uploaded> {
 async function saveReceipt(run: UploadRun, uploaded: Uploaded, entry: CompleteEntry): PersistResult {
   try {
     const at = new Date(run.deps.api.transport.clock.now()).toISOString();
-    const mtimeNs = versionOf(run.source.identity);
-    await run.store.finish(entry, { ...run.receiptKey, ...uploaded, mtimeNs, reason: null, at });
+    const times = fileTimesOf(run.source.identity);
+    await run.store.finish(entry, { ...run.receiptKey, ...uploaded, ...times, reason: null, at });
     return undefined;
   } catch (error) {
     return asMediactlError(error); // the next run finds the entry, or the receipt if only its sync failed

@@ -34,6 +34,8 @@ export type UploadOptions = {
   same: 'skip' | 'skip-anywhere' | 'upload';
   onExpired: 'restart' | 'fail';
   requireChecksum: boolean;
+  /** True to hash each file that has a receipt, instead of comparing size and times. Default: false. */
+  checksum?: boolean | undefined;
 };
 
 export type UploadDeps = {
@@ -76,7 +78,7 @@ export type OrphanCandidates = { assets: Asset[]; isComplete: boolean };
 type Notice = (message: string) => void;
 
 /** Outcome of a successful upload (see `UploadOutcome`). */
-export type SuccessOutcome = 'uploaded' | 'there' | 'same';
+export type SuccessOutcome = 'uploaded' | 'there' | 'same' | 'not_compared' | 'exists';
 
 /** A file that is complete on the service. */
 export type Uploaded = Pick<

@@ -13,7 +13,7 @@ export type FileIdentity = {
   dev?: string;
   ino?: string;
   /** Inode change time in ns since the epoch. It changes with every write, and with a change of mode or name. */
-  ctimeNs?: string;
+  ctimeNs?: string | undefined;
   /** Strong ETag (RFC 9110 §8.8.1): equal ETags guarantee equal bytes. Absent if the server sends none. */
   validator?: string;
 };

@@ -27,6 +27,8 @@ export type UploadCandidate = FileNames & {
   /** Size of the file; undefined for stdin, whose length is unknown until it is read. */
   sizeBytes?: number | undefined;
   mtimeNs?: string | undefined;
+  /** Inode change time in ns since the epoch; undefined if the source is not a file. */
+  ctimeNs?: string | undefined;
   /** Subfolders between the given directory and the file, such as `day 1/cam a`; empty for a file given directly. */
   relativeDir: string;
   about?: UserMetadata | undefined;
@@ -120,6 +122,7 @@ export function toCandidate(path: string, sourceId: string, found: BigIntStats):
     sourceId: sourceId === path ? path : sourceId,
     sizeBytes: Number(found.size),
     mtimeNs: String(found.mtimeNs),
+    ctimeNs: String(found.ctimeNs),
     relativeDir: '',
   };
 }

@@ -13,11 +13,14 @@ export type Receipt = ReceiptKey & {
   sizeBytes: number;
   /** Modification time in ns since the epoch when the bytes were sent; for a URL, its strong ETag if any. */
   mtimeNs: string;
-  /** BLAKE3 of the file, in hex. */
-  blake3: string;
+  /** Inode change time in ns since the epoch; null if the source is not a file, or for an imported receipt. */
+  ctimeNs: string | null;
+  /** BLAKE3 of the file, in hex; null if only name and size were compared with an asset of another machine. */
+  blake3: string | null;
   /** True if the checksums are equal; null if the service sent no checksum. */
   verified: boolean | null;
   assetUid: string;
+  /** Empty if the asset was uploaded by another machine. */
   sessionUid: string;
   name: string;
   state: ProcessingState;
@@ -26,6 +29,12 @@ export type Receipt = ReceiptKey & {
   /** Time at which the last byte was acknowledged, in ISO 8601. */
   at: string;
 };
+
+/** An asset that a comparison of local files with their target folder has listed. */
+export type ListedAsset = { uid: string; name: string; sizeBytes: number | null };
+
+/** @property since day (YYYY-MM-DD) from which assets might have been created that are not listed */
+export type FolderListing = { since: string; assets: ListedAsset[] };
 
 /** An incomplete asset that an interrupted upload left on the service, or might have left there. */
 export type Orphan = {
@@ -49,6 +58,7 @@ const columnOf: Record<keyof Receipt, string> = {
   path: 'path',
   sizeBytes: 'size',
   mtimeNs: 'mtime_ns',
+  ctimeNs: 'ctime_ns',
   blake3: 'blake3',
   verified: 'verified',
   assetUid: 'asset',
@@ -60,9 +70,8 @@ const columnOf: Record<keyof Receipt, string> = {
 };
 const columns = Object.values(columnOf).join(', ');
 const placeholders = columns.replaceAll(/\w+/g, '?');
-/** Columns to select. Imported receipts count as unverified, because this machine has not compared them. */
 const selectedColumns = Object.entries(columnOf)
-  .map(([field, column]) => `${field === 'verified' ? 'iif(imported, NULL, verified)' : column} AS ${field}`)
+  .map(([field, column]) => `${column} AS ${field}`)
   .join(', ');
 const byKey = 'service = ? AND workspace = ? AND folder = ? AND path = ?';
 const isDone = "state = 'done'";
@@ -99,7 +108,7 @@ export class Receipts {
   /** Finds the latest receipt of any path. @param mark highest id to consider; later ones are of the run itself */
   findByContent(
     { service, workspace, folder }: ReceiptKey,
-    { sizeBytes, blake3 }: { sizeBytes: number; blake3: string },
+    { sizeBytes, blake3 }: Pick<Receipt, 'sizeBytes' | 'blake3'>,
     mark: number,
     isAnywhere: boolean,
   ): Promise<Receipt | undefined> {
@@ -127,9 +136,66 @@ export class Receipts {
     return this.#database.change(() => saveReceipt(this.#database, receipt), true);
   }
 
-  async updatePath(key: ReceiptKey, to: { path: string; mtimeNs: string }): Promise<void> {
-    const sql = `UPDATE OR IGNORE uploads SET path = ?, mtime_ns = ? WHERE ${byKey} AND ${isDone}`;
-    await this.#database.execute(sql, to.path, to.mtimeNs, ...keyOf(key));
+  /** Updates path and times of a receipt, after the file was moved or touched. */
+  async updatePath(key: ReceiptKey, to: Pick<Receipt, 'path' | 'mtimeNs' | 'ctimeNs'>): Promise<void> {
+    const sql = `UPDATE OR IGNORE uploads SET path = ?, mtime_ns = ?, ctime_ns = ? WHERE ${byKey} AND ${isDone}`;
+    await this.#database.execute(sql, to.path, to.mtimeNs, to.ctimeNs, ...keyOf(key));
+  }
+
+  /**
+   * Saves receipts of files whose asset another machine uploaded, durably. They are marked as imported, so that
+   * `--prune` never moves these assets to the trash.
+   */
+  async adopt(receipts: readonly Receipt[]): Promise<void> {
+    const mark = `UPDATE uploads SET imported = 1 WHERE ${byKey} AND ${isDone}`;
+    const save = (receipt: Receipt) => {
+      saveReceipt(this.#database, receipt);
+      this.#database.run(mark, ...keyOf(receipt));
+    };
+    if (receipts.length > 0) await this.#database.change(() => receipts.forEach(save), true);
+  }
+
+  /**
+   * Returns what this machine knows of an asset: that it uploaded the asset itself, whether it finished or not, or the
+   * checksum of an imported receipt. @returns undefined if it knows nothing
+   */
+  async findAsset(assetUid: string): Promise<{ isOwn: boolean; blake3: string | null } | undefined> {
+    const sql = 'SELECT imported, blake3 FROM uploads WHERE asset = ? ORDER BY imported, blake3 IS NULL LIMIT 1';
+    const row = await this.#database.selectFirst<{ imported: number; blake3: string | null }>(sql, assetUid);
+    return row && { isOwn: row.imported === 0, blake3: row.blake3 };
+  }
+
+  /** Returns true if the content of a file of that size below a directory was not compared with its asset. */
+  async hasUncompared(service: string, workspace: string, directory: string, sizeBytes: number): Promise<boolean> {
+    const sql = `SELECT 1 FROM uploads WHERE +service = ? AND workspace = ? AND size = ? AND blake3 IS NULL
+      AND path >= ? AND path < ? AND ${isDone} LIMIT 1`;
+    const values = [service, workspace, sizeBytes, ...rangeBelow(directory)];
+    return (await this.#database.selectFirst(sql, ...values)) !== undefined;
+  }
+
+  /** Returns the assets that an earlier comparison has listed in a folder, and the day from which to list others. */
+  async findListing({ service, workspace, folder }: Omit<ReceiptKey, 'path'>): Promise<FolderListing | undefined> {
+    const byFolder = 'WHERE service = ? AND workspace = ? AND folder = ?';
+    const where = [service, workspace, folder];
+    const sql = `SELECT asset AS uid, name, size AS sizeBytes FROM listed_assets ${byFolder}`;
+    const listing = await this.#database.selectFirst<{ since: string }>(
+      `SELECT since FROM listings ${byFolder}`,
+      ...where,
+    );
+    return listing && { ...listing, assets: await this.#database.select<ListedAsset>(sql, ...where) };
+  }
+
+  /** Adds assets to the listing of a folder. */
+  async saveListing({ service, workspace, folder }: Omit<ReceiptKey, 'path'>, listing: FolderListing): Promise<void> {
+    const where = [service, workspace, folder];
+    await this.#database.change(() => {
+      this.#database.run('INSERT OR REPLACE INTO listings VALUES (?, ?, ?, ?)', ...where, listing.since);
+      for (const { uid, name, sizeBytes } of listing.assets)
+        this.#database.run(
+          'INSERT OR REPLACE INTO listed_assets VALUES (?, ?, ?, ?, ?, ?)',
+          ...[...where, uid, name, sizeBytes],
+        );
+    });
   }
 
   /** @param result the ready asset, or the error of waiting for it; `not_found` deletes its receipts */
@@ -150,6 +216,7 @@ export class Receipts {
   /** Deletes what is recorded of an asset, unless its upload is unfinished. */
   async forgetAsset(assetUid: string): Promise<void> {
     await this.#database.execute(`DELETE FROM uploads WHERE asset = ? AND NOT ${isUnfinished}`, assetUid);
+    await this.#database.execute('DELETE FROM listed_assets WHERE asset = ?', assetUid);
   }
 
   /** Returns the receipts of assets not known to be ready or failed, oldest first. */

@@ -9,7 +9,8 @@ export type AssetEdit = { name?: string; description?: string; tags?: SlugEdit; 
 export type TransferProgress = { state: 'sending' | 'waiting'; sentBytes: number };
 
 /** Result of a completed upload. `how` is `uploaded` if the file was sent; otherwise, the service already had it. */
-type UploadResult = { assetUid: string; how: 'uploaded' | 'there' | 'same' };
+/** @property isNew false if the file was already uploaded */
+type UploadResult = { assetUid: string; isNew: boolean };
 
 /** Error as the page shows it. `status` is an HTTP status. The error contains no secrets. */
 export type Problem = { status: number; problem: string; reason?: string; hint?: string };

@@ -1,0 +1,248 @@
+import { mkdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { BusyService } from '../support/busy-service.ts';
+import { Cli } from '../support/cli.ts';
+import { setUpUploader } from '../support/upload-setup.ts';
+
+type Item = { path: string; outcome: string; asset_uid: string; blake3: string | null; verified: boolean | null };
+
+/** Starts a service whose records show the size of each asset, and a machine with a directory of five files. */
+async function start(options: ConstructorParameters<typeof BusyService>[0] = {}) {
+  const service = await BusyService.start({ shows: 'size', returnsParent: true, ...options });
+  const cli = new Cli(service.environment);
+  const folder = join(cli.home, 'rushes');
+  mkdirSync(folder);
+  for (let n = 1; n <= 5; n++) writeFileSync(join(folder, `shot ${n}.bin`), 'x'.repeat(n));
+  /** Runs a command on a machine with a state folder of its own. */
+  const on = (machine: string) => ({ environment: { MEDIACTL_STATE_DIR: join(cli.home, machine) } });
+  const upload = async (machine: string, ...args: string[]): Promise<Item[]> =>
+    cli.json(['upload', folder, ...args], on(machine));
+  return { service, cli, folder, on, upload };
+}
+
+const outcomes = (items: Item[]) => items.map(({ outcome }) => outcome).sort();
+const five = (outcome: string) => Array(5).fill(outcome);
+
+describe('files that another machine has uploaded', () => {
+  it('are not uploaded again if the folder has their names and sizes, and are counted apart', async () => {
+    const { service, cli, folder, on, upload } = await start();
+    await upload('a');
+    const { code, stderr } = await cli.run(['upload', folder], on('b'));
+    expect([code, service.assets.size]).toEqual([0, 5]);
+    expect(stderr).toContain('5 same name and size, not compared (mediactl check --download compares them); 0 B sent');
+    const again = await upload('b');
+    expect(outcomes(again)).toEqual(five('not_compared'));
+    expect(again.map(({ blake3, verified }) => [blake3, verified])).toEqual(Array(5).fill([null, null]));
+  });
+
+  it('are not uploaded again by a state folder that is older than they are', async () => {
+    const { service, cli, folder, upload } = await start();
+    await upload('saved');
+    writeFileSync(join(folder, 'later.bin'), 'later');
+    renameSync(join(cli.home, 'saved'), join(cli.home, 'cache'));
+    await upload('other'); // uploads one more file
+    expect(outcomes(await upload('cache'))).toEqual(['not_compared', ...five('there')]);
+    expect(service.assets.size).toBe(6);
+  });
+
+  it('are already uploaded if the service shows their checksum', async () => {
+    const { service, upload } = await start({ shows: 'size and checksum' });
+    await upload('a');
+    const items = await upload('b');
+    expect([outcomes(items), service.assets.size]).toEqual([five('there'), 5]);
+    expect(items.map(({ verified }) => verified)).toEqual(five('').map(() => true));
+  });
+
+  it('are already uploaded if an imported receipt of another path has their checksum', async () => {
+    const { service, cli, folder, on, upload } = await start();
+    await upload('a');
+    const { stdout } = await cli.run(['uploads', 'export'], on('a'));
+    await cli.json(['uploads', 'import', '-'], { ...on('b'), stdin: stdout });
+    renameSync(folder, join(cli.home, 'copy'));
+    const items: Item[] = await cli.json(['sync', join(cli.home, 'copy'), '/'], on('b'));
+    expect([outcomes(items), service.assets.size]).toEqual([five('there'), 5]);
+    expect(items.every(({ blake3, verified }) => blake3 !== null && verified === null)).toBe(true);
+  });
+
+  it('are uploaded beside an asset that has only their name, after a warning; --ignore-existing skips them', async () => {
+    const { service, cli, folder, on, upload } = await start();
+    await upload('a');
+    for (let n = 1; n <= 5; n++) writeFileSync(join(folder, `shot ${n}.bin`), 'y'.repeat(10 + n));
+    expect(outcomes(await upload('b', '--ignore-existing'))).toEqual(five('exists'));
+    expect(service.assets.size).toBe(5);
+    const { stderr } = await cli.run(['upload', folder], on('b'));
+    expect(stderr).toContain('5 files have the name of another asset in the folder, and will be uploaded beside it');
+    expect(stderr).toContain('--ignore-existing skips such files');
+    expect(service.assets.size).toBe(10);
+  });
+
+  it('are uploaded again if the asset is incomplete, and by --again', async () => {
+    const { service, upload } = await start();
+    await upload('a');
+    for (const asset of service.assets.values()) asset.completedAt = undefined;
+    expect(outcomes(await upload('b'))).toEqual(five('uploaded'));
+    expect(outcomes(await upload('c', '--again'))).toEqual(five('uploaded'));
+  });
+
+  it('fail with --require-checksum, because their content was not compared', async () => {
+    const { cli, folder, on, upload } = await start();
+    await upload('a');
+    const { code, stdout } = await cli.run(['upload', folder, '--require-checksum', '--json'], on('b'));
+    expect(code).toBe(11);
+    expect(JSON.parse(stdout).map(({ error }: { error: { code: string } }) => error.code)).toEqual(five('unverified'));
+  });
+
+  it('are listed by --dry-run and counted by --plan, with the requests that the comparison takes', async () => {
+    const { cli, folder, on, upload } = await start();
+    await upload('a');
+    expect(outcomes(await upload('b', '--dry-run'))).toEqual(five('not_compared'));
+    const plan = await cli.json(['upload', folder, '--plan'], on('b'));
+    expect(plan).toMatchObject({ not_compared: { files: 5, bytes: 15 }, new: { files: 0 } });
+    expect(plan.requests).toBe(1);
+    expect(await cli.json(['uploads', 'ls', '--done'], on('b'))).toEqual([]);
+  });
+
+  it('are uploaded if the asset was deleted after an earlier comparison has listed it', async () => {
+    const { service, folder, upload } = await start();
+    await upload('a');
+    rmSync(join(folder, 'shot 1.bin'));
+    expect(outcomes(await upload('b'))).toEqual(five('not_compared').slice(1));
+    writeFileSync(join(folder, 'shot 1.bin'), 'x');
+    for (const asset of service.assets.values()) if (asset.name === 'shot 1.bin') asset.isTrashed = true;
+    expect(outcomes(await upload('b'))).toEqual([...five('not_compared').slice(1), 'uploaded']);
+  });
+});
+
+describe('the requests of a comparison', () => {
+  const countLists = (service: BusyService) => service.counts['GET /assets/'] ?? 0;
+
+  it('are one for 100 assets, then one for what was created since', async () => {
+    const { service, folder, upload } = await start();
+    for (let n = 1; n <= 250; n++) writeFileSync(join(folder, `many ${n}.bin`), `${n}`);
+    await upload('a');
+    const before = countLists(service);
+    await upload('b');
+    expect(countLists(service) - before).toBe(3);
+    for (const asset of service.assets.values()) asset.createdAt = '2020-01-01T00:00:00Z';
+    const old = await start();
+    expect(old.service.assets.size).toBe(0);
+    await upload('c');
+    const later = countLists(service);
+    writeFileSync(join(folder, 'new.bin'), 'new');
+    expect(outcomes(await upload('c'))).toContain('uploaded');
+    expect(countLists(service) - later).toBeLessThanOrEqual(3);
+  });
+
+  it('are one for each file if that is fewer, and none for a folder that the run creates', async () => {
+    const { service, cli, folder, on, upload } = await start();
+    for (let n = 1; n <= 450; n++) writeFileSync(join(folder, `many ${n}.bin`), `${n}`);
+    await upload('a');
+    const before = countLists(service);
+    const files = ['shot 1.bin', 'shot 2.bin'].map((name) => join(folder, name));
+    expect(outcomes(await cli.json(['upload', ...files], on('b')))).toEqual(['not_compared', 'not_compared']);
+    expect(countLists(service) - before).toBe(3); // the first page shows how many there are
+    await cli.json(['upload', files[0] as string], on('c'));
+    expect(countLists(service) - before).toBe(4);
+    await cli.json(['upload', folder, '/New', '--create-folders'], on('d'));
+    expect(countLists(service) - before).toBe(4);
+  });
+});
+
+describe('a folder that cannot be listed', () => {
+  it.each([403, 404, 422])('with %i is said once, and the files are uploaded', async (status) => {
+    const { service, cli, folder, on, upload } = await start();
+    await upload('a');
+    service.fault = ({ method, path }) => (method === 'GET' && path.startsWith('/assets/?') ? { status } : undefined);
+    const { code, stderr } = await cli.run(['upload', folder], on('b'));
+    expect([code, service.assets.size]).toEqual([0, 10]);
+    expect(stderr.match(/not compared with the folder/g)).toHaveLength(1);
+  });
+
+  it('because the service fails ends the run before anything is sent', async () => {
+    const { service, cli, folder, on, upload } = await start();
+    await upload('a');
+    service.fault = ({ method, path }) =>
+      method === 'GET' && path.startsWith('/assets/?') ? { status: 400 + 1 } : undefined;
+    expect((await cli.run(['upload', folder], on('b'))).code).toBe(4);
+    expect(service.assets.size).toBe(5);
+  });
+});
+
+describe('files of the sandbox', () => {
+  const world = setUpUploader();
+
+  it('in a workspace that is not the primary one are not compared, which is said once', async () => {
+    const archive = { environment: { MEDIACTL_WORKSPACE: 'Archive' } };
+    const { code, stderr } = await world.run(['upload', world.path], archive);
+    expect(code).toBe(0);
+    expect(stderr.match(/not compared with the folder: the API filters by folder in the primary/g)).toHaveLength(1);
+  });
+
+  it('that were not compared are compared by check --download, and are verified then', async () => {
+    const directory = join(world.cli.home, 'checked');
+    mkdirSync(directory);
+    writeFileSync(join(directory, `same ${world.cli.home.slice(-6)}.md`), '# the same');
+    writeFileSync(join(directory, `other ${world.cli.home.slice(-6)}.md`), '# mine here');
+    await world.run(['upload', directory, '/Checked', '--create-folders', '--wait']);
+    const other = { environment: { MEDIACTL_STATE_DIR: join(world.cli.home, 'other') } };
+    writeFileSync(join(directory, `other ${world.cli.home.slice(-6)}.md`), '# not mine!');
+    const check = async (...args: string[]) =>
+      JSON.parse((await world.run(['check', directory, '/Checked', '--json', ...args], other)).stdout).map(
+        ({ difference }: { difference: string }) => difference,
+      );
+    await world.run(['upload', directory, '/Checked'], other);
+    expect(await check()).toEqual(['not_compared', 'not_compared']);
+    expect(await check('--download')).toEqual(['different']);
+    const { stdout } = await world.run(['upload', directory, '/Checked', '--json'], other);
+    const items: Item[] = JSON.parse(stdout);
+    expect(items.map(({ outcome, verified }) => [outcome, verified]).sort()).toEqual([
+      ['not_compared', null],
+      ['there', true],
+    ]);
+  });
+});
+
+describe('a file whose size and modification time are unchanged', () => {
+  const world = setUpUploader();
+  const write = (text: string) => {
+    writeFileSync(world.path, text);
+    utimesSync(world.path, 1_700_000_000, 1_700_000_000);
+    expect(statSync(world.path).mtimeMs).toBe(1_700_000_000_000);
+  };
+
+  it('is hashed if its change time is another, and uploaded if its content is', async () => {
+    write('# one');
+    await world.run(['upload', world.path]);
+    write('# one');
+    const { record: same } = await world.upload();
+    expect([same.outcome, same.bytes_sent]).toEqual(['there', 0]);
+    write('# two');
+    const { record: changed } = await world.upload();
+    expect([changed.outcome, changed.verified]).toEqual(['uploaded', true]);
+  });
+
+  it('is hashed by --checksum, and counts as uploaded if its content does', async () => {
+    write('# a text');
+    await world.run(['upload', world.path]);
+    const { record, stderr } = await world.upload(['--checksum', '--progress', 'json']);
+    expect([record.outcome, record.bytes_sent]).toEqual(['there', 0]);
+    expect(stderr).toContain('"event":"started"'); // it was opened and read
+  });
+});
+
+it('--prune keeps the asset of a missing file while a file of its size was not compared', async () => {
+  const { service, cli, folder, on, upload } = await start();
+  await upload('a', '/Rushes', '--create-folders');
+  const sync = async (...args: string[]) => (await cli.run(['sync', folder, '/Rushes', ...args], on('b'))).code;
+  const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
+  write('own.bin', 'own'); // of the size of `shot 3.bin`, which might be the same file, renamed
+  write('own too.bin', 'own too');
+  write('kept.bin', 'kept by b');
+  write('kept too.bin', 'kept by b, too');
+  expect(await sync()).toBe(0);
+  for (const name of ['own.bin', 'own too.bin']) rmSync(join(folder, name));
+  expect(await sync('--prune', '--yes')).toBe(0);
+  const names = service.completeAssets.map(({ name }) => name);
+  expect([names.includes('own.bin'), names.includes('own too.bin')]).toEqual([true, false]);
+});

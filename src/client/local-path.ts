@@ -1,4 +1,4 @@
-import { parse, resolve, sep } from 'node:path';
+import { sep } from 'node:path';
 import { isWindows } from '../contract/platform.ts';
 
 /*
@@ -8,9 +8,6 @@ import { isWindows } from '../contract/platform.ts';
 
 /** Converts a relative local path, or a local glob, to slashes. On other systems a backslash is part of a name. */
 export const toSlashes = (path: string) => (isWindows ? path.replaceAll('\\', '/') : path);
-
-/** Returns true for `/`, and on Windows for a drive. */
-export const isFileSystemRoot = (path: string) => parse(resolve(path)).root === resolve(path);
 
 /**
  * Returns the limits of the paths below a directory, for a range in order of code points; all local paths if it is empty.

@@ -1,4 +1,4 @@
-import { asObject, asText, normalizeName } from './json-values.ts';
+import { asObject, asText } from './json-values.ts';
 import { toSlug } from './slug.ts';
 import type { Asset } from './types.ts';
 
@@ -14,12 +14,6 @@ export const findParentField = (asset: Asset) => parentFields.find((each) => eac
 
 /** Names of the field with an asset's folder, best first (assumptions A09 and A20). */
 export const parentFields = ['parent', 'parent_uid', 'parent_folder_uid', 'folder', 'folder_uid'];
-
-/** Returns the names that an uploaded asset might have: its given name, else the file name with or without extension. */
-export function possibleNames(filename: string, assetName?: string): Set<string> {
-  const names = assetName === undefined ? [filename, filename.replace(/\.[^.]+$/, '')] : [assetName];
-  return new Set(names.map(normalizeName));
-}
 
 /** Returns the slugs of an asset's tags (assumption A08), or undefined if the tags or any of their slugs are missing. */
 export function slugsOf({ tags }: Pick<Asset, 'tags'>): string[] | undefined {

@@ -1,4 +1,6 @@
-/** Constants and headers of the upload protocol (§4 Upload, TUS). */
+import { normalizeName } from './json-values.ts';
+
+/* Constants and headers of the upload protocol (§4 Upload, TUS). */
 
 export const tusVersion = '1.0.0';
 
@@ -15,11 +17,17 @@ export const sessionLifetimeMs = 24 * 60 * 60 * 1000;
 export type UploadMetadata = {
   filename: string;
   workspace_uid: string;
-  asset_name?: string;
+  asset_name?: string | undefined;
   description?: string;
   parent_folder_uid?: string;
   content_type?: string;
 };
+
+/** Returns the names that an uploaded asset might have: its given name, else the file name with or without extension. */
+export function possibleNames({ filename, asset_name }: Pick<UploadMetadata, 'filename' | 'asset_name'>): Set<string> {
+  const names = asset_name === undefined ? [filename, filename.replace(/\.[^.]+$/, '')] : [asset_name];
+  return new Set(names.map(normalizeName));
+}
 
 /** Encodes the `Upload-Metadata` header, a "comma-separated list of `key <base64(value)>` pairs" (§4). */
 export function encodeMetadata(metadata: UploadMetadata): string {

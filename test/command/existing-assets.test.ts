@@ -159,6 +159,14 @@ describe('a folder that cannot be listed', () => {
     expect(stderr.match(/not compared with the folder/g)).toHaveLength(1);
   });
 
+  it('without the folders below it is said once, and a file of a name there is uploaded', async () => {
+    const { service, cli, folder, on, upload } = await start({ returnsParent: false, listsFoldersBelow: true });
+    await upload('a', '/Day 1', '--create-folders');
+    const { code, stderr } = await cli.run(['upload', folder, '/'], on('b'));
+    expect([code, service.assets.size]).toEqual([0, 10]);
+    expect(stderr.match(/not compared with the folder: it lists .*, which is in a folder below/g)).toHaveLength(1);
+  });
+
   it('because the service fails ends the run before anything is sent', async () => {
     const { service, cli, folder, on, upload } = await start();
     await upload('a');

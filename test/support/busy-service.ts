@@ -32,6 +32,8 @@ type BusyOptions = {
   latencyMs?: number;
   /** Asset records include their size, or their size and checksum. */
   shows?: 'size' | 'size and checksum';
+  /** The `parent` filter includes the folders below. */
+  listsFoldersBelow?: boolean;
   /** Asset records include their parent folder. */
   returnsParent?: boolean;
   /** Trims folder names. */
@@ -284,12 +286,18 @@ export class BusyService {
     const createdAfter = searchParams.get('created_after') ?? '';
     const all = [...this.assets.values()]
       .filter(({ isTrashed }) => !isTrashed)
-      .filter(({ folder }) => parent === null || (folder ?? 'root') === parent)
+      .filter(({ folder }) => parent === null || this.#isIn(folder, parent))
       .filter(({ name, description = '' }) => search === null || `${name} ${description}`.includes(search))
       .filter(({ createdAt }) => createdAt.slice(0, 10) >= createdAfter)
       .reverse();
     const items = all.slice(offset, offset + limit).map((asset) => this.#record(asset));
     return { status: 200, body: { items, count: all.length } };
+  }
+
+  #isIn(folder: string | undefined, parent: string): boolean {
+    if ((folder ?? 'root') === parent) return true;
+    if (!this.#options.listsFoldersBelow || folder === undefined) return false;
+    return this.#isIn(this.folders.find(({ uid }) => uid === folder)?.parent, parent);
   }
 
   #record({ uid, name, size, blake3, description, folder, completedAt, createdAt }: BusyAsset) {

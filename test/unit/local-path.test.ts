@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { isFileSystemRoot, rangeBelow } from '../../src/client/local-path.ts';
+import { isFileSystemRoot } from '../../src/cli/uploading/sources.ts';
+import { rangeBelow } from '../../src/client/local-path.ts';
 
 /** Returns which of the paths are below a directory. */
 const below = (directory: string, separator: string, paths: readonly string[]) => {

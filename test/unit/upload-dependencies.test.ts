@@ -109,7 +109,7 @@ async function upload(store: UploadStore, sizeBytes: number, more: Partial<Batch
       store,
       profile: 'none',
       maxReceiptId: 0,
-      spool: new Spool(temporaryFolder()),
+      spool: () => new Spool(temporaryFolder()),
       stdin: () => process.stdin,
       onEvent: () => {},
       onPlan: async () => {},

@@ -120,7 +120,7 @@ async function createBatchDeps(
     folders,
     findUploaded,
     throttle: rateLimit === undefined ? undefined : new Throttle(clock, rateLimit),
-    spool: new Spool(stateDir),
+    spool: () => new Spool(stateDir),
     stdin: () => {
       if (terminal.stdin.isTTY)
         throw usageError('stdin is a terminal, not a file', 'mediactl upload - --name NAME < FILE');

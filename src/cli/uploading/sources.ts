@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { isAbsolute } from 'node:path';
+import { isAbsolute, parse, resolve } from 'node:path';
 import { usageError } from '../../client/errors.ts';
-import { isFileSystemRoot } from '../../client/local-path.ts';
 import type { FileWalker, WalkOptions } from '../../client/upload/sources/file-walker.ts';
 import { FileSource, findLocalFiles, type UploadSource } from '../../client/upload/sources/source.ts';
 import {
@@ -118,9 +117,11 @@ async function createRootCheck({ host }: Context, typed: readonly string[]): Pro
   return (path) => roots.assertContains(path);
 }
 
+/** Returns true for `/`, and on Windows for a drive. */
+export const isFileSystemRoot = (path: string) => isAbsolute(path) && parse(resolve(path)).root === resolve(path);
+
 function assertInputs(inputs: readonly string[], { sizeBytes, shard }: SourceOptions): void {
-  if (inputs.some((path) => isAbsolute(path) && isFileSystemRoot(path)))
-    throw usageError('the root directory cannot be uploaded', 'mediactl upload DIR');
+  if (inputs.some(isFileSystemRoot)) throw usageError('the root directory cannot be uploaded', 'mediactl upload DIR');
   if (inputs.length === 0) throw usageError('nothing to upload', 'mediactl upload PATH');
   if (sizeBytes !== undefined && (sizeBytes < 1 || inputs.join() !== '-'))
     throw usageError('--size works only with stdin, and must be at least 1', 'mediactl upload - --size N');

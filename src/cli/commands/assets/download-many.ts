@@ -8,12 +8,12 @@ import type { Collection } from '../../../contract/paths.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
+import { resolveDownload } from '../../library/media-download.ts';
 import { type Column, listBy, noResult } from '../../output/result.ts';
 import { createProgress, type ProgressDisplay, type ProgressMode } from '../../progress/progress.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { type BulkTarget, failureOf, runConcurrently } from './bulk.ts';
 import { uniqueFileNames } from './file-name.ts';
-import { resolveDownload } from './media-download.ts';
 import { isUnchangedDownload, save } from './save.ts';
 
 export type DownloadOptions = {

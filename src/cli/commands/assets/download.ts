@@ -9,6 +9,7 @@ import { type ActionWrapper, addExamples } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { idsHelp, newestOption } from '../../library/asset-ids.ts';
 import { folderIn } from '../../library/asset-paths.ts';
+import { resolveDownload } from '../../library/media-download.ts';
 import { noResult } from '../../output/result.ts';
 import { createProgress, type ProgressMode, progressModes } from '../../progress/progress.ts';
 import { parseCount } from '../../settings/units.ts';
@@ -16,7 +17,6 @@ import { type FilterOptions, parseFilters, withFilters } from '../filters.ts';
 import { resolveTargets } from './bulk.ts';
 import { type DownloadOptions, type DownloadRequest, downloadMany } from './download-many.ts';
 import { assetFileName } from './file-name.ts';
-import { resolveDownload } from './media-download.ts';
 import { save, savedRecord } from './save.ts';
 
 export function download(command: Command, run: ActionWrapper, collection: Collection): void {

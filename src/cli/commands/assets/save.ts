@@ -3,16 +3,13 @@ import type { Stats } from 'node:fs';
 import { type DownloadOutcome, type DownloadSink, download, type ExpectedFile } from '../../../client/api/download.ts';
 import { MediactlError, usageError } from '../../../client/errors.ts';
 import { toWaitingEvent } from '../../../client/upload/session/events.ts';
-import { openChecksum } from '../../../client/upload/sources/checksum.ts';
 import { formatBytes } from '../../../contract/figures.ts';
-import { asText } from '../../../contract/json-values.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
-import type { Asset } from '../../../contract/types.ts';
 import { normalizeUid } from '../../../contract/uid.ts';
 import type { Context } from '../../context.ts';
+import { hashingSink, type MediaDownload, progressOf } from '../../library/media-download.ts';
 import { type DetailRow, type RenderContext, type Result, record } from '../../output/result.ts';
 import type { ProgressDisplay } from '../../progress/progress.ts';
-import { type MediaDownload, resolveDownload } from './media-download.ts';
 import { writeOutput } from './output-file.ts';
 
 export type SavedFile = {
@@ -117,48 +114,6 @@ async function downloadTo(
     );
   if (saved.isRendition) terminal.warn(renditionNote(saved, expected));
   return { ...saved, verified: found !== undefined && found === blake3 ? true : null };
-}
-
-/**
- * Downloads the file of an asset without saving it. It may be a rendition.
- *
- * @returns BLAKE3 of what was downloaded, in hex
- * @throws MediactlError if the asset has no file to download, or the download fails
- */
-export async function digestOfDownload(context: Context, asset: Asset, progress: ProgressDisplay): Promise<string> {
-  const path = asText(asset.name) ?? asset.uid;
-  const { url, expected } = await resolveDownload(context, asset, true);
-  const { sink, digest } = await hashingSink({ write: async () => {}, restart: async () => {} });
-  const onProgress = progressOf(progress, path, expected);
-  await download((await context.mediaApi()).transport, url, { ...sink, onProgress }, expected);
-  return digest();
-}
-
-/** Shows the start of a download. @returns a function that shows how far it is */
-function progressOf(progress: ProgressDisplay, path: string, { sizeBytes: size_bytes = 0 }: ExpectedFile) {
-  progress.show({ path, event: 'started', size_bytes });
-  return (received: number, total = size_bytes) => {
-    const bytes = { size_bytes: total, acknowledged_bytes: received, sent_bytes: received };
-    progress.show({ path, event: 'progress', ...bytes });
-  };
-}
-
-/** Wraps a sink to compute the BLAKE3 checksum of what is written to it. */
-async function hashingSink({ write, restart }: DownloadSink) {
-  let checksum = await openChecksum();
-  const sink: DownloadSink = {
-    write: async (part) => {
-      checksum.update(Buffer.from(part.buffer, part.byteOffset, part.byteLength));
-      await write(part);
-    },
-    restart:
-      restart &&
-      (async () => {
-        checksum = await openChecksum();
-        await restart();
-      }),
-  };
-  return { sink, digest: () => checksum.digest() };
 }
 
 function renditionNote(saved: DownloadOutcome, recorded: ExpectedFile): string {

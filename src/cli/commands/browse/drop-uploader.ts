@@ -51,7 +51,7 @@ export async function openDropUploader(
     profile,
     signal,
     store: await context.uploadStore(),
-    spool: new Spool(stateDir),
+    spool: () => new Spool(stateDir),
     throttle: bytesPerSecond === undefined ? undefined : new Throttle(clock, bytesPerSecond),
     maxReceiptId: await receipts.startRun(runId),
     openSource: (path) => FileSource.open(path),

@@ -7,21 +7,21 @@ import { FileWalker, type WalkOptions } from '../../../client/upload/sources/fil
 import { FileSource } from '../../../client/upload/sources/source.ts';
 import type { ReceiptKey, UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
 import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
-import { possibleNames } from '../../../contract/asset.ts';
 import { classifyStatus } from '../../../contract/assumptions.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { asText, normalizeName } from '../../../contract/json-values.ts';
 import { escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
+import { possibleNames } from '../../../contract/tus.ts';
 import type { Asset } from '../../../contract/types.ts';
 import { normalizeUid } from '../../../contract/uid.ts';
 import { addExamples, type CommandDefinition, type CommandOutcome, collect } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { fetchFolderTree, folderHelp, isRootPath, resolveFolder } from '../../library/folders.ts';
+import { digestOfDownload } from '../../library/media-download.ts';
 import { type Column, listBy } from '../../output/result.ts';
 import { createProgress, type ProgressDisplay } from '../../progress/progress.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { warnOfSkipped } from '../../uploading/sources.ts';
-import { digestOfDownload } from '../assets/save.ts';
 import { ignoreNotFound } from '../confirm-many.ts';
 
 /**
@@ -165,8 +165,7 @@ async function compareFile(
     const isSame = hasSameBytes ? await hasSameBytes(file, asset) : true;
     return isSame ? undefined : differenceOf(isSame === undefined ? 'not_compared' : 'different');
   }
-  const name = path.split(/[\\/]/).at(-1) ?? path;
-  const names = possibleNames(name);
+  const names = possibleNames({ filename: path.split(/[\\/]/).at(-1) ?? path });
   const named = [...(assets?.values() ?? [])].find((each) => names.has(normalizeName(asText(each.name) ?? '')));
   if (!named) return { path, difference: 'missing', asset_uid: receipt?.assetUid ?? null };
   assets?.delete(normalizeUid(named.uid));

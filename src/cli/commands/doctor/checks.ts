@@ -1,6 +1,6 @@
 import { countJobs, listJobs, parseFailure } from '../../../client/queue/jobs.ts';
 import type { QueueClient, QueueJob } from '../../../client/queue/queue-client.ts';
-import { databasePath } from '../../../client/upload/store/schema.ts';
+import { databasePath } from '../../../client/upload/store/database-file.ts';
 import { isCorrupt } from '../../../client/upload/store/upload-entry.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { asObject, asText } from '../../../contract/json-values.ts';

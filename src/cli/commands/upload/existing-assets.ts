@@ -9,14 +9,14 @@ import { digestAndClose } from '../../../client/upload/session/receipt-lookup.ts
 import { parseDigest } from '../../../client/upload/sources/checksum.ts';
 import type { FolderResolver, UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
 import type { ListedAsset, Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
-import { parentOf, possibleNames } from '../../../contract/asset.ts';
+import { parentOf } from '../../../contract/asset.ts';
 import { classifyStatus, isAwaitingUpload } from '../../../contract/assumptions.ts';
 import { asNumber, asText, normalizeName, parseTimestamp } from '../../../contract/json-values.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
+import { possibleNames } from '../../../contract/tus.ts';
 import type { Asset } from '../../../contract/types.ts';
 import { isSameUid } from '../../../contract/uid.ts';
 import type { Context } from '../../context.ts';
-import { assertFiltersApplied, assertFolderIsFlat } from '../../library/filter-checks.ts';
 import { fetchFolderTree } from '../../library/folders.ts';
 import type { UploadSources } from '../../uploading/sources.ts';
 import { ignoreNotFound } from '../confirm-many.ts';
@@ -139,7 +139,7 @@ class FolderComparison {
   }
 
   #namesOf({ path, filename, about }: UploadCandidate): Set<string> {
-    return possibleNames(filename ?? basename(path), about?.name ?? this.#options.name);
+    return possibleNames({ filename: filename ?? basename(path), asset_name: about?.name ?? this.#options.name });
   }
 
   async #match(file: UploadCandidate, folder: string, named: readonly ListedAsset[]) {
@@ -243,7 +243,11 @@ class FolderComparison {
         for await (const page of this.#api.assets.list({ parent, ...filters }, {})) found.push(...page);
     };
     await Promise.all(Array.from({ length: lanes }, searchNext));
-    return this.#checked(parent, found);
+    const names = new Set(files.flatMap((file) => [...this.#namesOf(file)]));
+    return this.#checked(
+      parent,
+      found.filter(({ name }) => names.has(normalizeName(asText(name) ?? ''))),
+    );
   }
 
   /** Returns the search for a file's name, without extension as the service might have removed it. */
@@ -254,6 +258,8 @@ class FolderComparison {
 
   /** @throws MediactlError `filter_ignored` (exit 6) if the service lists assets of other folders too */
   async #checked(parent: string, assets: readonly Asset[]): Promise<ListedAsset[]> {
+    if (assets.length === 0) return [];
+    const { assertFiltersApplied, assertFolderIsFlat } = await import('../../library/filter-checks.ts');
     const findBelow = async () => (await fetchFolderTree(this.#context)).tree.childrenOf(parent);
     await assertFiltersApplied(this.#api.assets, { parent }, assets);
     await assertFolderIsFlat(this.#api.assets, { parent, findBelow }, assets);

@@ -259,7 +259,13 @@ export class BatchUploader implements BatchRun {
       await upload.close();
     }
     if (source.identity !== undefined)
-      persisted = persisted.then((error) => error ?? spool.remove(source.path).then(() => undefined, asMediactlError));
+      persisted = persisted.then(
+        (error) =>
+          error ??
+          spool()
+            .remove(source.path)
+            .then(() => undefined, asMediactlError),
+      );
     if (previousReceipt && outcome.uploaded.how === 'uploaded')
       notice(`previously uploaded as asset ${previousReceipt.assetUid}, which is kept`);
     await onUploaded(outcome.uploaded.assetUid).catch((error: Error) => notice(`cannot save @last: ${error.message}`));
@@ -301,7 +307,7 @@ async function* limitYoungGeneration(files: Candidates): AsyncGenerator<UploadCa
 
 /** Spools stdin to disk. The spooled job is identified by checksum and size, since stdin has no stable path. */
 async function spoolStdin(job: UploadJob, { spool, stdin, signal, api, store }: RunDeps): Promise<UploadJob> {
-  const { blake3, sizeBytes, saveAs } = await spool.write(stdin(), (id, part) => store.lock(id, part), signal);
+  const { blake3, sizeBytes, saveAs } = await spool().write(stdin(), (id, part) => store.lock(id, part), signal);
   const filename = job.filename ?? job.name ?? 'stdin';
   const spooled = { ...job, identity: `${blake3} ${sizeBytes}`, filename };
   // Name the spool file by the upload id, since the entry of an earlier attempt with the same bytes refers to it.

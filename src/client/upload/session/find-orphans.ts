@@ -1,6 +1,6 @@
-import { possibleNames } from '../../../contract/asset.ts';
 import { classifyStatus } from '../../../contract/assumptions.ts';
 import { asNumber, asObject, asText, normalizeName, parseTimestamp } from '../../../contract/json-values.ts';
+import { possibleNames } from '../../../contract/tus.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Api } from '../../api/api.ts';
 import { MediactlError } from '../../errors.ts';
@@ -49,7 +49,7 @@ export async function scanForOrphans(
   for (const asset of assets)
     if (!started.has(asset.uid) && !(await receipts?.hasAsset(asset.uid))) unknown.push(asset);
   return async ({ metadata, sizeBytes, assetUid, mayBeWhole }) => {
-    const names = possibleNames(metadata.filename, metadata.asset_name);
+    const names = possibleNames(metadata);
     const found = unknown.filter(({ name, size, status }) => {
       // An empty file is complete at once. Some services report the bytes received so far as `size`.
       const isPossible = mayBeWhole || classifyStatus(status) === 'in progress' || sizeBytes === 0;

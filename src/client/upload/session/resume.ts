@@ -140,7 +140,7 @@ export async function withNextStep(
   if (entry.state === 'planned' && error.exitCode === exitCodes.rejected) {
     // The service would reject the file again, so there is nothing to resume.
     await store.remove(id);
-    await spool.remove(path);
+    await spool().remove(path);
     return error;
   }
   if (entry.state === 'planned') return error.with({ hint: combineHints(error, resume) });

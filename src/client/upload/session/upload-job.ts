@@ -106,7 +106,8 @@ export function metadataOf(job: UploadJob): UploadMetadata {
 }
 
 export type RunDeps = UploadDeps & {
-  spool: Spool;
+  /** Opens the folder in which stdin is spooled. */
+  spool(): Spool;
   /** Opens stdin, the source of the path `-`. */
   stdin(): AsyncIterable<Buffer | string>;
   /** Called with the uid of each asset whose upload is complete. */

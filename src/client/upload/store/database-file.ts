@@ -1,12 +1,14 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { lstatSync, readFileSync, renameSync, rmSync, type Stats, statfsSync, statSync } from 'node:fs';
 import { link, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { SqlDatabase } from '../../../contract/sqlite.ts';
 import { openSqlite } from '../../lock.ts';
 import { stateError, stateFailure } from '../../state-error.ts';
 import { createEmptyFile, syncFolder } from '../../state-files.ts';
-import { columnsOf, createSchema, databasePath, schemaVersion, tables } from './schema.ts';
+import { createSchema, schemaVersion, tables } from './schema.ts';
+
+export const databasePath = (stateDir: string) => join(stateDir, 'receipts.db');
 
 /** Maximum size of a database for an integrity check, which would take seconds for a larger one. */
 const maxCheckedBytes = 256 * 1024 * 1024;
@@ -109,6 +111,10 @@ export async function assertDatabase(path: string, database: SqlDatabase, hasInt
   await writeFile(temporary, `${pragma(database, 'application_id')}\n`, { mode: 0o600 });
   await rename(temporary, idPath);
 }
+
+/** Returns the column names of a table definition, for a SELECT that checks the schema. */
+const columnsOf = (definition: string) =>
+  [...definition.matchAll(/(?:^|,)\s*([a-z]\w*) [A-Z]/g)].map(([, name]) => name).join(', ');
 
 /** Renames an unusable database. @returns its new path; undefined if there was none */
 export function setDatabaseAside(path: string): string | undefined {

@@ -1,7 +1,3 @@
-import { join } from 'node:path';
-
-export const databasePath = (stateDir: string) => join(stateDir, 'receipts.db');
-
 export const schemaVersion = 3;
 
 /** SQL condition for unfinished uploads, spelled as in the index, so that SQLite uses it. */
@@ -52,7 +48,3 @@ ${Object.entries(tables)
 ${createIndexes}
 CREATE INDEX folders_by_path ON folders (service, workspace, path);
 PRAGMA user_version = ${schemaVersion};`;
-
-/** Returns the column names of a table definition, for a SELECT that checks the schema. */
-export const columnsOf = (definition: string) =>
-  [...definition.matchAll(/(?:^|,)\s*([a-z]\w*) [A-Z]/g)].map(([, name]) => name).join(', ');

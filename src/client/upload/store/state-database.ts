@@ -15,11 +15,12 @@ import { makeStateFolder } from '../../state-files.ts';
 import {
   assertDatabase,
   assertLocalFileSystem,
+  databasePath,
   ensureDatabaseFile,
   setDatabaseAside,
   trialWrite,
 } from './database-file.ts';
-import { createSchema, databasePath } from './schema.ts';
+import { createSchema } from './schema.ts';
 
 /**
  * Purpose of opening the database: `check` tests its integrity, `write` tries a write, and `recreate` does both and

@@ -1,9 +1,17 @@
-import { type ExpectedFile, isGenericType, isTextType } from '../../../client/api/download.ts';
-import { asNumber, asText, parseTimestamp } from '../../../contract/json-values.ts';
-import type { Asset } from '../../../contract/types.ts';
-import type { Context } from '../../context.ts';
-import { type Playable, parsePlayables, sizesUnknownError } from '../../library/playables.ts';
-import { assertNotBlocked, explainUnplayable, nothingToPlayError, resolvePlayback } from '../../library/playback.ts';
+import {
+  type DownloadSink,
+  download,
+  type ExpectedFile,
+  isGenericType,
+  isTextType,
+} from '../../client/api/download.ts';
+import { openChecksum } from '../../client/upload/sources/checksum.ts';
+import { asNumber, asText, parseTimestamp } from '../../contract/json-values.ts';
+import type { Asset } from '../../contract/types.ts';
+import type { Context } from '../context.ts';
+import type { ProgressDisplay } from '../progress/progress.ts';
+import { type Playable, parsePlayables, sizesUnknownError } from './playables.ts';
+import { assertNotBlocked, explainUnplayable, nothingToPlayError, resolvePlayback } from './playback.ts';
 
 /** Media file to save, with its signed URL and the size and type in the asset's record. */
 export type MediaDownload = {
@@ -64,4 +72,46 @@ function expectedOf({ size, content_type }: Asset, { kind }: Playable, playbackT
     mayBeRendition: kind !== 'file' || playbackType === 'audio',
     mayBeText: kind === 'document' && (isTypeUnknown || isTextType(contentType)),
   };
+}
+
+/**
+ * Downloads the file of an asset without saving it. It may be a rendition.
+ *
+ * @returns BLAKE3 of what was downloaded, in hex
+ * @throws MediactlError if the asset has no file to download, or the download fails
+ */
+export async function digestOfDownload(context: Context, asset: Asset, progress: ProgressDisplay): Promise<string> {
+  const path = asText(asset.name) ?? asset.uid;
+  const { url, expected } = await resolveDownload(context, asset, true);
+  const { sink, digest } = await hashingSink({ write: async () => {}, restart: async () => {} });
+  const onProgress = progressOf(progress, path, expected);
+  await download((await context.mediaApi()).transport, url, { ...sink, onProgress }, expected);
+  return digest();
+}
+
+/** Shows the start of a download. @returns a function that shows how far it is */
+export function progressOf(progress: ProgressDisplay, path: string, { sizeBytes: size_bytes = 0 }: ExpectedFile) {
+  progress.show({ path, event: 'started', size_bytes });
+  return (received: number, total = size_bytes) => {
+    const bytes = { size_bytes: total, acknowledged_bytes: received, sent_bytes: received };
+    progress.show({ path, event: 'progress', ...bytes });
+  };
+}
+
+/** Wraps a sink to compute the BLAKE3 checksum of what is written to it. */
+export async function hashingSink({ write, restart }: DownloadSink) {
+  let checksum = await openChecksum();
+  const sink: DownloadSink = {
+    write: async (part) => {
+      checksum.update(Buffer.from(part.buffer, part.byteOffset, part.byteLength));
+      await write(part);
+    },
+    restart:
+      restart &&
+      (async () => {
+        checksum = await openChecksum();
+        await restart();
+      }),
+  };
+  return { sink, digest: () => checksum.digest() };
 }

@@ -200,6 +200,13 @@ const assumptionsById = {
     tolerated:
       'another BLAKE3 of a video is an error (exit 13) unless --accept-rendition is given; that of audio and documents counts as a rendition',
   },
+  A28: {
+    section: '§2 Video and asset records',
+    topic: 'assets that another machine uploaded',
+    assumed: 'the same `name` and `size` as a file: probably the same, not compared',
+    tolerated:
+      'a field whose name contains `blake3` is compared; without `size`, the file is uploaded beside it, with a warning',
+  },
 } as const satisfies Record<string, Omit<Assumption, 'id'>>;
 
 export const assumptions: Assumption[] = Object.entries(assumptionsById).map(([id, row]) => ({ id, ...row }));

@@ -55,6 +55,7 @@ const codes: Record<string, { code: number; why: string }> = {
   'mediactl sandbox logs': { code: 3, why: 'no sandbox of this user ran' },
   'mediactl uploads resume 3f2a9c1d5e6b7a80 --wait': { code: 3, why: 'no such upload' },
   'mediactl check ./rushes /Campaigns/2026': { code: 11, why: 'nothing is there' },
+  'mediactl check ./rushes /Campaigns/2026 --download': { code: 11, why: 'nothing is there' },
   'mediactl check ./rushes /Campaigns/2026 --json': { code: 11, why: 'nothing is there' },
   "mediactl mv '/Inbox/*.mp4' /Archive": { code: 2, why: 'asks, and there is no terminal' },
   "mediactl tag '/Campaigns/2026/*' --add campaign-2026": { code: 2, why: 'asks, and there is no terminal' },

@@ -13,11 +13,13 @@ import { join } from 'node:path';
 import { blake3 } from '@napi-rs/blake-hash';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { someBytes, writeSome } from '../support/files.ts';
-import { respondWith } from '../support/interposer.ts';
+import { type Fault, type InterposedRequest, respondWith } from '../support/interposer.ts';
 import { changeEntry } from '../support/state-database.ts';
 import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 
 const world = setUpUploader();
+
+const withoutChecksum: Fault['headers'] = ({ 'x-checksum-blake3': _, ...headers }) => headers;
 
 /** Changes bytes but neither size nor mtime. */
 function editInSecret(at: number, seed: string): void {
@@ -88,23 +90,30 @@ describe('a file that changes under the upload', () => {
     expect(world.patchRequests()).toEqual([]);
   });
 
-  it('an upload that another run has finished, of a state folder that is restored from before, is taken as uploaded', async () => {
-    await world.interruptAfterTwoChunks();
-    const saved = join(world.cli.home, 'saved state');
-    cpSync(world.stateDir, saved, { recursive: true });
-    const { record } = await world.upload();
-    await world.expectUploaded(record);
-    rmSync(world.stateDir, { recursive: true });
-    cpSync(saved, world.stateDir, { recursive: true });
-    world.fault = () => ({ headers: ({ 'x-checksum-blake3': _, ...headers }) => headers });
-    const again = await world.upload();
-    expect([again.code, again.record]).toEqual([
-      0,
-      expect.objectContaining({ asset_uid: record.asset_uid, error: null, verified: null, bytes_sent: 0 }),
-    ]);
-    expect(await world.findAssets()).toHaveLength(1);
-    expect(world.unfinishedIds()).toEqual([]);
-  });
+  it.each([
+    ['whose session still responds', () => ({ headers: withoutChecksum })],
+    ['whose session is gone', ({ method }: InterposedRequest) => (method === 'HEAD' ? respondWith(404) : undefined)],
+  ])(
+    'an upload that a later run finished, %s, is taken as uploaded by a state folder from before',
+    async (_, fault) => {
+      await world.interruptAfterTwoChunks();
+      const saved = join(world.cli.home, 'saved state');
+      cpSync(world.stateDir, saved, { recursive: true });
+      const { record } = await world.upload();
+      await world.expectUploaded(record);
+      rmSync(world.stateDir, { recursive: true });
+      cpSync(saved, world.stateDir, { recursive: true });
+      await world.run(['wait', record.asset_uid]);
+      world.fault = fault;
+      const again = await world.upload();
+      expect([again.code, again.record]).toEqual([
+        0,
+        expect.objectContaining({ asset_uid: record.asset_uid, error: null, verified: null, bytes_sent: 0 }),
+      ]);
+      expect(await world.findAssets()).toHaveLength(1);
+      expect(world.unfinishedIds()).toEqual([]);
+    },
+  );
 
   it('touched between two runs: the content is what counts', async () => {
     await world.interruptAfterTwoChunks();

@@ -57,6 +57,7 @@ const codes: Record<string, { code: number; why: string }> = {
   'mediactl folders create /New --profile sandbox-read': { code: 5, why: 'the page says so' },
   'mediactl check ./rushes /Campaigns': { code: 11, why: 'the folder has an asset that is not in the directory' },
   'mediactl check ./rushes /Campaigns/2026': { code: 11, why: 'the same' },
+  'mediactl check ./rushes /Campaigns/2026 --download': { code: 11, why: 'the same' },
   'mediactl thumb ID -o poster.jpg': { code: 3, why: 'this sandbox has no ffmpeg' },
   'mediactl thumb interview.mp4 -o poster.jpg': { code: 3, why: 'the same' },
 };

@@ -1,4 +1,6 @@
 import { classifyStatus, isAwaitingUpload } from '../../../contract/assumptions.ts';
+import { asNumber } from '../../../contract/json-values.ts';
+import type { Asset } from '../../../contract/types.ts';
 import { waitForAssets } from '../../api/wait-for-assets.ts';
 import { MediactlError } from '../../errors.ts';
 import { isGone } from '../../http/error-response.ts';
@@ -52,7 +54,7 @@ async function completeWithoutSession(run: UploadRun, entry: OpenEntry): Promise
   return completeEntry(run, entry, { blake3, verdict: { verified: null }, lastChunkStart: 0, suspectedChange });
 }
 
-/** @param isAllSent false if bytes are certainly missing, so that the asset is unfinished whatever its status */
+/** @param isAllSent false if this machine has not sent all bytes, so that only another run can have completed the asset */
 async function checkCompleteness(
   run: UploadRun,
   { session, offset, file }: OpenEntry,
@@ -60,16 +62,20 @@ async function checkCompleteness(
 ): Promise<'complete' | 'unfinished' | 'gone' | 'unknown'> {
   const { assets, transport } = run.deps.api;
   const { assetUid } = session;
-  let status: unknown;
+  let asset: Asset;
   try {
-    status = (await assets.get(assetUid)).status;
+    asset = await assets.get(assetUid);
   } catch (error) {
     if (isGone(error)) return 'gone';
     // 403: the API key can write but not read, so the asset's state is unknown.
     if (!(error instanceof MediactlError) || error.explanation.status !== 403) throw error;
     return isAllSent ? 'unknown' : 'unfinished';
   }
-  if (!isAllSent || isAwaitingUpload(status)) return 'unfinished';
+  const { status, size } = asset;
+  // The state folder might be an old copy, and a later run has sent the rest.
+  const isFinishedElsewhere = classifyStatus(status) === 'ready' && asNumber(size) === file.sizeBytes;
+  if (!isAllSent) return isFinishedElsewhere ? 'complete' : 'unfinished';
+  if (isAwaitingUpload(status)) return 'unfinished';
   if (offset === file.sizeBytes || classifyStatus(status) === 'ready') return 'complete';
   // Some services report `queued` before the first byte arrives, so only a ready asset counts as complete.
   run.notice(`the upload session no longer exists; waiting until asset ${assetUid} is ready`);

@@ -44,6 +44,21 @@ describe('assets download of many', () => {
     expect(found.every(({ outcome }: { outcome: string }) => outcome === 'downloaded')).toBe(true);
   });
 
+  it('by a glob keeps the folders below its fixed part, so that two of one name do not collide', async () => {
+    const [tree, into] = [join(world.cli.home, 'tree'), join(world.cli.home, 'mirrored')];
+    for (const day of ['day 1', 'day 2']) {
+      mkdirSync(join(tree, day), { recursive: true });
+      writeFileSync(join(tree, day, 'notes.md'), `# ${day}`);
+    }
+    writeFileSync(join(tree, 'top.md'), '# top');
+    expect((await world.cli.run(['upload', tree, '/Mirror', '--create-folders', '--wait'])).code).toBe(0);
+    await world.cli.json(['download', '/Mirror/**', '-d', into]);
+    const paths = ['day 1/notes.md', 'day 2/notes.md', 'top.md'];
+    expect(paths.map((path) => readFileSync(join(into, path), 'utf8'))).toEqual(['# day 1', '# day 2', '# top']);
+    const again = await world.cli.json(['download', '/Mirror/**', '-d', into]);
+    expect(again.map(({ outcome }: { outcome: string }) => outcome)).toEqual(['there', 'there', 'there']);
+  });
+
   it('two of one name lie beside each other; one that fails does not stop the others', async () => {
     const into = join(world.cli.home, 'all');
     const [, , twin] = uids as [string, string, string];

@@ -119,7 +119,7 @@ async function findMatches(
   collection: Collection,
   id: string,
   { tree = sharedTree(context), isLiteral = false }: IdLookup,
-): Promise<{ found: Asset[]; isExact: boolean }> {
+): Promise<{ found: Asset[]; isExact: boolean; relativeDirs?: ReadonlyMap<Asset, string> }> {
   // An empty id, for example from an unset shell variable, would match an asset without a name.
   if (id.trim() === '') throw usageError('an id is empty', idHelp);
   const isPath = isLibraryPath(id);
@@ -148,8 +148,11 @@ const noAssetNamed = (id: string, collection: Collection) =>
       : `mediactl ${collection === 'assets' ? 'ls' : 'videos ls'} ${quoteForShell(id)}`,
   });
 
-/** Asset that an id stands for. `asset` is its record if it was listed to find it. */
-export type ResolvedAsset = { uid: string; asset?: Asset };
+/**
+ * Asset that an id stands for. `asset` is its record if it was listed to find it. `relativeDir` are the folders between
+ * the fixed part of a glob and the asset, such as `day 1/cam a`.
+ */
+export type ResolvedAsset = { uid: string; asset?: Asset; relativeDir?: string | undefined };
 
 /**
  * Resolves the ids given for `ID...`, without duplicates. A glob stands for all assets that match, and then `hasGlob`
@@ -168,12 +171,12 @@ export async function resolveAssets(
   if (ids.length === 0) add({ uid: await resolveAssetUid(context, collection, undefined, choice) });
   for (const id of ids) {
     if (isGlob(id)) {
-      const { found, isExact } = await findMatches(context, collection, id, lookup);
+      const { found, isExact, relativeDirs } = await findMatches(context, collection, id, lookup);
       if (!isExact && choice.newest)
         throw usageError('--newest cannot be used with a glob', 'give the name or the uid of one asset');
       hasGlob ||= !isExact;
       for (const asset of isExact ? [await selectMatch(context, id, found, choice)] : found)
-        add({ uid: asset.uid, asset });
+        add({ uid: asset.uid, asset, relativeDir: relativeDirs?.get(asset) });
     } else if (id !== '-') add({ uid: await resolveAssetUid(context, collection, id, lookup) });
     // On stdin, `@last`, globs and uid prefixes are taken as names, since an asset can be named like that.
     else

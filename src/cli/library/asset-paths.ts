@@ -36,19 +36,22 @@ export type PathSearch = {
  * Finds assets by address, such as `/Campaigns/clip.mp4`, or by glob. If an asset's address equals the pattern, only
  * that address matches, and `isExact` is true.
  *
+ * @returns the assets, and for a glob the folders between its fixed part and each asset, such as `day 1/cam a`
  * @throws MediactlError `filter_ignored` (exit 6) if the service ignores the folder that it was asked for
  */
 export async function findAssetsByPath(
   context: Context,
   typed: string,
   { filters = {}, isLiteral = false, tree }: PathSearch = {},
-): Promise<{ found: Asset[]; isExact: boolean }> {
+): Promise<{ found: Asset[]; isExact: boolean; relativeDirs: ReadonlyMap<Asset, string> }> {
   const pattern = namesIn(typed).join('/');
   const normalized = normalizeName(pattern);
   const hasGlob = isGlob(pattern) && !isLiteral;
   const matches = hasGlob ? await globMatcher(normalized) : () => false;
   const { assets } = await context.api();
   const found: Asset[] = [];
+  const relativeDirs = new Map<Asset, string>();
+  const fixedLength = pattern.slice(0, pattern.search(/[^/]*[*?{]/)).length;
   /** Assets at this address, and those whose address differs in the Unicode form only. */
   const [exact, similar]: [Asset[], Asset[]] = [[], []];
   const collect = async (folder: string, scope: AssetFilters) => {
@@ -59,7 +62,10 @@ export async function findAssetsByPath(
         const path = `${folder}${asText(asset.name) ?? ''}`;
         if (path === pattern) exact.push(asset);
         else if (normalizeName(path) === normalized) similar.push(asset);
-        else if (matches(normalizeName(path))) found.push(asset);
+        else if (matches(normalizeName(path))) {
+          found.push(asset);
+          relativeDirs.set(asset, folder.slice(fixedLength, -1));
+        }
       }
     }
   };
@@ -76,7 +82,9 @@ export async function findAssetsByPath(
     isFlat = true;
   }
   const literal = exact.length > 0 ? exact : similar;
-  return literal.length > 0 ? { found: literal, isExact: true } : { found, isExact: !hasGlob };
+  return literal.length > 0
+    ? { found: literal, isExact: true, relativeDirs }
+    : { found, isExact: !hasGlob, relativeDirs };
 }
 
 const namesIn = (path: string) => withoutFolderPrefix(path).split('/').filter(Boolean);

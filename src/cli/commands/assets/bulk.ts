@@ -24,8 +24,8 @@ import { confirmMany, limitExceeded, maxLines, truncateLines, type WriteLimit } 
 import { dryRunPlan } from '../dry-run.ts';
 import { hasFilters, rejectWorkspaceFlag } from '../filters.ts';
 
-/** Asset to change or download. `asset` is its API record, if already fetched. */
-export type BulkTarget = { uid: string; name: string | null; asset?: Asset };
+/** Asset to change or download. `asset` is its API record, if already fetched. See `ResolvedAsset`. */
+export type BulkTarget = { uid: string; name: string | null; asset?: Asset; relativeDir?: string | undefined };
 
 /** Selection of assets: those with the given ids or that match a glob, or all that match the filters. */
 export type TargetRequest = {
@@ -76,8 +76,8 @@ export async function resolveTargets(
   if (!byFilter) {
     const resolved = await resolveAssets(context, collection, ids, { newest });
     hasGlob = resolved.hasGlob;
-    for (const { uid, asset } of resolved.assets)
-      targets.push({ uid, name: asText(asset?.name) ?? null, ...(asset && { asset }) });
+    for (const { uid, asset, relativeDir } of resolved.assets)
+      targets.push({ uid, name: asText(asset?.name) ?? null, relativeDir, ...(asset && { asset }) });
   }
   if (isLimitEnforced && targets.length > limit.count) throw limitExceeded(collection, limit);
   return { targets, byFilter: byFilter || hasGlob };

@@ -1,7 +1,8 @@
 import { lstat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { AssetFilters } from '../../../client/api/assets.ts';
 import { type MediactlError, usageError } from '../../../client/errors.ts';
+import { makeFolder } from '../../../client/state-files.ts';
 import { formatBytes, pluralize } from '../../../contract/figures.ts';
 import { asNumber, parseTimestamp } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
@@ -13,7 +14,7 @@ import { type Column, listBy, noResult } from '../../output/result.ts';
 import { createProgress, type ProgressDisplay, type ProgressMode } from '../../progress/progress.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { type BulkTarget, failureOf, runConcurrently } from './bulk.ts';
-import { uniqueFileNames } from './file-name.ts';
+import { uniqueFilePaths } from './file-name.ts';
 import { isUnchangedDownload, save } from './save.ts';
 
 export type DownloadOptions = {
@@ -53,7 +54,7 @@ export async function downloadMany(
     return found;
   };
   const lookups = await runConcurrently(context, targets, lookUp, lanes);
-  const files = assignPaths(assetsByUid, directory);
+  const files = assignPaths(assetsByUid, targets, directory);
   const progress = await createProgress(context, progressMode);
   progress.show({ event: 'planned', files: files.size, bytes: totalBytes(assetsByUid), there: 0 });
   const resultsByUid = new Map<string, DownloadResult>();
@@ -82,10 +83,15 @@ export async function downloadMany(
 type DownloadTarget = { asset: Asset; path: string };
 type DownloadResult = Pick<DownloadRecord, 'size_bytes' | 'verified'> & { outcome: 'downloaded' | 'there' };
 
-/** Maps each asset's uid to the asset and to a unique path in the directory. */
-function assignPaths(assets: ReadonlyMap<string, Asset>, directory: string): Map<string, DownloadTarget> {
-  const names = uniqueFileNames([...assets.values()]);
-  return new Map([...assets].map(([uid, asset], at) => [uid, { asset, path: join(directory, names[at] ?? uid) }]));
+/** Maps each asset's uid to the asset and to a unique path in the directory, with the folders that a glob has matched. */
+function assignPaths(
+  assets: ReadonlyMap<string, Asset>,
+  targets: readonly BulkTarget[],
+  directory: string,
+): Map<string, DownloadTarget> {
+  const folders = new Map(targets.map(({ uid, relativeDir }) => [uid, relativeDir]));
+  const paths = uniqueFilePaths([...assets].map(([uid, asset]) => ({ asset, folder: folders.get(uid) ?? '' })));
+  return new Map([...assets].map(([uid, asset], at) => [uid, { asset, path: join(directory, paths[at] ?? uid) }]));
 }
 
 /** Returns the sum of all sizes in bytes, or 0 if any size is unknown. */
@@ -105,6 +111,7 @@ async function downloadUnlessPresent(
   if (existing && isUnchangedDownload(existing, { assetUid: asset.uid, createdAt }))
     return { outcome: 'there', size_bytes: existing.size, verified: null };
   if (existing) throw usageError(`${path} already exists and may be another file`, '--yes overwrites it');
+  await makeFolder(dirname(path), '-d DIRECTORY');
   const saved = await save(context, await resolveDownload(context, asset, acceptsRendition), path, progress);
   return { outcome: 'downloaded', size_bytes: saved?.size_bytes ?? null, verified: saved?.verified ?? null };
 }

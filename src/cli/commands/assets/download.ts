@@ -23,14 +23,14 @@ export function download(command: Command, run: ActionWrapper, collection: Colle
   addExamples(
     command,
     `mediactl ${collection} download @last -o master.mp4`,
-    ...(collection === 'assets' ? ["mediactl download '/Campaigns/2026/*' -d ./campaign"] : []),
+    ...(collection === 'assets' ? ["mediactl download '/Campaigns/2026/**' -d ./campaign"] : []),
     `mediactl ${collection} download --tag dailies --created-after 1d -d ./dailies`,
     `mediactl ${collection} ls --status ready -q | mediactl ${collection} download - -d ./all`,
   );
   const described = command
     .summary('download files')
     .description(
-      'Downloads the file of a video, audio or document that the service offers, or the largest variant of an image. Compares it with what this machine uploaded, by BLAKE3; otherwise it may be a rendition. Run the same command again to continue a download. An existing file is replaced only with --yes.',
+      'Downloads the file of a video, audio or document, or the largest variant of an image. Compares it by BLAKE3 with what this machine uploaded; otherwise it may be a rendition. A glob with ** keeps the folders. Run it again to continue. Existing files are replaced only with --yes.',
     )
     .argument('[id...]', idsHelp)
     .option('-o, --output <file>', 'file to write; - for stdout (default: the name of the asset)')
@@ -85,7 +85,7 @@ function suggestOutput(error: unknown, ids: readonly string[]): never {
   const [id = '', last = ''] = ids;
   const folder = folderIn(error);
   if (folder !== undefined)
-    throw error.with({ hint: `mediactl download ${quoteForShell(`${folder}/*`)} -d DIRECTORY` });
+    throw error.with({ hint: `mediactl download ${quoteForShell(`${folder}/**`)} -d DIRECTORY` });
   const isMissing = error.exitCode === exitCodes.notFound && error.message.endsWith(` ${last}`);
   throw ids.length === 2 && isMissing
     ? error.with({ hint: `mediactl download ${quoteForShell(id)} -o ${quoteForShell(last)}` })

@@ -1,20 +1,28 @@
+import { join } from 'node:path';
 import { asText } from '../../../contract/json-values.ts';
 import type { Asset } from '../../../contract/types.ts';
 
 const maxNameBytes = 200;
 
-/** Returns names that are unique within a directory. Appends the uid to names that would collide. */
-export function uniqueFileNames(assets: readonly Asset[]): string[] {
-  const names = assets.map(assetFileName);
+/**
+ * Returns relative paths that are unique within a directory: the folder, and the name of the asset. Appends the uid to
+ * names that would collide.
+ *
+ * @param files assets and their folders, such as `day 1/cam a`; empty for none
+ */
+export function uniqueFilePaths(files: readonly { asset: Asset; folder: string }[]): string[] {
+  const folders = files.map(({ folder }) => folder.split('/').map((name) => sanitizeFileName(name, '', null)));
+  const pathOf = (at: number, name: string) => join(...(folders[at] ?? []), name);
+  const paths = files.map(({ asset }, at) => pathOf(at, assetFileName(asset)));
   // A name with a uid can equal another asset's own name, which then also gets its uid appended.
   for (let rounds = 0; rounds < 3; rounds++) {
     const count = new Map<string, number>();
-    for (const name of names) count.set(comparisonKey(name), (count.get(comparisonKey(name)) ?? 0) + 1);
-    for (const [at, asset] of assets.entries())
-      if ((count.get(comparisonKey(names[at] as string)) ?? 0) > 1)
-        names[at] = withUid(assetFileName(asset), asset.uid);
+    for (const path of paths) count.set(comparisonKey(path), (count.get(comparisonKey(path)) ?? 0) + 1);
+    for (const [at, { asset }] of files.entries())
+      if ((count.get(comparisonKey(paths[at] as string)) ?? 0) > 1)
+        paths[at] = pathOf(at, withUid(assetFileName(asset), asset.uid));
   }
-  return names;
+  return paths;
 }
 
 /** Normalizes a name for comparison. Some file systems ignore case or Unicode composition. */

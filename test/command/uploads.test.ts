@@ -1,10 +1,12 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { MediactlError } from '../../src/client/errors.ts';
 import { Cli } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
 import { writeSome } from '../support/files.ts';
 import { type Fault, type InterposedRequest, Interposer, respondWith } from '../support/interposer.ts';
+import { waitUntil } from '../support/machines.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
 let sandbox: TestSandbox;
@@ -102,6 +104,22 @@ describe('uploads', () => {
     await cli.run(['uploads', 'forget', id, '--yes']);
     expect(readdirSync(spool)).toEqual([]);
   });
+});
+
+it('uploads ls shows what is being uploaded, by which process and how far; after an interruption, how far it was sent', async () => {
+  writeSome(path, 600_000);
+  const abort = new AbortController();
+  const running = cli.run(['upload', path, '--limit-rate', '200KB'], { signal: abort.signal });
+  const pending = async () => (await cli.json(['uploads', 'ls']))[0] ?? {};
+  await waitUntil(async () => (await pending()).sent_bytes > 0);
+  const shown = await pending();
+  expect(shown).toMatchObject({ state: 'uploading', pid: process.pid, offset_bytes: 0, size_bytes: 600_000 });
+  expect((await cli.run(['uploads', 'ls'])).stdout).toContain(`uploading (pid ${process.pid})`);
+  abort.abort(new MediactlError('interrupted', { code: 'interrupted', exitCode: 130 }));
+  expect((await running).code).toBe(130);
+  const stopped = await pending();
+  expect(stopped).toMatchObject({ state: 'resumable', pid: null });
+  expect(stopped.sent_bytes).toBeGreaterThanOrEqual(shown.sent_bytes);
 });
 
 describe('several files', () => {

@@ -48,7 +48,7 @@ describe('on a real terminal', { tags: 'script' }, () => {
           : undefined,
     );
     const pty = new Pty(
-      [...mediactlCommand, 'upload', fixturePath('clip.mp4'), '--chunk-size', '300KiB'],
+      [...mediactlCommand, 'upload', '--again', fixturePath('clip.mp4'), '--chunk-size', '300KiB'],
       environment(temporaryFolder(), { MEDIACTL_BASE_URL: line.url }),
       120,
     );
@@ -62,7 +62,7 @@ describe('on a real terminal', { tags: 'script' }, () => {
   });
 
   it('one without a width gets lines instead of a bar', async () => {
-    const command = [...mediactlCommand, 'upload', fixturePath('still.jpg'), '--wait'];
+    const command = [...mediactlCommand, 'upload', '--again', fixturePath('still.jpg'), '--wait'];
     const pty = new Pty(command, environment(temporaryFolder()), 0);
     expect(await pty.exited).toBe(0);
     expect(pty.output).toContain('still.jpg: ready');
@@ -91,7 +91,7 @@ describe('on a real terminal', { tags: 'script' }, () => {
   it('upload shows a bar of bytes as they leave, then the result', async () => {
     const pty = new Pty(
       [
-        ...[...mediactlCommand, 'upload', fixturePath('clip.mp4'), '--wait'],
+        ...[...mediactlCommand, 'upload', '--again', fixturePath('clip.mp4'), '--wait'],
         ...['--chunk-size', '100KiB', '--limit-rate', '200KiB'],
       ],
       environment(temporaryFolder()),

@@ -7,6 +7,7 @@ import {
   isCorrupt,
   type UploadEntry,
 } from '../../client/upload/store/upload-entry.ts';
+import type { UploadProgress } from '../../client/upload/store/upload-store.ts';
 import { formatBytes } from '../../contract/figures.ts';
 import { escapeControls, relativeTime } from '../../contract/sanitize.ts';
 import { isSameUid } from '../../contract/uid.ts';
@@ -22,15 +23,24 @@ export type PendingUpload = {
   asset_uid: string | null;
   session_uid: string | null;
   size_bytes: number | null;
+  /** Bytes that the service has acknowledged. */
   offset_bytes: number | null;
+  /** Bytes that were sent, as far as it is known; the service might not have received all of them. */
+  sent_bytes: number | null;
+  /** Id of the process that is uploading the file; null if none is. */
+  pid: number | null;
   base_url: string | null;
   profile: string | null;
   begun_at: string | null;
   expires_at: string | null;
-  state: 'not begun' | 'creation unknown' | 'resumable' | 'expired' | 'uploaded' | 'unreadable';
+  state: 'uploading' | 'not begun' | 'creation unknown' | 'resumable' | 'expired' | 'uploaded' | 'unreadable';
 };
 
-export function toPendingUpload(entry: UploadEntry | CorruptEntry, now: number): PendingUpload {
+export function toPendingUpload(
+  entry: UploadEntry | CorruptEntry,
+  now: number,
+  { sentBytes, pid }: UploadProgress = { sentBytes: 0, pid: null },
+): PendingUpload {
   const readable = isCorrupt(entry) ? undefined : entry;
   const session = readable && 'session' in readable ? readable.session : undefined;
   return {
@@ -41,11 +51,13 @@ export function toPendingUpload(entry: UploadEntry | CorruptEntry, now: number):
     session_uid: session?.uid ?? null,
     size_bytes: readable?.file.sizeBytes ?? null,
     offset_bytes: readable ? acknowledged(readable) : null,
+    sent_bytes: readable ? Math.max(sentBytes, acknowledged(readable)) : null,
+    pid,
     base_url: readable?.baseUrl ?? null,
     profile: readable?.profile ?? null,
     begun_at: entry.begunAt ?? null,
     expires_at: session?.expiresAt ?? null,
-    state: readable ? stateOf(readable, now) : 'unreadable',
+    state: pid !== null ? 'uploading' : readable ? stateOf(readable, now) : 'unreadable',
   };
 }
 
@@ -74,20 +86,21 @@ export async function listPendingUploads(context: Context): Promise<(UploadEntry
 export const sortByStart = (entries: readonly (UploadEntry | CorruptEntry)[]) =>
   [...entries].sort((a, b) => (a.begunAt ?? '').localeCompare(b.begunAt ?? ''));
 
-/** Formats an upload's progress, with units on a terminal and as `sent/total` bytes otherwise. */
+/** Formats an upload's progress in bytes, with units on a terminal and as `sent/total` otherwise. */
 export function formatProgress(
-  { size_bytes, offset_bytes }: Pick<PendingUpload, 'size_bytes' | 'offset_bytes'>,
+  size: number | null,
+  sent: number | null,
   { isTerminal }: { isTerminal: boolean },
 ): string {
-  if (size_bytes === null || offset_bytes === null) return '';
-  return isTerminal ? `${formatBytes(offset_bytes)} of ${formatBytes(size_bytes)}` : `${offset_bytes}/${size_bytes}`;
+  if (size === null || sent === null) return '';
+  return isTerminal ? `${formatBytes(sent)} of ${formatBytes(size)}` : `${sent}/${size}`;
 }
 
 export const pendingColumns: Column<PendingUpload>[] = [
   { header: 'ID', value: ({ id }) => id, noTruncate: true },
   { header: 'PATH', value: ({ path }) => escapeControls(path), isFirst: true },
-  { header: 'DONE', value: formatProgress },
-  { header: 'STATE', value: ({ state }) => state, noTruncate: true },
+  { header: 'SENT', value: ({ size_bytes, sent_bytes }, shown) => formatProgress(size_bytes, sent_bytes, shown) },
+  { header: 'STATE', value: ({ state, pid }) => (pid === null ? state : `${state} (pid ${pid})`), noTruncate: true },
   { header: 'EXPIRES', value: ({ expires_at }, shown) => timeText(expires_at, shown), dropPriority: 1 },
 ];
 

@@ -2,6 +2,7 @@ import { Argument, type Command } from '@commander-js/extra-typings';
 import type { AssetFilters, AssetsApi } from '../../../client/api/assets.ts';
 import { itemsOf, totalOf } from '../../../client/api/pagination.ts';
 import { usageError } from '../../../client/errors.ts';
+import { assetStatuses, assetTypes } from '../../../contract/asset-values.ts';
 import { formatCount } from '../../../contract/figures.ts';
 import { asNumber, asText, parseTimestamp } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
@@ -23,6 +24,7 @@ import type { Result } from '../../output/result.ts';
 import { parseCount } from '../../settings/units.ts';
 import { dateHelp, parseFilters, rejectWorkspaceFlag, sortOption, splitPath, withFilters } from '../filters.ts';
 import { assetList, knownFields } from './columns.ts';
+
 import type { AssetListing } from './sheet.ts';
 
 export function list(command: Command, run: ActionWrapper, collection: Collection): void {
@@ -140,7 +142,7 @@ export async function runList(context: Context, request: ListRequest): Promise<R
   }
   const { pages, footer, isEmpty } = await find();
   const inFolder = folder && !recursive ? ` in ${folder}; -r includes the folders below it` : '';
-  const empty = `no ${collection}${inFolder}${wordHint(words)}`;
+  const empty = `no ${collection}${inFolder}${searchText(words)}`;
   // A terminal shows this text in place of the table.
   if (isEmpty && words.length > 0 && !context.isHumanOutput) context.terminal.info(empty);
   return { ...assetList(context, pages, empty), more: () => footer };
@@ -210,11 +212,21 @@ function assertNoFieldList({ settings }: Context, [word = '', ...others]: readon
     throw usageError(`'${word}' is a jq filter, not words to search for`, `--jq ${quoteForShell(word)}`);
 }
 
-/** Returns a hint if the only word that was searched for looks like a folder or a field. */
-function wordHint([word = '', ...others]: readonly string[]): string {
-  if (others.length > 0) return '';
-  if (word.includes('/')) return ` with that in their name; in a folder: mediactl ls ${quoteForShell(`/${word}`)}`;
-  return knownFields.includes(word) ? ` with that word; for the field: --fields ${word}` : '';
+/** Describes the search, and returns a hint if the only word looks like something else than a word to search for. */
+function searchText(words: readonly string[]): string {
+  if (words.length === 0) return '';
+  const search = ` with "${escapeControls(words.join(' '))}" in their name or description`;
+  const [word = '', ...others] = words;
+  if (others.length > 0) return search;
+  if (word.includes('/')) return `${search}; in a folder: mediactl ls ${quoteForShell(`/${word}`)}`;
+  const valuesByOption: Record<string, readonly string[]> = {
+    '--created-after': ['today', 'yesterday'],
+    '--status': assetStatuses,
+    '--type': assetTypes,
+    '--fields': knownFields,
+  };
+  const option = Object.keys(valuesByOption).find((each) => valuesByOption[each]?.includes(word));
+  return option ? `${search}; did you mean ${option} ${word}?` : search;
 }
 
 /** Returns the assets at an address or that match a glob, sorted. @throws MediactlError `not_found` for an address */

@@ -99,7 +99,11 @@ export const queuedColumns: Column<QueuedUpload>[] = [
     noTruncate: true,
   },
   { header: 'PATH', value: ({ path }) => escapeControls(path), isFirst: true, minWidth: 18 },
-  { header: 'DONE', value: formatProgress, dropPriority: 1 },
+  {
+    header: 'DONE',
+    value: ({ size_bytes, offset_bytes }, shown) => formatProgress(size_bytes, offset_bytes, shown),
+    dropPriority: 1,
+  },
   { header: 'WORKER', value: ({ worker }) => escapeControls(worker ?? ''), dropPriority: 2 },
   { header: 'STATE', value: formatState, minWidth: 18 },
 ];

@@ -63,7 +63,8 @@ export async function runList(context: Context, { done, queue }: UploadListReque
   if (queue !== undefined) return listQueuedUploads(context, queue, done);
   if (done) return listFinishedUploads(context);
   const entries = sortByStart(await listPendingUploads(context));
-  const rows = entries.map((entry) => toPendingUpload(entry, context.clock.now()));
+  const progress = await (await context.uploadStoreIfAny())?.listProgress();
+  const rows = entries.map((entry) => toPendingUpload(entry, context.clock.now(), progress?.get(entry.id)));
   return listBy(({ id }) => id, rows, pendingColumns, 'no unfinished uploads');
 }
 

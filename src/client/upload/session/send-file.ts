@@ -8,6 +8,8 @@ import type { CompleteEntry, OpenEntry } from '../store/upload-entry.ts';
 import { type TransferListener, transfer } from './transfer.ts';
 import type { UploadRun } from './upload-run.ts';
 
+const progressIntervalMs = 1_000;
+
 /** Maximum bytes that are recorded as sent in advance, so that a slow disk does not delay every chunk. */
 const maxSendAheadBytes = 100 * 1024 * 1024;
 
@@ -51,6 +53,8 @@ class FileSender implements TransferListener {
   /** Value of `sentTo` in the entry on disk. The value in memory can be higher. */
   #sentToOnDisk: number;
   #lastWrite = Promise.resolve();
+  /** Time of the last record of the progress, in milliseconds since the epoch. */
+  #progressSavedAt: number;
   /** Error of a failed write to the store, thrown instead of sending the next chunk. */
   #writeError: unknown;
 
@@ -62,6 +66,7 @@ class FileSender implements TransferListener {
     this.#hasResponded = run.resumedFrom === null;
     this.#position = entry.offset;
     this.#sentToOnDisk = entry.sentTo;
+    this.#progressSavedAt = run.deps.api.transport.clock.now();
   }
 
   async onSending(end: number): Promise<void> {
@@ -78,7 +83,17 @@ class FileSender implements TransferListener {
     this.#run.bytesSent += count;
     this.isReadToEnd = at === this.#run.source.sizeBytes;
     this.#position = at;
+    this.#saveProgress();
     this.#emitProgress();
+  }
+
+  #saveProgress(): void {
+    const { store, id, deps } = this.#run;
+    const now = deps.api.transport.clock.now();
+    if (!store.saveProgress || now - this.#progressSavedAt < progressIntervalMs) return;
+    this.#progressSavedAt = now;
+    // Only for display. If the store fails, the next write of the entry ends the upload.
+    store.saveProgress(id, this.#position).catch(() => {});
   }
 
   async onAcknowledged(offset: number, headers: ResponseHeaders): Promise<void> {

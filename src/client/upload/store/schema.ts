@@ -11,7 +11,8 @@ export const isUnfinished = "state IN ('planned', 'intended', 'open', 'whole')";
  * its entry (`UploadEntry`); `planned` without an entry is a mere lock. `done` is a receipt, and `replaced` a receipt
  * whose path has a newer one. `failed` is an upload that was given up, whose asset may still be there (an orphan).
  * `seq` is renewed when an upload is done, so that receipts are numbered in the order in which they were written.
- * `entry` is JSON (`UploadEntry`). `run` and `pid` name the process that locks the row. `processing` is the state of
+ * `entry` is JSON (`UploadEntry`). `run` and `pid` name the process that locks the row, and
+ * `sent` is the offset up to which it has sent bytes, updated about once a second. `processing` is the state of
  * the asset, as last seen. `imported` marks receipts of assets that this machine did not upload.
  *
  * `listed_assets` caches the assets of target folders, so that a later comparison of local files with a folder lists
@@ -21,7 +22,8 @@ export const tables = {
   uploads: `seq INTEGER PRIMARY KEY, id TEXT, state TEXT NOT NULL,
     service TEXT, workspace TEXT, folder TEXT, path TEXT, size INTEGER, mtime_ns TEXT, ctime_ns TEXT,
     blake3 TEXT, verified INTEGER, asset TEXT, session TEXT, name TEXT, processing TEXT, reason TEXT, at TEXT,
-    imported INTEGER NOT NULL DEFAULT 0, guessed INTEGER NOT NULL DEFAULT 0, run TEXT, pid INTEGER, entry TEXT`,
+    imported INTEGER NOT NULL DEFAULT 0, guessed INTEGER NOT NULL DEFAULT 0, run TEXT, pid INTEGER, sent INTEGER,
+    entry TEXT`,
   runs: 'id TEXT PRIMARY KEY, since INTEGER NOT NULL',
   folders: `id INTEGER PRIMARY KEY AUTOINCREMENT,
     service TEXT NOT NULL, workspace TEXT NOT NULL, path TEXT NOT NULL, uid TEXT NOT NULL`,

@@ -29,11 +29,16 @@ export type UploadStore = {
   list(): Promise<(UploadEntry | CorruptEntry)[]>;
   /** Writes an entry. Resolves once it outlives a power failure, or only a crash if `isDurable` is false. */
   write(entry: UploadEntry, isDurable?: boolean): Promise<void>;
+  /** Records how far the file was sent, for users. Absent if that is shown elsewhere. Need not outlive a crash. */
+  saveProgress?(id: string, sentBytes: number): Promise<void>;
   /** Replaces the entry of an upload with its receipt, and unlocks it. Resolves once that outlives a power failure. */
   finish(entry: UploadEntry, receipt: Receipt): Promise<void>;
   /** Removes an entry, but not the lock of this process. An entry that another process has locked stays. */
   remove(id: string): Promise<void>;
 };
+
+/** @property pid id of the process that is sending the file; null if none is */
+export type UploadProgress = { sentBytes: number; pid: number | null };
 
 type EntryRow = { id: string; asset: string | null; entry: string };
 
@@ -130,6 +135,23 @@ export class LocalUploadStore implements UploadStore {
       if (database.run(sql, ...values) > 0) return;
       database.run('INSERT INTO uploads (state, asset, entry, id) VALUES (?, ?, ?, ?)', ...values);
     }, isDurable);
+  }
+
+  async saveProgress(id: string, sentBytes: number): Promise<void> {
+    await this.#database.execute(`UPDATE uploads SET sent = ? WHERE id = ? AND ${isUnfinished}`, sentBytes, id);
+  }
+
+  /** Returns how far each unfinished upload was sent, and the id of the process that is sending it, if any. */
+  async listProgress(): Promise<Map<string, UploadProgress>> {
+    type Row = { id: string; sent: number | null; run: string | null; pid: number | null };
+    const sql = `SELECT id, sent, run, pid FROM uploads WHERE ${isUnfinished} AND (run IS NOT NULL OR sent IS NOT NULL)`;
+    const { processLocks } = this.#database;
+    const progress = new Map<string, UploadProgress>();
+    for (const { id, sent, run, pid } of await this.#database.select<Row>(sql)) {
+      const isKilled = run !== null && (await processLocks?.ifStale(run, () => this.#releaseAll(run)));
+      progress.set(id, { sentBytes: sent ?? 0, pid: isKilled ? null : pid });
+    }
+    return progress;
   }
 
   async finish({ id }: UploadEntry, receipt: Receipt): Promise<void> {

@@ -43,7 +43,7 @@ const groups: Record<string, Record<string, Row>> = {
       load: async () => (await import('./commands/assets/assets.ts')).assets,
     },
     videos: {
-      summary: 'the same for videos only',
+      summary: 'commands of assets, for videos only',
       load: async () => (await import('./commands/assets/assets.ts')).videos,
     },
     folders: {

@@ -66,6 +66,12 @@ it('commands --json is for reading: under 64 KB', async () => {
   expect((await cli.run(['commands', '--json'])).stdout.length, advice).toBeLessThan(64_000);
 });
 
+it('commands --json names the options of assets commands that the videos commands lack', async () => {
+  const [list] = await cli.json(['commands', '--jq', '[.. | objects | select(.path == "mediactl videos ls")]']);
+  expect(list.same_as).toBe('mediactl assets ls');
+  expect(list.without).toEqual(expect.arrayContaining(['--folder <folder>', '-r, --recursive']));
+});
+
 it('help assumptions lists every assumption and every name that can be set, in 80 columns', async () => {
   const { stdout } = await cli.run(['help', 'assumptions'], { columns: 80 });
   expect(stdout.match(/^A\d\d {2}/gm)).toHaveLength(assumptions.length);

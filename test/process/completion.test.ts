@@ -119,6 +119,8 @@ describe.each(Object.keys(completers))('%s', (name) => {
       expect(await complete('embed', 'domains', 'sync', '--pru')).toEqual(['--prune']);
       expect(await complete('--json', 'assets', 'ls', '--created-a')).toEqual(['--created-after']);
       expect(await complete('assets', 'list', '--stat')).toEqual(['--status']);
+      expect(await complete('videos', 'ls', '--stat')).toEqual(['--status']);
+      expect(await complete('videos', 'ls', '--recurs')).toEqual([]); // videos have no folders
     });
 
     it('the values of a flag, and nothing where it takes any text', async () => {

@@ -73,7 +73,7 @@ describe('on a real terminal', { tags: 'script' }, () => {
     'at %i columns, long lines above a standing block leave nothing of it among them',
     async (columns) => {
       const directory = temporaryFolder();
-      for (let n = 0; n < 9; n++) writeFileSync(join(directory, `shot_${n}.txt`), Buffer.alloc(120_000, n));
+      for (let n = 0; n < 9; n++) writeFileSync(join(directory, `shot ${columns} ${n}.txt`), Buffer.alloc(120_000, n));
       const screen = new Screen(
         shellQuote([
           ...[...mediactlCommand, 'upload', '-r', directory, '--debug=http'],

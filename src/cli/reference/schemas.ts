@@ -66,6 +66,7 @@ const command = z.strictObject({
   summary: text,
   description: text,
   same_as: text.optional().describe('the assets command that has the same options and examples'),
+  without: z.array(text).optional().describe('options of that command that this one lacks'),
   arguments: z
     .array(
       z.strictObject({

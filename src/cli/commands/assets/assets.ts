@@ -19,7 +19,7 @@ function verbsOf(collection: Collection): Verb[] {
     assetVerb('update', 'change the name, description or tags', async () => (await import('./update.ts')).update),
     assetVerb(
       'rm',
-      'move assets to the trash or delete folders',
+      collection === 'assets' ? 'move assets to the trash or delete folders' : 'move videos to the trash',
       async () => (await import('./remove.ts')).remove,
       'delete',
     ),

@@ -1,13 +1,16 @@
 import { addExamples, type CommandDefinition } from '../../command.ts';
 import { record } from '../../output/result.ts';
-import { type CommandNode, leaves, twinOf } from '../command-node.ts';
+import { allNodes, type CommandNode, leaves, twinOf } from '../command-node.ts';
 import { describeCommand } from '../command-tree.ts';
 
-/** Shortens the commands of `videos` to a reference to those of `assets`. */
-const withTwins = (node: CommandNode): unknown => {
-  const twin = twinOf(node);
-  const { path, summary, description, children } = node;
-  return twin ? { path, summary, description, same_as: twin } : { ...node, children: children.map(withTwins) };
+/** Shortens the commands of `videos` to a reference to those of `assets`, and the options that they lack. */
+const withTwins = (node: CommandNode, tree: CommandNode): unknown => {
+  const { path, summary, description, options, children } = node;
+  const twin = allNodes(tree).find((each) => each.path === twinOf(node));
+  if (!twin) return { ...node, children: children.map((child) => withTwins(child, tree)) };
+  const own = new Set(options.map(({ flags }) => flags));
+  const without = twin.options.flatMap(({ flags }) => (own.has(flags) ? [] : [flags]));
+  return { path, summary, description, same_as: twin.path, without };
 };
 
 /** Removes empty properties, since AI agents that read the tree pay for each token. */
@@ -31,7 +34,7 @@ export const commands: CommandDefinition = (command, run) => {
         const tree = describeCommand(await context.commandTree());
         const all = leaves(tree);
         const width = Math.max(...all.map(({ path }) => path.length));
-        return record(removeEmpty(withTwins(tree)), 'mediactl', () =>
+        return record(removeEmpty(withTwins(tree, tree)), 'mediactl', () =>
           all.map(({ path, summary }) => `${path.padEnd(width)}  ${summary}\n`).join(''),
         );
       }),

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { accessSync, constants, rmSync, writeFileSync } from 'node:fs';
+import { accessSync, closeSync, constants, openSync, rmSync, writeFileSync } from 'node:fs';
 import type { ErrorCode } from './error-table.ts';
 import { MediactlError } from './errors.ts';
 
@@ -25,9 +25,19 @@ const codes: readonly [StateErrorKind, RegExp][] = [
   ['state_file_system', /^SQLITE_(IOERR_(LOCK|UNLOCK|SHMLOCK|SHMMAP)|PROTOCOL|NOLFS)$/],
 ];
 
+/** Files that SQLite opens at the same time: a database, its write-ahead log, shared memory, a journal and its folder. */
+const sqliteFiles = 5;
+
+/** Hints for limits of the process, which no permission of the state folder would lift. */
+const limitHints: Record<string, string | undefined> = {
+  EMFILE: 'raise the limit of open files: ulimit -n 1024',
+  ENFILE: 'close other programs: the system has too many open files',
+  EFBIG: 'raise the limit of the size of files: ulimit -f unlimited',
+};
+
 /** Creates an error about the state folder. Its exit code is 14, which aborts the run. */
-export const stateFailure = (kind: StateErrorKind, reason: string, underlying?: unknown) =>
-  new MediactlError(stateProblems[kind], { code: kind, reason, retryable: kind === 'state_locked', underlying });
+export const stateFailure = (kind: StateErrorKind, reason: string, underlying?: unknown, hint?: string) =>
+  new MediactlError(stateProblems[kind], { code: kind, reason, retryable: kind === 'state_locked', underlying, hint });
 
 /** Converts an error of a state file to a `state_…` error. MediactlErrors other than `folder` are returned unchanged. */
 export function stateError(error: unknown, path: string): MediactlError {
@@ -36,9 +46,15 @@ export function stateError(error: unknown, path: string): MediactlError {
   const cause = (isFolder ? error.explanation.underlying : error) as NodeJS.ErrnoException;
   const kind = kindOf(cause);
   // SQLite does not report why it cannot open or extend a file, but the operating system does.
-  const found = kind ? cause : (probeSystemError(path) ?? cause);
+  const isKnown = kind !== undefined || limitHints[cause.code ?? ''] !== undefined;
+  const found = isKnown ? cause : (probeSystemError(path) ?? cause);
   const reason = found.message.replace(/, \w+( '.*)?$/, ''); // strips the system call and its path
-  return stateFailure(kind ?? kindOf(found) ?? 'state_unusable', `${path}: ${reason}`, error);
+  return stateFailure(
+    kind ?? kindOf(found) ?? 'state_unusable',
+    `${path}: ${reason}`,
+    error,
+    limitHints[found.code ?? ''],
+  );
 }
 
 export const isBusy = (error: unknown) => kindOf(error as Error) === 'state_locked';
@@ -48,16 +64,23 @@ function kindOf({ code = '', message }: NodeJS.ErrnoException): StateErrorKind |
   return codes.find(([, pattern]) => pattern.test(code))?.[0];
 }
 
-/** Writes 64 KiB next to a path, then checks access to the path itself. @returns the first system error, if any */
+/**
+ * Writes 64 KiB next to a path and opens it as often as SQLite opens files, then checks access to the path itself.
+ *
+ * @returns the first system error, if any
+ */
 function probeSystemError(path: string): NodeJS.ErrnoException | undefined {
   const probePath = `${path}.${randomUUID()}`;
+  const opened: number[] = [];
   try {
     writeFileSync(probePath, Buffer.alloc(64 * 1024), { mode: 0o600, flag: 'wx' });
+    while (opened.length < sqliteFiles) opened.push(openSync(probePath, 'r'));
     accessSync(path, constants.R_OK | constants.W_OK);
     return undefined;
   } catch (error) {
     return error as NodeJS.ErrnoException;
   } finally {
+    for (const file of opened) closeSync(file);
     try {
       rmSync(probePath, { force: true });
     } catch {

@@ -307,3 +307,15 @@ describe('a full disk with --again', { tags: 'user-namespaces' }, () => {
     expect(stderr).not.toContain('uploads resume');
   });
 });
+
+it('a limit of the size of files is named, not the permissions of the state folder', async () => {
+  writeSome(path, 1000);
+  const upload = [...mediactlCommand, 'upload', path].map((word) => `'${word}'`).join(' ');
+  const environment = { MEDIACTL_STATE_DIR: join(home, 'limited'), MEDIACTL_API_KEY: sandbox.key };
+  const limited = startProcess('bash', ['-c', `ulimit -f 40; ${upload}`], {
+    ...environment,
+    MEDIACTL_BASE_URL: sandbox.url,
+  });
+  const { code, stderr } = await limited.finished;
+  expect([code, stderr]).toEqual([14, expect.stringContaining('ulimit -f unlimited')]);
+});

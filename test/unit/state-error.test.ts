@@ -1,0 +1,14 @@
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { stateError } from '../../src/client/state-error.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+it.each([
+  ['EMFILE', 'ulimit -n'],
+  ['ENFILE', 'close other programs'],
+  ['EFBIG', 'ulimit -f'],
+])('%s names the limit of the process to raise', (code, hint) => {
+  const error = Object.assign(new Error(`${code}: a limit, write`), { code });
+  const { explanation, exitCode } = stateError(error, join(temporaryFolder(), 'receipts.db'));
+  expect([exitCode, explanation.hint]).toEqual([14, expect.stringContaining(hint)]);
+});

@@ -70,7 +70,6 @@ async function serveRequests(folder) {
     mediaWorker: join(root, 'dist/media-worker.cjs'),
     killGroup() {},
     playerScript: '',
-    browseScript: '',
   });
   const headers = { authorization: `Bearer ${sandbox.createKey('hops')}`, 'tus-resumable': '1.0.0' };
   const api = `${sandbox.url}/api/external/v1`;

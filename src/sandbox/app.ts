@@ -47,9 +47,6 @@ export function createApp(service: Service): App {
   for (const path of ['assets/*', 'videos/*', 'workspaces/*']) app.use(`${apiPrefix}/${path}`, limitJsonBody());
   registerDescription(app, service);
   for (const routes of allRoutes) routes(app, service);
-  const page = async (c: Context, next: () => Promise<void>) => (await service.page?.handle(c.req.raw)) ?? next();
-  app.get('/', page);
-  app.all('/b/*', page);
   app.get('/health', (c) => {
     const { pid, tools, missingFeatures, faults } = service;
     return c.json({ status: 'ok', pid, tools, left_out: missingFeatures, faults: faults.listActive() });

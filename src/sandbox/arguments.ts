@@ -3,10 +3,9 @@ import { parseFault } from './faults/parse.ts';
 import { ArgumentError, defaults, type SandboxOptions, type Theme, themes } from './options.ts';
 
 /** Parsed command line of the sandbox process. Sizes are in bytes, lifetimes in seconds. */
-export type Arguments = Omit<
-  SandboxOptions,
-  'pid' | 'node' | 'mediaWorker' | 'playerScript' | 'browseScript' | 'killGroup' | 'log'
-> & { logPath?: string };
+export type Arguments = Omit<SandboxOptions, 'pid' | 'node' | 'mediaWorker' | 'playerScript' | 'killGroup' | 'log'> & {
+  logPath?: string;
+};
 
 /** @throws ArgumentError with a one-line message; for an unknown option, the error of Node's `parseArgs` */
 export function parseArguments(args: readonly string[]): Arguments {

@@ -6,7 +6,6 @@ import { type Scope, scopes } from '../contract/scopes.ts';
 import { createApp } from './app.ts';
 import { uploadPath } from './http.ts';
 import { defaults, type SandboxOptions } from './options.ts';
-import { createSandboxPage } from './page/sandbox-page.ts';
 import { createService } from './service.ts';
 import { openDataFolder } from './store/data-folder.ts';
 import { seed } from './store/seed.ts';
@@ -37,8 +36,6 @@ export async function createSandbox(options: SandboxOptions) {
     await receiver.recoverCompleted();
     sweeping = receiver.sweep(closing.signal, service.log);
     service.origin = await listen(server, options.port ?? defaults.port);
-    const scripts = { browse: options.browseScript, player: options.playerScript };
-    service.page = await createSandboxPage(service, scripts, options.onPageEntered);
   } catch (error) {
     await end();
     throw error;
@@ -55,8 +52,6 @@ export async function createSandbox(options: SandboxOptions) {
     createKey: (name: string, granted: readonly Scope[] = scopes) => keys.create(name, granted),
     hasKey: (key: string) => keys.find(key) !== undefined,
     hasKeys: () => keys.count() > 0,
-    /** Returns a one-time URL of the library page. Only the first browser that opens it gets access. */
-    createPageUrl: () => service.page?.createEntryUrl() ?? service.origin,
     /** Shuts down the service: closes connections and aborts processing. All data stays on disk. */
     close: async () => {
       const closed = new Promise((resolve) => server.close(resolve));
@@ -87,8 +82,5 @@ function listen(server: Server, port: number): Promise<string> {
   });
 }
 
-/** Returns true if the request body can be large: an upload chunk, or a file uploaded from the library page. */
-const hasLargeBody = ({ method, url = '' }: IncomingMessage) =>
-  method === 'PATCH' ? url.startsWith(uploadPath) : method === 'POST' && pageUploadUrl.test(url);
-
-const pageUploadUrl = /^\/b\/[\w-]+\/uploads\?/;
+/** Returns true if the request body can be large, as that of an upload chunk. */
+const hasLargeBody = ({ method, url = '' }: IncomingMessage) => method === 'PATCH' && url.startsWith(uploadPath);

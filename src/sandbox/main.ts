@@ -14,8 +14,7 @@ import { FolderLockedError } from './store/data-folder.ts';
 
 /**
  * Runs the sandbox process, started as `node sandbox.cjs --data DIR …` (options: see `arguments.ts`). Writes its
- * address and a one-time URL of the library page to DIR/server.json, and API keys to DIR/credentials.json (both
- * 0600). Logs to the file given by --log or else to stdout, and reports a startup failure on stderr in one line.
+ * address to DIR/server.json, and API keys to DIR/credentials.json (both 0600). Logs to the file given by --log or else to stdout, and reports a startup failure on stderr in one line.
  */
 async function main(): Promise<void> {
   hideSqliteWarning(process);
@@ -52,32 +51,21 @@ async function serve(args: string[], options: Omit<Arguments, 'logPath'>, log: (
     pdftoppm: await findTool('pdftoppm', process.env.PATH),
     killGroup,
     playerScript: readFileSync(join(__dirname, 'player.js'), 'utf8'),
-    browseScript: readFileSync(join(__dirname, 'browse.js'), 'utf8'),
-    onPageEntered: () => {
-      try {
-        writeServerFile();
-      } catch (error) {
-        log(`cannot write the new URL of the library page: ${(error as Error).message}`);
-      }
-    },
     log,
   });
   const notes = [...sandbox.notes, ensureCredentials(dataDir, sandbox) ?? []].flat();
   for (const note of notes) log(note);
   const { url, workspace, workspaceName } = sandbox;
   const started_at = new Date().toISOString();
-  const writeServerFile = () =>
-    writeJsonAtomically(serverFile, {
-      pid: process.pid,
-      url,
-      page: sandbox.createPageUrl(),
-      workspace,
-      workspace_name: workspaceName,
-      started_at,
-      options: startOptions(args),
-      notes,
-    });
-  writeServerFile();
+  writeJsonAtomically(serverFile, {
+    pid: process.pid,
+    url,
+    workspace,
+    workspace_name: workspaceName,
+    started_at,
+    options: startOptions(args),
+    notes,
+  });
   log(`listening on ${url}`);
   const stop = async () => {
     rmSync(serverFile, { force: true });

@@ -43,11 +43,8 @@ export type SandboxOptions = {
   clock?: Pick<Clock, 'sleep'>;
   /** Kills the process group with this leader pid; does nothing if the group has already exited. */
   killGroup(leader: number): void;
-  /** Source code of the scripts for the watch page and the library page. */
+  /** Source code of the script for the watch page. */
   playerScript: string;
-  browseScript: string;
-  /** Called when a browser has used a one-time page URL. */
-  onPageEntered?: () => void;
   player?: PlayerOptions;
   /** Clock that returns milliseconds since the Unix epoch; defaults to the system clock. */
   now?: () => number;

@@ -1,5 +1,4 @@
 import { systemClock } from '../contract/clock.ts';
-import type { BrowseApp } from '../web/browse/server/app.ts';
 import { Credits } from './credits.ts';
 import { Faults } from './faults/faults.ts';
 import { Files } from './files.ts';
@@ -59,8 +58,6 @@ export function createService(options: SandboxOptions, store: SandboxStore) {
     timestamp,
     /** Origin at which clients reach the service; empty until it listens. */
     origin: '',
-    /** The library page, which is created once the service listens. */
-    page: undefined as BrowseApp | undefined,
     /** Maximum upload size in bytes (§8: "Maximum allowed upload size: value not shown."). */
     maxUploadBytes: options.maxUploadBytes ?? Number.POSITIVE_INFINITY,
     storageBytes: options.storageBytes ?? Number.POSITIVE_INFINITY,

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import axe from 'axe-core';
 import type { BrowserContextOptions, Page } from 'playwright-core';
@@ -15,10 +15,8 @@ import {
 } from '../support/browse.ts';
 import { openPage, pollUntil, setUpBrowser } from '../support/browser.ts';
 import { createLibrary, workspaceUid } from '../support/fake-library.ts';
-import { writeSome } from '../support/files.ts';
 import { isFullRun } from '../support/full-run.ts';
 import { respond, serveHtml, startServer } from '../support/http-server.ts';
-import { rawHttp } from '../support/raw-http.ts';
 import { startRecordingServer as recording } from '../support/recording-server.ts';
 import { fixturePath, startSandbox } from '../support/sandbox.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -428,35 +426,6 @@ describe('other services', { tags: ['chromium', 'undocumented-fields'] }, () => 
     await page.waitForTimeout(500); // longer than the debounce of the search box
     expect(await filters()).toEqual({});
     expect(await page.getByLabel('Search').inputValue()).toBe('');
-  });
-
-  it('the sandbox shows the same page itself, and takes files', async () => {
-    const own = await startSandbox({ strict: false, seed: 20 });
-    try {
-      const { page, complaints } = await visit({ address: own.createPageUrl() });
-      await pollUntil(() => statusText(page)).toBe('20 assets');
-      const folder = join(temporaryFolder(), 'Own');
-      mkdirSync(folder);
-      writeFileSync(join(folder, 'still.jpg'), readFileSync(fixturePath('still.jpg')));
-      const large = join(temporaryFolder(), 'large.bin');
-      const bytes = writeSome(large, 40 * 1024 * 1024, large);
-      await dropFiles(page, [folder, large]);
-      await pollUntil(() => statusText(page)).toBe('22 assets');
-      await pollUntil(() => page.locator('.tray summary').innerText()).toBe('2 files done');
-      const found = rawHttp(() => own);
-      const { items } = await (await found.call('GET', '/assets/?search=large.bin')).json();
-      const stored = readFileSync(join(own.dataDir, 'media', items[0].uid, 'source'));
-      expect(stored.equals(bytes)).toBe(true);
-      await card(page, 'still.jpg').click();
-      await page.getByRole('textbox', { name: 'Name' }).fill('Still');
-      await page.getByRole('textbox', { name: 'Name' }).press('Enter');
-      await card(page, 'Still').waitFor({ state: 'attached' });
-      expect(complaints.filter(isUnexpected)).toEqual([]);
-      const locked = await openPage(world.browser, own.url);
-      expect(await locked.page.locator('main').innerText()).toMatch('mediactl sandbox status');
-    } finally {
-      await own.end();
-    }
   });
 });
 

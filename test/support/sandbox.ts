@@ -8,7 +8,6 @@ import { temporaryFolder } from './temporary-folder.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 export const playerScript = readFileSync(`${root}dist/player.js`, 'utf8');
-const browseScript = readFileSync(`${root}dist/browse.js`, 'utf8');
 const mediaWorker = `${root}dist/media-worker.cjs`;
 export const fixturePath = (name: string) => `${root}test/fixtures/${name}`;
 
@@ -47,7 +46,6 @@ export async function startSandbox(options: Partial<SandboxOptions> = {}): Promi
     mediaWorker,
     killGroup,
     playerScript,
-    browseScript,
     strict: isStrict,
     ...options,
     dataDir,

@@ -62,7 +62,6 @@ async function runStatus(context: Context, { data }: DataFlags): Promise<Result>
 const toStatus = (dataDir: string, running: (RunningSandbox & SandboxHealth) | undefined) => ({
   running: running !== undefined,
   url: running?.url ?? null,
-  page: running?.page ?? null,
   pid: running?.pid ?? null,
   started_at: running?.started_at ?? null,
   data: dataDir,
@@ -75,7 +74,6 @@ const toStatus = (dataDir: string, running: (RunningSandbox & SandboxHealth) | u
 const statusRows = (shown: ReturnType<typeof toStatus>): DetailRow[] => [
   ['running', shown.running ? 'yes' : 'no'],
   ['url', shown.url ?? ''],
-  ['page', shown.page ?? ''],
   ['pid', shown.pid === null ? '' : String(shown.pid)],
   ['since', shown.started_at ?? ''],
   ['data', shown.data],

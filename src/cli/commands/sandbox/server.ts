@@ -10,8 +10,6 @@ import type { Context } from '../../context.ts';
 export type RunningSandbox = {
   pid: number;
   url: string;
-  /** Address of the sandbox's web page, for one use. Missing in older sandboxes. */
-  page?: string;
   workspace: string;
   /** Missing in older sandboxes. */
   workspace_name?: string;

@@ -210,21 +210,16 @@ async function waitForExit({ signal }: Context, child: ChildProcess): Promise<vo
 }
 
 const sandboxRecord = (
-  { pid, url, page, workspace, workspace_name, started_at }: RunningSandbox,
+  { pid, url, workspace, workspace_name, started_at }: RunningSandbox,
   { dataDir, profile }: SandboxLocation,
 ) =>
-  record(
-    { pid, url, page: page ?? null, workspace, started_at, data: dataDir, profile },
-    url,
-    (shown, render): DetailRow[] => [
-      ['url', shown.url],
-      ['page', shown.page ?? ''],
-      ['pid', String(shown.pid)],
-      ['workspace', (render.isTerminal ? workspace_name : undefined) ?? shown.workspace],
-      ['profile', shown.profile],
-      ['data', shown.data],
-    ],
-  );
+  record({ pid, url, workspace, started_at, data: dataDir, profile }, url, (shown, render): DetailRow[] => [
+    ['url', shown.url],
+    ['pid', String(shown.pid)],
+    ['workspace', (render.isTerminal ? workspace_name : undefined) ?? shown.workspace],
+    ['profile', shown.profile],
+    ['data', shown.data],
+  ]);
 
 type OptionParser = (flag: string, text: string) => number | string;
 

@@ -1,10 +1,9 @@
-import type { IncomingMessage, Server } from 'node:http';
+import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { createBoundedServer } from '../contract/bounded-server.ts';
 import { type Scope, scopes } from '../contract/scopes.ts';
 import { createApp } from './app.ts';
-import { uploadPath } from './http.ts';
 import { defaults, type SandboxOptions } from './options.ts';
 import { createService } from './service.ts';
 import { openDataFolder } from './store/data-folder.ts';
@@ -18,7 +17,7 @@ export async function createSandbox(options: SandboxOptions) {
   const { assets, files, keys, processor, receiver, timestamp, now, workspaces } = service;
   const closing = new AbortController();
   const listener = getRequestListener(createApp(service).fetch);
-  const server = createBoundedServer(listener, options.connectionLimits, hasLargeBody);
+  const server = createBoundedServer(listener, options.connectionLimits);
   let sweeping: Promise<void> | undefined;
   const end = async () => {
     closing.abort();
@@ -81,6 +80,3 @@ function listen(server: Server, port: number): Promise<string> {
     });
   });
 }
-
-/** Returns true if the request body can be large, as that of an upload chunk. */
-const hasLargeBody = ({ method, url = '' }: IncomingMessage) => method === 'PATCH' && url.startsWith(uploadPath);

@@ -1,4 +1,4 @@
-import type { IncomingMessage, RequestListener } from 'node:http';
+import type { RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { MediactlError, usageError } from '../../client/errors.ts';
 import { createBoundedServer } from '../../contract/bounded-server.ts';
@@ -12,16 +12,10 @@ const limits = { maxConnections: 64, maxHeaderBytes: 16 * 1024 };
  * Serves HTTP on loopback only.
  *
  * @param hint next step if the port is taken
- * @param hasLargeBody as for `createBoundedServer`
  * @throws MediactlError if the port is not available
  */
-export async function serveOnLoopback(
-  listener: RequestListener,
-  port: number,
-  hint: string,
-  hasLargeBody?: (request: IncomingMessage) => boolean,
-) {
-  const server = createBoundedServer(listener, limits, hasLargeBody);
+export async function serveOnLoopback(listener: RequestListener, port: number, hint: string) {
+  const server = createBoundedServer(listener, limits);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, '127.0.0.1', resolve); // an invalid port is thrown, not emitted as an error

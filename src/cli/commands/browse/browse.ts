@@ -85,7 +85,7 @@ async function runBrowse(context: Context, request: BrowseRequest): Promise<Resu
   const portHint = 'use another --port, or omit it to use any free port';
   const { getRequestListener } = await import('@hono/node-server');
   const listener = getRequestListener(pages.handle, { overrideGlobalObjects: false });
-  const server = await serveOnLoopback(listener, request.port, portHint, () => true);
+  const server = await serveOnLoopback(listener, request.port, portHint);
   let unfinishedCount = 0;
   try {
     const printAddress = () => printUrl(context, pages.createEntryUrl(request.view));

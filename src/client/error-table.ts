@@ -149,7 +149,10 @@ export const errorTable = {
 
   // Assets, folders and playback
   exists: { exit: 'rejected', hint: 'use -p to accept an existing folder' },
-  write_ignored: { exit: 'rejected', hint: 'mediactl doctor --learn, to find the field name that the service uses' },
+  write_ignored: {
+    exit: 'rejected',
+    hint: 'mediactl help assumptions: the service may use another name for the field',
+  },
   write_unseen: { exit: 'rejected' },
   filter_ignored: { exit: 'rejected', hint: 'pass ids instead: mediactl ls … -q | mediactl assets VERB -' },
   tags_unknown: { exit: 'rejected', hint: 'mediactl update ID --set-tags SLUGS, to replace all tags' },

@@ -31,15 +31,14 @@ const assumptionsById = {
     topic: 'name and parent in folder bodies',
     assumed: '`name` and `parent_uid`; null is the root',
     tolerated:
-      '`parent_folder_uid`, `parent`; a key found in the tree takes precedence, and for the parent, the one that contains the uid of the parent folder',
+      '`parent_folder_uid`, `parent`; the one in the tree takes precedence, first one that has the uid of the parent folder',
     names: { folder_name: ['name'], folder_parent: ['parent_uid', 'parent_folder_uid', 'parent'] },
   },
   A03: {
     section: '§2 Folder',
     topic: 'folder record',
     assumed: '`uid`, `name`, `children`',
-    tolerated:
-      '`subfolders`, `folders`, or the only list whose name contains child, folder, node or nested; the parent as a string, an object or null',
+    tolerated: '`subfolders`, `folders`; the parent as a string, an object or null',
     names: { folder_children: ['children', 'subfolders', 'folders'] },
   },
   A04: {
@@ -51,17 +50,15 @@ const assumptionsById = {
   A05: {
     section: '§2 Embed settings',
     topic: 'restriction flag',
-    assumed: '`domain_restriction_enabled`, `restriction_enabled` or `enabled`',
-    tolerated:
-      'the only boolean, if its name suggests a domain restriction: `restricted`, `domains_only`, `allowlist_enabled`; `!NAME` is for one that is true if every site may embed',
-    names: { embed_enabled: ['enabled', 'domain_restriction_enabled', 'restriction_enabled'] },
+    assumed: '`domain_restriction_enabled`, `restriction_enabled`, or `enabled` if it is the only boolean',
+    tolerated: 'any other is an error that shows the record; `!NAME` is for one that is true if every site may embed',
+    names: { embed_enabled: ['domain_restriction_enabled', 'restriction_enabled', 'enabled'] },
   },
   A06: {
     section: '§2 Embed settings',
     topic: 'allow-list',
     assumed: '`domains`, `allowed_domains` or `embed_domains`',
-    tolerated:
-      'the only array, if its entries look like domains and its name does not suggest otherwise (`admins`, `blocked`); strings or `{domain}`',
+    tolerated: 'strings or `{domain}`',
     names: { embed_domains: ['domains', 'allowed_domains', 'embed_domains'] },
   },
   A07: {

@@ -18,7 +18,5 @@ export const paths = {
   folder: (workspace: string, uid: string) => apiPath(`/workspaces/${id(workspace)}/folders/${id(uid)}/`),
   embedSettings: (workspace: string) => apiPath(`/workspaces/${id(workspace)}/embed-settings/`),
   embedDomains: (workspace: string) => apiPath(`/workspaces/${id(workspace)}/embed-domains/`),
-  /** OpenAPI document. The specification does not mention it, but comparable services publish theirs at this path. */
-  description: () => apiPath('/openapi.json'),
   playbackInfo: () => apiPath('/playback/info/'),
 };

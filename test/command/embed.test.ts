@@ -87,22 +87,22 @@ describe('embed domains', () => {
 });
 
 describe('A05 to A07: embed settings', () => {
-  it('the only boolean that speaks of it and the only array are meant', async () => {
-    const settings = { uid: workspaceUid, restricted: false, hosts: [{ hostname: 'a.example' }] };
+  it('a known name of the switch and of the list is read and written', async () => {
+    const settings = { uid: workspaceUid, restriction_enabled: false, allowed_domains: [{ hostname: 'a.example' }] };
     const { cli, writes } = await startProfileCli(
       embedService(settings, (body, method) => {
-        if (typeof body.restricted === 'boolean') settings.restricted = body.restricted;
-        if (method === 'POST') settings.hosts.push({ hostname: String(body.hostname) });
+        if (typeof body.restriction_enabled === 'boolean') settings.restriction_enabled = body.restriction_enabled;
+        if (method === 'POST') settings.allowed_domains.push({ hostname: String(body.hostname) });
       }),
     );
-    expect((await cli.json(['embed', 'enable'])).restricted).toBe(true);
+    expect((await cli.json(['embed', 'enable'])).restriction_enabled).toBe(true);
     expect((await cli.run(['embed', 'domains', 'ls', '-q'])).stdout).toBe('a.example\n');
     expect((await cli.run(['embed', 'domains', 'add', 'b.example'])).code).toBe(0);
-    expect(writes().map(({ body }) => body)).toEqual([{ restricted: true }, { hostname: 'b.example' }]);
+    expect(writes().map(({ body }) => body)).toEqual([{ restriction_enabled: true }, { hostname: 'b.example' }]);
   });
 
   it.each([
-    ...['show_logo', 'embed_everywhere', 'public', 'locked', 'allow_all', 'open'],
+    ...['restricted', 'show_logo', 'embed_everywhere', 'public', 'locked', 'allow_all', 'open'],
     // The opposite of a restriction:
     ...['unrestricted', 'is_unrestricted', 'isUnrestricted', 'restriction_disabled'],
     ...['no_restrictions', 'disable_domain_restriction', 'unlimited', 'bypass_allowlist'],
@@ -121,17 +121,6 @@ describe('A05 to A07: embed settings', () => {
     }
     expect(writes()).toEqual([]);
     expect((await cli.run(['embed', 'domains', 'ls'])).code).toBe(0);
-  });
-
-  it.each([
-    ...['restricted', 'is_restricted', 'isRestricted', 'restrict_to_domains', 'domains_only'],
-    ...['domain_restriction', 'domain_check_enabled', 'allow_list_enabled', 'use_whitelist'],
-    ...['domain_protection', 'limit_domains', 'embed_restriction_enabled', 'enforce-allowlist'],
-  ])('a boolean called %s says it plainly', async (name) => {
-    const settings = { [name]: false, mode: 'x', domains: ['a.example'] };
-    const { cli, writes } = await startProfileCli(embedService(settings, (body) => Object.assign(settings, body)));
-    expect((await cli.run(['embed', 'enable'])).stdout).toContain('restriction\ton:');
-    expect(writes().map(({ body }) => body)).toEqual([{ [name]: true }]);
   });
 
   it('enabled gives way to a switch that says more, and is asked for beside one that is not known', async () => {
@@ -195,6 +184,7 @@ describe('A05 to A07: embed settings', () => {
   it.each([
     ['of something else', { allowed: 'a.example', admins: ['bob.example'] }],
     ['of what may not', { blocked_domains: ['a.example'] }],
+    ['of another name', { sites: ['a.example'] }],
     ['without domains', { labels: ['sea', 'night'] }],
     ['of people', { contacts_of: ['bob@b.example'] }],
     ['of numbers', { ids: [1, 2] }],
@@ -211,15 +201,6 @@ describe('A05 to A07: embed settings', () => {
     // The name of the switch is unambiguous.
     const shown = await cli.run(['embed', 'show']);
     expect([shown.code, shown.stdout]).toEqual([0, expect.stringContaining('embed domains ls')]);
-  });
-
-  it.each([
-    ['sites', ['*.a.example', 'münchen.example']],
-    ['hosts', [{ hostname: 'a.example' }]],
-    ['allowed', []],
-  ])('the only list, called %s, that looks like domains is the allow-list', async (name, list) => {
-    const { cli } = await startProfileCli(embedService({ enabled: true, [name]: list }, () => {}));
-    expect((await cli.run(['embed', 'domains', 'ls'])).code).toBe(0);
   });
 
   it('several candidates and no override: asks for one, exit 2, nothing written', async () => {

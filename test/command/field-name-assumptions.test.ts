@@ -56,9 +56,7 @@ describe('A02, A03: folders', () => {
   it.each([
     { name: 'name', parent: 'parent', children: 'subfolders' },
     { name: 'name', parent: 'parent_folder_uid', children: 'folders', asObject: true },
-    // Unguessable field names: the parent is recognized by its value, the uid of the parent folder.
-    { name: 'name', parent: 'parent_folder', children: 'children' },
-    { name: 'name', parent: 'inside', children: 'children', asObject: true },
+    { name: 'name', parent: 'parent_uid', children: 'children', asObject: true },
   ])('%j: the names seen in the tree are the names written', async (names) => {
     const { cli, writes } = await startProfileCli(folderService(names));
     const path = (await cli.json(['folders', 'create', '/Top/Below/New'])).path;
@@ -134,17 +132,6 @@ describe('A02: folders like those on disk', () => {
       expect(service.assets.size).toBe(0);
     }
     await cli.run(['config', 'set', 'names.folder_parent', parentFields.taken]);
-    expect((await upload('-r', directory, '--create-folders')).code).toBe(0);
-    expect(service.paths).toEqual(everywhere);
-  });
-
-  it('a parent that the tree shows by its value is learned from there', async () => {
-    const { service, directory, upload } = await world({
-      parentFields: { taken: 'parent_folder', shown: 'parent_folder' },
-    });
-    const [top, below] = ['00000000-0000-4000-8000-0000000000a1', '00000000-0000-4000-8000-0000000000a2'];
-    service.folders.push({ uid: top as string, name: 'Top', parent: undefined });
-    service.folders.push({ uid: below as string, name: 'x', parent: top });
     expect((await upload('-r', directory, '--create-folders')).code).toBe(0);
     expect(service.paths).toEqual(everywhere);
   });
@@ -242,7 +229,7 @@ describe('A08: editable fields', () => {
     const { code, stderr, stdout } = await cli.run(args);
     expect([code, stdout]).toEqual([6, '']);
     expect(stderr).toContain('did not apply tags to the asset');
-    expect(stderr).toContain('names.asset_tags NAME; mediactl doctor --learn');
+    expect(stderr).toContain('names.asset_tags NAME');
   });
 
   it.each([
@@ -501,96 +488,6 @@ describe('A13: errors', () => {
     const { code, stderr } = await cli.run(['folders', 'tree']);
     expect(code).toBe(5);
     expect(stderr).toContain('Blocked by policy');
-  });
-});
-
-describe('doctor --learn', () => {
-  const schema = (properties: object) => ({
-    content: { 'application/json': { schema: { type: 'object', properties } } },
-  });
-  const string = { type: 'string' };
-  const description = {
-    openapi: '3.1.0',
-    components: {
-      schemas: {
-        NewFolder: {
-          properties: { name: string, parent_id: { anyOf: [string, { type: 'null' }] } },
-        },
-      },
-    },
-    paths: {
-      '/api/external/v1/workspaces/{workspace_uid}/folders/': {
-        post: {
-          requestBody: {
-            content: { 'application/json': { schema: { $ref: '#/components/schemas/NewFolder' } } },
-          },
-        },
-      },
-      '/api/external/v1/workspaces/{uid}/embed-settings/': {
-        patch: { requestBody: schema({ locked: { type: 'boolean' } }) },
-      },
-      '/api/external/v1/assets/': {
-        get: {
-          responses: { 200: schema({ items: { type: 'array' }, n: { type: 'integer' } }) },
-        },
-      },
-    },
-  };
-
-  it('keeps in the profile what the service’s own description tells', async () => {
-    const { cli, kept } = await startProfileCli(() => ({ body: description }));
-    const learned = await cli.json(['doctor', '--learn']);
-    expect(learned.filter(({ changed }: { changed: boolean }) => changed)).toEqual([
-      { key: 'page_total', name: 'n', was: 'count', changed: true },
-      { key: 'folder_parent', name: 'parent_id', was: 'parent_uid', changed: true },
-    ]);
-    expect(kept()).toEqual({ page_total: 'n', folder_parent: 'parent_id' });
-  });
-
-  const settings = '/api/external/v1/workspaces/{uid}/embed-settings/';
-  const switches = (...names: string[]) => ({
-    openapi: '3.1.0',
-    paths: {
-      [settings]: {
-        patch: {
-          requestBody: schema(Object.fromEntries(names.map((name) => [name, { type: 'boolean' }]))),
-        },
-      },
-    },
-  });
-
-  it('a switch that plainly says a restriction is learned', async () => {
-    const { cli, kept } = await startProfileCli(() => ({ body: switches('restrict_to_domains') }));
-    expect((await cli.run(['doctor', '--learn'])).code).toBe(0);
-    expect(kept()).toEqual({ embed_enabled: 'restrict_to_domains' });
-  });
-
-  it.each([
-    ['unrestricted', "names.embed_enabled unrestricted, or '!unrestricted' if true means"],
-    ['embedding_enabled', 'names.embed_enabled embedding_enabled, or'],
-    ['locked', 'names.embed_enabled locked, or'],
-  ])('a switch called %s is not learned, and what to type is said', async (name, words) => {
-    const { cli, kept } = await startProfileCli(() => ({ body: switches(name) }));
-    const { stderr } = await cli.run(['doctor', '--learn']);
-    expect(stderr).toContain(`not learned: ${name}`);
-    expect(stderr).toContain(words);
-    expect(kept()).toEqual({});
-  });
-
-  it('a switch that was set as the other way round stays as it is', async () => {
-    const names = { embed_enabled: '!enabled' };
-    const { cli, kept } = await startProfileCli(() => ({ body: switches('enabled') }), names);
-    await cli.run(['doctor', '--learn']);
-    expect(kept()).toEqual(names);
-    expect((await cli.run(['doctor'])).stdout).toContain('embed_enabled=!enabled');
-  });
-
-  it('a service that does not describe itself: exit 3, and the way by hand', async () => {
-    const { cli, kept } = await startProfileCli(() => undefined);
-    const { code, stderr } = await cli.run(['doctor', '--learn']);
-    expect(code).toBe(3);
-    expect(stderr).toContain('mediactl config set names.KEY NAME');
-    expect(kept()).toEqual({});
   });
 });
 

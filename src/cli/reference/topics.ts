@@ -112,8 +112,8 @@ export const topics: Record<string, { summary: string; text(): string }> = {
     summary: 'assumptions about the API',
     text: () =>
       joinParagraphs(
-        'The API specification does not define every name and value. mediactl makes these assumptions, and also accepts the alternatives. If a service uses another name, set it or let doctor learn it:',
-        '  mediactl config set names.KEY NAME\n  MEDIACTL_NAMES=KEY=NAME,KEY=NAME, without a profile\n  mediactl doctor --learn',
+        'The API specification does not define every name and value. mediactl makes these assumptions, and also accepts the alternatives. If a service uses another name, set it:',
+        '  mediactl config set names.KEY NAME\n  MEDIACTL_NAMES=KEY=NAME,KEY=NAME, without a profile',
         assumptions.map(assumptionText).join('\n'),
       ),
   },

@@ -108,10 +108,7 @@ export class AssetsApi extends Resource {
     const shown = all.filter(isShown(now));
     // A field name given by the user or learned from the service is trusted.
     const unverifiable = all.filter((field) => !shown.includes(field) && !this.#isAssumedName(field));
-    const hint =
-      this.#tagsField in fields
-        ? `${otherNameHint('asset_tags')}; mediactl doctor --learn, to find it`
-        : 'mediactl get ID, to see its fields';
+    const hint = this.#tagsField in fields ? otherNameHint('asset_tags') : 'mediactl get ID, to see its fields';
     assertApplied({
       noun: 'the asset',
       requested: Object.fromEntries(Object.entries(fields).filter(([field]) => !unverifiable.includes(field))),

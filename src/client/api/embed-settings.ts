@@ -1,39 +1,9 @@
 import { domainToASCII } from 'node:url';
 import { fieldNamesFor, type NameOverrides } from '../../contract/assumptions.ts';
-import { asArray, asObject, asText, type JsonObject } from '../../contract/json-values.ts';
+import { asObject, asText, type JsonObject } from '../../contract/json-values.ts';
 import type { EmbedRecord } from '../../contract/types.ts';
 import { MediactlError, usageError } from '../errors.ts';
 import { nameHint } from './write-check.ts';
-
-/**
- * Matches the words that may occur in the name of the response field that tells if embedding is restricted. A name
- * with any other word is not recognized, because that word could invert its meaning.
- */
-const restrictionWords =
-  /^(?:is|are|has|the|to|by|of|on|for|use[sd]?|enabled?|active|embed(?:s|ding|ded)?|domains?|hosts?|sites?|origins?|referr?ers?|restrict(?:s|ed|ions?)?|limit(?:s|ed)?|protect(?:s|ed|ion)?|check(?:s|ed)?|lock(?:s|ed)?|enforced?|only|(?:allow|white)list)$/;
-
-/** Returns true if a flag's name clearly means that true restricts embedding, such as `restricted` or `domains_only`. */
-function isRestrictionName(field: string): boolean {
-  const name = field.replace(/([a-z])([A-Z])/g, '$1_$2').toLowerCase();
-  const words = name.replace(/(allow|white)[_-]list/g, '$1list').split(/[_-]+/);
-  const ofDomains = name.includes('domain') && /enable|limit|protect|check|lock|enforce|only/.test(name);
-  return words.every((word) => restrictionWords.test(word)) && (ofDomains || /restrict|list/.test(name));
-}
-
-/** Returns the name of the restriction flag (assumption A05) among boolean fields, or undefined if it is ambiguous. */
-export function findRestrictionField(fields: readonly string[]): string | undefined {
-  const plain = fields.filter(isRestrictionName);
-  // Next to a more specific field, `enabled` might refer to embedding itself.
-  const candidates = plain.length > 0 ? plain : fields;
-  const known = fieldNamesFor('embed_enabled').find((name) => candidates.includes(name));
-  return known ?? (fields.length === 1 ? plain[0] : undefined);
-}
-
-/** Matches any list name except those that suggest something other than domains that are allowed to embed. */
-export const allowListName =
-  /^(?!.*(?:block|den(?:y|ied)|forbid|ban|black|exclu|except|reject|admin|owner|user|member|mail|server|path))/i;
-
-const domainLike = /^(?:[^\s@/]+\.[^\s@/]+|localhost(?::\d+)?)$/i;
 
 /** Converts a host name to lower-case ASCII (IDNA) for comparison. Any other text is only lowercased. */
 const normalizeDomain = (domain: string) => (domainToASCII(domain) || domain).toLowerCase();
@@ -113,20 +83,17 @@ export class WorkspaceEmbedSettings {
     return this.record[this.#requireField('embed_domains')] as unknown[];
   }
 
-  /** Name of the restriction flag (assumption A05): the configured name, or else a boolean with an unambiguous name. */
+  /** Name of the restriction flag (assumption A05). Beside another boolean, `enabled` might mean embedding itself. */
   get #restrictionField(): string | undefined {
     const { embed_enabled: declared } = this.#names;
-    if (declared === undefined) return findRestrictionField(this.#booleans);
-    return this.#booleans.find((field) => field === declared.replace(/^!/, ''));
+    if (declared !== undefined) return this.#booleans.find((field) => field === declared.replace(/^!/, ''));
+    const known = fieldNamesFor('embed_enabled').find((name) => this.#booleans.includes(name));
+    return known === 'enabled' && this.#booleans.length > 1 ? undefined : known;
   }
 
-  /** Name of the list of domains (assumption A06): a configured or known name, or the only array if it lists domains. */
+  /** Name of the list of allowed domains (assumption A06). */
   get #listField(): string | undefined {
-    const known = fieldNamesFor('embed_domains', this.#names).find((name) => this.#lists.includes(name));
-    const [only = ''] = this.#lists;
-    if (known !== undefined || this.#lists.length !== 1 || this.#names.embed_domains) return known;
-    const isDomain = (entry: unknown) => domainLike.test(this.#domainOf(entry) ?? '');
-    return allowListName.test(only) && asArray(this.record[only]).every(isDomain) ? only : undefined;
+    return fieldNamesFor('embed_domains', this.#names).find((name) => this.#lists.includes(name));
   }
 
   #requireField(key: 'embed_enabled' | 'embed_domains'): string {

@@ -33,7 +33,7 @@ export class WorkspaceFolderTree {
   readonly roots: readonly FolderNode[];
   /** All folders, parents before their children. */
   readonly all: readonly FolderNode[];
-  /** Name of the field that has the parent's uid in every nested folder, or else a known name (assumption A02). */
+  /** Name of the field with the parent's uid (assumption A02). */
   readonly parentField: string;
   readonly #names: NameOverrides;
 
@@ -79,29 +79,20 @@ export class WorkspaceFolderTree {
     return this.#fieldInUse('folder_name', records);
   }
 
+  /** Prefers a known name whose values are the uids of the parent folders. */
   #findParentField(): string {
-    const names = fieldNamesFor('folder_parent', this.#names);
     const nested = this.all.filter(({ parent }) => parent);
-    const fields = Object.keys(nested[0]?.folder ?? {}).filter((field) =>
-      nested.every(({ folder, parent }) => parseParentUid(folder[field]) === parent?.folder.uid),
+    const matching = fieldNamesFor('folder_parent', this.#names).find(
+      (name) =>
+        nested.length > 0 && nested.every(({ folder, parent }) => parseParentUid(folder[name]) === parent?.folder.uid),
     );
-    // Other fields might reference folders too, for example the topmost or the previous folder.
-    const inferred = fields.filter((field) => fields.length === 1 || /parent/i.test(field));
-    const isInferred = inferred.length === 1 && this.#names.folder_parent === undefined;
-    const known = names.find((name) => fields.includes(name)) ?? (isInferred ? inferred[0] : undefined);
     const records = [...nested, ...this.all].map(({ folder }) => folder);
-    return known ?? this.#fieldInUse('folder_parent', records);
+    return matching ?? this.#fieldInUse('folder_parent', records);
   }
 
-  /** Returns the child folders (assumption A03), from a field with a known name or the only list named like one. */
+  /** Returns the child folders (assumption A03). */
   #childrenOf(folder: ApiFolder): readonly unknown[] {
-    const known = asArray(folder[this.#fieldInUse('folder_children', [folder])]);
-    if (known.length > 0 || this.#names.folder_children !== undefined) return known;
-    const lists = Object.keys(folder)
-      .filter((field) => /child|folder|node|nested/i.test(field))
-      .map((field) => asArray(folder[field]))
-      .filter((list) => list.length > 0 && list.every((entry) => 'uid' in asObject(entry)));
-    return lists.length === 1 ? (lists[0] as readonly unknown[]) : [];
+    return asArray(folder[this.#fieldInUse('folder_children', [folder])]);
   }
 
   #fieldInUse(key: NameKey, records: readonly ApiFolder[]): string {

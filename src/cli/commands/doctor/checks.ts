@@ -81,7 +81,7 @@ export const checks: Record<string, Check> = {
   names: async (context) => {
     const { names } = await context.account();
     const set = Object.entries(names).map(([key, name]) => `${key}=${name}`);
-    return set.length > 0 ? set.join(', ') : 'defaults; mediactl doctor --learn looks them up';
+    return set.length > 0 ? set.join(', ') : 'defaults (mediactl help assumptions)';
   },
 
   queue: async (context, facts) => {

@@ -33,7 +33,7 @@ _mediactl() {
           'assets update'|'update') place='assets update' ;;
           'assets rm'|'assets delete'|'rm') place='assets rm' ;;
           'assets player') place='assets player' ;;
-          'assets thumb'|'thumb') place='assets thumb' ;;
+          'assets thumb') place='assets thumb' ;;
           'assets download'|'download') place='assets download' ;;
           'assets wait'|'wait') place='assets wait' ;;
           'assets mv'|'mv') place='assets mv' ;;
@@ -59,7 +59,6 @@ _mediactl() {
           'uploads') place='uploads' ;;
           'uploads ls'|'uploads list') place='uploads ls' ;;
           'uploads resume') place='uploads resume' ;;
-          'uploads wait') place='uploads wait' ;;
           'uploads forget') place='uploads forget' ;;
           'uploads gc') place='uploads gc' ;;
           'uploads export') place='uploads export' ;;
@@ -68,7 +67,6 @@ _mediactl() {
           'uploads retry') place='uploads retry' ;;
           'workspaces') place='workspaces' ;;
           'workspaces ls'|'workspaces list') place='workspaces ls' ;;
-          'workspaces get'|'workspaces show') place='workspaces get' ;;
           'workspaces use') place='workspaces use' ;;
           'embed') place='embed' ;;
           'embed show'|'embed get') place='embed show' ;;
@@ -83,9 +81,8 @@ _mediactl() {
           'auth') place='auth' ;;
           'auth login'|'login') place='auth login' ;;
           'auth ls'|'auth list') place='auth ls' ;;
-          'auth status'|'whoami'|'status') place='auth status' ;;
-          'auth switch'|'use') place='auth switch' ;;
-          'auth rename') place='auth rename' ;;
+          'auth status'|'whoami') place='auth status' ;;
+          'auth switch') place='auth switch' ;;
           'auth logout'|'logout') place='auth logout' ;;
           'auth token') place='auth token' ;;
           'config') place='config' ;;
@@ -96,7 +93,7 @@ _mediactl() {
           'config path') place='config path' ;;
           'doctor') place='doctor' ;;
           'sandbox') place='sandbox' ;;
-          'sandbox start'|'start') place='sandbox start' ;;
+          'sandbox start') place='sandbox start' ;;
           'sandbox stop') place='sandbox stop' ;;
           'sandbox status') place='sandbox status' ;;
           'sandbox reset') place='sandbox reset' ;;
@@ -141,7 +138,7 @@ _mediactl() {
     *) return ;;
   esac
   case $place in
-    '') words='upload check play browse assets videos folders uploads workspaces embed worker auth config doctor sandbox api completion commands schema sync open ls search get update rm thumb download wait mv rename tag share login whoami status use logout start' flags='-V --version --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=() ;;
+    '') words='upload check play browse assets videos folders uploads workspaces embed worker auth config doctor sandbox api completion commands schema sync open ls search get update rm download wait mv rename tag share login whoami logout' flags='-V --version --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=() ;;
     'upload') words='' flags='--include --exclude --min-age --from-list --manifest --size --name --description --content-type --folder --create-folders -r --recursive --sync --prune --max-delete --again --same --checksum --ignore-existing --on-expired --require-checksum --parallel --limit-rate --chunk-size --reserve --until --queue --root --shard --plan --wait --timeout --manifest-out -v --verbose --progress --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('files') more=1 ;;
     'check') words='' flags='--folder --download --include --exclude --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('' 'folders') ;;
     'play') words='' flags='--url --info --check --open --player --web --source --size --newest --asset --token-file --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('assets') ;;
@@ -175,19 +172,17 @@ _mediactl() {
     'folders rename') words='' flags='--profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('folders' '') ;;
     'folders mv') words='' flags='--profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('folders' 'folders') ;;
     'folders rm') words='' flags='--profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('folders') ;;
-    'uploads') words='ls resume wait forget gc export import watch retry' flags='' values=() ;;
+    'uploads') words='ls resume forget gc export import watch retry' flags='' values=() ;;
     'uploads ls') words='' flags='--done --queue --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=() ;;
     'uploads resume') words='' flags='--all --again --wait --timeout --progress --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('uploads') ;;
-    'uploads wait') words='' flags='--timeout --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=() ;;
     'uploads forget') words='' flags='--expired --all --queue --done --older --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('uploads') ;;
     'uploads gc') words='' flags='--trash --max-delete --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=() ;;
     'uploads export') words='' flags='--profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=() ;;
     'uploads import') words='' flags='--profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('files') ;;
     'uploads watch') words='' flags='--queue -v --verbose --progress --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=() ;;
     'uploads retry') words='' flags='--queue --all --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('assets') more=1 ;;
-    'workspaces') words='ls get use' flags='' values=() ;;
+    'workspaces') words='ls use' flags='' values=() ;;
     'workspaces ls') words='' flags='--profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=() ;;
-    'workspaces get') words='' flags='--profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('workspaces') ;;
     'workspaces use') words='' flags='--profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('workspaces') ;;
     'embed') words='show enable disable domains' flags='' values=() ;;
     'embed show') words='' flags='--profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=() ;;
@@ -199,12 +194,11 @@ _mediactl() {
     'embed domains rm') words='' flags='--profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('') more=1 ;;
     'embed domains sync') words='' flags='-f --file --prune --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=() ;;
     'worker') words='' flags='--queue --root --concurrency --lease --max-stalls --reserve --limit-rate --mark --name --log-format --metrics --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=() ;;
-    'auth') words='login ls status switch rename logout token' flags='' values=() ;;
+    'auth') words='login ls status switch logout token' flags='' values=() ;;
     'auth login') words='' flags='--with-key --no-check --store --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=() ;;
     'auth ls') words='' flags='--profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=() ;;
     'auth status') words='' flags='--all --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=() ;;
     'auth switch') words='' flags='--profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('profiles') ;;
-    'auth rename') words='' flags='--profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('profiles' '') ;;
     'auth logout') words='' flags='--all --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('profiles') ;;
     'auth token') words='' flags='--reveal --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=() ;;
     'config') words='ls get set unset path' flags='' values=() ;;

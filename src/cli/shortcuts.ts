@@ -14,12 +14,8 @@ const table: Readonly<Record<string, { summary: string; expands: readonly string
   login: { summary: 'log in with an API key', expands: ['auth', 'login'] },
   logout: { summary: 'delete the API key from this machine', expands: ['auth', 'logout'] },
   whoami: { summary: 'show the account and what its key can do', expands: ['auth', 'status'] },
-  use: { summary: 'switch to another account', expands: ['auth', 'switch'] },
-  start: { summary: 'run the whole service on this machine', expands: ['sandbox', 'start'] },
   search: { summary: 'list assets', expands: ['assets', 'ls'] },
   open: { summary: 'play an asset in the browser', expands: ['play', '--web'] },
-  thumb: { summary: 'save or show a thumbnail', expands: ['assets', 'thumb'] },
-  status: { summary: 'show the account and what its key can do', expands: ['auth', 'status'] },
 };
 
 /** Maps each shortcut to the words that it expands to. */

@@ -92,7 +92,7 @@ export const errorTable = {
   bad_key: { exit: 'usage', hint: 'create one in your organization’s settings, under API keys' },
   no_profile: { exit: 'unauthenticated', hint: 'mediactl auth switch NAME, or --profile NAME' },
   no_such_profile: { exit: 'usage', hint: 'mediactl auth ls, or mediactl auth login --profile NAME' },
-  profile_taken: { exit: 'usage', hint: 'mediactl auth rename NAME OTHER, then mediactl sandbox start' },
+  profile_taken: { exit: 'usage', hint: 'mediactl sandbox start --profile OTHER' },
   foreign_base_url: {
     exit: 'unauthenticated',
     hint: 'set MEDIACTL_API_KEY and MEDIACTL_BASE_URL, or mediactl auth login --profile NAME --base-url URL',

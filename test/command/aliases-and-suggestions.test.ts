@@ -29,7 +29,7 @@ describe('short words do what they say', () => {
     [['search', 'quay', '-q'], assetUid],
     [['rm', assetUid, '-n', '-q'], `/api/external/v1/assets/${assetUid}/`],
     [['--json', 'whoami'], '"profile": "environment"'],
-    [['status', '--jq', '.key_accepted'], 'true'],
+    [['whoami', '--jq', '.key_accepted'], 'true'],
     [['download', assetUid, '-n', '--json'], ''],
   ])('%j', async (args, shown) => {
     const { code, stdout } = await cli.run(args as string[]);

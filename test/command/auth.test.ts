@@ -121,22 +121,21 @@ describe('several profiles', () => {
 
   it('a login that changes the current profile says how to change it back', async () => {
     const { stderr } = await login('--profile', 'three');
-    expect(stderr).toContain('three is now the current profile; back: mediactl use two');
-    expect((await cli.run(['use', 'two'])).code).toBe(0);
+    expect(stderr).toContain('three is now the current profile; back: mediactl auth switch two');
+    expect((await cli.run(['auth', 'switch', 'two'])).code).toBe(0);
     expect((await login('--profile', 'two')).stderr).not.toContain('is now the current');
   });
 
-  it('ls marks the current one; switch, rename and logout change it', async () => {
+  it('ls marks the current one; switch and logout change it', async () => {
     expect((await cli.run(['auth', 'ls', '-q'])).stdout).toBe('one\ntwo\n');
     expect((await cli.run(['auth', 'switch', 'one'])).code).toBe(0);
-    expect((await cli.run(['auth', 'rename', 'one', 'production'])).code).toBe(0);
     const listed = await cli.json(['auth', 'ls']);
     expect(listed.map(({ name, current }: never) => [name, current])).toEqual([
+      ['one', true],
       ['two', false],
-      ['production', true],
     ]);
     expect((await cli.run(['auth', 'logout'])).stderr).toBe(
-      'removed: production; no profile is current now: run mediactl auth switch NAME\n',
+      'removed: one; no profile is current now: run mediactl auth switch NAME\n',
     );
     expect((await cli.run(['auth', 'ls', '-q'])).stdout).toBe('two\n');
   });
@@ -145,14 +144,12 @@ describe('several profiles', () => {
     for (const args of [
       ['switch', 'x'],
       ['logout', 'x'],
-      ['rename', 'x', 'y'],
     ]) {
       const { code, stderr } = await cli.run(['auth', ...args]);
       expect(code).toBe(2);
       expect(stderr).toContain('existing profiles: one, two');
     }
     expect((await cli.run(['assets', 'ls', '--profile', 'x'])).code).toBe(2);
-    expect((await cli.run(['auth', 'rename', 'one', 'two'])).stderr).toContain('profile two already exists');
   });
 
   it('logout --all asks, and needs --yes where nobody can answer', async () => {

@@ -2,8 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { globalOptions } from '../../src/cli/command.ts';
-import { settingNames, settingTable } from '../../src/cli/settings/setting-table.ts';
+import { type Setting, settingTable } from '../../src/cli/settings/setting-table.ts';
 import { Cli } from '../support/cli.ts';
 import { startRecordingServer } from '../support/recording-server.ts';
 
@@ -86,20 +85,13 @@ describe('where a setting comes from', () => {
     },
   );
 
-  it('every global option has a variable, and every variable does what its option does', async () => {
+  it('every variable is listed, and does what its option does', async () => {
     const { stdout } = await cli.run(['help', 'environment']);
-    for (const { long } of globalOptions()) expect(stdout).toContain(long);
-    for (const name of settingNames) expect(stdout).toContain(settingTable[name].variable);
+    for (const { variable = '' } of Object.values<Setting>(settingTable)) expect(stdout).toContain(variable);
     const printed = async (environment: Record<string, string>) =>
       (await cli.run(['config', 'ls'], { environment })).stdout;
     expect(await printed({ MEDIACTL_OUTPUT: 'quiet' })).toMatch(/^profile\napi_key\n/);
-    expect(await printed({ MEDIACTL_FIELDS: 'key' })).toMatch(/^profile\napi_key\n/);
-    expect(await printed({ MEDIACTL_JQ: '.[0].key' })).toBe('profile\n');
     expect(await printed({ MEDIACTL_PROFILE: 'other' })).toMatch(/^profile\tother\n/);
-    const dry = await cli.run(['auth', 'switch', 'other'], {
-      environment: { MEDIACTL_DRY_RUN: '1' },
-    });
-    expect(dry.stderr).toContain('dry run');
     const wrong = await cli.run(['config', 'ls'], { environment: { MEDIACTL_MAX_WAIT: 'soon' } });
     expect(wrong.code).toBe(2);
   });
@@ -108,8 +100,8 @@ describe('where a setting comes from', () => {
     expect((await cli.run(['config', 'ls', flag])).code).toBe(0);
   });
 
-  it.each(['no', 'off', 'maybe'])('MEDIACTL_YES=%s is neither yes nor no: exit 2', async (value) => {
-    const { code } = await cli.run(['config', 'ls'], { environment: { MEDIACTL_YES: value } });
+  it.each(['no', 'off', 'maybe'])('MEDIACTL_NO_INPUT=%s is neither yes nor no: exit 2', async (value) => {
+    const { code } = await cli.run(['config', 'ls'], { environment: { MEDIACTL_NO_INPUT: value } });
     expect(code).toBe(2);
   });
 
@@ -127,11 +119,6 @@ describe('where a setting comes from', () => {
     };
     const { stderr } = await cli.run(['assets', 'ls'], { environment });
     expect(stderr.includes('debug: 1 requests')).toBe(isOn);
-  });
-
-  it('MEDIACTL_YES=false is no', async () => {
-    const environment = { MEDIACTL_YES: 'false' };
-    expect((await cli.run(['auth', 'logout', '--all'], { environment })).code).toBe(2);
   });
 
   it('keys are masked', async () => {

@@ -292,8 +292,8 @@ describe('workspaces', () => {
       ),
     );
     const main = unlessStrict('Main', sandbox.workspace);
-    expect((await cli.json(['workspaces', 'get', main])).uid).toBe(sandbox.workspace);
-    expect((await run(['workspaces', 'get', 'Nowhere'])).code).toBe(3);
+    expect((await run(['workspaces', 'use', main, '-n'])).stderr).toContain(sandbox.workspace);
+    expect((await run(['workspaces', 'use', 'Nowhere'])).code).toBe(3);
     const { code, stderr } = await run(['workspaces', 'use', main]);
     expect(code).toBe(2);
     expect(stderr).toContain('the account comes from MEDIACTL_API_KEY');

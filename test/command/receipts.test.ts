@@ -94,10 +94,10 @@ describe('the same files again', () => {
 
 it('waiting goes on where a run ended, without an upload; what is ready is asked no more', async () => {
   await upload();
-  const waited = await cli.json(['uploads', 'wait'], { clock: fastClock(20) });
+  const waited = await cli.json(['wait'], { clock: fastClock(20) });
   expect(waited.map(({ status }: Item) => status)).toEqual(all('ready'));
   service.requests = 0;
-  expect(await cli.json(['uploads', 'wait'])).toEqual([]);
+  expect(await cli.json(['wait'])).toEqual([]);
   expect((await upload('--wait')).map(({ status }) => status)).toEqual(all('ready'));
   expect(service.requests).toBe(0);
 });

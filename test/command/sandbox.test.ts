@@ -387,7 +387,7 @@ it('a profile called sandbox for another service is not overwritten', async () =
   expect(errorOf(await cli.run(['sandbox', 'start', '--port', '0', '--json']))).toEqual({
     code: 'profile_taken',
     exit: 2,
-    hint: 'mediactl auth rename sandbox NAME, then mediactl sandbox start',
+    hint: 'mediactl sandbox start --profile OTHER',
   });
   const config = readFileSync(join(cli.home, 'config/config.json'), 'utf8');
   expect(config).toContain('a-key-of-theirs');

@@ -75,7 +75,7 @@ describe('what is told', () => {
     expect(shown).toMatch(new RegExp(`${uid.slice(0, 8)} +not checked`));
     expect(shown).not.toContain(uid);
     expect(stderr).toContain('mediactl wait');
-    await world.run(['uploads', 'wait'], { clock: fastClock() });
+    await world.run(['wait'], { clock: fastClock() });
     expect(await list(narrow)).toMatch(new RegExp(`${uid.slice(0, 8)} +failed`));
   });
 

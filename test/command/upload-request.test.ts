@@ -80,7 +80,7 @@ it('upload returns the error to exit with; uploads are listed, resumed and forgo
   expect(forgotten).toEqual({ records: [], failure: undefined });
 });
 
-it('uploads wait returns what became of assets, and uploads gc what uploads left', async () => {
+it('wait returns what became of assets, and uploads gc what uploads left', async () => {
   await send();
   const waited = await withContext(async (context) => collect(await waitForUploads(context, 60_000)));
   expect(waited.records).toMatchObject([{ path: world.path, status: expect.stringMatching(/ready|failed/) }]);

@@ -134,8 +134,6 @@ describe('examples', () => {
         headers: { 'content-type': 'application/json' },
         body: '{"domain":"old.example.com"}',
       });
-    if (line.includes('auth switch'))
-      await promisify(execFile)('mediactl', ['auth', 'rename', 'staging', 'production'], { env });
     const typed = toRunnable(line, { home, sandbox, store, uid: clip })
       .replace(/\bTOKEN\b/, token)
       // an upload with --wait needs a worker

@@ -10,6 +10,7 @@ import { shortcuts } from '../../src/cli/shortcuts.ts';
 import {
   addProfiles,
   addProgram,
+  answerYes,
   createHome,
   isOfQueue,
   readyText,
@@ -58,8 +59,8 @@ const codes: Record<string, { code: number; why: string }> = {
   'mediactl check ./rushes /Campaigns': { code: 11, why: 'the folder has an asset that is not in the directory' },
   'mediactl check ./rushes /Campaigns/2026': { code: 11, why: 'the same' },
   'mediactl check ./rushes /Campaigns/2026 --download': { code: 11, why: 'the same' },
-  'mediactl thumb ID -o poster.jpg': { code: 3, why: 'this sandbox has no ffmpeg' },
-  'mediactl thumb interview.mp4 -o poster.jpg': { code: 3, why: 'the same' },
+  'mediactl assets thumb ID -o poster.jpg': { code: 3, why: 'this sandbox has no ffmpeg' },
+  'mediactl assets thumb interview.mp4 -o poster.jpg': { code: 3, why: 'the same' },
 };
 
 /** Pages of scripts, in which nothing answers questions. On the others the user answers yes. */
@@ -226,8 +227,10 @@ async function runPage({ page, commands }: (typeof pages)[number]) {
   const variables: Record<string, string | undefined> = {
     ...env,
     MEDIACTL_FFMPEG: 'none',
-    ...(!unattended.includes(page) && { MEDIACTL_YES: '1' }),
   };
+  const isAttended = !unattended.includes(page);
+  if (isAttended) answerYes(home);
+  const clip = readFileSync(join(home, 'clip.mp4'));
   const shell = new Shell(home, variables);
   ends.push(() => shell.end());
   const results: { code?: number; stderr: string }[] = [];
@@ -239,7 +242,7 @@ async function runPage({ page, commands }: (typeof pages)[number]) {
     const typed = toTyped(command, { home, service });
     Object.assign(variables, exportedBy(typed));
     results.push(
-      (!shell.hasMoved && (await runInProcess(typed, variables, readFileSync(join(home, 'clip.mp4'))))) ||
+      (!shell.hasMoved && (await runInProcess(isAttended ? `${typed} --yes` : typed, variables, clip))) ||
         (await shell.run(typed)),
     );
     if (/^mediactl (?:upload|sync) /.test(typed)) await allProcessed(service);

@@ -1,4 +1,4 @@
-import { chmodSync, copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Cli } from './cli.ts';
 import { inherited } from './environment.ts';
@@ -18,6 +18,12 @@ const standIns = {
   ffmpeg: 'cat in.mov',
   ssh: 'shift; exec "$@"',
 };
+
+/** Replaces `mediactl` on PATH by a script that adds `--yes`. */
+export function answerYes(home: string): void {
+  rmSync(join(home, 'bin/mediactl'));
+  addProgram(home, 'mediactl', `exec '${mediactlFile}' "$@" --yes`);
+}
 
 /** Creates a home directory with the files that command lines refer to, and `mediactl` on PATH. */
 export function createHome(sandbox: TestSandbox, store: StoreServer | undefined) {
@@ -53,10 +59,10 @@ export function addProgram(home: string, name: string, script: string): void {
   chmodSync(join(home, 'bin', name), 0o755);
 }
 
-/** Writes the profiles `default`, which is current, and `staging`. */
+/** Writes the profiles `default`, which is current, `staging` and `production`. */
 export function addProfiles(home: string, sandbox: TestSandbox): void {
   const profile = { baseUrl: sandbox.url, key: sandbox.key, keyStore: 'file', workspace: sandbox.workspace };
-  const profiles = { default: profile, staging: profile };
+  const profiles = { default: profile, staging: profile, production: profile };
   writeFileSync(join(home, 'config/config.json'), JSON.stringify({ current: 'default', profiles }), { mode: 0o600 });
 }
 

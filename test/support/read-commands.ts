@@ -26,7 +26,6 @@ export const readCommands: string[][] = [
   ['upload', 'HOME/file.txt', '--json'],
   ['upload', 'HOME/file.txt', '--wait', '--folder', '/Campaigns/New', '--create-folders'],
   ['workspaces', 'ls'],
-  ['workspaces', 'get', 'Main'],
   ['folders', 'tree'],
   ['folders', 'ls', '/'],
   ['folders', 'create', '/New'],

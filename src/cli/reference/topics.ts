@@ -4,6 +4,7 @@ import {
   flagsOf,
   longOf,
   projectSettings,
+  type Setting,
   settingFlags,
   settingNames,
   settingTable,
@@ -22,10 +23,10 @@ const otherVariables: [string, string][] = [
 ];
 
 export const environmentRows = (): [string, string][] => [
-  ...settingNames.map((name): [string, string] => {
-    const { variable, what } = settingTable[name];
+  ...settingNames.flatMap((name): [string, string][] => {
+    const { variable, what }: Setting = settingTable[name];
     const options = flagsOf(name).map(longOf).join(', ');
-    return [variable, options ? `${what} (${options})` : what];
+    return variable ? [[variable, options ? `${what} (${options})` : what]] : [];
   }),
   ...otherVariables,
 ];

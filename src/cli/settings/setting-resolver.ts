@@ -45,8 +45,8 @@ export class SettingResolver {
     const setting: Setting = settingTable[name];
     const flag = this.#flags[name];
     if (flag !== undefined) return { value: flag, origin: flagsOf(name).map(longOf).join(', '), rank: precedence.flag };
-    const variable = this.#environment[setting.variable];
-    if (variable) return { value: variable, origin: setting.variable, rank: precedence.variable };
+    const variable = setting.variable && this.#environment[setting.variable];
+    if (variable) return { value: variable, origin: setting.variable as string, rank: precedence.variable };
     const project = setting.project && this.#project?.settings[name];
     if (project) return { value: project, origin: (this.#project as ProjectFile).path, rank: precedence.project };
     const stored = setting.profile && this.#profile?.settings[name];

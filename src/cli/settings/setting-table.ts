@@ -27,7 +27,8 @@ export type SettingFlag = {
 export type Setting = {
   kind: SettingKind<unknown, unknown>;
   flags?: readonly SettingFlag[];
-  variable: string;
+  /** Absent for a setting that must be typed, because it changes what a command does or prints. */
+  variable?: string;
   /** True if `.mediactl.json` is allowed to contain the setting. */
   project?: true;
   /** True if `config set` can store the setting in a profile. */
@@ -102,26 +103,22 @@ export const settingTable = {
   fields: {
     kind: text,
     flags: [{ flags: '--fields <paths>', help: 'print only these fields, such as name,player_config.theme' }],
-    variable: 'MEDIACTL_FIELDS',
     what: 'fields to print',
   },
   jq: {
     kind: text,
     flags: [{ flags: '--jq <filter>', help: 'filter the JSON with jq (built in)' }],
-    variable: 'MEDIACTL_JQ',
     what: 'jq filter for the JSON',
   },
   yes: {
     kind: onOrOff,
     flags: [{ flags: '-y, --yes', help: 'answer yes to all prompts' }],
-    variable: 'MEDIACTL_YES',
-    what: '1: answer yes to all prompts',
+    what: 'answer yes to all prompts',
   },
   dry_run: {
     kind: onOrOff,
     flags: [{ flags: '-n, --dry-run', help: 'show what would change, without changing anything' }],
-    variable: 'MEDIACTL_DRY_RUN',
-    what: '1: show what would change, without changing anything',
+    what: 'show what would change, without changing anything',
   },
   no_input: {
     kind: onOrOff,
@@ -199,7 +196,7 @@ export const longOf = ({ flags }: SettingFlag) => /--[\w-]+/.exec(flags)?.[0] as
 /** Returns a setting's name for error messages, which is its option if that takes a value, else its variable. */
 export function displayName(name: SettingName): string {
   const flag = flagsOf(name).find(({ flags }) => flags.includes('<'));
-  return flag ? longOf(flag) : settingTable[name].variable;
+  return flag ? longOf(flag) : ((settingTable[name] as Setting).variable ?? name);
 }
 
 /** Returns the global options with the names of their settings, in the order in which help lists them. */

@@ -145,7 +145,7 @@ class AssetWait {
         throw new MediactlError('the service cannot be reached', {
           code: 'unreachable',
           reason: 'it did not respond while mediactl waited for its assets',
-          hint: 'mediactl uploads wait, once it is reachable again',
+          hint: 'mediactl wait, once it is reachable again',
           retryable: true,
         });
       for (const [uid, found] of outcomes ?? []) {

@@ -1,12 +1,12 @@
 import { Argument } from '@commander-js/extra-typings';
 import { MediactlError, usageError } from '../../../client/errors.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
-import { noSuchProfile, parseBaseUrl, readApiKey } from '../../account/account.ts';
-import { deleteFromKeychain, storeInKeychain } from '../../account/keychain.ts';
+import { noSuchProfile, parseBaseUrl } from '../../account/account.ts';
+import { deleteFromKeychain } from '../../account/keychain.ts';
 import { addExamples, type CommandDefinition, type Define, verb, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { listBy, noResult, type Result, text } from '../../output/result.ts';
-import { assertProfileName, type Profile, type ProfileConfig } from '../../settings/profile-file.ts';
+import type { Profile, ProfileConfig } from '../../settings/profile-file.ts';
 import { choose, confirm } from '../../terminal/prompt.ts';
 import { maskSecret } from '../../terminal/redactor.ts';
 import { profileColumns, profileRecords, profileResult } from './columns.ts';
@@ -16,7 +16,6 @@ export const auth: CommandDefinition = [
   verb('ls', 'list the profiles', async () => list, 'list'),
   verb('status', 'check the account in use', async () => (await import('./status.ts')).status),
   verb('switch', 'switch to another profile', async () => switchProfile),
-  verb('rename', 'rename a profile', async () => rename),
   verb('logout', 'remove a profile and its key', async () => logout),
   verb('token', 'print the API key in use', async () => token),
 ];
@@ -64,35 +63,6 @@ async function promptForProfile({ terminal }: Context, config: ProfileConfig): P
     current ? 'current' : '',
   ]);
   return choose(terminal, 'Which profile?', names, rows);
-}
-
-const rename: Define = (command, run) =>
-  addExamples(command, 'mediactl auth rename default production')
-    .description('Renames a profile and keeps its key.')
-    .addArgument(profileArgument('<old>', 'current name'))
-    .argument('<new>', 'new name')
-    .action(run(runRename));
-
-async function runRename(context: Context, from: string, to: string): Promise<Result> {
-  const { profiles } = context;
-  assertProfileName(to);
-  const before = await profiles.read();
-  const profile = before.profiles[from];
-  if (!profile) throw noSuchProfile(from, before.profiles);
-  if (before.profiles[to]) throw usageError(`profile ${to} already exists`, 'mediactl auth ls');
-  if (context.isDryRun(`rename profile ${from} to ${to}`)) return noResult;
-  const entry = (name: string) => ({ configDir: profiles.directory, profile: name });
-  const inKeychain = profile.keyStore === 'keychain';
-  const key = await readApiKey(profile, entry(from));
-  const moved = inKeychain && !(await storeInKeychain(entry(to), key));
-  const config = await profiles.update((current) => {
-    delete current.profiles[from];
-    current.profiles[to] = moved || !inKeychain ? profile : { ...profile, keyStore: 'file', key };
-    if (current.current === from) current.current = to;
-  });
-  if (inKeychain) await deleteFromKeychain(entry(from));
-  for (const name of [from, to]) await forgetScopes(context, name, profile);
-  return profileResult(config, to);
 }
 
 const forgetScopes = (context: Context, name: string, { baseUrl }: Profile) =>

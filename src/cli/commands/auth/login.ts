@@ -98,7 +98,7 @@ export async function runLogin(context: Context, request: LoginRequest): Promise
     terminal.info(`logged in to ${baseUrl.origin} as profile ${escapeControls(name)}${read}`);
     const { current: previous } = before;
     if (previous !== undefined && previous !== name)
-      terminal.info(`${escapeControls(name)} is now the current profile; back: mediactl use ${previous}`);
+      terminal.info(`${escapeControls(name)} is now the current profile; back: mediactl auth switch ${previous}`);
     if (terminal.isInteractive && isWithoutProfiles(before)) terminal.info(firstRunNotice);
     return profileResult(updated, name);
   } finally {

@@ -62,7 +62,7 @@ export async function assertNotRemote({ profiles }: Context, names: readonly str
       throw new MediactlError(`profile ${name} already exists, for ${existing.baseUrl}`, {
         code: 'profile_taken',
         reason: 'the sandbox would overwrite its key',
-        hint: `mediactl auth rename ${name} NAME, then mediactl sandbox start`,
+        hint: 'mediactl sandbox start --profile OTHER',
       });
   }
 }

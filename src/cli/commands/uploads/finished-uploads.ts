@@ -64,7 +64,7 @@ const doneColumns: Column<FinishedUpload>[] = [
   { header: 'SIZE', value: ({ size_bytes }, shown) => sizeText(size_bytes, shown), minWidth: 9, dropPriority: 2 },
   {
     header: 'STATE',
-    // Only `uploads wait` and --wait update the state of an asset.
+    // Only `wait` and --wait update the state of an asset.
     value: ({ state }, { isTerminal }) => (isTerminal && state === 'pending' ? 'not checked' : state),
     noTruncate: true,
   },

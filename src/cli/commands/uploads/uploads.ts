@@ -7,7 +7,6 @@ import type { UploadStore } from '../../../client/upload/store/upload-store.ts';
 import { type ActionWrapper, addExamples, type CommandDefinition, type CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { listBy, noResult, type Result } from '../../output/result.ts';
-import { parseDuration } from '../../settings/units.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import {
   chooseUploadId,
@@ -18,7 +17,6 @@ import {
   sortByStart,
   toPendingUpload,
 } from '../../uploading/pending-uploads.ts';
-import { waitForUploads } from '../../uploading/wait-for-uploads.ts';
 import { queueFlag, queueFlagHelp } from '../queue/queue.ts';
 import { parseForgetRequest, retry, runForget as runForgetQueued } from '../queue/queue-changes.ts';
 import { listQueuedUploads, watch } from '../queue/queue-list.ts';
@@ -29,7 +27,6 @@ import { resume } from './resume.ts';
 export const uploads: CommandDefinition = (noun, run) => {
   list(noun.command('ls'), run);
   resume(noun.command('resume'), run);
-  wait(noun.command('wait'), run);
   forget(noun.command('forget'), run);
   gc(noun.command('gc'), run);
   exportDone(noun.command('export'), run);
@@ -170,13 +167,4 @@ async function withUploadLock(store: UploadStore, id: string, work: () => Promis
   } finally {
     await release();
   }
-}
-
-function wait(command: Command, run: ActionWrapper): void {
-  addExamples(command, 'mediactl uploads wait', 'mediactl uploads wait --timeout 2h --jsonl');
-  command
-    .summary('wait until uploaded assets are ready')
-    .description('Waits until all assets that this machine has uploaded to the workspace are ready.')
-    .option('--timeout <duration>', 'maximum time to wait', '30m')
-    .action(run((context, { timeout }) => waitForUploads(context, parseDuration('--timeout', timeout))));
 }

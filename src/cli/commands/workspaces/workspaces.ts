@@ -8,7 +8,6 @@ import { type Column, type DetailRow, list as listPages, noResult, type Result, 
 
 export const workspaces: CommandDefinition = [
   verb('ls', 'list the workspaces', async () => list, 'list'),
-  verb('get', 'show one workspace', async () => get, 'show'),
   verb('use', 'set the default workspace', async () => use),
 ];
 
@@ -18,12 +17,6 @@ const list: Define = (command, run) =>
     .action(
       run(async (context) => listPages((await context.api()).workspaces.list(), workspaceColumns, 'no workspaces')),
     );
-
-const get: Define = (command, run) =>
-  addExamples(command, 'mediactl workspaces get Main')
-    .description('Shows the details of one workspace.')
-    .argument('[workspace]', 'uid, start of a uid, or exact name')
-    .action(run(async (context, uidOrName) => workspaceRecord(await findOrChooseWorkspace(context, uidOrName))));
 
 const findOrChooseWorkspace = async (context: Context, uidOrName: string | undefined) =>
   uidOrName === undefined

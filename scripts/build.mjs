@@ -3,6 +3,7 @@
 // separate files, so that a command does not parse code that it does not use. A lazy file must not import
 // our classes, since its bundle contains copies of its imports (checked by test/architecture).
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { basename, relative } from 'node:path';
 import { build, context } from 'esbuild';
 
@@ -182,4 +183,7 @@ else {
   if (existsSync('dist')) renameSync('dist', 'dist.old');
   renameSync(outdir, 'dist');
   rmSync('dist.old', { recursive: true, force: true });
+  const { manual } = createRequire(import.meta.url)('../dist/generated.cjs');
+  mkdirSync('man', { recursive: true });
+  writeFileSync('man/mediactl.1', await manual());
 }

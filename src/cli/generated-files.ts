@@ -2,8 +2,12 @@ import { buildCommandTree } from './program.ts';
 import { describeCommand } from './reference/command-tree.ts';
 import { assumptionsPage, commandsPage, errorsPage, manPage } from './reference/pages.ts';
 import { schemasPage } from './reference/schemas.ts';
-import { shells } from './reference/shells/shells.lazy.ts';
+import { shells } from './reference/shells.lazy.ts';
 
+/** Returns the manual page, which the build writes to `man/`. */
+export const manual = async (): Promise<string> => manPage(describeCommand(await buildCommandTree('0.0.0')));
+
+/** Returns the generated files that are in the repository, by path. */
 export async function generatedFiles(): Promise<Record<string, string>> {
   const tree = describeCommand(await buildCommandTree('0.0.0'));
   return {
@@ -11,7 +15,6 @@ export async function generatedFiles(): Promise<Record<string, string>> {
     'docs/assumptions.md': assumptionsPage(),
     'docs/errors.md': errorsPage(),
     'docs/schemas.json': schemasPage(),
-    'man/mediactl.1': manPage(tree),
-    ...Object.fromEntries(Object.values(shells).map(({ file, script }) => [`completions/${file}`, script(tree)])),
+    ...Object.fromEntries(Object.values(shells).map(({ file, script }) => [`completions/${file}`, script])),
   };
 }

@@ -12,32 +12,45 @@ import {
   nameCache,
 } from '../../library/name-cache.ts';
 import { parseDuration } from '../../settings/units.ts';
+import { describeCommand } from '../command-tree.ts';
+import { candidatesFor } from '../completion-candidates.ts';
 
 const cacheTtlMs = 60_000;
 const maxAssets = 50;
 
 /**
- * Command that prints names for shell completion, one per line, each followed by a tab and a description. On an
- * error or timeout (MEDIACTL_COMPLETION_TIMEOUT), prints nothing, so that the shell prompt stays intact.
+ * Command that prints the candidates for shell completion, one per line, each followed by a tab and a description;
+ * `:files` stands for paths. On an error or timeout (MEDIACTL_COMPLETION_TIMEOUT), prints no names, so that the shell
+ * prompt stays intact.
  */
 export const complete: CommandDefinition = (command, run) => {
-  addExamples(command, 'mediactl __complete folders');
+  addExamples(command, 'mediactl __complete --word=/Cam -- ls');
   command
-    .description('Prints names for completion.')
-    .argument('<values>')
+    .description('Prints candidates for completion.')
+    .argument('[typed...]', 'words before the one to complete')
+    .option('--word <text>', 'beginning of the word to complete', '')
     .action(
-      run(async (context, values) => {
-        const timeout = context.host.environment.MEDIACTL_COMPLETION_TIMEOUT || '500ms';
-        const timeoutMs = parseDuration('MEDIACTL_COMPLETION_TIMEOUT', timeout);
-        const lookup = () => namesOf(context, values as CompletionSource);
-        const names = await withTimeout(timeoutMs, lookup).catch((): CachedName[] => []);
-        const lines = names
-          .filter(([value]) => isTypeable(value))
+      run(async (context, typed, { word }) => {
+        const { words, source } = candidatesFor(describeCommand(await context.commandTree()), typed, word);
+        const candidates = [...words, ...(source ? await namesFor(context, source, word) : [])];
+        const lines = candidates
+          .filter(([value]) => value.startsWith(word) && isTypeable(value))
           .map(([value, description]) => `${value}\t${description.replace(/\p{Cc}/gu, ' ')}`);
+        if (source === 'files') lines.push(':files');
         return lines.length > 0 ? ({ kind: 'raw', text: lines.join('\n') } as const) : { kind: 'nothing' };
       }),
     );
 };
+
+/** Returns the names of a source. A word that begins with a slash is a folder, also in place of an asset or a file. */
+async function namesFor(context: Context, source: CompletionSource, word: string): Promise<CachedName[]> {
+  const isFolder = word.startsWith('/') && (source === 'assets' || source === 'files');
+  if (source === 'files' && !isFolder) return [];
+  const timeout = context.host.environment.MEDIACTL_COMPLETION_TIMEOUT || '500ms';
+  const timeoutMs = parseDuration('MEDIACTL_COMPLETION_TIMEOUT', timeout);
+  const lookUp = () => namesOf(context, isFolder ? 'folders' : source);
+  return withTimeout(timeoutMs, lookUp).catch(() => []);
+}
 
 /** Returns true if the name, given as <id> argument, would be interpreted as an option, `@last` or a uid. */
 const isReserved = (name: string) => name.startsWith('-') || name === '@last' || isUid(name);

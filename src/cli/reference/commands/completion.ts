@@ -10,7 +10,6 @@ import { addExamples, type CommandDefinition } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { noResult, type Result, record } from '../../output/result.ts';
 import type { Environment } from '../../settings/setting-resolver.ts';
-import { describeCommand } from '../command-tree.ts';
 
 const shellNames = ['bash', 'zsh', 'fish', 'powershell'] as const;
 type ShellName = (typeof shellNames)[number];
@@ -33,14 +32,14 @@ export const completion: CommandDefinition = (command, run) => {
         if (shell === 'install') return runInstall(context, { shell: installed ?? shellInUse(context) });
         if (installed)
           throw usageError(`${shell} prints a script, and takes no second shell`, `mediactl completion ${shell}`);
-        return { kind: 'raw', text: await scriptOf(context, shell) } as const;
+        return { kind: 'raw', text: await scriptOf(shell) } as const;
       }),
     );
 };
 
-async function scriptOf(context: Context, shell: ShellName): Promise<string> {
-  const { shells } = await import('../shells/shells.lazy.ts');
-  return shells[shell].script(describeCommand(await context.commandTree()));
+async function scriptOf(shell: ShellName): Promise<string> {
+  const { shells } = await import('../shells.lazy.ts');
+  return shells[shell].script;
 }
 
 /** Returns the user's shell. @throws MediactlError `usage` (exit 2) if it is not a known one */
@@ -95,7 +94,7 @@ async function runInstall(context: Context, { shell }: { shell: ShellName }): Pr
     );
   const { path, next } = places[shell](environment, environment.HOME || homedir());
   if (context.isDryRun(`write the completion script for ${shell} to ${path}`)) return noResult;
-  const script = await scriptOf(context, shell);
+  const script = await scriptOf(shell);
   await makeFolder(dirname(path));
   // Only this user may change a script that the shell runs.
   await writeFile(path, script, { mode: 0o644 }).catch((error: Error) => {

@@ -1,6 +1,5 @@
 import { type Argument, type Command, Option } from '@commander-js/extra-typings';
 import { type MediactlError, usageError } from '../client/errors.ts';
-import { parseExact } from '../client/http/json.ts';
 import type { Context } from './context.ts';
 import type { Result } from './output/result.ts';
 import { type Setting, settingFlags, settingTable } from './settings/setting-table.ts';
@@ -47,10 +46,10 @@ export function parsePair(flag: string, text: string, separator = '='): [string,
 }
 
 /** Parses `KEY=JSON`. @throws MediactlError `usage` (exit 2), suggesting `stringFlag`, if it is not JSON */
-export async function parseJsonPair(flag: string, stringFlag: string, text: string): Promise<[string, unknown]> {
+export function parseJsonPair(flag: string, stringFlag: string, text: string): [string, unknown] {
   const [key, json] = parsePair(flag, text);
   try {
-    return [key, await parseExact(json)];
+    return [key, JSON.parse(json)];
   } catch {
     throw usageError(`${flag} ${key}: not JSON: ${json}`, `${stringFlag} ${text} sends it as a string`);
   }

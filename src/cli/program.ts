@@ -2,7 +2,6 @@ import { Command, CommanderError } from '@commander-js/extra-typings';
 import envPaths from 'env-paths';
 import { type ExitCode, exitCodes } from '../client/error-table.ts';
 import { asMediactlError, type MediactlError, usageError } from '../client/errors.ts';
-import { toJson } from '../contract/json-values.ts';
 import { escapeControls } from '../contract/sanitize.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome, globalOptions, isGlobalOption } from './command.ts';
 import type { Context as CommandContext, Host } from './context.ts';
@@ -266,7 +265,7 @@ const capitalized = (text: string) => `${text[0]?.toUpperCase()}${text.slice(1)}
 /** Prints an error to stderr with its cause and hint, or as one JSON line if `machine` is true. */
 function printError(terminal: Terminal, error: MediactlError, machine: boolean) {
   if (terminal.log) return terminal.log({ level: 'error', message: error.message, error: error.toJSON() });
-  if (machine) return terminal.emitJson(toJson({ error: error.toJSON() }));
+  if (machine) return terminal.emitJson(JSON.stringify({ error: error.toJSON() }));
   // A declined confirmation is not shown as an error.
   if (error.explanation.code === 'declined') return terminal.emit(error.message);
   const { bold, dim, red } = terminal.colors(terminal.stderr);

@@ -2,37 +2,10 @@
 
 export type JsonObject = { [field: string]: unknown };
 
-/** Prefix that identifies exact numbers during serialization, random so that it cannot collide with other data. */
-const exactMarker = `exact-${Math.random().toString(36).slice(2)}-`;
-
-/** A number that a double cannot represent, stored as its original digits. It is never used in arithmetic. */
-export class ExactNumber {
-  readonly digits: string;
-
-  constructor(digits: string) {
-    this.digits = digits;
-  }
-
-  toJSON(): string {
-    return exactMarker + this.digits;
-  }
-
-  toString(): string {
-    return this.digits;
-  }
-}
-
-/** Serializes a value as JSON. Each `ExactNumber` is written with its original digits. */
-export function toJson(value: unknown, indent?: number): string {
-  const text = JSON.stringify(value, null, indent);
-  return text?.includes(exactMarker) ? text.replace(new RegExp(`"${exactMarker}([^"]*)"`, 'g'), '$1') : text;
-}
-
 /** Returns a string unchanged, and a number or boolean as its JSON text. Returns undefined for any other value. */
 export function asText(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  return value instanceof ExactNumber ? value.digits : undefined;
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined;
 }
 
 /** Returns a finite number, given as a number or a decimal string. Returns undefined for any other value. */
@@ -45,7 +18,7 @@ export function asNumber(value: unknown): number | undefined {
 export const asArray = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 export const isJsonObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Returns an object unchanged, and an empty object for any other value. */
 export const asObject = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});

@@ -1,5 +1,5 @@
 import { pluralize } from './figures.ts';
-import { asText, parseTimestamp, toJson } from './json-values.ts';
+import { asText, parseTimestamp } from './json-values.ts';
 
 /** Matches characters that control a terminal or reorder text: C0, DEL, C1, Unicode line and direction controls. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
@@ -24,7 +24,7 @@ export function displayText(value: unknown): string {
   if (value === undefined || value === null) return '';
   // Lists of slugs and similar values are most readable as comma-separated text.
   if (Array.isArray(value) && value.every((each) => typeof each !== 'object')) return value.map(displayText).join(', ');
-  return escapeControls(asText(value) ?? toJson(value));
+  return escapeControls(asText(value) ?? JSON.stringify(value));
 }
 
 const unitSeconds = { minute: 60, hour: 3600, day: 86_400 };

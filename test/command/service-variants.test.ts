@@ -5,7 +5,6 @@ import { Cli } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
 import { testKey, workspaceUid } from '../support/fake-library.ts';
 import { type Responder, startRecordingServer } from '../support/recording-server.ts';
-import { mediactl } from '../support/spawn.ts';
 
 /* Services that format values differently from the specification's examples. */
 
@@ -32,31 +31,6 @@ const one =
       : path.includes(String(item.uid))
         ? { body: item }
         : { body: { items: [item], count: 1 } };
-
-it('numbers that no double holds come through as the service sent them', async () => {
-  const text = `{"uid":"${uid}","size":12345678901234567891,"exact":9007199254740993,"ratio":1.5}`;
-  const headers = { 'content-type': 'application/json' };
-  const { cli, url } = await against(({ path }) => ({
-    body: path.includes(uid) ? text : `{"items":[${text}],"count":1}`,
-    headers,
-  }));
-  expect((await cli.run(['assets', 'get', uid, '--json'])).stdout.trim()).toBe(text);
-  expect((await cli.run(['assets', 'ls', '--jsonl'])).stdout.trim()).toBe(text);
-  expect((await cli.run(['assets', 'ls', '--fields', 'size,exact', '--tsv'])).stdout).toBe(
-    'size\texact\n12345678901234567891\t9007199254740993\n',
-  );
-  // The built program loads parts of itself lazily, from separate files.
-  const environment = {
-    MEDIACTL_API_KEY: testKey,
-    MEDIACTL_BASE_URL: url,
-    MEDIACTL_STATE_DIR: cli.home,
-  };
-  for (const format of ['--csv', '--tsv']) {
-    const args = ['assets', 'get', uid, '--fields', 'size', format];
-    const { stdout } = await mediactl(args, environment).finished;
-    expect(stdout).toBe('size\n12345678901234567891\n');
-  }
-});
 
 describe('durations', () => {
   it.each([

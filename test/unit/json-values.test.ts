@@ -1,13 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  asArray,
-  asNumber,
-  asObject,
-  asText,
-  ExactNumber,
-  parseTimestamp,
-  toJson,
-} from '../../src/contract/json-values.ts';
+import { asArray, asNumber, asObject, asText, parseTimestamp } from '../../src/contract/json-values.ts';
 import { isSameUid, isUid } from '../../src/contract/uid.ts';
 
 describe('what a service sent, as what was expected, or as nothing', () => {
@@ -16,7 +8,6 @@ describe('what a service sent, as what was expected, or as nothing', () => {
     ['', ''],
     [12.5, '12.5'],
     [true, 'true'],
-    [new ExactNumber('12345678901234567891'), '12345678901234567891'],
     [null, undefined],
     [['a'], undefined],
     [{ a: 1 }, undefined],
@@ -51,14 +42,7 @@ describe('what a service sent, as what was expected, or as nothing', () => {
       expect(asObject(value)).toEqual({});
     }
     expect(asObject([1])).toEqual({});
-    expect(asObject(new ExactNumber('1'))).toEqual({});
   });
-});
-
-it('an exact number is written as it came, wherever it stands', () => {
-  const digits = '12345678901234567891';
-  const value = { size: new ExactNumber(digits), texts: [`"${digits}"`, new ExactNumber('1.0')] };
-  expect(toJson(value)).toBe(`{"size":${digits},"texts":["\\"${digits}\\"",1.0]}`);
 });
 
 it('a uid is one in either case, with or without dashes', () => {

@@ -1,6 +1,6 @@
 import { usageError } from '../../client/errors.ts';
 import { loadPackage } from '../../client/lock.ts';
-import { asObject, asText, toJson } from '../../contract/json-values.ts';
+import { asObject, asText } from '../../contract/json-values.ts';
 import { escapeControlsInJson, escapeControlsInLines } from '../../contract/sanitize.ts';
 import type { Format, OutputOptions } from '../settings/output-options.ts';
 import type { Terminal } from '../terminal/terminal.ts';
@@ -8,11 +8,11 @@ import type { ListResult, PrintableResult, RecordResult, RenderContext } from '.
 
 /** Formats a value as JSON, indented and colored on a terminal, compact in a pipe. */
 export const formatJson = (value: unknown, render: RenderContext) =>
-  render.isTerminal ? colorJson(toJson(value, 2), render) : toJson(value);
+  render.isTerminal ? colorJson(JSON.stringify(value, null, 2), render) : JSON.stringify(value);
 
 /** Formats a record as JSON on one line (JSONL), colored on a terminal. */
 export const formatJsonLine = (value: unknown, render: RenderContext) =>
-  render.isTerminal ? colorJson(toJson(value), render) : toJson(value);
+  render.isTerminal ? colorJson(JSON.stringify(value), render) : JSON.stringify(value);
 
 const jsonToken = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|\b(?:true|false|null)\b|-?\d[\d.eE+-]*/g;
 
@@ -61,8 +61,8 @@ export async function writeFiltered(terminal: Terminal, filter: string, format: 
       await terminal.write(`${terminal.stdout.isTTY ? escapeControlsInLines(text) : text}`.replace(/\n?$/, '\n'));
   };
   if (result.kind === 'raw') return write(result.text);
-  if (format !== 'jsonl' || result.kind !== 'list') return write(toJson(await collectValue(result)));
-  for await (const page of result.pages) for (const item of page) await write(toJson(item));
+  if (format !== 'jsonl' || result.kind !== 'list') return write(JSON.stringify(await collectValue(result)));
+  for await (const page of result.pages) for (const item of page) await write(JSON.stringify(item));
 }
 
 /**
@@ -84,7 +84,8 @@ export async function writeRows(
   await terminal.write(render.isTerminal ? escapeControlsInLines(text) : text);
 }
 
-const cellOf = (value: unknown) => (value === null || value === undefined ? '' : (asText(value) ?? toJson(value)));
+const cellOf = (value: unknown) =>
+  value === null || value === undefined ? '' : (asText(value) ?? JSON.stringify(value));
 
 type Rows = readonly (readonly unknown[])[];
 

@@ -1,4 +1,4 @@
-import { asObject, asText, isJsonObject, parseJsonOrUndefined, toJson } from '../../contract/json-values.ts';
+import { asObject, asText, isJsonObject, parseJsonOrUndefined } from '../../contract/json-values.ts';
 import { displayText, escapeControls, escapeControlsInLines } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
 import type { OutputOptions } from '../settings/output-options.ts';
@@ -35,7 +35,7 @@ async function printResult(context: Context, result: Result): Promise<void> {
   if (options.jq !== undefined) return writeFiltered(terminal, options.jq, options.format, selected);
   if (selected.kind === 'raw' || selected.kind === 'text') {
     const machine = options.format === 'json' || options.format === 'jsonl';
-    return terminal.write(`${machine ? toJson(selected.text) : selected.text}\n`);
+    return terminal.write(`${machine ? JSON.stringify(selected.text) : selected.text}\n`);
   }
   if (options.format === 'csv' || options.format === 'tsv') return writeRows(terminal, options, selected, render);
   return selected.kind === 'record' ? writeRecord(context, selected, render) : writeList(context, selected, render);

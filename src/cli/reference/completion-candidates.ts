@@ -2,7 +2,7 @@ import type { CompletionSource } from '../command.ts';
 import { allNodes, type CommandNode, globalOptionsOf, type OptionNode } from './command-node.ts';
 
 /** A word to complete with its description. */
-export type CompletionCandidate = readonly [word: string, description: string];
+type CompletionCandidate = readonly [word: string, description: string];
 
 /** CompletionCandidates for a word: fixed words, and the source of further names, if any. */
 export type CompletionCandidates = { words: CompletionCandidate[]; source: CompletionSource | null };

@@ -47,7 +47,7 @@ export class FoldersApi extends Resource {
     const { name, parent = null } = change;
     const request = this.createRequest(workspace, tree, { name, parent });
     const response = await sendWithNameHint(this.transport, request, nameKeyOf);
-    const made = parseRecord<ApiFolder>(await parseJsonResponse(response));
+    const made = parseRecord<ApiFolder>(parseJsonResponse(response));
     const { uid } = made;
     const shownName = asText(made[tree.nameField]) ?? name;
     const hasOtherParent = Object.keys(made)

@@ -56,7 +56,7 @@ export class UploadSessionsApi extends Resource {
       signal,
       abortGraceMs: creationGraceMs,
     });
-    const session = asObject(await parseJsonResponse(response));
+    const session = asObject(parseJsonResponse(response));
     const assetUid = parseIdentifier(session.asset_uid);
     const totalBytes = asNumber(session.total_size) ?? lengthBytes;
     if (totalBytes !== lengthBytes)

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { NameKey } from '../../contract/assumptions.ts';
-import { asObject, type JsonObject, toJson } from '../../contract/json-values.ts';
+import { asObject, type JsonObject } from '../../contract/json-values.ts';
 import { MediactlError } from '../errors.ts';
 import type { ApiRequest } from '../http/api-request.ts';
 import type { Transport } from '../http/transport.ts';
@@ -66,7 +66,7 @@ function isApplied(requested: unknown, actual: unknown): boolean {
 }
 
 function preview(value: unknown): string {
-  const text = value === undefined ? 'nothing' : toJson(value);
+  const text = value === undefined ? 'nothing' : JSON.stringify(value);
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
 

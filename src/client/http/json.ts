@@ -1,4 +1,4 @@
-import { ExactNumber } from '../../contract/json-values.ts';
+import { parseJsonOrUndefined } from '../../contract/json-values.ts';
 import type { ApiResponse } from './api-request.ts';
 import { isHtml } from './error-reason.ts';
 import { unexpectedResponse } from './error-response.ts';
@@ -7,12 +7,11 @@ import { unexpectedResponse } from './error-response.ts';
 const maxJsonDepth = 2_000;
 
 /**
- * Parses a JSON response, which must be an object or an array. Numbers that JavaScript cannot represent exactly
- * become an `ExactNumber` with their original digits.
+ * Parses a JSON response, which must be an object or an array.
  *
  * @throws MediactlError `unexpected_answer` (exit 10) if the body is anything else or is nested too deeply
  */
-export async function parseJsonResponse(response: ApiResponse): Promise<object> {
+export function parseJsonResponse(response: ApiResponse): object {
   const { text, url, headers, status } = response;
   const unreadable = (underlying: unknown, reason: string) =>
     unexpectedResponse('the response is not JSON from the API', {
@@ -23,24 +22,12 @@ export async function parseJsonResponse(response: ApiResponse): Promise<object> 
     });
   if (isHtml(response))
     throw unreadable(undefined, `${url.host} sent a web page: "${text.replace(/\s+/g, ' ').slice(0, 120)}"`);
-  const value: unknown = await parseExact(text).catch((error) => error);
-  if (typeof value !== 'object' || value === null || value instanceof Error)
-    throw unreadable(value, `${url.host} sent ${headers['content-type'] ?? 'no Content-Type'}`);
+  const value = parseJsonOrUndefined(text);
+  if (typeof value !== 'object' || value === null)
+    throw unreadable(undefined, `${url.host} sent ${headers['content-type'] ?? 'no Content-Type'}`);
   if (exceedsDepth(value, maxJsonDepth))
     throw unreadable(undefined, `it is nested more than ${maxJsonDepth} levels deep`);
   return value;
-}
-
-/** Matches numbers that a double might not represent exactly, because they have many digits or a large exponent. */
-const longNumber = /(?:^|[-:[,\s])(?:\d{16}|\d[\d.]{16}|[\d.]+[eE][+-]?\d{3})/;
-
-/** Parses JSON. Each number that a double cannot represent exactly becomes an `ExactNumber`. @throws SyntaxError */
-export async function parseExact(text: string): Promise<unknown> {
-  if (!longNumber.test(text)) return JSON.parse(text);
-  const { isSafeNumber, parse } = await import('lossless-json');
-  return parse(text, undefined, (digits) =>
-    isSafeNumber(digits, { approx: false }) ? Number(digits) : new ExactNumber(digits),
-  );
 }
 
 /** Returns true if a value nests objects and arrays deeper than `levels`. Walks level by level, not by recursion. */

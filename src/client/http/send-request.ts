@@ -1,7 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../../contract/clock.ts';
-import { toJson } from '../../contract/json-values.ts';
 import { MediactlError } from '../errors.ts';
 import type { ApiRequest, ApiResponse } from './api-request.ts';
 import type { Connection } from './connection.ts';
@@ -101,7 +100,7 @@ export async function sendRequest(connection: Connection, request: OutgoingReque
 
 /** Opens the body of a request. Calls `onSent` now, or for a stream once undici has passed all of it to the socket. */
 function openBody({ json, body }: ApiRequest, onSent: () => void) {
-  const opened = json === undefined ? (body?.open() ?? null) : toJson(json);
+  const opened = json === undefined ? (body?.open() ?? null) : JSON.stringify(json);
   if (opened !== null && typeof opened === 'object' && !(opened instanceof Uint8Array))
     return notifyWhenSent(opened, onSent);
   onSent();

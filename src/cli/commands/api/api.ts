@@ -47,7 +47,7 @@ async function parseApiCall(
 ): Promise<ApiCall> {
   const pairs = [
     ...rawField.map((each) => parsePair('-f', each)),
-    ...(await Promise.all(field.map((each) => parseJsonPair('-F', '-f', each)))),
+    ...field.map((each) => parseJsonPair('-F', '-f', each)),
   ];
   const hasFields = pairs.length > 0;
   if (hasFields && input !== undefined) throw usageError('--input and fields cannot be used together');

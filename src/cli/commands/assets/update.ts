@@ -1,9 +1,8 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import type { AssetsApi } from '../../../client/api/assets.ts';
 import { usageError } from '../../../client/errors.ts';
-import { parseExact } from '../../../client/http/json.ts';
 import { slugsOf } from '../../../contract/asset.ts';
-import { isJsonObject, type JsonObject } from '../../../contract/json-values.ts';
+import { isJsonObject, type JsonObject, parseJsonOrUndefined } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { isSlug, type SlugEdit, toSlug } from '../../../contract/slug.ts';
@@ -89,7 +88,7 @@ async function parseChange(context: Context, flags: UpdateFlags): Promise<AssetC
   const { name, description, body } = flags;
   const tags = parseTagChange(flags);
   const texts = flags.set.map((each) => parsePair('--set', each));
-  const typed = await Promise.all(flags.setJson.map((each) => parseJsonPair('--set-json', '--set', each)));
+  const typed = flags.setJson.map((each) => parseJsonPair('--set-json', '--set', each));
   const fields: JsonObject = {
     ...(name !== undefined && { name }),
     ...(description !== undefined && { description }),
@@ -102,7 +101,7 @@ async function parseChange(context: Context, flags: UpdateFlags): Promise<AssetC
       'give --name, --description, --add-tag, --set KEY=VALUE or --body FILE',
     );
   if (body === undefined) return { fields, tags };
-  const whole = await parseExact(await readInputText(context.terminal, body)).catch(() => undefined);
+  const whole = parseJsonOrUndefined(await readInputText(context.terminal, body));
   if (isJsonObject(whole)) return { fields: whole };
   throw usageError(`--body: ${body === '-' ? 'stdin' : body} is not a JSON object`);
 }

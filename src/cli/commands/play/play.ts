@@ -5,7 +5,7 @@ import { Option } from '@commander-js/extra-typings';
 import { failureReason } from '../../../client/api/wait-for-assets.ts';
 import { MediactlError, usageError } from '../../../client/errors.ts';
 import { writeStateFile } from '../../../client/state-files.ts';
-import { asNumber, asText, toJson } from '../../../contract/json-values.ts';
+import { asNumber, asText } from '../../../contract/json-values.ts';
 import { escapeControlsInJson } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
 import { renderWatchPage } from '../../../web/watch/server/page.ts';
@@ -97,7 +97,7 @@ async function runPlay(context: Context, request: PlayRequest) {
   const { info } = playback;
   if (mode === 'info')
     return record(info, uid, (shown, { isTerminal }) => {
-      const json = `${toJson(shown, 2)}\n`;
+      const json = `${JSON.stringify(shown, null, 2)}\n`;
       return isTerminal ? escapeControlsInJson(json) : json;
     });
   await assertNotBlocked(context, uid, playback);

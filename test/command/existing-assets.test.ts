@@ -1,6 +1,8 @@
 import { mkdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { Receipts } from '../../src/client/upload/store/receipts.ts';
+import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
 import { BusyService } from '../support/busy-service.ts';
 import { Cli } from '../support/cli.ts';
 import { setUpUploader } from '../support/upload-setup.ts';
@@ -253,4 +255,57 @@ it('--prune keeps the asset of a missing file while a file of its size was not c
   expect(await sync('--prune', '--yes')).toBe(0);
   const names = service.completeAssets.map(({ name }) => name);
   expect([names.includes('own.bin'), names.includes('own too.bin')]).toEqual([true, false]);
+});
+
+describe('an asset is not taken for a file', () => {
+  it('if another file of this machine, which was not compared either, might be it', async () => {
+    const { service, cli, folder, on } = await start();
+    const [one, other] = ['a', 'b'].map((name) => join(folder, name, 'x.mov')) as [string, string];
+    for (const path of [one, other]) {
+      mkdirSync(join(path, '..'));
+      writeFileSync(path, path.slice(-7));
+    }
+    await cli.json(['upload', one, '/'], on('a'));
+    const outcomeOf = async (path: string) => (await cli.json(['upload', path, '/'], on('b')))[0].outcome;
+    expect([await outcomeOf(one), await outcomeOf(other)]).toEqual(['not_compared', 'uploaded']);
+    expect(service.assets.size).toBe(2);
+  });
+
+  it('if its status does not show that the service has all bytes', async () => {
+    const { service, upload } = await start({ status: 'queued' });
+    await upload('a');
+    expect(outcomes(await upload('b'))).toEqual(five('uploaded'));
+    expect(service.assets.size).toBe(10);
+  });
+
+  it('once check --download found it different', async () => {
+    const { service, cli, folder, upload } = await start();
+    await upload('a');
+    await upload('b');
+    const [asset] = service.assets.values();
+    const key = { service: service.url, workspace: service.environment.MEDIACTL_WORKSPACE, folder: '' };
+    const database = await StateDatabase.open(join(cli.home, 'b'));
+    const name = asset?.name as string;
+    const listed = { uid: asset?.uid as string, name, sizeBytes: asset?.size as number };
+    await new Receipts(database).saveDigest(key, listed, '0'.repeat(64));
+    await database.close();
+    utimesSync(join(folder, name), 1, 1); // as in each checkout of CI
+    expect(outcomes(await upload('b'))).toEqual([...five('not_compared').slice(1), 'uploaded']);
+  });
+
+  it('if the run is refused before anything is uploaded', async () => {
+    const { cli, folder, on, upload } = await start();
+    await upload('a');
+    expect((await cli.run(['upload', folder, '--name', 'shot 1.bin'], on('b'))).code).toBe(2);
+    expect(await cli.json(['uploads', 'ls', '--done'], on('b'))).toEqual([]);
+  });
+});
+
+it('--ignore-existing fails if the folder cannot be listed, and is refused with --prune', async () => {
+  const { service, cli, folder, on } = await start();
+  service.fault = ({ path }) => (path.startsWith('/assets/?') ? { status: 403 } : undefined);
+  expect((await cli.run(['upload', folder, '--ignore-existing'], on('b'))).code).toBe(5);
+  expect(service.assets.size).toBe(0);
+  const { code, stderr } = await cli.run(['sync', folder, '/', '--prune', '--yes', '--ignore-existing'], on('b'));
+  expect([code, stderr]).toEqual([2, expect.stringContaining('cannot be used together')]);
 });

@@ -13,13 +13,11 @@ import { join } from 'node:path';
 import { blake3 } from '@napi-rs/blake-hash';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { someBytes, writeSome } from '../support/files.ts';
-import { type Fault, type InterposedRequest, respondWith } from '../support/interposer.ts';
+import { respondWith } from '../support/interposer.ts';
 import { changeEntry } from '../support/state-database.ts';
 import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 
 const world = setUpUploader();
-
-const withoutChecksum: Fault['headers'] = ({ 'x-checksum-blake3': _, ...headers }) => headers;
 
 /** Changes bytes but neither size nor mtime. */
 function editInSecret(at: number, seed: string): void {
@@ -90,12 +88,8 @@ describe('a file that changes under the upload', () => {
     expect(world.patchRequests()).toEqual([]);
   });
 
-  it.each([
-    ['whose session still responds', () => ({ headers: withoutChecksum })],
-    ['whose session is gone', ({ method }: InterposedRequest) => (method === 'HEAD' ? respondWith(404) : undefined)],
-  ])(
-    'an upload that a later run finished, %s, is taken as uploaded by a state folder from before',
-    async (_, fault) => {
+  describe('an upload that a later run finished, in a state folder from before', () => {
+    const restoreAfter = async () => {
       await world.interruptAfterTwoChunks();
       const saved = join(world.cli.home, 'saved state');
       cpSync(world.stateDir, saved, { recursive: true });
@@ -104,7 +98,12 @@ describe('a file that changes under the upload', () => {
       rmSync(world.stateDir, { recursive: true });
       cpSync(saved, world.stateDir, { recursive: true });
       await world.run(['wait', record.asset_uid]);
-      world.fault = fault;
+      return record;
+    };
+
+    it('is taken as uploaded, unverified if the service shows no checksum', async () => {
+      const record = await restoreAfter();
+      world.fault = () => ({ headers: ({ 'x-checksum-blake3': _, ...headers }) => headers });
       const again = await world.upload();
       expect([again.code, again.record]).toEqual([
         0,
@@ -112,8 +111,17 @@ describe('a file that changes under the upload', () => {
       ]);
       expect(await world.findAssets()).toHaveLength(1);
       expect(world.unfinishedIds()).toEqual([]);
-    },
-  );
+    });
+
+    it('is an error that names the asset if its session is gone, since this machine has not sent all of it', async () => {
+      const record = await restoreAfter();
+      world.fault = ({ method }) => (method === 'HEAD' ? respondWith(404) : undefined);
+      const again = await world.upload();
+      expect([again.code, again.record.error.code]).toEqual([3, 'session_unknown']);
+      expect(again.record.error.hint).toContain(`mediactl get ${record.asset_uid}`);
+      expect(await world.findAssets()).toHaveLength(1);
+    });
+  });
 
   it('touched between two runs: the content is what counts', async () => {
     await world.interruptAfterTwoChunks();

@@ -30,6 +30,8 @@ type BusyOptions = {
   /** Processing time: from the last byte to status `ready`. */
   readyAfterMs?: number;
   latencyMs?: number;
+  /** Status of complete assets; `processing` and then `ready` by default. */
+  status?: string;
   /** Asset records include their size, or their size and checksum. */
   shows?: 'size' | 'size and checksum';
   /** The `parent` filter includes the folders below. */
@@ -301,9 +303,9 @@ export class BusyService {
   }
 
   #record({ uid, name, size, blake3, description, folder, completedAt, createdAt }: BusyAsset) {
-    const { readyAfterMs = 0, returnsParent = false, shows } = this.#options;
+    const { readyAfterMs = 0, returnsParent = false, shows, status: given } = this.#options;
     const isReady = completedAt !== undefined && Date.now() >= completedAt + readyAfterMs;
-    const status = completedAt === undefined ? 'uploading' : isReady ? 'ready' : 'processing';
+    const status = completedAt === undefined ? 'uploading' : (given ?? (isReady ? 'ready' : 'processing'));
     const parent = returnsParent ? { parent: folder ?? null } : {};
     const content = { ...(shows && { size }), ...(shows === 'size and checksum' && { checksum_blake3: blake3 }) };
     return { uid, name, description, status, created_at: createdAt, ...parent, ...content };

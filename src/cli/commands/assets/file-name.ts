@@ -14,12 +14,19 @@ export function uniqueFilePaths(files: readonly { asset: Asset; folder: string }
   const folders = files.map(({ folder }) => folder.split('/').map((name) => sanitizeFileName(name, '', null)));
   const pathOf = (at: number, name: string) => join(...(folders[at] ?? []), name);
   const paths = files.map(({ asset }, at) => pathOf(at, assetFileName(asset)));
+  /** Directories of the files, whose names no file can have. */
+  const directories = new Set(
+    folders.flatMap((names) => names.map((_, depth) => comparisonKey(join(...names.slice(0, depth + 1))))),
+  );
   // A name with a uid can equal another asset's own name, which then also gets its uid appended.
   for (let rounds = 0; rounds < 3; rounds++) {
     const count = new Map<string, number>();
     for (const path of paths) count.set(comparisonKey(path), (count.get(comparisonKey(path)) ?? 0) + 1);
     for (const [at, { asset }] of files.entries())
-      if ((count.get(comparisonKey(paths[at] as string)) ?? 0) > 1)
+      if (
+        (count.get(comparisonKey(paths[at] as string)) ?? 0) > 1 ||
+        directories.has(comparisonKey(paths[at] as string))
+      )
         paths[at] = pathOf(at, withUid(assetFileName(asset), asset.uid));
   }
   return paths;

@@ -9,7 +9,7 @@ import type { ReceiptKey, UploadCandidate } from '../../../client/upload/sources
 import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
 import { classifyStatus } from '../../../contract/assumptions.ts';
 import { pluralize } from '../../../contract/figures.ts';
-import { asText, normalizeName } from '../../../contract/json-values.ts';
+import { asNumber, asText, normalizeName } from '../../../contract/json-values.ts';
 import { escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
 import { possibleNames } from '../../../contract/tus.ts';
 import type { Asset } from '../../../contract/types.ts';
@@ -166,10 +166,13 @@ async function compareFile(
     return isSame ? undefined : differenceOf(isSame === undefined ? 'not_compared' : 'different');
   }
   const names = possibleNames({ filename: path.split(/[\\/]/).at(-1) ?? path });
-  const named = [...(assets?.values() ?? [])].find((each) => names.has(normalizeName(asText(each.name) ?? '')));
+  const named =
+    (receipt && assets?.get(normalizeUid(receipt.assetUid))) ??
+    [...(assets?.values() ?? [])].find((each) => names.has(normalizeName(asText(each.name) ?? '')));
   if (!named) return { path, difference: 'missing', asset_uid: receipt?.assetUid ?? null };
   assets?.delete(normalizeUid(named.uid));
-  const isSame = await hasSameBytes?.(file, named, key);
+  // A file that this machine has uploaded keeps its own receipt.
+  const isSame = await hasSameBytes?.(file, named, receipt?.blake3 ? undefined : key);
   if (isSame) return undefined;
   return { path, difference: isSame === undefined ? 'not_compared' : 'different', asset_uid: named.uid };
 }
@@ -183,7 +186,8 @@ type Comparison = {
 
 /**
  * Returns true if an asset has the bytes of a file, and undefined if it cannot be downloaded. If a key is given, saves
- * a receipt of equal files, so that they count as uploaded and verified.
+ * a receipt of equal files, so that they count as uploaded and verified, and the checksum of a different asset, so that
+ * the next upload does not take it for the file.
  */
 type ByteComparison = (file: UploadCandidate, asset: Asset, key?: ReceiptKey) => Promise<boolean | undefined>;
 
@@ -200,8 +204,12 @@ function createByteComparison(context: Context, progress: ProgressDisplay): Byte
       return undefined;
     }
     const blake3 = await digestAndClose(FileSource.open(path));
-    if (blake3 !== downloaded) return false;
-    const { uid: assetUid, name } = asset;
+    const { uid: assetUid, name, size } = asset;
+    if (blake3 !== downloaded) {
+      const listed = { uid: assetUid, name: asText(name) ?? '', sizeBytes: asNumber(size) ?? null };
+      if (key) await (await context.receipts()).saveDigest(key, listed, downloaded);
+      return false;
+    }
     const content = { sizeBytes, mtimeNs, ctimeNs, blake3, verified: true };
     const at = new Date(context.clock.now()).toISOString();
     if (key)

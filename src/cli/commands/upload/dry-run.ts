@@ -157,8 +157,8 @@ async function compareFiles(
       if (receipt.path !== file.sourceId) moved.add(receipt.assetUid);
     };
     const files = await filesToUpload(sources.files(), unread, { ...options, ...tools }, onUploaded);
-    const { there, not_compared, exists, comparisons } = unread;
-    Object.assign(plan, { there, not_compared, exists, comparisons });
+    const { there, not_compared, exists, comparisons, adopted } = unread;
+    Object.assign(plan, { there, not_compared, exists, comparisons, adopted });
     for (const file of files) {
       const decision = await classifyByContent(file, tools.api, request, baseUrl.origin, startMark);
       if (decision.kind === 'same') {
@@ -175,7 +175,8 @@ async function compareFiles(
   assertHasFiles(plan, sources, singleFileOption, same.files);
   await request.confirmFolders?.();
   warnOfSkipped(context, { skipped: sources.skipped(), failures: sources.failures });
-  const prunable = pruning && receipts && (await planPrune(context, pruning, { receipts, startMark, moved }));
+  const prunable =
+    pruning && receipts && (await planPrune(context, pruning, { receipts, startMark, moved, adopted: plan.adopted }));
   return { plan, same, outliving, prunable };
 }
 

@@ -1,7 +1,8 @@
 import { basename } from 'node:path';
 import type { Api } from '../../../client/api/api.ts';
 import { type AssetFilters, searchFor } from '../../../client/api/assets.ts';
-import { maxPageSize } from '../../../client/api/pagination.ts';
+import type { WorkspaceFolderTree } from '../../../client/api/folder-tree.ts';
+import { itemsOf, maxPageSize } from '../../../client/api/pagination.ts';
 import { exitCodes } from '../../../client/error-table.ts';
 import { asMediactlError, type MediactlError } from '../../../client/errors.ts';
 import type { FindUploaded, FoundUpload } from '../../../client/upload/batch/plan.ts';
@@ -20,6 +21,7 @@ import type { Context } from '../../context.ts';
 import { fetchFolderTree } from '../../library/folders.ts';
 import type { UploadSources } from '../../uploading/sources.ts';
 import { ignoreNotFound } from '../confirm-many.ts';
+import { pathExists } from './prune.ts';
 
 type CompareOptions = Pick<UploadSources, 'open'> & {
   folders: FolderResolver;
@@ -37,13 +39,15 @@ const lanes = 8;
 const dayMs = 86_400_000;
 const maxNamesInWarning = 10;
 const maxPagesWithoutNotice = 10;
+/** Maximum number of assets of one name that a file is compared with, since each may cost a request. */
+const maxNamesakes = 20;
 
 /**
  * Creates a function that compares files without a receipt with the assets that their folder already has, because
  * another machine might have uploaded them, or an older copy of the state folder was restored. See `FolderComparison`.
  *
- * If the folders cannot be listed, says so and finds nothing: outside the primary workspace (assumption A26), and with
- * a key that may not read.
+ * If a folder cannot be listed, warns and finds nothing in it: outside the primary workspace (assumption A26), and with
+ * a key that may not read. With `--ignore-existing` that is an error.
  */
 export function createExistingAssetFinder(
   context: Context,
@@ -59,27 +63,30 @@ export function createExistingAssetFinder(
         requests++;
       },
     });
-    const comparison = new FolderComparison(context, api, options, receipts);
     const byFolder = new Map<string, UploadCandidate[]>();
     for (const file of files) {
       const folder = options.folders.find(file);
       if (folder === null || file.sourceId === undefined || file.sizeBytes === undefined) continue;
-      const key = folder ?? '';
-      byFolder.set(key, [...(byFolder.get(key) ?? []), file]);
+      const inFolder = byFolder.get(folder ?? '');
+      if (inFolder) inFolder.push(file);
+      else byFolder.set(folder ?? '', [file]);
     }
-    try {
-      for (const [folder, inFolder] of byFolder) await comparison.compare(folder, inFolder);
-    } catch (thrown) {
-      const error = asMediactlError(thrown);
-      if (!isListRefused(error)) throw thrown;
-      const reason = error.explanation.reason ?? error.message;
-      terminal.info(`files that this machine has not uploaded are not compared with the folder: ${reason}`);
-    }
+    const comparison = new FolderComparison(context, api, options, receipts);
+    let refusal: MediactlError | undefined;
+    for (const [folder, inFolder] of byFolder)
+      await comparison.compare(folder, inFolder).catch((thrown) => {
+        const error = asMediactlError(thrown);
+        if (!isListRefused(error) || options.ignoresExisting) throw thrown;
+        refusal ??= error;
+      });
     const { found, sameName } = comparison;
-    if (!options.isDryRun)
-      await receipts?.adopt([...found.values()].flatMap(({ kind, receipt }) => (kind === 'exists' ? [] : [receipt])));
+    if (refusal)
+      terminal.warn(
+        `files that this machine has not uploaded are not compared with the folder: ${refusal.explanation.reason ?? refusal.message}`,
+      );
     if (sameName.length > 0) terminal.warn(formatSameName(sameName));
-    return { found, requests };
+    const adopted = [...found.values()].flatMap(({ kind, receipt }) => (kind === 'exists' ? [] : [receipt]));
+    return { found, requests, adopted };
   };
 }
 
@@ -99,7 +106,7 @@ function formatSameName(files: readonly UploadCandidate[]): string {
  *
  * - same checksum, shown by the service or in an imported receipt (assumption A28): the file is already uploaded
  * - same name and size, without a checksum to compare: `not_compared`
- * - same name alone: collected in `sameName`, or `exists` if those are skipped
+ * - same name alone, or incomplete: collected in `sameName`; `exists` if it is complete and those are skipped
  */
 class FolderComparison {
   readonly found = new Map<UploadCandidate, FoundUpload>();
@@ -113,6 +120,9 @@ class FolderComparison {
   readonly #records = new Map<string, Asset>();
   /** Uids of assets that are already the match of a file. */
   readonly #matched = new Set<string>();
+  #tree: WorkspaceFolderTree | undefined;
+  /** True once it was found out that the service lists only what is directly in a folder. */
+  #isFlat = false;
 
   constructor(context: Context, api: Api, options: CompareOptions, receipts: Receipts | undefined) {
     this.#context = context;
@@ -127,66 +137,96 @@ class FolderComparison {
     const byName = new Map<string, ListedAsset[]>();
     for (const asset of await this.#list(folder, files)) {
       const name = normalizeName(asset.name);
-      byName.set(name, [...(byName.get(name) ?? []), asset]);
+      const namesakes = byName.get(name);
+      if (namesakes) namesakes.push(asset);
+      else byName.set(name, [asset]);
     }
     for (const file of files) {
       this.#context.signal.throwIfAborted();
-      const named = [...this.#namesOf(file)].flatMap((name) => byName.get(name) ?? []);
+      const named = [...this.#namesOf(file)].flatMap((name) => byName.get(name) ?? []).slice(0, maxNamesakes);
       const match = await this.#match(file, folder, named);
       if (match === 'same name') this.sameName.push(file);
       else if (match) this.found.set(file, match);
     }
   }
 
-  #namesOf({ path, filename, about }: UploadCandidate): Set<string> {
-    return possibleNames({ filename: filename ?? basename(path), asset_name: about?.name ?? this.#options.name });
+  #namesOf(file: UploadCandidate): Set<string> {
+    return possibleNames({ filename: fileNameOf(file), asset_name: file.about?.name ?? this.#options.name });
   }
 
   async #match(file: UploadCandidate, folder: string, named: readonly ListedAsset[]) {
-    let other: ListedAsset | undefined;
+    let digest: Promise<string | undefined> | undefined;
+    const localDigest = () => {
+      // An unreadable file fails later, when it is uploaded.
+      digest ??= digestAndClose(this.#options.open(file.path, file.sourceId)).catch(() => undefined);
+      return digest;
+    };
+    let [hasNamesake, hasComplete] = [false, undefined as ListedAsset | undefined];
     for (const asset of named) {
       const known = await this.#receipts?.findAsset(asset.uid);
       if (known?.isOwn || this.#matched.has(asset.uid)) continue;
-      const found = await this.#compareWith(file, folder, asset, known?.blake3 ?? undefined);
-      if (found === 'same name') other = asset;
+      // Another file, whose content was not compared either, might be this asset.
+      const others = known?.uncomparedPaths.filter((path) => path !== file.sourceId) ?? [];
+      const isTaken = (await Promise.all(others.map(pathExists))).includes(true);
+      const found = isTaken
+        ? 'same name'
+        : await this.#compareWith({ file, folder, localDigest }, asset, known?.blake3);
+      hasNamesake ||= found !== undefined;
+      if (found === 'same name') hasComplete = asset;
       if (typeof found !== 'object') continue;
       this.#matched.add(asset.uid);
       return found;
     }
-    if (!other) return undefined;
-    return this.#options.ignoresExisting
-      ? { kind: 'exists' as const, receipt: this.#receiptOf(file, folder, other) }
-      : 'same name';
+    if (hasComplete && this.#options.ignoresExisting)
+      return { kind: 'exists' as const, receipt: this.#receiptOf(file, folder, hasComplete) };
+    return hasNamesake ? 'same name' : undefined;
   }
 
-  /** @returns undefined if the asset no longer exists, failed, or is incomplete */
-  async #compareWith(file: UploadCandidate, folder: string, listed: ListedAsset, importedDigest: string | undefined) {
-    const isOtherSize = listed.sizeBytes !== null && listed.sizeBytes !== file.sizeBytes;
-    if (isOtherSize) return 'same name';
+  /** @returns undefined if the asset is another one, or no longer exists; `incomplete` if it may lack bytes */
+  async #compareWith(
+    {
+      file,
+      folder,
+      localDigest,
+    }: { file: UploadCandidate; folder: string; localDigest: () => Promise<string | undefined> },
+    listed: ListedAsset,
+    knownDigest: string | undefined,
+  ) {
     const asset = await this.#fetch(listed.uid);
-    if (!asset || isAwaitingUpload(asset.status) || classifyStatus(asset.status) === 'failed') return undefined;
+    if (!asset || !this.#isNamedLike(asset, file)) return undefined;
     const parent = parentOf(asset);
     if (parent !== undefined && !isSameUid(parent ?? '', folder)) return undefined;
-    if (!this.#namesOf(file).has(normalizeName(asText(asset.name) ?? ''))) return undefined;
+    const { status } = asset;
+    if (isAwaitingUpload(status) || classifyStatus(status) === 'failed') return 'incomplete';
     const shownDigest = digestIn(asset);
-    const digest = shownDigest ?? importedDigest;
+    const digest = shownDigest ?? knownDigest;
     const size = asNumber(asset.size);
     if (digest !== undefined && (size === undefined || size === file.sizeBytes)) {
-      // An unreadable file fails later, when it is uploaded.
-      const blake3 = await digestAndClose(this.#options.open(file.path, file.sourceId)).catch(() => undefined);
+      const blake3 = await localDigest();
+      this.#context.signal.throwIfAborted();
       if (blake3 !== digest) return 'same name';
       const verified = shownDigest === undefined ? null : true;
       return { kind: 'there' as const, receipt: this.#receiptOf(file, folder, listed, { blake3, verified }) };
     }
     if (size !== file.sizeBytes) return 'same name';
+    if (!isStored(status)) return 'incomplete';
     return { kind: 'not_compared' as const, receipt: this.#receiptOf(file, folder, listed) };
+  }
+
+  /** Returns true for the name of the file, and without its extension only if the record shows no other file name. */
+  #isNamedLike({ name, filename }: Asset, file: UploadCandidate): boolean {
+    const shown = normalizeName(asText(name) ?? '');
+    const [first] = this.#namesOf(file);
+    const original = asText(filename);
+    if (shown !== first && original !== undefined) return normalizeName(original) === normalizeName(fileNameOf(file));
+    return this.#namesOf(file).has(shown);
   }
 
   /** Returns an asset's record, which a cached listing does not have. */
   async #fetch(uid: string): Promise<Asset | undefined> {
     const asset = this.#records.get(uid) ?? (await this.#api.assets.get(uid).catch(ignoreNotFound));
     if (asset) this.#records.set(uid, asset);
-    else await this.#receipts?.forgetAsset(uid);
+    else if (!this.#options.isDryRun) await this.#receipts?.forgetAsset(uid);
     return asset;
   }
 
@@ -210,69 +250,89 @@ class FolderComparison {
    * each name if that takes fewer requests. Later, reads only what was created since.
    */
   async #list(folder: string, files: readonly UploadCandidate[]): Promise<ListedAsset[]> {
-    const { workspace, isDryRun } = this.#options;
-    const key = { service: this.#service, workspace, folder };
+    const key = { service: this.#service, workspace: this.#options.workspace, folder };
     const parent = folder || 'root';
     const cached = await this.#receipts?.findListing(key);
-    const [only] = files;
-    if (!cached && only && files.length === 1 && this.#searchFor(only)) return this.#search(parent, files);
+    const searched = !cached && files.length === 1 ? await this.#search(parent, files) : undefined;
+    if (searched) return searched;
+    const listed: Asset[] = [];
     let pages = 0;
     const onTotal = (total = 0) => {
       pages = Math.ceil(total / maxPageSize);
-      if (pages > maxPagesWithoutNotice && pages <= files.length + 1)
+      if (pages > maxPagesWithoutNotice && (cached || pages <= files.length + 1))
         this.#context.terminal.info(`comparing the files with ${total} assets in their folder`);
     };
     const created = cached && { created_after: cached.since };
-    const listed: Asset[] = [];
     for await (const page of this.#api.assets.list({ parent, ...created }, { onTotal })) {
+      const isFirst = listed.length === 0;
       listed.push(...page);
-      if (!cached && pages > files.length + 1) return this.#search(parent, files);
+      if (!isFirst || cached || pages <= files.length + 1) continue;
+      const byName = await this.#search(parent, files);
+      if (byName) return byName;
     }
-    const assets = [...(cached?.assets ?? []), ...(await this.#checked(parent, listed))];
-    const since = sinceDay(listed) ?? cached?.since;
-    if (since !== undefined && !isDryRun)
-      await this.#receipts?.saveListing(key, { since, assets: listed.map(toListedAsset) });
-    return [...new Map(assets.map((asset) => [asset.uid, asset])).values()];
+    const assets = await this.#checked(parent, listed);
+    const since = sinceDay(listed, this.#context.clock.now()) ?? cached?.since;
+    if (since !== undefined && !this.#options.isDryRun) await this.#receipts?.saveListing(key, { since, assets });
+    return [...new Map([...(cached?.assets ?? []), ...assets].map((asset) => [asset.uid, asset])).values()];
   }
 
-  async #search(parent: string, files: readonly UploadCandidate[]): Promise<ListedAsset[]> {
+  /**
+   * Searches for the name of each file, with one page for each.
+   *
+   * @returns undefined if that does not find all of them, because a name cannot be searched for or is too common
+   */
+  async #search(parent: string, files: readonly UploadCandidate[]): Promise<ListedAsset[] | undefined> {
+    const names = new Set(files.flatMap((file) => [...this.#namesOf(file)]));
+    const isNamed = ({ name }: Asset) => names.has(normalizeName(asText(name) ?? ''));
+    const searches = files.map((file) => this.#searchesFor(file));
+    const queue = searches.flat();
+    if (searches.some(({ length }) => length === 0)) return undefined;
     const found: Asset[] = [];
-    const queue = files.flatMap((file) => this.#searchFor(file) ?? []);
+    let isComplete = true;
     const searchNext = async () => {
-      for (let filters = queue.pop(); filters; filters = queue.pop())
-        for await (const page of this.#api.assets.list({ parent, ...filters }, {})) found.push(...page);
+      for (let filters = queue.pop(); filters; filters = queue.pop()) {
+        const items = itemsOf<Asset>(await this.#api.assets.page({ parent, ...filters }, maxPageSize, 0));
+        const named = items.filter(isNamed);
+        found.push(...named);
+        if (items.length === maxPageSize && named.length === 0) isComplete = false;
+      }
     };
     await Promise.all(Array.from({ length: lanes }, searchNext));
-    const names = new Set(files.flatMap((file) => [...this.#namesOf(file)]));
-    return this.#checked(
-      parent,
-      found.filter(({ name }) => names.has(normalizeName(asText(name) ?? ''))),
-    );
+    return isComplete ? this.#checked(parent, found) : undefined;
   }
 
-  /** Returns the search for a file's name, without extension as the service might have removed it. */
-  #searchFor(file: UploadCandidate): AssetFilters | undefined {
-    const filters = [...this.#namesOf(file)].reverse().map(searchFor);
-    return filters.find(({ search }) => search !== undefined);
+  /** Returns the searches for a file's name, without extension as the service might have removed it. */
+  #searchesFor(file: UploadCandidate): AssetFilters[] {
+    const name = [...this.#namesOf(file)].reverse().find((each) => searchFor(each).search !== undefined) ?? '';
+    // The service might have stored accents in their other form.
+    return [...new Set([name, name.normalize('NFD')])].map(searchFor).filter(({ search }) => search !== undefined);
   }
 
-  /** @throws MediactlError `filter_ignored` (exit 6) if the service lists assets of other folders too */
+  /**
+   * Keeps the records of listed assets.
+   *
+   * @throws MediactlError `filter_ignored` (exit 6) if the service lists assets of other folders too
+   */
   async #checked(parent: string, assets: readonly Asset[]): Promise<ListedAsset[]> {
-    if (assets.length === 0) return [];
-    const { assertFiltersApplied, assertFolderIsFlat } = await import('../../library/filter-checks.ts');
-    const findBelow = async () => (await fetchFolderTree(this.#context)).tree.childrenOf(parent);
-    await assertFiltersApplied(this.#api.assets, { parent }, assets);
-    await assertFolderIsFlat(this.#api.assets, { parent, findBelow }, assets);
+    if (assets.length > 0 && !this.#isFlat) {
+      const { assertFiltersApplied, assertFolderIsFlat } = await import('../../library/filter-checks.ts');
+      const showsFolders = assets.every((asset) => parentOf(asset) !== undefined);
+      if (!showsFolders) this.#tree ??= (await fetchFolderTree(this.#context)).tree;
+      const below = this.#tree?.childrenOf(parent) ?? [];
+      await assertFiltersApplied(this.#api.assets, { parent }, assets);
+      await assertFolderIsFlat(this.#api.assets, { parent, findBelow: async () => below }, assets);
+      this.#isFlat = below.length > 0;
+    }
     for (const asset of assets) this.#records.set(asset.uid, asset);
-    return assets.map(toListedAsset);
+    return assets.map(({ uid, name, size }) => ({ uid, name: asText(name) ?? '', sizeBytes: asNumber(size) ?? null }));
   }
 }
 
-const toListedAsset = ({ uid, name, size }: Asset): ListedAsset => ({
-  uid,
-  name: asText(name) ?? '',
-  sizeBytes: asNumber(size) ?? null,
-});
+const fileNameOf = ({ path, filename }: UploadCandidate) => filename ?? basename(path);
+
+/** Returns true if a status shows that the service has all bytes. A `queued` asset might still wait for them. */
+const isStored = (status: unknown) =>
+  classifyStatus(status) === 'ready' || asText(status)?.toLowerCase() === 'processing';
 
 /** Returns the BLAKE3 checksum that a record shows (assumption A28). */
 const digestIn = (asset: Asset): string | undefined =>
@@ -280,9 +340,13 @@ const digestIn = (asset: Asset): string | undefined =>
     /blake3/i.test(field) ? (parseDigest(asText(value)) ?? []) : [],
   )[0];
 
-/** Returns the day before the newest asset was created; undefined if none shows when. The service sets these times. */
-function sinceDay(assets: readonly Asset[]): string | undefined {
-  const times = assets.map(({ created_at }) => parseTimestamp(created_at));
-  const newest = Math.max(...times.map((time) => time ?? Number.NaN));
+/** Returns the day before the newest asset was created; undefined if one does not show when. */
+function sinceDay(assets: readonly Asset[], now: number): string | undefined {
+  let newest = Number.NEGATIVE_INFINITY;
+  for (const { created_at } of assets) {
+    const time = parseTimestamp(created_at);
+    if (time === undefined) return undefined;
+    newest = Math.max(newest, Math.min(time, now)); // a date in the future would hide all that comes before it
+  }
   return Number.isFinite(newest) ? new Date(newest - dayMs).toISOString().slice(0, 10) : undefined;
 }

@@ -67,7 +67,7 @@ export function createMovedFileFinder(context: Context, sync: MovedFileOptions, 
       const [was = '', is = ''] = pair.split('\0');
       terminal.warn(await formatRenameWarning(sync, { top, was, is, count }));
     }
-    return { found: moved, requests: 0 };
+    return { found: moved, requests: 0, adopted: [] };
   };
 }
 

@@ -43,6 +43,8 @@ type ReceiptsAtStart = {
   startMark: number;
   /** Uids of assets whose files were only moved, so that they are never pruned. */
   moved?: ReadonlySet<string>;
+  /** Receipts that the run would save of files that another machine has uploaded. */
+  adopted?: readonly Receipt[];
 };
 
 /**
@@ -52,7 +54,7 @@ type ReceiptsAtStart = {
 export async function planPrune(
   context: Context,
   { directory, top, workspace, movedUids }: Omit<PruneOptions, 'limit'>,
-  { receipts, startMark, moved = new Set() }: ReceiptsAtStart,
+  { receipts, startMark, moved = new Set(), adopted = [] }: ReceiptsAtStart,
 ): Promise<PrunePlan> {
   const api = await context.api();
   const service = api.transport.baseUrl.origin;
@@ -78,13 +80,20 @@ export async function planPrune(
     }
   }
   const candidates: PrunableAsset[] = [];
+  const findImportedCopy = async (receipt: Receipt) => {
+    const isCopy = ({ sizeBytes, blake3 }: Receipt) =>
+      sizeBytes === receipt.sizeBytes && (blake3 === null || blake3 === receipt.blake3);
+    const stored = await receipts.findImportedCopies(service, workspace, real, receipt);
+    const found: Receipt[] = [];
+    for (const each of [...stored, ...adopted.filter(isCopy)]) if (await pathExists(each.path)) found.push(each);
+    return found.find(({ blake3 }) => blake3 !== null) ?? found[0];
+  };
   missingNow.sort((a, b) => (a.path < b.path ? -1 : 1));
   for (const receipt of missingNow) {
     // If the file was renamed, its old asset is pruned only after the new asset is ready. A file of its size that was
     // not compared with its asset might be the renamed one.
-    const copy = copies.get(contentKeyOf(receipt));
-    const isUncertain = !copy && (await receipts.hasUncompared(service, workspace, real, receipt.sizeBytes));
-    if (!isUncertain && (!copy || (await isReady(api, receipts, copy)))) candidates.push(receipt);
+    const copy = copies.get(contentKeyOf(receipt)) ?? (await findImportedCopy(receipt));
+    if (!copy || (copy.blake3 !== null && (await isReady(api, receipts, copy)))) candidates.push(receipt);
   }
   for (const replaced of await receipts.listReplacedBelow(service, workspace, real)) {
     if (!isInPrunedFolder(replaced.folder)) continue;

@@ -226,6 +226,12 @@ function assertSyncOptions(inputs: readonly string[], flags: UploadFlags): void 
       'mediactl sync DIR /FOLDER --prune',
       'it moves assets in that folder to the trash',
     );
+  if (flags.prune && flags.ignoreExisting)
+    throw usageError(
+      '--prune and --ignore-existing cannot be used together',
+      'omit one of them',
+      'the asset of a renamed file could be moved to the trash although the file was skipped',
+    );
   if (flags.maxDelete !== undefined && !flags.prune) throw usageError('--max-delete needs --prune');
   if (!flags.sync) return;
   if (inputs.length !== 1 || flags.fromList !== undefined || flags.manifest !== undefined)

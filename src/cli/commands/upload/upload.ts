@@ -101,7 +101,8 @@ async function prepareRun(context: Context, request: UploadRequest, sources: Upl
   const shared = { folders, workspace, open: sources.open, isDryRun: preview !== undefined };
   const { createExistingAssetFinder } = await import('./existing-assets.ts');
   const compared = { ...shared, name: options.about.name, ignoresExisting: request.ignoresExisting };
-  run.findUploaded = [createExistingAssetFinder(context, compared, receipts)];
+  // A queue has receipts of its own, which all machines share.
+  run.findUploaded = request.queue ? [] : [createExistingAssetFinder(context, compared, receipts)];
   if (sync && receipts) {
     const { createMovedFileFinder } = await import('./moved-files.ts');
     const synced = { ...target, ...shared, isPruned: request.pruneLimit !== undefined };

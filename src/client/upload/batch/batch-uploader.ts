@@ -124,6 +124,7 @@ export class BatchUploader implements BatchRun {
       this.#deps = { ...this.#deps, ...this.#unconfirmed.tools };
     }
     await this.#deps.onPlan(this.#plan);
+    await this.#deps.receipts?.adopt(this.#plan.adopted);
     await this.#uploadAll(files);
     while (!this.#isOver && this.#unconfirmed?.hasDeferred)
       await this.#uploadAll(await this.#lookUp(this.#unconfirmed));

@@ -25,6 +25,8 @@ export type Plan = {
   /** Files with the same size as an earlier upload. Hashing them shows whether the content is the same. */
   sameSize: FileTotals;
   new: FileTotals;
+  /** Receipts to save of files that another machine has uploaded. */
+  adopted: Receipt[];
   /** Number of requests to compare files with the assets in their folder. */
   comparisons: number;
   /** Number of requests to send everything, without retries. */
@@ -41,6 +43,7 @@ export const emptyPlan = (): Plan => ({
   changed: { files: 0, bytes: 0 },
   sameSize: { files: 0, bytes: 0 },
   new: { files: 0, bytes: 0 },
+  adopted: [],
   comparisons: 0,
   requests: 0,
   largestBytes: 0,
@@ -93,11 +96,11 @@ export type Candidates = AsyncIterable<UploadCandidate> | Iterable<UploadCandida
  * Finds which of the files without a receipt are already uploaded: from another path, before a directory was renamed,
  * or by another machine.
  *
- * @returns what was found, and the number of requests that it took
+ * @returns what was found, the number of requests that it took, and receipts to save when the run begins
  */
 export type FindUploaded = (
   files: readonly UploadCandidate[],
-) => Promise<{ found: ReadonlyMap<UploadCandidate, FoundUpload>; requests: number }>;
+) => Promise<{ found: ReadonlyMap<UploadCandidate, FoundUpload>; requests: number; adopted: Receipt[] }>;
 
 type PlanContext = Pick<UploadOptions, 'again' | 'checksum' | 'chunkBytes' | 'requireChecksum'> & {
   api: Api;
@@ -140,7 +143,8 @@ export async function filesToUpload(
   for (const find of again ? [] : findUploaded) {
     const withoutReceipt = [...unmatched].flatMap(([file, { kind }]) => (kind === 'changed' ? [] : [file]));
     if (withoutReceipt.length === 0) break;
-    const { found, requests } = await find(withoutReceipt);
+    const { found, requests, adopted } = await find(withoutReceipt);
+    plan.adopted.push(...adopted);
     plan.comparisons += requests;
     for (const [file, match] of found) {
       unmatched.delete(file);

@@ -74,7 +74,7 @@ async function checkCompleteness(
   const { status, size } = asset;
   // The state folder might be an old copy, and a later run has sent the rest.
   const isFinishedElsewhere = classifyStatus(status) === 'ready' && asNumber(size) === file.sizeBytes;
-  if (!isAllSent) return isFinishedElsewhere ? 'complete' : 'unfinished';
+  if (!isAllSent) return isFinishedElsewhere ? 'unknown' : 'unfinished';
   if (isAwaitingUpload(status)) return 'unfinished';
   if (offset === file.sizeBytes || classifyStatus(status) === 'ready') return 'complete';
   // Some services report `queued` before the first byte arrives, so only a ready asset counts as complete.

@@ -33,6 +33,9 @@ export type Receipt = ReceiptKey & {
 /** An asset that a comparison of local files with their target folder has listed. */
 export type ListedAsset = { uid: string; name: string; sizeBytes: number | null };
 
+/** What this machine knows of an asset; see `Receipts.findAsset`. */
+export type KnownAsset = { isOwn: boolean; blake3: string | undefined; uncomparedPaths: string[] };
+
 /** @property since day (YYYY-MM-DD) from which assets might have been created that are not listed */
 export type FolderListing = { since: string; assets: ListedAsset[] };
 
@@ -156,21 +159,38 @@ export class Receipts {
   }
 
   /**
-   * Returns what this machine knows of an asset: that it uploaded the asset itself, whether it finished or not, or the
-   * checksum of an imported receipt. @returns undefined if it knows nothing
+   * Returns what this machine knows of an asset: that it uploaded the asset itself, whether it finished or not; the
+   * checksum of an imported receipt or of a download; and the files that have its name and size and were not compared.
+   *
+   * @returns undefined if it knows nothing
    */
-  async findAsset(assetUid: string): Promise<{ isOwn: boolean; blake3: string | null } | undefined> {
-    const sql = 'SELECT imported, blake3 FROM uploads WHERE asset = ? ORDER BY imported, blake3 IS NULL LIMIT 1';
-    const row = await this.#database.selectFirst<{ imported: number; blake3: string | null }>(sql, assetUid);
-    return row && { isOwn: row.imported === 0, blake3: row.blake3 };
+  async findAsset(assetUid: string): Promise<KnownAsset | undefined> {
+    type Row = { path: string; imported: number; blake3: string | null };
+    const sql = `SELECT path, imported, blake3 FROM uploads WHERE asset = ? AND guessed = 0
+      UNION ALL SELECT NULL, 1, blake3 FROM listed_assets WHERE asset = ? AND blake3 IS NOT NULL`;
+    const rows = await this.#database.select<Row>(sql, assetUid, assetUid);
+    if (rows.length === 0) return undefined;
+    return {
+      isOwn: rows.some(({ imported }) => imported === 0),
+      blake3: rows.find(({ blake3 }) => blake3 !== null)?.blake3 ?? undefined,
+      uncomparedPaths: rows.flatMap(({ path, blake3 }) => (blake3 === null ? [path] : [])),
+    };
   }
 
-  /** Returns true if the content of a file of that size below a directory was not compared with its asset. */
-  async hasUncompared(service: string, workspace: string, directory: string, sizeBytes: number): Promise<boolean> {
-    const sql = `SELECT 1 FROM uploads WHERE +service = ? AND workspace = ? AND size = ? AND blake3 IS NULL
-      AND path >= ? AND path < ? AND ${isDone} LIMIT 1`;
-    const values = [service, workspace, sizeBytes, ...rangeBelow(directory)];
-    return (await this.#database.selectFirst(sql, ...values)) !== undefined;
+  /**
+   * Returns the receipts of files below a directory whose asset another machine uploaded, and which have the content of
+   * a receipt, or its size and were not compared.
+   */
+  async findImportedCopies(
+    service: string,
+    workspace: string,
+    directory: string,
+    { sizeBytes, blake3 }: Pick<Receipt, 'sizeBytes' | 'blake3'>,
+  ): Promise<Receipt[]> {
+    const sql = `SELECT ${selectedColumns} FROM uploads WHERE +service = ? AND workspace = ? AND size = ?
+      AND (blake3 = ? OR blake3 IS NULL) AND imported = 1 AND path >= ? AND path < ? AND ${isDone}`;
+    const values = [service, workspace, sizeBytes, blake3, ...rangeBelow(directory)];
+    return (await this.#database.select<ReceiptRow>(sql, ...values)).map(receiptOf);
   }
 
   /** Returns the assets that an earlier comparison has listed in a folder, and the day from which to list others. */
@@ -191,11 +211,14 @@ export class Receipts {
     await this.#database.change(() => {
       this.#database.run('INSERT OR REPLACE INTO listings VALUES (?, ?, ?, ?)', ...where, listing.since);
       for (const { uid, name, sizeBytes } of listing.assets)
-        this.#database.run(
-          'INSERT OR REPLACE INTO listed_assets VALUES (?, ?, ?, ?, ?, ?)',
-          ...[...where, uid, name, sizeBytes],
-        );
+        this.#database.run(saveListed, ...where, uid, name, sizeBytes, null);
     });
+  }
+
+  /** Records the checksum of an asset that was downloaded and differs from the file of its name. */
+  async saveDigest({ service, workspace, folder }: Omit<ReceiptKey, 'path'>, asset: ListedAsset, blake3: string) {
+    const { uid, name, sizeBytes } = asset;
+    await this.#database.execute(saveListed, service, workspace, folder, uid, name, sizeBytes, blake3);
   }
 
   /** @param result the ready asset, or the error of waiting for it; `not_found` deletes its receipts */
@@ -263,10 +286,15 @@ export class Receipts {
     return this.#database.select(sql, service, workspace, ...rangeBelow(directory));
   }
 
-  /** Imports receipts of another machine, all or none, and keeps existing ones. @returns number of new receipts */
+  /** Imports receipts of another machine, all or none, and keeps existing ones that have a checksum. @returns number of
+   *   new receipts */
   import(receipts: readonly Receipt[]): Promise<number> {
     const sql = `INSERT OR IGNORE INTO uploads (state, ${columns}, imported) VALUES ('done', ${placeholders}, 1)`;
-    const insert = (receipt: Receipt) => this.#database.run(sql, ...valuesOf(receipt)) > 0;
+    const uncompared = `DELETE FROM uploads WHERE ${byKey} AND ${isDone} AND blake3 IS NULL`;
+    const insert = (receipt: Receipt) => {
+      if (receipt.blake3 !== null) this.#database.run(uncompared, ...keyOf(receipt));
+      return this.#database.run(sql, ...valuesOf(receipt)) > 0;
+    };
     return this.#database.change(() => receipts.filter(insert).length, true);
   }
 
@@ -328,6 +356,10 @@ export class Receipts {
     return (await this.#database.selectFirst<{ mark: number | null }>(sql))?.mark ?? 0;
   }
 }
+
+/** Adds a row to `listed_assets`, or updates it and keeps the checksum unless there is a new one. */
+const saveListed = `INSERT INTO listed_assets VALUES (?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT DO UPDATE SET name = excluded.name, size = excluded.size, blake3 = coalesce(excluded.blake3, blake3)`;
 
 /** Number of the next receipt, higher than the mark of each unfinished run, even if the newest rows are gone. */
 const nextSeq = `1 + max((SELECT coalesce(max(seq), 0) FROM uploads), (SELECT coalesce(max(since), 0) FROM runs))`;

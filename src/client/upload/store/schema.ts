@@ -16,7 +16,7 @@ export const isUnfinished = "state IN ('planned', 'intended', 'open', 'whole')";
  * the asset, as last seen. `imported` marks receipts of assets that this machine did not upload.
  *
  * `listed_assets` caches the assets of target folders, so that a later comparison of local files with a folder lists
- * only the assets created `since` the last one (`listings`).
+ * only the assets created `since` the last one (`listings`). `blake3` is that of a download (`check --download`).
  */
 export const tables = {
   uploads: `seq INTEGER PRIMARY KEY, id TEXT, state TEXT NOT NULL,
@@ -30,7 +30,7 @@ export const tables = {
   listings: `service TEXT NOT NULL, workspace TEXT NOT NULL, folder TEXT NOT NULL, since TEXT NOT NULL,
     PRIMARY KEY (service, workspace, folder)`,
   listed_assets: `service TEXT NOT NULL, workspace TEXT NOT NULL, folder TEXT NOT NULL, asset TEXT NOT NULL,
-    name TEXT NOT NULL, size INTEGER, PRIMARY KEY (service, workspace, folder, asset)`,
+    name TEXT NOT NULL, size INTEGER, blake3 TEXT, PRIMARY KEY (service, workspace, folder, asset)`,
 };
 
 const createIndexes = `
@@ -40,6 +40,7 @@ CREATE UNIQUE INDEX failed ON uploads (service, asset) WHERE state = 'failed';
 CREATE INDEX replaced ON uploads (service, workspace, path) WHERE state = 'replaced';
 CREATE INDEX by_content ON uploads (workspace, size, blake3) WHERE state = 'done';
 CREATE INDEX by_asset ON uploads (asset) WHERE asset IS NOT NULL;
+CREATE INDEX listed_by_asset ON listed_assets (asset);
 `;
 
 /** SQL that creates the tables in an empty database. */

@@ -32,7 +32,9 @@ describe('files that another machine has uploaded', () => {
     await upload('a');
     const { code, stderr } = await cli.run(['upload', folder], on('b'));
     expect([code, service.assets.size]).toEqual([0, 5]);
-    expect(stderr).toContain('5 same name and size, not compared (mediactl check --download compares them); 0 B sent');
+    expect(stderr).toContain(
+      '5 same name and size, not compared (mediactl check DIRECTORY /FOLDER --download compares them); 0 B sent',
+    );
     const again = await upload('b');
     expect(outcomes(again)).toEqual(five('not_compared'));
     expect(again.map(({ blake3, verified }) => [blake3, verified])).toEqual(Array(5).fill([null, null]));

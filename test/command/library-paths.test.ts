@@ -325,7 +325,7 @@ describe('mv', () => {
     await cli.run(['tag', `${top}/d.md`, '--add', `tag-${count}`]);
     const to = `${top}/Archive`;
     const refused = await cli.run(['mv', `${top}/a.txt`, to]);
-    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('--create-folders')]);
+    expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining('--create-folders')]);
     expect((await cli.json(['mv', `${top}/a.txt`, to, '--create-folders'])).name).toBe('a.txt');
     expect(await cli.json(['mv', `${top}/*.txt`, `${top}/c.md`, to, '--yes'])).toHaveLength(2);
     expect((await cli.run(['mv', '--tag', `tag-${count}`, to, '--yes'])).code).toBe(0);

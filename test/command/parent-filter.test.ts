@@ -51,6 +51,20 @@ describe('a workspace that is not the primary one', () => {
     expect(await requests()).toBe(before);
   });
 
+  it('a name reaches an asset of the workspace in use only', async () => {
+    const inArchive = { environment: { MEDIACTL_WORKSPACE: 'Archive' } };
+    const name = `only-main-${cli.home.slice(-6)}.md`;
+    const file = join(cli.home, name);
+    writeFileSync(file, '# in Main');
+    await cli.run(['upload', file, '--workspace', 'Main']);
+    const removed = await cli.run(['rm', name, '--newest', '--yes'], inArchive);
+    expect([removed.code, removed.stderr]).toEqual(
+      unlessStrict([3, expect.stringContaining('in another workspace')], [0, expect.any(String)]),
+    );
+    if (removed.code === 0) return; // strict records show no workspace
+    expect((await cli.run(['get', name], inArchive)).code).toBe(3);
+  });
+
   it('uids, uploads and folders work there; the primary workspace works by name, and costs a request', async () => {
     const archive = { environment: { MEDIACTL_WORKSPACE: 'Archive' } };
     expect((await cli.run(['folders', 'tree'], archive)).code).toBe(0);

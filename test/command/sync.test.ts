@@ -143,7 +143,7 @@ describe('check', () => {
     expect(errorOf(ran)).toEqual({
       code: 'differs',
       exit: 11,
-      hint: `mediactl sync ${folder} /Rushes, to upload missing and changed files`,
+      hint: `mediactl check ${folder} /Rushes --download, to compare them byte by byte`,
     });
   });
 });

@@ -17,6 +17,7 @@ import { choose } from '../terminal/prompt.ts';
 import { expandUidPrefix, selectOne } from './ambiguity.ts';
 import { fetchFolderTree, isGlob, isLibraryPath } from './folders.ts';
 import { LocationNames } from './name-cache.ts';
+import { isInWorkspaceInUse, keepWorkspaceInUse } from './workspaces.ts';
 
 /** File of the state folder that holds the uid that `@last` stands for. */
 export const lastUploadFile = 'last-upload';
@@ -96,7 +97,10 @@ async function candidateRows(context: Context, assets: readonly Asset[], isTermi
 async function resolveUidOrName(context: Context, collection: Collection, id: string, lookup: IdLookup) {
   if (isUid(id)) return id.toLowerCase();
   const { found } = await findMatches(context, collection, id, lookup);
-  return (await selectMatch(context, id, found, lookup)).uid;
+  const selected = await selectMatch(context, id, found, lookup);
+  // The filter of a path applies to the primary workspace, a search to all.
+  if (isLibraryPath(id) || (await isInWorkspaceInUse(context, selected))) return selected.uid;
+  throw noAssetNamed(id, collection, true);
 }
 
 const selectMatch = (context: Context, id: string, matches: readonly Asset[], { newest }: IdOptions) =>
@@ -124,8 +128,9 @@ async function findMatches(
   if (id.trim() === '') throw usageError('an id is empty', idHelp);
   const isPath = isLibraryPath(id);
   if (!isPath) {
-    const found = await findByName((await context.api())[collection], id);
-    if (found.length === 0) throw noAssetNamed(id, collection);
+    const all = await findByName((await context.api())[collection], id);
+    const found = await keepWorkspaceInUse(context, all);
+    if (found.length === 0) throw noAssetNamed(id, collection, all.length > 0);
     return { found, isExact: true };
   }
   const { findAssetsByPath, noAssetAt } = await import('./asset-paths.ts');
@@ -135,14 +140,16 @@ async function findMatches(
   return matches;
 }
 
-const noAssetNamed = (id: string, collection: Collection) =>
+const noAssetNamed = (id: string, collection: Collection, isInOtherWorkspace: boolean) =>
   new MediactlError(`no asset is named ${id}`, {
     code: 'not_found',
-    reason: isUidPrefix(id)
-      ? 'no recently shown uid begins with it'
-      : /^[0-9a-f]{3,5}$/i.test(id)
-        ? 'to abbreviate a uid, type at least six digits'
-        : 'it is not a uid either',
+    reason: isInOtherWorkspace
+      ? 'one of that name is in another workspace; its uid works in any'
+      : isUidPrefix(id)
+        ? 'no recently shown uid begins with it'
+        : /^[0-9a-f]{3,5}$/i.test(id)
+          ? 'to abbreviate a uid, type at least six digits'
+          : 'it is not a uid either',
     hint: isGlob(id)
       ? `a glob begins with a folder: ${quoteForShell(`/**/${id}`)} matches in all folders`
       : `mediactl ${collection === 'assets' ? 'ls' : 'videos ls'} ${quoteForShell(id)}`,

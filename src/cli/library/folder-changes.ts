@@ -75,16 +75,19 @@ export async function deleteFolder(context: Context, workspace: string, { path, 
  * Returns a folder that assets or folders are to be moved to; undefined for the top level. Creates a missing folder
  * once the user agrees.
  *
- * @throws MediactlError `declined` (exit 130), or `usage` (exit 2) if there is no terminal to ask on
+ * @throws MediactlError `declined` (exit 130), or `not_found` (exit 3) if there is no terminal to ask on
  */
 export async function ensureFolder(context: Context, typed: string, mayCreate: boolean) {
   if (isRootPath(typed)) return undefined;
   const path = withoutFolderPrefix(typed);
   const names = parseFolderPath(path);
-  await confirm(context.terminal, `Folder ${path} does not exist. Create it?`, {
-    yes: mayCreate || context.settings.yes,
-    instead: '--create-folders creates it',
-  });
+  const mayCreateNow = mayCreate || context.settings.yes;
+  if (!mayCreateNow && !context.terminal.isInteractive)
+    throw new MediactlError(`folder ${path} does not exist`, {
+      code: 'not_found',
+      hint: '--create-folders creates it',
+    });
+  await confirm(context.terminal, `Folder ${path} does not exist. Create it?`, { yes: mayCreateNow, instead: '' });
   return (await createFolderPath(context, names, true)).node;
 }
 

@@ -1,6 +1,6 @@
 import { processingFailed } from '../../client/api/wait-for-assets.ts';
 import { MediactlError, usageError } from '../../client/errors.ts';
-import { classifyStatus } from '../../contract/assumptions.ts';
+import { classifyStatus, isAwaitingUpload } from '../../contract/assumptions.ts';
 import { asText } from '../../contract/json-values.ts';
 import { displayText } from '../../contract/sanitize.ts';
 import type { PlaybackInfo, PlayerData } from '../../contract/types.ts';
@@ -56,10 +56,11 @@ export async function explainUnplayable(
   const state = classifyStatus(asset.status);
   if (state === 'failed') return processingFailed(asset);
   if (state === 'ready' || asText(asset.status) === undefined) return error;
-  return new MediactlError(`asset ${uid} is still processing`, {
+  const isIncomplete = isAwaitingUpload(asset.status);
+  return new MediactlError(`asset ${uid} is ${isIncomplete ? 'not uploaded completely' : 'still processing'}`, {
     ...error.explanation,
     reason: `its status is ${displayText(asset.status)}`,
-    hint: `mediactl wait ${uid}`,
+    hint: isIncomplete ? 'mediactl uploads ls, to see the uploads that can be resumed' : `mediactl wait ${uid}`,
   });
 }
 

@@ -1,8 +1,9 @@
 import type { Api } from '../../client/api/api.ts';
 import { MediactlError, usageError } from '../../client/errors.ts';
+import { workspaceOf } from '../../contract/asset.ts';
 import { asText } from '../../contract/json-values.ts';
 import { displayText, escapeControls, quoteForShell } from '../../contract/sanitize.ts';
-import type { Workspace } from '../../contract/types.ts';
+import type { Asset, Workspace } from '../../contract/types.ts';
 import { isSameUid, isUid } from '../../contract/uid.ts';
 import type { Context } from '../context.ts';
 import { choose } from '../terminal/prompt.ts';
@@ -61,8 +62,7 @@ export const toProfileFields = ({ uid, name, is_primary }: Workspace) => ({
 export async function findPrimaryInUse(context: Context): Promise<string | undefined> {
   const { workspace } = await context.account();
   if (!workspace) return undefined;
-  const { profile } = await context.profileInUse();
-  if (profile?.workspace === workspace && profile.workspaceIsPrimary === true) return workspace;
+  if (await isKnownPrimary(context, workspace)) return workspace;
   const api = await context.api();
   const all = await listWorkspaces(api);
   const { uid, name } = isUid(workspace)
@@ -77,6 +77,34 @@ export async function findPrimaryInUse(context: Context): Promise<string | undef
       : 'use uids: mediactl ls --search WORDS shows them',
     'the API filters by folder in the primary workspace only',
   );
+}
+
+/**
+ * Leaves out assets whose record shows another workspace than the one in use. Without a configured workspace, or in
+ * records that do not show one, all count.
+ */
+export async function keepWorkspaceInUse(context: Context, assets: readonly Asset[]): Promise<Asset[]> {
+  const { workspace } = await context.account();
+  if (!workspace || assets.every((asset) => workspaceOf(asset) === undefined)) return [...assets];
+  const uid = await resolveWorkspaceUid(context, false);
+  return assets.filter((asset) => isSameUid(workspaceOf(asset) ?? uid, uid));
+}
+
+/**
+ * Returns true if an asset may be in the workspace in use. If the record of a list does not show its workspace, fetches
+ * the asset, unless the workspace in use is known to be the primary one.
+ */
+export async function isInWorkspaceInUse(context: Context, asset: Asset): Promise<boolean> {
+  const { workspace } = await context.account();
+  if (!workspace) return true;
+  const needsFetch = workspaceOf(asset) === undefined && !(await isKnownPrimary(context, workspace));
+  const record = needsFetch ? await (await context.api()).assets.get(asset.uid) : asset;
+  return (await keepWorkspaceInUse(context, [record])).length > 0;
+}
+
+async function isKnownPrimary(context: Context, workspace: string): Promise<boolean> {
+  const { profile } = await context.profileInUse();
+  return profile?.workspace === workspace && profile.workspaceIsPrimary === true;
 }
 
 /** Returns the primary workspace (assumption A10), otherwise the only one; undefined if there are several. */

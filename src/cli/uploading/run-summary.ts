@@ -68,7 +68,7 @@ export class RunSummary {
       [this.#processing, 'uploaded and still processing'],
       [there, 'already uploaded'],
       [same, 'skipped: duplicate content (-v lists them, --same upload uploads them)'],
-      [not_compared, 'same name and size, not compared (mediactl check --download compares them)'],
+      [not_compared, 'same name and size, not compared (mediactl check DIRECTORY /FOLDER --download compares them)'],
       [exists, 'skipped: same name'],
       [elsewhere, 'being uploaded by another run'],
       [queued, 'queued'],
@@ -77,7 +77,7 @@ export class RunSummary {
     ] as const;
     const parts = counts.filter(([count]) => count > 0).map(([count, what]) => `${formatCount(count)} ${what}`);
     if (parts.length === 0) return nothing;
-    const uncertainty = this.#unverified > 0 ? ` (${formatCount(this.#unverified)} uploaded without a checksum)` : '';
+    const uncertainty = this.#unverified > 0 ? ` (${formatCount(this.#unverified)} not verified)` : '';
     const seconds = (now - this.#startedAt) / 1000;
     const sent = queued > 0 ? '' : `; ${formatBytes(this.#bytesSent)} sent in ${formatDuration(seconds)}`;
     return `${parts.join(', ')}${uncertainty}${sent}`;

@@ -172,7 +172,10 @@ function runSignal({ clock, signal }: Context, until: RunRequest['until'], finis
   if (until) {
     const explanation = { code: 'until', reason: 'the --until time was reached', retryable: true } as const;
     clock.sleep(Math.max(0, until.time - clock.now()), finished).then(
-      () => controller.abort(new MediactlError(`stopped at ${until.typed}`, explanation)),
+      () =>
+        controller.abort(
+          new MediactlError(`stopped ${until.typed.includes(':') ? 'at' : 'after'} ${until.typed}`, explanation),
+        ),
       () => {}, // the run finished first
     );
   }

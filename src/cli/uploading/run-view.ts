@@ -181,7 +181,7 @@ class RunPresenter {
     const { assetUid, name } = uploaded;
     if (uploaded.how === 'there') return `${file}: already uploaded as asset ${assetUid}; --again uploads it again`;
     if (uploaded.how === 'not_compared')
-      return `${file}: asset ${assetUid} has its name and size, but was not compared; mediactl check --download compares it, --again uploads the file`;
+      return `${file}: asset ${assetUid} has its name and size, but was not compared; mediactl check DIRECTORY /FOLDER --download compares it, --again uploads the file`;
     if (uploaded.how === 'exists') return `${file}: skipped, because asset ${assetUid} has its name`;
     const duplicate = await this.#pathOf(uploaded.folder, name);
     return `${file}: skipped, a duplicate of ${duplicate} (asset ${assetUid}); --same upload uploads it anyway`;

@@ -9,6 +9,7 @@ import {
 } from '../../../client/errors.ts';
 import type { ApiRequest } from '../../../client/http/api-request.ts';
 import { parentOf } from '../../../contract/asset.ts';
+import { pluralize } from '../../../contract/figures.ts';
 import { asText } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
@@ -18,6 +19,7 @@ import { resolveAssets } from '../../library/asset-ids.ts';
 import { assertFiltersApplied, assertFolderIsFlat } from '../../library/filter-checks.ts';
 import { fetchFolderTree, isLibraryPath } from '../../library/folders.ts';
 import { LocationNames } from '../../library/name-cache.ts';
+import { keepWorkspaceInUse } from '../../library/workspaces.ts';
 import { type Column, listBy, type Result } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { confirmMany, limitExceeded, maxLines, truncateLines, type WriteLimit } from '../confirm-many.ts';
@@ -70,7 +72,10 @@ export async function resolveTargets(
       const findBelow = async () => (await fetchFolderTree(context)).tree.childrenOf(parent);
       await assertFolderIsFlat(assets, { parent, findBelow }, found, verb);
     }
-    targets.push(...found.map((asset) => ({ uid: asset.uid, name: asText(asset.name) ?? null, asset })));
+    const own = await keepWorkspaceInUse(context, found);
+    if (own.length < found.length)
+      context.terminal.info(`${pluralize(found.length - own.length, 'asset')} of other workspaces left out`);
+    targets.push(...own.map((asset) => ({ uid: asset.uid, name: asText(asset.name) ?? null, asset })));
   }
   let hasGlob = false;
   if (!byFilter) {

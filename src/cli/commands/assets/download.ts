@@ -30,7 +30,7 @@ export function download(command: Command, run: ActionWrapper, collection: Colle
   const described = command
     .summary('download files')
     .description(
-      'Downloads the file of a video, audio or document, or the largest variant of an image. Compares it by BLAKE3 with what this machine uploaded; otherwise it may be a rendition. A glob with ** keeps the folders. Run it again to continue. Existing files are replaced only with --yes.',
+      'Downloads the file of a video, audio or document, or the largest variant of an image. Compares it by BLAKE3 with what this machine uploaded; otherwise it may be a rendition. A glob with ** keeps the folders. Run it again for the files that are missing. Existing files are replaced only with --yes.',
     )
     .argument('[id...]', idsHelp)
     .option('-o, --output <file>', 'file to write; - for stdout (default: the name of the asset)')

@@ -3,7 +3,7 @@ import type { AssetsApi } from '../../../client/api/assets.ts';
 import type { FolderNode } from '../../../client/api/folder-tree.ts';
 import { asMediactlError, endsTheRun, MediactlError, usageError } from '../../../client/errors.ts';
 import { digestAndClose, isUnchanged } from '../../../client/upload/session/receipt-lookup.ts';
-import { FileWalker, type WalkOptions } from '../../../client/upload/sources/file-walker.ts';
+import { createPathFilter, FileWalker, type WalkOptions } from '../../../client/upload/sources/file-walker.ts';
 import { FileSource } from '../../../client/upload/sources/source.ts';
 import type { ReceiptKey, UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
 import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
@@ -95,10 +95,12 @@ export async function runCheck(context: Context, request: CheckRequest): Promise
   progress?.close();
   warnOfSkipped(context, walk);
   const same = files - differences.length;
+  const filter = await createPathFilter(request);
   for (const [path, assets] of library.byFolder)
     for (const { name, uid } of assets.values()) {
-      const where = `${top?.path ?? ''}/${joinPath(path, asText(name) ?? uid)}`;
-      differences.push({ path: where, difference: 'extra', asset_uid: uid });
+      const inside = joinPath(path, asText(name) ?? uid);
+      if (!filter.isWanted(inside) || filter.isExcluded(inside)) continue;
+      differences.push({ path: `${top?.path ?? ''}/${inside}`, difference: 'extra', asset_uid: uid });
     }
   const problem = pluralize(differences.length, 'difference');
   context.terminal.info(`${same} of ${files} files match; ${problem}`);
@@ -111,13 +113,18 @@ export async function runCheck(context: Context, request: CheckRequest): Promise
   };
 }
 
-/** Suggests a sync if it would help: it does not move assets, and does not delete without --prune. */
-function nextStep({ directory, folder }: CheckRequest, differences: readonly FileDifference[]): string {
-  const isFixedBySync = differences.some(({ difference }) => !['moved', 'extra'].includes(difference));
-  const command = `mediactl sync ${quoteForShell(directory)} ${quoteForShell(folder)}`;
-  return isFixedBySync
-    ? `${command}, to upload missing and changed files`
-    : 'mediactl mv ID /FOLDER moves an asset back';
+/** Returns the next step for the most frequent kind of differences that has one. */
+function nextStep({ directory, folder, download }: CheckRequest, differences: readonly FileDifference[]): string {
+  const has = (...kinds: FileDifference['difference'][]) =>
+    differences.some(({ difference }) => kinds.includes(difference));
+  const both = `${quoteForShell(directory)} ${quoteForShell(folder)}`;
+  if (has('missing', 'changed', 'failed', 'different'))
+    return `mediactl sync ${both}, to upload missing and changed files`;
+  if (has('not_compared') && !download) return `mediactl check ${both} --download, to compare them byte by byte`;
+  if (has('not_compared')) return 'mediactl wait, then run the same command again';
+  return has('moved')
+    ? 'mediactl mv ID /FOLDER moves an asset back'
+    : 'mediactl rm ID moves an asset that should not be there to the trash';
 }
 
 /** Assets by uid, and folder uids, by path relative to the compared folder. Matched assets are removed. */

@@ -9,6 +9,7 @@ import { countAssets } from '../../library/asset-count.ts';
 import {
   assertFolderName,
   assertMovable,
+  assertNoTwin,
   changeFolder,
   deleteFolder,
   folderChangeRequest,
@@ -183,6 +184,7 @@ async function runChange(
   const placed = await resolveFolder(context, tree, uidOrPath);
   const target = { tree, workspace, placed };
   const change = await changeOf(tree, placed);
+  assertNoTwin(target, change);
   if (context.settings.dryRun) return dryRunPlan(context, [await folderChangeRequest(context, target, change)]);
   return folderResult(await changeFolder(context, target, change));
 }

@@ -2,7 +2,7 @@ import { lstat, realpath } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import type { Api } from '../../../client/api/api.ts';
 import { exitCodes } from '../../../client/error-table.ts';
-import { MediactlError, partialFailure, usageError } from '../../../client/errors.ts';
+import { asMediactlError, MediactlError, partialFailure, usageError } from '../../../client/errors.ts';
 import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
 import { parentOf } from '../../../contract/asset.ts';
 import { classifyStatus } from '../../../contract/assumptions.ts';
@@ -28,6 +28,8 @@ export type PrunableAsset = { assetUid: string; path: string; folder: string };
 /** Assets for --prune to move to the trash, according to the receipts, without an API request. */
 export type PrunePlan = {
   candidates: PrunableAsset[];
+  /** Number of assets that are kept until the new ones of their files are ready, or compared. */
+  waiting: number;
   /** Error if a disk is probably not mounted. Then --yes alone is not enough. */
   safetyError: MediactlError | undefined;
   /** Returns true if a folder is the pruned folder or below it. */
@@ -62,6 +64,7 @@ export async function planPrune(
   const isInPrunedFolder = (folder: string | null) =>
     folders === undefined || (folder !== null && folders.has(normalizeUid(folder)));
   const real = await realpath(directory);
+  let waiting = 0;
   const missingNow: Receipt[] = [];
   /** Maps content (size and checksum) to the receipt of an existing file. */
   const copies = new Map<string, Receipt>();
@@ -94,14 +97,17 @@ export async function planPrune(
     // not compared with its asset might be the renamed one.
     const copy = copies.get(contentKeyOf(receipt)) ?? (await findImportedCopy(receipt));
     if (!copy || (copy.blake3 !== null && (await isReady(api, receipts, copy)))) candidates.push(receipt);
+    else waiting++;
   }
   for (const replaced of await receipts.listReplacedBelow(service, workspace, real)) {
     if (!isInPrunedFolder(replaced.folder)) continue;
     const now = await receipts.find({ ...replaced, service, workspace });
     if (!now || (now.blake3 !== null && (await isReady(api, receipts, now)))) candidates.push(replaced);
+    else waiting++;
   }
   const displayPath = (path: string) => escapeControls(join(directory, relative(real, path)));
-  return { candidates, safetyError: await findSafetyError(counts, candidates.length, displayPath), isInPrunedFolder };
+  const safetyError = await findSafetyError(counts, candidates.length, displayPath);
+  return { candidates, waiting, safetyError, isInPrunedFolder };
 }
 
 const contentKeyOf = ({ sizeBytes, blake3 }: Receipt) => `${sizeBytes} ${blake3}`;
@@ -184,6 +190,10 @@ export async function pruneMissing(
   const { terminal, settings } = context;
   const { limit, top } = pruning;
   const prunable = await planPrune(context, pruning, { receipts, startMark });
+  if (prunable.waiting > 0)
+    terminal.info(
+      `${pluralize(prunable.waiting, 'old asset')} kept until the new ones are ready: run the same command again, or with --wait`,
+    );
   const refusal = pruneRefusal(pruning, prunable);
   // Fail early, before one request per asset is sent.
   if (refusal && (settings.yes || !terminal.isInteractive)) throw refusal;
@@ -196,6 +206,9 @@ export async function pruneMissing(
   const { failures, stop } = await trashAssets(context, gone, question, async ({ assetUid }) => {
     await receipts.forgetAsset(assetUid);
     moved++;
+  }).catch((error) => {
+    if (asMediactlError(error).explanation.code !== 'declined') throw error;
+    throw new MediactlError('nothing was moved to the trash', { code: 'declined' });
   });
   for (const { assetUid } of elsewhere) await receipts.forgetAsset(assetUid);
   if (moved > 0) terminal.info(`moved ${pluralize(moved, 'asset')} to the trash`);

@@ -208,7 +208,9 @@ export class BatchUploader implements BatchRun {
   async #finish(outcome: FileOutcome, persisted: PersistResult = Promise.resolve(undefined)): Promise<void> {
     const { error } = outcome;
     this.#stopIfFatal(error);
-    if (this.#unconfirmed && error?.explanation.code === 'already_uploading') {
+    // A run that waits for the assets cannot succeed without those that another run uploads.
+    const mayBeElsewhere = this.#unconfirmed !== undefined && this.#options.timeoutMs === undefined;
+    if (mayBeElsewhere && error?.explanation.code === 'already_uploading') {
       delete outcome.error;
       outcome.isElsewhere = true;
     } else if (error) {

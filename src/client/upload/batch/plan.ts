@@ -129,7 +129,7 @@ export async function filesToUpload(
     if (!('receipt' in decision)) return files.push(file);
     const { kind, receipt } = decision;
     const outcome = createOutcome(file.path, workspace, { uploaded: toUploaded(receipt, kind) });
-    if (context.requireChecksum && receipt.verified === null) outcome.error = unverifiedError(receipt.assetUid);
+    if (context.requireChecksum && receipt.verified === null) outcome.error = unverifiedError(receipt.assetUid, true);
     return onAlreadyUploaded(outcome, file, decision);
   };
   const unmatched = new Map<UploadCandidate, Classification>(); // in the given order

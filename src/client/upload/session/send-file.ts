@@ -265,9 +265,13 @@ export function checksumMismatch(path: string, resendCommand: string, entry: Com
   });
 }
 
-export const unverifiedError = (assetUid: string) =>
+/** @param isByReceipt true if a receipt of an earlier upload is not verified, such as an imported one */
+export const unverifiedError = (assetUid: string, isByReceipt = false) =>
   new MediactlError(`asset ${assetUid} is uploaded but unverified`, {
     code: 'unverified',
     details: { asset_uid: assetUid },
-    reason: 'the service sent no checksum to compare with',
+    reason: isByReceipt
+      ? 'this machine has not compared it with the file'
+      : 'the service sent no checksum to compare with',
+    ...(isByReceipt && { hint: 'mediactl check DIRECTORY /FOLDER --download compares it' }),
   });

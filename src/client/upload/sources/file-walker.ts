@@ -41,6 +41,19 @@ const maxConcurrentStats = 64;
 /** Number of files of a directory after which the walk lets other work run. */
 const filesPerTurn = 64;
 
+/** Returns the filter of `--include` and `--exclude`, for paths relative to a directory, with slashes. */
+export async function createPathFilter({ include, exclude }: Pick<WalkOptions, 'include' | 'exclude'>) {
+  const { default: picomatch } = await import('picomatch');
+  const anyOf = (globs: readonly string[]) => {
+    const each = globs
+      .map(toSlashes)
+      .map((one) => picomatch(one, { ...globOptions, basename: !one.includes('/'), dot: true }));
+    return (inside: string) => each.some((matches) => matches(inside));
+  };
+  const [isIncluded, isExcluded] = [anyOf(include), anyOf(exclude)];
+  return { isIncluded, isExcluded, isWanted: include.length === 0 ? () => true : isIncluded };
+}
+
 /**
  * Streams the files at the given paths as they are found, without collecting them in memory. A path that does not
  * exist might be a glob that no shell has expanded.
@@ -86,16 +99,8 @@ export class FileWalker {
 
   async *#filesIn({ directory, named, glob }: DirectoryToWalk): AsyncGenerator<UploadCandidate> {
     const { default: picomatch } = await import('picomatch');
-    const { include, exclude } = this.#options;
-    const anyOf = (globs: readonly string[]) => {
-      const each = globs
-        .map(toSlashes)
-        .map((one) => picomatch(one, { ...globOptions, basename: !one.includes('/'), dot: true }));
-      return (inside: string) => each.some((matches) => matches(inside));
-    };
     const relativePathOf = (path: string) => toSlashes(relative(directory, path));
-    const [isIncluded, isExcluded] = [anyOf(include), anyOf(exclude)];
-    const isWanted = include.length === 0 ? () => true : isIncluded;
+    const { isIncluded, isExcluded, isWanted } = await createPathFilter(this.#options);
     const isMatch = glob === undefined ? isWanted : picomatch(glob, { ...globOptions, dot: false });
     const isDeep = glob === undefined || glob.includes('**');
     for await (const file of this.#walk(directory, await realpath(directory), {

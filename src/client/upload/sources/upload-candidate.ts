@@ -147,7 +147,9 @@ export const unknownLength = (path: string, problem: string) =>
 const hintForMissing = (path: string) =>
   /^[a-z0-9][\w-]+:/i.test(path)
     ? 'for a remote of rclone: mediactl upload rclone:REMOTE:PATH (rclone config sets it up)'
-    : 'check the path';
+    : /^[^/\\.]+$/.test(path)
+      ? `check the path; a folder begins with a slash: /${path}`
+      : 'check the path';
 
 export function unreadableFile(path: string, error: unknown): MediactlError {
   const { code, message } = error as NodeJS.ErrnoException;

@@ -33,7 +33,7 @@ export type Receipt = ReceiptKey & {
 /** An asset that a comparison of local files with their target folder has listed. */
 export type ListedAsset = { uid: string; name: string; sizeBytes: number | null };
 
-/** What this machine knows of an asset; see `Receipts.findAsset`. */
+/** Knowledge of this machine about an asset; see `Receipts.findAsset`. */
 export type KnownAsset = { isOwn: boolean; blake3: string | undefined; uncomparedPaths: string[] };
 
 /** @property since day (YYYY-MM-DD) from which assets might have been created that are not listed */

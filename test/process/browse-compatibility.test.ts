@@ -357,7 +357,7 @@ describe('other services', { tags: ['chromium', 'undocumented-fields'] }, () => 
     });
     const { page } = await visit(browsing);
     browsing.child.kill('SIGKILL');
-    const words = await page.getByRole('alert').innerText();
+    const words = await page.locator('.gone').innerText();
     expect(words).toContain(`mediactl browse '${page.url()}'`);
     expect(words).not.toContain('resume');
     await card(page, 'One').waitFor(); // the cards stay

@@ -136,12 +136,12 @@ it('auth status tells scopes by what was answered: a 403, and what went well', {
   });
   await piped;
   expect(statSync(join(config, 'config.json')).mode & 0o777).toBe(0o600);
-  const before = JSON.parse((await run('status', '--json')).stdout).scopes;
+  const before = JSON.parse((await run('whoami', '--json')).stdout).scopes;
   expect(before).toMatchObject({ 'Read Assets': { allowed: true }, 'Write Assets': null });
   expect((await run('upload', fixturePath('still.jpg'))).code).toBe(5);
-  const after = JSON.parse((await run('status', '--json')).stdout).scopes;
+  const after = JSON.parse((await run('whoami', '--json')).stdout).scopes;
   expect(after['Write Assets']).toMatchObject({ allowed: false });
-  expect((await run('status')).stdout).toMatch(/Write Assets: no, refused just now; Delete Assets: not tried yet/);
+  expect((await run('whoami')).stdout).toMatch(/Write Assets: no, refused just now; Delete Assets: not tried yet/);
 });
 
 describe('the pager', { tags: 'script' }, () => {

@@ -245,36 +245,6 @@ describe('on Redis', { tags: 'redis-server' }, () => {
     await forgetful.end();
   });
 
-  it('what an earlier version queued, by a shorter id, is the same job, before and after it is done', async () => {
-    const { Queue } = await import('bullmq');
-    const queue = named(store.address);
-    const name = queue.split('#')[1] ?? '';
-    const [path = ''] = files(1, 'older');
-    const [{ queue_id: id }] = await json(queue, 'upload', path, '--queue');
-    expect(id).toMatch(/^u[0-9a-f]{32}$/);
-    const old = id.slice(0, 16);
-    const raw = new Queue(name, { connection: { port: Number(new URL(store.address).port) } });
-    const job = await raw.getJob(id);
-    await raw.add('older', job?.data, { jobId: old });
-    await job?.remove();
-    await raw.close();
-    expect(await json(queue, 'upload', path, '--queue')).toMatchObject([{ queue_id: old }]);
-    work(queue);
-    await waitUntil(async () => (await json(queue, 'uploads', 'ls', '--queue', '--done')).length === 1);
-    const again = await new Cli(account()).json(['upload', path, '--queue'], {
-      environment: { MEDIACTL_QUEUE: queue },
-    });
-    expect(again[0].outcome).toBe('there');
-    expect(await assetsNamed('older')).toHaveLength(1);
-    // A prefix of a long id is enough.
-    const { stdout } = await world.cli.run(['uploads', 'ls', '--queue', '--done'], {
-      tty: true,
-      columns: 120,
-      environment: { MEDIACTL_QUEUE: queue },
-    });
-    expect(stdout).toContain(old);
-  });
-
   it('a job whose data is no JSON is listed, fails, lets a watch end, and is forgotten', async () => {
     const queue = named(store.address);
     const [{ queue_id: id }] = await json(queue, 'upload', ...files(1, 'json'), '--queue');

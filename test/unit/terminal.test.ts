@@ -3,6 +3,7 @@ import { runJq } from '../../src/cli/output/jq.lazy.ts';
 import { Redactor } from '../../src/cli/terminal/redactor.ts';
 import { formatBytes, formatDuration } from '../../src/contract/figures.ts';
 import { displayText, escapeControls, relativeTime } from '../../src/contract/sanitize.ts';
+import { hangMs } from '../support/hang.ts';
 
 describe('printable', () => {
   it.each([
@@ -64,5 +65,5 @@ it('a jq filter without an end is ended', async () => {
   expect(await runJq('null', 'last(repeat(1))', 200)).toEqual({
     problem: 'it did not finish within 0.2 s',
   });
-  expect(await runJq('[1,2]', '.[]', 200)).toEqual({ text: '1\n2' });
+  expect(await runJq('[1,2]', '.[]', hangMs)).toEqual({ text: '1\n2' });
 });

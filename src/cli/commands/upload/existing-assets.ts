@@ -56,6 +56,8 @@ export function createExistingAssetFinder(
 ): FindUploaded {
   const { terminal } = context;
   return async (files) => {
+    // Several files with one name are refused before anything is sent.
+    if (options.name !== undefined && files.length > 1) return { found: new Map(), requests: 0, adopted: [] };
     let requests = 0;
     const api = (await context.api()).withObserver({
       lane: files.length > 1 ? 'bulk' : 'interactive',

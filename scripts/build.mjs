@@ -67,16 +67,6 @@ const withoutHttp2 = {
   },
 };
 
-/** Patches `sixel`, which assigns to an undeclared variable: an error in strict mode, and bundles are strict. */
-const withUpng = {
-  name: 'with-upng',
-  setup({ onLoad }) {
-    onLoad({ filter: /[\\/]sixel[\\/]upng\.js$/ }, ({ path }) => ({
-      contents: `var UPNG;${readFileSync(path, 'utf8')}`,
-    }));
-  },
-};
-
 const isWatching = process.argv.includes('--watch');
 /** Output folder: a temporary one, swapped in when the build is complete, so that running processes find their files. */
 const outdir = isWatching ? 'dist' : 'dist.new';
@@ -108,7 +98,7 @@ const node = {
   inject: ['scripts/bundle-url.mjs'],
   supported: { 'dynamic-import': false }, // lazy requires: import() would lex the file first
   external,
-  plugins: [lazyParts, withoutHttp2, withUpng],
+  plugins: [lazyParts, withoutHttp2],
 };
 
 const browser = {

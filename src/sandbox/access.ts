@@ -66,10 +66,9 @@ async function readValidToken(c: Context, { signer, now }: Service): Promise<str
 }
 
 /** Counts a request: "Rate-limit headers on every response"; "Over the limit: 429 with Retry-After" (§8). */
-function countRequest(c: Context, { rateLimiter, faults, now }: Service, caller: string): void {
+function countRequest(c: Context, { rateLimiter, now }: Service, caller: string): void {
   const { headers, retryAfterSeconds } = rateLimiter.count(caller, now());
   for (const [name, value] of Object.entries(headers)) c.header(name, value);
   if (retryAfterSeconds === undefined) return;
-  faults.findAndFire('rate-limit', { method: c.req.method, path: c.req.path });
   throw new ServiceError(429, 'rate limit exceeded', { headers: { 'Retry-After': String(retryAfterSeconds) } });
 }

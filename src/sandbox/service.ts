@@ -52,7 +52,7 @@ export function createService(options: SandboxOptions, store: SandboxStore) {
     folders: new WorkspaceFolders(store),
     signer: new Signer(dataDir),
     receiver: new Receiver({ files, sessions, now, onComplete: (assetUid) => processor.enqueue(assetUid) }),
-    rateLimiter: new WindowRateLimiter(faults.find('rate-limit') ?? options.rateLimit ?? defaults.rateLimit),
+    rateLimiter: new WindowRateLimiter(options.rateLimit ?? defaults.rateLimit),
     credits: new Credits(options.credits ?? Number.POSITIVE_INFINITY),
     /** Returns the current time in ISO 8601, as stored in the database. */
     timestamp,

@@ -61,16 +61,6 @@ it('silent-after: takes so many bytes, then neither reads nor answers nor hangs 
   expect((await patch(location, 102_400, bytes.subarray(102_400))).status).toBe(204);
 });
 
-it('rate-limit: that limit, that window', async () => {
-  const { call, fired } = await faulty('rate-limit=2/10s');
-  const answers = [];
-  for (let times = 0; times < 3; times++) answers.push(await call('GET', '/assets/'));
-  expect(answers.map(({ status }) => status)).toEqual([200, 200, 429]);
-  expect(answers[0]?.headers.get('X-RateLimit-Limit')).toBe('2');
-  expect(Number(answers[2]?.headers.get('Retry-After'))).toBeLessThanOrEqual(10);
-  expect(fired()).toEqual(['fault rate-limit=2/10s at GET /api/external/v1/assets/']);
-});
-
 describe('status', () => {
   it('in the form of the endpoint, where it is asked for, so many times', async () => {
     const { call, create, fired } = await faulty('status=503,path=/upload/,times=1', 'status=429,method=GET,times=1');
@@ -130,11 +120,6 @@ describe('the checksum', () => {
   it('no-checksum: none', async () => {
     expect(await last('no-checksum')).toEqual([204, null]);
   });
-});
-
-it('no-head-length: HEAD does not tell the length, which the specification does not promise', async () => {
-  const { session, head } = await faulty('no-head-length');
-  expect((await head(await session(10))).headers.get('Upload-Length')).toBeNull();
 });
 
 it('lost-answer: carried out, and the line breaks before the answer', async () => {

@@ -9,7 +9,6 @@ import { numberedUid, sendBytes, startThumbnailService } from '../support/thumbn
 const begins = {
   kitty: '\u001b_Ga=T,f=100,q=2,c=40,r=11,m=',
   iterm: '\u001b]1337;File=inline=1;size=',
-  sixel: '\u001bP0;0;q"1;1;320;176',
   blocks: '\u001b[38;2;',
 };
 

@@ -6,15 +6,11 @@ describe('--fault, read', () => {
     ['cut-after=20MiB,times=2', { name: 'cut-after', bytes: 20 * 1024 * 1024, times: 2 }],
     ['silent-after=512KiB', { name: 'silent-after', bytes: 524_288 }],
     ['cut-after=100,path=/upload/', { bytes: 100, path: '/upload/' }],
-    ['rate-limit=5/10s', { limit: 5, windowSeconds: 10 }],
-    ['rate-limit=0/500ms', { limit: 0, windowSeconds: 0.5 }],
     ['status=503,path=/upload/,times=1', { status: 503, path: '/upload/', times: 1 }],
     ['status=429,times=3,method=PATCH', { status: 429, method: 'PATCH', times: 3 }],
     ['latency=200ms', { delayMs: 200, times: Number.POSITIVE_INFINITY }],
     ['latency=2m,path=/media/', { delayMs: 120_000, path: '/media/' }],
     ['expire-sessions', { name: 'expire-sessions' }],
-    ['no-head-length', { isOn: true }],
-    ['no-head-length=off', { isOn: false }],
     ['lost-answer,method=POST', { name: 'lost-answer', method: 'POST' }],
   ])('%s', (spec, expected) => {
     expect(parseFault(spec)).toMatchObject({ spec, ...expected });
@@ -35,12 +31,9 @@ describe('--fault, read', () => {
     ['status=503,path=upload', /invalid 'path=upload'/],
     ['status=503,method=patch', /invalid 'method=patch'/],
     ['latency=200', /invalid 'latency=200'/],
-    ['rate-limit=5', /invalid 'rate-limit=5'/],
-    ['rate-limit=5/0s', /invalid 'rate-limit=5\/0s'/],
     ['bad-checksum=yes', /invalid 'bad-checksum=yes'/],
     ['bad-checksum=', /invalid 'bad-checksum='/],
     ['expire-sessions,path=/upload/', /invalid 'path=\/upload\/'/],
-    ['no-head-length=maybe', /invalid 'no-head-length=maybe'/],
   ])('%s is refused in one line that names the part', (spec, reason) => {
     expect(() => parseFault(spec)).toThrow(reason);
     expect(() => parseFault(spec)).toThrow(/^--fault '[^\n]*$/);

@@ -1,5 +1,4 @@
 import { PNG } from 'pngjs';
-import { decode as decodeSixel } from 'sixel';
 import { describe, expect, it } from 'vitest';
 import { type PictureOptions, renderPicture } from '../../src/cli/output/picture.lazy.ts';
 import { detectProtocol } from '../../src/cli/output/pictures/protocol.ts';
@@ -62,16 +61,6 @@ describe('the pixels of a JPEG or PNG, and nothing else of it', () => {
     expect(ends(png)).toEqual([near(red), near(blue)]);
   });
 
-  it('sixel: a picture that fits where a character is 8 by 16', () => {
-    const text = textOf(makeJpeg(640, 360), room('sixel', { columns: 40 }));
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: escape codes are what is read
-    expect(text).toMatch(/^\u001bP[\d;]*q[\x21-\x7e\n]+\u001b\\\n$/);
-    const { width, height, data32 } = decodeSixel(text.slice(text.indexOf('q') + 1, -3));
-    expect([width, height]).toEqual([320, 176]);
-    const data = new Uint8Array(data32.buffer, data32.byteOffset, data32.byteLength);
-    expect(ends({ width, height, data })).toEqual([near(red), near(blue)]);
-  });
-
   it('blocks: a line a row of two pixels; 256 colours where there are no more', () => {
     const lines = textOf(makeJpeg(640, 360), room('blocks', { columns: 20 }))
       .trimEnd()
@@ -94,7 +83,7 @@ describe('the pixels of a JPEG or PNG, and nothing else of it', () => {
   });
 
   it('a strip of one pixel has a character', () => {
-    for (const protocol of ['kitty', 'iterm', 'sixel', 'blocks'] as const) {
+    for (const protocol of ['kitty', 'iterm', 'blocks'] as const) {
       expect(textOf(makePng(1, 4000), room(protocol))).not.toBe('');
       expect(textOf(makePng(4000, 1), room(protocol))).not.toBe('');
     }
@@ -146,10 +135,8 @@ it.each([
   [{ TERM_PROGRAM: 'iTerm.app' }, 'iterm'],
   [{ LC_TERMINAL: 'iTerm2' }, 'iterm'],
   [{ TERM_PROGRAM: 'WezTerm' }, 'iterm'],
-  [{ KONSOLE_VERSION: '240802' }, 'sixel'],
-  [{ KONSOLE_VERSION: '210400' }, undefined],
-  [{ WT_SESSION: 'a-guid' }, 'sixel'],
-  [{ TERM: 'foot' }, 'sixel'],
+  [{ WT_SESSION: 'a-guid' }, undefined],
+  [{ TERM: 'foot' }, undefined],
   [{ TERM: 'xterm-256color' }, undefined],
   [{ TERM_PROGRAM: 'vscode', KITTY_WINDOW_ID: '1', WT_SESSION: 'a-guid' }, undefined],
   [{ TERM_PROGRAM: 'Apple_Terminal' }, undefined],

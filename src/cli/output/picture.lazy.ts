@@ -1,6 +1,5 @@
 import { Chalk } from 'chalk';
 import { PNG } from 'pngjs';
-import { image2sixel } from 'sixel/lib/SixelEncoder.js';
 import { decodeImage, type Pixels, scaleDown } from './pictures/pixels.ts';
 import type { GraphicsProtocol } from './pictures/protocol.ts';
 
@@ -25,13 +24,10 @@ export function renderPicture(bytes: Buffer, options: PictureOptions): { text: s
 
 function encodePicture(pixels: Pixels, { protocol, hasTrueColor, ...maxCells }: PictureOptions): string {
   const cells = fitCells(pixels, maxCells);
-  const fitting = (perColumn: number, perRow: number) => {
-    const [width, height] = [cells.columns * perColumn, cells.rows * perRow];
-    return scaleDown(pixels, Math.min(width, pixels.width), Math.min(height, pixels.height));
-  };
   if (protocol === 'blocks') return renderHalfBlocks(scaleDown(pixels, cells.columns, 2 * cells.rows), hasTrueColor);
-  if (protocol === 'sixel') return encodeSixel(fitting(cellWidth, cellHeight));
-  const fine = fitting(highDensityFactor * cellWidth, highDensityFactor * cellHeight);
+  const width = Math.min(cells.columns * cellWidth * highDensityFactor, pixels.width);
+  const height = Math.min(cells.rows * cellHeight * highDensityFactor, pixels.height);
+  const fine = scaleDown(pixels, width, height);
   return protocol === 'kitty' ? encodeKitty(fine, cells) : encodeIterm(fine, cells);
 }
 
@@ -67,9 +63,6 @@ function encodeIterm(pixels: Pixels, { columns, rows }: Cells): string {
   const how = `inline=1;size=${file.length};width=${columns};height=${rows};preserveAspectRatio=1`;
   return `\u001b]1337;File=${how}:${file.toString('base64')}\u0007`;
 }
-
-/** Encodes as sixel. The pixels are copied, since the encoder modifies its input. */
-const encodeSixel = ({ width, height, data }: Pixels) => image2sixel(data.slice(), width, height);
 
 /**
  * Renders with half-block characters. Each character shows two pixels, with the upper pixel as the foreground color

@@ -142,11 +142,11 @@ export const settingTable = {
     what: 'pager for long output on a terminal; defaults to PAGER; cat for none',
   },
   pictures: {
-    kind: oneOf(['auto', 'kitty', 'iterm', 'sixel', 'blocks', 'never']),
+    kind: oneOf(['auto', 'kitty', 'iterm', 'blocks', 'never']),
     variable: 'MEDIACTL_PICTURES',
     profile: true,
     fallback: 'auto',
-    what: 'how to show images in the terminal: auto, kitty, iterm, sixel, blocks or never',
+    what: 'how to show images in the terminal: auto, kitty, iterm, blocks or never',
   },
   request_timeout: {
     kind: positiveDuration,

@@ -33,7 +33,7 @@ export class Faults {
   }
 
   /** Returns the first fault with a name that matches the request and can still fire. */
-  find<Name extends FaultName>(
+  #find<Name extends FaultName>(
     name: Name,
     { method, path }: RequestTarget = { method: '', path: '' },
   ): FaultOf<Name> | undefined {
@@ -56,7 +56,7 @@ export class Faults {
   }
 
   findAndFire<Name extends FaultName>(name: Name, target: RequestTarget): FaultOf<Name> | undefined {
-    const fault = this.find(name, target);
+    const fault = this.#find(name, target);
     return fault && this.fire(fault, target) ? fault : undefined;
   }
 
@@ -76,7 +76,7 @@ export class Faults {
 
   /** Returns the bytes of an upload PATCH until a fault drops or stalls the connection. */
   readBody(incoming: IncomingMessage, target: RequestTarget): AsyncIterable<Buffer> {
-    const fault = this.find('cut-after', target) ?? this.find('silent-after', target);
+    const fault = this.#find('cut-after', target) ?? this.#find('silent-after', target);
     return fault ? this.#readUntilFault(fault, incoming, target) : bodyOf(incoming);
   }
 

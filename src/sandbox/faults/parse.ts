@@ -46,29 +46,19 @@ function parseDuration(value: string): { delayMs: number } | undefined {
   return amount === undefined ? undefined : { delayMs: Number(amount) * (timeUnits[unit] as number) };
 }
 
-function parseRateLimit(value: string): { limit: number; windowSeconds: number } | undefined {
-  const [, limit, window = ''] = /^(\d{1,9})\/(\S+)$/.exec(value) ?? [];
-  const windowMs = parseDuration(window)?.delayMs;
-  return windowMs ? { limit: Number(limit), windowSeconds: windowMs / 1000 } : undefined;
-}
-
 function parseStatus(value: string): { status: ErrorStatus } | undefined {
   const status = errorStatuses.find((each) => String(each) === value);
   return status && { status };
 }
 
-const parseSwitch = (value: string) => (['', 'on', 'off'].includes(value) ? { isOn: value !== 'off' } : undefined);
-
 const faultKinds = {
   'cut-after': { usage: 'cut-after=SIZE', filters: ['path', 'times'], parse: parseSize },
   'silent-after': { usage: 'silent-after=SIZE', filters: ['path', 'times'], parse: parseSize },
-  'rate-limit': { usage: 'rate-limit=NUMBER/DURATION', filters: [], parse: parseRateLimit },
   status: { usage: `status=${errorStatuses.join('|')}`, filters: ['path', 'method', 'times'], parse: parseStatus },
   latency: { usage: 'latency=DURATION', filters: ['path', 'method', 'times'], parse: parseDuration },
   'expire-sessions': { usage: 'expire-sessions', filters: ['times'], parse: withoutValue },
   'bad-checksum': { usage: 'bad-checksum', filters: ['times'], parse: withoutValue },
   'no-checksum': { usage: 'no-checksum', filters: ['times'], parse: withoutValue },
-  'no-head-length': { usage: 'no-head-length[=on|off]', filters: [], parse: parseSwitch },
   'lost-answer': { usage: 'lost-answer', filters: ['path', 'method', 'times'], parse: withoutValue },
 } as const satisfies Record<string, FaultKind>;
 

@@ -29,8 +29,7 @@ export function uploadRoutes(app: App, service: Service): void {
     c.header('Cache-Control', 'no-store');
     c.header('Upload-Offset', String(await service.receiver.getOffset(session)));
     // TUS 1.0.0: "the Server MUST include the Upload-Length header". §4 does not mention it.
-    if (!(faults.find('no-head-length')?.isOn ?? service.isStrict))
-      c.header('Upload-Length', String(session.total_size));
+    if (!service.isStrict) c.header('Upload-Length', String(session.total_size));
     return c.body(null, 200);
   });
 

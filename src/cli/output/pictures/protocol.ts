@@ -1,7 +1,7 @@
 import type { Environment } from '../../settings/setting-resolver.ts';
 
-/** Ways to show a picture in a terminal: three graphics protocols, or colored half-block characters. */
-export type GraphicsProtocol = 'kitty' | 'iterm' | 'sixel' | 'blocks';
+/** Ways to show a picture in a terminal: two graphics protocols, or colored half-block characters. */
+export type GraphicsProtocol = 'kitty' | 'iterm' | 'blocks';
 
 /**
  * Detects the terminal's graphics protocol from environment variables. Returns undefined unless it is certain,
@@ -12,18 +12,13 @@ export function detectProtocol(environment: Environment): GraphicsProtocol | und
   // tmux and screen do not pass pictures on, but inherit the variables of the outer terminal.
   if (TMUX || STY || /^(?:tmux|screen)/.test(TERM)) return undefined;
   if (/kitty|ghostty/.test(`${TERM} ${TERM_PROGRAM}`)) return 'kitty';
-  if (/^(?:foot|mlterm|contour)/.test(TERM)) return 'sixel';
   if (/^(?:iTerm\.app|WezTerm|mintty)$/.test(TERM_PROGRAM)) return 'iterm';
   // The variables below might be inherited from another terminal, so TERM_PROGRAM takes precedence.
   if (TERM_PROGRAM) return undefined;
   if (LC_TERMINAL === 'iTerm2') return 'iterm';
   if (environment.KITTY_WINDOW_ID) return 'kitty';
-  if (Number(environment.KONSOLE_VERSION) >= minKonsoleVersion || environment.WT_SESSION) return 'sixel';
   return undefined;
 }
-
-/** First Konsole version with sixel support, 22.04. */
-const minKonsoleVersion = 220400;
 
 /** Returns true if the terminal supports 24-bit color. Otherwise, half blocks use 256 colors. */
 export const hasTrueColor = ({ COLORTERM = '' }: Environment) => /truecolor|24bit/i.test(COLORTERM);

@@ -143,6 +143,7 @@ async function findMatches(
 const noAssetNamed = (id: string, collection: Collection, isInOtherWorkspace: boolean) =>
   new MediactlError(`no asset is named ${id}`, {
     code: 'not_found',
+    details: { id },
     reason: isInOtherWorkspace
       ? 'one of that name is in another workspace; its uid works in any'
       : isUidPrefix(id)

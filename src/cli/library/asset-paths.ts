@@ -123,6 +123,7 @@ export function noAssetAt(path: string, tree: WorkspaceFolderTree | undefined): 
     });
   return new MediactlError(isGlob(path) ? `no asset matches ${path}` : `no asset or folder at ${path}`, {
     code: 'not_found',
+    details: { id: path },
     hint: 'mediactl folders tree lists the folders',
   });
 }

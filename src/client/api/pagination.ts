@@ -139,9 +139,6 @@ function thrownLater<T>(promise: Promise<T>): Promise<T> {
   return promise;
 }
 
-/** Page sizes that some services enforce regardless of the request. */
-const commonPageSizes = [10, 20, 25, 30, 40, 50];
-
 type PageSource<T> = { fetchPage: FetchPage<T>; names: NameOverrides; mayBeUnpaged: boolean };
 
 /** Fetches the pages of one list, and learns from them how the service pages. */
@@ -210,8 +207,8 @@ class PageReader<T extends JsonObject> {
     this.#stalePages = fresh.length > 0 || !this.#isFirstReading ? 0 : this.#stalePages + 1;
     if (fresh.length > 0 || !this.#isFirstReading) return fresh;
     // If a page has fewer items than requested and the next page repeats them, the service sent the whole list at once.
-    const isWhole = total === undefined ? !commonPageSizes.includes(stride) : this.#list.mayBeUnpaged;
-    if (isWhole && (total ?? this.#seenUids.size) === this.#seenUids.size && stride < asked) return undefined;
+    const isWhole = this.#list.mayBeUnpaged && (total ?? this.#seenUids.size) === this.#seenUids.size;
+    if (isWhole && stride < asked) return undefined;
     // With a total, items might repeat because new items were added at the head, unless that happens too often.
     if (this.#stalePages >= (total === undefined ? 1 : maxStalePages)) throw offsetIgnoredError();
     return fresh;
@@ -222,10 +219,7 @@ class PageReader<T extends JsonObject> {
     const { total, stride } = this;
     if (hasNext !== undefined && (hasNext || this.#usesNext || total !== undefined)) return hasNext;
     if (items.length >= asked) return true;
-    if (items.length < stride) return false; // shorter than the previous pages
-    if (total === undefined && !this.#list.mayBeUnpaged) return true;
-    // A total equal to the page size might count only this page.
-    return commonPageSizes.includes(stride) && (total === undefined || total === stride);
+    return total === undefined && items.length === stride; // the service might return smaller pages than requested
   }
 
   /** Asserts that the list did not end by repeating its first page. */

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { type Command, Option } from '@commander-js/extra-typings';
-import { exitCodes } from '../../../client/error-table.ts';
 import { MediactlError, usageError } from '../../../client/errors.ts';
 import { makeFolder } from '../../../client/state-files.ts';
+import { asObject } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { quoteForShell } from '../../../contract/sanitize.ts';
 import { type ActionWrapper, addExamples } from '../../command.ts';
@@ -86,8 +86,7 @@ function suggestOutput(error: unknown, ids: readonly string[]): never {
   const folder = folderIn(error);
   if (folder !== undefined)
     throw error.with({ hint: `mediactl download ${quoteForShell(`${folder}/**`)} -d DIRECTORY` });
-  const isMissing = error.exitCode === exitCodes.notFound && error.message.endsWith(` ${last}`);
-  throw ids.length === 2 && isMissing
+  throw ids.length === 2 && asObject(error.explanation.details).id === last
     ? error.with({ hint: `mediactl download ${quoteForShell(id)} -o ${quoteForShell(last)}` })
     : error;
 }

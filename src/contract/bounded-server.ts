@@ -32,6 +32,7 @@ export function createBoundedServer(listener: RequestListener, overrides: Partia
     listener,
   );
   server.timeout = idleMs;
+  server.keepAliveTimeout = 30_000; // Node's 5 s race with a busy client that reuses the connection
   server.maxConnections = maxConnections;
   return server;
 }

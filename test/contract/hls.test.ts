@@ -173,7 +173,7 @@ describe.concurrent('an ordinary clip', { tags: 'ffmpeg' }, () => {
     const { asset, info } = await processed(plain, path);
     expect(asset.status).toBe('ready');
     expect(info).toMatchObject({ hls_url: null, source_url: { url: expect.any(String) } });
-    expect(log.find((line) => line.includes(asset.uid) && /no audio after 4/.test(line))).toMatch(
+    expect(log.find((line) => line.includes(asset.uid) && /no audio after 1\.0 s/.test(line))).toMatch(
       /\n\s+at /, // with a stack trace
     );
     const steps = await stepsOf((await processed(helped, path)).info.hls_url.url);
@@ -181,12 +181,14 @@ describe.concurrent('an ordinary clip', { tags: 'ffmpeg' }, () => {
     for (const step of steps) expect(lengthOf(step)).toBeCloseTo(9, 1);
   });
 
-  it('tells a bandwidth that its largest segment does not pass', async () => {
-    // The last segment is short and begins with a key frame, as all do.
+  it('has a bandwidth that no segment of at least half the target duration exceeds', async () => {
+    // RFC 8216 §4.1 leaves shorter segments out. The last one is short and begins with a key frame, as all do.
     const path = await makeMedia('a.mp4', ...videoInput('320x180', 9), ...audioInput(9), '-g', '200', ...h264);
     for (const step of await stepsOf((await processed(helped, path)).info.hls_url.url)) {
       const bandwidth = Number(/BANDWIDTH=(\d+)/.exec(step.attributes)?.[1]);
-      const rates = step.segments.map(({ bytes, seconds }) => (8 * bytes.length) / seconds);
+      const longest = Math.max(...step.segments.map(({ seconds }) => seconds));
+      const long = step.segments.filter(({ seconds }) => seconds >= longest / 2);
+      const rates = long.map(({ bytes, seconds }) => (8 * bytes.length) / seconds);
       expect(bandwidth).toBeGreaterThanOrEqual(Math.max(...rates));
     }
   });

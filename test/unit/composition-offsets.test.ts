@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { addDelay, boxAt, boxesIn, maxNegativeOffset, withEditLists } from '../../src/sandbox/media/hls/composition.ts';
+import { addDelay, boxAt, boxesIn, maxNegativeOffset, withEditList } from '../../src/sandbox/media/hls/composition.ts';
 
 const u32 = (...values: number[]) => {
   const bytes = Buffer.alloc(4 * values.length);
@@ -45,12 +45,12 @@ describe('composition offsets', () => {
   });
 });
 
-describe('edit lists', () => {
+describe('an edit list', () => {
   const track = (id: number) => box('trak', box('tkhd', u32(7, 0, 0, id, 0)), box('mdia', u32(1, 2, 3)));
   const header = Buffer.concat([box('ftyp', u32(1)), box('moov', box('mvhd', u32(0)), track(1), track(2))]);
 
-  it('stand where a track begins to be presented later than its media', () => {
-    const edited = withEditLists(header, [1024, 0]);
+  it('is written to the first track, whose presentation starts later than its media', () => {
+    const edited = withEditList(header, 1024);
     expect([...boxesIn(edited)].map(({ type }) => type)).toEqual(['ftyp', 'moov']);
     const moov = boxAt(edited, 'moov');
     const inside = [...boxesIn(edited, moov?.content, moov?.end)];
@@ -65,9 +65,5 @@ describe('edit lists', () => {
     // §8.6.6: version and flags, one entry with its duration, media time and a rate of 1.
     const elst = boxAt(edited, 'moov/trak/edts/elst');
     expect(edited.subarray(elst?.content, elst?.end)).toEqual(u32(0, 1, 0, 1024, 0x10000));
-  });
-
-  it('that are not needed are not written', () => {
-    expect(withEditLists(header, []).equals(header)).toBe(true);
   });
 });

@@ -6,7 +6,7 @@ import { attemptStep, type FfmpegSource } from './ffmpeg/ffmpeg.ts';
 import { assertNotDiskFull } from './ffmpeg/storage-errors.ts';
 import { listStreams, type Streams } from './ffmpeg/streams.ts';
 import { ToolRejectedError } from './ffmpeg/tool.ts';
-import type { HlsPackage } from './hls/playlists.ts';
+import { type HlsPackage, withSize } from './hls/master-playlist.ts';
 import { audioSampleRate, isPlayableByBrowsers, makeAudio, makeWaveform, measureDuration } from './make/audio.ts';
 import { makeHls, type VideoProperties } from './make/ladder.ts';
 import { makePages, makeStill, makeThumbnail, makeVariants } from './make/pictures.ts';
@@ -128,8 +128,7 @@ async function processVideo(
   const sprites =
     video && (await job.attempt('preview sprites', 300, source, (context) => makeSprites(context, video)));
   const subtitles = await subtitlesOf(job, source, streams);
-  if (top && video) top.main.size = { width: video.width, height: video.height };
-  const hasHls = await makeHls(job, source, video, top);
+  const hasHls = await makeHls(job, source, video, top && video ? withSize(top, video) : top);
   return readyOutcome(
     { ...found, width, height, duration },
     { thumbnail: thumbnail ?? null, sprites: sprites ?? null, subtitles },

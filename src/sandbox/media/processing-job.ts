@@ -29,7 +29,7 @@ export type ProcessingJob = ProcessingJobOptions & {
   attemptTemporary: FfmpegAttempt;
   /** Calls `inspectInWorker`. `signal` replaces that of the job. */
   inspect(
-    task: Pick<InspectionTask, 'sourcePath' | 'hlsDir' | 'firstId' | 'cuts'>,
+    task: Pick<InspectionTask, 'sourcePath' | 'hlsDir' | 'firstId'>,
     signal?: AbortSignal,
   ): Promise<InspectionReport>;
 };

@@ -1,3 +1,5 @@
+import { open, readFile, writeFile } from 'node:fs/promises';
+
 /** Byte offsets of an MP4 box (ISO/IEC 14496-12 §4.2): start, start of its content, and end. */
 export type Box = { type: string; start: number; content: number; end: number };
 
@@ -60,22 +62,17 @@ export function addDelay(segment: Buffer, trackId: number, by: number): void {
 }
 
 /**
- * Returns the header (moov) with an edit list added to each track whose presentation does not start at 0. `starts` has
- * the time in the media at which it starts, in timescale units, in the order of the tracks.
+ * Returns the header (moov) with an edit list in its first track, whose presentation starts at `start` in the media, in
+ * timescale units.
  */
-export function withEditLists(header: Buffer, starts: readonly number[]): Buffer {
+export function withEditList(header: Buffer, start: number): Buffer {
   const moov = boxAt(header, 'moov');
-  if (!moov) throw new Error('the header has no moov box');
-  let edited = Buffer.from(header);
-  // Start with the last track, so that the offsets of the other tracks remain valid.
-  for (const [at, trak] of [...boxesAt(header, 'trak', moov).entries()].reverse()) {
-    const start = starts[at];
-    if (!start) continue;
-    const edts = editList(start);
-    const after = boxAt(header, 'tkhd', trak)?.end ?? trak.content;
-    edited = Buffer.concat([edited.subarray(0, after), edts, edited.subarray(after)]);
-    for (const grown of [moov, trak]) edited.writeUInt32BE(edited.readUInt32BE(grown.start) + edts.length, grown.start);
-  }
+  const trak = boxAt(header, 'moov/trak');
+  if (!moov || !trak) throw new Error('the header has no track');
+  const edts = editList(start);
+  const after = boxAt(header, 'tkhd', trak)?.end ?? trak.content;
+  const edited = Buffer.concat([header.subarray(0, after), edts, header.subarray(after)]);
+  for (const grown of [moov, trak]) edited.writeUInt32BE(edited.readUInt32BE(grown.start) + edts.length, grown.start);
   return edited;
 }
 
@@ -90,4 +87,41 @@ function editList(start: number): Buffer {
   bytes.writeInt32BE(start, 28);
   bytes.writeUInt16BE(1, 32); // media rate 1
   return bytes;
+}
+
+/** Maximum size of the boxes before the media data; 30 s of packets need less than a tenth of it. */
+const maxHeadBytes = 1024 * 1024;
+
+/** Reads the boxes before the media data of a segment and writes them back if `change` returns true. */
+async function editHead(path: string, change: (head: Buffer) => boolean): Promise<void> {
+  const handle = await open(path, 'r+');
+  try {
+    const { buffer } = await handle.read(Buffer.alloc(maxHeadBytes), 0, maxHeadBytes, 0);
+    const moof = boxAt(buffer, 'moof');
+    if (!moof) throw new Error('a segment without media was written');
+    const head = buffer.subarray(0, moof.end);
+    if (change(head)) await handle.write(head, 0, head.length, 0);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Id of the video track, which is the first. */
+const videoId = 1;
+
+/** Makes the composition offsets of the video positive, in a header and its segments, given by path. */
+export async function makeOffsetsPositive(header: string, segments: readonly string[]): Promise<void> {
+  let delay = 0;
+  for (const path of segments)
+    await editHead(path, (head) => {
+      delay = Math.max(delay, maxNegativeOffset(head, videoId));
+      return false;
+    });
+  if (delay === 0) return;
+  for (const path of segments)
+    await editHead(path, (head) => {
+      addDelay(head, videoId, delay);
+      return true;
+    });
+  await writeFile(header, withEditList(await readFile(header), delay));
 }

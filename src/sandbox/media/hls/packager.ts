@@ -1,103 +1,232 @@
-import { mkdir } from 'node:fs/promises';
-import type { EncodedPacket, InputAudioTrack, InputVideoTrack } from 'mediabunny';
-import type { HlsPackage, Rendition } from './playlists.ts';
-import { SegmentWriter } from './segment-writer.ts';
-import { type AudioReader, NotPackageableError, openAudio, openVideo, type VideoReader } from './track-readers.ts';
+import { appendFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  type AudioCodec,
+  CmafOutputFormat,
+  EncodedAudioPacketSource,
+  type EncodedPacket,
+  EncodedPacketSink,
+  EncodedVideoPacketSource,
+  FilePathTarget,
+  HlsOutputFormat,
+  type InputAudioTrack,
+  type InputVideoTrack,
+  NullTarget,
+  Output,
+  PathedTarget,
+  type VideoCodec,
+} from 'mediabunny';
+import { makeOffsetsPositive } from './composition.ts';
+import type { HlsPackage } from './master-playlist.ts';
 
+/** Error for intact media that cannot be played as HLS without re-encoding. */
+class NotPackageableError extends Error {}
+
+/** Target segment duration, with a margin for rounded timestamps. */
+const targetSeconds = 4.01;
 /** Maximum delay of audio relative to the video, since players wait until they have both. */
 const maxAudioDelaySeconds = 0.25;
 /** Maximum time by which audio starts before the video. Broadcasts often start with a fraction of a second of it. */
 const maxAudioLeadSeconds = 0.5;
-/** Maximum time that video or audio may continue after the other has ended. */
+/** Maximum time without audio, and that audio may continue after the video. */
 const maxOverhangSeconds = 4;
+/** Maximum time between key frames, since players load a full segment before they can seek into it. */
+const maxSegmentSeconds = 30;
 
 /**
- * Packages a file as HLS without re-encoding, in CMAF segments that start at key frames: at `cuts` in seconds, or about
- * every four seconds. `firstId` is the id of the first playlist; if there are several audio tracks, each gets its own
- * playlist with the next id. Time 0 is the first video frame.
+ * Packages a file as HLS without re-encoding, in CMAF segments of about four seconds that start at key frames.
+ * `firstId` is the id of the first playlist; if there are several audio tracks, each gets its own playlist with the
+ * next id. Time 0 is the first key frame. The playlists and segments are in `hlsDir`; the master playlist is returned.
  * @throws NotPackageableError if players could not play the result correctly
  */
 export async function packageHls(
   picture: InputVideoTrack,
   sounds: readonly InputAudioTrack[],
-  { hlsDir: folder, firstId, cuts }: { hlsDir: string; firstId: number; cuts?: readonly number[] },
+  { hlsDir, firstId }: { hlsDir: string; firstId: number },
 ): Promise<HlsPackage> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const video = await openVideo(picture, cuts);
-  const audio: AudioReader[] = [];
-  for (const track of sounds) audio.push(await openAudio(track, video.zero));
-  if (audio.some(({ beginsAt }) => beginsAt > maxAudioDelaySeconds))
-    throw new NotPackageableError('the audio starts later than the video');
-  if (audio.some(({ firstAt }) => video.firstAt - firstAt > maxAudioLeadSeconds))
-    throw new NotPackageableError('the audio starts earlier than the video');
-  const parts = [video, ...audio].map(({ part }) => part);
-  const renditions = audio.length > 1 ? parts.map((part) => [part]) : [parts];
-  const writers = renditions.map((each, at) => new SegmentWriter(folder, firstId + at, each));
-  const starts: number[] = [];
-  let seconds = 0;
-  for await (const segment of mergedSegments(segmentsOf(video, audio))) {
-    for (const [at, writer] of writers.entries())
-      await writer.write(writers.length > 1 ? [segment.packets[at] ?? []] : segment.packets, segment.seconds);
-    starts.push(segment.start);
-    seconds = segment.start + segment.seconds;
-  }
-  const finished: Rendition[] = [];
-  for (const [at, writer] of writers.entries()) {
-    const codecs = (renditions[at] ?? []).map(({ config }) => hlsCodecName(config.codec));
-    finished.push({ ...(await writer.finish()), codecs, size: null });
-  }
-  const [main, ...others] = finished as [Rendition, ...Rendition[]];
-  return {
-    main: { ...main, size: { width: picture.displayWidth, height: picture.displayHeight } },
-    sounds: others.map((rendition, at) => {
-      const { languageCode: language, name, numberOfChannels: channels } = sounds[at] as InputAudioTrack;
-      return { ...rendition, language, name, channels };
+  await mkdir(hlsDir, { recursive: true, mode: 0o700 });
+  const texts = { master: '', playlist: '' };
+  const idOf = ({ n }: { n: number }) => firstId + n - 1;
+  const output = new Output({
+    format: new HlsOutputFormat({
+      segmentFormat: new CmafOutputFormat(),
+      targetDuration: targetSeconds,
+      getPlaylistPath: (playlist) => `playlist-${idOf(playlist)}.m3u8`,
+      getInitPath: (playlist) => `init-${idOf(playlist)}.m4s`,
+      getSegmentPath: ({ n, playlist }) => `segment-${idOf(playlist)}-${n}.m4s`,
+      onMaster: (text) => void Object.assign(texts, { master: text }),
+      onPlaylist: (text, { n }) => void (n === 1 && Object.assign(texts, { playlist: text })),
     }),
-    cuts: starts.slice(1),
-    beginsAt: video.zero,
-    seconds,
-  };
-}
-
-/** A segment with the packets of each track, the video first. */
-type Segment = { start: number; seconds: number; packets: EncodedPacket[][]; isLast: boolean };
-
-async function* segmentsOf(video: VideoReader, audio: readonly AudioReader[]): AsyncGenerator<Segment> {
-  for (let start = 0, end = 0; video.nextAt() !== undefined; start = end) {
-    const packets = [await video.readSegment(start)];
-    const cut = video.nextAt();
-    for (const sound of audio) packets.push(await sound.readUntil(cut));
-    const heardUntil = Math.max(0, ...audio.map(({ endsAt }) => endsAt()));
-    if (cut === undefined && heardUntil > video.endsAt() + maxOverhangSeconds)
-      throw new NotPackageableError('the audio continues after the end of the video');
-    end = cut ?? Math.max(video.endsAt(), heardUntil);
-    yield { start, seconds: end - start, packets, isLast: cut === undefined };
+    target: new PathedTarget('master.m3u8', ({ path, isRoot }) =>
+      isRoot ? new NullTarget() : new FilePathTarget(join(hlsDir, path)),
+    ),
+  });
+  const zero = await findStart(picture, sounds);
+  const video = await openTrack(output, picture, zero);
+  const audio: TrackReader[] = [];
+  for (const track of sounds) audio.push(await openTrack(output, track, zero, audio.length === 0));
+  if (audio.some(({ next }) => !next || next.timestamp - zero > maxAudioDelaySeconds))
+    throw new NotPackageableError('the audio starts later than the video');
+  try {
+    await output.start();
+    for (let reader = earliest([video, ...audio]); reader; reader = earliest([video, ...audio])) await reader.write();
+    for (const { endsAt } of audio) {
+      if (endsAt > video.endsAt + maxOverhangSeconds)
+        throw new NotPackageableError('the audio continues after the end of the video');
+      assertAudio(endsAt, video.endsAt);
+    }
+    await output.finalize();
+  } catch (error) {
+    await output.cancel();
+    throw error;
   }
+  const segments = [...texts.playlist.matchAll(/^#EXTINF:([\d.]+),\n(.+)/gm)].map(([, seconds, file = '']) => ({
+    seconds: Number(seconds),
+    path: join(hlsDir, file),
+  }));
+  await makeOffsetsPositive(
+    join(hlsDir, `init-${firstId}.m4s`),
+    segments.map(({ path }) => path),
+  );
+  let seconds = 0;
+  const cuts = segments.map((segment) => (seconds += segment.seconds)).slice(0, -1);
+  if (audio.length === 1 && cuts.some((cut) => [video, ...audio].some(({ lastAt }) => lastAt < cut))) {
+    await mergeTail(join(hlsDir, `playlist-${firstId}.m3u8`), segments.slice(-2));
+    cuts.pop();
+  }
+  const audioRate = Math.max(0, ...audio.map(({ bytes, endsAt }) => Math.ceil((8 * bytes) / endsAt)));
+  return { master: texts.master, hasOwnAudio: sounds.length > 1, audioRate, cuts, seconds, beginsAt: zero };
 }
+
+/** Returns the timestamp of the first key frame. Trimmed broadcasts start with frames that depend on missing frames. */
+async function findStart(picture: InputVideoTrack, sounds: readonly InputAudioTrack[]): Promise<number> {
+  const first = await new EncodedPacketSink(picture).getFirstKeyPacket();
+  if (!first) throw new NotPackageableError('the video has no key frame');
+  const pictureAt = await picture.getFirstTimestamp();
+  for (const track of sounds)
+    if (pictureAt - (await track.getFirstTimestamp()) > maxAudioLeadSeconds)
+      throw new NotPackageableError('the audio starts earlier than the video');
+  return first.timestamp;
+}
+
+/** Asserts that audio that ended at `endsAt` continues soon enough. Both are in seconds. */
+function assertAudio(endsAt: number, continuesAt: number): void {
+  if (continuesAt - endsAt > maxOverhangSeconds)
+    throw new NotPackageableError(`there is no audio after ${endsAt.toFixed(1)} s`);
+}
+
+/** Reads a track and writes it to an output. Times are in seconds after the start of the package. */
+type TrackReader = {
+  /** The next packet, with its timestamp in the source; undefined at the end of the track. */
+  next: EncodedPacket | undefined;
+  /** Start of the last packet written, end of the track so far, and bytes written so far. */
+  lastAt: number;
+  endsAt: number;
+  bytes: number;
+  /** Writes the next packet. */
+  write(): Promise<void>;
+};
+
+const earliest = (readers: readonly TrackReader[]) =>
+  readers
+    .filter(({ next }) => next)
+    .reduce<TrackReader | undefined>(
+      (first, each) => (first && timeOf(first) <= timeOf(each) ? first : each),
+      undefined,
+    );
+
+const timeOf = ({ next }: TrackReader) => next?.timestamp ?? Number.POSITIVE_INFINITY;
+
+/** Tolerance for rounded timestamps in containers. */
+const roundingSeconds = 0.002;
 
 /**
- * Merges a short last segment without audio into the previous one, so that video and audio end together.
- * @throws NotPackageableError if audio is missing from another segment, or if there is no segment
+ * Adds a track to the output, without the packets before `zero`. Video frames before it depend on missing frames.
+ * `isDefault` marks the audio that players choose.
  */
-async function* mergedSegments(segments: AsyncIterable<Segment>): AsyncGenerator<Segment> {
-  let pending: Segment | undefined;
-  for await (const segment of segments) {
-    const isSilent = segment.packets.slice(1).some(({ length }) => length === 0);
-    if (!isSilent) {
-      if (pending) yield pending;
-      pending = segment;
-    } else if (pending && segment.isLast && segment.seconds <= maxOverhangSeconds) {
-      const packets = pending.packets.map((held, at) => [...held, ...(segment.packets[at] ?? [])]);
-      pending = { ...pending, seconds: pending.seconds + segment.seconds, packets };
-    } else throw new NotPackageableError(`there is no audio after ${segment.start.toFixed(1)} s`);
-  }
-  if (!pending) throw new NotPackageableError('there is no video');
-  yield pending;
+async function openTrack(
+  output: Output,
+  track: InputVideoTrack | InputAudioTrack,
+  zero: number,
+  isDefault = false,
+): Promise<TrackReader> {
+  const sink = new EncodedPacketSink(track);
+  const first = track.isVideoTrack()
+    ? await sink.getFirstKeyPacket()
+    : ((await sink.getPacket(zero)) ?? (await sink.getFirstPacket()));
+  const source = first && (await addTrack(output, track, first, isDefault));
+  if (!source) throw new NotPackageableError('a track is empty');
+  const packets = sink.packets(first);
+  let keyAt = 0;
+  const advance = async (): Promise<EncodedPacket | undefined> => {
+    const { value } = await packets.next();
+    return !value || value.timestamp >= zero - roundingSeconds ? (value ?? undefined) : advance();
+  };
+  const reader: TrackReader = {
+    next: await advance(),
+    lastAt: 0,
+    endsAt: 0,
+    bytes: 0,
+    write: async () => {
+      const packet = reader.next as EncodedPacket;
+      const at = Math.max(0, packet.timestamp - zero);
+      if (track.isAudioTrack()) assertAudio(reader.endsAt, at);
+      else if (packet.type === 'key') keyAt = at;
+      else if (at - keyAt > maxSegmentSeconds)
+        throw new NotPackageableError(`key frames are more than ${maxSegmentSeconds} s apart`);
+      await source.add(packet.clone({ timestamp: at }));
+      reader.bytes += packet.byteLength;
+      reader.lastAt = Math.max(reader.lastAt, at);
+      reader.endsAt = Math.max(reader.endsAt, at + packet.duration);
+      reader.next = await advance();
+      if (!reader.next) source.close();
+    },
+  };
+  return reader;
 }
 
-/** Returns the RFC 6381 codec name; `hvc1` means decoder parameters in the header (ISO/IEC 14496-15). */
-const hlsCodecName = (codec: string) =>
-  codec
-    .replace(/^hev1/, 'hvc1')
-    .replace(/^opus$/, 'Opus')
-    .replace(/^mp3$/, 'mp4a.40.34');
+/** Adds a track to the output, and returns the source that takes its packets; undefined without a configuration. */
+async function addTrack(
+  output: Output,
+  track: InputVideoTrack | InputAudioTrack,
+  primingPacket: EncodedPacket,
+  isDefault: boolean,
+) {
+  const { languageCode, name } = track;
+  const described = { ...(languageCode !== 'und' && { languageCode }), ...(name && { name: sanitizeQuoted(name) }) };
+  if (track.isVideoTrack()) {
+    const config = await track.getDecoderConfig();
+    if (!config) return undefined;
+    // `hvc1` means decoder parameters in the header (ISO/IEC 14496-15), which Apple requires.
+    const decoderConfig = { ...config, codec: config.codec.replace(/^hev1/, 'hvc1') };
+    const source = new EncodedVideoPacketSource(track.codec as VideoCodec);
+    output.addVideoTrack(source, { ...described, rotation: track.rotation, decoderConfig, primingPacket });
+    return source;
+  }
+  const config = await track.getDecoderConfig();
+  if (!config) return undefined;
+  const decoderConfig = { ...config, codec: config.codec.replace(/^mp3$/, 'mp4a.40.34') };
+  const source = new EncodedAudioPacketSource(track.codec as AudioCodec);
+  output.addAudioTrack(source, { ...described, disposition: { primary: isDefault }, decoderConfig, primingPacket });
+  return source;
+}
+
+/** Replaces the characters that a quoted string cannot contain (RFC 8216 §4.2). */
+const sanitizeQuoted = (text: string) => text.replace(/["\r\n]+/g, ' ').trim();
+
+/**
+ * Appends a last segment that lacks video or audio to the one before it, since players stall without one of them.
+ * Both are given by path, with their durations in seconds.
+ */
+async function mergeTail(playlist: string, pair: readonly { seconds: number; path: string }[]): Promise<void> {
+  const [before, tail] = pair as [(typeof pair)[0], (typeof pair)[0]];
+  await appendFile(before.path, await readFile(tail.path));
+  await rm(tail.path);
+  const text = await readFile(playlist, 'utf8');
+  const both = /#EXTINF:.*\n(.*\n)#EXTINF:.*\n.*\n(?=\n*#EXT-X-ENDLIST)/;
+  const seconds = before.seconds + tail.seconds;
+  const merged = text
+    .replace(both, (_, file) => `#EXTINF:${seconds.toFixed(6)},\n${file}`)
+    .replace(/(?<=#EXT-X-TARGETDURATION:)\d+/, (longest) => String(Math.max(Number(longest), Math.ceil(seconds))));
+  await writeFile(playlist, merged);
+}

@@ -1,7 +1,7 @@
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { attemptStep, type FfmpegContext, type FfmpegSource } from '../ffmpeg/ffmpeg.ts';
-import { type HlsPackage, masterPlaylist } from '../hls/playlists.ts';
+import { codecsOf, type HlsPackage, mergeMasters, peakOf } from '../hls/master-playlist.ts';
 import type { ProcessingJob } from '../processing-job.ts';
 import { type Dimensions, scaledEven, scaleTo } from '../recognize/dimensions.ts';
 
@@ -39,15 +39,16 @@ export async function makeHls(
   video: VideoProperties | undefined,
   top?: HlsPackage,
 ): Promise<boolean> {
-  const hasPlayableAudio = top && arePlayableEverywhere(top.sounds.flatMap(({ codecs }) => codecs));
-  const isPlayableEverywhere = hasPlayableAudio && arePlayableEverywhere(top.main.codecs);
-  const steps = hasPlayableAudio ? [top] : [];
+  const [videoCodec = '', ...audioCodecs] = top ? codecsOf(top) : [];
+  const hasPlayableAudio = arePlayableEverywhere(audioCodecs);
+  const isPlayableEverywhere = top && hasPlayableAudio && arePlayableEverywhere([videoCodec]);
+  const steps = top && (hasPlayableAudio || !top.hasOwnAudio) ? [top] : [];
   if (video && !isPlayableEverywhere)
     steps.push(...(await encodeAndPackage(job, source, createRung(upper, video, steps[0]))));
   const best = steps[0] ?? top;
   if (!best) return false;
   const below = video ? await encodeAndPackage(job, source, createRung(lower, video, best)) : [];
-  const master = masterPlaylist(best, [...steps.slice(1), ...below]);
+  const master = mergeMasters(best, [...steps.slice(1), ...below]);
   await writeFile(join(job.hlsDir, 'master.m3u8'), master, { mode: 0o600 });
   return true;
 }
@@ -70,22 +71,22 @@ const minBitRate = 120_000;
 function createRung(kind: typeof upper, { hasAudio, ...video }: VideoProperties, best?: HlsPackage): Rung {
   const { maxSide, maxFactor, soundRate, ...named } = kind;
   const size = scaledEven(video, Math.min(maxFactor, maxSide / Math.max(video.width, video.height)));
-  const audioRate = hasAudio && !best?.sounds.length ? soundRate : undefined;
+  const audioRate = hasAudio && !best?.hasOwnAudio ? soundRate : undefined;
   const maxRate = Math.max(minBitRate, Math.round(maxBitsPerPixel * size.width * size.height));
   const rung = { ...named, ...video, ...size, audioRate, maxRate };
   if (!best || kind === upper) return rung;
-  const { main, cuts, seconds: duration } = best;
-  return { ...rung, cuts, duration, maxRate: Math.max(minBitRate, Math.min(maxRate, Math.round(main.peak / 2))) };
+  const { cuts, seconds: duration } = best;
+  return { ...rung, cuts, duration, maxRate: Math.max(minBitRate, Math.min(maxRate, Math.round(peakOf(best) / 2))) };
 }
 
 /** Encodes and packages one rung; returns an empty array if that fails. */
 async function encodeAndPackage(job: ProcessingJob, source: FfmpegSource, rung: Rung): Promise<HlsPackage[]> {
-  const { name, cuts, firstId } = rung;
+  const { name, firstId } = rung;
   const seconds = Math.min(3600, Math.ceil(60 + 6 * rung.duration));
   const path = await job.attemptTemporary(`${name} rendition`, seconds, source, (context) => encodeRung(context, rung));
   if (path === undefined) return [];
   const hlsDir = join(job.workDir, name);
-  const task = { sourcePath: path, hlsDir, firstId, ...(cuts && { cuts }) };
+  const task = { sourcePath: path, hlsDir, firstId };
   const report = await attemptStep(job, `${name} rendition`, seconds, (signal) => job.inspect(task, signal));
   await rm(path);
   const made = report?.reading?.package;
@@ -131,6 +132,7 @@ async function encodeRung({ folder, run }: FfmpegContext, rung: Rung): Promise<s
     ...['-t', duration.toFixed(3), '-fpsmax', String(maxFps), '-enc_time_base:v', '1/90000'],
     ...['-vf', filters.join(','), '-c:v', 'libx264', '-profile:v', 'main', '-pix_fmt', 'yuv420p'],
     ...['-preset', 'veryfast', '-crf', '23', '-bf', '0', '-threads', '1'],
+    ...(isPlain ? [] : ['-sc_threshold', '0', '-g', '100000']), // no other key frames, so that the segments are the same
     ...['-maxrate', String(maxRate), '-bufsize', String(maxRate)],
     ...['-force_key_frames', keyFrames],
     ...(audioRate ? sound : []),

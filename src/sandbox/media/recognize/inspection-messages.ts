@@ -1,5 +1,5 @@
 import type { AssetType } from '../../../contract/asset-values.ts';
-import type { HlsPackage } from '../hls/playlists.ts';
+import type { HlsPackage } from '../hls/master-playlist.ts';
 
 /** A chapter as in playback info (§2); `start_time` is in seconds. */
 export type MediaChapter = { title: string; start_time: number };
@@ -16,8 +16,6 @@ export type InspectionTask = {
   /** Folder for the HLS files of a video, and the id of the first playlist in it. */
   hlsDir: string;
   firstId: number;
-  /** Requested segment starts in seconds; by default about every four seconds, at key frames. */
-  cuts?: readonly number[];
 };
 
 /** Message from the worker, which replaces what an earlier one said. Media are inspected before they are read. */

@@ -121,6 +121,23 @@ describe.concurrent('an ordinary clip', { tags: 'ffmpeg' }, () => {
     }
   });
 
+  it('with two audio tracks and B-frames has an edit list for the video, and the same segments in every step', async () => {
+    const inputs = [...videoInput('64x36', 8), ...audioInput(8), ...audioInput(8)];
+    const path = await makeMedia(
+      'two-audio-tracks.mp4',
+      ...[...inputs, '-map', '0:v', '-map', '1:a', '-map', '2:a'],
+      ...['-c:v', 'libx264', '-pix_fmt', 'yuv420p', '-g', '75', ...aac],
+    );
+    const { info } = await processed(helped, path);
+    const master = await (await fetch(info.hls_url.url)).text();
+    expect(master.match(/TYPE=AUDIO.*DEFAULT=YES/g)).toHaveLength(1);
+    const [top, lower] = (await stepsOf(info.hls_url.url)) as [Step, Step];
+    expect(top.header.includes('elst')).toBe(true);
+    const lengths = ({ segments }: Step) => segments.map(({ seconds }) => seconds.toFixed(1));
+    expect(lengths(top)).toEqual(['3.0', '3.0', '2.0']);
+    expect(lengths(lower)).toEqual(lengths(top));
+  });
+
   it.each([
     ['picture', ['-itsoffset', '1', ...flash, ...beep], 1, 0],
     ['sound', [...flash, '-itsoffset', '1', ...beep], 0, 1],

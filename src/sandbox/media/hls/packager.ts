@@ -45,7 +45,7 @@ export async function packageHls(
   { hlsDir, firstId }: { hlsDir: string; firstId: number },
 ): Promise<HlsPackage> {
   await mkdir(hlsDir, { recursive: true, mode: 0o700 });
-  const texts = { master: '', playlist: '' };
+  const made = { master: '', playlist: '', id: firstId };
   const idOf = ({ n }: { n: number }) => firstId + n - 1;
   const output = new Output({
     format: new HlsOutputFormat({
@@ -54,8 +54,11 @@ export async function packageHls(
       getPlaylistPath: (playlist) => `playlist-${idOf(playlist)}.m3u8`,
       getInitPath: (playlist) => `init-${idOf(playlist)}.m4s`,
       getSegmentPath: ({ n, playlist }) => `segment-${idOf(playlist)}-${n}.m4s`,
-      onMaster: (text) => void Object.assign(texts, { master: text }),
-      onPlaylist: (text, { n }) => void (n === 1 && Object.assign(texts, { playlist: text })),
+      onMaster: (master) => void Object.assign(made, { master }),
+      onPlaylist: (playlist, info) => {
+        // Audio that has its own playlists comes first.
+        if (info.tracks.some((track) => track.isVideoTrack())) Object.assign(made, { playlist, id: idOf(info) });
+      },
     }),
     target: new PathedTarget('master.m3u8', ({ path, isRoot }) =>
       isRoot ? new NullTarget() : new FilePathTarget(join(hlsDir, path)),
@@ -80,22 +83,22 @@ export async function packageHls(
     await output.cancel();
     throw error;
   }
-  const segments = [...texts.playlist.matchAll(/^#EXTINF:([\d.]+),\n(.+)/gm)].map(([, seconds, file = '']) => ({
+  const segments = [...made.playlist.matchAll(/^#EXTINF:([\d.]+),\n(.+)/gm)].map(([, seconds, file = '']) => ({
     seconds: Number(seconds),
     path: join(hlsDir, file),
   }));
   await makeOffsetsPositive(
-    join(hlsDir, `init-${firstId}.m4s`),
+    join(hlsDir, `init-${made.id}.m4s`),
     segments.map(({ path }) => path),
   );
   let seconds = 0;
   const cuts = segments.map((segment) => (seconds += segment.seconds)).slice(0, -1);
   if (audio.length === 1 && cuts.some((cut) => [video, ...audio].some(({ lastAt }) => lastAt < cut))) {
-    await mergeTail(join(hlsDir, `playlist-${firstId}.m3u8`), segments.slice(-2));
+    await mergeTail(join(hlsDir, `playlist-${made.id}.m3u8`), segments.slice(-2));
     cuts.pop();
   }
-  const audioRate = Math.max(0, ...audio.map(({ bytes, endsAt }) => Math.ceil((8 * bytes) / endsAt)));
-  return { master: texts.master, hasOwnAudio: sounds.length > 1, audioRate, cuts, seconds, beginsAt: zero };
+  const audioRate = Math.max(0, ...audio.map(({ bytes }) => Math.ceil((8 * bytes) / Math.max(seconds, 1e-3))));
+  return { master: made.master, hasOwnAudio: sounds.length > 1, audioRate, cuts, seconds, beginsAt: zero };
 }
 
 /** Returns the timestamp of the first key frame. Trimmed broadcasts start with frames that depend on missing frames. */
@@ -155,7 +158,7 @@ async function openTrack(
     ? await sink.getFirstKeyPacket()
     : ((await sink.getPacket(zero)) ?? (await sink.getFirstPacket()));
   const source = first && (await addTrack(output, track, first, isDefault));
-  if (!source) throw new NotPackageableError('a track is empty');
+  if (!source) throw new NotPackageableError('a track has no packets or no decoder configuration');
   const packets = sink.packets(first);
   let keyAt = 0;
   const advance = async (): Promise<EncodedPacket | undefined> => {

@@ -80,7 +80,7 @@ export async function packageHls(
     }
     await output.finalize();
   } catch (error) {
-    await output.cancel();
+    await output.cancel().catch(() => {}); // fails again after a failed write, such as on a full disk
     throw error;
   }
   const segments = [...made.playlist.matchAll(/^#EXTINF:([\d.]+),\n(.+)/gm)].map(([, seconds, file = '']) => ({

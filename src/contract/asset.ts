@@ -1,4 +1,4 @@
-import { asObject, asText } from './json-values.ts';
+import { asNumber, asObject, asText } from './json-values.ts';
 import { toSlug } from './slug.ts';
 import type { Asset } from './types.ts';
 
@@ -34,3 +34,12 @@ function slugOf(tag: unknown): string | undefined {
 export function workspaceOf({ workspace, workspace_uid }: Asset): string | undefined {
   return asText(workspace_uid) ?? asText(workspace) ?? asText(asObject(workspace).uid);
 }
+
+/** An asset, as local files are compared with it. */
+export type ListedAsset = { uid: string; name: string; sizeBytes: number | null };
+
+export const toListedAsset = ({ uid, name, size }: Asset): ListedAsset => ({
+  uid,
+  name: asText(name) ?? '',
+  sizeBytes: asNumber(size) ?? null,
+});

@@ -7,9 +7,10 @@ import { createPathFilter, FileWalker, type WalkOptions } from '../../../client/
 import { FileSource } from '../../../client/upload/sources/source.ts';
 import type { ReceiptKey, UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
 import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
+import { toListedAsset } from '../../../contract/asset.ts';
 import { classifyStatus } from '../../../contract/assumptions.ts';
 import { pluralize } from '../../../contract/figures.ts';
-import { asNumber, asText, normalizeName } from '../../../contract/json-values.ts';
+import { asText, normalizeName } from '../../../contract/json-values.ts';
 import { escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
 import { possibleNames } from '../../../contract/tus.ts';
 import type { Asset } from '../../../contract/types.ts';
@@ -211,17 +212,16 @@ function createByteComparison(context: Context, progress: ProgressDisplay): Byte
       return undefined;
     }
     const blake3 = await digestAndClose(FileSource.open(path));
-    const { uid: assetUid, name, size } = asset;
     if (blake3 !== downloaded) {
-      const listed = { uid: assetUid, name: asText(name) ?? '', sizeBytes: asNumber(size) ?? null };
-      if (key) await (await context.receipts()).saveDigest(key, listed, downloaded);
+      if (key) await (await context.receipts()).saveDigest(key, toListedAsset(asset), downloaded);
       return false;
     }
     const content = { sizeBytes, mtimeNs, ctimeNs, blake3, verified: true };
     const at = new Date(context.clock.now()).toISOString();
+    const { uid, name } = toListedAsset(asset);
     if (key)
       await (await context.receipts()).adopt([
-        { ...key, ...content, assetUid, sessionUid: '', name: asText(name) ?? '', state: 'ready', reason: null, at },
+        { ...key, ...content, assetUid: uid, sessionUid: '', name, state: 'ready', reason: null, at },
       ]);
     return true;
   };

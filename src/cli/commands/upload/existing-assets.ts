@@ -9,8 +9,8 @@ import type { FindUploaded, FoundUpload } from '../../../client/upload/batch/pla
 import { digestAndClose } from '../../../client/upload/session/receipt-lookup.ts';
 import { parseDigest } from '../../../client/upload/sources/checksum.ts';
 import type { FolderResolver, UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
-import type { ListedAsset, Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
-import { parentOf } from '../../../contract/asset.ts';
+import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
+import { type ListedAsset, parentOf, toListedAsset } from '../../../contract/asset.ts';
 import { classifyStatus, isAwaitingUpload } from '../../../contract/assumptions.ts';
 import { asNumber, asText, normalizeName, parseTimestamp } from '../../../contract/json-values.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
@@ -65,14 +65,10 @@ export function createExistingAssetFinder(
         requests++;
       },
     });
-    const byFolder = new Map<string, UploadCandidate[]>();
-    for (const file of files) {
-      const folder = options.folders.find(file);
-      if (folder === null || file.sourceId === undefined || file.sizeBytes === undefined) continue;
-      const inFolder = byFolder.get(folder ?? '');
-      if (inFolder) inFolder.push(file);
-      else byFolder.set(folder ?? '', [file]);
-    }
+    const comparable = files.filter(
+      (file) => options.folders.find(file) !== null && file.sourceId !== undefined && file.sizeBytes !== undefined,
+    );
+    const byFolder = groupBy(comparable, (file) => options.folders.find(file) ?? '');
     const comparison = new FolderComparison(context, api, options, receipts);
     let refusal: MediactlError | undefined;
     for (const [folder, inFolder] of byFolder)
@@ -136,13 +132,7 @@ class FolderComparison {
 
   /** @param folder uid, or empty for the top level */
   async compare(folder: string, files: readonly UploadCandidate[]): Promise<void> {
-    const byName = new Map<string, ListedAsset[]>();
-    for (const asset of await this.#list(folder, files)) {
-      const name = normalizeName(asset.name);
-      const namesakes = byName.get(name);
-      if (namesakes) namesakes.push(asset);
-      else byName.set(name, [asset]);
-    }
+    const byName = groupBy(await this.#list(folder, files), ({ name }) => normalizeName(name));
     for (const file of files) {
       this.#context.signal.throwIfAborted();
       const named = [...this.#namesOf(file)].flatMap((name) => byName.get(name) ?? []).slice(0, maxNamesakes);
@@ -326,8 +316,19 @@ class FolderComparison {
       this.#isFlat = below.length > 0;
     }
     for (const asset of assets) this.#records.set(asset.uid, asset);
-    return assets.map(({ uid, name, size }) => ({ uid, name: asText(name) ?? '', sizeBytes: asNumber(size) ?? null }));
+    return assets.map(toListedAsset);
   }
+}
+
+function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group) group.push(item);
+    else groups.set(key, [item]);
+  }
+  return groups;
 }
 
 const fileNameOf = ({ path, filename }: UploadCandidate) => filename ?? basename(path);

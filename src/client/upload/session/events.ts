@@ -39,8 +39,8 @@ export type FileEvent = { path: string } & (
 /**
  * Outcome of one file: `uploaded` (by this run), `there` (uploaded before from this path), `same` (the same content
  * was uploaded before), `not_compared` (the folder has an asset of the same name and size), `exists` (it has one of the
- * same name, and `--ignore-existing` was given), `elsewhere` (another process is uploading it), `queued` (for workers), `left` (not finished
- * when the run was stopped or its time was up) or `failed`.
+ * same name, and `--ignore-existing` was given), `elsewhere` (another process is uploading it), `queued` (for workers),
+ * `left` (not finished when the run was stopped or its time was up) or `failed`.
  */
 export type UploadOutcome =
   | 'uploaded'

@@ -1,3 +1,4 @@
+import type { ListedAsset } from '../../../contract/asset.ts';
 import { MediactlError } from '../../errors.ts';
 import { rangeBelow } from '../../local-path.ts';
 import type { SqlValue } from '../../sqlite-database.ts';
@@ -29,9 +30,6 @@ export type Receipt = ReceiptKey & {
   /** Time at which the last byte was acknowledged, in ISO 8601. */
   at: string;
 };
-
-/** An asset that a comparison of local files with their target folder has listed. */
-export type ListedAsset = { uid: string; name: string; sizeBytes: number | null };
 
 /** Knowledge of this machine about an asset; see `Receipts.findAsset`. */
 export type KnownAsset = { isOwn: boolean; blake3: string | undefined; uncomparedPaths: string[] };
@@ -286,8 +284,11 @@ export class Receipts {
     return this.#database.select(sql, service, workspace, ...rangeBelow(directory));
   }
 
-  /** Imports receipts of another machine, all or none, and keeps existing ones that have a checksum. @returns number of
-   *   new receipts */
+  /**
+   * Imports receipts of another machine, all or none, and keeps existing ones that have a checksum.
+   *
+   * @returns number of new receipts
+   */
   import(receipts: readonly Receipt[]): Promise<number> {
     const sql = `INSERT OR IGNORE INTO uploads (state, ${columns}, imported) VALUES ('done', ${placeholders}, 1)`;
     const uncompared = `DELETE FROM uploads WHERE ${byKey} AND ${isDone} AND blake3 IS NULL`;

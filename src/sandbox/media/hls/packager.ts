@@ -68,11 +68,12 @@ export async function packageHls(
   const video = await openTrack(output, picture, zero);
   const audio: TrackReader[] = [];
   for (const track of sounds) audio.push(await openTrack(output, track, zero, audio.length === 0));
+  const readers = [video, ...audio];
   if (audio.some(({ next }) => !next || next.timestamp - zero > maxAudioDelaySeconds))
     throw new NotPackageableError('the audio starts later than the video');
   try {
     await output.start();
-    for (let reader = earliest([video, ...audio]); reader; reader = earliest([video, ...audio])) await reader.write();
+    for (let reader = earliest(readers); reader; reader = earliest(readers)) await reader.write();
     for (const { endsAt } of audio) {
       if (endsAt > video.endsAt + maxOverhangSeconds)
         throw new NotPackageableError('the audio continues after the end of the video');
@@ -93,7 +94,7 @@ export async function packageHls(
   );
   let seconds = 0;
   const cuts = segments.map((segment) => (seconds += segment.seconds)).slice(0, -1);
-  if (audio.length === 1 && cuts.some((cut) => [video, ...audio].some(({ lastAt }) => lastAt < cut))) {
+  if (audio.length === 1 && (cuts.at(-1) ?? 0) > Math.min(...readers.map(({ lastAt }) => lastAt))) {
     await mergeTail(join(hlsDir, `playlist-${made.id}.m3u8`), segments.slice(-2));
     cuts.pop();
   }
@@ -130,15 +131,13 @@ type TrackReader = {
   write(): Promise<void>;
 };
 
-const earliest = (readers: readonly TrackReader[]) =>
-  readers
-    .filter(({ next }) => next)
-    .reduce<TrackReader | undefined>(
-      (first, each) => (first && timeOf(first) <= timeOf(each) ? first : each),
-      undefined,
-    );
-
-const timeOf = ({ next }: TrackReader) => next?.timestamp ?? Number.POSITIVE_INFINITY;
+/** Returns the reader with the earliest next packet; undefined if all tracks have ended. */
+function earliest(readers: readonly TrackReader[]): TrackReader | undefined {
+  let first: TrackReader | undefined;
+  for (const reader of readers)
+    if (reader.next && !(first?.next && first.next.timestamp <= reader.next.timestamp)) first = reader;
+  return first;
+}
 
 /** Tolerance for rounded timestamps in containers. */
 const roundingSeconds = 0.002;

@@ -8,8 +8,11 @@ export type AssetEdit = { name?: string; description?: string; tags?: SlugEdit; 
 /** Upload progress of a dropped file. It waits after an outage or because of a rate limit. */
 export type TransferProgress = { state: 'sending' | 'waiting'; sentBytes: number };
 
-/** Result of a completed upload. `how` is `uploaded` if the file was sent; otherwise, the service already had it. */
-/** @property isNew false if the file was already uploaded */
+/**
+ * Result of a completed upload.
+ *
+ * @property isNew true if the file was sent; false if the service already had it
+ */
 type UploadResult = { assetUid: string; isNew: boolean };
 
 /** Error as the page shows it. `status` is an HTTP status. The error contains no secrets. */

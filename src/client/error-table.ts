@@ -228,7 +228,6 @@ export const errorTable = {
     exit: 'integrity',
     hint: 'omit --require-checksum to accept it, or use --again to upload the file again',
   },
-  creation_unknown: { exit: 'usage', hint: 'use --yes to create a new asset and keep those that were found' },
 
   // The record of what was uploaded
   state_full: { exit: 'state', hint: 'free some space on that disk, then run the same command again' },
@@ -244,7 +243,6 @@ export const errorTable = {
   },
   state_unusable: { exit: 'state', hint: allowState },
   state_folder: { exit: 'unclassified', hint: 'set MEDIACTL_STATE_DIR' },
-  journal_corrupt: { exit: 'unclassified', hint: 'mediactl uploads ls' },
   locked: { exit: 'unclassified', hint: 'run it again once that process has finished' },
 
   // Queue and workers

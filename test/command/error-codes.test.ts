@@ -6,7 +6,6 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { openAccountLibrary } from '../../src/cli/commands/browse/account-library.ts';
 import type { ErrorRecord } from '../../src/client/errors.ts';
 import { tryLock } from '../../src/client/lock.ts';
-import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
 import { systemClock } from '../../src/contract/clock.ts';
 import { EventBroadcaster } from '../../src/web/browse/server/event-broadcaster.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
@@ -16,7 +15,6 @@ import { assetUid, createLibrary, folderUid, testKey, workspaceUid } from '../su
 import { respond, startServer } from '../support/http-server.ts';
 import { type Responder, startRecordingServer } from '../support/recording-server.ts';
 import { SmallDisk } from '../support/small-disk.ts';
-import { writeEntryText } from '../support/state-database.ts';
 
 /* Provokes errors of the account, the network and the service, and compares code, exit code and next step. */
 
@@ -193,13 +191,6 @@ describe('doctor', () => {
       exit: 1,
       hint: 'set MEDIACTL_STATE_DIR',
     });
-  });
-
-  it('journal_corrupt', async () => {
-    const state = join(cli.home, 'state');
-    await (await StateDatabase.open(state)).close();
-    writeEntryText(state, '0123456789abcdef', '{');
-    expect(await finding('uploads')).toEqual({ code: 'journal_corrupt', exit: 1, hint: 'mediactl uploads ls' });
   });
 });
 

@@ -2,14 +2,12 @@ import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
 import { Cli } from '../support/cli.ts';
 import { optionalClock } from '../support/clock.ts';
 import { writeSome } from '../support/files.ts';
 import { respond, startServer } from '../support/http-server.ts';
 import { Interposer, respondWith } from '../support/interposer.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
-import { writeEntryText } from '../support/state-database.ts';
 
 const uid = '00000000-0000-4000-8000-000000000001';
 
@@ -182,16 +180,6 @@ describe('files', () => {
     });
     expect(code).toBe(0);
     expect(readdirSync(join(state, 'spool'))).toEqual([]);
-  });
-
-  it('a stored upload of another shape is listed as unreadable, and can be forgotten', async () => {
-    const state = join(cli.home, 'state');
-    await (await StateDatabase.open(state)).close();
-    const odd = { version: 1, id: 'x', realPath: '/x', offset: 0, file: {}, metadata: {} };
-    writeEntryText(state, 'x', JSON.stringify(odd));
-    expect(await cli.json(['uploads', 'ls'])).toMatchObject([{ id: 'x', state: 'unreadable' }]);
-    expect((await cli.run(['uploads', 'forget', 'x'])).code).toBe(0);
-    expect(await cli.json(['uploads', 'ls'])).toEqual([]);
   });
 
   it('--limit-rate 0 is refused', async () => {

@@ -176,22 +176,22 @@ describe('the store of receipts', () => {
   });
 });
 
-describe('what lost answers leave', () => {
+describe('an empty asset that a lost response left', () => {
   const lose = () => {
     service.fault = ({ method, path }) =>
       method === 'POST' && path === '/upload/' && service.assets.size === 2 ? 'cut after' : undefined;
   };
 
-  it('is looked up in one look at the end: each file is there once, the rest is named', async () => {
+  it('is found by one request at the end of the run, which names it', async () => {
     lose();
     const { code, stderr } = await cli.run(['upload', '-r', folder], { clock: fastClock(20) });
     expect([code, service.completeAssets.length]).toEqual([0, count]);
     const [left] = [...service.assets.values()].filter(({ completedAt }) => completedAt === undefined);
-    expect(stderr).toContain(`existing assets kept: ${left?.uid}`);
+    expect(stderr).toContain(`asset ${left?.uid} may be empty`);
     expect(service.counts['GET /assets/']).toBe(1 + 1); // one to compare the files with the top level
   });
 
-  it('is listed by uploads gc, and trashed when told', async () => {
+  it('is listed by uploads gc, which trashes it once its session has expired', async () => {
     lose();
     await cli.run(['upload', '-r', folder], { clock: fastClock(20) });
     const [left] = [...service.assets.values()].filter(({ completedAt }) => completedAt === undefined);
@@ -206,7 +206,7 @@ describe('what lost answers leave', () => {
     expect(await cli.json(['uploads', 'gc'])).toEqual([]);
   });
 
-  it('that holds its file by now is none', async () => {
+  it('is not listed by uploads gc if it is complete by then', async () => {
     lose();
     await cli.run(['upload', '-r', folder], { clock: fastClock(20) });
     for (const asset of service.assets.values()) asset.completedAt ??= Date.now();

@@ -9,14 +9,7 @@ import { writeSome } from '../support/files.ts';
 import { type Fault, respondWith } from '../support/interposer.ts';
 import { Random } from '../support/random.ts';
 import { startSandbox } from '../support/sandbox.ts';
-import {
-  changeEntry,
-  changeState,
-  databaseFile,
-  entryTexts,
-  failWrites,
-  queryState,
-} from '../support/state-database.ts';
+import { changeState, databaseFile, failWrites, queryState } from '../support/state-database.ts';
 import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 
 const world = setUpUploader();
@@ -219,55 +212,12 @@ describe('one file, one asset: whatever comes between the last byte and the resu
 });
 
 describe('a stored upload', () => {
-  const damages: [string, (text: string) => string | Buffer][] = [
-    ['truncated', (text) => text.slice(0, 40)],
-    ['truncated after the asset', (text) => text.slice(0, -20)],
-    ['empty', () => ''],
-    ['no JSON', () => 'words'],
-    ['no text', () => Buffer.from([0xff, 0, 1])],
-    ['an array', () => '[]'],
-    ['of a newer version', () => '{"version":99}'],
-    [
-      'without its session',
-      (text) => {
-        const { session: _session, ...entry } = JSON.parse(text);
-        return JSON.stringify(entry);
-      },
-    ],
-  ];
-
-  it.each(damages)('%s: what the first attempt made is named, and nothing made', async (_what, damage) => {
+  it('that is damaged ends the run with exit 14, before any upload request', async () => {
     const id = await world.interruptAfterTwoChunks();
-    const { session } = world.storedEntry();
-    const damaged = damage(entryTexts(world.stateDir).get(id) ?? '');
-    changeState(world.stateDir, 'UPDATE uploads SET entry = ? WHERE id = ?', damaged, id);
-    const { code, record } = await world.upload();
-    expect([code, record.error.code]).toEqual([2, 'creation_unknown']);
-    expect(record.error.details.asset_uids).toEqual([session.assetUid]);
-    expect(await world.findAssets()).toHaveLength(1);
-    expect((await world.cli.run(['uploads', 'ls'], { environment: world.environment() })).stdout).toContain(
-      'unreadable',
-    );
-    const second = await world.upload(['--yes']);
-    expect(second.stderr).toContain('the record of an earlier attempt is unreadable');
-    await world.expectUploaded(second.record);
-  });
-
-  it.each([
-    ['an asset that is not a uid', { assetUid: '../../x' }],
-    ['an address that is none', { url: 'nowhere' }],
-  ])('with %s is unreadable: nothing is made, and nothing counts as done', async (_what, wrong) => {
-    const id = await world.interruptAfterTwoChunks();
-    const entry = world.storedEntry();
-    Object.assign(entry.session, wrong);
-    const whole = { state: 'whole', blake3: '0'.repeat(64), verified: true };
-    for (const state of [{}, whole]) {
-      changeEntry(world.stateDir, id, () => ({ ...entry, ...state }));
-      const { code, record, stdout } = await world.upload();
-      expect([code, record.error.code]).toEqual([2, 'creation_unknown']);
-      expect(stdout).not.toContain('../../x');
-    }
-    expect(await world.findAssets()).toHaveLength(1);
+    changeState(world.stateDir, 'UPDATE uploads SET entry = ? WHERE id = ?', '{torn', id);
+    const { code, stderr } = await world.upload();
+    expect([code, stderr]).toEqual([14, expect.stringContaining('the upload history is damaged')]);
+    expect(world.interposer.uploadRequests).toEqual([]);
   });
 
   it('needs a state folder: without one, nothing is sent; with --again that is said, and it runs', async () => {

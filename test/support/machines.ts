@@ -45,8 +45,8 @@ export class Machines {
   }
 
   /** Runs a command with --json and parses stdout; throws unless it exits with 0. */
-  async json(args: readonly string[]) {
-    const { code, stdout, stderr } = await this.run([...args, '--json']).finished;
+  async json(args: readonly string[], environment: Environment = {}) {
+    const { code, stdout, stderr } = await this.run([...args, '--json'], environment).finished;
     if (code !== 0) throw new Error(`${args.join(' ')}: exit ${code}: ${stderr}`);
     return JSON.parse(stdout);
   }

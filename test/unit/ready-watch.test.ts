@@ -40,7 +40,6 @@ it('a run that ends early waits for the receipts that it updates', async () => {
       profile: 'none',
       maxReceiptId: 0,
       openSource: notCalled,
-      findOrphans: notCalled,
       confirmNewAsset: notCalled,
       onEvent: () => {},
       onUploaded: async () => {},

@@ -192,7 +192,6 @@ export const schemas = {
       duration_ms: optionalInteger,
       blake3: blake3.nullable(),
       verified: z.boolean().nullable(),
-      removed: z.array(text).describe('orphaned assets that were found by their mark and deleted'),
       base_url: optionalText,
       queued_at: dateTime,
       begun_at: optionalText,

@@ -1,12 +1,6 @@
 import { MediactlError, usageError } from '../../client/errors.ts';
 import { Spool } from '../../client/upload/sources/spool.ts';
-import {
-  acknowledged,
-  assetOf,
-  type CorruptEntry,
-  isCorrupt,
-  type UploadEntry,
-} from '../../client/upload/store/upload-entry.ts';
+import { acknowledged, assetOf, type UploadEntry } from '../../client/upload/store/upload-entry.ts';
 import type { UploadProgress } from '../../client/upload/store/upload-store.ts';
 import { formatBytes } from '../../contract/figures.ts';
 import { escapeControls, relativeTime } from '../../contract/sanitize.ts';
@@ -33,58 +27,70 @@ export type PendingUpload = {
   profile: string | null;
   begun_at: string | null;
   expires_at: string | null;
-  state: 'uploading' | 'not begun' | 'creation unknown' | 'resumable' | 'expired' | 'uploaded' | 'unreadable';
+  state: 'uploading' | 'not begun' | 'creation unknown' | 'resumable' | 'expired' | 'uploaded';
 };
 
+/** Copy of stdin whose upload was not recorded, because the process was killed right after it had read stdin. */
+export type SpooledInput = { state: 'spooled'; id: string; path: string };
+
+export type Unfinished = UploadEntry | SpooledInput;
+
 export function toPendingUpload(
-  entry: UploadEntry | CorruptEntry,
+  upload: Unfinished,
   now: number,
   { sentBytes, pid }: UploadProgress = { sentBytes: 0, pid: null },
 ): PendingUpload {
-  const readable = isCorrupt(entry) ? undefined : entry;
-  const session = readable && 'session' in readable ? readable.session : undefined;
+  const entry = upload.state === 'spooled' ? undefined : upload;
+  const session = entry && 'session' in entry ? entry.session : undefined;
   return {
-    id: entry.id,
+    id: upload.id,
     // Absolute, because the working directory can differ later. Stdin has no real path.
-    path: readable && readable.identity === undefined ? readable.realPath : entry.path,
-    asset_uid: assetOf(entry) ?? null,
+    path: entry && entry.identity === undefined ? entry.realPath : upload.path,
+    asset_uid: (entry && assetOf(entry)) ?? null,
     session_uid: session?.uid ?? null,
-    size_bytes: readable?.file.sizeBytes ?? null,
-    offset_bytes: readable ? acknowledged(readable) : null,
-    sent_bytes: readable ? Math.max(sentBytes, acknowledged(readable)) : null,
+    size_bytes: entry?.file.sizeBytes ?? null,
+    offset_bytes: entry ? acknowledged(entry) : null,
+    sent_bytes: entry ? Math.max(sentBytes, acknowledged(entry)) : null,
     pid,
-    base_url: readable?.baseUrl ?? null,
-    profile: readable?.profile ?? null,
-    begun_at: entry.begunAt ?? null,
+    base_url: entry?.baseUrl ?? null,
+    profile: entry?.profile ?? null,
+    begun_at: entry?.begunAt ?? null,
     expires_at: session?.expiresAt ?? null,
-    state: pid !== null ? 'uploading' : readable ? stateOf(readable, now) : 'unreadable',
+    state: pid === null ? stateOf(upload, now) : 'uploading',
   };
 }
 
-const stateNames = { planned: 'not begun', intended: 'creation unknown', whole: 'uploaded' } as const;
+const stateNames = {
+  spooled: 'not begun',
+  planned: 'not begun',
+  intended: 'creation unknown',
+  whole: 'uploaded',
+} as const;
 
-function stateOf(entry: UploadEntry, now: number): PendingUpload['state'] {
-  if (entry.state !== 'open') return stateNames[entry.state];
-  return Date.parse(entry.session.expiresAt) <= now ? 'expired' : 'resumable';
+function stateOf(upload: Unfinished, now: number): PendingUpload['state'] {
+  if (upload.state !== 'open') return stateNames[upload.state];
+  return Date.parse(upload.session.expiresAt) <= now ? 'expired' : 'resumable';
 }
 
 /** Minimum age of a spool file (copy of stdin). The entry of a newer file might follow. */
 const minSpoolAgeMs = 60_000;
 
 /** Returns this machine's unfinished uploads, and the spool files (copies of stdin) without an entry. */
-export async function listPendingUploads(context: Context): Promise<(UploadEntry | CorruptEntry)[]> {
+export async function listPendingUploads(context: Context): Promise<Unfinished[]> {
   const entries = (await (await context.uploadStoreIfAny())?.list()) ?? [];
   const spooled = await new Spool(context.stateDir).list();
   const orphans = spooled
     .filter(({ name }) => !entries.some(({ id }) => id === name))
     .filter(({ since }) => context.clock.now() - since > minSpoolAgeMs)
-    .map(({ name, path }) => ({ id: name, path, isSpool: true, reason: 'it has no entry' }));
+    .map(({ name, path }) => ({ state: 'spooled' as const, id: name, path }));
   return [...entries, ...orphans];
 }
 
 /** Sorts uploads by start time, the newest last. */
-export const sortByStart = (entries: readonly (UploadEntry | CorruptEntry)[]) =>
-  [...entries].sort((a, b) => (a.begunAt ?? '').localeCompare(b.begunAt ?? ''));
+export const sortByStart = (uploads: readonly Unfinished[]) =>
+  [...uploads].sort((a, b) => startOf(a).localeCompare(startOf(b)));
+
+const startOf = (upload: Unfinished) => (upload.state === 'spooled' ? '' : upload.begunAt);
 
 /** Formats an upload's progress in bytes, with units on a terminal and as `sent/total` otherwise. */
 export function formatProgress(
@@ -108,10 +114,10 @@ export const pendingColumns: Column<PendingUpload>[] = [
  * @param id id of the upload, its session or its asset, or at least 6 characters of one
  * @throws MediactlError `usage` (exit 2) if ambiguous, `not_found` (exit 3) if there is none
  */
-export async function findUpload(context: Context, id: string): Promise<UploadEntry | CorruptEntry> {
+export async function findUpload(context: Context, id: string): Promise<Unfinished> {
   const all = await listPendingUploads(context);
-  const names = (entry: UploadEntry | CorruptEntry) =>
-    isCorrupt(entry) || !('session' in entry) ? [entry.id] : [entry.id, entry.session.uid, entry.session.assetUid];
+  const names = (entry: Unfinished) =>
+    'session' in entry ? [entry.id, entry.session.uid, entry.session.assetUid] : [entry.id];
   const exact = all.find((entry) => names(entry).some((name) => isSameUid(name, id)));
   if (exact) return exact;
   const prefix = id.toLowerCase();

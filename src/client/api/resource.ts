@@ -35,8 +35,7 @@ export const deleteRequest = (url: string, what: string): ApiRequest => ({
 });
 
 /** Returns true if a value is an identifier that is safe to use in a URL path. */
-export const isIdentifier = (uid: unknown): uid is string =>
-  typeof uid === 'string' && /^[A-Za-z0-9_-]{1,100}$/.test(uid);
+const isIdentifier = (uid: unknown): uid is string => typeof uid === 'string' && /^[A-Za-z0-9_-]{1,100}$/.test(uid);
 
 /**
  * Validates an identifier before it is used in a URL path ("Identifiers named uid are UUID strings.", §1). A

@@ -1,4 +1,4 @@
-import { parseEntry, type UploadEntry } from '../upload/store/upload-entry.ts';
+import type { UploadEntry } from '../upload/store/upload-entry.ts';
 import type { UploadStore } from '../upload/store/upload-store.ts';
 import type { Lease } from './lease.ts';
 import type { QueueClient } from './queue-client.ts';
@@ -39,8 +39,7 @@ export function createAttemptStore(
   return {
     location: address.label,
     lock: async () => async () => {}, // the claim serves as the lock
-    read: async (id) => (entryJson === undefined ? undefined : parseEntry(entryJson, id)),
-    list: async () => (await store.listEntries()).map((entry) => parseEntry(entry, undefined)),
+    read: async () => (entryJson === undefined ? undefined : JSON.parse(entryJson)),
     write,
     finish: write, // the worker replaces it with its receipt, which tells more than the uploader knows
     remove: (id) => save(id, undefined),

@@ -1,4 +1,4 @@
-import { asArray, asNumber, asObject, asText, parseJsonOrUndefined } from '../../contract/json-values.ts';
+import { asNumber, asObject, asText, parseJsonOrUndefined } from '../../contract/json-values.ts';
 import { errorTable } from '../error-table.ts';
 import { MediactlError } from '../errors.ts';
 import type { Uploaded } from '../upload/session/upload-job.ts';
@@ -76,7 +76,7 @@ export const uploadedFromResult = (result: TaskResult, sizeBytes: number): Uploa
 
 export const toTaskResult = (
   uploaded: Uploaded,
-  more: Pick<TaskResult, 'worker' | 'requests' | 'duration_ms' | 'removed'>,
+  more: Pick<TaskResult, 'worker' | 'requests' | 'duration_ms'>,
 ): TaskResult => ({
   asset_uid: uploaded.assetUid,
   session_uid: uploaded.sessionUid,
@@ -104,7 +104,6 @@ export function parseTaskResult(value: unknown): TaskResult | undefined {
     worker: asText(worker) ?? '',
     requests: asNumber(fields.requests) ?? 0,
     duration_ms: asNumber(fields.duration_ms) ?? 0,
-    removed: asArray(fields.removed).filter((uid) => typeof uid === 'string'),
   };
 }
 

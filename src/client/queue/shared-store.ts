@@ -30,8 +30,6 @@ export type SharedStore = {
   finish(id: string, fence: string, receipt: string): Promise<boolean>;
   /** Writes a receipt if there is none, regardless of claims. */
   restoreReceipt(id: string, receipt: string): Promise<void>;
-  /** Lists the entries of all unfinished uploads. */
-  listEntries(): Promise<string[]>;
   findReceipts(ids: readonly string[]): Promise<(string | undefined)[]>;
   /** Removes all stored state of these uploads by job id: entries, receipts and claims. */
   remove(ids: readonly string[]): Promise<void>;
@@ -76,7 +74,6 @@ export function createRedisStore(redis: Redis, queue: string, retry: WithRetry):
       (await (entry === undefined ? run('remove', id, fence) : run('write', id, fence, entry))) === 1,
     finish: async (id, fence, receipt) => (await run('finish', id, fence, receipt)) === 1,
     restoreReceipt: async (id, receipt) => void (await run('restore', id, receipt)),
-    listEntries: () => retry(() => redis.hvals(pages)),
     findReceipts: async (ids) => {
       if (ids.length === 0) return [];
       return (await retry(() => redis.hmget(receipts, ...ids))).map((each) => each ?? undefined);
@@ -127,10 +124,6 @@ export function createPostgresStore(pool: Pool, queue: string, retry: WithRetry)
         id,
         receipt,
       )),
-    listEntries: async () => {
-      const { rows } = await query('select page from mediactl.uploads where queue = $1 and page is not null');
-      return rows.map(({ page }) => page);
-    },
     findReceipts: async (ids) => {
       const { rows } = await query(
         'select id, receipt from mediactl.uploads where queue = $1 and id = any($2) and receipt is not null',

@@ -48,8 +48,6 @@ export type TaskResult = {
   worker: string;
   requests: number;
   duration_ms: number;
-  /** Uids of this upload's orphans, which were found by its marker and deleted. */
-  removed: string[];
 };
 
 /** Progress of a job, and its last error. */
@@ -72,7 +70,7 @@ export function taskId(task: UploadTask, stableSource: TaskSource): string {
   return `u${hash.digest('hex').slice(0, 32)}`; // BullMQ rejects numeric ids
 }
 
-/** Returns the first 16 characters of a job id, which are shown to users. Earlier versions used them as the id. */
+/** Returns the first 16 characters of a job id, which are shown to users. */
 export const shortTaskId = (id: string): string => id.slice(0, 16);
 
 const isString = (value: unknown) => typeof value === 'string';

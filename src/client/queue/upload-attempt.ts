@@ -1,16 +1,12 @@
-import { isAwaitingUpload } from '../../contract/assumptions.ts';
-import { asText } from '../../contract/json-values.ts';
-import type { Asset } from '../../contract/types.ts';
 import type { Api } from '../api/api.ts';
 import { exitCodes } from '../error-table.ts';
 import { MediactlError } from '../errors.ts';
 import { type OnUploadEvent, toWaitingEvent } from '../upload/session/events.ts';
-import { isNewAssetSafe, scanForOrphans } from '../upload/session/find-orphans.ts';
 import { fileTimesOf, isUnchanged, toUploaded, versionOf } from '../upload/session/receipt-lookup.ts';
-import { type OpenedUpload, openUpload } from '../upload/session/upload-file.ts';
+import { type OpenedUpload, openUpload } from '../upload/session/upload.ts';
 import type { UploadDeps, Uploaded, UploadJob } from '../upload/session/upload-job.ts';
 import { fileChanged, type UploadSource } from '../upload/sources/source.ts';
-import type { Receipts } from '../upload/store/receipts.ts';
+import type { Orphan, Receipts } from '../upload/store/receipts.ts';
 import type { UploadStore } from '../upload/store/upload-store.ts';
 import { createAttemptStore } from './attempt-store.ts';
 import type { Lease } from './lease.ts';
@@ -19,25 +15,18 @@ import type { OpenUrl, Roots } from './roots.ts';
 import type { Claim } from './shared-store.ts';
 import type { UploadTask } from './task.ts';
 
-/** Maximum number of assets to list by marker. One job has fewer attempts than that. */
-const maxMarkedAssets = 200;
-
 /** Dependencies that all attempts of a worker share. */
 export type AttemptDeps = Pick<UploadDeps, 'api' | 'throttle' | 'profile' | 'onEvent'> & {
   roots: Roots;
   openAddress: OpenUrl;
   /** Receipts of this machine, for when the store loses its newest writes; undefined if they cannot be written. */
-  receipts: Pick<Receipts, 'find' | 'save'> | undefined;
+  receipts: Pick<Receipts, 'find' | 'save' | 'saveOrphan'> | undefined;
   signal: AbortSignal;
 };
 
 type ClaimedUpload = { job: QueueJob; task: UploadTask; claim: Claim; lease: Lease };
 
-export type UploadAttemptOptions = {
-  idleTimeoutMs: number;
-  /** True to add a marker to the assets' descriptions, and to find and delete orphans by their marker. */
-  hasMarker: boolean;
-};
+export type UploadAttemptOptions = { idleTimeoutMs: number };
 
 /** Uploads one queued file. Its entry is in the queue's store, for other workers. Sends nothing after the lease is lost. */
 export class UploadAttempt {
@@ -46,18 +35,15 @@ export class UploadAttempt {
   readonly #deps: AttemptDeps;
   readonly #api: Api;
   readonly #store: UploadStore;
-  readonly #marker: string | undefined;
-  readonly #removed: string[] = [];
   #requests = 0;
   #source: UploadSource | undefined;
 
   constructor(client: QueueClient, claimed: ClaimedUpload, options: UploadAttemptOptions, deps: AttemptDeps) {
-    const { job, task, claim, lease } = claimed;
+    const { task, claim, lease } = claimed;
     this.#claimed = claimed;
     this.#options = options;
     this.#deps = deps;
     this.#store = createAttemptStore(client, claim, lease);
-    this.#marker = options.hasMarker ? uploadMarkerOf(job) : undefined;
     this.#api = deps.api.withObserver({
       lane: 'bulk',
       onNotice: (notice) => this.#onEvent({ path: task.path, ...toWaitingEvent(notice) }),
@@ -68,17 +54,13 @@ export class UploadAttempt {
     });
   }
 
-  async run(): Promise<{ uploaded: Uploaded; requests: number; removed: string[] }> {
-    const { job, task, claim } = this.#claimed;
+  async run(): Promise<{ uploaded: Uploaded; requests: number }> {
+    const { task, claim } = this.#claimed;
     assertService(task, this.#deps.api);
     const upload = await this.#open();
     try {
-      const hasNoEntry = claim.entry === undefined;
-      const existing = hasNoEntry ? await this.#findLocalUpload() : undefined;
-      // The store might have lost its newest writes, and with them the entry of an earlier attempt.
-      if (!existing && hasNoEntry && job.attemptsStarted > 1) assertNoOrphans(task, await this.#deleteOrphans());
-      const uploaded = existing ?? (await this.#send(upload));
-      return { uploaded, requests: this.#requests, removed: this.#removed };
+      const existing = claim.entry === undefined ? await this.#findLocalUpload() : undefined;
+      return { uploaded: existing ?? (await this.#send(upload)), requests: this.#requests };
     } finally {
       await upload.close();
     }
@@ -97,10 +79,10 @@ export class UploadAttempt {
   #open(): Promise<OpenedUpload> {
     const { job, task, lease } = this.#claimed;
     const { throttle, profile, signal } = this.#deps;
-    const { idleTimeoutMs, hasMarker } = this.#options;
+    const { idleTimeoutMs } = this.#options;
     const { chunkBytes, onExpired, requireChecksum } = task;
     return openUpload(
-      toUploadJob(job.id, task, this.#marker),
+      toUploadJob(job.id, task),
       { chunkBytes, idleTimeoutMs, same: 'upload', again: false, onExpired, requireChecksum },
       {
         api: this.#api,
@@ -111,15 +93,8 @@ export class UploadAttempt {
         signal: AbortSignal.any([signal, lease.signal]),
         onEvent: this.#onEvent,
         openSource: () => this.#openSource(),
-        findOrphans: async (lost) => {
-          const marked = await this.#deleteOrphans();
-          if (marked) return { assets: marked, isComplete: true };
-          return (await scanForOrphans({ api: this.#api, store: this.#store }, [lost]))(lost);
-        },
-        // A match by name might be another worker's asset, so create a new asset.
-        confirmNewAsset: async (refusal) => {
-          if (hasMarker || !isNewAssetSafe(refusal)) throw refusal;
-        },
+        orphans: { saveOrphan: (service, orphan) => this.#saveOrphan(service, orphan) },
+        confirmNewAsset: (refusal) => Promise.reject(refusal),
       },
     );
   }
@@ -140,24 +115,10 @@ export class UploadAttempt {
     throw fileChanged(task.path, change, 'it was queued').with({ hint: 'queue it again once it no longer changes' });
   }
 
-  /**
-   * Moves the orphans of this upload to the trash. An orphan is an asset that has the upload's marker but no content,
-   * because the response to its creation was lost.
-   *
-   * @returns the assets with the marker that might have content; undefined without a marker
-   */
-  async #deleteOrphans(): Promise<Asset[] | undefined> {
-    const marker = this.#marker;
-    if (marker === undefined) return undefined;
-    const { assets } = this.#api;
-    const marked: Asset[] = [];
-    for await (const page of assets.list({ search: marker }, { limit: maxMarkedAssets }))
-      marked.push(...page.filter(({ description }) => asText(description)?.includes(marker)));
-    const isEmpty = ({ status }: Asset) => isAwaitingUpload(status);
-    const orphans = marked.filter(isEmpty).map(({ uid }) => uid);
-    for (const uid of orphans) await assets.delete(uid);
-    this.#removed.push(...orphans);
-    return marked.filter((asset) => !isEmpty(asset));
+  async #saveOrphan(service: string, orphan: Orphan): Promise<void> {
+    await this.#deps.receipts?.saveOrphan(service, orphan);
+    const message = 'it may have left an incomplete asset; mediactl uploads gc on this machine lists it';
+    this.#onEvent({ path: this.#claimed.task.path, event: 'notice', message });
   }
 
   /** Returns the upload of this file from the local receipts, if the file is unchanged and its asset still exists. */
@@ -189,9 +150,6 @@ export class UploadAttempt {
   }
 }
 
-/** Returns the marker of the job that created an asset. The time tells it from the same job id in another queue. */
-const uploadMarkerOf = ({ id, timestamp }: QueueJob) => `[mediactl ${id}-${timestamp.toString(36)}]`;
-
 const localReceiptKeyOf = ({ service, workspace, folder = '' }: UploadTask, { realPath }: UploadSource) => ({
   service,
   workspace,
@@ -199,7 +157,7 @@ const localReceiptKeyOf = ({ service, workspace, folder = '' }: UploadTask, { re
   path: realPath,
 });
 
-const toUploadJob = (id: string | undefined, task: UploadTask, marker: string | undefined): UploadJob => {
+const toUploadJob = (id: string | undefined, task: UploadTask): UploadJob => {
   const { description, path, workspace, folder, filename, name, contentType, tags } = task;
   return {
     id,
@@ -211,7 +169,7 @@ const toUploadJob = (id: string | undefined, task: UploadTask, marker: string | 
     name,
     contentType,
     tags,
-    description: [description, marker].filter(Boolean).join(' ') || undefined,
+    description,
   };
 };
 
@@ -258,15 +216,3 @@ const leaseGuarded = (source: UploadSource, lease: Lease): UploadSource => ({
   releaseBuffers: () => source.releaseBuffers?.(),
   close: () => source.close(),
 });
-
-/** @throws MediactlError `creation_unknown` (exit 2) if an earlier attempt has created an asset */
-function assertNoOrphans({ path }: UploadTask, assets: readonly Asset[] = []): void {
-  const [first] = assets;
-  if (first)
-    throw new MediactlError(`an earlier attempt to upload ${path} created asset ${first.uid}`, {
-      code: 'creation_unknown',
-      reason: 'the queue lost its result',
-      hint: `mediactl get ${first.uid}; if it is complete, forget this upload; if not, delete the asset and retry`,
-      details: { asset_uids: assets.map(({ uid }) => uid) },
-    });
-}

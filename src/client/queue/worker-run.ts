@@ -202,9 +202,9 @@ export class WorkerRun {
     this.#deps.onPlanned({ event: 'planned', ...this.#planned, there: 0 });
     const deps = { ...this.#deps, onEvent: this.#progressListener(job), signal };
     const attempt = new UploadAttempt(this.#client, { job, task, claim, lease }, this.#options, deps);
-    const { uploaded, requests, removed } = await attempt.run();
+    const { uploaded, requests } = await attempt.run();
     const durationMs = this.#clock.now() - startedAt;
-    const result = toTaskResult(uploaded, { worker: this.#options.name, requests, duration_ms: durationMs, removed });
+    const result = toTaskResult(uploaded, { worker: this.#options.name, requests, duration_ms: durationMs });
     const receipt = JSON.stringify(result);
     recent.add(id, receipt);
     if (!lease.isHeld || !(await store.finish(id, claim.fence, receipt))) {

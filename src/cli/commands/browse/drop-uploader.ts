@@ -58,7 +58,6 @@ export async function openDropUploader(
     contentType: () => undefined,
     onPlan: async () => {},
     onUploaded: (uid) => saveLastUpload(context, uid),
-    findOrphans: () => Promise.reject(new Error('the run looks them up')),
     confirmNewAsset: (refusal) => Promise.reject(refusal),
   };
   let unfinishedCount = 0;

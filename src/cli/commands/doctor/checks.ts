@@ -1,7 +1,6 @@
 import { countJobs, listJobs, parseFailure } from '../../../client/queue/jobs.ts';
 import type { QueueClient, QueueJob } from '../../../client/queue/queue-client.ts';
 import { databasePath } from '../../../client/upload/store/database-file.ts';
-import { isCorrupt } from '../../../client/upload/store/upload-entry.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { asObject, asText } from '../../../contract/json-values.ts';
 import { paths } from '../../../contract/paths.ts';
@@ -133,9 +132,6 @@ export const checks: Record<string, Check> = {
 
   uploads: async (context) => {
     const entries = (await (await context.uploadStoreIfAny())?.list()) ?? [];
-    const corrupt = entries.filter(isCorrupt).length;
-    if (corrupt > 0)
-      throw failure(`${pluralize(corrupt, 'stored upload')} cannot be read`, 'journal_corrupt', 'mediactl uploads ls');
     return entries.length === 0 ? 'none unfinished' : `${entries.length} unfinished: mediactl uploads ls`;
   },
 };

@@ -22,7 +22,6 @@ export type QueuedUpload = SharedUploadFields & {
   attempts: number;
   stalls: number;
   /** Uids of orphaned assets that were found by their upload marker and deleted. */
-  removed: string[];
   base_url: string | null;
   queued_at: string;
   begun_at: string | null;
@@ -50,7 +49,7 @@ export function toQueuedUpload(job: QueueJob, state: JobState): QueuedUpload {
   const data = asObject(job.data);
   const result: Partial<TaskResult> = parseTaskResult(job.returnvalue) ?? {};
   const { asset_uid = null, session_uid = null, name = null, bytes_sent = null, resumed_from = null } = result;
-  const { requests = null, duration_ms = null, verified = null, removed = [] } = result;
+  const { requests = null, duration_ms = null, verified = null } = result;
   const progress = asObject(job.progress);
   const isCompleted = state === 'completed';
   const isActive = state === 'active';
@@ -77,7 +76,6 @@ export function toQueuedUpload(job: QueueJob, state: JobState): QueuedUpload {
     duration_ms,
     blake3: result.blake3 || null,
     verified,
-    removed,
     base_url: text(data.service),
     queued_at: isoOrNull(job.timestamp) ?? new Date(0).toISOString(),
     begun_at: isoOrNull(job.processedOn),

@@ -1,6 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { Api } from '../../../client/api/api.ts';
 import { type MediactlError, partialFailure } from '../../../client/errors.ts';
+import { findEmptyAssets } from '../../../client/upload/session/lost-creations.ts';
 import type { Receipts } from '../../../client/upload/store/receipts.ts';
 import { isAwaitingUpload } from '../../../contract/assumptions.ts';
 import { parseTimestamp } from '../../../contract/json-values.ts';
@@ -46,13 +47,14 @@ type GcRequest = { trash: boolean; limit: WriteLimit };
 export async function runGc(context: Context, { trash, limit }: GcRequest): Promise<CommandOutcome> {
   const api = await context.api();
   const receipts = await context.receiptsIfAny();
-  const orphans = receipts ? await findIncompleteOrphans(api, receipts, context.clock.now()) : [];
+  const orphans = receipts ? await findIncompleteOrphans(context, api, receipts) : [];
   let failures: MediactlError[] = [];
   if (receipts && trash && !context.isDryRun(`move ${orphans.length} assets to the trash`)) {
     const unused = orphans.filter(({ in_use_until }) => in_use_until === null);
     const assets = unused.map((row) => ({ assetUid: row.asset_uid, label: row.name, row }));
+    const service = api.transport.baseUrl.origin;
     ({ failures } = await trashAssets(context, assets, { limit }, async ({ assetUid, row }) => {
-      await receipts.forgetOrphan(assetUid);
+      await receipts.forgetOrphan(service, { ...row, assetUid });
       row.trashed = true;
     }));
   }
@@ -64,12 +66,20 @@ export async function runGc(context: Context, { trash, limit }: GcRequest): Prom
 }
 
 /** Returns the recorded orphans that still exist and are incomplete, and removes the others. */
-async function findIncompleteOrphans(api: Api, receipts: Receipts, now: number): Promise<OrphanRow[]> {
+async function findIncompleteOrphans(context: Context, api: Api, receipts: Receipts): Promise<OrphanRow[]> {
+  const service = api.transport.baseUrl.origin;
+  await findEmptyAssets({ api, receipts, store: await context.uploadStore() });
+  const now = context.clock.now();
   const left: OrphanRow[] = [];
-  for (const { assetUid, name, path, at, isGuessed } of await receipts.orphans(api.transport.baseUrl.origin)) {
+  for (const orphan of await receipts.orphans(service)) {
+    const { assetUid, name, path, at, isGuessed } = orphan;
+    if (assetUid === null) {
+      context.terminal.warn(`${path}: there are too many new assets to search all of them for an empty one`);
+      continue;
+    }
     const asset = await api.assets.get(assetUid).catch(ignoreNotFound);
     if (!asset || !isAwaitingUpload(asset.status)) {
-      await receipts.forgetOrphan(assetUid);
+      await receipts.forgetOrphan(service, orphan);
       continue;
     }
     const until = (parseTimestamp(asset.created_at) ?? Date.parse(at)) + sessionLifetimeMs;

@@ -3,12 +3,19 @@ import { usageError } from '../../../client/errors.ts';
 import type { UploadOptions } from '../../../client/upload/session/upload-job.ts';
 import { FileSource } from '../../../client/upload/sources/source.ts';
 import type { UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
-import { type CorruptEntry, isCorrupt, type UploadEntry } from '../../../client/upload/store/upload-entry.ts';
+import type { UploadEntry } from '../../../client/upload/store/upload-entry.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { listBy, noResult } from '../../output/result.ts';
 import { type ProgressMode, progressModes } from '../../progress/progress.ts';
-import { chooseUploadId, findUpload, listPendingUploads, sortByStart } from '../../uploading/pending-uploads.ts';
+import {
+  chooseUploadId,
+  findUpload,
+  listPendingUploads,
+  type SpooledInput,
+  sortByStart,
+  type Unfinished,
+} from '../../uploading/pending-uploads.ts';
 import { openReceipts } from '../../uploading/receipts.ts';
 import { runUploads } from '../../uploading/run-uploads.ts';
 import { isRemote } from '../../uploading/sources.ts';
@@ -83,17 +90,17 @@ async function findResumable(context: Context, { all, id: given }: ResumeRequest
   const id = all ? undefined : await chooseUploadId(context, given, whichHint);
   const { baseUrl, profile } = await context.account();
   const entries = id ? [await findUpload(context, id)] : sortByStart(await listPendingUploads(context));
-  const readable = entries.filter((entry): entry is UploadEntry => !isCorrupt(entry));
+  const recorded = entries.filter((entry): entry is UploadEntry => !isSpooled(entry));
   // Match by profile, as the key might have been rotated. The service checks permissions.
-  const own = readable.filter((entry) => entry.baseUrl === baseUrl.origin && (id || entry.profile === profile));
+  const own = recorded.filter((entry) => entry.baseUrl === baseUrl.origin && (id || entry.profile === profile));
   if (id && own.length === 0) {
-    const [other] = readable;
-    throw other ? otherServiceError(id, other) : notResumableError(entries[0] as CorruptEntry);
+    const [other] = recorded;
+    throw other ? otherServiceError(id, other) : notResumableError(entries[0] as SpooledInput);
   }
   if (all) {
     for (const { path } of own.filter(({ realPath }) => isNotLocal(realPath)))
       context.terminal.warn(`${path}: run the original command again to resume it`);
-    for (const { message, explanation } of entries.filter(isCorrupt).map(notResumableError))
+    for (const { message, explanation } of entries.filter(isSpooled).map(notResumableError))
       context.terminal.warn(`${message}: ${explanation.hint}`);
   }
   return own;
@@ -108,14 +115,13 @@ const otherServiceError = (id: string, { profile, baseUrl }: UploadEntry) =>
     `it was started with profile ${profile} at ${baseUrl}`,
   );
 
-/** Suggests uploading the spool file (copy of stdin) by its path, if there is one. */
-const notResumableError = ({ id, path, isSpool }: CorruptEntry) =>
+const isSpooled = (upload: Unfinished): upload is SpooledInput => upload.state === 'spooled';
+
+const notResumableError = ({ id, path }: SpooledInput) =>
   usageError(
     `upload ${id} cannot be resumed`,
-    isSpool
-      ? `mediactl upload '${path}' --name NAME, then mediactl uploads forget ${id}`
-      : `mediactl uploads forget ${id}`,
-    isSpool ? 'it came from stdin, and its name is unknown' : 'its saved state is unreadable',
+    `mediactl upload '${path}' --name NAME, then mediactl uploads forget ${id}`,
+    'it came from stdin, and its name is unknown',
   );
 
 /** Returns true if an input is not a local file, and only the original command can resume it. */

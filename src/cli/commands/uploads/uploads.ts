@@ -2,7 +2,6 @@ import type { Command } from '@commander-js/extra-typings';
 import { asMediactlError, combineFailures, MediactlError, usageError } from '../../../client/errors.ts';
 import { Spool } from '../../../client/upload/sources/spool.ts';
 import type { Orphan } from '../../../client/upload/store/receipts.ts';
-import type { CorruptEntry, UploadEntry } from '../../../client/upload/store/upload-entry.ts';
 import type { UploadStore } from '../../../client/upload/store/upload-store.ts';
 import { type ActionWrapper, addExamples, type CommandDefinition, type CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -16,6 +15,7 @@ import {
   pendingColumns,
   sortByStart,
   toPendingUpload,
+  type Unfinished,
 } from '../../uploading/pending-uploads.ts';
 import { queueFlag, queueFlagHelp } from '../queue/queue.ts';
 import { parseForgetRequest, retry, runForget as runForgetQueued } from '../queue/queue-changes.ts';
@@ -66,7 +66,7 @@ export async function runList(context: Context, { done, queue }: UploadListReque
 }
 
 /** Returns true if forgetting an upload loses the ability to resume it, or its spool file, the only copy of stdin. */
-const losesData = (entry: UploadEntry | CorruptEntry, { state }: PendingUpload, isSpooled: boolean) =>
+const losesData = (entry: Unfinished, { state }: PendingUpload, isSpooled: boolean) =>
   ['not begun', 'creation unknown', 'resumable', 'expired'].includes(state) ||
   (isSpooled && !('verified' in entry && entry.verified === true));
 
@@ -134,7 +134,7 @@ export async function runForget(context: Context, { id: given, which }: ForgetRe
   const failures: MediactlError[] = [];
   for (const { shown } of selected)
     await withUploadLock(store, shown.id, async () => {
-      if (shown.asset_uid && shown.base_url && shown.state !== 'uploaded')
+      if (shown.base_url && (shown.asset_uid || shown.state === 'creation unknown') && shown.state !== 'uploaded')
         await (await context.receipts()).saveOrphan(shown.base_url, toOrphan(shown));
       await store.remove(shown.id);
       await spool.forget(shown.id);
@@ -147,10 +147,11 @@ export async function runForget(context: Context, { id: given, which }: ForgetRe
 }
 
 /** Creates the orphan entry for the asset of a forgotten upload, so that `uploads gc` finds it. */
-const toOrphan = ({ asset_uid, path, begun_at }: PendingUpload): Orphan => ({
-  assetUid: asset_uid ?? '',
+const toOrphan = ({ asset_uid, path, size_bytes, begun_at }: PendingUpload): Orphan => ({
+  assetUid: asset_uid,
   path,
   name: path.split('/').at(-1) ?? path,
+  sizeBytes: size_bytes,
   at: begun_at ?? new Date(0).toISOString(),
   isGuessed: false,
 });

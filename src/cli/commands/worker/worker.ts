@@ -44,7 +44,6 @@ export const worker: CommandDefinition = (command, run) => {
     .option('--max-stalls <number>', 'give up on a file that crashed this many workers', '10')
     .option('--reserve <requests>', 'requests per hour to leave for other uses (10, or 5 %)')
     .option('--limit-rate <size>', 'maximum total bytes per second, such as 5MiB')
-    .option('--mark', 'mark assets in their description, to delete orphans')
     .option('--name <name>', 'name of this worker (host name and process id)')
     .addOption(new Option('--log-format <format>', 'write a log to stderr, one line per event').choices(logFormats))
     .option('--metrics <address>', 'serve /metrics and /healthz, such as 127.0.0.1:9464')
@@ -85,7 +84,6 @@ export const parseWorkerRequest = (context: Context, flags: WorkerFlags): Worker
     concurrency: parseCount('--concurrency', flags.concurrency, 1),
     leaseMs: parseLease(flags.lease),
     maxStalls: parseCount('--max-stalls', flags.maxStalls, 0),
-    hasMarker: flags.mark ?? false,
     name: flags.name ?? `${hostname()}:${context.host.processes.pid}`,
     idleTimeoutMs: parseUploadOptions(context, {}).idleTimeoutMs,
   },

@@ -1,4 +1,3 @@
-import { isCorrupt } from '../../../client/upload/store/upload-entry.ts';
 import { asText } from '../../../contract/json-values.ts';
 import { withTimeout } from '../../../contract/retry.ts';
 import { isUid } from '../../../contract/uid.ts';
@@ -65,7 +64,7 @@ async function namesOf(context: Context, values: CompletionSource): Promise<Cach
   }
   if (values === 'uploads') {
     const entries = (await (await context.uploadStoreIfAny())?.list()) ?? [];
-    return entries.map((entry) => [entry.id, isCorrupt(entry) ? 'unreadable' : entry.path]);
+    return entries.map((entry) => [entry.id, entry.path]);
   }
   return (await remoteNames[values]?.(context).get(cacheTtlMs))?.names ?? [];
 }

@@ -3,7 +3,7 @@ import { exitCodes } from '../../error-table.ts';
 import { asMediactlError, endsTheRun, type MediactlError } from '../../errors.ts';
 import type { Lane } from '../../http/rate-limiter.ts';
 import { toWaitingEvent } from '../session/events.ts';
-import { openUpload, type PersistResult } from '../session/upload-file.ts';
+import { openUpload, type PersistResult } from '../session/upload.ts';
 import {
   createOutcome,
   type FileOutcome,
@@ -24,7 +24,6 @@ import {
 import { Channel } from './channel.ts';
 import { type Candidates, countFiles, emptyPlan, type FindUploaded, filesToUpload, type Plan } from './plan.ts';
 import type { ReadyWatch } from './ready-watch.ts';
-import type { UnconfirmedCreations } from './unconfirmed-creations.ts';
 
 export type RunOptions = UploadOptions & {
   workspace: string;
@@ -72,8 +71,8 @@ export class BatchUploader implements BatchRun {
   readonly #outcomes = new Channel<FileOutcome>();
   readonly #plan = emptyPlan();
   #watch: ReadyWatch | undefined;
-  /** Handles the unconfirmed creations of a batch; undefined for a single file. */
-  #unconfirmed: UnconfirmedCreations | undefined;
+  /** True if the run has several files. */
+  #isBatch = false;
   #stopReason: MediactlError | undefined;
   readonly #persisting = new Set<Promise<void>>();
   #remaining = 0;
@@ -118,18 +117,12 @@ export class BatchUploader implements BatchRun {
     const files = await filesToUpload(limitYoungGeneration(candidates), this.#plan, settings, (found) =>
       this.#reportOrWatch(found),
     );
-    if (countFiles(this.#plan) > 1) {
-      const { UnconfirmedCreations } = await import('./unconfirmed-creations.ts');
-      this.#unconfirmed = new UnconfirmedCreations(this.#deps);
-      this.#deps = { ...this.#deps, ...this.#unconfirmed.tools };
-    }
+    this.#isBatch = countFiles(this.#plan) > 1;
     await this.#deps.onPlan(this.#plan);
     await this.#deps.receipts?.adopt(this.#plan.adopted);
     await this.#uploadAll(files);
-    while (!this.#isOver && this.#unconfirmed?.hasDeferred)
-      await this.#uploadAll(await this.#lookUp(this.#unconfirmed));
-    this.#remaining += this.#unconfirmed?.takeDeferred().length ?? 0;
     await Promise.all(this.#persisting);
+    if (!this.#isOver) await this.#nameEmptyAssets();
   }
 
   get #isOver(): boolean {
@@ -140,17 +133,19 @@ export class BatchUploader implements BatchRun {
     if (error && endsTheRun(error)) this.#stopReason ??= error;
   }
 
-  /** Looks up unconfirmed creations and returns the files to retry, or reports them as failed if the lookup fails. */
-  async #lookUp(unconfirmed: UnconfirmedCreations): Promise<UploadCandidate[]> {
-    const files = unconfirmed.takeDeferred();
-    try {
-      await unconfirmed.lookUp(files);
-      return files.map(({ file }) => file);
-    } catch (thrown) {
-      const error = asMediactlError(thrown);
-      for (const { file } of files) await this.#finish(createOutcome(file.path, this.#options.workspace, { error }));
-      return [];
-    }
+  /** Names the empty assets that lost responses of this run or a killed one have left. */
+  async #nameEmptyAssets(): Promise<void> {
+    const { api, store, receipts, onEvent } = this.#deps;
+    const service = api.transport.baseUrl.origin;
+    if (!receipts) return;
+    const { findEmptyAssets, listLostCreations } = await import('../session/lost-creations.ts');
+    const notice = (path: string, message: string) => onEvent({ path, event: 'notice', message });
+    const search = findEmptyAssets({ api: api.withObserver({ lane: 'bulk' }), store, receipts });
+    // The files themselves are uploaded. `uploads gc` searches again, and reports the error.
+    for (const { path, assetUid } of await search.catch(() => []))
+      notice(path, `asset ${assetUid} may be empty, because the response to its creation was lost; see uploads gc`);
+    for (const { path } of await listLostCreations(receipts, service))
+      notice(path, 'the response to a creation was lost, and may have left an empty asset; uploads gc searches for it');
   }
 
   async #uploadAll(files: UploadCandidate[]): Promise<void> {
@@ -197,7 +192,6 @@ export class BatchUploader implements BatchRun {
     try {
       ({ persisted } = await this.#upload(file, outcome));
     } catch (thrown) {
-      if (await this.#unconfirmed?.defer(file, outcome.id, thrown)) return;
       outcome.error = asMediactlError(thrown);
     }
     outcome.durationMs = clock.now() - startedAt;
@@ -209,15 +203,15 @@ export class BatchUploader implements BatchRun {
     const { error } = outcome;
     this.#stopIfFatal(error);
     // A run that waits for the assets cannot succeed without those that another run uploads.
-    const mayBeElsewhere = this.#unconfirmed !== undefined && this.#options.timeoutMs === undefined;
+    const mayBeElsewhere = this.#isBatch && this.#options.timeoutMs === undefined;
     if (mayBeElsewhere && error?.explanation.code === 'already_uploading') {
       delete outcome.error;
       outcome.isElsewhere = true;
     } else if (error) {
-      const { withNextStep } = await import('../session/resume.ts');
+      const { withNextStep } = await import('../session/next-step.ts');
       outcome.error = await withNextStep(outcome, error, this.#options, this.#deps);
     }
-    if (this.#unconfirmed) {
+    if (this.#isBatch) {
       const asset_uid = outcome.uploaded?.assetUid ?? null;
       const path = labelOf(outcome.job);
       this.#deps.onEvent({ path, event: 'finished', outcome: outcomeOf(outcome), asset_uid });
@@ -235,7 +229,7 @@ export class BatchUploader implements BatchRun {
   /** Uploads one file. @returns a promise that resolves once its receipt is on disk or could not be written */
   async #upload(file: UploadCandidate, outcome: FileOutcome): Promise<{ persisted: PersistResult }> {
     const { folders, onUploaded, receipts, spool } = this.#deps;
-    const isBatch = this.#unconfirmed !== undefined;
+    const isBatch = this.#isBatch;
     const folder = file.resumable ? file.resumable.folder : await folders.findOrCreate(file);
     const job = this.#jobOf(file, folder);
     outcome.job = job;
@@ -252,7 +246,11 @@ export class BatchUploader implements BatchRun {
     });
     const source = job.path === '-' && !job.isSingleRead ? await spoolStdin(job, this.#deps) : job;
     outcome.path = source.path;
-    const upload = await openUpload({ ...source, label: labelOf(job) }, this.#options, { ...this.#deps, api });
+    const upload = await openUpload({ ...source, label: labelOf(job) }, this.#options, {
+      ...this.#deps,
+      api,
+      orphans: receipts,
+    });
     outcome.id = upload.id;
     let persisted: PersistResult;
     try {

@@ -1,7 +1,7 @@
 import type { Api } from '../../api/api.ts';
 import { isUnchanged, toUploaded } from '../session/receipt-lookup.ts';
-import { unverifiedError } from '../session/send-file.ts';
 import { createOutcome, type FileOutcome, type UploadOptions } from '../session/upload-job.ts';
+import { unverifiedError } from '../session/verify.ts';
 import {
   type FolderResolver,
   type ReceiptKey,

@@ -3,8 +3,8 @@ import { isAbsolute } from 'node:path';
 import { asMediactlError } from '../../errors.ts';
 import { PrefixDigest } from '../sources/checksum.ts';
 import type { UploadSource } from '../sources/source.ts';
-import type { CorruptEntry, OpenEntry, UploadEntry } from '../store/upload-entry.ts';
-import type { UploadStore } from '../store/upload-store.ts';
+import type { OpenEntry, UploadEntry } from '../store/upload-entry.ts';
+import type { ListableUploadStore } from '../store/upload-store.ts';
 import type { UploadDeps } from './upload-job.ts';
 
 /**
@@ -12,7 +12,7 @@ import type { UploadDeps } from './upload-job.ts';
  * Service, metadata, size and the acknowledged bytes must match, the old path must be gone, and exactly one upload
  * must match; others are reported. The unfinished uploads are listed once per run and cached.
  */
-export function createMovedUploadFinder(store: UploadStore): UploadDeps['findResumable'] {
+export function createMovedUploadFinder(store: ListableUploadStore): UploadDeps['findResumable'] {
   let unfinished: Promise<{ id: string; key: string }[]> | undefined;
   return async (file, source, notice) => {
     if (!isFile(file)) return undefined;
@@ -62,8 +62,7 @@ function ignoreAlreadyUploading(error: unknown): undefined {
 
 const isFile = ({ realPath, identity }: UploadEntry) => isAbsolute(realPath) && !identity;
 
-const isOpen = (entry?: UploadEntry | CorruptEntry): entry is OpenEntry =>
-  entry !== undefined && 'state' in entry && entry.state === 'open' && isFile(entry);
+const isOpen = (entry?: UploadEntry): entry is OpenEntry => entry?.state === 'open' && isFile(entry);
 
 const matchKeyOf = ({ baseUrl, metadata, file }: UploadEntry) =>
   JSON.stringify([baseUrl, Object.entries(metadata).sort(), file.sizeBytes]);

@@ -1,6 +1,5 @@
 import { basename } from 'node:path';
 import type { UploadMetadata } from '../../../contract/tus.ts';
-import type { Asset } from '../../../contract/types.ts';
 import type { Api } from '../../api/api.ts';
 import type { MediactlError } from '../../errors.ts';
 import type { UploadSource } from '../sources/source.ts';
@@ -8,7 +7,7 @@ import type { Spool } from '../sources/spool.ts';
 import type { FileNames, UserMetadata } from '../sources/upload-candidate.ts';
 import type { Receipt, Receipts } from '../store/receipts.ts';
 import type { OpenEntry, PlannedEntry } from '../store/upload-entry.ts';
-import type { UploadStore } from '../store/upload-store.ts';
+import type { ListableUploadStore, UploadStore } from '../store/upload-store.ts';
 import type { OnUploadEvent, UploadOutcome } from './events.ts';
 import type { Throttle } from './throttle.ts';
 
@@ -54,26 +53,11 @@ export type UploadDeps = {
   openSource(path: string, sourceId?: string): Promise<UploadSource>;
   /** Asks the user to confirm a possible duplicate. @throws MediactlError `declined`; `refusal` without a terminal */
   confirmNewAsset(refusal: MediactlError, assetUids: readonly string[]): Promise<void>;
-  /** Finds the assets that an unconfirmed creation might have made. By default, scans the newest assets for it. */
-  findOrphans?(creation: UnconfirmedCreation): Promise<OrphanCandidates>;
+  /** Records incomplete assets for `uploads gc`; undefined if they cannot be recorded. */
+  orphans: Pick<Receipts, 'saveOrphan'> | undefined;
   /** Finds the unfinished upload of a file that was moved since; absent if moved files are not looked for. */
   findResumable?(file: PlannedEntry, source: UploadSource, notice: Notice): Promise<OpenEntry | undefined>;
 };
-
-/** Creation request without a response. The service might have made an asset, whose uid is then unknown. */
-export type UnconfirmedCreation = {
-  metadata: UploadMetadata;
-  sizeBytes: number;
-  /** Time before which the request was certainly not sent, in ISO 8601; undefined if unknown. */
-  begunAt?: string | undefined;
-  /** Uid of the created asset, if a damaged entry still shows it. */
-  assetUid?: string | undefined;
-  /** True if bytes might have been sent, since a damaged entry does not show what became of the creation. */
-  mayBeWhole?: boolean;
-};
-
-/** Assets that an unconfirmed creation might have made. `isComplete` is false if not all new assets were scanned. */
-export type OrphanCandidates = { assets: Asset[]; isComplete: boolean };
 
 type Notice = (message: string) => void;
 
@@ -105,7 +89,8 @@ export function metadataOf(job: UploadJob): UploadMetadata {
   };
 }
 
-export type RunDeps = UploadDeps & {
+export type RunDeps = Omit<UploadDeps, 'orphans'> & {
+  store: ListableUploadStore;
   /** Opens the folder in which stdin is spooled. */
   spool(): Spool;
   /** Opens stdin, the source of the path `-`. */

@@ -22,6 +22,8 @@ export class UploadRun {
   bytesSent = 0;
   resumedFrom: number | null = null;
   sessionsCreated = 0;
+  /** Number of creations of this run whose response was lost. */
+  lostCreations = 0;
 
   constructor(source: UploadSource, job: UploadJob, options: UploadOptions, deps: UploadDeps) {
     this.source = source;
@@ -42,7 +44,6 @@ export class UploadRun {
     const { api, profile } = this.deps;
     const { identity } = this.job;
     return {
-      version: 2,
       state: 'planned',
       id: this.id,
       path: this.label,
@@ -60,12 +61,21 @@ export class UploadRun {
     return this.job.label ?? this.job.path;
   }
 
-  /** Records an incomplete asset for `uploads gc`. @param isGuessed true if it was only matched by name */
-  async recordOrphan(assetUid: string, isGuessed = false): Promise<void> {
-    const { receipts, api } = this.deps;
-    const { asset_name: name = this.metadata.filename } = this.metadata;
-    const at = new Date(api.transport.clock.now()).toISOString();
-    await receipts?.saveOrphan(this.receiptKey.service, { assetUid, name, path: this.label, at, isGuessed });
+  /** Records an incomplete asset for `uploads gc`. */
+  recordOrphan(assetUid: string): Promise<void> {
+    return this.#saveOrphan(assetUid, new Date(this.deps.api.transport.clock.now()).toISOString());
+  }
+
+  /** Records a creation whose response was lost. @param begunAt time before which it was not sent, in ISO 8601 */
+  recordLostCreation(begunAt: string): Promise<void> {
+    return this.#saveOrphan(null, begunAt);
+  }
+
+  async #saveOrphan(assetUid: string | null, at: string): Promise<void> {
+    const { metadata, source, label: path, deps } = this;
+    const { asset_name: name = metadata.filename } = metadata;
+    const orphan = { assetUid, name, path, sizeBytes: source.sizeBytes, at, isGuessed: false };
+    await deps.orphans?.saveOrphan(this.receiptKey.service, orphan);
   }
 
   notice(message: string): void {

@@ -39,10 +39,12 @@ export type FolderListing = { since: string; assets: ListedAsset[] };
 
 /** An incomplete asset that an interrupted upload left on the service, or might have left there. */
 export type Orphan = {
-  assetUid: string;
+  /** Null if the response to its creation was lost. The asset, if there is one, is empty. */
+  assetUid: string | null;
   name: string;
   path: string;
-  /** Time at which the orphan was recorded, in ISO 8601. */
+  sizeBytes: number | null;
+  /** Time (ISO 8601) at which the orphan was recorded; for a lost creation, a time before the request was sent. */
   at: string;
   /** True if the asset was matched only by name and might belong to another upload. */
   isGuessed: boolean;
@@ -322,21 +324,21 @@ export class Receipts {
     await this.#database.execute('DELETE FROM runs WHERE id = ?', id).catch(() => {});
   }
 
-  async saveOrphan(service: string, { assetUid, name, path, at, isGuessed }: Orphan): Promise<void> {
-    const sql = `INSERT OR REPLACE INTO uploads (state, service, asset, name, path, at, guessed)
-      VALUES ('failed', ?, ?, ?, ?, ?, ?)`;
-    await this.#database.execute(sql, service, assetUid, name, path, at, Number(isGuessed));
+  async saveOrphan(service: string, { assetUid, name, path, sizeBytes, at, isGuessed }: Orphan): Promise<void> {
+    const sql = `INSERT OR REPLACE INTO uploads (state, service, asset, name, path, size, at, guessed)
+      VALUES ('failed', ?, ?, ?, ?, ?, ?, ?)`;
+    await this.#database.execute(sql, service, assetUid, name, path, sizeBytes, at, Number(isGuessed));
   }
 
-  async forgetOrphan(assetUid: string): Promise<void> {
-    await this.#database.execute("DELETE FROM uploads WHERE asset = ? AND state = 'failed'", assetUid);
+  async forgetOrphan(service: string, { assetUid, path, at }: Pick<Orphan, 'assetUid' | 'path' | 'at'>): Promise<void> {
+    const sql = "DELETE FROM uploads WHERE service = ? AND state = 'failed' AND asset IS ? AND path = ? AND at = ?";
+    await this.#database.execute(sql, service, assetUid, path, at);
   }
 
   async orphans(service: string): Promise<Orphan[]> {
-    const sql = `SELECT asset AS assetUid, name, path, at, guessed FROM uploads
+    const sql = `SELECT asset AS assetUid, name, path, size AS sizeBytes, at, guessed FROM uploads
       WHERE service = ? AND state = 'failed' ORDER BY at`;
-    type Row = Omit<Orphan, 'isGuessed'> & { guessed: number };
-    const rows = await this.#database.select<Row>(sql, service);
+    const rows = await this.#database.select<Omit<Orphan, 'isGuessed'> & { guessed: number }>(sql, service);
     return rows.map(({ guessed, ...orphan }) => ({ ...orphan, isGuessed: guessed === 1 }));
   }
 

@@ -1,11 +1,9 @@
 import type { UploadMetadata } from '../../../contract/tus.ts';
-import { isIdentifier } from '../../api/resource.ts';
 import type { Prefix } from '../sources/checksum.ts';
 import type { FileIdentity } from '../sources/source.ts';
 
 /** Fields that an entry has in every state. */
 type EntryBase = {
-  version: 2;
   id: string;
   /** Path as entered by the user, or the name shown instead, such as `stdin`. */
   path: string;
@@ -34,8 +32,8 @@ type SessionEntry = EntryBase & { session: { uid: string; url: string; assetUid:
 export type OpenEntry = SessionEntry & {
   state: 'open';
   offset: number;
-  /** Upper bound for the bytes sent, recorded some chunks ahead. Includes the last chunk only once it has started. */
-  sentTo: number;
+  /** True if the last chunk might have been sent, so that the service might have every byte. */
+  mayBeWhole: boolean;
   /** Digest of the bytes before the latest acknowledged offset for which it was computed. */
   prefix?: Prefix;
   /** True if the service did not know the session on first use. */
@@ -59,85 +57,11 @@ export type CompleteEntry = SessionEntry & {
 /** Stored state of an upload that has been started and not finished, with all that it takes to resume it. */
 export type UploadEntry = PlannedEntry | IntendedEntry | OpenEntry | CompleteEntry;
 
-/** A stored entry that cannot be parsed, with the fields that could still be extracted. */
-export type CorruptEntry = {
-  id: string;
-  path: string;
-  isSpool?: boolean;
-  reason: string;
-  assetUid?: string | undefined;
-  begunAt?: string | undefined;
-};
-
-export const isCorrupt = (entry: UploadEntry | CorruptEntry): entry is CorruptEntry => 'reason' in entry;
-
 export function acknowledged(entry: UploadEntry): number {
   if (entry.state === 'open') return entry.offset;
   return entry.state === 'whole' ? entry.file.sizeBytes : 0;
 }
 
-/** Returns the uid of the asset that an upload has created; undefined if there is none, or a damaged entry lacks it. */
-export function assetOf(entry: UploadEntry | CorruptEntry): string | undefined {
-  if (isCorrupt(entry)) return entry.assetUid;
-  return 'session' in entry ? entry.session.assetUid : undefined;
-}
-
-const isText = (value: unknown) => typeof value === 'string';
-const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
-
-type Fields = { [field: string]: unknown };
-const areTexts = (fields: Fields | undefined, names: readonly string[]) =>
-  names.every((name) => isText(fields?.[name]));
-
-/** Returns true if parsed JSON is a valid entry with every field that its state requires. */
-export function isEntry(value: unknown): value is UploadEntry {
-  if (typeof value !== 'object' || value === null) return false;
-  const entry = value as Fields;
-  const { file, metadata, session, prefix } = entry as { [field: string]: Fields | undefined };
-  const isCommon =
-    entry.version === 2 &&
-    areTexts(entry, ['id', 'path', 'realPath', 'baseUrl', 'profile']) &&
-    !Number.isNaN(Date.parse(String(entry.begunAt))) &&
-    areTexts({ dev: '', ino: '', ctimeNs: '', validator: '', ...file }, [
-      'mtimeNs',
-      'dev',
-      'ino',
-      'ctimeNs',
-      'validator',
-    ]) &&
-    isCount(file?.sizeBytes) &&
-    areTexts(metadata, ['filename', 'workspace_uid']);
-  if (!isCommon || entry.state === 'planned' || entry.state === 'intended') return isCommon;
-  const isSession =
-    areTexts(session, ['uid', 'url', 'assetUid', 'expiresAt']) &&
-    isIdentifier(session?.assetUid) &&
-    /^https?:/.test(String(session?.url)) &&
-    URL.canParse(String(session?.url));
-  if (!isSession || entry.state === 'whole') return isSession && isText(entry.blake3);
-  const isPrefix = prefix === undefined || (isCount(prefix?.offset) && isText(prefix?.blake3));
-  return entry.state === 'open' && isCount(entry.offset) && isCount(entry.sentTo) && isPrefix;
-}
-
-/**
- * Parses a stored entry. If it is invalid, extracts the path, asset uid and start time if possible.
- *
- * @param id id that the entry is stored under; undefined if it is unknown
- */
-export function parseEntry(text: string, id: string | undefined): UploadEntry | CorruptEntry {
-  let reason = 'this version does not recognize its format';
-  try {
-    const entry: unknown = JSON.parse(text);
-    if (isEntry(entry) && (id === undefined || entry.id === id)) return entry;
-  } catch (error) {
-    reason = (error as Error).message;
-  }
-  const extractField = (field: string) => new RegExp(`"${field}":\\s*"([^"]+)"`).exec(text)?.[1];
-  const assetUid = extractField('assetUid');
-  return {
-    id: id ?? '',
-    path: extractField('path') ?? id ?? '',
-    reason,
-    begunAt: extractField('begunAt'),
-    assetUid: isIdentifier(assetUid) ? assetUid : undefined,
-  };
-}
+/** Returns the uid of the asset that an upload has created; undefined if there is none. */
+export const assetOf = (entry: UploadEntry): string | undefined =>
+  'session' in entry ? entry.session.assetUid : undefined;

@@ -1,9 +1,10 @@
 import { rm } from 'node:fs/promises';
 import { MediactlError } from '../../errors.ts';
+import { stateFailure } from '../../state-error.ts';
 import { type Receipt, saveReceipt } from './receipts.ts';
 import { isUnfinished } from './schema.ts';
 import type { StateDatabase } from './state-database.ts';
-import { assetOf, type CorruptEntry, isCorrupt, parseEntry, type UploadEntry } from './upload-entry.ts';
+import { assetOf, type UploadEntry } from './upload-entry.ts';
 
 /**
  * Stores what an upload needs to survive a crash. There are three stores: SQLite for this machine, and Redis and
@@ -25,8 +26,7 @@ export type UploadStore = {
    * @throws MediactlError `already_uploading` (exit 6)
    */
   lock(id: string, path?: string): Promise<() => Promise<void>>;
-  read(id: string): Promise<UploadEntry | CorruptEntry | undefined>;
-  list(): Promise<(UploadEntry | CorruptEntry)[]>;
+  read(id: string): Promise<UploadEntry | undefined>;
   /** Writes an entry. Resolves once it outlives a power failure, or only a crash if `isDurable` is false. */
   write(entry: UploadEntry, isDurable?: boolean): Promise<void>;
   /** Records how far the file was sent, for users. Absent if that is shown elsewhere. Need not outlive a crash. */
@@ -37,13 +37,16 @@ export type UploadStore = {
   remove(id: string): Promise<void>;
 };
 
+/** Upload store that can list its entries, as that of this machine can. */
+export type ListableUploadStore = UploadStore & { list(): Promise<UploadEntry[]> };
+
 /** @property pid id of the process that is sending the file; null if none is */
 export type UploadProgress = { sentBytes: number; pid: number | null };
 
-type EntryRow = { id: string; asset: string | null; entry: string };
+type EntryRow = { entry: string };
 
 /** Upload store of this machine. Each upload is a row of the database, which also shows the process that locks it. */
-export class LocalUploadStore implements UploadStore {
+export class LocalUploadStore implements ListableUploadStore {
   readonly location: string;
   readonly isInMemory: boolean;
   readonly #database: StateDatabase;
@@ -114,15 +117,23 @@ export class LocalUploadStore implements UploadStore {
     });
   }
 
-  async read(id: string): Promise<UploadEntry | CorruptEntry | undefined> {
-    const sql = `SELECT id, asset, entry FROM uploads WHERE id = ? AND ${isUnfinished} AND entry IS NOT NULL`;
+  async read(id: string): Promise<UploadEntry | undefined> {
+    const sql = `SELECT entry FROM uploads WHERE id = ? AND ${isUnfinished} AND entry IS NOT NULL`;
     const row = await this.#database.selectFirst<EntryRow>(sql, id);
-    return row && toEntry(row);
+    return row && this.#parse(row);
   }
 
-  async list(): Promise<(UploadEntry | CorruptEntry)[]> {
-    const sql = `SELECT id, asset, entry FROM uploads WHERE ${isUnfinished} AND entry IS NOT NULL`;
-    return (await this.#database.select<EntryRow>(sql)).map(toEntry);
+  async list(): Promise<UploadEntry[]> {
+    const sql = `SELECT entry FROM uploads WHERE ${isUnfinished} AND entry IS NOT NULL`;
+    return (await this.#database.select<EntryRow>(sql)).map((row) => this.#parse(row));
+  }
+
+  #parse({ entry }: EntryRow): UploadEntry {
+    try {
+      return JSON.parse(entry);
+    } catch (error) {
+      throw stateFailure('state_damaged', `${this.location}: ${(error as Error).message}`, error);
+    }
   }
 
   async write(entry: UploadEntry, isDurable = true): Promise<void> {
@@ -169,12 +180,6 @@ export class LocalUploadStore implements UploadStore {
       database.run(reset, id, database.processId);
     });
   }
-}
-
-/** Parses an entry. A damaged one still has its asset in a column. */
-function toEntry({ id, asset, entry: text }: EntryRow): UploadEntry | CorruptEntry {
-  const entry = parseEntry(text, id);
-  return isCorrupt(entry) ? { ...entry, assetUid: assetOf(entry) ?? asset ?? undefined } : entry;
 }
 
 const alreadyUploading = (pid: number) =>

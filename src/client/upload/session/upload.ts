@@ -1,0 +1,322 @@
+import { retryUntil } from '../../../contract/retry.ts';
+import { sessionLifetimeMs } from '../../../contract/tus.ts';
+import { asMediactlError, MediactlError } from '../../errors.ts';
+import { isRetryable } from '../../http/error-response.ts';
+import { wasNotSent } from '../../http/network-error.ts';
+import { digestOf } from '../sources/checksum.ts';
+import { fileChanged, isUntouched, sizeChange } from '../sources/source.ts';
+import type { CompleteEntry, IntendedEntry, OpenEntry, UploadEntry } from '../store/upload-entry.ts';
+import { type Evidence, readEvidence } from './evidence.ts';
+import { fileTimesOf, findReceiptByContent, findReceiptByPath } from './receipt-lookup.ts';
+import { SessionGoneError, send } from './send.ts';
+import type { UploadDeps, Uploaded, UploadJob, UploadOptions } from './upload-job.ts';
+import { UploadRun } from './upload-run.ts';
+import { checksumMismatch, completeEntry, unverifiedError } from './verify.ts';
+
+// One upload is a state machine. The state is that of its entry in the upload store (`UploadEntry`): none or `planned`,
+// `intended`, `open`, `whole`; then a receipt replaces the entry. Each state is on disk before the request that might
+// lead out of it, so that a killed run has stopped in one of these states. docs/architecture.md has the transitions.
+
+/** Part of an upload that is lost: its session, a session that never responded, or the receipt. */
+type Loss = 'session' | 'refused session' | 'receipt';
+
+/** Step after a loss: `ask` asks the user before it creates a new asset. */
+type RecoveryStep = 'create' | 'ask' | 'send' | 'finish';
+
+/**
+ * The recovery rule. A lost response to a creation is not in it, because the asset is always created again: no byte was
+ * sent to the first one.
+ */
+export const recovery: Record<Loss, Record<Evidence, RecoveryStep>> = {
+  session: { none: 'create', part: 'create', whole: 'finish', unclear: 'ask' },
+  'refused session': { none: 'ask', part: 'ask', whole: 'finish', unclear: 'ask' },
+  receipt: { none: 'create', part: 'send', whole: 'finish', unclear: 'finish' },
+};
+
+/** Upload of one opened file, which resumes where an earlier run stopped. */
+export type OpenedUpload = {
+  id: string;
+  /** @throws MediactlError if the upload fails; a later run can resume it */
+  run(): Promise<SendResult>;
+  /** Bytes that were sent so far. */
+  readonly bytesSent: number;
+  close(): Promise<void>;
+};
+
+/** Resolves once the receipt is on disk, or with the error of writing it. The next upload does not wait for it. */
+export type PersistResult = Promise<MediactlError | undefined>;
+type SendResult = { uploaded: Uploaded; persisted: PersistResult };
+
+/** Opens a file for upload. @throws MediactlError if the file does not exist or cannot be read */
+export async function openUpload(job: UploadJob, options: UploadOptions, deps: UploadDeps): Promise<OpenedUpload> {
+  const source = await deps.openSource(job.path, job.sourceId);
+  const run = new UploadRun(source, job, options, deps);
+  return {
+    id: run.id,
+    run: () => uploadLocked(run),
+    get bytesSent() {
+      return run.bytesSent;
+    },
+    close: () => source.close(),
+  };
+}
+
+/** Runs an upload while holding its lock, so that only one process at a time sends the file. */
+async function uploadLocked(run: UploadRun): Promise<SendResult> {
+  const release = await run.store.lock(run.id);
+  try {
+    const { uploaded, persisted } = await uploadFile(run);
+    if (uploaded.verified === null && run.options.requireChecksum)
+      throw (await persisted) ?? unverifiedError(uploaded.assetUid);
+    return { uploaded, persisted: persisted.finally(release) };
+  } catch (error) {
+    await release();
+    throw error;
+  }
+}
+
+async function uploadFile(run: UploadRun): Promise<SendResult> {
+  const { again } = run.options;
+  const foundReceipt = (uploaded: Uploaded) => ({ uploaded, persisted: Promise.resolve(undefined) });
+  // Check the receipts again, since another run might have uploaded the file after this run made its plan.
+  // An upload resumed by its id is unfinished, whatever receipts exist for its file.
+  const before = again || run.job.id !== undefined ? undefined : await findReceiptByPath(run);
+  if (before) return foundReceipt(before);
+  run.emit({ event: 'started', size_bytes: run.source.sizeBytes });
+  if (run.source.sizeBytes === 0) run.notice('the file is empty');
+  let found = await run.store.read(run.id);
+  const duplicate = found || again ? undefined : await findReceiptByContent(run);
+  if (duplicate) return foundReceipt(duplicate);
+  if (!found && !again) found = await run.deps.findResumable?.(run.planned(), run.source, run.notice.bind(run));
+  // The spool file is the only copy of stdin. Record it now, so that it can be found after any failure.
+  if (!found && run.job.identity !== undefined) await run.store.write(run.planned());
+  let entry = found ? await resumeFrom(run, found) : await create(run);
+  while (entry.state === 'open') entry = await sendOrRecover(run, entry);
+  const uploaded = await finish(run, entry);
+  return { uploaded, persisted: saveReceipt(run, uploaded, entry) };
+}
+
+/** Continues from the state that an earlier run left. @throws MediactlError `file_changed` (exit 13), by its size */
+async function resumeFrom(run: UploadRun, entry: UploadEntry): Promise<OpenEntry | CompleteEntry> {
+  if (entry.state === 'intended') await run.recordLostCreation(entry.begunAt);
+  if (entry.state === 'planned' || entry.state === 'intended') return create(run);
+  if (run.options.again) return replaceAsset(run, entry);
+  return entry.state === 'open' ? resumeSession(run, entry) : reuseComplete(run, entry);
+}
+
+/** Creates a new asset, and names the one that an earlier run has created. */
+async function replaceAsset(run: UploadRun, { state, session }: OpenEntry | CompleteEntry): Promise<OpenEntry> {
+  const { assetUid } = session;
+  if (state === 'open') await run.recordOrphan(assetUid);
+  run.notice(state === 'open' ? `asset ${assetUid} stays incomplete` : `previously uploaded as asset ${assetUid}`);
+  return create(run);
+}
+
+/** Resumes an open session if the file size is unchanged. The content is checked later, by hashing the prefix. */
+function resumeSession(run: UploadRun, entry: OpenEntry): OpenEntry {
+  const { source } = run;
+  if (entry.file.sizeBytes !== source.sizeBytes)
+    throw fileChanged(
+      source.path,
+      `${entry.offset} bytes of it are already uploaded, but ${sizeChange(entry.file, source)}`,
+    );
+  run.resumedFrom = entry.offset;
+  return entry;
+}
+
+/** Continues an upload whose bytes were all acknowledged, but which has no receipt. */
+async function reuseComplete(run: UploadRun, entry: CompleteEntry): Promise<OpenEntry | CompleteEntry> {
+  const { source } = run;
+  const isSame = isUntouched(entry.file, source.identity) || (await digestOf(source)) === entry.blake3;
+  if (!isSame) return replaceAsset(run, entry);
+  const { assetUid } = entry.session;
+  const step = recovery.receipt[await readEvidence(run, assetUid, { mayBeWhole: true, isAcknowledged: true })];
+  if (step === 'create') {
+    run.notice(`asset ${assetUid} no longer exists; uploading again`);
+    return create(run);
+  }
+  run.resumedFrom = source.sizeBytes;
+  if (step === 'send') {
+    run.notice(`asset ${assetUid} still waits for bytes that the service acknowledged`);
+    const { blake3: _blake3, verified: _verified, serviceBlake3: _serviceBlake3, ...rest } = entry;
+    return { ...rest, state: 'open', file: source.identity, offset: source.sizeBytes, mayBeWhole: true };
+  }
+  run.notice(`already uploaded as asset ${assetUid}`);
+  return entry;
+}
+
+const maxTries = 10;
+/** Maximum number of lost responses after which a run creates again. Each might leave an empty asset. */
+const maxLostCreations = 2;
+
+/**
+ * Creates the asset and its upload session. Creates them again after a lost response.
+ *
+ * @param previousEntry entry of the lost session to replace; kept if the service has created nothing
+ */
+async function create(run: UploadRun, previousEntry?: OpenEntry): Promise<OpenEntry> {
+  const { source, metadata, options, store, deps } = run;
+  const { api, signal } = deps;
+  const { clock } = api.transport;
+  const intended: IntendedEntry = { ...run.planned(), state: 'intended' };
+  await store.write(intended); // for crash recovery
+  signal?.throwIfAborted();
+  try {
+    const created = await retryUntil(signal, () => api.uploadSessions.create(source.sizeBytes, metadata, signal), {
+      clock,
+      delayAfter: async (error, attempt) => {
+        const isLost = !hasCreatedNothing(error) && isRetryable(error) && run.lostCreations < maxLostCreations;
+        if (!isLost && (!isStorageUnavailable(error) || attempt + 1 >= maxTries)) return undefined;
+        if (isLost) {
+          run.lostCreations++;
+          await run.recordLostCreation(intended.begunAt);
+        }
+        return api.transport.waitBeforeRetry(attempt, error as MediactlError, signal).then(() => 0);
+      },
+    });
+    const { uid, sessionUrl: url, assetUid } = created;
+    // "sessions expire after 24 hours" (§2), if the service sends no time
+    const expiresAt = created.expiresAt ?? new Date(clock.now() + sessionLifetimeMs).toISOString();
+    const session = { uid, url, assetUid, expiresAt };
+    const mayBeWhole = source.sizeBytes <= options.chunkBytes;
+    const entry: OpenEntry = { ...intended, state: 'open', session, offset: 0, mayBeWhole };
+    run.sessionsCreated++;
+    run.resumedFrom = null;
+    await store.write(entry);
+    run.emit({ event: 'created', asset_uid: assetUid, session_uid: uid });
+    return entry;
+  } catch (error) {
+    if (!hasCreatedNothing(error)) throw error;
+    if (previousEntry) await store.write(previousEntry);
+    else if (run.job.identity !== undefined)
+      await store.write(run.planned()); // names the only copy of stdin
+    else await store.remove(run.id);
+    throw error;
+  }
+}
+
+/** Matches "503 storage not configured or temporarily unavailable, text/plain" (§4), which no gateway sends. */
+const isStorageUnavailable = (error: unknown): error is MediactlError =>
+  error instanceof MediactlError && error.explanation.status === 503 && error.explanation.isPlainText === true;
+
+/** Status codes with which a service or gateway rejects a request without acting on it. */
+const rejectionStatuses = new Set([
+  ...[400, 401, 402, 403, 404, 405, 407, 410, 411, 412, 413, 414, 415, 417, 421, 422, 426, 429],
+  ...[431, 451, 501, 505, 507, 511],
+]);
+
+/** Returns true if a failed creation certainly made no asset, so that its intent can be removed. */
+function hasCreatedNothing(error: unknown): boolean {
+  if (!(error instanceof MediactlError)) return false;
+  const { status } = error.explanation;
+  return wasNotSent(error) || isStorageUnavailable(error) || (status !== undefined && rejectionStatuses.has(status));
+}
+
+async function sendOrRecover(run: UploadRun, entry: OpenEntry): Promise<OpenEntry | CompleteEntry> {
+  try {
+    return await send(run, entry);
+  } catch (error) {
+    if (!(error instanceof SessionGoneError)) throw error;
+    return recoverFromGoneSession(run, entry, error);
+  }
+}
+
+/**
+ * Recovers from a session that the service no longer knows, or never knew. Ignores the expiry time because clocks might
+ * be wrong.
+ *
+ * @throws MediactlError `session_refused`, `session_expired` or `session_unknown` (exit 3); each names the asset
+ */
+async function recoverFromGoneSession(
+  run: UploadRun,
+  entry: OpenEntry,
+  gone: SessionGoneError,
+): Promise<OpenEntry | CompleteEntry> {
+  const { assetUid } = entry.session;
+  const { underlying, hasResponded } = gone;
+  // The session was created by this run, and the service did not know it on first use.
+  const isRefused = run.sessionsCreated > 0 && !hasResponded;
+  // A session that the service has never known, not even in an earlier run, has received no bytes.
+  const mayBeWhole = gone.mayBeWhole && (hasResponded || !entry.isRefused);
+  const isAcknowledged = entry.offset === run.source.sizeBytes;
+  const evidence =
+    isRefused && !mayBeWhole ? 'part' : await readEvidence(run, assetUid, { mayBeWhole, isAcknowledged });
+  const step = recovery[entry.isRefused ? 'refused session' : 'session'][evidence];
+  if (step === 'finish') {
+    // The receipt needs the file's digest.
+    const blake3 = await digestOf(run.source, entry.prefix);
+    return completeEntry(run, entry, { blake3, verdict: { verified: null }, lastChunkStart: 0 });
+  }
+  if (isRefused && evidence !== 'unclear') {
+    await run.store.write({ ...entry, isRefused: true });
+    throw sessionGone(entry, 'session_refused', underlying);
+  }
+  // Replace a lost session only once per run, or a service that loses every session would get endless assets.
+  if (run.sessionsCreated > 1) throw sessionGone(entry, 'session_refused', underlying);
+  if (run.options.onExpired === 'fail') throw sessionGone(entry, 'session_expired', underlying);
+  const doubt = evidence === 'unclear' ? 'session_unknown' : 'session_refused';
+  if (step === 'ask') await run.deps.confirmNewAsset(sessionGone(entry, doubt, underlying), [assetUid]);
+  if (evidence !== 'none') await run.recordOrphan(assetUid);
+  run.notice(
+    evidence === 'none'
+      ? `the upload session and its asset ${assetUid} no longer exist; starting over`
+      : `the upload session no longer exists; starting over (asset ${assetUid} stays incomplete)`,
+  );
+  return create(run, entry);
+}
+
+const explanations = {
+  session_expired: {
+    reason: 'upload sessions expire after 24 hours; the asset stays incomplete',
+    hint: 'run the same command without --on-expired fail to start over',
+  },
+  /** The service forgot the session right after its creation. Retries would pile up assets. */
+  session_refused: {
+    reason: 'the service created it but did not recognize it on first use',
+    hint: 'check the base URL and any proxy; --yes creates a new asset and keeps that one',
+  },
+  session_unknown: {
+    reason: 'the last response was lost, and the asset does not show whether it has the whole file',
+    hint: 'mediactl get ID, to check it; --yes starts over and keeps that asset',
+  },
+};
+
+function sessionGone({ session }: OpenEntry, code: keyof typeof explanations, underlying: unknown): MediactlError {
+  const { reason, hint } = explanations[code];
+  return new MediactlError(`the upload session of asset ${session.assetUid} no longer exists`, {
+    code,
+    reason,
+    underlying,
+    hint: hint.replace('ID', session.assetUid),
+    details: { asset_uid: session.assetUid },
+  });
+}
+
+async function finish(run: UploadRun, entry: CompleteEntry): Promise<Uploaded> {
+  const { id, label, job, deps, metadata, source, bytesSent, resumedFrom } = run;
+  const { blake3, verified, session } = entry;
+  const { assetUid, uid: sessionUid } = session;
+  const { assets } = deps.api;
+  if (verified === false) {
+    // The bytes of stdin are only in the spool file, which the entry names.
+    const resend = job.identity === undefined ? `upload --again '${label}'` : `uploads resume ${id} --again`;
+    throw checksumMismatch(label, `mediactl ${resend}`, entry);
+  }
+  if (job.tags && job.tags.length > 0) await assets.update(assetUid, assets.tagFields(job.tags));
+  run.emit({ event: 'uploaded', asset_uid: assetUid, blake3, verified });
+  const name = metadata.asset_name ?? metadata.filename;
+  const counts = { sizeBytes: source.sizeBytes, bytesSent, resumedFrom };
+  return { how: 'uploaded', state: 'pending', assetUid, sessionUid, name, ...counts, blake3, verified };
+}
+
+/** Replaces the entry with the receipt. */
+async function saveReceipt(run: UploadRun, uploaded: Uploaded, entry: CompleteEntry): PersistResult {
+  try {
+    const at = new Date(run.deps.api.transport.clock.now()).toISOString();
+    const times = fileTimesOf(run.source.identity);
+    await run.store.finish(entry, { ...run.receiptKey, ...uploaded, ...times, reason: null, at });
+    return undefined;
+  } catch (error) {
+    return asMediactlError(error); // the next run finds the entry, or the receipt if only its sync failed
+  }
+}

@@ -70,12 +70,13 @@ export async function send(run: UploadRun, entry: OpenEntry): Promise<CompleteEn
 
 /** Runs tus-js-client once. It sends HEAD, then PATCH requests until all bytes are sent or a request fails. */
 async function runTus({ source, options, deps }: UploadRun, uploadUrl: string, httpStack: HttpStack): Promise<void> {
-  const { Upload } = await import('tus-js-client');
+  const { TusUpload } = await import('./tus.lazy.ts');
   const { signal } = deps;
   let onAbort = () => {};
   await new Promise<void>((resolve, reject) => {
     // tus-js-client only passes the source to our file reader, which ignores it.
-    const upload = new Upload(source as unknown as Buffer, {
+    const upload = new TusUpload(source as unknown as Buffer, {
+      ...TusUpload.defaultOptions,
       // Without the `endpoint` option, tus-js-client can never create a second asset.
       uploadUrl,
       chunkSize: options.chunkBytes,

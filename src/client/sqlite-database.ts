@@ -1,17 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
-import {
-  closeSync,
-  fdatasync,
-  fstatSync,
-  lstatSync,
-  openSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  type Stats,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, fdatasync, fstatSync, openSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Clock } from '../contract/clock.ts';
@@ -30,8 +17,6 @@ export const maxBusyWaitMs = 60_000;
 const turnsPerTransaction = 16;
 /** Pages of the write-ahead log (16 MiB) after which a commit moves them into the database, which waits for the disk. */
 const checkpointPages = 4_000;
-/** Size of the file that is removed on a full disk, so that the uploads in progress can still be recorded. */
-const reserveBytes = 256 * 1024;
 const fdatasyncAsync = promisify(fdatasync);
 
 export type DatabaseOptions = {
@@ -66,7 +51,6 @@ export class SqliteDatabase {
   /** Descriptor of the write-ahead log, for syncs. */
   #log: number | undefined;
   #hasWritten = false;
-  #isFull = false;
 
   /** @param path path of the database, which `configure` has set up; undefined if it is in memory */
   constructor(database: SqlDatabase, options: DatabaseOptions = {}, path?: string) {
@@ -78,21 +62,6 @@ export class SqliteDatabase {
 
   get isInMemory(): boolean {
     return this.#file === undefined;
-  }
-
-  /**
-   * Asserts that there is room for a new upload. On a full disk, those in progress can still be recorded.
-   *
-   * @throws MediactlError `state_full` (exit 14)
-   */
-  assertRoom(): void {
-    if (!this.#isFull) return;
-    try {
-      writeReserve(this.path);
-      this.#isFull = false;
-    } catch (error) {
-      throw stateError(error, this.path);
-    }
   }
 
   async #read<T>(work: () => T): Promise<T> {
@@ -165,19 +134,6 @@ export class SqliteDatabase {
   #commit(changes: readonly Change[]): void {
     this.#assertPresent();
     this.#hasWritten = true;
-    try {
-      this.#transact(changes);
-    } catch (error) {
-      // SQLite reports a full quota as an input or output error.
-      const isDiskFull = stateError(error, this.path).explanation.code === 'state_full';
-      if (!isDiskFull || this.#isFull) throw error;
-      this.#isFull = true;
-      rmSync(reservePathOf(this.path), { force: true });
-      this.#transact(changes);
-    }
-  }
-
-  #transact(changes: readonly Change[]): void {
     this.run('BEGIN IMMEDIATE');
     try {
       for (const { work } of changes) work();
@@ -246,24 +202,6 @@ export function configure(database: SqlDatabase, path: string): void {
   database.exec(`PRAGMA busy_timeout = 0; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${checkpointPages}`);
   const { journal_mode: mode } = database.prepare('PRAGMA journal_mode = WAL').get() as { journal_mode: string };
   if (mode !== 'wal') throw stateFailure('state_file_system', `SQLite cannot use a write-ahead log for ${path}`);
-}
-
-/** Returns the path of a file that keeps some room on the disk (see `reserveBytes`). */
-const reservePathOf = (path: string) => `${path}-reserve`;
-
-/** Writes the reserve if there is none. It is random, since zeros would take no room on some file systems. */
-export function writeReserve(path: string): void {
-  const reserve = reservePathOf(path);
-  const found = lstatSync(reserve, { throwIfNoEntry: false });
-  if (found?.isFile() && found.size === reserveBytes) return;
-  const temporary = `${reserve}.${randomUUID()}`; // a link in its place must not be followed
-  try {
-    writeFileSync(temporary, randomBytes(reserveBytes), { mode: 0o600, flag: 'wx' });
-    renameSync(temporary, reserve);
-  } catch (error) {
-    rmSync(temporary, { force: true }); // a part of it would take the room of the uploads in progress
-    throw error;
-  }
 }
 
 /** Retries `work` while another program locks the database. @throws the error of the last attempt */

@@ -111,9 +111,7 @@ export class BatchUploader implements BatchRun {
 
   async #planAndUpload(candidates: Candidates): Promise<void> {
     const settings = { ...this.#options, ...this.#deps };
-    const files = await filesToUpload(candidates, this.#plan, settings, (found) =>
-      this.#reportOrWatch(found),
-    );
+    const files = await filesToUpload(candidates, this.#plan, settings, (found) => this.#reportOrWatch(found));
     this.#isBatch = countFiles(this.#plan) > 1;
     await this.#deps.onPlan(this.#plan);
     await this.#deps.receipts?.adopt(this.#plan.adopted);

@@ -8,7 +8,6 @@ import {
   maxBusyWaitMs,
   retryWhileBusy,
   SqliteDatabase,
-  writeReserve,
 } from '../../sqlite-database.ts';
 import { stateError, stateFailure } from '../../state-error.ts';
 import { makeStateFolder } from '../../state-files.ts';
@@ -83,10 +82,7 @@ export class StateDatabase extends SqliteDatabase {
       const processLocks = new NamedLocks(join(stateDir, 'runs'), options.warn);
       const isIntegrityChecked = use === 'check' || use === 'recreate';
       await assertDatabase(path, database, isIntegrityChecked);
-      if (use === 'write' || use === 'recreate') {
-        writeReserve(path);
-        database.exec(trialWrite);
-      }
+      if (use === 'write' || use === 'recreate') database.exec(trialWrite);
       return new StateDatabase(database, options, path, processLocks);
     } catch (error) {
       database.close();

@@ -50,7 +50,6 @@ type ErrorRow = {
   endsRun?: boolean;
 };
 
-const rerun = 'run the same command again';
 const rerunSoon = 'run it again in a moment';
 const checkBaseUrl = 'mediactl auth status, to check the base URL';
 const assetStatus = 'mediactl get ID, to see its status';
@@ -74,11 +73,6 @@ export const errorTable = {
   list_changed: { exit: 'partial', hint: 'run it again once others have stopped deleting' },
   differs: { exit: 'partial', hint: 'mediactl sync DIR /FOLDER, to upload missing and changed files' },
   output: { exit: 'unclassified', hint: 'free some disk space, or choose another path' },
-  manifest_out: {
-    exit: 'unclassified',
-    hint: 'free some disk space, then run the same command again; it uploads nothing twice',
-  },
-  already_downloading: { exit: 'rejected', hint: 'wait for it to finish, or choose another path' },
   not_shown: { exit: 'unclassified', hint: '-o FILE, to save it' },
   cannot_listen: { exit: 'unclassified' },
   player_failed: { exit: 'unclassified', hint: 'mediactl play ID --check, to see if it can be played' },
@@ -89,10 +83,8 @@ export const errorTable = {
   // Accounts and settings
   no_base_url: { exit: 'unauthenticated', hint: 'set MEDIACTL_BASE_URL, for example to https://media.example.com' },
   no_key: { exit: 'unauthenticated', hint: 'mediactl auth login --profile NAME' },
-  bad_key: { exit: 'usage', hint: 'create one in your organization’s settings, under API keys' },
   no_profile: { exit: 'unauthenticated', hint: 'mediactl auth switch NAME, or --profile NAME' },
   no_such_profile: { exit: 'usage', hint: 'mediactl auth ls, or mediactl auth login --profile NAME' },
-  profile_taken: { exit: 'usage', hint: 'mediactl sandbox start --profile OTHER' },
   foreign_base_url: {
     exit: 'unauthenticated',
     hint: 'set MEDIACTL_API_KEY and MEDIACTL_BASE_URL, or mediactl auth login --profile NAME --base-url URL',
@@ -101,11 +93,9 @@ export const errorTable = {
     exit: 'unauthenticated',
     hint: 'unlock the keychain, or mediactl auth login --profile NAME --store file',
   },
-  keychain_write: { exit: 'unclassified', hint: 'unlock it, or use --store file' },
   config_corrupt: { exit: 'usage', hint: 'fix it, or move it out of the way' },
   config_mode: { exit: 'unclassified', hint: 'chmod 600 FILE' },
-  project_file: { exit: 'usage', hint: 'it must be a JSON object of settings' },
-  clock_skew: { exit: 'unclassified', hint: 'set this machine’s clock' },
+  clock_skew: { exit: 'usage', hint: 'set this machine’s clock' },
 
   // Answers of the service (§7)
   bad_request: { exit: 'rejected' },
@@ -114,19 +104,11 @@ export const errorTable = {
   forbidden: { exit: 'forbidden', hint: 'mediactl auth switch, or create an API key with that scope' },
   not_found: { exit: 'notFound' },
   conflict: { exit: 'rejected' },
-  gone: { exit: 'notFound' },
-  precondition_failed: { exit: 'rejected' },
   too_large: { exit: 'rejected' },
   invalid: { exit: 'rejected', hint: 'run the same command with --help to see what it accepts' },
-  session_locked: { exit: 'rejected', hint: rerunSoon },
-  too_early: { exit: 'unreachable', hint: rerunSoon },
   rate_limited: { exit: 'rateLimited', hint: 'run it again later, or allow a longer wait with --max-wait' },
-  headers_too_large: { exit: 'rejected', hint: 'shorten the name or the description, which are sent in a header' },
-  damaged_on_the_way: { exit: 'integrity', hint: rerun },
-  not_offered: { exit: 'unreachable' },
   storage_full: { exit: 'quota', hint: 'free or buy storage, then run the same command again' },
   server_error: { exit: 'unreachable', hint: rerunSoon },
-  redirected: { exit: 'unreachable', hint: checkBaseUrl },
   unexpected_status: { exit: 'unclassified' },
   unexpected_answer: { exit: 'unreachable', hint: checkBaseUrl },
   foreign_origin: { exit: 'integrity', hint: checkBaseUrl, endsRun: true },
@@ -142,7 +124,6 @@ export const errorTable = {
     endsRun: true,
   },
   timeout: { exit: 'unreachable', hint: 'run it again, or allow more time with --request-timeout' },
-  connection_lost: { exit: 'unreachable', hint: 'run it again' },
   private_address: { exit: 'rejected', hint: 'mediactl get ID, to see the URLs that the service returned' },
   reserve: { exit: 'usage', hint: 'use a smaller --reserve', endsRun: true },
   until: { exit: 'rateLimited' },
@@ -153,17 +134,11 @@ export const errorTable = {
     exit: 'rejected',
     hint: 'mediactl help assumptions: the service may use another name for the field',
   },
-  write_unseen: { exit: 'rejected' },
   filter_ignored: { exit: 'rejected', hint: 'pass ids instead: mediactl ls … -q | mediactl assets VERB -' },
   tags_unknown: { exit: 'rejected', hint: 'mediactl update ID --set-tags SLUGS, to replace all tags' },
   settings_unclear: { exit: 'rejected', hint: 'mediactl config set names.embed_list NAME' },
-  domain_unclear: { exit: 'usage', hint: 'mediactl config set names.embed_domain NAME' },
-  no_total: { exit: 'unclassified', hint: 'count them: mediactl ls --all -q | wc -l' },
-  no_thumbnail: { exit: 'notFound', hint: assetStatus },
-  blocked: { exit: 'unplayable', hint: 'mediactl wait ID, if it was just uploaded' },
   nothing_to_play: { exit: 'unplayable', hint: 'mediactl wait ID, if it is not ready yet' },
   playback_broken: { exit: 'unplayable', hint: assetStatus },
-  sizes_unknown: { exit: 'usage', hint: 'mediactl play ID, to see their URLs; then download the one you want' },
   download_changed: {
     exit: 'integrity',
     hint: 'run it again; if it fails again, mediactl play ID --info shows what the service offers',
@@ -174,15 +149,11 @@ export const errorTable = {
     exit: 'unplayable',
     hint: 'check that the file plays on your machine, then upload it again with upload --again',
   },
-  wrong_status: { exit: 'usage', hint: 'wait for ready' },
 
   // Sources of an upload
   no_such_file: { exit: 'usage', hint: 'check the path' },
   not_a_file: { exit: 'usage', hint: 'mediactl upload - --name NAME < FILE, to spool it to disk first' },
-  is_directory: { exit: 'usage', hint: 'mediactl upload -r DIR, to upload the files in it' },
   unreadable_file: { exit: 'usage', hint: 'check the path and the disk' },
-  unreadable_directory: { exit: 'usage', hint: 'fix its permissions, or skip it with --exclude' },
-  bad_file_name: { exit: 'usage', hint: 'rename it; convmv renames many files at once' },
   file_gone: { exit: 'unclassified', hint: 'restore it, then run the same command again' },
   file_changed: {
     exit: 'integrity',
@@ -194,12 +165,6 @@ export const errorTable = {
   },
   source_failed: { exit: 'unreachable', hint: 'curl -L URL | mediactl upload - --name NAME' },
   source_busy: { exit: 'unreachable', hint: 'run it again later, or allow a longer wait with --max-wait' },
-  rclone_failed: { exit: 'unreachable', hint: 'test the remote with rclone: rclone lsf REMOTE:' },
-  spool: { exit: 'unclassified', hint: 'free some disk space, set MEDIACTL_STATE_DIR, or upload a file instead' },
-  stream_gone: {
-    exit: 'unclassified',
-    hint: 'run the same command again with the same input; for other input, --again creates a new asset',
-  },
   stdin_size_differs: {
     exit: 'usage',
     hint: 'run it again with the correct --size, or without it to spool stdin to disk first',
@@ -219,10 +184,7 @@ export const errorTable = {
     hint: 'run the same command again; if it fails again, mediactl upload --again starts over',
   },
   session_expired: { exit: 'notFound', hint: 'run the same command without --on-expired fail to start over' },
-  session_refused: { exit: 'notFound', hint: assetStatus },
   session_unknown: { exit: 'notFound', hint: assetStatus },
-  size_differs: { exit: 'integrity', hint: 'mediactl get ID, to see the asset that it created' },
-  bytes_lost: { exit: 'unreachable', hint: rerun },
   checksum_mismatch: { exit: 'integrity', hint: 'do not use that asset; upload the file again with upload --again' },
   unverified: {
     exit: 'integrity',
@@ -236,19 +198,16 @@ export const errorTable = {
   state_emptied: { exit: 'state', hint: restoreState },
   state_locked: { exit: 'state', hint: 'stop that program, then run the same command again' },
   state_newer: { exit: 'state', hint: 'install the latest mediactl' },
-  state_not_a_file: { exit: 'state', hint: 'move it out of the way, then run the same command again' },
   state_file_system: {
     exit: 'state',
     hint: 'set MEDIACTL_STATE_DIR to a folder on a local disk; uploads export and uploads import move your history there',
   },
   state_unusable: { exit: 'state', hint: allowState },
-  state_folder: { exit: 'unclassified', hint: 'set MEDIACTL_STATE_DIR' },
-  locked: { exit: 'unclassified', hint: 'run it again once that process has finished' },
+  locked: { exit: 'rejected', hint: 'run it again once that process has finished' },
 
   // Queue and workers
   queue_refused: { exit: 'unauthenticated', hint: 'check the user and password in MEDIACTL_QUEUE or in the profile' },
   queue_unusable: { exit: 'usage', hint: 'check the queue URL, especially its database' },
-  queue_evicts: { exit: 'usage', hint: 'set maxmemory-policy noeviction in redis.conf, or use a separate Redis' },
   queue_tls: { exit: 'unreachable', hint: 'check that the server accepts TLS on that port' },
   queue_full: {
     exit: 'unreachable',
@@ -256,12 +215,9 @@ export const errorTable = {
   },
   queue_unreachable: { exit: 'unreachable', hint: 'check the queue URL, and that the server is running' },
   queue_paused: { exit: 'unclassified' },
-  clock_differs: { exit: 'usage', hint: 'set this machine’s clock' },
   worker_paused: { exit: 'rejected' },
   lease_lost: { exit: 'rejected' },
   given_up: { exit: 'unclassified', hint: 'mediactl uploads retry ID --queue, once the cause is fixed' },
-  not_failed: { exit: 'rejected' },
-  forgotten: { exit: 'notFound', hint: 'queue it again' },
   foreign_service: { exit: 'usage', hint: 'use one queue per service: append #NAME to the queue URL' },
   newer_task: { exit: 'usage', hint: 'install the same version on every machine, then start this worker again' },
   unknown_task: { exit: 'usage', hint: 'mediactl uploads forget ID --queue' },
@@ -274,13 +230,7 @@ export const errorTable = {
 
   // The sandbox
   not_running: { exit: 'notFound', hint: 'mediactl sandbox start' },
-  no_log: { exit: 'notFound', hint: 'mediactl sandbox start' },
   sandbox_failed: { exit: 'unclassified', hint: 'mediactl sandbox start --foreground, to see its output' },
-  sandbox_refused: { exit: 'usage', hint: 'mediactl sandbox start --foreground, to see its output' },
-  sandbox_hangs: {
-    exit: 'unclassified',
-    hint: 'kill -9 PID, if that is the sandbox; no acknowledged data is lost',
-  },
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof errorTable;

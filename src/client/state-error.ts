@@ -10,7 +10,6 @@ const stateProblems = {
   state_emptied: 'the upload history is missing',
   state_locked: 'another program has locked the upload history',
   state_newer: 'the upload history was created by a newer mediactl',
-  state_not_a_file: 'the upload history is not a file',
   state_file_system: 'the upload history cannot be stored on this file system',
   state_unusable: 'the upload history cannot be used',
 } satisfies Partial<Record<ErrorCode, string>>;

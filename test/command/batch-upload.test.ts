@@ -290,7 +290,7 @@ describe('--manifest-out', () => {
     writeManyFiles(folder, 20);
     const ran = await run('upload', '-r', folder, '--manifest-out', '/dev/full', '--json');
     expect(errorOf(ran)).toEqual({
-      code: 'manifest_out',
+      code: 'output',
       exit: 1,
       hint: 'free some disk space, then run the same command again; it uploads nothing twice',
     });

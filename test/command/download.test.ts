@@ -76,7 +76,7 @@ describe('from the sandbox', () => {
     while (waiting.length === 0) await sleep(10);
     const other = await download();
     expect(errorOf(other)).toEqual({
-      code: 'already_downloading',
+      code: 'locked',
       exit: 6,
       hint: 'wait for it to finish, or use another path with -o',
     });

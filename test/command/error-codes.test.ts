@@ -98,9 +98,9 @@ describe('the account', () => {
     });
   });
 
-  it('bad_key', async () => {
+  it('usage if the key is invalid', async () => {
     expect(await failingAt('http://127.0.0.1:9', ['assets', 'ls'], { MEDIACTL_API_KEY: 'two words' })).toEqual({
-      code: 'bad_key',
+      code: 'usage',
       exit: 2,
       hint: 'create one in your organization’s settings, under API keys',
     });
@@ -124,12 +124,12 @@ describe('the account', () => {
     });
   });
 
-  it('keychain_write', async () => {
+  it('keychain if the key cannot be stored', async () => {
     const { url } = await startRecordingServer(createLibrary());
     const options = { environment: { MEDIACTL_KEY_STORE: 'keychain' }, stdin: `${testKey}\n` };
     expect(await failing(['auth', 'login', '--with-key', '--base-url', url, '--store', 'keychain'], options)).toEqual({
-      code: 'keychain_write',
-      exit: 1,
+      code: 'keychain',
+      exit: 4,
       hint: 'use --store file',
     });
   });
@@ -145,10 +145,10 @@ describe('the account', () => {
     });
   });
 
-  it('project_file', async () => {
+  it('config_corrupt if the project file is invalid', async () => {
     writeFileSync(join(cli.home, '.mediactl.json'), '{"base_url":"https://evil.example"}');
     expect(await failing(['assets', 'ls'])).toEqual({
-      code: 'project_file',
+      code: 'config_corrupt',
       exit: 2,
       hint: expect.stringMatching(/^use a JSON object with any of profile, workspace/),
     });
@@ -176,19 +176,19 @@ describe('doctor', () => {
     const url = await startServer((_, response) => respond(response, 200, { items: [], count: 0 }, { date }));
     expect(await finding('clock', { MEDIACTL_BASE_URL: url })).toEqual({
       code: 'clock_skew',
-      exit: 1,
+      exit: 2,
       hint: 'set the clock of this machine; until then, expiry times are wrong',
     });
   });
 
-  it('state_folder', { tags: 'root-mount' }, async () => {
+  it('state_unusable if the state folder is full', { tags: 'root-mount' }, async () => {
     const disk = new SmallDisk();
     const state = join(disk.path, 'state');
     mkdirSync(state);
     disk.fill();
     expect(await finding('state folder', { MEDIACTL_STATE_DIR: state })).toEqual({
-      code: 'state_folder',
-      exit: 1,
+      code: 'state_unusable',
+      exit: 14,
       hint: 'set MEDIACTL_STATE_DIR',
     });
   });
@@ -221,7 +221,7 @@ describe('the state folder', () => {
     const lock = await tryLock(join(cli.home, 'state/folders.lock'));
     expect(await failingAt(url, ['folders', 'create', '/New'])).toEqual({
       code: 'locked',
-      exit: 1,
+      exit: 6,
       hint: 'run it again once that process has finished',
     });
     lock?.release();
@@ -277,21 +277,18 @@ describe('statuses of the service (§7)', () => {
     [404, { code: 'not_found', exit: 3, hint: null }],
     [408, { code: 'timeout', exit: 10, hint: 'run it again in a moment' }],
     [409, { code: 'conflict', exit: 6, hint: null }],
-    [410, { code: 'gone', exit: 3, hint: null }],
-    [412, { code: 'precondition_failed', exit: 6, hint: null }],
+    [410, { code: 'not_found', exit: 3, hint: null }],
+    [412, { code: 'conflict', exit: 6, hint: null }],
     [413, { code: 'too_large', exit: 6, hint: null }],
     [418, { code: 'unexpected_status', exit: 1, hint: null }],
     [422, { code: 'invalid', exit: 6, hint: 'run the same command with --help to see what it accepts' }],
-    [423, { code: 'session_locked', exit: 6, hint: 'run it again in a moment' }],
-    [425, { code: 'too_early', exit: 10, hint: 'run it again in a moment' }],
+    [423, { code: 'conflict', exit: 6, hint: 'run it again in a moment' }],
+    [425, { code: 'server_error', exit: 10, hint: 'run it again in a moment' }],
     [429, { code: 'rate_limited', exit: 9, hint: 'run it again later, or allow a longer wait with --max-wait' }],
-    [
-      431,
-      { code: 'headers_too_large', exit: 6, hint: 'shorten the name or the description, which are sent in a header' },
-    ],
-    [460, { code: 'damaged_on_the_way', exit: 13, hint: 'run the same command again' }],
+    [431, { code: 'too_large', exit: 6, hint: 'shorten the name or the description, which are sent in a header' }],
+    [460, { code: 'checksum_mismatch', exit: 13, hint: 'run the same command again' }],
     [500, { code: 'server_error', exit: 10, hint: 'run it again in a moment' }],
-    [501, { code: 'not_offered', exit: 10, hint: null }],
+    [501, { code: 'unexpected_answer', exit: 10, hint: 'mediactl auth status, to check the base URL' }],
     [507, { code: 'storage_full', exit: 7, hint: 'free or buy storage, then run the same command again' }],
   ];
   it.each(statuses)('%i', async (status, error) => {
@@ -303,7 +300,7 @@ describe('statuses of the service (§7)', () => {
   it('a redirect of a write', async () => {
     const url = await startServer((_, response) => respond(response, 307, undefined, { location: '/elsewhere/' }));
     expect(await failingAt(url, ['api', '/things/', '-X', 'POST'])).toEqual({
-      code: 'redirected',
+      code: 'unexpected_answer',
       exit: 10,
       hint: 'mediactl auth status, to check the base URL',
     });
@@ -351,9 +348,13 @@ describe('the network', () => {
     });
   });
 
-  it('connection_lost', async () => {
+  it('unreachable if the connection is lost', async () => {
     const url = await listening((server) => server.on('request', (request) => request.socket.destroy()));
-    expect(await failingAt(url, ['assets', 'ls'])).toEqual({ code: 'connection_lost', exit: 10, hint: 'run it again' });
+    expect(await failingAt(url, ['assets', 'ls'])).toEqual({
+      code: 'unreachable',
+      exit: 10,
+      hint: 'check the network, then run it again',
+    });
   });
 
   it('timeout', async () => {
@@ -403,19 +404,19 @@ describe('assets and folders', () => {
     });
   });
 
-  it('no_total', async () => {
+  it('unexpected_answer if the service reports no total', async () => {
     const url = await library(({ path }) => (path.endsWith('/assets/') ? { body: [{ uid: assetUid }] } : undefined));
     expect(await failingAt(url, ['assets', 'ls', '--count'])).toEqual({
-      code: 'no_total',
-      exit: 1,
+      code: 'unexpected_answer',
+      exit: 10,
       hint: 'count them: mediactl ls --all -q | wc -l',
     });
   });
 
-  it('wrong_status', async () => {
+  it('usage if a status cannot be waited for', async () => {
     const url = await library(() => undefined);
     expect(await failingAt(url, ['assets', 'wait', assetUid, '--for', 'archived'])).toEqual({
-      code: 'wrong_status',
+      code: 'usage',
       exit: 2,
       hint: 'wait for ready',
     });
@@ -431,7 +432,7 @@ describe('assets and folders', () => {
     });
   });
 
-  it('write_unseen', async () => {
+  it('write_ignored if the response does not show the change', async () => {
     const url = await library(({ method, path }) =>
       path.endsWith(`/assets/${assetUid}/`) || method === 'PATCH' ? { body: { uid: assetUid } } : undefined,
     );
@@ -440,17 +441,17 @@ describe('assets and folders', () => {
       const account = await openAccountLibrary(context, new EventBroadcaster(), undefined);
       return account.update(assetUid, { folder: folderUid }).catch(seenError);
     }, options);
-    expect(failure).toEqual({ code: 'write_unseen', exit: 6, hint: null });
+    expect(failure).toMatchObject({ code: 'write_ignored', exit: 6 });
   });
 
-  it('no_thumbnail', async () => {
+  it('not_found if there is no thumbnail', async () => {
     const url = await library(({ path }) =>
       path.endsWith(`/assets/${assetUid}/`) || path.endsWith('/player/')
         ? { body: { uid: assetUid, name: 'Quay' } }
         : undefined,
     );
     expect(await failingAt(url, ['assets', 'thumb', assetUid, '-o', join(cli.home, 't.jpg')])).toEqual({
-      code: 'no_thumbnail',
+      code: 'not_found',
       exit: 3,
       hint: `mediactl get ${assetUid}`,
     });
@@ -506,11 +507,11 @@ describe('writes that the service does not do', () => {
     });
   });
 
-  it('domain_unclear', async () => {
+  it('settings_unclear if an entry is not a domain', async () => {
     const url = await embedAt({ enabled: true, domains: [{ a: 1 }] });
     expect(await failingAt(url, ['embed', 'domains', 'ls'])).toEqual({
-      code: 'domain_unclear',
-      exit: 2,
+      code: 'settings_unclear',
+      exit: 6,
       hint: 'mediactl config set names.embed_domain NAME',
     });
   });
@@ -524,19 +525,19 @@ describe('playback', () => {
     return (await startRecordingServer(respondTo)).url;
   };
 
-  it('sizes_unknown', async () => {
+  it('usage if the image sizes are unknown', async () => {
     const [one, other] = ['a', 'b'].map((name) => ({ url: `http://127.0.0.1:9/${name}.jpg` }));
     const url = await playing({ type: 'image', blocked: false, variants: [one, other] });
     expect(await failingAt(url, ['play', assetUid, '--size', '640', '--url'])).toEqual({
-      code: 'sizes_unknown',
+      code: 'usage',
       exit: 2,
       hint: `mediactl play ${assetUid} shows their URLs; download the one that you want`,
     });
   });
 
-  it('blocked', async () => {
+  it('nothing_to_play if playback is blocked', async () => {
     expect(await failingAt(await playing({ type: 'video', blocked: true }), ['play', assetUid, '--url'])).toEqual({
-      code: 'blocked',
+      code: 'nothing_to_play',
       exit: 12,
       hint: `mediactl wait ${assetUid} if it was just uploaded; mediactl get ${assetUid} shows its status`,
     });
@@ -589,13 +590,17 @@ describe('the sandbox', () => {
     });
   });
 
-  it('no_log', async () => {
-    expect(await failing(['sandbox', 'logs'])).toEqual({ code: 'no_log', exit: 3, hint: 'mediactl sandbox start' });
+  it('not_running if there is no log', async () => {
+    expect(await failing(['sandbox', 'logs'])).toEqual({
+      code: 'not_running',
+      exit: 3,
+      hint: 'mediactl sandbox start',
+    });
   });
 
-  it('sandbox_refused', async () => {
+  it('usage if the sandbox refuses its options', async () => {
     expect(await failing(['sandbox', 'start', '--fault', 'nonsense'], { clock: systemClock })).toEqual({
-      code: 'sandbox_refused',
+      code: 'usage',
       exit: 2,
       hint: 'mediactl sandbox start --help',
     });

@@ -86,7 +86,7 @@ describe('failing reads', () => {
     });
     const { code, stderr } = await list(service);
     expect(code).toBe(10);
-    expect(JSON.parse(stderr).error).toMatchObject({ code: 'connection_lost', retryable: true });
+    expect(JSON.parse(stderr).error).toMatchObject({ code: 'unreachable', retryable: true });
     expect(asked).toBe(4);
   });
 

@@ -248,13 +248,13 @@ describe('a queue', { tags: 'redis-server' }, () => {
     await waitUntil(async () => (await listed()).length === 1);
     const [{ id }] = await listed();
     expect(errorOf(await run(['uploads', 'retry', id, '--queue', '--json']))).toEqual({
-      code: 'not_failed',
+      code: 'conflict',
       exit: 6,
       hint: null,
     });
     await json(['uploads', 'forget', id, '--queue', '--yes']);
     const [{ error }] = JSON.parse((await waiting).stdout);
-    expect(recordedError(error)).toEqual({ code: 'forgotten', exit: 3, hint: 'queue it again' });
+    expect(recordedError(error)).toEqual({ code: 'not_found', exit: 3, hint: 'queue it again' });
   });
 
   it('forget --done --older forgets what finished that long ago, and no later uploads', async () => {
@@ -693,7 +693,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
     const evicting = await startRedis(['--maxmemory-policy', 'allkeys-lru']);
     expect(await found(evicting.address)).toMatchObject({
       ok: false,
-      error: { code: 'queue_evicts' },
+      error: { code: 'queue_unusable' },
     });
     await evicting.end();
     const forgetful = await startRedis(['--appendonly', 'no']);

@@ -373,7 +373,7 @@ it('one that hangs is not deleted, and how to end it is said', async () => {
   const reset = await cli.run(['sandbox', 'reset', '--yes', '--json'], { clock: fastClock() });
   process.kill(pid, 'SIGCONT');
   expect(errorOf(reset)).toEqual({
-    code: 'sandbox_hangs',
+    code: 'sandbox_failed',
     exit: 1,
     hint: `kill -9 ${pid}, if that process is the sandbox; acknowledged uploads are kept`,
   });
@@ -385,7 +385,7 @@ it('a profile called sandbox for another service is not overwritten', async () =
     stdin: 'a-key-of-theirs',
   });
   expect(errorOf(await cli.run(['sandbox', 'start', '--port', '0', '--json']))).toEqual({
-    code: 'profile_taken',
+    code: 'usage',
     exit: 2,
     hint: 'mediactl sandbox start --profile OTHER',
   });

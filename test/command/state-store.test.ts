@@ -231,10 +231,10 @@ describe('a store', () => {
     rmSync(store());
     make();
     const refused = await upload();
-    expect([refused.code, refused.error.code, service.requests]).toEqual(numbered('state_not_a_file'));
+    expect([refused.code, refused.error.code, service.requests]).toEqual(numbered('state_unusable'));
     expect((await cli.run(['uploads', 'ls'])).code).toBe(14);
     expect((await cli.run(['uploads', 'ls', '--done'])).code).toBe(14);
-    expect((await cli.run(['doctor'])).stdout).toContain('is not a file');
+    expect((await cli.run(['doctor'])).stdout).toContain('the upload history cannot be used');
   });
 
   it('of a newer mediactl is left alone', async () => {

@@ -293,7 +293,7 @@ describe('the checksum', () => {
           ? { headers: (told) => ({ ...told, 'upload-offset': '1000' }) }
           : undefined;
     const { code, record } = await world.upload();
-    expect([code, record.error.code]).toEqual([10, 'bytes_lost']);
+    expect([code, record.error.code]).toEqual([10, 'broken_session']);
     expect(world.storedEntry().state).toBe('open');
     world.fault = () => undefined;
     const again = await world.upload();

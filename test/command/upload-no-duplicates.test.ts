@@ -65,10 +65,10 @@ describe('one file, one asset', () => {
           ? respondWith(404, { error: {} })
           : withStatus(seen, status);
       const { code, record } = await world.upload(['--chunk-size', '50MiB']);
-      expect([code, record.error.code]).toEqual([3, 'session_refused']);
+      expect([code, record.error.code]).toEqual([3, 'session_unknown']);
       expect(world.unfinishedIds()).toHaveLength(1);
       const again = await world.upload(['--chunk-size', '50MiB']);
-      expect([again.code, again.record.error.code]).toEqual([3, 'session_refused']);
+      expect([again.code, again.record.error.code]).toEqual([3, 'session_unknown']);
       expect(again.stderr).not.toContain('waiting until asset');
     },
   );

@@ -66,7 +66,7 @@ describe('location', () => {
     telling(() => undefined);
     world.bytes = writeSome(world.path, 5000, 'another');
     const { code, record } = await world.upload();
-    expect([code, record.asset_uid]).toEqual([10, expect.stringMatching(/^[0-9a-f-]{36}$/)]);
+    expect([code, record.error.details.asset_uid]).toEqual([10, expect.stringMatching(/^[0-9a-f-]{36}$/)]);
   });
 
   it('another origin is refused (13) and gets no request', async () => {
@@ -75,7 +75,7 @@ describe('location', () => {
     const { code, record } = await world.upload();
     expect(code).toBe(13);
     expect(record.error.code).toBe('foreign_origin');
-    expect(record.asset_uid).toMatch(/^[0-9a-f-]{36}$/);
+    expect(record.error.details.asset_uid).toMatch(/^[0-9a-f-]{36}$/);
     expect(foreign.requests).toEqual([]);
     expect(world.patchRequests()).toEqual([]);
   });
@@ -86,9 +86,9 @@ describe('refusals of the creation', () => {
     [400, 6, 'bad_request'],
     [402, 7, 'credits_depleted'],
     [404, 3, 'not_found'],
-    [412, 6, 'precondition_failed'],
+    [412, 6, 'conflict'],
     [413, 6, 'too_large'],
-    [431, 6, 'headers_too_large'],
+    [431, 6, 'too_large'],
     [507, 7, 'storage_full'],
   ])('%i as text/plain: its own words, exit %i, no retry', async (status, exit, code) => {
     world.fault = ({ method }) => (method === 'POST' ? respondWith(status, `reason for ${status}`) : undefined);
@@ -216,7 +216,7 @@ describe('sessions that are gone', () => {
     const [made, ...more] = await world.findAssets();
     expect(more).toEqual([]);
     for (const { code, record } of runs)
-      expect([code, record.asset_uid, record.error.code]).toEqual([3, made?.uid, 'session_refused']);
+      expect([code, record.asset_uid, record.error.code]).toEqual([3, made?.uid, 'session_unknown']);
     expect(posts()).toHaveLength(1);
     const { code } = await world.upload(['--yes']);
     expect([code, (await world.findAssets()).length]).toEqual([3, 2]);

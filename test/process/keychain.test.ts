@@ -99,7 +99,7 @@ describe('a keychain', { tags: 'gnome-keyring' }, () => {
       hint: 'unlock the keychain, then mediactl auth logout default',
     });
     expect(await errorOf(`${login} --store keychain`)).toMatchObject({
-      code: 'keychain_write',
+      code: 'keychain',
       cause: 'it is locked',
       hint: 'unlock it, or use --store file',
     });

@@ -331,7 +331,7 @@ describe('on PostgreSQL', { tags: 'postgresql' }, () => {
     expect(await clockLine(0)).toMatchObject({ ok: true, found: expect.stringMatching(/s from the queue$/) });
     expect(recordedError((await clockLine(60_000)).error)).toEqual({
       code: 'clock_skew',
-      exit: 1,
+      exit: 2,
       hint: 'synchronize both clocks with NTP; a worker on this machine pauses until then',
     });
   });

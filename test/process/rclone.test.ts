@@ -166,7 +166,7 @@ describe('what cannot be read', { tags: 'rclone' }, () => {
     put('day 1/clip.mp4', someBytes(10));
     const { code, exit_code: exit, hint } = await failureOf(open('rclone:far:day 1'));
     expect({ code, exit, hint }).toEqual({
-      code: 'is_directory',
+      code: 'not_a_file',
       exit: 2,
       hint: "mediactl upload -r 'rclone:far:day 1', to upload the files in it",
     });
@@ -188,7 +188,7 @@ describe('what cannot be read', { tags: 'rclone' }, () => {
   it('is told in rclone’s own last words, safe to show', async () => {
     inPlaceOfRclone(`printf '2026/01/01 10:00:00 NOTICE: a\\n2026/01/01 10:00:01 ERROR : no\\033[31m\\n' >&2; exit 1`);
     expect(await failureOf(open('rclone:far:'))).toMatchObject({
-      code: 'rclone_failed',
+      code: 'source_failed',
       exit_code: 10,
       cause: 'no\\u001b[31m',
     });
@@ -197,7 +197,7 @@ describe('what cannot be read', { tags: 'rclone' }, () => {
   it.each(['[]', 'what is no JSON', '{"Path":7}'])('is told where rclone prints %s', async (text) => {
     inPlaceOfRclone(`echo '${text}'`);
     expect(recordedError(await failureOf(open('rclone:far:')))).toEqual({
-      code: 'rclone_failed',
+      code: 'source_failed',
       exit: 10,
       hint: 'check the version of rclone: 1.60 or later is required',
     });
@@ -206,7 +206,7 @@ describe('what cannot be read', { tags: 'rclone' }, () => {
   it('is told at the first such line of a listing, however long that goes on', async () => {
     const root = '{"Path":"","Size":-1,"ModTime":"","IsDir":true}';
     inPlaceOfRclone(`case "$*" in *--stat*) echo '${root}' ;; *) echo '{"Path":7}'; exec yes ;; esac`);
-    expect(await failureOf(open('rclone:far:', true))).toMatchObject({ code: 'rclone_failed' });
+    expect(await failureOf(open('rclone:far:', true))).toMatchObject({ code: 'source_failed' });
     expect(isRunning(called('lsjson').pid)).toBe(false);
   });
 
@@ -263,7 +263,7 @@ describe('the server of a remote', { tags: 'rclone' }, () => {
     const source = await firstOf(await open('rclone:far:a'));
     process.kill(called('serve').pid, 'SIGKILL');
     expect(recordedError(await failureOf(readAll(source)))).toEqual({
-      code: 'rclone_failed',
+      code: 'source_failed',
       exit: 10,
       hint: 'test the remote with rclone: rclone lsf REMOTE:',
     });

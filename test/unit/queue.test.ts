@@ -405,7 +405,7 @@ describe('a worker', { tags: 'postgresql' }, () => {
   it('whose clock differs from the store’s by a quarter of its lease fails its check', async () => {
     await runSelfCheck(client, await depsAt(5_000));
     expect(await runSelfCheck(client, await depsAt(-10_000)).catch(seenError)).toEqual({
-      code: 'clock_differs',
+      code: 'clock_skew',
       exit: 2,
       hint: 'synchronize both clocks with NTP',
     });
@@ -458,7 +458,7 @@ describe('a Redis', { tags: 'redis-server' }, () => {
 
   it('that may throw away what it holds is refused', async () => {
     const refused = {
-      code: 'queue_evicts',
+      code: 'queue_unusable',
       exit: 2,
       hint: 'set maxmemory-policy noeviction in redis.conf, or use a separate Redis',
     };

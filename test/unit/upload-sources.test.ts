@@ -179,7 +179,7 @@ it('stdin that comes again whole is not uploaded twice; other bytes are not take
   expect(again).toMatchObject({ assetUid: first.assetUid, bytesSent: 0 });
   const other = Buffer.concat([bytes.subarray(1), Buffer.from('x')]);
   await expect(upload(streamed(other))).rejects.toMatchObject({
-    explanation: { code: 'stream_gone' },
+    explanation: { code: 'file_gone' },
   });
 });
 

@@ -85,11 +85,12 @@ async function readProfileKey({ name, profile, names }: ProfileInUse, baseUrl: U
   return readApiKey(profile, { configDir, profile: name });
 }
 
-/** @throws MediactlError `bad_key` (exit 2) if the key is empty or contains anything but visible ASCII characters */
+/** @throws MediactlError `usage` (exit 2) if the key is empty or contains anything but visible ASCII characters */
 export function assertKey(key: string): void {
   if (/^[\x21-\x7e]+$/.test(key)) return;
   throw new MediactlError(key === '' ? 'no API key given' : 'invalid API key', {
-    code: 'bad_key',
+    code: 'usage',
+    hint: 'create one in your organization’s settings, under API keys',
     reason: key === '' ? 'the input is empty' : 'an API key contains only printable ASCII characters, without spaces',
   });
 }

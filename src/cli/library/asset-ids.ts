@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type AssetsApi, searchFor } from '../../client/api/assets.ts';
 import type { WorkspaceFolderTree } from '../../client/api/folder-tree.ts';
-import { MediactlError, usageError } from '../../client/errors.ts';
+import { usageError } from '../../client/errors.ts';
 import { readTextFileOrEmpty } from '../../client/read-file.ts';
 import { parentOf } from '../../contract/asset.ts';
 import { formatBytes } from '../../contract/figures.ts';
@@ -17,6 +17,7 @@ import { choose } from '../terminal/prompt.ts';
 import { expandUidPrefix, selectOne } from './ambiguity.ts';
 import { fetchFolderTree, isGlob, isLibraryPath } from './folders.ts';
 import { LocationNames } from './name-cache.ts';
+import { NoAssetError } from './no-asset-error.ts';
 import { isInWorkspaceInUse, keepWorkspaceInUse } from './workspaces.ts';
 
 /** File of the state folder that holds the uid that `@last` stands for. */
@@ -141,7 +142,7 @@ async function findMatches(
 }
 
 const noAssetNamed = (id: string, collection: Collection, isInOtherWorkspace: boolean) =>
-  new MediactlError(`no asset is named ${id}`, {
+  new NoAssetError(id, `no asset is named ${id}`, {
     code: 'not_found',
     details: { id },
     reason: isInOtherWorkspace

@@ -1,13 +1,13 @@
 import { type AssetFilters, searchFor } from '../../client/api/assets.ts';
 import type { WorkspaceFolderTree } from '../../client/api/folder-tree.ts';
-import { MediactlError, usageError } from '../../client/errors.ts';
 import { pluralize } from '../../contract/figures.ts';
-import { asObject, asText, normalizeName } from '../../contract/json-values.ts';
+import { asText, normalizeName } from '../../contract/json-values.ts';
 import { quoteForShell } from '../../contract/sanitize.ts';
 import type { Asset } from '../../contract/types.ts';
 import type { Context } from '../context.ts';
 import { assertFiltersApplied, assertFolderIsFlat } from './filter-checks.ts';
 import { fetchFolderTree, isGlob, isRootPath, withoutFolderPrefix } from './folders.ts';
+import { NoAssetError } from './no-asset-error.ts';
 
 /** Creates a matcher. A library has no hidden files, and all other special characters are parts of names. */
 async function globMatcher(glob: string): Promise<(path: string) => boolean> {
@@ -110,18 +110,15 @@ async function foldersMatching(tree: WorkspaceFolderTree, pattern: string, hasGl
     .map(({ path, uid }) => ({ path: path === '' ? '' : `${path}/`, parent: uid }));
 }
 
-/** Returns the folder that an error of `noAssetAt` names, if it is one. */
-export const folderIn = (error: unknown): string | undefined =>
-  error instanceof MediactlError ? asText(asObject(error.explanation.details).folder) : undefined;
-
 /** Returns the error for an address without an asset. A folder at that path gets a hint of its own. */
-export function noAssetAt(path: string, tree: WorkspaceFolderTree | undefined): MediactlError {
+export function noAssetAt(path: string, tree: WorkspaceFolderTree | undefined): NoAssetError {
   const isFolder = isRootPath(path) || (tree?.findByPath(withoutFolderPrefix(path)).length ?? 0) > 0;
-  if (isFolder)
-    return usageError(`${path} is a folder, not an asset`, `mediactl ls ${quoteForShell(path)}`).with({
-      details: { folder: path },
-    });
-  return new MediactlError(isGlob(path) ? `no asset matches ${path}` : `no asset or folder at ${path}`, {
+  if (isFolder) {
+    const hint = `mediactl ls ${quoteForShell(path)}`;
+    const details = { folder: path };
+    return new NoAssetError(path, `${path} is a folder, not an asset`, { code: 'usage', hint, details }, true);
+  }
+  return new NoAssetError(path, isGlob(path) ? `no asset matches ${path}` : `no asset or folder at ${path}`, {
     code: 'not_found',
     details: { id: path },
     hint: 'mediactl folders tree lists the folders',

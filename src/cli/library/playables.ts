@@ -104,7 +104,7 @@ function compareExtents(a: ImageExtent | undefined, b: ImageExtent | undefined):
 
 export const sizesUnknownError = (uid: string) =>
   new MediactlError(`the service does not report the sizes of the images of asset ${uid}`, {
-    code: 'sizes_unknown',
+    code: 'usage',
     reason: 'there are several, without known dimensions or size names',
     hint: `mediactl play ${uid} shows their URLs; download the one that you want`,
   });

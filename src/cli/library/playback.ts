@@ -30,13 +30,13 @@ export async function fetchPlaybackByToken(context: Context, assetUid: string, t
   return (await context.mediaApi()).playback.info(assetUid, token);
 }
 
-/** Asserts that playback is not blocked (§2). @throws MediactlError `blocked` (exit 12), or the processing error */
+/** Asserts that playback is not blocked (§2). @throws MediactlError `nothing_to_play` (exit 12), or the processing error */
 export async function assertNotBlocked(context: Context, uid: string, playback: ResolvedPlayback): Promise<void> {
   const { blocked } = playback.info;
   // Any other truthy value also counts as blocked.
   if (!blocked || blocked === 'false') return;
   const error = new MediactlError(`asset ${uid} cannot be played`, {
-    code: 'blocked',
+    code: 'nothing_to_play',
     reason: 'the service has blocked playback',
     hint: `mediactl wait ${uid} if it was just uploaded; mediactl get ${uid} shows its status`,
   });

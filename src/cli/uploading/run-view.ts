@@ -206,7 +206,8 @@ class ManifestWriter {
       await this.#handle.appendFile(records.map((record) => `${JSON.stringify(record)}\n`).join(''));
     } catch (error) {
       const { message } = error as Error;
-      const explanation = { code: 'manifest_out', reason: message, underlying: error } as const;
+      const hint = 'free some disk space, then run the same command again; it uploads nothing twice';
+      const explanation = { code: 'output', reason: message, hint, underlying: error } as const;
       this.failure = new MediactlError(`${this.#path} is incomplete`, explanation);
     }
   }

@@ -3,7 +3,6 @@ import { writeStateFile } from '../../client/state-files.ts';
 import type { UploadOutcome } from '../../client/upload/session/events.ts';
 import { type FileOutcome, isInterruptionCode, outcomeOf } from '../../client/upload/session/upload-job.ts';
 import { formatBytes } from '../../contract/figures.ts';
-import { asObject, asText } from '../../contract/json-values.ts';
 import { displayText, escapeControls, relativeTime } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
 import { lastUploadFile } from '../library/asset-ids.ts';
@@ -17,12 +16,12 @@ export type UploadRecord = OutputRecord<'upload'>;
  * not the paths. A file that was not uploaded has the asset that it left behind, if any.
  */
 export function toUploadRecord({ terminal }: Context, outcome: FileOutcome): UploadRecord {
-  const { job, uploaded, error, status, requests, durationMs, queueId } = outcome;
+  const { job, uploaded, assetUid, error, status, requests, durationMs, queueId } = outcome;
   return {
     path: job.path,
     outcome: outcomeOf(outcome),
     queue_id: queueId ?? null,
-    asset_uid: uploaded?.assetUid ?? asText(asObject(error?.explanation.details).asset_uid) ?? null,
+    asset_uid: uploaded?.assetUid ?? assetUid ?? null,
     session_uid: uploaded?.sessionUid || null,
     name: uploaded?.name ?? null,
     size_bytes: uploaded?.sizeBytes ?? null,

@@ -47,8 +47,7 @@ export class WorkspaceEmbedSettings {
   /**
    * Allowed domains, exactly as the service writes them.
    *
-   * @throws MediactlError `settings_unclear` (exit 6) if the list field is ambiguous; `domain_unclear` (exit 2) if an
-   *   entry is not a domain
+   * @throws MediactlError `settings_unclear` (exit 6) if the list field is ambiguous, or an entry is not a domain
    */
   get spellings(): string[] {
     return this.#entries.map((entry) => {
@@ -56,8 +55,9 @@ export class WorkspaceEmbedSettings {
       if (domain !== undefined) return domain;
       const reason = JSON.stringify(entry);
       throw new MediactlError('the allow-list contains an entry that is not a domain', {
-        code: 'domain_unclear',
+        code: 'settings_unclear',
         reason,
+        hint: 'mediactl config set names.embed_domain NAME',
       });
     });
   }

@@ -40,7 +40,7 @@ export class UploadSessionsApi extends Resource {
    * asset. It is retried after a 429, which guarantees that nothing was created.
    *
    * @throws MediactlError for an error status, `foreign_origin` (exit 13) if the session URL is on another origin,
-   *   or `size_differs` (exit 13) if the session is for another number of bytes
+   *   or `session_mismatch` (exit 13) if the session is for another number of bytes
    */
   async create(lengthBytes: number, metadata: UploadMetadata, signal?: AbortSignal): Promise<CreatedSession> {
     const response = await this.transport.send({
@@ -61,7 +61,7 @@ export class UploadSessionsApi extends Resource {
     const totalBytes = asNumber(session.total_size) ?? lengthBytes;
     if (totalBytes !== lengthBytes)
       throw new MediactlError('the service created an upload session of the wrong size', {
-        code: 'size_differs',
+        code: 'session_mismatch',
         reason: `the file has ${lengthBytes} bytes, the session ${totalBytes}; nothing was uploaded`,
         hint: `mediactl get ${assetUid}, to see the asset that it created`,
         details: { asset_uid: assetUid },

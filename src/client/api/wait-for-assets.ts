@@ -50,7 +50,7 @@ export type IncomingAssets = {
  * are looked up in one page of the list. Keeps polling during an outage.
  *
  * @returns a map from each uid to the asset with the requested status, or to the error `processing_failed` (exit
- *   12), `still_processing` (exit 8), `not_found` (exit 3) or `wrong_status` (exit 2)
+ *   12), `still_processing` (exit 8), `not_found` (exit 3) or `usage` (exit 2)
  * @throws MediactlError (exit 10) if the service stays unreachable
  */
 export async function waitForAssets(assets: AssetsApi, uids: readonly string[], options: WaitOptions) {
@@ -250,7 +250,7 @@ function classifyAsset(asset: Asset, targetStatus: string): Asset | MediactlErro
   if (means === 'failed') return processingFailed(asset);
   if (means === 'in progress') return undefined;
   const problem = `asset ${asset.uid} is ready and will not become ${targetStatus}`;
-  return new MediactlError(problem, { code: 'wrong_status' });
+  return new MediactlError(problem, { code: 'usage', hint: 'wait for ready' });
 }
 
 const statusOf = ({ status }: Asset) =>

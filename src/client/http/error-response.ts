@@ -3,6 +3,8 @@ import type { ApiResponse, Purpose, StatusMeaning } from './api-request.ts';
 import { extractReason, isHtml } from './error-reason.ts';
 import { retryAfterMs } from './rate-limit-headers.ts';
 
+const rerunSoon = 'run it again in a moment';
+
 /** Maps each known error status to the error that represents it (§7). */
 const statusMeanings: Record<number, StatusMeaning> = {
   400: { code: 'bad_request', problem: 'the service rejected the request' },
@@ -13,20 +15,29 @@ const statusMeanings: Record<number, StatusMeaning> = {
   408: {
     code: 'timeout',
     problem: 'the service timed out waiting for the request',
-    hint: 'run it again in a moment',
+    hint: rerunSoon,
     retryable: true,
   },
   409: { code: 'conflict', problem: 'the service reports a conflict' },
-  410: { code: 'gone', problem: 'it no longer exists' },
-  412: { code: 'precondition_failed', problem: 'the service does not support this version of the upload protocol' },
+  410: { code: 'not_found', problem: 'it no longer exists' },
+  412: { code: 'conflict', problem: 'the service does not support this version of the upload protocol' },
   413: { code: 'too_large', problem: 'the upload exceeds the maximum allowed size' },
   422: { code: 'invalid', problem: 'the service rejected the request as invalid' },
-  423: { code: 'session_locked', problem: 'it is locked by another request', retryable: true },
-  425: { code: 'too_early', problem: 'the service is not ready for the request', retryable: true },
+  423: { code: 'conflict', problem: 'it is locked by another request', hint: rerunSoon, retryable: true },
+  425: { code: 'server_error', problem: 'the service is not ready for the request', retryable: true },
   429: { code: 'rate_limited', problem: 'rate limit exceeded', retryable: true },
-  431: { code: 'headers_too_large', problem: 'the request headers are too large' },
-  460: { code: 'damaged_on_the_way', problem: 'the data was corrupted in transit', retryable: true },
-  501: { code: 'not_offered', problem: 'the service does not support this' },
+  431: {
+    code: 'too_large',
+    problem: 'the request headers are too large',
+    hint: 'shorten the name or the description, which are sent in a header',
+  },
+  460: {
+    code: 'checksum_mismatch',
+    problem: 'the data was corrupted in transit',
+    hint: 'run the same command again',
+    retryable: true,
+  },
+  501: { code: 'unexpected_answer', problem: 'the service does not support this' },
   507: { code: 'storage_full', problem: 'insufficient storage space' },
 };
 
@@ -37,7 +48,7 @@ const meaningOf = (status: number): StatusMeaning => {
   const failure = isUnavailable ? 'the service is unavailable' : 'the service had an internal error';
   if (status >= 500) return { code: 'server_error', problem: failure, retryable: true };
   if (status >= 300 && status < 400)
-    return { code: 'redirected', problem: 'the service sent a redirect, which mediactl does not follow' };
+    return { code: 'unexpected_answer', problem: 'the service sent a redirect, which mediactl does not follow' };
   return { code: 'unexpected_status', problem: 'unexpected response from the service' };
 };
 

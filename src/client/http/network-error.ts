@@ -60,7 +60,7 @@ function describeSocketError(code: string, message: string, url: URL, idleTimeou
     const reason = isConnecting ? 'no connection within 10 s' : `no data for ${Math.round(idleTimeoutMs / 1000)} s`;
     return { problem: `the connection to ${origin} timed out`, code: 'timeout', reason };
   }
-  return { problem: `the connection to ${origin} was lost`, code: 'connection_lost', reason: `${message} (${code})` };
+  return { problem: `the connection to ${origin} was lost`, code: 'unreachable', reason: `${message} (${code})` };
 }
 
 /** Returns true if the request was certainly not sent, because no connection was established. */

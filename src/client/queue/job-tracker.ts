@@ -173,6 +173,9 @@ export class JobTracker {
     const [receipt] = await store.findReceipts([id]);
     const result = parseReceipt(receipt);
     if (result) this.#onCompleted(id, result);
-    else this.#onFailed(id, new MediactlError('it was removed from the queue', { code: 'forgotten' }));
+    else this.#onFailed(id, removedFromQueue());
   }
 }
+
+const removedFromQueue = () =>
+  new MediactlError('it was removed from the queue', { code: 'not_found', hint: 'queue it again' });

@@ -9,7 +9,7 @@ import { classifyOpenError } from './store-errors.ts';
  * Connects to the queue.
  *
  * @throws MediactlError `queue_unreachable` or `queue_tls` (exit 10); `queue_refused` (exit 4) for a wrong password
- *   or missing permissions; `queue_evicts` (exit 2) if the Redis server is configured to evict keys;
+ *   or missing permissions; `queue_unusable` (exit 2) if the Redis server is configured to evict keys;
  *   `queue_unusable` (exit 2) for a Redis Cluster and some connection poolers
  */
 export const openQueueClient = (address: QueueAddress, deps: QueueClientDeps): Promise<QueueClient> =>

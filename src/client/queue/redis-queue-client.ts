@@ -69,7 +69,7 @@ export async function openRedisClient(address: QueueAddress, deps: QueueClientDe
   }
 }
 
-/** @throws MediactlError `queue_evicts` or `queue_unusable` (exit 2); Error if the server cannot be reached */
+/** @throws MediactlError `queue_unusable` (exit 2); Error if the server cannot be reached */
 async function connect(redis: Redis, address: QueueAddress, deps: QueueClientDeps): Promise<StoreDriver['storeInfo']> {
   // A connected server may never respond.
   const info = await withTimeout(
@@ -86,8 +86,9 @@ async function connect(redis: Redis, address: QueueAddress, deps: QueueClientDep
   const policy = field('maxmemory_policy') ?? 'noeviction';
   if (policy !== 'noeviction')
     throw new MediactlError(`${address.label} may evict queued uploads`, {
-      code: 'queue_evicts',
+      code: 'queue_unusable',
       reason: `its maxmemory-policy is ${policy}`,
+      hint: 'set maxmemory-policy noeviction in redis.conf, or use a separate Redis',
     });
   const kind = field('valkey_version') === undefined ? 'redis' : 'valkey';
   const server = `${kind} ${field(`${kind}_version`) ?? ''}`.trim();

@@ -114,7 +114,7 @@ export class WorkerHealth {
   }
 }
 
-/** @throws MediactlError `clock_differs` or `newer_task` (exit 2); as `Roots.assertFilesExist`; errors of the store */
+/** @throws MediactlError `clock_skew` or `newer_task` (exit 2); as `Roots.assertFilesExist`; errors of the store */
 export async function runSelfCheck(client: QueueClient, deps: WorkerHealthDeps): Promise<void> {
   await assertClock(client, deps);
   await client.store.claim(probeId);
@@ -137,7 +137,7 @@ async function assertClock({ store, address }: QueueClient, deps: WorkerHealthDe
   // BullMQ expires leases by the server's clock on Redis, but by the workers' clocks on PostgreSQL.
   if (address.store === 'redis') return warn(`${problem}; ${hint}`);
   throw new MediactlError(problem, {
-    code: 'clock_differs',
+    code: 'clock_skew',
     reason: `this worker would take files from other workers; at most ${leaseMs / 4_000} s, a quarter of --lease, is safe`,
     hint,
   });

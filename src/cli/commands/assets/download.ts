@@ -1,15 +1,14 @@
 import { join } from 'node:path';
 import { type Command, Option } from '@commander-js/extra-typings';
-import { MediactlError, usageError } from '../../../client/errors.ts';
+import { usageError } from '../../../client/errors.ts';
 import { makeFolder } from '../../../client/state-files.ts';
-import { asObject } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { quoteForShell } from '../../../contract/sanitize.ts';
 import { type ActionWrapper, addExamples } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { idsHelp, newestOption } from '../../library/asset-ids.ts';
-import { folderIn } from '../../library/asset-paths.ts';
 import { resolveDownload } from '../../library/media-download.ts';
+import { NoAssetError } from '../../library/no-asset-error.ts';
 import { noResult } from '../../output/result.ts';
 import { createProgress, type ProgressMode, progressModes } from '../../progress/progress.ts';
 import { parseCount } from '../../settings/units.ts';
@@ -81,12 +80,11 @@ async function runDownload(context: Context, request: DownloadRequest) {
 
 /** Adds the hint to use -o if the last id is not an asset, as in `download clip.mp4 out.mp4`, or -d for a folder. */
 function suggestOutput(error: unknown, ids: readonly string[]): never {
-  if (!(error instanceof MediactlError)) throw error;
+  if (!(error instanceof NoAssetError)) throw error;
   const [id = '', last = ''] = ids;
-  const folder = folderIn(error);
-  if (folder !== undefined)
-    throw error.with({ hint: `mediactl download ${quoteForShell(`${folder}/**`)} -d DIRECTORY` });
-  throw ids.length === 2 && asObject(error.explanation.details).id === last
+  if (error.isFolder)
+    throw error.with({ hint: `mediactl download ${quoteForShell(`${error.typed}/**`)} -d DIRECTORY` });
+  throw ids.length === 2 && error.typed === last
     ? error.with({ hint: `mediactl download ${quoteForShell(id)} -o ${quoteForShell(last)}` })
     : error;
 }

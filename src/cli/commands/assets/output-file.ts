@@ -109,7 +109,7 @@ async function renameWithoutReplacing(part: string, target: string, output: Outp
  * Locks the target and returns the path of its temporary file, without what a crashed run left of it. Continues
  * without a lock if the state folder cannot be written, with a temporary file of its own.
  *
- * @throws MediactlError `already_downloading` (exit 6) if another process is writing the target
+ * @throws MediactlError `locked` (exit 6) if another process is writing the target
  */
 async function lockTarget(context: Context, target: string, output: OutputFile) {
   const locks = new NamedLocks(join(context.stateDir, 'downloads'), (message) => context.terminal.warn(message));
@@ -123,7 +123,7 @@ async function lockTarget(context: Context, target: string, output: OutputFile) 
   }
   if (!release)
     throw new MediactlError(`another process is writing ${target}`, {
-      code: 'already_downloading',
+      code: 'locked',
       reason: 'another mediactl process has locked this file',
       hint: `wait for it to finish, or use another path with ${output.option}`,
       retryable: true,

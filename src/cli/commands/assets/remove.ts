@@ -10,7 +10,6 @@ import { escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
 import { type ActionWrapper, addExamples, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { idsHelp, newestOption } from '../../library/asset-ids.ts';
-import { folderIn } from '../../library/asset-paths.ts';
 import { assertFiltersApplied } from '../../library/filter-checks.ts';
 import { deleteFolder } from '../../library/folder-changes.ts';
 import {
@@ -21,6 +20,7 @@ import {
   resolveFolder,
   withoutFolderPrefix,
 } from '../../library/folders.ts';
+import { NoAssetError } from '../../library/no-asset-error.ts';
 import { createReceiptRemover } from '../../uploading/receipts.ts';
 import { confirmMany, ignoreNotFound, parseWriteLimit, truncateLines } from '../confirm-many.ts';
 import { dryRunPlan } from '../dry-run.ts';
@@ -105,10 +105,8 @@ async function runRemove(context: Context, request: RemoveRequest) {
 
 /** Adds the hint to use -r if the path of a folder was given. */
 function suggestRecursive(error: unknown): never {
-  const folder = folderIn(error);
-  throw folder === undefined
-    ? error
-    : (error as MediactlError).with({ hint: `mediactl rm -r ${quoteForShell(folder)}` });
+  const isFolder = error instanceof NoAssetError && error.isFolder;
+  throw isFolder ? error.with({ hint: `mediactl rm -r ${quoteForShell(error.typed)}` }) : error;
 }
 
 async function trash(

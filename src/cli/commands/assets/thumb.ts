@@ -40,7 +40,7 @@ async function runThumb(context: Context, { collection, id, output, show, newest
   const url = parseHttpUrl(thumbnail_url);
   if (!url)
     throw new MediactlError(`asset ${uid} has no thumbnail`, {
-      code: 'no_thumbnail',
+      code: 'not_found',
       reason: 'its record has no usable thumbnail_url',
       hint: `mediactl get ${uid}`,
     });

@@ -199,8 +199,8 @@ async function saveProfile(
   const entry = { configDir: profiles.directory, profile: name };
   const failure = requestedStore === 'keychain' ? await storeInKeychain(entry, key) : undefined;
   if (failure && store === 'keychain') {
-    const hint = failure.kind === 'locked' ? undefined : 'use --store file';
-    throw new MediactlError('cannot use the keychain', { code: 'keychain_write', ...failure, hint });
+    const hint = failure.kind === 'locked' ? 'unlock it, or use --store file' : 'use --store file';
+    throw new MediactlError('cannot use the keychain', { code: 'keychain', ...failure, hint });
   }
   const inKeychain = requestedStore === 'keychain' && !failure;
   const config = await profiles.update((current) => {

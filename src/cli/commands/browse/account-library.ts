@@ -67,7 +67,7 @@ export async function openAccountLibrary(
  * Changes an asset. The folder field gets the name that it has in the asset's record (assumptions A09 and A20). The
  * record is fetched again for its tags too, because they might have changed since the web page loaded it.
  *
- * @throws MediactlError `write_unseen` if the response does not show whether the service applied the change
+ * @throws MediactlError `write_ignored` if the response does not show whether the service applied the change
  */
 async function updateAsset({ assets }: Api, uid: string, { folder, tags, ...fields }: AssetEdit): Promise<Asset> {
   const record = tags || folder !== undefined ? await assets.get(uid) : { uid };
@@ -78,7 +78,7 @@ async function updateAsset({ assets }: Api, uid: string, { folder, tags, ...fiel
   });
   if (unverifiable.length === 0) return asset;
   throw new MediactlError('cannot tell whether the service applied the change', {
-    code: 'write_unseen',
+    code: 'write_ignored',
     reason: `the asset’s record does not show ${unverifiable.join(', ')}`,
   });
 }

@@ -71,7 +71,7 @@ export const installationChecks: Record<string, Check> = {
     // 4 KiB is the size of a database page.
     const written = writeFile(path, Buffer.alloc(4096), { mode: 0o600 }).finally(() => rm(path, { force: true }));
     await written.catch(({ message }: Error) => {
-      throw failure('cannot write to the state folder', 'state_folder', 'set MEDIACTL_STATE_DIR', message);
+      throw failure('cannot write to the state folder', 'state_unusable', 'set MEDIACTL_STATE_DIR', message);
     });
     return stateDir;
   },

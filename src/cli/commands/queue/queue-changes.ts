@@ -67,7 +67,7 @@ async function runRetry(context: Context, request: ChangeRequest) {
   const changes = await changeEach(ids, async (id) => {
     const job = await getJob(client, id);
     if (await retryFailed(job)) return toQueuedUpload(job, 'waiting');
-    throw new MediactlError('the upload has not failed', { code: 'not_failed' });
+    throw new MediactlError('the upload has not failed', { code: 'conflict' });
   });
   if (await client.queue.isPaused()) {
     await client.queue.resume();

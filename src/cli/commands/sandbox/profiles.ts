@@ -60,7 +60,7 @@ export async function assertNotRemote({ profiles }: Context, names: readonly str
     const existing = stored[name];
     if (existing && !isLoopback(parseBaseUrl(existing.baseUrl)))
       throw new MediactlError(`profile ${name} already exists, for ${existing.baseUrl}`, {
-        code: 'profile_taken',
+        code: 'usage',
         reason: 'the sandbox would overwrite its key',
         hint: 'mediactl sandbox start --profile OTHER',
       });

@@ -130,7 +130,7 @@ async function runLogs(context: Context, { data, count, follow }: LogsRequest): 
   const { dataDir } = await findSandbox(context, data);
   const log = await LogReader.open(logPath(dataDir)).catch((error) => {
     throw new MediactlError('the sandbox has no log', {
-      code: 'no_log',
+      code: 'not_running',
       reason: error.code === 'ENOENT' ? `it has never been started in ${dataDir}` : error.message,
     });
   });

@@ -82,7 +82,7 @@ export async function shutDown({ host, clock, signal }: Context, { pid }: Runnin
 
 const doesNotStop = (pid: number) =>
   new MediactlError(`the sandbox (pid ${pid}) did not stop`, {
-    code: 'sandbox_hangs',
+    code: 'sandbox_failed',
     hint: `kill -9 ${pid}, if that process is the sandbox; acknowledged uploads are kept`,
   });
 

@@ -144,9 +144,9 @@ function notStarted(reason: string, childExit: number | null, location: SandboxL
   const [, hint] = nextSteps(location).find(([words]) => words.test(reason)) ?? [];
   return new MediactlError('the sandbox did not start', {
     // The sandbox exits with 2 for invalid options.
-    code: childExit === exitCodes.usage ? 'sandbox_refused' : 'sandbox_failed',
+    code: childExit === exitCodes.usage ? 'usage' : 'sandbox_failed',
     reason: reason.split('\n').at(-1),
-    hint,
+    hint: hint ?? 'mediactl sandbox start --foreground, to see its output',
   });
 }
 

@@ -252,6 +252,7 @@ export class BatchUploader implements BatchRun {
       ({ uploaded: outcome.uploaded, persisted } = await upload.run());
     } finally {
       outcome.bytesSent = upload.bytesSent;
+      outcome.assetUid = upload.assetUid;
       await upload.close();
     }
     if (source.identity !== undefined)

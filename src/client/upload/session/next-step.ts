@@ -3,7 +3,7 @@ import type { MediactlError } from '../../errors.ts';
 import type { FileOutcome, RunDeps, UploadOptions } from './upload-job.ts';
 
 /** Codes of the errors that `--yes` resolves by creating a new asset. */
-const resolvedByNewAsset = new Set<string>(['session_refused', 'session_unknown']);
+const resolvedByNewAsset = new Set<string>(['session_unknown']);
 
 /** Errors after which the same command would fail again until the user has followed their own hint. */
 const codesWithOwnHint = new Set<string>([

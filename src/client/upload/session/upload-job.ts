@@ -106,6 +106,8 @@ export type FileOutcome = {
   /** Path from which the bytes are read; for stdin, the path of the spool file. */
   path: string;
   uploaded?: Uploaded;
+  /** Uid of the asset of an upload that is not complete. */
+  assetUid?: string | undefined;
   /** True if this run skips the file because another process is uploading it. */
   isElsewhere?: boolean;
   queueId?: string;

@@ -22,6 +22,7 @@ export class UploadRun {
   bytesSent = 0;
   resumedFrom: number | null = null;
   sessionsCreated = 0;
+  assetUid: string | undefined;
   /** Number of creations of this run whose response was lost. */
   lostCreations = 0;
 

@@ -40,6 +40,8 @@ export type OpenedUpload = {
   run(): Promise<SendResult>;
   /** Bytes that were sent so far. */
   readonly bytesSent: number;
+  /** Uid of the asset that is being uploaded; undefined before it is created. */
+  readonly assetUid: string | undefined;
   close(): Promise<void>;
 };
 
@@ -56,6 +58,9 @@ export async function openUpload(job: UploadJob, options: UploadOptions, deps: U
     run: () => uploadLocked(run),
     get bytesSent() {
       return run.bytesSent;
+    },
+    get assetUid() {
+      return run.assetUid;
     },
     close: () => source.close(),
   };
@@ -101,6 +106,7 @@ async function resumeFrom(run: UploadRun, entry: UploadEntry): Promise<OpenEntry
   if (entry.state === 'intended') await run.recordLostCreation(entry.begunAt);
   if (entry.state === 'planned' || entry.state === 'intended') return create(run);
   if (run.options.again) return replaceAsset(run, entry);
+  run.assetUid = entry.session.assetUid;
   return entry.state === 'open' ? resumeSession(run, entry) : reuseComplete(run, entry);
 }
 
@@ -180,6 +186,7 @@ async function create(run: UploadRun, previousEntry?: OpenEntry): Promise<OpenEn
     const session = { uid, url, assetUid, expiresAt };
     const mayBeWhole = source.sizeBytes <= options.chunkBytes;
     const entry: OpenEntry = { ...intended, state: 'open', session, offset: 0, mayBeWhole };
+    run.assetUid = assetUid;
     run.sessionsCreated++;
     run.resumedFrom = null;
     await store.write(entry);
@@ -225,7 +232,7 @@ async function sendOrRecover(run: UploadRun, entry: OpenEntry): Promise<OpenEntr
  * Recovers from a session that the service no longer knows, or never knew. Ignores the expiry time because clocks might
  * be wrong.
  *
- * @throws MediactlError `session_refused`, `session_expired` or `session_unknown` (exit 3); each names the asset
+ * @throws MediactlError `session_expired` or `session_unknown` (exit 3); each names the asset
  */
 async function recoverFromGoneSession(
   run: UploadRun,
@@ -249,12 +256,12 @@ async function recoverFromGoneSession(
   }
   if (isRefused && evidence !== 'unclear') {
     await run.store.write({ ...entry, isRefused: true });
-    throw sessionGone(entry, 'session_refused', underlying);
+    throw sessionGone(entry, 'refused', underlying);
   }
   // Replace a lost session only once per run, or a service that loses every session would get endless assets.
-  if (run.sessionsCreated > 1) throw sessionGone(entry, 'session_refused', underlying);
-  if (run.options.onExpired === 'fail') throw sessionGone(entry, 'session_expired', underlying);
-  const doubt = evidence === 'unclear' ? 'session_unknown' : 'session_refused';
+  if (run.sessionsCreated > 1) throw sessionGone(entry, 'refused', underlying);
+  if (run.options.onExpired === 'fail') throw sessionGone(entry, 'expired', underlying);
+  const doubt = evidence === 'unclear' ? 'unclear' : 'refused';
   if (step === 'ask') await run.deps.confirmNewAsset(sessionGone(entry, doubt, underlying), [assetUid]);
   if (evidence !== 'none') await run.recordOrphan(assetUid);
   run.notice(
@@ -266,23 +273,26 @@ async function recoverFromGoneSession(
 }
 
 const explanations = {
-  session_expired: {
+  expired: {
+    code: 'session_expired',
     reason: 'upload sessions expire after 24 hours; the asset stays incomplete',
     hint: 'run the same command without --on-expired fail to start over',
   },
   /** The service forgot the session right after its creation. Retries would pile up assets. */
-  session_refused: {
+  refused: {
+    code: 'session_unknown',
     reason: 'the service created it but did not recognize it on first use',
     hint: 'check the base URL and any proxy; --yes creates a new asset and keeps that one',
   },
-  session_unknown: {
+  unclear: {
+    code: 'session_unknown',
     reason: 'the last response was lost, and the asset does not show whether it has the whole file',
     hint: 'mediactl get ID, to check it; --yes starts over and keeps that asset',
   },
-};
+} as const;
 
-function sessionGone({ session }: OpenEntry, code: keyof typeof explanations, underlying: unknown): MediactlError {
-  const { reason, hint } = explanations[code];
+function sessionGone({ session }: OpenEntry, kind: keyof typeof explanations, underlying: unknown): MediactlError {
+  const { code, reason, hint } = explanations[kind];
   return new MediactlError(`the upload session of asset ${session.assetUid} no longer exists`, {
     code,
     reason,

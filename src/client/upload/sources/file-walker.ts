@@ -197,12 +197,12 @@ export class FileWalker {
       ]);
       // Node decodes a name that is not UTF-8 lossily, so the file cannot be opened by the decoded name.
       const unreadable = new Set(names.filter((name) => !isUtf8(name)).map(String));
-      for (const name of unreadable)
-        fail(join(folder, name), new MediactlError('its name is not valid UTF-8', { code: 'bad_file_name' }));
+      for (const name of unreadable) fail(join(folder, name), notUtf8());
       return entries.filter(({ name }) => !unreadable.has(name)).sort((a, b) => (a.name < b.name ? -1 : 1));
     } catch (error) {
       const problem = `cannot read the directory ${escapeControls(folder)}`;
-      fail(folder, new MediactlError(problem, { code: 'unreadable_directory', reason: (error as Error).message }));
+      const hint = 'fix its permissions, or skip it with --exclude';
+      fail(folder, new MediactlError(problem, { code: 'unreadable_file', reason: (error as Error).message, hint }));
       return [];
     }
   }
@@ -242,3 +242,9 @@ async function parseGlob(path: string): Promise<DirectoryToWalk | undefined> {
 /** Matches files that file managers create, such as thumbnails, view settings and resource forks. */
 const systemFilePattern =
   /(^|\/)(\.DS_Store|\._[^/]*|Thumbs\.db|desktop\.ini|\.(Spotlight-V100|Trashes|fseventsd)(\/.*)?)$/i;
+
+const notUtf8 = () =>
+  new MediactlError('its name is not valid UTF-8', {
+    code: 'unreadable_file',
+    hint: 'rename it; convmv renames many files at once',
+  });

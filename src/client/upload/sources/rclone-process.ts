@@ -147,7 +147,8 @@ class RcloneProcess {
       });
     if (/didn't find section in config file/.test(words))
       return usageError(`no such remote: rclone:${this.#remote}`, 'rclone listremotes lists them', reason);
-    return new MediactlError(`rclone cannot read rclone:${this.#remote}`, { code: 'rclone_failed', reason });
+    const hint = 'test the remote with rclone: rclone lsf REMOTE:';
+    return new MediactlError(`rclone cannot read rclone:${this.#remote}`, { code: 'source_failed', reason, hint });
   }
 
   /** Sends SIGTERM, and later SIGKILL. Then closes the pipes, which children of rclone might hold open. */

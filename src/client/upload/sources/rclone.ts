@@ -34,7 +34,7 @@ export type RcloneFiles = {
  * Lists the file at `rclone:REMOTE:PATH`, or the files in it if it is a directory. Runs the installed rclone.
  *
  * @throws MediactlError `usage` (exit 2) if the remote is invalid or rclone is not installed; `no_such_file`,
- *   `is_directory` (exit 2) if it is one and `recursive` is false; `rclone_failed` (exit 10) with rclone's own
+ *   `not_a_file` (exit 2) if it is one and `recursive` is false; `source_failed` (exit 10) with rclone's own
  *   message; the signal's reason if it aborts
  */
 export async function openRclone(address: string, options: RcloneOptions): Promise<RcloneFiles> {
@@ -42,7 +42,7 @@ export async function openRclone(address: string, options: RcloneOptions): Promi
   const found = await statRemote(remote, options);
   if (found.isDirectory && !options.recursive)
     throw new MediactlError(`${address} is a directory`, {
-      code: 'is_directory',
+      code: 'not_a_file',
       reason: 'only files are uploaded',
       hint: `mediactl upload -r '${address}', to upload the files in it`,
     });
@@ -137,7 +137,7 @@ async function listFiles(remote: string, deps: RcloneDeps): Promise<RcloneFile[]
   return files;
 }
 
-/** Parses one entry of `rclone lsjson`. @throws MediactlError `rclone_failed` (exit 10) if it is malformed */
+/** Parses one entry of `rclone lsjson`. @throws MediactlError `source_failed` (exit 10) if it is malformed */
 function parseListEntry(text: string): { file: RcloneFile; isDirectory: boolean } {
   try {
     const { Path, Size, ModTime, IsDir } = JSON.parse(text);
@@ -146,7 +146,7 @@ function parseListEntry(text: string): { file: RcloneFile; isDirectory: boolean 
     return { file: { path: Path, sizeBytes: Size, modTime: ModTime }, isDirectory: IsDir === true };
   } catch (underlying) {
     throw new MediactlError('cannot parse the output of rclone', {
-      code: 'rclone_failed',
+      code: 'source_failed',
       reason: 'it is not a list entry',
       hint: 'check the version of rclone: 1.60 or later is required',
       underlying,

@@ -130,7 +130,7 @@ export function toCandidate(path: string, sourceId: string, found: BigIntStats):
 export const notAFile = (path: string, isDirectory: boolean) =>
   isDirectory
     ? new MediactlError(`${path} is a directory`, {
-        code: 'is_directory',
+        code: 'not_a_file',
         reason: 'only files are uploaded',
         hint: `mediactl upload -r ${path}, to upload the files in it`,
       })

@@ -19,6 +19,8 @@ export const trialWrite = "BEGIN IMMEDIATE; INSERT INTO runs VALUES ('', 0); DEL
 /** Returns the path of the id file, which shows that a missing database was deleted rather than never created. */
 const idPathOf = (path: string) => path.replace(/\.db$/, '.id');
 
+const moveAside = 'move it out of the way, then run the same command again';
+
 const statIfExists = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false });
 
 /** Returns true if uploads were recorded here, now or in the past. @throws MediactlError `state_…` (exit 14) */
@@ -45,13 +47,13 @@ export function assertLocalFileSystem(stateDir: string, { type } = statfsSync(st
  * Creates the database if it never existed. It is created under a temporary name first, so that it appears
  * atomically.
  *
- * @throws MediactlError `state_not_a_file`, `state_emptied` (exit 14); system errors
+ * @throws MediactlError `state_unusable`, `state_emptied` (exit 14); system errors
  */
 export async function ensureDatabaseFile(path: string): Promise<void> {
   const idPath = idPathOf(path);
   for (const each of [path, `${path}-wal`, `${path}-shm`, idPath])
     if (statIfExists(each)?.isFile() === false)
-      throw stateFailure('state_not_a_file', `${each} is ${describeKind(each)}`);
+      throw stateFailure('state_unusable', `${each} is ${describeKind(each)}`, undefined, moveAside);
   const { size } = statIfExists(path) ?? {};
   if (size === 0) throw stateFailure('state_emptied', `${path} is empty`);
   if (size !== undefined) return;

@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, relative } from 'node:path';
-import { build, context } from 'esbuild';
+import { build } from 'esbuild';
 
 /** Packages with native code or WebAssembly, which are not bundled but installed beside mediactl. */
 const external = ['libsql', '@napi-rs/blake-hash', '@napi-rs/keyring', 'jq-web'];
@@ -67,9 +67,8 @@ const withoutHttp2 = {
   },
 };
 
-const isWatching = process.argv.includes('--watch');
 /** Output folder: a temporary one, swapped in when the build is complete, so that running processes find their files. */
-const outdir = isWatching ? 'dist' : 'dist.new';
+const outdir = 'dist.new';
 
 const common = {
   outdir,
@@ -155,25 +154,21 @@ function foreignNotices(folder, inputs) {
   return [...new Set(notices)].map((notice) => `\n${notice}\n`).join('');
 }
 
-const bundles = [node, browser];
-if (isWatching) for (const options of bundles) await (await context(options)).watch();
-else {
-  rmSync(outdir, { recursive: true, force: true });
-  const built = await Promise.all(bundles.map((options) => build(options)));
-  // zod is for the sandbox and the generator; it would slow down every start of the tool.
-  const tool = built.map(({ metafile }) => metafile.outputs[`${outdir}/mediactl.cjs`]).find(Boolean);
-  if (Object.keys(tool.inputs).some((path) => path.startsWith('node_modules/zod/')))
-    throw new Error('zod is in dist/mediactl.cjs: import only types from reference/schemas.ts');
-  const inputs = built.flatMap(({ metafile }) => Object.keys(metafile.inputs));
-  writeFileSync(`${outdir}/THIRD-PARTY-LICENSES.txt`, licences(inputs));
-  // scripts/release.mjs lists the bundled packages in the SBOM.
-  mkdirSync('node_modules/.cache', { recursive: true });
-  writeFileSync('node_modules/.cache/bundled.json', JSON.stringify([...packageFolders(inputs)].sort()));
-  rmSync('dist.old', { recursive: true, force: true });
-  if (existsSync('dist')) renameSync('dist', 'dist.old');
-  renameSync(outdir, 'dist');
-  rmSync('dist.old', { recursive: true, force: true });
-  const { manual } = createRequire(import.meta.url)('../dist/generated.cjs');
-  mkdirSync('man', { recursive: true });
-  writeFileSync('man/mediactl.1', await manual());
-}
+rmSync(outdir, { recursive: true, force: true });
+const built = await Promise.all([node, browser].map((options) => build(options)));
+// zod is for the sandbox and the generator; it would slow down every start of the tool.
+const tool = built.map(({ metafile }) => metafile.outputs[`${outdir}/mediactl.cjs`]).find(Boolean);
+if (Object.keys(tool.inputs).some((path) => path.startsWith('node_modules/zod/')))
+  throw new Error('zod is in dist/mediactl.cjs: import only types from reference/schemas.ts');
+const inputs = built.flatMap(({ metafile }) => Object.keys(metafile.inputs));
+writeFileSync(`${outdir}/THIRD-PARTY-LICENSES.txt`, licences(inputs));
+// scripts/release.mjs lists the bundled packages in the SBOM.
+mkdirSync('node_modules/.cache', { recursive: true });
+writeFileSync('node_modules/.cache/bundled.json', JSON.stringify([...packageFolders(inputs)].sort()));
+rmSync('dist.old', { recursive: true, force: true });
+if (existsSync('dist')) renameSync('dist', 'dist.old');
+renameSync(outdir, 'dist');
+rmSync('dist.old', { recursive: true, force: true });
+const { manual } = createRequire(import.meta.url)('../dist/generated.cjs');
+mkdirSync('man', { recursive: true });
+writeFileSync('man/mediactl.1', await manual());

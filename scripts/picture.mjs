@@ -1,5 +1,5 @@
 // Takes the screenshots docs/images/watch-page.png, browse.png and sound.png in Debian's chromium, of media
-// created with ffmpeg. `npm run picture`. Removes sandbox and media afterwards.
+// created with ffmpeg. `npm run build && node scripts/picture.mjs`. Removes sandbox and media afterwards.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -11,8 +11,9 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /*
  * Screen captures of the built program on real terminals of three widths, against a real sandbox. Each scene is
- * a text file in captures/ for review; `npm run captures` updates them and the README's pictures. Values that
- * vary (rates, seconds, ports) are replaced by constants of the same width.
+ * a text file in captures/ for review. `MEDIACTL_TEST_PICTURES=1 npx vitest run test/process/captures.test.ts -u`
+ * updates them and the README's pictures. Values that vary (rates, seconds, ports) are replaced by constants of the
+ * same width.
  */
 
 const mebibyte = 1024 * 1024;

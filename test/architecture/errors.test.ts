@@ -21,7 +21,9 @@ it('each code is thrown', () => {
 
 it('each code has a test that provokes it and compares exit code and next step', () => {
   const compared = new Set(
-    [...textOf('test').matchAll(/\bcode: '(\w+)',\s*exit: \d+,\s*hint:/g)].map(([, code]) => code),
+    [...textOf('test').matchAll(/\b(?:tabled\('(\w+)'\)|code: '(\w+)',\s*exit: \d+,\s*hint:)/g)].map(
+      ([, tabled, compared]) => tabled ?? compared,
+    ),
   );
   expect(codes.filter((code) => !compared.has(code))).toEqual([]);
 });

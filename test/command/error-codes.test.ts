@@ -10,7 +10,7 @@ import { systemClock } from '../../src/contract/clock.ts';
 import { EventBroadcaster } from '../../src/web/browse/server/event-broadcaster.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
 import { optionalClock } from '../support/clock.ts';
-import { errorOf, recordedError, type SeenError, seenError } from '../support/errors.ts';
+import { errorOf, recordedError, type SeenError, seenError, tabled } from '../support/errors.ts';
 import { assetUid, createLibrary, folderUid, testKey, workspaceUid } from '../support/fake-library.ts';
 import { respond, startServer } from '../support/http-server.ts';
 import { type Responder, startRecordingServer } from '../support/recording-server.ts';
@@ -64,11 +64,9 @@ describe('the account', () => {
   });
 
   it('no_base_url', async () => {
-    expect(await failing(['assets', 'ls'], { environment: { MEDIACTL_API_KEY: testKey } })).toEqual({
-      code: 'no_base_url',
-      exit: 4,
-      hint: 'set MEDIACTL_BASE_URL, for example to https://media.example.com',
-    });
+    expect(await failing(['assets', 'ls'], { environment: { MEDIACTL_API_KEY: testKey } })).toEqual(
+      tabled('no_base_url'),
+    );
   });
 
   it('no_key', async () => {
@@ -91,11 +89,7 @@ describe('the account', () => {
       }));
       return { body: { items, count } };
     });
-    expect(await failingAt(url, ['assets', 'ls', '--all'])).toEqual({
-      code: 'list_changed',
-      exit: 11,
-      hint: 'run it again once others have stopped deleting',
-    });
+    expect(await failingAt(url, ['assets', 'ls', '--all'])).toEqual(tabled('list_changed'));
   });
 
   it('usage if the key is invalid', async () => {
@@ -219,11 +213,7 @@ describe('the state folder', () => {
     const { url } = await startRecordingServer(createLibrary());
     mkdirSync(join(cli.home, 'state'));
     const lock = await tryLock(join(cli.home, 'state/folders.lock'));
-    expect(await failingAt(url, ['folders', 'create', '/New'])).toEqual({
-      code: 'locked',
-      exit: 6,
-      hint: 'run it again once that process has finished',
-    });
+    expect(await failingAt(url, ['folders', 'create', '/New'])).toEqual(tabled('locked'));
     lock?.release();
   });
 });
@@ -232,11 +222,7 @@ describe('the result', () => {
   it('output', async () => {
     const { url } = await startRecordingServer(createLibrary());
     const options = { environment: { ...environment, MEDIACTL_BASE_URL: url }, stdoutError: 'ENOSPC' } as const;
-    expect(await failing(['assets', 'ls'], options)).toEqual({
-      code: 'output',
-      exit: 1,
-      hint: 'free some disk space, or choose another path',
-    });
+    expect(await failing(['assets', 'ls'], options)).toEqual(tabled('output'));
   });
 
   it('unclassified', async () => {
@@ -244,11 +230,7 @@ describe('the result', () => {
       throw new RangeError('a bug, such as a time that is no time');
     };
     const clock = { ...systemClock, now };
-    expect(await failing(['assets', 'ls'], { environment, clock })).toEqual({
-      code: 'unclassified',
-      exit: 1,
-      hint: 'run it again with --debug, and report the bug',
-    });
+    expect(await failing(['assets', 'ls'], { environment, clock })).toEqual(tabled('unclassified'));
   });
 });
 
@@ -260,36 +242,36 @@ describe('a question', () => {
   };
 
   it('declined', async () => {
-    expect(await asked('n\n')).toEqual({ code: 'declined', exit: 130, hint: null });
+    expect(await asked('n\n')).toEqual(tabled('declined'));
   });
 
   it('interrupted', async () => {
-    expect(await asked('\u0003')).toEqual({ code: 'interrupted', exit: 130, hint: null });
+    expect(await asked('\u0003')).toEqual(tabled('interrupted'));
   });
 });
 
 describe('statuses of the service (§7)', () => {
   const statuses: [status: number, SeenError][] = [
-    [400, { code: 'bad_request', exit: 6, hint: null }],
-    [401, { code: 'unauthenticated', exit: 4, hint: 'mediactl auth login, or set MEDIACTL_API_KEY' }],
-    [402, { code: 'credits_depleted', exit: 7, hint: 'top up the balance, then run the same command again' }],
-    [403, { code: 'forbidden', exit: 5, hint: 'mediactl auth switch, or create an API key with that scope' }],
-    [404, { code: 'not_found', exit: 3, hint: null }],
+    [400, tabled('bad_request')],
+    [401, tabled('unauthenticated')],
+    [402, tabled('credits_depleted')],
+    [403, tabled('forbidden')],
+    [404, tabled('not_found')],
     [408, { code: 'timeout', exit: 10, hint: 'run it again in a moment' }],
-    [409, { code: 'conflict', exit: 6, hint: null }],
-    [410, { code: 'not_found', exit: 3, hint: null }],
-    [412, { code: 'conflict', exit: 6, hint: null }],
-    [413, { code: 'too_large', exit: 6, hint: null }],
-    [418, { code: 'unexpected_status', exit: 1, hint: null }],
-    [422, { code: 'invalid', exit: 6, hint: 'run the same command with --help to see what it accepts' }],
+    [409, tabled('conflict')],
+    [410, tabled('not_found')],
+    [412, tabled('conflict')],
+    [413, tabled('too_large')],
+    [418, tabled('unexpected_status')],
+    [422, tabled('invalid')],
     [423, { code: 'conflict', exit: 6, hint: 'run it again in a moment' }],
-    [425, { code: 'server_error', exit: 10, hint: 'run it again in a moment' }],
-    [429, { code: 'rate_limited', exit: 9, hint: 'run it again later, or allow a longer wait with --max-wait' }],
+    [425, tabled('server_error')],
+    [429, tabled('rate_limited')],
     [431, { code: 'too_large', exit: 6, hint: 'shorten the name or the description, which are sent in a header' }],
     [460, { code: 'checksum_mismatch', exit: 13, hint: 'run the same command again' }],
-    [500, { code: 'server_error', exit: 10, hint: 'run it again in a moment' }],
-    [501, { code: 'unexpected_answer', exit: 10, hint: 'mediactl auth status, to check the base URL' }],
-    [507, { code: 'storage_full', exit: 7, hint: 'free or buy storage, then run the same command again' }],
+    [500, tabled('server_error')],
+    [501, tabled('unexpected_answer')],
+    [507, tabled('storage_full')],
   ];
   it.each(statuses)('%i', async (status, error) => {
     const url = await startServer((_, response) => respond(response, status, { detail: 'no' }));
@@ -299,31 +281,19 @@ describe('statuses of the service (§7)', () => {
 
   it('a redirect of a write', async () => {
     const url = await startServer((_, response) => respond(response, 307, undefined, { location: '/elsewhere/' }));
-    expect(await failingAt(url, ['api', '/things/', '-X', 'POST'])).toEqual({
-      code: 'unexpected_answer',
-      exit: 10,
-      hint: 'mediactl auth status, to check the base URL',
-    });
+    expect(await failingAt(url, ['api', '/things/', '-X', 'POST'])).toEqual(tabled('unexpected_answer'));
   });
 
   it('a redirect of a read to another origin', async () => {
     const url = await startServer((_, response) =>
       respond(response, 302, undefined, { location: 'http://127.0.0.1:9/' }),
     );
-    expect(await failingAt(url, ['assets', 'ls'])).toEqual({
-      code: 'foreign_origin',
-      exit: 13,
-      hint: 'mediactl auth status, to check the base URL',
-    });
+    expect(await failingAt(url, ['assets', 'ls'])).toEqual(tabled('foreign_origin'));
   });
 
   it('an answer that is not of the API', async () => {
     const url = await startServer((_, response) => respond(response, 200, { answer: 42 }));
-    expect(await failingAt(url, ['assets', 'ls'])).toEqual({
-      code: 'unexpected_answer',
-      exit: 10,
-      hint: 'mediactl auth status, to check the base URL',
-    });
+    expect(await failingAt(url, ['assets', 'ls'])).toEqual(tabled('unexpected_answer'));
   });
 });
 
@@ -350,21 +320,13 @@ describe('the network', () => {
 
   it('unreachable if the connection is lost', async () => {
     const url = await listening((server) => server.on('request', (request) => request.socket.destroy()));
-    expect(await failingAt(url, ['assets', 'ls'])).toEqual({
-      code: 'unreachable',
-      exit: 10,
-      hint: 'check the network, then run it again',
-    });
+    expect(await failingAt(url, ['assets', 'ls'])).toEqual(tabled('unreachable'));
   });
 
   it('timeout', async () => {
     const url = await listening((server) => server.on('request', () => {}));
     const options = ['assets', 'ls', '--request-timeout', '300ms', '--max-wait', '0s'];
-    expect(await failingAt(url, options)).toEqual({
-      code: 'timeout',
-      exit: 10,
-      hint: 'run it again, or allow more time with --request-timeout',
-    });
+    expect(await failingAt(url, options)).toEqual(tabled('timeout'));
   });
 
   it('tls', async () => {
@@ -380,11 +342,9 @@ describe('the network', () => {
     const url = await listening((server) =>
       server.on('connect', (_, client) => client.end('HTTP/1.1 403 Forbidden\r\n\r\n')),
     );
-    expect(await failingAt('http://media.example.test', ['assets', 'ls'], { HTTP_PROXY: url })).toEqual({
-      code: 'proxy',
-      exit: 10,
-      hint: 'check HTTPS_PROXY and NO_PROXY',
-    });
+    expect(await failingAt('http://media.example.test', ['assets', 'ls'], { HTTP_PROXY: url })).toEqual(
+      tabled('proxy'),
+    );
   });
 });
 
@@ -397,11 +357,7 @@ describe('assets and folders', () => {
 
   it('exists', async () => {
     const url = await library(() => undefined);
-    expect(await failingAt(url, ['folders', 'create', '/Campaigns'])).toEqual({
-      code: 'exists',
-      exit: 6,
-      hint: 'use -p to accept an existing folder',
-    });
+    expect(await failingAt(url, ['folders', 'create', '/Campaigns'])).toEqual(tabled('exists'));
   });
 
   it('unexpected_answer if the service reports no total', async () => {
@@ -564,38 +520,22 @@ describe('playback', () => {
     const url = await playing({}, ({ path }) =>
       path.endsWith('/playback/info/') ? { status: 401, body: {} } : undefined,
     );
-    expect(await failingAt(url, ['play', assetUid, '--url'])).toEqual({
-      code: 'token_expired',
-      exit: 4,
-      hint: 'mediactl assets player UID --reveal, to get a new one',
-    });
+    expect(await failingAt(url, ['play', assetUid, '--url'])).toEqual(tabled('token_expired'));
   });
 
   it('player_failed', async () => {
     const url = await playing({ type: 'document', blocked: false, url: 'http://127.0.0.1:9/a.pdf' });
-    expect(await failingAt(url, ['play', assetUid, '--player', 'false'])).toEqual({
-      code: 'player_failed',
-      exit: 1,
-      hint: 'mediactl play ID --check, to see if it can be played',
-    });
+    expect(await failingAt(url, ['play', assetUid, '--player', 'false'])).toEqual(tabled('player_failed'));
   });
 });
 
 describe('the sandbox', () => {
   it('not_running', async () => {
-    expect(await failing(['sandbox', 'watch', 'x'])).toEqual({
-      code: 'not_running',
-      exit: 3,
-      hint: 'mediactl sandbox start',
-    });
+    expect(await failing(['sandbox', 'watch', 'x'])).toEqual(tabled('not_running'));
   });
 
   it('not_running if there is no log', async () => {
-    expect(await failing(['sandbox', 'logs'])).toEqual({
-      code: 'not_running',
-      exit: 3,
-      hint: 'mediactl sandbox start',
-    });
+    expect(await failing(['sandbox', 'logs'])).toEqual(tabled('not_running'));
   });
 
   it('usage if the sandbox refuses its options', async () => {
@@ -609,11 +549,7 @@ describe('the sandbox', () => {
 
 describe('files', () => {
   it('no_such_file', async () => {
-    expect(await failingAt('http://127.0.0.1:9', ['upload', '/no/such.mp4'])).toEqual({
-      code: 'no_such_file',
-      exit: 2,
-      hint: 'check the path',
-    });
+    expect(await failingAt('http://127.0.0.1:9', ['upload', '/no/such.mp4'])).toEqual(tabled('no_such_file'));
   });
 
   it('not_a_file', async () => {

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Clock } from '../../src/contract/clock.ts';
 import type { CliOptions } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
-import { errorOf, recordedError } from '../support/errors.ts';
+import { errorOf, recordedError, tabled } from '../support/errors.ts';
 import { FileServer } from '../support/file-server.ts';
 import { writeSome } from '../support/files.ts';
 import { respondWith } from '../support/interposer.ts';
@@ -40,11 +40,7 @@ describe('the file', () => {
 
   it('file_gone', async () => {
     changing(() => rmSync(world.path));
-    expect(await failing()).toEqual({
-      code: 'file_gone',
-      exit: 1,
-      hint: 'restore it, then run the same command again',
-    });
+    expect(await failing()).toEqual(tabled('file_gone'));
   });
 
   it('unreadable_file for a name that is not UTF-8', async () => {
@@ -63,11 +59,7 @@ describe('the file', () => {
     const files = await FileServer.start(Buffer.alloc(10_000));
     files.fault = () => ({ respond: (response) => response.writeHead(403).end() });
     const upload = () => world.run(['upload', files.url, '--json', '--max-wait', '0s']);
-    expect(errorOf(await upload())).toEqual({
-      code: 'source_refused',
-      exit: 2,
-      hint: 'run the same command with a newly signed URL to resume',
-    });
+    expect(errorOf(await upload())).toEqual(tabled('source_refused'));
   });
 
   it('source_failed', async () => {
@@ -85,21 +77,15 @@ describe('the file', () => {
   it('source_busy', async () => {
     const files = await FileServer.start(Buffer.alloc(10_000));
     files.fault = () => ({ respond: (response) => response.writeHead(429, { 'retry-after': '9999' }).end() });
-    expect(errorOf(await world.run(['upload', files.url, '--json', '--max-wait', '0s']))).toEqual({
-      code: 'source_busy',
-      exit: 10,
-      hint: 'run it again later, or allow a longer wait with --max-wait',
-    });
+    expect(errorOf(await world.run(['upload', files.url, '--json', '--max-wait', '0s']))).toEqual(
+      tabled('source_busy'),
+    );
   });
 
   it('unreadable_file', async () => {
     const path = join(world.cli.home, 'loop.mp4');
     symlinkSync(path, path);
-    expect(errorOf(await world.run(['upload', path, '--json']))).toEqual({
-      code: 'unreadable_file',
-      exit: 2,
-      hint: 'check the path and the disk',
-    });
+    expect(errorOf(await world.run(['upload', path, '--json']))).toEqual(tabled('unreadable_file'));
   });
 
   it('unreadable_file for a directory', async () => {
@@ -122,11 +108,7 @@ describe('stdin', () => {
 
   it('stdin_size_differs', async () => {
     const { stdout } = await world.run([...stdinArgs, '--size', '9'], { stdin: 'four' });
-    expect(recordedError(JSON.parse(stdout)[0].error)).toEqual({
-      code: 'stdin_size_differs',
-      exit: 2,
-      hint: 'run it again with the correct --size, or without it to spool stdin to disk first',
-    });
+    expect(recordedError(JSON.parse(stdout)[0].error)).toEqual(tabled('stdin_size_differs'));
   });
 
   it('output if stdin cannot be spooled', { tags: 'root-mount' }, async () => {
@@ -151,11 +133,7 @@ describe('the session', () => {
           }
         : undefined;
     await world.upload();
-    expect(other).toEqual({
-      code: 'already_uploading',
-      exit: 6,
-      hint: 'wait for it to finish, or stop it and run the same command again to continue',
-    });
+    expect(other).toEqual(tabled('already_uploading'));
   });
 
   it('session_unknown', async () => {
@@ -177,11 +155,7 @@ describe('the session', () => {
   it('broken_session', async () => {
     world.fault = ({ method }) =>
       method === 'PATCH' ? { headers: ({ 'upload-offset': _, ...others }) => others } : undefined;
-    expect(await failing()).toEqual({
-      code: 'broken_session',
-      exit: 10,
-      hint: 'run the same command again; if it fails again, mediactl upload --again starts over',
-    });
+    expect(await failing()).toEqual(tabled('broken_session'));
   });
 
   it('session_mismatch', async () => {
@@ -189,21 +163,13 @@ describe('the session', () => {
       method === 'PATCH'
         ? { headers: (headers) => ({ ...headers, 'upload-offset': `${10 * chunkBytes}` }) }
         : undefined;
-    expect(await failing()).toEqual({
-      code: 'session_mismatch',
-      exit: 13,
-      hint: 'run the same command again; if it fails again, mediactl upload --again starts over',
-    });
+    expect(await failing()).toEqual(tabled('session_mismatch'));
   });
 
   it('session_expired', async () => {
     await world.interruptAfterTwoChunks();
     world.fault = ({ method }) => (method === 'HEAD' ? respondWith(410) : undefined);
-    expect(await failing(['--on-expired', 'fail'])).toEqual({
-      code: 'session_expired',
-      exit: 3,
-      hint: 'run the same command without --on-expired fail to start over',
-    });
+    expect(await failing(['--on-expired', 'fail'])).toEqual(tabled('session_expired'));
   });
 
   it('session_unknown on first use', async () => {
@@ -237,11 +203,7 @@ describe('the session', () => {
 
   it('unverified', async () => {
     world.fault = withoutChecksum;
-    expect(await failing(['--require-checksum'])).toEqual({
-      code: 'unverified',
-      exit: 13,
-      hint: 'omit --require-checksum to accept it, or use --again to upload the file again',
-    });
+    expect(await failing(['--require-checksum'])).toEqual(tabled('unverified'));
   });
 
   it('broken_session if the service lost bytes', async () => {
@@ -308,18 +270,14 @@ describe('the run', () => {
     const other = join(world.cli.home, 'other.bin');
     writeFileSync(other, 'other');
     const ran = await world.run(['upload', world.path, other, '--json', '--reserve', '100000']);
-    expect(errorOf(ran)).toMatchObject({ code: 'reserve', exit: 2, hint: 'use a smaller --reserve' });
+    expect(errorOf(ran)).toMatchObject(tabled('reserve'));
   });
 
   it('processing_failed', async () => {
     const path = join(world.cli.home, 'no-media.mp4');
     writeFileSync(path, 'no media');
     const ran = await world.run(['upload', path, '--wait', '--json']);
-    expect(errorOf(ran)).toEqual({
-      code: 'processing_failed',
-      exit: 12,
-      hint: 'check that the file plays on your machine, then upload it again with upload --again',
-    });
+    expect(errorOf(ran)).toEqual(tabled('processing_failed'));
   });
 
   it('state_unusable if the database is not a file', async () => {

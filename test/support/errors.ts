@@ -1,3 +1,4 @@
+import { type ErrorCode, errorRow, exitCodes } from '../../src/client/error-table.ts';
 import type { ErrorRecord, MediactlError } from '../../src/client/errors.ts';
 import type { CliResult } from './cli.ts';
 
@@ -20,3 +21,9 @@ export const seenError = ({ exitCode, explanation: { code, hint } }: MediactlErr
   exit: exitCode,
   hint: hint ?? null,
 });
+
+/** Returns a failure with its exit code and next step as they are in the table of errors. */
+export const tabled = (code: ErrorCode): SeenError => {
+  const { exit, hint = null } = errorRow(code);
+  return { code, exit: exitCodes[exit], hint };
+};

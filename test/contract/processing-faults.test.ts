@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { deflateSync } from 'node:zlib';
@@ -27,10 +27,10 @@ async function start(options: Partial<SandboxOptions>) {
 
 /** Writes a shell script that replaces ffmpeg. @returns its path */
 function script(...lines: string[]): string {
-  const path = join(temporaryFolder(), 'ffmpeg');
-  writeFileSync(path, ['#!/bin/sh', ...lines, ''].join('\n'));
-  chmodSync(path, 0o755);
-  return path;
+  const folder = temporaryFolder();
+  for (const name of ['ffmpeg', 'ffprobe'])
+    writeFileSync(join(folder, name), ['#!/bin/sh', ...lines, ''].join('\n'), { mode: 0o755 });
+  return join(folder, 'ffmpeg');
 }
 
 /** Creates an ffmpeg that never ends and records its own pid and that of its child process. */

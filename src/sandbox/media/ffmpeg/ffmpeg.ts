@@ -1,5 +1,5 @@
 import { mkdir, stat } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { Clock } from '../../../contract/clock.ts';
 import { TimeoutError, withTimeout } from '../../../contract/retry.ts';
 import { assertNotDiskFull } from './storage-errors.ts';
@@ -8,11 +8,10 @@ import { runTool, type Tool } from './tool.ts';
 /** Memory limit for ffmpeg, which suffices for 8K frames and the reference frames of a codec. */
 const memoryMiB = 3 * 1024;
 
+const commonArgs = ['-hide_banner', '-v', 'error', '-max_alloc', String(512 * 1024 * 1024)];
+
 /** Options for every ffmpeg run. The time limit is for a process that is left over after the sandbox has died. */
-const commonArgs = [
-  ...['-nostdin', '-hide_banner', '-y', '-v', 'error'],
-  ...['-max_alloc', String(512 * 1024 * 1024), '-timelimit', '7200'],
-];
+const ffmpegArgs = ['-nostdin', '-y', '-timelimit', '7200'];
 
 export type FfmpegSource = { path: string; demuxer: string };
 
@@ -35,6 +34,8 @@ export type FfmpegContext = {
    * @throws Error if one of the `outputs` is missing or empty, and the errors of `runTool`
    */
   run(args: readonly string[], options?: { input?: string[]; outputs?: string[] }): Promise<Buffer>;
+  /** Runs ffprobe on the source; returns its stdout. @throws the errors of `runTool` */
+  probe(args: readonly string[]): Promise<Buffer>;
 };
 
 /** Returns true if ffmpeg wrote a non-empty file. Without frames it succeeds, but leaves an empty file or none. */
@@ -87,18 +88,21 @@ export const createFfmpegAttempt =
     ffmpeg &&
     attemptStep(options, name, seconds, async (signal) => {
       await mkdir(folder, { recursive: true, mode: 0o700 });
+      const runOn = (tool: Tool, args: readonly string[]) =>
+        runTool(tool, { args: [...commonArgs, ...args], memoryMiB, cwd: folder, signal }).catch((error: Error) => {
+          // Strip the absolute path from the message.
+          error.message = error.message.replaceAll(`file:${resolve(source.path)}`, 'the source');
+          throw error;
+        });
       const run: FfmpegContext['run'] = async (args, { input = [], outputs = [] } = {}) => {
-        const allArgs = [...commonArgs, ...inputArgs(source, input), ...args];
-        const printed = await runTool(ffmpeg, { args: allArgs, memoryMiB, cwd: folder, signal }).catch(
-          (error: Error) => {
-            // Strip the absolute path from the message.
-            error.message = error.message.replaceAll(`file:${resolve(source.path)}`, 'the source');
-            throw error;
-          },
-        );
+        const printed = await runOn(ffmpeg, [...ffmpegArgs, ...inputArgs(source, input), ...args]);
         for (const file of outputs)
           if (!(await hasOutput(folder, file))) throw new Error(`ffmpeg did not write ${file}`);
         return printed;
       };
-      return make({ folder, run });
+      const ffprobe = { ...ffmpeg, path: ffprobePathOf(ffmpeg.path) };
+      return make({ folder, run, probe: (args) => runOn(ffprobe, [...inputArgs(source, []), ...args]) });
     });
+
+/** Returns the path of ffprobe, which is installed beside ffmpeg under a name of the same form. */
+const ffprobePathOf = (ffmpeg: string) => join(dirname(ffmpeg), basename(ffmpeg).replace('ffmpeg', 'ffprobe'));

@@ -450,7 +450,7 @@ describe('A01: the page envelope', () => {
     const { cli } = await startProfileCli(({ query }) => ({
       body: { items: page(query), n: 250 },
     }));
-    expect((await cli.run(['assets', 'ls', '--count'])).code).toBe(1);
+    expect((await cli.run(['assets', 'ls', '--count'])).code).toBe(10);
     await cli.run(['config', 'set', 'names.page_total', 'n']);
     expect((await cli.run(['assets', 'ls', '--count'])).stdout).toBe('250\n');
   });

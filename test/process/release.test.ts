@@ -20,5 +20,5 @@ it('the SBOM lists each package that is bundled or installed, with version and l
   for (const each of components as Component[])
     expect([each.name, each.version]).toEqual([each.name, expect.stringMatching(/^\d/)]);
   const unlicensed = (components as Component[]).filter(({ licenses = [] }) => licenses.length === 0);
-  expect(unlicensed.map(({ name }) => name)).toEqual([]); // its readme alone names one: MIT
+  expect(unlicensed.map(({ name }) => name)).toEqual([]);
 });

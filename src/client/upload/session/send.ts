@@ -129,6 +129,8 @@ class Sender implements HttpStack {
   /** True if the service might have every byte: the last were sent, and no response of its own proves the contrary. */
   mayBeWhole: boolean;
   #stalls = 0;
+  /** Write of the entry after the chunk before. The next chunk is sent meanwhile, unless it is the last. */
+  #lastWrite = Promise.resolve();
   /** Time of the last record of the progress, in milliseconds since the epoch. */
   #progressSavedAt: number;
   readonly sent: { verdict: Verdict; lastChunkStart: number };
@@ -214,7 +216,7 @@ class Sender implements HttpStack {
       }
   }
 
-  /** Records an offset that the service confirms. Nothing more is sent before the entry is written. */
+  /** Records an offset that the service confirms. @throws MediactlError if the entry could not be written */
   async #acknowledge(response: ApiResponse, chunk?: Chunk): Promise<HttpResponse> {
     const { source, options, store } = this.#run;
     const { sizeBytes } = source;
@@ -228,6 +230,7 @@ class Sender implements HttpStack {
     entry.offset = offset;
     const prefix = this.#digest.current();
     if (prefix.offset === offset) entry.prefix = prefix;
+    await this.#lastWrite;
     if (offset === sizeBytes) {
       this.mayBeWhole = true;
       const { lastChunkStart } = this.sent;
@@ -238,7 +241,9 @@ class Sender implements HttpStack {
       // complete file. The offset need not outlive one: the service knows it better.
       const isLastChunk = offset + options.chunkBytes >= sizeBytes && !entry.mayBeWhole;
       entry.mayBeWhole ||= isLastChunk;
-      await store.write(entry, isLastChunk);
+      this.#lastWrite = store.write(entry, isLastChunk);
+      this.#lastWrite.catch(() => {}); // thrown by the `await` above, after the next chunk
+      if (isLastChunk) await this.#lastWrite;
     }
     this.#emitProgress(offset);
     return this.#toResponse(response.headers);

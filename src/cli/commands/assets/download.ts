@@ -27,7 +27,6 @@ export function download(command: Command, run: ActionWrapper, collection: Colle
     `mediactl ${collection} ls --status ready -q | mediactl ${collection} download - -d ./all`,
   );
   const described = command
-    .summary('download files')
     .description(
       'Downloads the file of a video, audio or document, or the largest variant of an image. Compares it by BLAKE3 with what this machine uploaded; otherwise it may be a rendition. A glob with ** keeps the folders. Run it again for the files that are missing. Existing files are replaced only with --yes.',
     )

@@ -14,7 +14,6 @@ import { save, savedRecord } from './save.ts';
 export function thumb(command: Command, run: ActionWrapper, collection: Collection): void {
   addExamples(command, `mediactl ${collection} thumb @last -o poster.jpg`, `mediactl ${collection} thumb @last --show`);
   command
-    .summary('save or show a thumbnail')
     .description('Saves the thumbnail of an asset as a file, or shows it in the terminal. Exit code 3 if it has none.')
     .argument('[id]', idHelp)
     .option('-o, --output <file>', 'file to write; - for stdout (default: NAME.jpg)')

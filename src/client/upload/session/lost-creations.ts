@@ -41,11 +41,10 @@ export async function findEmptyAssets({
   const { assets, isComplete } = await scanNewestAssets(api, since);
   const unknown: Asset[] = [];
   for (const asset of assets) if (!started.has(asset.uid) && !(await receipts.hasAsset(asset.uid))) unknown.push(asset);
-  const found = creations.flatMap((creation) =>
-    unknown
-      .filter((asset) => isFrom(creation, asset))
-      .map(({ uid }) => ({ ...creation, assetUid: uid, isGuessed: true })),
-  );
+  const found = unknown.flatMap((asset) => {
+    const creation = creations.find((each) => isFrom(each, asset));
+    return creation ? { ...creation, assetUid: asset.uid, isGuessed: true } : [];
+  });
   for (const orphan of found) await receipts.saveOrphan(service, orphan);
   if (isComplete) for (const creation of creations) await receipts.forgetOrphan(service, creation);
   return found;

@@ -591,9 +591,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
     const worker = work();
     await waitUntil(async () => (await listed('--done')).length === 1);
     worker.stop.abort();
-    expect((await worker.ended).stderr).toContain(
-      'it may have left an incomplete asset; mediactl uploads gc on this machine lists it',
-    );
+    expect((await worker.ended).stderr).toContain('named lost.md; mediactl uploads gc on this machine lists it');
   });
 
   it('a worker of another service fails the file, and says which it is for', async () => {

@@ -12,6 +12,7 @@ import {
 import { join } from 'node:path';
 import { blake3 } from '@napi-rs/blake-hash';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { fastClock } from '../support/clock.ts';
 import { someBytes, writeSome } from '../support/files.ts';
 import { respondWith } from '../support/interposer.ts';
 import { changeEntry } from '../support/state-database.ts';
@@ -121,6 +122,19 @@ describe('a file that changes under the upload', () => {
       expect(again.record.error.hint).toContain(`mediactl get ${record.asset_uid}`);
       expect(await world.findAssets()).toHaveLength(1);
     });
+  });
+
+  it('edited after all of it was sent, and the session is gone: an error, since no checksum tells the versions apart', async () => {
+    world.fault = ({ method, nth }) =>
+      method === 'PATCH' && nth === 5 ? { dropResponse: true } : method === 'HEAD' ? respondWith(402, {}) : undefined;
+    expect((await world.upload()).code).toBe(7);
+    const edited = Buffer.from(world.bytes);
+    edited.fill('x', edited.length - 10);
+    writeFileSync(world.path, edited);
+    world.fault = ({ method }) => (method === 'HEAD' ? respondWith(404) : undefined);
+    const { code, record } = await world.upload([], { clock: fastClock() });
+    expect([code, record.error.code]).toEqual([13, 'file_changed']);
+    expect(await world.findAssets()).toHaveLength(1);
   });
 
   it('touched between two runs: the content is what counts', async () => {

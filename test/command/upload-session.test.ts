@@ -378,7 +378,7 @@ describe('a lost response to a creation', () => {
 
   it('of an upload that is forgotten is still searched by uploads gc', async () => {
     lose(3, { dropResponse: true });
-    await world.upload();
+    await world.upload(['--name', 'Final']);
     const environment = world.environment();
     await world.run(['uploads', 'forget', '--all', '--yes']);
     expect(await world.cli.json(['uploads', 'gc'], { environment })).toHaveLength(3);
@@ -423,6 +423,16 @@ describe('a lost response to a creation', () => {
         : undefined;
     };
     expect((await world.upload()).stderr).toContain(`asset ${items[449]?.uid} may be empty`);
+  });
+
+  it('names an asset in one run only, and keeps one that is known to be incomplete as such', async () => {
+    lose(1, { dropResponse: true });
+    await world.upload();
+    writeSome(world.path, 900, 'edited');
+    lose(posts().length + 1, { dropResponse: true });
+    const { stderr } = await world.upload();
+    expect(stderr.match(/asset [0-9a-f-]{36} may be empty/g)).toHaveLength(1);
+    expect(await world.cli.json(['uploads', 'gc'], { environment: world.environment() })).toHaveLength(2);
   });
 
   it('that created nothing names no asset', async () => {

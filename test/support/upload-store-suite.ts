@@ -10,8 +10,8 @@ import { openUpload } from '../../src/client/upload/session/upload.ts';
 import type { Uploaded } from '../../src/client/upload/session/upload-job.ts';
 import { uploadIdOf } from '../../src/client/upload/session/upload-run.ts';
 import { FileSource } from '../../src/client/upload/sources/source.ts';
-import type { Orphan, Receipts } from '../../src/client/upload/store/receipts.ts';
-import type { OpenEntry, UploadEntry } from '../../src/client/upload/store/upload-entry.ts';
+import type { Receipts } from '../../src/client/upload/store/receipts.ts';
+import type { OpenEntry, Orphan, UploadEntry } from '../../src/client/upload/store/upload-entry.ts';
 import { LocalUploadStore, type UploadStore } from '../../src/client/upload/store/upload-store.ts';
 import type { Clock } from '../../src/contract/clock.ts';
 import { BusyService } from './busy-service.ts';
@@ -119,7 +119,7 @@ async function uploadOnce(
     const { uploaded, persisted } = await opened.run();
     const error = await persisted;
     const noEntries = { list: async () => [] };
-    if (receipts) emptyAssets.push(...(await findEmptyAssets({ api, store: noEntries, receipts })));
+    if (receipts) emptyAssets.push(...(await findEmptyAssets({ api, store: noEntries, receipts }, [workspace])));
     return { uploaded, error, notices, orphans, emptyAssets };
   } catch (error) {
     return { uploaded: undefined, error: asMediactlError(error), notices, orphans, emptyAssets };

@@ -36,7 +36,7 @@ const creationGraceMs = 1_000;
 /** Client for creating and inspecting upload sessions (§4 Upload, TUS). The uploader transfers the bytes itself. */
 export class UploadSessionsApi extends Resource {
   /**
-   * Creates an upload session. The POST is never retried after a lost response, because it might have created an
+   * Creates an upload session. The POST is not retried here after a lost response, because it might have created an
    * asset. It is retried after a 429, which guarantees that nothing was created.
    *
    * @throws MediactlError for an error status, `foreign_origin` (exit 13) if the session URL is on another origin,

@@ -6,7 +6,8 @@ import { fileTimesOf, isUnchanged, toUploaded, versionOf } from '../upload/sessi
 import { type OpenedUpload, openUpload } from '../upload/session/upload.ts';
 import type { UploadDeps, Uploaded, UploadJob } from '../upload/session/upload-job.ts';
 import { fileChanged, type UploadSource } from '../upload/sources/source.ts';
-import type { Orphan, Receipts } from '../upload/store/receipts.ts';
+import type { Receipts } from '../upload/store/receipts.ts';
+import type { Orphan } from '../upload/store/upload-entry.ts';
 import type { UploadStore } from '../upload/store/upload-store.ts';
 import { createAttemptStore } from './attempt-store.ts';
 import type { Lease } from './lease.ts';
@@ -116,8 +117,10 @@ export class UploadAttempt {
   }
 
   async #saveOrphan(service: string, orphan: Orphan): Promise<void> {
-    await this.#deps.receipts?.saveOrphan(service, orphan);
-    const message = 'it may have left an incomplete asset; mediactl uploads gc on this machine lists it';
+    const { receipts } = this.#deps;
+    await receipts?.saveOrphan(service, orphan);
+    const left = `it may have left an incomplete asset, ${orphan.assetUid ?? `named ${orphan.name}`}`;
+    const message = receipts ? `${left}; mediactl uploads gc on this machine lists it` : left;
     this.#onEvent({ path: this.#claimed.task.path, event: 'notice', message });
   }
 

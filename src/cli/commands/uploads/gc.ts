@@ -1,9 +1,9 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { Api } from '../../../client/api/api.ts';
 import { type MediactlError, partialFailure } from '../../../client/errors.ts';
-import { findEmptyAssets } from '../../../client/upload/session/lost-creations.ts';
+import { findEmptyAssets, listLostCreations } from '../../../client/upload/session/lost-creations.ts';
 import type { Receipts } from '../../../client/upload/store/receipts.ts';
-import { isAwaitingUpload } from '../../../contract/assumptions.ts';
+import { classifyStatus, isAwaitingUpload } from '../../../contract/assumptions.ts';
 import { parseTimestamp } from '../../../contract/json-values.ts';
 import { escapeControls, relativeTime } from '../../../contract/sanitize.ts';
 import { sessionLifetimeMs } from '../../../contract/tus.ts';
@@ -68,25 +68,41 @@ export async function runGc(context: Context, { trash, limit }: GcRequest): Prom
 /** Returns the recorded orphans that still exist and are incomplete, and removes the others. */
 async function findIncompleteOrphans(context: Context, api: Api, receipts: Receipts): Promise<OrphanRow[]> {
   const service = api.transport.baseUrl.origin;
-  await findEmptyAssets({ api, receipts, store: await context.uploadStore() });
+  await searchLostCreations(context, api, receipts);
   const now = context.clock.now();
   const left: OrphanRow[] = [];
   for (const orphan of await receipts.orphans(service)) {
     const { assetUid, name, path, at, isGuessed } = orphan;
-    if (assetUid === null) {
-      context.terminal.warn(`${path}: there are too many new assets to search all of them for an empty one`);
-      continue;
-    }
+    if (assetUid === null) continue; // of another account
     const asset = await api.assets.get(assetUid).catch(ignoreNotFound);
-    if (!asset || !isAwaitingUpload(asset.status)) {
+    // Some services report another status before the first byte, so a guessed asset may still be empty.
+    const mayBeEmpty = isGuessed ? classifyStatus(asset?.status) === 'in progress' : isAwaitingUpload(asset?.status);
+    if (!asset || !mayBeEmpty) {
       await receipts.forgetOrphan(service, orphan);
       continue;
     }
     const until = (parseTimestamp(asset.created_at) ?? Date.parse(at)) + sessionLifetimeMs;
-    const inUse = isGuessed && until > now ? new Date(until).toISOString() : null;
-    left.push({ asset_uid: assetUid, name, path, at, in_use_until: inUse, trashed: false });
+    const isInUse = (isGuessed && until > now) || !isAwaitingUpload(asset.status);
+    const in_use_until = isInUse ? new Date(until).toISOString() : null;
+    left.push({ asset_uid: assetUid, name, path, at, in_use_until, trashed: false });
   }
   return left;
+}
+
+/** Searches the empty assets of lost creations. Forgets those for which there are too many newer assets. */
+async function searchLostCreations(context: Context, api: Api, receipts: Receipts): Promise<void> {
+  const service = api.transport.baseUrl.origin;
+  if ((await receipts.orphans(service)).every(({ assetUid }) => assetUid !== null)) return;
+  const workspaces: string[] = [];
+  for await (const page of api.workspaces.list()) workspaces.push(...page.map(({ uid }) => uid));
+  await findEmptyAssets({ api, receipts, store: await context.uploadStore() }, workspaces);
+  for (const creation of await listLostCreations(receipts, service, workspaces)) {
+    const { name, path, at } = creation;
+    context.terminal.warn(
+      `${path}: there are too many assets since ${at} to search all; an empty one may be named ${name}`,
+    );
+    await receipts.forgetOrphan(service, creation);
+  }
 }
 
 const columns: Column<OrphanRow>[] = [

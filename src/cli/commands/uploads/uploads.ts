@@ -1,7 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import { asMediactlError, combineFailures, MediactlError, usageError } from '../../../client/errors.ts';
 import { Spool } from '../../../client/upload/sources/spool.ts';
-import type { Orphan } from '../../../client/upload/store/receipts.ts';
+import { orphanOf } from '../../../client/upload/store/upload-entry.ts';
 import type { UploadStore } from '../../../client/upload/store/upload-store.ts';
 import { type ActionWrapper, addExamples, type CommandDefinition, type CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -134,8 +134,9 @@ export async function runForget(context: Context, { id: given, which }: ForgetRe
   const failures: MediactlError[] = [];
   for (const { shown } of selected)
     await withUploadLock(store, shown.id, async () => {
-      if (shown.base_url && (shown.asset_uid || shown.state === 'creation unknown') && shown.state !== 'uploaded')
-        await (await context.receipts()).saveOrphan(shown.base_url, toOrphan(shown));
+      const entry = await store.read(shown.id); // might have changed while the question was open
+      if (entry?.state === 'intended' || entry?.state === 'open')
+        await (await context.receipts()).saveOrphan(entry.baseUrl, orphanOf(entry));
       await store.remove(shown.id);
       await spool.forget(shown.id);
       forgotten.push(shown);
@@ -145,16 +146,6 @@ export async function runForget(context: Context, { id: given, which }: ForgetRe
   const problem = `${failures.length} of ${selected.length} uploads could not be forgotten`;
   return { result, failure: combineFailures(selected.length, problem, failures) };
 }
-
-/** Creates the orphan entry for the asset of a forgotten upload, so that `uploads gc` finds it. */
-const toOrphan = ({ asset_uid, path, size_bytes, begun_at }: PendingUpload): Orphan => ({
-  assetUid: asset_uid,
-  path,
-  name: path.split('/').at(-1) ?? path,
-  sizeBytes: size_bytes,
-  at: begun_at ?? new Date(0).toISOString(),
-  isGuessed: false,
-});
 
 /** Locks the upload, because a process that is uploading the file would write its entry again. */
 async function withUploadLock(store: UploadStore, id: string, work: () => Promise<void>): Promise<void> {

@@ -117,7 +117,7 @@ export class BatchUploader implements BatchRun {
     await this.#deps.receipts?.adopt(this.#plan.adopted);
     await this.#uploadAll(files);
     await Promise.all(this.#persisting);
-    if (!this.#isOver) await this.#nameEmptyAssets();
+    await this.#nameEmptyAssets();
   }
 
   get #isOver(): boolean {
@@ -131,15 +131,20 @@ export class BatchUploader implements BatchRun {
   /** Names the empty assets that lost responses of this run or a killed one have left. */
   async #nameEmptyAssets(): Promise<void> {
     const { api, store, receipts, onEvent } = this.#deps;
-    const service = api.transport.baseUrl.origin;
     if (!receipts) return;
     const { findEmptyAssets, listLostCreations } = await import('../session/lost-creations.ts');
+    const workspaces = [this.#options.workspace];
     const notice = (path: string, message: string) => onEvent({ path, event: 'notice', message });
-    const search = findEmptyAssets({ api: api.withObserver({ lane: 'bulk' }), store, receipts });
-    // The files themselves are uploaded. `uploads gc` searches again, and reports the error.
-    for (const { path, assetUid } of await search.catch(() => []))
-      notice(path, `asset ${assetUid} may be empty, because the response to its creation was lost; see uploads gc`);
-    for (const { path } of await listLostCreations(receipts, service))
+    if (!this.#isOver) {
+      const search = findEmptyAssets({ api: api.withObserver({ lane: 'bulk' }), store, receipts }, workspaces);
+      const found = await search.catch((error) => {
+        if (asMediactlError(error).exitCode === exitCodes.state) throw error;
+        return []; // the files themselves are uploaded; `uploads gc` searches again, and reports the error
+      });
+      for (const { path, assetUid } of found)
+        notice(path, `asset ${assetUid} may be empty, because the response to its creation was lost; see uploads gc`);
+    }
+    for (const { path } of await listLostCreations(receipts, api.transport.baseUrl.origin, workspaces))
       notice(path, 'the response to a creation was lost, and may have left an empty asset; uploads gc searches for it');
   }
 

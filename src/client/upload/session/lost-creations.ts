@@ -3,8 +3,8 @@ import { asNumber, asText, normalizeName, parseTimestamp } from '../../../contra
 import { possibleNames } from '../../../contract/tus.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Api } from '../../api/api.ts';
-import type { Orphan, Receipts } from '../store/receipts.ts';
-import { assetOf } from '../store/upload-entry.ts';
+import type { Receipts } from '../store/receipts.ts';
+import { assetOf, type Orphan } from '../store/upload-entry.ts';
 import type { ListableUploadStore } from '../store/upload-store.ts';
 
 /** Tolerated difference between the clocks of this machine and the service. */
@@ -14,41 +14,42 @@ const minScannedAssets = 300;
 /** Maximum number of assets to scan, even if all of them are newer than the creation request. */
 const maxScannedAssets = 5_000;
 
-/** Returns the creations whose response was lost, and whose assets have not been searched. */
-export const listLostCreations = async (receipts: Receipts, service: string) =>
-  (await receipts.orphans(service)).filter(({ assetUid }) => assetUid === null);
+/** Returns the creations in these workspaces whose response was lost, and whose assets have not been searched. */
+export const listLostCreations = async (receipts: Receipts, service: string, workspaces: readonly string[]) =>
+  (await receipts.orphans(service)).filter(
+    ({ assetUid, workspace }) => assetUid === null && workspaces.includes(workspace),
+  );
 
 /**
  * Finds the empty assets that lost creations, whose response never arrived, might have made: among the newest assets,
  * those with the upload's name and no bytes yet that belong to no other upload from this machine. Records them for
- * `uploads gc`, in place of the creations, unless there are too many newer assets to scan all.
+ * `uploads gc`, in place of the creations, except those for which there are too many newer assets to scan all.
  * Full-text search is not used because it misses names without letters.
  */
-export async function findEmptyAssets({
-  api,
-  store,
-  receipts,
-}: {
-  api: Api;
-  store: Pick<ListableUploadStore, 'list'>;
-  receipts: Receipts;
-}): Promise<Orphan[]> {
+export async function findEmptyAssets(
+  { api, store, receipts }: { api: Api; store: Pick<ListableUploadStore, 'list'>; receipts: Receipts },
+  workspaces: readonly string[],
+): Promise<Orphan[]> {
   const service = api.transport.baseUrl.origin;
-  const creations = await listLostCreations(receipts, service);
+  const creations = await listLostCreations(receipts, service, workspaces);
   if (creations.length === 0) return [];
-  const started = new Set((await store.list()).map(assetOf));
-  const since = Math.min(...creations.map(({ at }) => Date.parse(at))) - clockSkewMs;
-  const { assets, isComplete } = await scanNewestAssets(api, since);
-  const unknown: Asset[] = [];
-  for (const asset of assets) if (!started.has(asset.uid) && !(await receipts.hasAsset(asset.uid))) unknown.push(asset);
-  const found = unknown.flatMap((asset) => {
+  const sentAfter = ({ at }: Orphan) => Date.parse(at) - clockSkewMs;
+  const { assets, scannedBackTo } = await scanNewestAssets(api, Math.min(...creations.map(sentAfter)));
+  // Read after the scan, so that the assets of other processes that were created meanwhile are known.
+  const known = new Set([...(await store.list()).map(assetOf), ...(await receipts.orphans(service)).map(uidOf)]);
+  const found: Orphan[] = [];
+  for (const asset of assets) {
     const creation = creations.find((each) => isFrom(each, asset));
-    return creation ? { ...creation, assetUid: asset.uid, isGuessed: true } : [];
-  });
+    if (!creation || known.has(asset.uid) || (await receipts.hasAsset(asset.uid))) continue;
+    found.push({ ...creation, assetUid: asset.uid, isGuessed: true });
+  }
   for (const orphan of found) await receipts.saveOrphan(service, orphan);
-  if (isComplete) for (const creation of creations) await receipts.forgetOrphan(service, creation);
+  for (const creation of creations)
+    if (sentAfter(creation) >= scannedBackTo) await receipts.forgetOrphan(service, creation);
   return found;
 }
+
+const uidOf = ({ assetUid }: Orphan) => assetUid;
 
 /** Returns true if a creation might have made an asset: they have the same name, and the asset has no bytes yet. */
 function isFrom({ name: filename, sizeBytes }: Orphan, { name, size, status }: Asset): boolean {
@@ -58,8 +59,11 @@ function isFrom({ name: filename, sizeBytes }: Orphan, { name, size, status }: A
   return isPossible && isOfSize && possibleNames({ filename }).has(normalizeName(asText(name) ?? ''));
 }
 
-/** @param since milliseconds since the epoch */
-async function scanNewestAssets(api: Api, since: number): Promise<{ assets: Asset[]; isComplete: boolean }> {
+/**
+ * @param since milliseconds since the epoch
+ * @property scannedBackTo time from which on all assets were scanned
+ */
+async function scanNewestAssets(api: Api, since: number): Promise<{ assets: Asset[]; scannedBackTo: number }> {
   const assets: Asset[] = [];
   const timeOf = ({ created_at }: Asset) => parseTimestamp(created_at);
   for await (const page of api.assets.list({ ordering: '-created_at' }, { limit: maxScannedAssets })) {
@@ -69,7 +73,9 @@ async function scanNewestAssets(api: Api, since: number): Promise<{ assets: Asse
     const times = assets.map(timeOf).filter((time) => time !== undefined);
     // A service that ignores `ordering` might return new assets after a page of old ones, so keep scanning.
     const isSorted = times.every((time, at) => at === 0 || time <= (times[at - 1] as number));
-    if (isSorted && times.at(0) !== times.at(-1)) return { assets, isComplete: true };
+    if (isSorted && times.at(0) !== times.at(-1)) return { assets, scannedBackTo: since };
   }
-  return { assets, isComplete: assets.length < maxScannedAssets };
+  if (assets.length < maxScannedAssets) return { assets, scannedBackTo: since };
+  const oldest = Math.max(since, timeOf(assets.at(-1) as Asset) ?? Number.POSITIVE_INFINITY);
+  return { assets, scannedBackTo: oldest };
 }

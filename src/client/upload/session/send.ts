@@ -57,7 +57,7 @@ export async function send(run: UploadRun, entry: OpenEntry): Promise<CompleteEn
       if (isGone(error)) throw new SessionGoneError(error, sender);
       failures = sender.acknowledged > acknowledged ? 1 : failures + 1;
       acknowledged = sender.acknowledged;
-      return isRetryable(error) && failures < maxTries
+      return isRetryable(error) && error !== sender.storeError && failures < maxTries
         ? api.transport.waitBeforeRetry(failures - 1, error, signal).then(() => 0)
         : undefined;
     },
@@ -131,6 +131,8 @@ class Sender implements HttpStack {
   #stalls = 0;
   /** Write of the entry after the chunk before. The next chunk is sent meanwhile, unless it is the last. */
   #lastWrite = Promise.resolve();
+  /** Error of a failed write of the entry. It ends the upload. */
+  storeError: unknown;
   /** Time of the last record of the progress, in milliseconds since the epoch. */
   #progressSavedAt: number;
   readonly sent: { verdict: Verdict; lastChunkStart: number };
@@ -242,7 +244,9 @@ class Sender implements HttpStack {
       const isLastChunk = offset + options.chunkBytes >= sizeBytes && !entry.mayBeWhole;
       entry.mayBeWhole ||= isLastChunk;
       this.#lastWrite = store.write(entry, isLastChunk);
-      this.#lastWrite.catch(() => {}); // thrown by the `await` above, after the next chunk
+      this.#lastWrite.catch((error) => {
+        this.storeError = error; // thrown by the `await` above, after the next chunk
+      });
       if (isLastChunk) await this.#lastWrite;
     }
     this.#emitProgress(offset);

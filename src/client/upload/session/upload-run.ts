@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { UploadMetadata } from '../../../contract/tus.ts';
 import type { UploadSource } from '../sources/source.ts';
 import type { ReceiptKey } from '../sources/upload-candidate.ts';
-import type { PlannedEntry } from '../store/upload-entry.ts';
+import { orphanOf, type PlannedEntry } from '../store/upload-entry.ts';
 import type { UploadStore } from '../store/upload-store.ts';
 import type { FileEvent } from './events.ts';
 import { metadataOf, type UploadDeps, type UploadJob, type UploadOptions } from './upload-job.ts';
@@ -73,10 +73,8 @@ export class UploadRun {
   }
 
   async #saveOrphan(assetUid: string | null, at: string): Promise<void> {
-    const { metadata, source, label: path, deps } = this;
-    const { asset_name: name = metadata.filename } = metadata;
-    const orphan = { assetUid, name, path, sizeBytes: source.sizeBytes, at, isGuessed: false };
-    await deps.orphans?.saveOrphan(this.receiptKey.service, orphan);
+    const orphan = { ...orphanOf(this.planned()), assetUid, at };
+    await this.deps.orphans?.saveOrphan(this.receiptKey.service, orphan);
   }
 
   notice(message: string): void {

@@ -4,7 +4,7 @@ import { asMediactlError, MediactlError } from '../../errors.ts';
 import { isRetryable } from '../../http/error-response.ts';
 import { wasNotSent } from '../../http/network-error.ts';
 import { digestOf } from '../sources/checksum.ts';
-import { fileChanged, isUntouched, sizeChange } from '../sources/source.ts';
+import { describeChange, fileChanged, isUntouched, sizeChange } from '../sources/source.ts';
 import type { CompleteEntry, IntendedEntry, OpenEntry, UploadEntry } from '../store/upload-entry.ts';
 import { type Evidence, readEvidence } from './evidence.ts';
 import { fileTimesOf, findReceiptByContent, findReceiptByPath } from './receipt-lookup.ts';
@@ -232,7 +232,7 @@ async function sendOrRecover(run: UploadRun, entry: OpenEntry): Promise<OpenEntr
  * Recovers from a session that the service no longer knows, or never knew. Ignores the expiry time because clocks might
  * be wrong.
  *
- * @throws MediactlError `session_expired` or `session_unknown` (exit 3); each names the asset
+ * @throws MediactlError `session_expired` or `session_unknown` (exit 3); `file_changed` (exit 13); each names the asset
  */
 async function recoverFromGoneSession(
   run: UploadRun,
@@ -250,6 +250,9 @@ async function recoverFromGoneSession(
     isRefused && !mayBeWhole ? 'part' : await readEvidence(run, assetUid, { mayBeWhole, isAcknowledged });
   const step = recovery[entry.isRefused ? 'refused session' : 'session'][evidence];
   if (step === 'finish') {
+    const change = describeChange(entry.file, run.source.identity);
+    // Without the session, no checksum shows which version the asset has.
+    if (change) throw fileChanged(run.source.path, `${change} after it was uploaded to asset ${assetUid}`);
     // The receipt needs the file's digest.
     const blake3 = await digestOf(run.source, entry.prefix);
     return completeEntry(run, entry, { blake3, verdict: { verified: null }, lastChunkStart: 0 });

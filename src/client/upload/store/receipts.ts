@@ -5,6 +5,7 @@ import type { SqlValue } from '../../sqlite-database.ts';
 import type { ReceiptKey } from '../sources/upload-candidate.ts';
 import { isUnfinished } from './schema.ts';
 import type { StateDatabase } from './state-database.ts';
+import type { Orphan } from './upload-entry.ts';
 
 /** Processing state of an asset, as last seen by this machine. */
 type ProcessingState = 'pending' | 'ready' | 'failed';
@@ -36,19 +37,6 @@ export type KnownAsset = { isOwn: boolean; blake3: string | undefined; uncompare
 
 /** @property since day (YYYY-MM-DD) from which assets might have been created that are not listed */
 export type FolderListing = { since: string; assets: ListedAsset[] };
-
-/** An incomplete asset that an interrupted upload left on the service, or might have left there. */
-export type Orphan = {
-  /** Null if the response to its creation was lost. The asset, if there is one, is empty. */
-  assetUid: string | null;
-  name: string;
-  path: string;
-  sizeBytes: number | null;
-  /** Time (ISO 8601) at which the orphan was recorded; for a lost creation, a time before the request was sent. */
-  at: string;
-  /** True if the asset was matched only by name and might belong to another upload. */
-  isGuessed: boolean;
-};
 
 /** An asset superseded by a newer upload of the same path. */
 export type ReplacedAsset = { folder: string; path: string; assetUid: string };
@@ -130,7 +118,7 @@ export class Receipts {
   }
 
   async hasAsset(assetUid: string): Promise<boolean> {
-    const sql = `SELECT 1 FROM uploads WHERE asset = ? AND ${isDone} LIMIT 1`;
+    const sql = "SELECT 1 FROM uploads WHERE asset = ? AND state IN ('done', 'replaced') LIMIT 1";
     return (await this.#database.selectFirst(sql, assetUid)) !== undefined;
   }
 
@@ -324,10 +312,11 @@ export class Receipts {
     await this.#database.execute('DELETE FROM runs WHERE id = ?', id).catch(() => {});
   }
 
-  async saveOrphan(service: string, { assetUid, name, path, sizeBytes, at, isGuessed }: Orphan): Promise<void> {
-    const sql = `INSERT OR REPLACE INTO uploads (state, service, asset, name, path, size, at, guessed)
-      VALUES ('failed', ?, ?, ?, ?, ?, ?, ?)`;
-    await this.#database.execute(sql, service, assetUid, name, path, sizeBytes, at, Number(isGuessed));
+  async saveOrphan(service: string, { isGuessed, ...orphan }: Orphan): Promise<void> {
+    const { assetUid, workspace, name, path, sizeBytes, at } = orphan;
+    const sql = `INSERT OR REPLACE INTO uploads (state, service, asset, workspace, name, path, size, at, guessed)
+      VALUES ('failed', ?, ?, ?, ?, ?, ?, ?, ?)`;
+    await this.#database.execute(sql, service, assetUid, workspace, name, path, sizeBytes, at, Number(isGuessed));
   }
 
   async forgetOrphan(service: string, { assetUid, path, at }: Pick<Orphan, 'assetUid' | 'path' | 'at'>): Promise<void> {
@@ -336,7 +325,7 @@ export class Receipts {
   }
 
   async orphans(service: string): Promise<Orphan[]> {
-    const sql = `SELECT asset AS assetUid, name, path, size AS sizeBytes, at, guessed FROM uploads
+    const sql = `SELECT asset AS assetUid, workspace, name, path, size AS sizeBytes, at, guessed FROM uploads
       WHERE service = ? AND state = 'failed' ORDER BY at`;
     const rows = await this.#database.select<Omit<Orphan, 'isGuessed'> & { guessed: number }>(sql, service);
     return rows.map(({ guessed, ...orphan }) => ({ ...orphan, isGuessed: guessed === 1 }));

@@ -65,3 +65,28 @@ export function acknowledged(entry: UploadEntry): number {
 /** Returns the uid of the asset that an upload has created; undefined if there is none. */
 export const assetOf = (entry: UploadEntry): string | undefined =>
   'session' in entry ? entry.session.assetUid : undefined;
+
+/** An incomplete asset that an interrupted upload left on the service, or might have left there. */
+export type Orphan = {
+  /** Null if the response to its creation was lost. The asset, if there is one, is empty. */
+  assetUid: string | null;
+  workspace: string;
+  name: string;
+  path: string;
+  sizeBytes: number | null;
+  /** Time (ISO 8601) at which the orphan was recorded; for a lost creation, a time before the request was sent. */
+  at: string;
+  /** True if the asset was matched only by name and might belong to another upload. */
+  isGuessed: boolean;
+};
+
+/** Returns what an upload may have left incomplete on the service, for `uploads gc`. */
+export const orphanOf = (entry: UploadEntry): Orphan => ({
+  assetUid: assetOf(entry) ?? null,
+  workspace: entry.metadata.workspace_uid,
+  name: entry.metadata.asset_name ?? entry.metadata.filename,
+  path: entry.path,
+  sizeBytes: entry.file.sizeBytes,
+  at: entry.begunAt,
+  isGuessed: false,
+});

@@ -1,6 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { Api } from '../../../client/api/api.ts';
-import { type MediactlError, partialFailure } from '../../../client/errors.ts';
+import { exitCodes } from '../../../client/error-table.ts';
+import { asMediactlError, type MediactlError, partialFailure } from '../../../client/errors.ts';
 import { findEmptyAssets, listLostCreations } from '../../../client/upload/session/lost-creations.ts';
 import type { Receipts } from '../../../client/upload/store/receipts.ts';
 import { classifyStatus, isAwaitingUpload } from '../../../contract/assumptions.ts';
@@ -93,8 +94,7 @@ async function findIncompleteOrphans(context: Context, api: Api, receipts: Recei
 async function searchLostCreations(context: Context, api: Api, receipts: Receipts): Promise<void> {
   const service = api.transport.baseUrl.origin;
   if ((await receipts.orphans(service)).every(({ assetUid }) => assetUid !== null)) return;
-  const workspaces: string[] = [];
-  for await (const page of api.workspaces.list()) workspaces.push(...page.map(({ uid }) => uid));
+  const workspaces = await listWorkspaceUids(api);
   await findEmptyAssets({ api, receipts, store: await context.uploadStore() }, workspaces);
   for (const creation of await listLostCreations(receipts, service, workspaces)) {
     const { name, path, at } = creation;
@@ -103,6 +103,19 @@ async function searchLostCreations(context: Context, api: Api, receipts: Receipt
     );
     await receipts.forgetOrphan(service, creation);
   }
+}
+
+/** Returns the uids of the account's workspaces; undefined if its key may not list them. */
+async function listWorkspaceUids(api: Api): Promise<string[] | undefined> {
+  const uids: string[] = [];
+  try {
+    for await (const page of api.workspaces.list()) uids.push(...page.map(({ uid }) => uid));
+  } catch (error) {
+    const refusals: number[] = [exitCodes.notFound, exitCodes.forbidden];
+    if (!refusals.includes(asMediactlError(error).exitCode)) throw error;
+    return undefined;
+  }
+  return uids;
 }
 
 const columns: Column<OrphanRow>[] = [

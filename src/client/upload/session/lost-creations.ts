@@ -14,10 +14,14 @@ const minScannedAssets = 300;
 /** Maximum number of assets to scan, even if all of them are newer than the creation request. */
 const maxScannedAssets = 5_000;
 
-/** Returns the creations in these workspaces whose response was lost, and whose assets have not been searched. */
-export const listLostCreations = async (receipts: Receipts, service: string, workspaces: readonly string[]) =>
+/**
+ * Returns the creations whose response was lost, and whose assets have not been searched.
+ *
+ * @param workspaces uids of their workspaces; undefined for any
+ */
+export const listLostCreations = async (receipts: Receipts, service: string, workspaces?: readonly string[]) =>
   (await receipts.orphans(service)).filter(
-    ({ assetUid, workspace }) => assetUid === null && workspaces.includes(workspace),
+    ({ assetUid, workspace }) => assetUid === null && workspaces?.includes(workspace) !== false,
   );
 
 /**
@@ -28,7 +32,7 @@ export const listLostCreations = async (receipts: Receipts, service: string, wor
  */
 export async function findEmptyAssets(
   { api, store, receipts }: { api: Api; store: Pick<ListableUploadStore, 'list'>; receipts: Receipts },
-  workspaces: readonly string[],
+  workspaces?: readonly string[],
 ): Promise<Orphan[]> {
   const service = api.transport.baseUrl.origin;
   const creations = await listLostCreations(receipts, service, workspaces);

@@ -50,7 +50,7 @@ type ErrorRow = {
   endsRun?: boolean;
 };
 
-const rerunSoon = 'run it again in a moment';
+export const rerunSoon = 'run it again in a moment';
 const checkBaseUrl = 'mediactl auth status, to check the base URL';
 const assetStatus = 'mediactl get ID, to see its status';
 const restoreState = 'restore it from a backup, or start over: upload --again uploads everything again';

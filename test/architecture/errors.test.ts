@@ -21,8 +21,8 @@ it('each code is thrown', () => {
 
 it('each code has a test that provokes it and compares exit code and next step', () => {
   const compared = new Set(
-    [...textOf('test').matchAll(/\b(?:tabled\('(\w+)'\)|code: '(\w+)',\s*exit: \d+,\s*hint:)/g)].map(
-      ([, tabled, compared]) => tabled ?? compared,
+    [...textOf('test').matchAll(/\b(?:errorInTable\('(\w+)'\)|code: '(\w+)',\s*exit: \d+,\s*hint:)/g)].map(
+      ([, inTable, compared]) => inTable ?? compared,
     ),
   );
   expect(codes.filter((code) => !compared.has(code))).toEqual([]);

@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
-import { errorOf, tabled } from '../support/errors.ts';
+import { errorInTable, errorOf } from '../support/errors.ts';
 import { FileServer } from '../support/file-server.ts';
 import { someBytes } from '../support/files.ts';
 import { respond, startServer } from '../support/http-server.ts';
@@ -327,7 +327,7 @@ it.each([
     'a part of a longer file',
     { code: 'download_changed', exit: 13, hint: expect.stringMatching(/^run it again; if it/) },
   ],
-  ['parts of nothing for ever', tabled('download_incomplete')],
+  ['parts of nothing for ever', errorInTable('download_incomplete')],
 ])('%s: code and next step', async (what, error) => {
   const [, replies, told] = table.find(([name]) => name === what) as Case;
   expect(errorOf(await download(replies, told, ['--json']))).toEqual(error);

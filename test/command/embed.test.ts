@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ErrorRecord } from '../../src/client/errors.ts';
 import { Cli } from '../support/cli.ts';
-import { recordedError, tabled } from '../support/errors.ts';
+import { errorInTable, recordedError } from '../support/errors.ts';
 import { workspaceUid } from '../support/fake-library.ts';
 import { embedService, startProfileCli } from '../support/profile-cli.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
@@ -306,7 +306,7 @@ describe('embed domains that are spelled otherwise', () => {
     expect(code).toBe(11);
     const [added, removed] = JSON.parse(stdout).map(({ error }: { error: ErrorRecord }) => recordedError(error));
     expect(added).toMatchObject({ code: 'server_error' });
-    expect(removed).toEqual(tabled('not_tried'));
+    expect(removed).toEqual(errorInTable('not_tried'));
     expect(writes().map(({ method }) => method)).toEqual(['POST']);
   });
 });

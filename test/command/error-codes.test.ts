@@ -10,7 +10,7 @@ import { systemClock } from '../../src/contract/clock.ts';
 import { EventBroadcaster } from '../../src/web/browse/server/event-broadcaster.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
 import { optionalClock } from '../support/clock.ts';
-import { errorOf, recordedError, type SeenError, seenError, tabled } from '../support/errors.ts';
+import { errorInTable, errorOf, recordedError, type SeenError, seenError } from '../support/errors.ts';
 import { assetUid, createLibrary, folderUid, testKey, workspaceUid } from '../support/fake-library.ts';
 import { respond, startServer } from '../support/http-server.ts';
 import { type Responder, startRecordingServer } from '../support/recording-server.ts';
@@ -65,7 +65,7 @@ describe('the account', () => {
 
   it('no_base_url', async () => {
     expect(await failing(['assets', 'ls'], { environment: { MEDIACTL_API_KEY: testKey } })).toEqual(
-      tabled('no_base_url'),
+      errorInTable('no_base_url'),
     );
   });
 
@@ -89,7 +89,7 @@ describe('the account', () => {
       }));
       return { body: { items, count } };
     });
-    expect(await failingAt(url, ['assets', 'ls', '--all'])).toEqual(tabled('list_changed'));
+    expect(await failingAt(url, ['assets', 'ls', '--all'])).toEqual(errorInTable('list_changed'));
   });
 
   it('usage if the key is invalid', async () => {
@@ -213,7 +213,7 @@ describe('the state folder', () => {
     const { url } = await startRecordingServer(createLibrary());
     mkdirSync(join(cli.home, 'state'));
     const lock = await tryLock(join(cli.home, 'state/folders.lock'));
-    expect(await failingAt(url, ['folders', 'create', '/New'])).toEqual(tabled('locked'));
+    expect(await failingAt(url, ['folders', 'create', '/New'])).toEqual(errorInTable('locked'));
     lock?.release();
   });
 });
@@ -222,7 +222,7 @@ describe('the result', () => {
   it('output', async () => {
     const { url } = await startRecordingServer(createLibrary());
     const options = { environment: { ...environment, MEDIACTL_BASE_URL: url }, stdoutError: 'ENOSPC' } as const;
-    expect(await failing(['assets', 'ls'], options)).toEqual(tabled('output'));
+    expect(await failing(['assets', 'ls'], options)).toEqual(errorInTable('output'));
   });
 
   it('unclassified', async () => {
@@ -230,7 +230,7 @@ describe('the result', () => {
       throw new RangeError('a bug, such as a time that is no time');
     };
     const clock = { ...systemClock, now };
-    expect(await failing(['assets', 'ls'], { environment, clock })).toEqual(tabled('unclassified'));
+    expect(await failing(['assets', 'ls'], { environment, clock })).toEqual(errorInTable('unclassified'));
   });
 });
 
@@ -242,36 +242,36 @@ describe('a question', () => {
   };
 
   it('declined', async () => {
-    expect(await asked('n\n')).toEqual(tabled('declined'));
+    expect(await asked('n\n')).toEqual(errorInTable('declined'));
   });
 
   it('interrupted', async () => {
-    expect(await asked('\u0003')).toEqual(tabled('interrupted'));
+    expect(await asked('\u0003')).toEqual(errorInTable('interrupted'));
   });
 });
 
 describe('statuses of the service (§7)', () => {
   const statuses: [status: number, SeenError][] = [
-    [400, tabled('bad_request')],
-    [401, tabled('unauthenticated')],
-    [402, tabled('credits_depleted')],
-    [403, tabled('forbidden')],
-    [404, tabled('not_found')],
+    [400, errorInTable('bad_request')],
+    [401, errorInTable('unauthenticated')],
+    [402, errorInTable('credits_depleted')],
+    [403, errorInTable('forbidden')],
+    [404, errorInTable('not_found')],
     [408, { code: 'timeout', exit: 10, hint: 'run it again in a moment' }],
-    [409, tabled('conflict')],
-    [410, tabled('not_found')],
-    [412, tabled('conflict')],
-    [413, tabled('too_large')],
-    [418, tabled('unexpected_status')],
-    [422, tabled('invalid')],
+    [409, errorInTable('conflict')],
+    [410, errorInTable('not_found')],
+    [412, errorInTable('conflict')],
+    [413, errorInTable('too_large')],
+    [418, errorInTable('unexpected_status')],
+    [422, errorInTable('invalid')],
     [423, { code: 'conflict', exit: 6, hint: 'run it again in a moment' }],
-    [425, tabled('server_error')],
-    [429, tabled('rate_limited')],
+    [425, errorInTable('server_error')],
+    [429, errorInTable('rate_limited')],
     [431, { code: 'too_large', exit: 6, hint: 'shorten the name or the description, which are sent in a header' }],
     [460, { code: 'checksum_mismatch', exit: 13, hint: 'run the same command again' }],
-    [500, tabled('server_error')],
-    [501, tabled('unexpected_answer')],
-    [507, tabled('storage_full')],
+    [500, errorInTable('server_error')],
+    [501, errorInTable('unexpected_answer')],
+    [507, errorInTable('storage_full')],
   ];
   it.each(statuses)('%i', async (status, error) => {
     const url = await startServer((_, response) => respond(response, status, { detail: 'no' }));
@@ -281,19 +281,19 @@ describe('statuses of the service (§7)', () => {
 
   it('a redirect of a write', async () => {
     const url = await startServer((_, response) => respond(response, 307, undefined, { location: '/elsewhere/' }));
-    expect(await failingAt(url, ['api', '/things/', '-X', 'POST'])).toEqual(tabled('unexpected_answer'));
+    expect(await failingAt(url, ['api', '/things/', '-X', 'POST'])).toEqual(errorInTable('unexpected_answer'));
   });
 
   it('a redirect of a read to another origin', async () => {
     const url = await startServer((_, response) =>
       respond(response, 302, undefined, { location: 'http://127.0.0.1:9/' }),
     );
-    expect(await failingAt(url, ['assets', 'ls'])).toEqual(tabled('foreign_origin'));
+    expect(await failingAt(url, ['assets', 'ls'])).toEqual(errorInTable('foreign_origin'));
   });
 
   it('an answer that is not of the API', async () => {
     const url = await startServer((_, response) => respond(response, 200, { answer: 42 }));
-    expect(await failingAt(url, ['assets', 'ls'])).toEqual(tabled('unexpected_answer'));
+    expect(await failingAt(url, ['assets', 'ls'])).toEqual(errorInTable('unexpected_answer'));
   });
 });
 
@@ -320,13 +320,13 @@ describe('the network', () => {
 
   it('unreachable if the connection is lost', async () => {
     const url = await listening((server) => server.on('request', (request) => request.socket.destroy()));
-    expect(await failingAt(url, ['assets', 'ls'])).toEqual(tabled('unreachable'));
+    expect(await failingAt(url, ['assets', 'ls'])).toEqual(errorInTable('unreachable'));
   });
 
   it('timeout', async () => {
     const url = await listening((server) => server.on('request', () => {}));
     const options = ['assets', 'ls', '--request-timeout', '300ms', '--max-wait', '0s'];
-    expect(await failingAt(url, options)).toEqual(tabled('timeout'));
+    expect(await failingAt(url, options)).toEqual(errorInTable('timeout'));
   });
 
   it('tls', async () => {
@@ -343,7 +343,7 @@ describe('the network', () => {
       server.on('connect', (_, client) => client.end('HTTP/1.1 403 Forbidden\r\n\r\n')),
     );
     expect(await failingAt('http://media.example.test', ['assets', 'ls'], { HTTP_PROXY: url })).toEqual(
-      tabled('proxy'),
+      errorInTable('proxy'),
     );
   });
 });
@@ -357,7 +357,7 @@ describe('assets and folders', () => {
 
   it('exists', async () => {
     const url = await library(() => undefined);
-    expect(await failingAt(url, ['folders', 'create', '/Campaigns'])).toEqual(tabled('exists'));
+    expect(await failingAt(url, ['folders', 'create', '/Campaigns'])).toEqual(errorInTable('exists'));
   });
 
   it('unexpected_answer if the service reports no total', async () => {
@@ -520,22 +520,22 @@ describe('playback', () => {
     const url = await playing({}, ({ path }) =>
       path.endsWith('/playback/info/') ? { status: 401, body: {} } : undefined,
     );
-    expect(await failingAt(url, ['play', assetUid, '--url'])).toEqual(tabled('token_expired'));
+    expect(await failingAt(url, ['play', assetUid, '--url'])).toEqual(errorInTable('token_expired'));
   });
 
   it('player_failed', async () => {
     const url = await playing({ type: 'document', blocked: false, url: 'http://127.0.0.1:9/a.pdf' });
-    expect(await failingAt(url, ['play', assetUid, '--player', 'false'])).toEqual(tabled('player_failed'));
+    expect(await failingAt(url, ['play', assetUid, '--player', 'false'])).toEqual(errorInTable('player_failed'));
   });
 });
 
 describe('the sandbox', () => {
   it('not_running', async () => {
-    expect(await failing(['sandbox', 'watch', 'x'])).toEqual(tabled('not_running'));
+    expect(await failing(['sandbox', 'watch', 'x'])).toEqual(errorInTable('not_running'));
   });
 
   it('not_running if there is no log', async () => {
-    expect(await failing(['sandbox', 'logs'])).toEqual(tabled('not_running'));
+    expect(await failing(['sandbox', 'logs'])).toEqual(errorInTable('not_running'));
   });
 
   it('usage if the sandbox refuses its options', async () => {
@@ -549,7 +549,7 @@ describe('the sandbox', () => {
 
 describe('files', () => {
   it('no_such_file', async () => {
-    expect(await failingAt('http://127.0.0.1:9', ['upload', '/no/such.mp4'])).toEqual(tabled('no_such_file'));
+    expect(await failingAt('http://127.0.0.1:9', ['upload', '/no/such.mp4'])).toEqual(errorInTable('no_such_file'));
   });
 
   it('not_a_file', async () => {

@@ -9,7 +9,7 @@ import { MediactlError } from '../../src/client/errors.ts';
 import { Cli, type CliOptions, type CliResult } from '../support/cli.ts';
 import { setUpCli } from '../support/cli-setup.ts';
 import { optionalClock } from '../support/clock.ts';
-import { errorOf, recordedError, tabled } from '../support/errors.ts';
+import { errorInTable, errorOf, recordedError } from '../support/errors.ts';
 import { FileServer } from '../support/file-server.ts';
 import { someBytes } from '../support/files.ts';
 import { Interposer, respondWith } from '../support/interposer.ts';
@@ -247,7 +247,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
     const waiting = run(['upload', path, '--queue', '--wait', '--json']);
     await waitUntil(async () => (await listed()).length === 1);
     const [{ id }] = await listed();
-    expect(errorOf(await run(['uploads', 'retry', id, '--queue', '--json']))).toEqual(tabled('conflict'));
+    expect(errorOf(await run(['uploads', 'retry', id, '--queue', '--json']))).toEqual(errorInTable('conflict'));
     await json(['uploads', 'forget', id, '--queue', '--yes']);
     const [{ error }] = JSON.parse((await waiting).stdout);
     expect(recordedError(error)).toEqual({ code: 'not_found', exit: 3, hint: 'queue it again' });
@@ -601,7 +601,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
     });
     await waitUntil(async () => (await listed())[0]?.state === 'failed');
     const [{ error }] = await listed();
-    expect(recordedError(error)).toEqual(tabled('foreign_service'));
+    expect(recordedError(error)).toEqual(errorInTable('foreign_service'));
     expect(error.message).toBe(`it is queued for ${world.sandbox.url}`);
   });
 

@@ -18,7 +18,7 @@ import type { SqlDatabase } from '../../src/contract/sqlite.ts';
 import { BusyService } from '../support/busy-service.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
-import { errorOf, type SeenError, tabled } from '../support/errors.ts';
+import { errorInTable, errorOf, type SeenError } from '../support/errors.ts';
 import { writeManyFiles } from '../support/many-files.ts';
 import { SmallDisk } from '../support/small-disk.ts';
 import { openDatabase } from '../support/sqlite.ts';
@@ -122,7 +122,7 @@ describe('a disk of its own', { tags: 'root-mount' }, () => {
     disk.fill();
     const full = await upload();
     expect([full.code, full.error.code, service.requests]).toEqual(numbered('state_full'));
-    expect(errorOf(full)).toEqual(tabled('state_full'));
+    expect(errorOf(full)).toEqual(errorInTable('state_full'));
     const again = await upload(['--again']);
     expect([again.code, service.completeAssets.length]).toEqual([0, 2 * count]);
     expect(again.stderr).toContain('another run would upload it again');
@@ -236,7 +236,7 @@ describe('a store', () => {
   it('of a newer mediactl is left alone', async () => {
     open((db) => db.exec('PRAGMA user_version = 99'));
     const refused = await upload();
-    expect(errorOf(refused)).toEqual(tabled('state_newer'));
+    expect(errorOf(refused)).toEqual(errorInTable('state_newer'));
     expect(service.requests).toBe(0);
     const again = await upload(['--again']);
     expect([again.code, service.completeAssets.length]).toEqual([0, 2 * count]);
@@ -364,7 +364,7 @@ describe('a store that another program holds', () => {
     await held();
     const refused = await upload([], { clock: fastClock() });
     expect(service.requests).toBe(0);
-    expect(errorOf(refused)).toEqual(tabled('state_locked'));
+    expect(errorOf(refused)).toEqual(errorInTable('state_locked'));
     const again = await upload(['--again'], { clock: fastClock() });
     expect([again.code, service.completeAssets.length]).toEqual([0, 2 * count + 1]);
   });

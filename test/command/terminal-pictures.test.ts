@@ -6,7 +6,7 @@ import { renderThumbnail } from '../../src/cli/commands/assets/picture.ts';
 import type { Context } from '../../src/cli/context.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
 import { setUpCli } from '../support/cli-setup.ts';
-import { errorOf, seenError, tabled } from '../support/errors.ts';
+import { errorInTable, errorOf, seenError } from '../support/errors.ts';
 import { startServer } from '../support/http-server.ts';
 import { escapeSequences, makeJpeg } from '../support/pictures.ts';
 import { fixturePath } from '../support/sandbox.ts';
@@ -88,7 +88,7 @@ describe('assets thumb --show', () => {
     expect(stderr).toContain('neither a JPEG nor a PNG');
     expect(stderr).not.toContain('\u001b]');
     const shownByItself = (context: Context) => renderThumbnail(context, new URL(`${url}/t.jpg`), 'kitty');
-    expect(await cliOf(url, kitty).withContext(shownByItself).catch(seenError)).toEqual(tabled('not_shown'));
+    expect(await cliOf(url, kitty).withContext(shownByItself).catch(seenError)).toEqual(errorInTable('not_shown'));
   });
 
   it('of more than 5 MiB, too', async () => {
@@ -132,7 +132,7 @@ describe('a picture at a private address of another host', () => {
       expect([code, stderr]).toEqual([6, expect.stringContaining('is a private address')]);
     }
     const asJson = ['assets', 'thumb', uid, '-o', join(cli.home, 'poster.jpg'), '--json'];
-    expect(errorOf(await cli.run(asJson))).toEqual(tabled('private_address'));
+    expect(errorOf(await cli.run(asJson))).toEqual(errorInTable('private_address'));
     const sheet = join(cli.home, 'sheet.html');
     const { stdout } = await cli.run(['assets', 'ls', '--html', sheet, '--json']);
     expect(JSON.parse(stdout)).toMatchObject({ assets: 1, missing_thumbnails: 1 });

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Clock } from '../../src/contract/clock.ts';
 import type { CliOptions } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
-import { errorOf, recordedError, tabled } from '../support/errors.ts';
+import { errorInTable, errorOf, recordedError } from '../support/errors.ts';
 import { FileServer } from '../support/file-server.ts';
 import { writeSome } from '../support/files.ts';
 import { respondWith } from '../support/interposer.ts';
@@ -40,7 +40,7 @@ describe('the file', () => {
 
   it('file_gone', async () => {
     changing(() => rmSync(world.path));
-    expect(await failing()).toEqual(tabled('file_gone'));
+    expect(await failing()).toEqual(errorInTable('file_gone'));
   });
 
   it('unreadable_file for a name that is not UTF-8', async () => {
@@ -59,7 +59,7 @@ describe('the file', () => {
     const files = await FileServer.start(Buffer.alloc(10_000));
     files.fault = () => ({ respond: (response) => response.writeHead(403).end() });
     const upload = () => world.run(['upload', files.url, '--json', '--max-wait', '0s']);
-    expect(errorOf(await upload())).toEqual(tabled('source_refused'));
+    expect(errorOf(await upload())).toEqual(errorInTable('source_refused'));
   });
 
   it('source_failed', async () => {
@@ -78,14 +78,14 @@ describe('the file', () => {
     const files = await FileServer.start(Buffer.alloc(10_000));
     files.fault = () => ({ respond: (response) => response.writeHead(429, { 'retry-after': '9999' }).end() });
     expect(errorOf(await world.run(['upload', files.url, '--json', '--max-wait', '0s']))).toEqual(
-      tabled('source_busy'),
+      errorInTable('source_busy'),
     );
   });
 
   it('unreadable_file', async () => {
     const path = join(world.cli.home, 'loop.mp4');
     symlinkSync(path, path);
-    expect(errorOf(await world.run(['upload', path, '--json']))).toEqual(tabled('unreadable_file'));
+    expect(errorOf(await world.run(['upload', path, '--json']))).toEqual(errorInTable('unreadable_file'));
   });
 
   it('unreadable_file for a directory', async () => {
@@ -108,7 +108,7 @@ describe('stdin', () => {
 
   it('stdin_size_differs', async () => {
     const { stdout } = await world.run([...stdinArgs, '--size', '9'], { stdin: 'four' });
-    expect(recordedError(JSON.parse(stdout)[0].error)).toEqual(tabled('stdin_size_differs'));
+    expect(recordedError(JSON.parse(stdout)[0].error)).toEqual(errorInTable('stdin_size_differs'));
   });
 
   it('output if stdin cannot be spooled', { tags: 'root-mount' }, async () => {
@@ -133,7 +133,7 @@ describe('the session', () => {
           }
         : undefined;
     await world.upload();
-    expect(other).toEqual(tabled('already_uploading'));
+    expect(other).toEqual(errorInTable('already_uploading'));
   });
 
   it('session_unknown', async () => {
@@ -155,7 +155,7 @@ describe('the session', () => {
   it('broken_session', async () => {
     world.fault = ({ method }) =>
       method === 'PATCH' ? { headers: ({ 'upload-offset': _, ...others }) => others } : undefined;
-    expect(await failing()).toEqual(tabled('broken_session'));
+    expect(await failing()).toEqual(errorInTable('broken_session'));
   });
 
   it('session_mismatch', async () => {
@@ -163,13 +163,13 @@ describe('the session', () => {
       method === 'PATCH'
         ? { headers: (headers) => ({ ...headers, 'upload-offset': `${10 * chunkBytes}` }) }
         : undefined;
-    expect(await failing()).toEqual(tabled('session_mismatch'));
+    expect(await failing()).toEqual(errorInTable('session_mismatch'));
   });
 
   it('session_expired', async () => {
     await world.interruptAfterTwoChunks();
     world.fault = ({ method }) => (method === 'HEAD' ? respondWith(410) : undefined);
-    expect(await failing(['--on-expired', 'fail'])).toEqual(tabled('session_expired'));
+    expect(await failing(['--on-expired', 'fail'])).toEqual(errorInTable('session_expired'));
   });
 
   it('session_unknown on first use', async () => {
@@ -203,7 +203,7 @@ describe('the session', () => {
 
   it('unverified', async () => {
     world.fault = withoutChecksum;
-    expect(await failing(['--require-checksum'])).toEqual(tabled('unverified'));
+    expect(await failing(['--require-checksum'])).toEqual(errorInTable('unverified'));
   });
 
   it('broken_session if the service lost bytes', async () => {
@@ -270,14 +270,14 @@ describe('the run', () => {
     const other = join(world.cli.home, 'other.bin');
     writeFileSync(other, 'other');
     const ran = await world.run(['upload', world.path, other, '--json', '--reserve', '100000']);
-    expect(errorOf(ran)).toMatchObject(tabled('reserve'));
+    expect(errorOf(ran)).toMatchObject(errorInTable('reserve'));
   });
 
   it('processing_failed', async () => {
     const path = join(world.cli.home, 'no-media.mp4');
     writeFileSync(path, 'no media');
     const ran = await world.run(['upload', path, '--wait', '--json']);
-    expect(errorOf(ran)).toEqual(tabled('processing_failed'));
+    expect(errorOf(ran)).toEqual(errorInTable('processing_failed'));
   });
 
   it('state_unusable if the database is not a file', async () => {

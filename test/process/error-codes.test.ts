@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { errorOf, tabled } from '../support/errors.ts';
+import { errorInTable, errorOf } from '../support/errors.ts';
 import { testKey, workspaceUid } from '../support/fake-library.ts';
 import { executable, mediactlCommand, startProcess } from '../support/spawn.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -29,7 +29,7 @@ it('unreachable: a machine without a network', { tags: 'user-namespaces' }, asyn
   const error = await failing(['unshare', '-rn'], 'assets', 'ls');
   // The executable's runtime has one code for all connections that fail.
   if (executable) return expect(error).toMatchObject({ code: 'refused', exit: 10 });
-  expect(error).toEqual(tabled('unreachable'));
+  expect(error).toEqual(errorInTable('unreachable'));
 });
 
 it('cannot_listen: a system out of buffers', { tags: 'strace' }, async () => {
@@ -44,5 +44,5 @@ it('cannot_listen: a system out of buffers', { tags: 'strace' }, async () => {
     '-e',
     'inject=listen:error=ENOBUFS',
   ];
-  expect(await failing(refusing, 'browse', '--no-open')).toEqual(tabled('cannot_listen'));
+  expect(await failing(refusing, 'browse', '--no-open')).toEqual(errorInTable('cannot_listen'));
 });

@@ -3,7 +3,7 @@ import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { recordedError, tabled } from '../support/errors.ts';
+import { errorInTable, recordedError } from '../support/errors.ts';
 import { startProcess } from '../support/spawn.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -27,7 +27,7 @@ it('an upload works without libsql where Node.js has SQLite; elsewhere it says w
   // Node.js 22.13 and later have SQLite themselves, so that the upload gets as far as the service, which is not there.
   if (isBuiltin('node:sqlite')) expect(error.code).toBe('refused');
   else {
-    expect(recordedError(error)).toEqual(tabled('not_installed'));
+    expect(recordedError(error)).toEqual(errorInTable('not_installed'));
     expect(error.message).toBe('mediactl is not fully installed: cannot load libsql');
     expect(error.cause).toBe("Cannot find module 'libsql'");
   }

@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { systemClock } from '../../src/contract/clock.ts';
 import { Cli, type CliOptions, type CliResult } from '../support/cli.ts';
 import { setUpCli } from '../support/cli-setup.ts';
-import { recordedError, tabled } from '../support/errors.ts';
+import { errorInTable, recordedError } from '../support/errors.ts';
 import { Interposer, respondWith } from '../support/interposer.ts';
 import { waitUntil } from '../support/machines.ts';
 import { postgres, redis, type StoreServer, startPgbouncer, startRedis, storeEnvironment } from '../support/stores.ts';
@@ -120,7 +120,7 @@ describe('on Redis', { tags: 'redis-server' }, () => {
     cli(store, 'CONFIG', 'SET', 'maxmemory', '1');
     await waitUntil(() => worker.stderr.includes('does not accept writes; retrying (OOM'));
     const { error } = await doctor(queue);
-    expect(recordedError(error)).toEqual(tabled('queue_full'));
+    expect(recordedError(error)).toEqual(errorInTable('queue_full'));
     expect(error.retryable).toBe(true);
     expect((await run(queue, 'uploads', 'ls', '--queue')).code).toBe(0);
     const pushed = json(queue, 'upload', ...files(1, 'full'), '--queue', '--wait');

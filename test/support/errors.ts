@@ -23,7 +23,7 @@ export const seenError = ({ exitCode, explanation: { code, hint } }: MediactlErr
 });
 
 /** Returns a failure with its exit code and next step as they are in the table of errors. */
-export const tabled = (code: ErrorCode): SeenError => {
+export const errorInTable = (code: ErrorCode): SeenError => {
   const { exit, hint = null } = errorRow(code);
   return { code, exit: exitCodes[exit], hint };
 };

@@ -16,7 +16,7 @@ import { LocalUploadStore, type UploadStore } from '../../src/client/upload/stor
 import type { Clock } from '../../src/contract/clock.ts';
 import { BusyService } from './busy-service.ts';
 import { fastClock } from './clock.ts';
-import { seenError, tabled } from './errors.ts';
+import { errorInTable, seenError } from './errors.ts';
 import { writeSome } from './files.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
@@ -453,7 +453,7 @@ export function testUploadStore(
       const second = await (starting as ReturnType<typeof uploadAndEnd> | undefined);
       if (!second) throw new Error('the second has not started');
       const failures = [first, second].map(({ error }) => error && seenError(error));
-      const lost = tabled('lease_lost');
+      const lost = errorInTable('lease_lost');
       expect(failures).toEqual(
         adapter.isQueue ? [lost, undefined] : [undefined, expect.objectContaining({ code: 'already_uploading' })],
       );

@@ -11,7 +11,7 @@ import { LocalUploadStore } from '../../src/client/upload/store/upload-store.ts'
 import { bundle } from '../support/bundle.ts';
 import { fastClock } from '../support/clock.ts';
 import { inherited } from '../support/environment.ts';
-import { seenError, tabled } from '../support/errors.ts';
+import { errorInTable, seenError } from '../support/errors.ts';
 import { openDatabase } from '../support/sqlite.ts';
 import { databaseFile, queryState } from '../support/state-database.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -42,7 +42,7 @@ describe('the file system of the state folder', () => {
     ['SMB 2', 0xfe534d42],
     ['9P', 0x01021997],
   ])('%s is refused', (_name, type) => {
-    expect(failureOf(type)).toEqual(tabled('state_file_system'));
+    expect(failureOf(type)).toEqual(errorInTable('state_file_system'));
   });
 
   it.each([

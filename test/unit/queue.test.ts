@@ -14,7 +14,7 @@ import { parseTask, taskId, type UploadTask } from '../../src/client/queue/task.
 import { runSelfCheck, WorkerHealth } from '../../src/client/queue/worker-health.ts';
 import type { UploadSource } from '../../src/client/upload/sources/source.ts';
 import { systemClock } from '../../src/contract/clock.ts';
-import { seenError, tabled } from '../support/errors.ts';
+import { errorInTable, seenError } from '../support/errors.ts';
 import { postgres, redis, type StoreServer, startRedis } from '../support/stores.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -164,12 +164,12 @@ describe('a job of the queue', () => {
       { ...task(), folder: 7 },
     ],
   ])('is looked at before it is believed: %o', (data) => {
-    expect(failureOf(() => parseTask(data))).toEqual(tabled('unknown_task'));
+    expect(failureOf(() => parseTask(data))).toEqual(errorInTable('unknown_task'));
   });
 
   it('of a later version is a newer mediactl’s, whatever else it holds', () => {
     for (const data of [{ ...task(), version: 2 }, { version: 3 }])
-      expect(failureOf(() => parseTask(data))).toEqual(tabled('newer_task'));
+      expect(failureOf(() => parseTask(data))).toEqual(errorInTable('newer_task'));
   });
 });
 
@@ -234,7 +234,7 @@ describe('roots', () => {
     const roots = await Roots.open([`${folder}/media`, `${folder}/empty`], folder);
     const missing = (path: string) => roots.open({ path: `${folder}/${path}` }, notCalled).catch(seenError);
     expect(await missing('media/b.mov')).toMatchObject({ code: 'no_such_file' });
-    expect(await missing('empty/b.mov')).toEqual(tabled('root_gone'));
+    expect(await missing('empty/b.mov')).toEqual(errorInTable('root_gone'));
   });
 
   it('one that lacks more than half of what is queued is another directory', async () => {
@@ -269,7 +269,7 @@ describe('a lease', () => {
     time.now += 4_999;
     lease.assertHeld();
     time.now += 1;
-    expect(failureOf(() => lease.assertHeld())).toEqual(tabled('lease_lost'));
+    expect(failureOf(() => lease.assertHeld())).toEqual(errorInTable('lease_lost'));
     expect(lease.signal.aborted).toBe(true);
     lease.renew();
     expect(() => lease.assertHeld()).toThrow('another worker has taken over');
@@ -361,7 +361,7 @@ describe.each([redis, postgres])('the store on $kind', ({ requirement, start }) 
 
     it('one that nobody listens at, exit 10', async () => {
       const address = parseQueueAddress('', server.address.replace(/:\d+/, ':1'));
-      expect(await openQueueClient(address, tools).catch(seenError)).toEqual(tabled('queue_unreachable'));
+      expect(await openQueueClient(address, tools).catch(seenError)).toEqual(errorInTable('queue_unreachable'));
     });
   });
 });
@@ -403,7 +403,7 @@ describe('a worker', { tags: 'postgresql' }, () => {
     const health = new WorkerHealth(client, await depsAt(0));
     const signal = await health.waitUntilHealthy(new AbortController().signal);
     for (let failures = 0; failures < 10; failures++) health.onFailure(parseFailure('the disk is slow'));
-    expect(seenError(signal.reason)).toEqual(tabled('worker_paused'));
+    expect(seenError(signal.reason)).toEqual(errorInTable('worker_paused'));
   });
 });
 
@@ -432,7 +432,7 @@ describe('a Redis', { tags: 'redis-server' }, () => {
 
   it('lets in who has its password', async () => {
     const options = ['--requirepass', 'a-secret-of-redis'];
-    const refused = tabled('queue_refused');
+    const refused = errorInTable('queue_refused');
     expect(await opened(options)).toEqual(refused);
     expect(await opened(options, ':another-secret@')).toEqual(refused);
     expect(await opened(options, ':a-secret-of-redis@')).toMatchObject({

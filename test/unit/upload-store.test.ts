@@ -11,7 +11,7 @@ import { Receipts } from '../../src/client/upload/store/receipts.ts';
 import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
 import { LocalUploadStore, type UploadStore } from '../../src/client/upload/store/upload-store.ts';
 import { type Clock, systemClock } from '../../src/contract/clock.ts';
-import { seenError, tabled } from '../support/errors.ts';
+import { errorInTable, seenError } from '../support/errors.ts';
 import { changeState, queryState } from '../support/state-database.ts';
 import { postgres, redis, type StoreServer, type TestStore } from '../support/stores.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -243,7 +243,7 @@ describe.each([
 });
 
 function testQueue(current: () => StoreAdapter): void {
-  const lost = tabled('lease_lost');
+  const lost = errorInTable('lease_lost');
 
   const open = (of: string, clock?: Clock) => current().open(of, clock);
   it('an attempt writes nothing once another has claimed its job, and ends', async () => {

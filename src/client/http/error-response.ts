@@ -1,9 +1,8 @@
+import { rerunSoon } from '../error-table.ts';
 import { type Explanation, MediactlError } from '../errors.ts';
 import type { ApiResponse, Purpose, StatusMeaning } from './api-request.ts';
 import { extractReason, isHtml } from './error-reason.ts';
 import { retryAfterMs } from './rate-limit-headers.ts';
-
-const rerunSoon = 'run it again in a moment';
 
 /** Maps each known error status to the error that represents it (§7). */
 const statusMeanings: Record<number, StatusMeaning> = {

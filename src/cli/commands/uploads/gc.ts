@@ -10,6 +10,7 @@ import { escapeControls, relativeTime } from '../../../contract/sanitize.ts';
 import { sessionLifetimeMs } from '../../../contract/tus.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
+import { listWorkspaces } from '../../library/workspaces.ts';
 import { type Column, listBy } from '../../output/result.ts';
 import { timeText } from '../../uploading/upload-record.ts';
 import { ignoreNotFound, parseWriteLimit, trashAssets, type WriteLimit } from '../confirm-many.ts';
@@ -93,8 +94,8 @@ async function findIncompleteOrphans(context: Context, api: Api, receipts: Recei
 /** Searches the empty assets of lost creations. Forgets those for which there are too many newer assets. */
 async function searchLostCreations(context: Context, api: Api, receipts: Receipts): Promise<void> {
   const service = api.transport.baseUrl.origin;
-  if ((await receipts.orphans(service)).every(({ assetUid }) => assetUid !== null)) return;
-  const workspaces = await listWorkspaceUids(api);
+  if ((await listLostCreations(receipts, service)).length === 0) return;
+  const workspaces = (await listWorkspaces(api).catch(ignoreRefusal))?.map(({ uid }) => uid);
   await findEmptyAssets({ api, receipts, store: await context.uploadStore() }, workspaces);
   for (const creation of await listLostCreations(receipts, service, workspaces)) {
     const { name, path, at } = creation;
@@ -105,17 +106,10 @@ async function searchLostCreations(context: Context, api: Api, receipts: Receipt
   }
 }
 
-/** Returns the uids of the account's workspaces; undefined if its key may not list them. */
-async function listWorkspaceUids(api: Api): Promise<string[] | undefined> {
-  const uids: string[] = [];
-  try {
-    for await (const page of api.workspaces.list()) uids.push(...page.map(({ uid }) => uid));
-  } catch (error) {
-    const refusals: number[] = [exitCodes.notFound, exitCodes.forbidden];
-    if (!refusals.includes(asMediactlError(error).exitCode)) throw error;
-    return undefined;
-  }
-  return uids;
+/** Returns undefined for a key that may not list workspaces, so that the creations of any are searched. */
+function ignoreRefusal(error: unknown): undefined {
+  const refusals: number[] = [exitCodes.notFound, exitCodes.forbidden];
+  if (!refusals.includes(asMediactlError(error).exitCode)) throw error;
 }
 
 const columns: Column<OrphanRow>[] = [

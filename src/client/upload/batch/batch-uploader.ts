@@ -134,6 +134,8 @@ export class BatchUploader implements BatchRun {
     if (!receipts) return;
     const { findEmptyAssets, listLostCreations } = await import('../session/lost-creations.ts');
     const workspaces = [this.#options.workspace];
+    const listLost = () => listLostCreations(receipts, api.transport.baseUrl.origin, workspaces);
+    if ((await listLost()).length === 0) return;
     const notice = (path: string, message: string) => onEvent({ path, event: 'notice', message });
     if (!this.#isOver) {
       const search = findEmptyAssets({ api: api.withObserver({ lane: 'bulk' }), store, receipts }, workspaces);
@@ -144,7 +146,7 @@ export class BatchUploader implements BatchRun {
       for (const { path, assetUid } of found)
         notice(path, `asset ${assetUid} may be empty, because the response to its creation was lost; see uploads gc`);
     }
-    for (const { path } of await listLostCreations(receipts, api.transport.baseUrl.origin, workspaces))
+    for (const { path } of await listLost())
       notice(path, 'the response to a creation was lost, and may have left an empty asset; uploads gc searches for it');
   }
 

@@ -40,7 +40,10 @@ export async function findEmptyAssets(
   const sentAfter = ({ at }: Orphan) => Date.parse(at) - clockSkewMs;
   const { assets, scannedBackTo } = await scanNewestAssets(api, Math.min(...creations.map(sentAfter)));
   // Read after the scan, so that the assets of other processes that were created meanwhile are known.
-  const known = new Set([...(await store.list()).map(assetOf), ...(await receipts.orphans(service)).map(uidOf)]);
+  const known = new Set([
+    ...(await store.list()).map(assetOf),
+    ...(await receipts.orphans(service)).map(({ assetUid }) => assetUid),
+  ]);
   const found: Orphan[] = [];
   for (const asset of assets) {
     const creation = creations.find((each) => isFrom(each, asset));
@@ -52,8 +55,6 @@ export async function findEmptyAssets(
     if (sentAfter(creation) >= scannedBackTo) await receipts.forgetOrphan(service, creation);
   return found;
 }
-
-const uidOf = ({ assetUid }: Orphan) => assetUid;
 
 /** Returns true if a creation might have made an asset: they have the same name, and the asset has no bytes yet. */
 function isFrom({ name: filename, sizeBytes }: Orphan, { name, size, status }: Asset): boolean {

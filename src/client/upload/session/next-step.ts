@@ -2,9 +2,6 @@ import { exitCodes } from '../../error-table.ts';
 import type { MediactlError } from '../../errors.ts';
 import type { FileOutcome, RunDeps, UploadOptions } from './upload-job.ts';
 
-/** Codes of the errors that `--yes` resolves by creating a new asset. */
-const resolvedByNewAsset = new Set<string>(['session_unknown']);
-
 /** Errors after which the same command would fail again until the user has followed their own hint. */
 const codesWithOwnHint = new Set<string>([
   'already_uploading',
@@ -32,7 +29,7 @@ export async function withNextStep(
   if (!entry && job.path === '-' && !uploaded)
     return error.with({ hint: `mediactl upload '${path}' --name NAME, to upload the saved input; then delete it` });
   if (!entry || hasOwnHint) return error;
-  if (resolvedByNewAsset.has(error.explanation.code))
+  if (error.explanation.code === 'session_unknown')
     return isFromStdin
       ? error.with({ hint: `${resume} --yes, to create a new asset and keep the existing one` })
       : error;

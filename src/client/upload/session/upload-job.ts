@@ -106,7 +106,7 @@ export type FileOutcome = {
   /** Path from which the bytes are read; for stdin, the path of the spool file. */
   path: string;
   uploaded?: Uploaded;
-  /** Uid of the asset of an upload that is not complete. */
+  /** Uid of the asset that this run created or resumed, also if the upload failed. */
   assetUid?: string | undefined;
   /** True if this run skips the file because another process is uploading it. */
   isElsewhere?: boolean;

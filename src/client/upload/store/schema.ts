@@ -9,7 +9,8 @@ export const isUnfinished = "state IN ('planned', 'intended', 'open', 'whole')";
  *
  * `uploads` has one row for each upload, from its lock to its receipt. The `state` of an unfinished upload is that of
  * its entry (`UploadEntry`); `planned` without an entry is a mere lock. `done` is a receipt, and `replaced` a receipt
- * whose path has a newer one. `failed` is an upload that was given up, whose asset may still be there (an orphan).
+ * whose path has a newer one. `failed` is an upload that was given up, whose asset may still be there (an orphan);
+ * `asset` is null if the response to its creation was lost.
  * `seq` is renewed when an upload is done, so that receipts are numbered in the order in which they were written.
  * `entry` is JSON (`UploadEntry`). `run` and `pid` name the process that locks the row, and
  * `sent` is the offset up to which it has sent bytes, updated about once a second. `processing` is the state of

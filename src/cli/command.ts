@@ -4,13 +4,11 @@ import type { Context } from './context.ts';
 import type { Result } from './output/result.ts';
 import { type Setting, settingFlags, settingTable } from './settings/setting-table.ts';
 
-/** Outcome of a command: a result, optionally with a picture above it and an error to exit with. */
+/** Outcome of a command: a result, optionally with an error to exit with. */
 export type CommandOutcome =
   | Result
   | {
       result: Result;
-      /** Escape sequences that draw a picture above the result on a terminal. */
-      picture?: string | undefined;
       /** Error to exit with. If it is a function, it is called after the result was printed. */
       failure?: MediactlError | (() => MediactlError | undefined) | undefined;
     };

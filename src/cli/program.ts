@@ -169,11 +169,9 @@ const runner =
     const context = new Context({ host, settings, profiles, config, commandTree, findParentWorkspace });
     try {
       const outcome = await perform(context, ...input);
-      const { result, failure, picture }: Exclude<CommandOutcome, Result> =
-        'result' in outcome ? outcome : { result: outcome };
+      const { result, failure }: Exclude<CommandOutcome, Result> = 'result' in outcome ? outcome : { result: outcome };
       let outputClosed: unknown;
       try {
-        if (picture) await host.terminal.write(picture); // not paged, since pagers cannot show pictures
         await present(context, result);
       } catch (error) {
         if (!(error instanceof OutputClosed)) throw error;
@@ -237,8 +235,7 @@ const hasOwnHelpWord = (noun: string) =>
   noun === 'sync' || (nouns.some(({ name }) => name === noun) && !['play', 'browse', 'api'].includes(noun));
 
 /**
- * Converts a Commander error to a usage error. For an unknown command or option, suggests the equivalent if it is
- * known from another tool, otherwise a similar name.
+ * Converts a Commander error to a usage error. For an unknown command or option, suggests a similar name.
  */
 async function toUsageError(error: CommanderError, command: Command): Promise<MediactlError> {
   const [problem = ''] = error.message
@@ -257,7 +254,7 @@ async function toUsageError(error: CommanderError, command: Command): Promise<Me
     : [...command.commands.map((each) => each.name()), ...(path.length === 1 ? Object.keys(shortcuts) : [])];
   const [flag = unknown] = unknown.split('=');
   const words = known.filter((each) => each !== undefined);
-  return usageError(problem, findSuggestion(path.slice(1).join(' '), flag, words) ?? help);
+  return usageError(problem, findSuggestion(flag, words) ?? help);
 }
 
 const capitalized = (text: string) => `${text[0]?.toUpperCase()}${text.slice(1)}.`;

@@ -73,7 +73,6 @@ export const errorTable = {
   list_changed: { exit: 'partial', hint: 'run it again once others have stopped deleting' },
   differs: { exit: 'partial', hint: 'mediactl sync DIR /FOLDER, to upload missing and changed files' },
   output: { exit: 'unclassified', hint: 'free some disk space, or choose another path' },
-  not_shown: { exit: 'unclassified', hint: '-o FILE, to save it' },
   cannot_listen: { exit: 'unclassified' },
   player_failed: { exit: 'unclassified', hint: 'mediactl play ID --check, to see if it can be played' },
   folder: { exit: 'usage' },

@@ -1,16 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { buildCommandTree } from '../../src/cli/program.ts';
-import { allNodes } from '../../src/cli/reference/command-node.ts';
-import { describeCommand as describeTree } from '../../src/cli/reference/command-tree.ts';
-import { shortcuts } from '../../src/cli/shortcuts.ts';
 import { Cli } from '../support/cli.ts';
 import { assetUid, createLibrary, testKey, workspaceUid } from '../support/fake-library.ts';
 import { startRecordingServer } from '../support/recording-server.ts';
 
 /* Commands that new users type before they have read the documentation. */
-
-const tree = describeTree(await buildCommandTree('0.0.0'));
-const paths = allNodes(tree).map(({ path }) => path.replace(/^mediactl ?/, ''));
 
 let cli: Cli;
 beforeEach(async () => {
@@ -75,60 +68,17 @@ describe('short words do what they say', () => {
   });
 });
 
-/** Guesses of test users (people.md 9) and of users of gh, rclone and the Mux CLI. */
-const guesses: [typed: string, meant: RegExp][] = [
-  ['list', /mediactl ls$/],
-  ['delete', /^mediactl help rm/],
-  ['info', /mediactl get ID/],
-  ['show', /mediactl get ID/],
-  ['find', /mediactl search WORDS/],
-  ['gallery', /mediactl browse/],
-  ['mkdir', /mediactl folders create PATH/],
-  ['version', /mediactl --version/],
-  ['init', /mediactl login, or mediactl sandbox start/],
-  ['profile', /mediactl auth ls/],
-  ['profiles', /mediactl auth ls/],
-  ['switch', /mediactl auth switch NAME, or mediactl workspaces use NAME/],
-  ['tags', /mediactl tag ID --add TAG/],
-  ['watch', /mediactl open ID/],
-  ['cp', /mediactl upload PATH, or mediactl download ID/],
-  ['videos upload', /mediactl upload PATH/],
-  ['assets upload', /mediactl upload PATH/],
-  ['move', /^mediactl mv ID \/FOLDER$/],
-  ['assets move', /^mediactl mv ID \/FOLDER$/],
-  ['share --expires 7d', /sets how long a link works/],
-  ['embed allow', /embed domains add DOMAIN; then mediactl embed enable/],
-  ['folders new', /mediactl folders create/],
-  ['folders mkdir', /mediactl folders create/],
-  ['auth use', /mediactl auth switch/],
-  ['auth whoami', /mediactl whoami/],
-  ['workspaces current', /mediactl config get workspace/],
-  ['sandbox open', /mediactl sandbox watch ID --open/],
-  ['ls --format', /--output json/],
-  ['rm --force', /--yes/],
-  ['ls --tagged', /--tag TAG/],
-  ['upload --concurrency', /--parallel/],
-  ['upload --skip-existing', /--ignore-existing/],
-  ['ls --updated-after today', /the API cannot filter by it/],
-  ['ls --no-color', /--color never/],
-  ['asets', /did you mean assets/],
-  ['assets lst', /did you mean ls/],
-  ['lst', /did you mean ls/],
-  ['upolad', /did you mean upload/],
-  ['ls --serch', /did you mean --search/],
-  ['upload --tag', /mediactl tag @last --add TAG/],
-  ['ls -R', /did you mean -r/],
-  ['view', /mediactl get ID/],
-  ['sandbox restart', /^mediactl sandbox stop; then start it again$/],
-  ['download --overwrite', /^mediactl assets download --help$/],
-  ['undelete', /API cannot/],
-  ['trash ls', /API cannot/],
-  ['purge', /^mediactl help folders rm$/],
-  ['mpv x', /^mediactl play ID --player mpv$/],
-  ['rcat', /^mediactl upload - --name NAME$/],
-  ['link', /^mediactl share ID/],
-  ['upload --prunes', /^mediactl upload --help$/],
-  ['frobnicate', /^mediactl --help$/],
+/** Misspelled commands and options, and the hint that each gets. */
+const misspelled: [typed: string, hint: string][] = [
+  ['asets', 'did you mean assets?'],
+  ['assets lst', 'did you mean ls?'],
+  ['lst', 'did you mean ls?'],
+  ['upolad', 'did you mean upload?'],
+  ['ls --serch', 'did you mean --search?'],
+  ['ls -R', 'did you mean -r?'],
+  ['download --overwrite', 'mediactl assets download --help'],
+  ['upload --prunes', 'mediactl upload --help'],
+  ['frobnicate', 'mediactl --help'],
 ];
 
 const otherTools = [
@@ -139,11 +89,11 @@ const otherTools = [
   ...'stream ingest import export find grep mkdir mpv remove del undo unrm rmm'.split(' '),
 ];
 
-it('no word of another tool, and no word that resembles one, is answered with one that deletes', async () => {
+it('never suggests a command or option that deletes for a word of another tool', async () => {
   for (const word of otherTools) {
     const { code, stderr } = await cli.run([word, '--json']);
     const hint = code === 2 && stderr ? JSON.parse(stderr.split('\n')[0] ?? '').error.hint : '';
-    expect([word, hint.replace(/help (folders )?rm/g, 'help')]).toEqual([
+    expect([word, hint]).toEqual([
       word,
       expect.not.stringMatching(/\b(rm|delete|forget|reset|logout|prune)\b|--yes|--trash/),
     ]);
@@ -154,7 +104,6 @@ it('help after a command, and arguments that are too many or wrong, are answered
   const said = async (...args: string[]) => (await cli.run(args)).stderr;
   expect((await cli.run(['upload', 'help'])).stdout).toContain('Usage: mediactl upload ');
   expect(await said('check', 'a', '/F', 'b')).toContain('error: check accepts 2 arguments, not 3');
-  expect(await said('help', 'topics')).toContain('mediactl --help (its last lines name the topics)');
 });
 
 it('ls of a folder without a slash, and of fields as gh has them: what to type', async () => {
@@ -169,17 +118,9 @@ it('ls of a folder without a slash, and of fields as gh has them: what to type',
   expect([filter.code, filter.stderr]).toEqual([2, expect.stringContaining("--jq '.[].name'")]);
 });
 
-describe('what other tools call it is answered with what is meant', () => {
-  const known = new Set([...paths, ...Object.keys(shortcuts), 'help', '--version', '--help']);
-
-  it.each(guesses)('%s', async (typed, meant) => {
-    const { code, stderr, stdout } = await cli.run([...typed.split(' '), '--json']);
-    expect([code, stdout]).toEqual([2, '']);
-    const { hint } = JSON.parse(stderr).error;
-    expect(hint).toMatch(meant);
-    for (const [, one = '', two = ''] of hint.matchAll(/mediactl ([\w-]+) ?([a-z-]*)/g))
-      expect([...known]).toContain(known.has(`${one} ${two}`) ? `${one} ${two}` : one);
-  });
+it.each(misspelled)('suggests a similar name, or the help if there is none: %s', async (typed, hint) => {
+  const { code, stderr, stdout } = await cli.run([...typed.split(' '), '--json']);
+  expect([code, stdout, JSON.parse(stderr).error.hint]).toEqual([2, '', hint]);
 });
 
 it.each([

@@ -3,11 +3,10 @@ import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
-import { makeJpeg, makePng, makePngBomb, scriptedSvg } from '../support/pictures.ts';
-import { startSandbox, unlessStrict } from '../support/sandbox.ts';
+import { fixturePath, startSandbox, unlessStrict } from '../support/sandbox.ts';
 import { numberedUid, sendBytes, startThumbnailService } from '../support/thumbnail-service.ts';
 
-const picture = makeJpeg(64, 36);
+const picture = readFileSync(fixturePath('still.jpg'));
 const shown = sendBytes(picture, 'image/jpeg');
 
 const cliOf = (url: string) => new Cli({ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: url });
@@ -84,18 +83,17 @@ describe('assets ls --html', () => {
   it('takes pictures by how they begin; anything else, and what is large or gone, is missing', async () => {
     const large = Buffer.concat([picture, Buffer.alloc(2 * 1024 * 1024)]);
     const media: Record<string, (name: string, response: ServerResponse) => void> = {
-      0: sendBytes(makePng(8, 8), 'text/html'),
-      1: sendBytes(scriptedSvg, 'image/png'),
+      0: sendBytes(Buffer.from('89504e470d0a1a0a', 'hex'), 'text/html'),
+      1: sendBytes(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>'), 'image/png'),
       2: sendBytes(Buffer.from('<script>alert(1)</script>'), 'image/jpeg'),
       3: sendBytes(large, 'image/jpeg'),
       4: (_, response) => response.writeHead(404).end(),
       5: sendBytes(Buffer.from('GIF89a...'), 'x'),
       6: sendBytes(Buffer.from('RIFF\u0001\u0002\u0003\u0004WEBPVP8 ', 'latin1'), 'x'),
       7: sendBytes(Buffer.from('\u0000\u0000\u0000\u001cftypavif', 'latin1'), 'x'),
-      8: sendBytes(makePngBomb(8, 8, 1), 'x'),
     };
     const assets = [
-      ...libraryOf(9),
+      ...libraryOf(8),
       ...['javascript:alert(1)', 'file:///etc/passwd', { url: 1 }, null].map((thumbnail_url, at) => ({
         uid: numberedUid(100 + at),
         thumbnail_url,
@@ -105,12 +103,12 @@ describe('assets ls --html', () => {
     const cli = cliOf(url);
     const path = join(cli.home, 'sheet.html');
     const { stdout, stderr } = await cli.run(['assets', 'ls', '--html', path, '--json']);
-    expect(JSON.parse(stdout)).toMatchObject({ assets: 13, missing_thumbnails: 8 });
-    expect(stderr).toContain('8 of 13 assets without a thumbnail');
+    expect(JSON.parse(stdout)).toMatchObject({ assets: 12, missing_thumbnails: 8 });
+    expect(stderr).toContain('8 of 12 assets without a thumbnail');
     const page = readFileSync(path, 'utf8');
     expect(cardsIn(page).map((card) => /data:([a-z/]+);/.exec(card)?.[1])).toEqual([
       ...['image/png', undefined, undefined, undefined, undefined],
-      ...['image/gif', 'image/webp', 'image/avif', 'image/png'],
+      ...['image/gif', 'image/webp', 'image/avif'],
       ...[undefined, undefined, undefined, undefined],
     ]);
     expect(page).not.toMatch(/svg|alert|passwd/);

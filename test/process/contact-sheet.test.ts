@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Page } from 'playwright-core';
@@ -5,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchBrowser, openPage, pollUntil } from '../support/browser.ts';
 import { Cli } from '../support/cli.ts';
 import { has } from '../support/has.ts';
-import { makeJpeg } from '../support/pictures.ts';
+import { fixturePath } from '../support/sandbox.ts';
 import { numberedUid, sendBytes, startThumbnailService } from '../support/thumbnail-service.ts';
 
 const hostile = '"><img src=x onerror=alert(1)><script>alert(2)</script></title></style>\u202egpj.exe';
@@ -52,7 +53,7 @@ beforeAll(async () => {
 afterAll(() => browser?.close());
 
 async function opened(options?: Parameters<typeof openPage>[2]) {
-  const { url } = await startThumbnailService(assets, sendBytes(makeJpeg(320, 180), 'image/jpeg'));
+  const { url } = await startThumbnailService(assets, sendBytes(readFileSync(fixturePath('still.jpg')), 'image/jpeg'));
   const cli = new Cli({ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: url });
   const path = join(cli.home, 'sheet.html');
   const ran = await cli.run(['assets', 'ls', hostile, '--html', path]);

@@ -141,13 +141,6 @@ export const settingTable = {
     profile: true,
     what: 'pager for long output on a terminal; defaults to PAGER; cat for none',
   },
-  pictures: {
-    kind: oneOf(['auto', 'kitty', 'iterm', 'blocks', 'never']),
-    variable: 'MEDIACTL_PICTURES',
-    profile: true,
-    fallback: 'auto',
-    what: 'how to show images in the terminal: auto, kitty, iterm, blocks or never',
-  },
   request_timeout: {
     kind: positiveDuration,
     flags: [

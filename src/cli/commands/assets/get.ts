@@ -11,7 +11,6 @@ import { type IdOptions, idHelp, newestOption, resolveAssetUid, resolveAssetUids
 import { type DetailRow, type Result, record } from '../../output/result.ts';
 import { maskSecret } from '../../terminal/redactor.ts';
 import { recordOrList } from './columns.ts';
-import { renderPreview } from './picture.ts';
 
 export function get(command: Command, run: ActionWrapper, collection: Collection): void {
   addExamples(command, `mediactl ${collection} get @last`, `mediactl ${collection} get @last --json`)
@@ -37,11 +36,9 @@ export async function runGet(context: Context, { collection, ids, newest }: GetR
       if (uids.length === 1 || !isMissing) throw error;
       failures.push(error.withSubject(uid));
     }
-  const [only] = found;
   const problem = `${failures.length} of ${uids.length} ${collection} cannot be shown`;
   return {
     result: await recordOrList(context, found, uids.length),
-    picture: only && uids.length === 1 ? await renderPreview(context, only) : undefined,
     failure: failures.length > 0 ? partialFailure(problem, failures) : undefined,
   };
 }

@@ -8,16 +8,14 @@ import { idHelp, newestOption, resolveAssetUid } from '../../library/asset-ids.t
 import { noResult } from '../../output/result.ts';
 import { createProgress } from '../../progress/progress.ts';
 import { sanitizeFileName } from './file-name.ts';
-import { renderThumbnail, requireProtocol } from './picture.ts';
 import { save, savedRecord } from './save.ts';
 
 export function thumb(command: Command, run: ActionWrapper, collection: Collection): void {
-  addExamples(command, `mediactl ${collection} thumb @last -o poster.jpg`, `mediactl ${collection} thumb @last --show`);
+  addExamples(command, `mediactl ${collection} thumb @last -o poster.jpg`);
   command
-    .description('Saves the thumbnail of an asset as a file, or shows it in the terminal. Exit code 3 if it has none.')
+    .description('Saves the thumbnail of an asset as a file. Exits with 3 if it has none.')
     .argument('[id]', idHelp)
     .option('-o, --output <file>', 'file to write; - for stdout (default: NAME.jpg)')
-    .option('--show', 'show it in this terminal; with -o, also save it')
     .option(...newestOption)
     .action(run((context, id, flags) => runThumb(context, { collection, id, ...flags })));
 }
@@ -25,14 +23,12 @@ export function thumb(command: Command, run: ActionWrapper, collection: Collecti
 type ThumbRequest = {
   collection: Collection;
   id: string | undefined;
-  /** File for the thumbnail; `-` for stdout. By default the asset's name, or no file with `show`. */
+  /** File for the thumbnail; `-` for stdout. By default the asset's name. */
   output?: string | undefined;
-  show?: boolean | undefined;
   newest?: boolean | undefined;
 };
 
-async function runThumb(context: Context, { collection, id, output, show, newest }: ThumbRequest) {
-  const protocol = show ? requireProtocol(context) : undefined;
+async function runThumb(context: Context, { collection, id, output, newest }: ThumbRequest) {
   const api = await context.api();
   const uid = await resolveAssetUid(context, collection, id, { newest });
   const { name, thumbnail_url } = await api[collection].get(uid);
@@ -43,15 +39,12 @@ async function runThumb(context: Context, { collection, id, output, show, newest
       reason: 'its record has no usable thumbnail_url',
       hint: `mediactl get ${uid}`,
     });
-  const isSaved = output !== undefined || !protocol;
   const extension = /\.(jpe?g|png|webp|gif|avif)$/i.exec(url.pathname)?.[1] ?? 'jpg';
   const path = output ?? sanitizeFileName(name, uid, extension);
   const from = `${url.origin}${url.pathname}`;
-  if (context.isDryRun(isSaved ? `save ${from} as ${path}` : `show ${from}`)) return noResult;
-  const picture = protocol && (await renderThumbnail(context, url, protocol));
-  if (!isSaved) return { result: noResult, picture };
+  if (context.isDryRun(`save ${from} as ${path}`)) return noResult;
   const progress = await createProgress(context);
   const media = { assetUid: uid, url, expected: { isPublic: true } };
   const saved = await save(context, media, path, progress).finally(() => progress.close());
-  return { result: saved ? savedRecord({ ...saved, verified: undefined }) : noResult, picture };
+  return saved ? savedRecord({ ...saved, verified: undefined }) : noResult;
 }

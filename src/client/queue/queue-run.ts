@@ -69,7 +69,7 @@ export class QueueRun implements BatchRun {
     const done = (outcome: FileOutcome) => this.#reportOrWatch(outcome);
     const files = await filesToUpload(candidates, this.#plan, { ...this.#options, ...this.#deps }, done);
     await this.#deps.onPlan(this.#plan);
-    const upload = () => this.#queueAndFollow(files);
+    const upload = () => this.#queueAndFollow([...files.keys()]);
     await (this.#readyWatch?.runWhile(upload) ?? upload());
   }
 

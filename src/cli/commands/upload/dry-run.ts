@@ -2,18 +2,13 @@ import type { Api } from '../../../client/api/api.ts';
 import {
   addToPlan,
   type Classification,
-  classify,
   emptyPlan,
+  type FileToUpload,
   type FoundUpload,
   filesToUpload,
   totalToSend,
 } from '../../../client/upload/batch/plan.ts';
-import {
-  digestAndClose,
-  locateDuplicate,
-  matchReceiptByContent,
-  mayHaveReceipt,
-} from '../../../client/upload/session/receipt-lookup.ts';
+import { digestAndClose, matchContent, type ReceiptMatch } from '../../../client/upload/session/receipt-lookup.ts';
 import { receiptKeyOf, type UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
 import type { Receipt } from '../../../client/upload/store/receipts.ts';
 import { formatBytes, pluralize } from '../../../contract/figures.ts';
@@ -132,7 +127,7 @@ async function listPrunable(context: Context, pruning?: PruneOptions, prunable?:
   return [];
 }
 
-type PlannedOutcome = Classification | { kind: 'same'; receipt: Receipt };
+type PlannedOutcome = Classification | ReceiptMatch;
 
 /** Compares all files with the receipts, by size and mtime and, if that is not conclusive, by checksum. */
 async function compareFiles(
@@ -159,8 +154,8 @@ async function compareFiles(
     const files = await filesToUpload(sources.files(), unread, { ...options, ...tools }, onUploaded);
     const { there, not_compared, exists, comparisons, adopted } = unread;
     Object.assign(plan, { there, not_compared, exists, comparisons, adopted });
-    for (const file of files) {
-      const decision = await classifyByContent(file, tools.api, request, baseUrl.origin, startMark);
+    for (const [file, known] of files) {
+      const decision = (await matchFile(file, tools.api, request, startMark)) ?? withoutMatch(known);
       if (decision.kind === 'same') {
         same.files++;
         same.bytes += file.sizeBytes ?? 0;
@@ -180,24 +175,19 @@ async function compareFiles(
   return { plan, same, outliving, prunable };
 }
 
-async function classifyByContent(
+/** Returns the decision for a file whose content no receipt has. */
+const withoutMatch = ({ kind }: FileToUpload): FileToUpload => ({ kind: kind === 'changed' ? 'changed' : 'new' });
+
+async function matchFile(
   file: UploadCandidate,
   api: Api,
-  { sources, folders, options, receipts: all }: RunRequest,
-  service: string,
-  startMark: number,
-): Promise<PlannedOutcome> {
-  const { workspace, again, same } = options;
-  const receipts = again ? undefined : all;
-  const key = receiptKeyOf(file, { service, workspace, folders });
-  const classification = await classify(file, key, receipts);
-  if (!key || !receipts) return classification;
-  const unmatched: PlannedOutcome = { kind: classification.kind === 'changed' ? 'changed' : 'new' };
-  const sizeBytes = file.sizeBytes ?? 0;
-  if (!(await mayHaveReceipt(receipts, key, sizeBytes))) return unmatched;
-  const blake3 = await digestAndClose(sources.open(file.path));
-  const match = await matchReceiptByContent(receipts, key, { sizeBytes, blake3 }, { same, mark: startMark });
-  return (match && (await locateDuplicate(api, same, match))) ?? unmatched;
+  { sources, folders, options: { workspace, again, same }, receipts }: RunRequest,
+  mark: number,
+): Promise<ReceiptMatch | undefined> {
+  const key = receiptKeyOf(file, { service: api.transport.baseUrl.origin, workspace, folders });
+  if (!key || !receipts || again) return undefined;
+  const content = { sizeBytes: file.sizeBytes ?? 0, digest: () => digestAndClose(sources.open(file.path)) };
+  return (await matchContent({ api, receipts }, key, content, { same, mark })).match;
 }
 
 const fileColumns = (places: LocationNames): Column<PlannedFile>[] => [

@@ -115,7 +115,7 @@ export class BatchUploader implements BatchRun {
     this.#isBatch = countFiles(this.#plan) > 1;
     await this.#deps.onPlan(this.#plan);
     await this.#deps.receipts?.adopt(this.#plan.adopted);
-    await this.#uploadAll(files);
+    await this.#uploadAll([...files.keys()]);
     await Promise.all(this.#persisting);
     await this.#nameEmptyAssets();
   }

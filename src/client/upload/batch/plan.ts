@@ -51,12 +51,14 @@ export const emptyPlan = (): Plan => ({
 });
 
 /** Upload state of a file according to its receipts, size and modification time, before its content is read. */
-export type Classification = FoundUpload | { kind: 'changed' | 'sameSize' | 'new' };
+export type Classification = FoundUpload | FileToUpload;
+
+export type FileToUpload = { kind: 'changed' | 'sameSize' | 'new' };
 
 /** An asset that makes it unnecessary to upload a file. See `UploadOutcome` for the kinds. */
 export type FoundUpload = { kind: 'there' | 'not_compared' | 'exists'; receipt: Receipt };
 
-export async function classify(
+async function classify(
   file: UploadCandidate,
   key: ReceiptKey | undefined,
   receipts: Receipts | undefined,
@@ -118,15 +120,15 @@ export async function filesToUpload(
   plan: Plan,
   context: PlanContext,
   onAlreadyUploaded: (outcome: FileOutcome, file: UploadCandidate, found: FoundUpload) => void,
-): Promise<UploadCandidate[]> {
+): Promise<Map<UploadCandidate, FileToUpload>> {
   const { api, workspace, folders, receipts, again, checksum = false, chunkBytes, signal, findUploaded = [] } = context;
   const service = api.transport.baseUrl.origin;
-  const files: UploadCandidate[] = [];
+  const files = new Map<UploadCandidate, FileToUpload>();
   const add = (file: UploadCandidate, classification: Classification) => {
     const isHashed = checksum && classification.kind === 'there';
     const decision = isHashed ? ({ kind: 'changed' } as const) : classification;
     addToPlan(plan, decision, file, chunkBytes);
-    if (!('receipt' in decision)) return files.push(file);
+    if (!('receipt' in decision)) return files.set(file, decision);
     const { kind, receipt } = decision;
     const outcome = createOutcome(file.path, workspace, { uploaded: toUploaded(receipt, kind) });
     if (context.requireChecksum && receipt.verified === null) outcome.error = unverifiedError(receipt.assetUid, true);

@@ -37,61 +37,58 @@ export async function findReceiptByPath(run: UploadRun): Promise<Uploaded | unde
 
 /**
  * Returns a finished upload with the same content, from this path (the file was only touched) or from another path
- * (dedupe). Hashes the file only if a receipt has its size.
+ * (dedupe). Forgets the receipts of an asset that no longer exists.
  */
 export async function findReceiptByContent(run: UploadRun): Promise<Uploaded | undefined> {
   const { deps, receiptKey, source, options, job } = run;
-  const { receipts } = deps;
-  if (job.isSingleRead || !receipts || !(await mayHaveReceipt(receipts, receiptKey, source.sizeBytes)))
-    return undefined;
-  const blake3 = await digestOf(source);
+  const { api, receipts } = deps;
+  if (job.isSingleRead || !receipts) return undefined;
+  const { sizeBytes, identity } = source;
+  const content = { sizeBytes, digest: () => digestOf(source) };
   const dedupe = { same: options.same, mark: deps.maxReceiptId };
-  const found = await matchReceiptByContent(receipts, receiptKey, { sizeBytes: source.sizeBytes, blake3 }, dedupe);
-  const match = found && (await locateDuplicate(deps.api, options.same, found));
-  if (found && !match) await receipts.forgetAsset(found.receipt.assetUid);
+  const { match, deleted } = await matchContent({ api, receipts }, receiptKey, content, dedupe);
+  if (deleted) await receipts.forgetAsset(deleted.assetUid);
   if (match?.kind === 'there')
-    await receipts.updatePath(receiptKey, { path: receiptKey.path, ...fileTimesOf(source.identity) });
+    await receipts.updatePath(receiptKey, { path: receiptKey.path, ...fileTimesOf(identity) });
   return match && toUploaded(match.receipt, match.kind);
 }
 
-/** Returns true if a receipt has the file's size, so that hashing could find a match. Empty files are never deduped. */
-export const mayHaveReceipt = async (receipts: Receipts, key: ReceiptKey, sizeBytes: number) =>
-  sizeBytes > 0 && receipts.hasSize(key, sizeBytes);
-
-export type ReceiptMatch = { kind: 'there' | 'same'; receipt: Receipt };
-
-/**
- * Looks up a duplicate of `--same skip-anywhere`, which might have been moved or deleted. Returns its receipt with the
- * folder that it is in now; undefined if the asset no longer exists.
- */
-export async function locateDuplicate({ assets }: Api, same: UploadOptions['same'], match: ReceiptMatch) {
-  const { kind, receipt } = match;
-  if (kind === 'there' || same !== 'skip-anywhere') return match;
-  const asset = await assets.get(receipt.assetUid).catch((error) => {
-    if (asMediactlError(error).exitCode === exitCodes.notFound) return undefined;
-    throw error;
-  });
-  if (!asset) return undefined;
-  const parent = parentOf(asset);
-  return { kind, receipt: { ...receipt, folder: parent === undefined ? receipt.folder : (parent ?? '') } };
-}
+/** A receipt with the content of a file: of the file itself (`there`) or of another one (`same`). */
+export type ReceiptMatch = { kind: 'there'; receipt: Receipt } | { kind: 'same'; receipt: Receipt };
 
 /**
  * Finds a receipt with the same content, first for the same path and folder, then for other paths if `same` says so.
+ * Calls `digest` only if a receipt has the file's size. Empty files never match.
  *
  * @param mark highest receipt id when the run started, since later receipts might be its own
+ * @returns the match, or as `deleted` the receipt of an asset of another folder that no longer exists
  */
-export async function matchReceiptByContent(
-  receipts: Receipts,
+export async function matchContent(
+  { api, receipts }: { api: Api; receipts: Receipts },
   key: ReceiptKey,
-  { sizeBytes, blake3 }: { sizeBytes: number; blake3: string },
+  { sizeBytes, digest }: { sizeBytes: number; digest: () => Promise<string> },
   { same, mark }: { same: UploadOptions['same']; mark: number },
-): Promise<ReceiptMatch | undefined> {
+): Promise<{ match?: ReceiptMatch; deleted?: Receipt }> {
+  if (sizeBytes === 0 || !(await receipts.hasSize(key, sizeBytes))) return {};
+  const blake3 = await digest();
   const own = await receipts.find(key);
-  if (own?.sizeBytes === sizeBytes && own.blake3 === blake3) return { kind: 'there', receipt: own };
-  if (same === 'upload') return undefined;
-  const other = await receipts.findByContent(key, { sizeBytes, blake3 }, mark, same === 'skip-anywhere');
-  return other && { kind: 'same', receipt: other };
+  if (own?.sizeBytes === sizeBytes && own.blake3 === blake3) return { match: { kind: 'there', receipt: own } };
+  if (same === 'upload') return {};
+  const isAnywhere = same === 'skip-anywhere';
+  const receipt = await receipts.findByContent(key, { sizeBytes, blake3 }, mark, isAnywhere);
+  if (!receipt) return {};
+  const folder = isAnywhere ? await findFolder(api, receipt) : receipt.folder;
+  return folder === undefined ? { deleted: receipt } : { match: { kind: 'same', receipt: { ...receipt, folder } } };
+}
+
+/** Returns the folder that an asset is in now, '' for the top level; undefined if the asset no longer exists. */
+async function findFolder({ assets }: Api, { assetUid, folder }: Receipt): Promise<string | undefined> {
+  const asset = await assets.get(assetUid).catch((error) => {
+    if (asMediactlError(error).exitCode === exitCodes.notFound) return undefined;
+    throw error;
+  });
+  const parent = asset && parentOf(asset);
+  return asset && (parent === undefined ? folder : (parent ?? ''));
 }
 
 export async function digestAndClose(opening: Promise<UploadSource>): Promise<string> {

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { createLibrary, testKey } from '../support/fake-library.ts';
 import { type RecordedRequest, type Responder, startRecordingServer } from '../support/recording-server.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 type Option = { long: string };
 type Described = { path: string; options: Option[]; children: Described[] };
@@ -99,4 +100,20 @@ describe.each(Object.entries(verbs))('assets %s', (verb, change) => {
     expect(code).toBe(0);
     expect(written(requests)).toHaveLength(1);
   });
+});
+
+const folders = [{ uid: '00000000-0000-4000-8000-0000000000f1', name: 'Campaigns', parent_uid: null, children: [] }];
+
+it.each([
+  ['ls -r', ['ls', '/Campaigns', '-r']],
+  ['ls with a glob', ['ls', '/Campaigns/*']],
+  ['rm -r', ['rm', '-r', '/Campaigns', '--yes']],
+  ['check', ['check', temporaryFolder(), '/Campaigns']],
+])('%s exits with 6 if the service lists assets of other folders, and records do not show theirs', async (_, args) => {
+  const { url, requests } = await startRecordingServer((request) =>
+    request.path.endsWith('/folders/') ? { body: folders } : all(bare)(request),
+  );
+  const { code, stderr } = await cli.run(args, { environment: { MEDIACTL_BASE_URL: url } });
+  expect([code, stderr]).toEqual([6, expect.stringContaining('the service ignored a filter: parent')]);
+  expect(written(requests)).toEqual([]);
 });

@@ -5,7 +5,7 @@ import { asText, normalizeName } from '../../contract/json-values.ts';
 import { quoteForShell } from '../../contract/sanitize.ts';
 import type { Asset } from '../../contract/types.ts';
 import type { Context } from '../context.ts';
-import { assertFiltersApplied, assertFolderIsFlat } from './filter-checks.ts';
+import { assertFolderIsFlat, listFolders } from './filter-checks.ts';
 import { fetchFolderTree, isGlob, isRootPath, withoutFolderPrefix } from './folders.ts';
 import { NoAssetError } from './no-asset-error.ts';
 
@@ -54,28 +54,25 @@ export async function findAssetsByPath(
   const fixedLength = pattern.slice(0, pattern.search(/[^/]*[*?{]/)).length;
   /** Assets at this address, and those whose address differs in the Unicode form only. */
   const [exact, similar]: [Asset[], Asset[]] = [[], []];
-  const collect = async (folder: string, scope: AssetFilters) => {
-    for await (const page of assets.list(scope, {})) {
-      // The service must not list assets of other folders, which could have a matching name.
-      await assertFiltersApplied(assets, { parent: scope.parent }, page);
-      for (const asset of page) {
-        const path = `${folder}${asText(asset.name) ?? ''}`;
-        if (path === pattern) exact.push(asset);
-        else if (normalizeName(path) === normalized) similar.push(asset);
-        else if (matches(normalizeName(path))) {
-          found.push(asset);
-          relativeDirs.set(asset, folder.slice(fixedLength, -1));
-        }
-      }
+  const collect = (folder: string, asset: Asset) => {
+    const path = `${folder}${asText(asset.name) ?? ''}`;
+    if (path === pattern) exact.push(asset);
+    else if (normalizeName(path) === normalized) similar.push(asset);
+    else if (matches(normalizeName(path))) {
+      found.push(asset);
+      relativeDirs.set(asset, folder.slice(fixedLength, -1));
     }
   };
   const folderTree = tree ? await tree() : (await fetchFolderTree(context)).tree;
   const folders = await foldersMatching(folderTree, pattern, hasGlob);
   noticeFolderCount(context, folders.length);
   const name = pattern.slice(pattern.lastIndexOf('/') + 1);
+  const scope = { ...filters, ...(hasGlob || filters.search !== undefined ? {} : searchFor(name)) };
   let isFlat = !hasGlob; // what a service lists of one folder, it lists of each
   for (const { path, parent } of folders) {
-    await collect(path, { ...filters, parent, ...(hasGlob || filters.search !== undefined ? {} : searchFor(name)) });
+    // The service must not list assets of other folders, which could have a matching name.
+    for await (const { page } of listFolders(assets, [parent], { filters: scope }))
+      for (const asset of page) collect(path, asset);
     const below = folderTree.childrenOf(parent);
     if (isFlat || found.length === 0 || below.length === 0) continue;
     await assertFolderIsFlat(assets, { parent, findBelow: async () => below }, found);

@@ -88,6 +88,24 @@ export async function assertFiltersApplied(
   }
 }
 
+/**
+ * Lists what is directly in folders, one folder after the other. The uid of the top level is `root`.
+ *
+ * @param filters other filters; `limit` is the maximum number of assets per folder
+ * @throws MediactlError `filter_ignored` (exit 6) if the service lists assets of other folders
+ */
+export async function* listFolders(
+  assets: AssetsApi,
+  parents: Iterable<string>,
+  { filters = {}, limit, verb }: { filters?: AssetFilters; limit?: number | undefined; verb?: string } = {},
+): AsyncGenerator<{ parent: string; page: Asset[] }> {
+  for (const parent of parents)
+    for await (const page of assets.list({ ...filters, parent }, { limit })) {
+      await assertFiltersApplied(assets, { parent }, page, verb);
+      yield { parent, page };
+    }
+}
+
 /** Returns the first filter that a listed asset does not match, with the asset's uid; undefined if all match. */
 export function findIgnoredFilter(filters: AssetFilters, found: readonly Asset[]) {
   for (const [filter, { matches }] of Object.entries(checks)) {
@@ -140,7 +158,7 @@ const hasMatches = (assets: AssetsApi, filters: AssetFilters): Promise<boolean> 
     },
   );
 
-export const filterIgnored = (filter: string, reason: string, verb?: string) =>
+const filterIgnored = (filter: string, reason: string, verb?: string) =>
   new MediactlError(`the service ignored a filter: ${filter}`, {
     code: 'filter_ignored',
     reason: `${reason}; nothing was changed`,

@@ -11,7 +11,7 @@ import type { Asset } from '../../../contract/types.ts';
 import { type ActionWrapper, addExamples, type FlagsOf, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { countAssets } from '../../library/asset-count.ts';
-import { filterIgnored, findIgnoredFilter } from '../../library/filter-checks.ts';
+import { findIgnoredFilter, listFolders } from '../../library/filter-checks.ts';
 import {
   descendantsOf,
   fetchFolderTree,
@@ -256,12 +256,7 @@ async function listAssetsInFolders(
   maxPerFolder: number | undefined,
 ): Promise<Asset[]> {
   const found: Asset[] = [];
-  for (const parent of folders)
-    for await (const page of assets.list({ ...filters, parent }, { limit: maxPerFolder })) {
-      const wrong = findIgnoredFilter({ parent }, page);
-      if (wrong) throw filterIgnored(wrong.filter, `it lists ${wrong.uid}, which is in another folder`);
-      found.push(...page);
-    }
+  for await (const { page } of listFolders(assets, folders, { filters, limit: maxPerFolder })) found.push(...page);
   return found.sort(comparatorFor(filters.ordering ?? '-created_at'));
 }
 

@@ -10,7 +10,7 @@ import { escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
 import { type ActionWrapper, addExamples, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { idsHelp, newestOption } from '../../library/asset-ids.ts';
-import { assertFiltersApplied } from '../../library/filter-checks.ts';
+import { listFolders } from '../../library/filter-checks.ts';
 import { deleteFolder } from '../../library/folder-changes.ts';
 import {
   descendantsOf,
@@ -226,13 +226,10 @@ const notDeleted = (path: string, reason: string) =>
     hint: `mediactl ls ${quoteForShell(path)}`,
   });
 
-/** Lists the assets of folders. @throws MediactlError `filter_ignored` (exit 6) if the service lists others */
 async function listContents(assets: AssetsApi, nodes: Iterable<FolderNode>): Promise<BulkTarget[]> {
   const targets: BulkTarget[] = [];
-  for (const { folder } of nodes)
-    for await (const page of assets.list({ parent: folder.uid }, {})) {
-      await assertFiltersApplied(assets, { parent: folder.uid }, page, 'rm');
-      targets.push(...page.map((asset) => ({ uid: asset.uid, name: asText(asset.name) ?? null, asset })));
-    }
+  const parents = [...nodes].map(({ folder }) => folder.uid);
+  for await (const { page } of listFolders(assets, parents, { verb: 'rm' }))
+    targets.push(...page.map((asset) => ({ uid: asset.uid, name: asText(asset.name) ?? null, asset })));
   return targets;
 }

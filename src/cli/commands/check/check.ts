@@ -17,6 +17,7 @@ import type { Asset } from '../../../contract/types.ts';
 import { normalizeUid } from '../../../contract/uid.ts';
 import { addExamples, type CommandDefinition, type CommandOutcome, collect } from '../../command.ts';
 import type { Context } from '../../context.ts';
+import { listFolders } from '../../library/filter-checks.ts';
 import { fetchFolderTree, folderHelp, isRootPath, resolveFolder } from '../../library/folders.ts';
 import { digestOfDownload } from '../../library/media-download.ts';
 import { type Column, listBy } from '../../output/result.ts';
@@ -142,7 +143,7 @@ async function indexAssets(
   for (let place = waiting.pop(); place; place = waiting.pop()) {
     const { path, uid } = place;
     const held = new Map<string, Asset>();
-    for await (const page of assets.list({ parent: uid === '' ? 'root' : uid }, {}))
+    for await (const { page } of listFolders(assets, [uid === '' ? 'root' : uid]))
       for (const asset of page) held.set(normalizeUid(asset.uid), asset);
     library.byFolder.set(path, held);
     library.uids.set(path, uid);

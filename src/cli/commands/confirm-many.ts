@@ -1,5 +1,6 @@
 import { exitCodes } from '../../client/error-table.ts';
 import { asMediactlError, endsTheRun, type MediactlError, usageError } from '../../client/errors.ts';
+import { runEach } from '../../client/run-each.ts';
 import { pluralize } from '../../contract/figures.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
@@ -64,9 +65,10 @@ export async function confirmMany({ terminal, settings }: Context, question: Bul
 }
 
 /**
- * Asks for confirmation, then moves assets to the trash. Stops after an error that the others would have too.
+ * Asks for confirmation, then moves assets to the trash, as `runEach` does.
  *
  * @param onTrashed called for each asset that is in the trash, or already deleted
+ * @returns the failures, and in `stop` the one that ended the run
  * @throws the same errors as `confirmMany`
  */
 export async function trashAssets<T extends { assetUid: string; label: string }>(
@@ -89,17 +91,13 @@ export async function trashAssets<T extends { assetUid: string; label: string }>
     ],
   });
   const api = await context.api();
-  const failures: MediactlError[] = [];
-  for (const asset of assets)
-    try {
-      await api.assets.delete(asset.assetUid).catch(ignoreNotFound);
-      await onTrashed(asset);
-    } catch (thrown) {
-      const error = asMediactlError(thrown);
-      failures.push(error.withSubject(asset.label));
-      if (endsTheRun(error)) return { failures, stop: error };
-    }
-  return { failures, stop: undefined };
+  const trash = async (asset: T) => {
+    await api.assets.delete(asset.assetUid).catch(ignoreNotFound);
+    await onTrashed(asset);
+  };
+  const results = await runEach(assets, trash, { signal: context.signal });
+  const failures = results.flatMap(({ item, error }) => (error ? [error.withSubject(item.label)] : []));
+  return { failures, stop: failures.find(endsTheRun) };
 }
 
 type TrashOptions = Pick<BulkConfirmation, 'limit' | 'doubt'> & { what?: string };

@@ -1,13 +1,7 @@
 import type { AssetFilters, AssetsApi } from '../../../client/api/assets.ts';
-import {
-  asMediactlError,
-  endsTheRun,
-  type MediactlError,
-  notAttempted,
-  partialFailure,
-  usageError,
-} from '../../../client/errors.ts';
+import { asMediactlError, type MediactlError, partialFailure, usageError } from '../../../client/errors.ts';
 import type { ApiRequest } from '../../../client/http/api-request.ts';
+import { runEach } from '../../../client/run-each.ts';
 import { parentOf } from '../../../contract/asset.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { asText } from '../../../contract/json-values.ts';
@@ -144,36 +138,15 @@ export async function confirmBulk(
 
 export type WriteOutcome = { uid: string; name: string | null; error: MediactlError | undefined };
 
-/**
- * Runs `work` for each target, at most `lanes` at a time, and returns one outcome per target. After an error that
- * would fail every target, such as a rejected key or Ctrl-C, skips the remaining targets.
- */
+/** Runs `work` for each target, as `runEach` does, and returns one outcome per target. */
 export async function runConcurrently(
   { signal }: Context,
   targets: readonly BulkTarget[],
   work: (target: BulkTarget) => Promise<{ name?: unknown }>,
-  lanes = 4,
+  lanes?: number,
 ): Promise<WriteOutcome[]> {
-  const outcomes: WriteOutcome[] = [];
-  let fatalError: MediactlError | undefined;
-  let next = 0;
-  const worker = async () => {
-    for (let at = next++; at < targets.length; at = next++) {
-      const target = targets[at] as BulkTarget;
-      const { uid, name } = target;
-      if (signal.aborted) fatalError ??= asMediactlError(signal.reason);
-      try {
-        if (fatalError) throw notAttempted(fatalError);
-        outcomes[at] = { uid, name: asText((await work(target)).name) ?? name, error: undefined };
-      } catch (thrown) {
-        const error = asMediactlError(thrown);
-        outcomes[at] = { uid, name, error };
-        if (endsTheRun(error)) fatalError ??= error;
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: lanes }, worker));
-  return outcomes;
+  const results = await runEach(targets, work, { signal, lanes });
+  return results.map(({ item: { uid, name }, value, error }) => ({ uid, name: asText(value?.name) ?? name, error }));
 }
 
 /** Returns a result with one row per target, and an error that lists the failed targets, if any. */

@@ -1,10 +1,11 @@
 import type { Command } from '@commander-js/extra-typings';
 import { exitCodes } from '../../../client/error-table.ts';
-import { MediactlError, partialFailure } from '../../../client/errors.ts';
+import { asMediactlError, endsTheRun, partialFailure } from '../../../client/errors.ts';
+import { runEach } from '../../../client/run-each.ts';
 import { asArray, asObject, asText } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { displayText } from '../../../contract/sanitize.ts';
-import type { Asset, PlayerData } from '../../../contract/types.ts';
+import type { PlayerData } from '../../../contract/types.ts';
 import { type ActionWrapper, addExamples } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { type IdOptions, idHelp, newestOption, resolveAssetUid, resolveAssetUids } from '../../library/asset-ids.ts';
@@ -25,17 +26,17 @@ export type GetRequest = IdOptions & { collection: Collection; ids: readonly str
 export async function runGet(context: Context, { collection, ids, newest }: GetRequest) {
   const { [collection]: assets } = await context.api();
   const uids = await resolveAssetUids(context, collection, ids, { newest });
-  const found: Asset[] = [];
-  const failures: MediactlError[] = [];
-  for (const uid of uids)
-    try {
-      found.push(await assets.get(uid));
-    } catch (error) {
-      // Other errors, such as a rejected key, affect all assets.
-      const isMissing = error instanceof MediactlError && error.exitCode === exitCodes.notFound;
-      if (uids.length === 1 || !isMissing) throw error;
-      failures.push(error.withSubject(uid));
-    }
+  // A missing asset is the only failure that does not affect the others.
+  const fetchOne = (uid: string) =>
+    assets.get(uid).catch((thrown) => {
+      const error = asMediactlError(thrown);
+      throw error.exitCode === exitCodes.notFound && uids.length > 1 ? error : error.with({ endsRun: true });
+    });
+  const results = await runEach(uids, fetchOne, context);
+  const stop = results.flatMap(({ error }) => error ?? []).find(endsTheRun);
+  if (stop) throw stop;
+  const found = results.flatMap(({ value }) => value ?? []);
+  const failures = results.flatMap(({ item, error }) => (error ? [error.withSubject(item)] : []));
   const problem = `${failures.length} of ${uids.length} ${collection} cannot be shown`;
   return {
     result: await recordOrList(context, found, uids.length),

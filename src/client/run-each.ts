@@ -1,0 +1,35 @@
+import { asMediactlError, endsTheRun, type MediactlError, notAttempted } from './errors.ts';
+
+/** Return value of `work` for an item, or its error. */
+export type ItemResult<T, R> = { item: T; value: R | undefined; error: MediactlError | undefined };
+
+/**
+ * Runs `work` for each item, at most `lanes` at a time. After an error that every other item would have too, such as a
+ * rejected key or Ctrl-C, the remaining items fail as not attempted.
+ *
+ * @returns one result per item, in the order of the items
+ */
+export async function runEach<T, R>(
+  items: readonly T[],
+  work: (item: T) => Promise<R>,
+  { signal, lanes = 4 }: { signal: AbortSignal; lanes?: number | undefined },
+): Promise<ItemResult<T, R>[]> {
+  const results: ItemResult<T, R>[] = [];
+  let fatalError: MediactlError | undefined;
+  const queue = items.entries();
+  const worker = async () => {
+    for (const [at, item] of queue) {
+      if (signal.aborted) fatalError ??= asMediactlError(signal.reason);
+      try {
+        if (fatalError) throw notAttempted(fatalError);
+        results[at] = { item, value: await work(item), error: undefined };
+      } catch (thrown) {
+        const error = asMediactlError(thrown);
+        results[at] = { item, value: undefined, error };
+        if (endsTheRun(error)) fatalError ??= error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: lanes }, worker));
+  return results;
+}

@@ -74,7 +74,6 @@ export const errorTable = {
   differs: { exit: 'partial', hint: 'mediactl sync DIR /FOLDER, to upload missing and changed files' },
   output: { exit: 'unclassified', hint: 'free some disk space, or choose another path' },
   cannot_listen: { exit: 'unclassified' },
-  player_failed: { exit: 'unclassified', hint: 'mediactl play ID --check, to see if it can be played' },
   folder: { exit: 'usage' },
   folder_failed: { exit: 'unclassified' },
   not_installed: { exit: 'unclassified', hint: 'install the package again, with npm install --include=optional' },
@@ -140,7 +139,7 @@ export const errorTable = {
   playback_broken: { exit: 'unplayable', hint: assetStatus },
   download_changed: {
     exit: 'integrity',
-    hint: 'run it again; if it fails again, mediactl play ID --info shows what the service offers',
+    hint: 'run it again; if it fails again, mediactl play ID --json shows what the service offers',
   },
   download_incomplete: { exit: 'integrity', hint: 'run it again' },
   still_processing: { exit: 'stillProcessing', hint: 'mediactl wait ID, with a longer --timeout' },

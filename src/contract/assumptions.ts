@@ -118,7 +118,7 @@ const assumptionsById = {
     section: '§2 Playback info',
     topic: 'image `variants[]`',
     assumed: '`url`, `width`, `height`',
-    tolerated: '`url` as string or object; `size` or `name` instead of dimensions',
+    tolerated: '`url` as string or object; `size` instead of dimensions',
   },
   A16: {
     section: '§2 Playback info',

@@ -47,7 +47,7 @@ const calls: Record<string, string[]> = {
   'workspaces ls': ['workspaces', 'ls'],
   'workspaces use': ['workspaces', 'use', 'Main'],
   browse: ['browse'],
-  play: ['play', uid, '--open'],
+  play: ['play', uid, '--web'],
   api: ['api', '/assets/x/', '-X', 'DELETE'],
   'assets update': ['assets', 'update', uid, '--name', 'x'],
   'assets rm': ['assets', 'rm', uid],

@@ -484,7 +484,7 @@ describe('playback', () => {
   it('usage if the image sizes are unknown', async () => {
     const [one, other] = ['a', 'b'].map((name) => ({ url: `http://127.0.0.1:9/${name}.jpg` }));
     const url = await playing({ type: 'image', blocked: false, variants: [one, other] });
-    expect(await failingAt(url, ['play', assetUid, '--size', '640', '--url'])).toEqual({
+    expect(await failingAt(url, ['download', assetUid, '-o', '-'])).toEqual({
       code: 'usage',
       exit: 2,
       hint: `mediactl play ${assetUid} shows their URLs; download the one that you want`,
@@ -503,7 +503,7 @@ describe('playback', () => {
     expect(await failingAt(await playing({ type: 'video', blocked: false }), ['play', assetUid, '--url'])).toEqual({
       code: 'nothing_to_play',
       exit: 12,
-      hint: `mediactl play ${assetUid} --info, or mediactl wait ${assetUid} if it is not ready`,
+      hint: `mediactl wait ${assetUid} if it is not ready; mediactl get ${assetUid} shows its status`,
     });
   });
 
@@ -521,11 +521,6 @@ describe('playback', () => {
       path.endsWith('/playback/info/') ? { status: 401, body: {} } : undefined,
     );
     expect(await failingAt(url, ['play', assetUid, '--url'])).toEqual(errorInTable('token_expired'));
-  });
-
-  it('player_failed', async () => {
-    const url = await playing({ type: 'document', blocked: false, url: 'http://127.0.0.1:9/a.pdf' });
-    expect(await failingAt(url, ['play', assetUid, '--player', 'false'])).toEqual(errorInTable('player_failed'));
   });
 });
 

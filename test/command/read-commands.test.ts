@@ -216,9 +216,8 @@ describe('play', () => {
     expect(stdout).toMatch(/^chapters\s+0s Arrival\n\s+4s The crane/m);
   });
 
-  it('--info is the service’s word', async () => {
-    const { stdout } = await run(['play', 'clip.mp4', '--info']);
-    expect(JSON.parse(stdout)).toMatchObject({ type: 'video', blocked: false });
+  it('play --json prints the playback info as the service returned it', async () => {
+    expect(await cli.json(['play', 'clip.mp4'])).toMatchObject({ type: 'video', blocked: false });
   });
 
   it('--check follows the chain to the first segment', async () => {

@@ -46,8 +46,7 @@ async function environmentsOf(programs: string[], ...runs: string[][]) {
 }
 
 it.each([
-  ['the desktop’s opener', 'xdg-open', [['play', uid, '--open']]],
-  ['a player', 'mpv', [['play', uid, '--player', 'mpv']]],
+  ['the desktop’s opener', 'xdg-open', [['play', uid, '--web']]],
   [
     'ffmpeg, of a sandbox',
     'ffmpeg',

@@ -41,7 +41,6 @@ export const readCommands: string[][] = [
   ['play', assetUid],
   ['play', assetUid, '--json'],
   ['play', assetUid, '--url'],
-  ['play', assetUid, '--info'],
   ['play', assetUid, '--check'],
   ['api', '/assets/', '--paginate'],
   ['doctor'],

@@ -71,5 +71,5 @@ export const nothingToPlayError = (uid: string, { type }: PlaybackInfo, unusable
       unusable.length > 0
         ? `only http and https URLs can be played, and it has ${unusable.join(', ')}`
         : `the playback info of type ${asText(type) ?? 'unknown'} has no URL`,
-    hint: `mediactl play ${uid} --info, or mediactl wait ${uid} if it is not ready`,
+    hint: `mediactl wait ${uid} if it is not ready; mediactl get ${uid} shows its status`,
   });

@@ -5,22 +5,14 @@ import { Option } from '@commander-js/extra-typings';
 import { failureReason } from '../../../client/api/wait-for-assets.ts';
 import { MediactlError, usageError } from '../../../client/errors.ts';
 import { writeStateFile } from '../../../client/state-files.ts';
-import { asNumber, asText } from '../../../contract/json-values.ts';
-import { escapeControlsInJson } from '../../../contract/sanitize.ts';
+import { asText } from '../../../contract/json-values.ts';
 import type { Asset } from '../../../contract/types.ts';
 import { renderWatchPage } from '../../../web/watch/server/page.ts';
 import { addExamples, type CommandDefinition } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { expandUidPrefix } from '../../library/ambiguity.ts';
 import { type IdOptions, idHelp, newestOption, resolveAssetUid } from '../../library/asset-ids.ts';
-import {
-  findNearestImage,
-  type PixelSize,
-  type Playable,
-  parseDimensions,
-  parsePlayables,
-  sizesUnknownError,
-} from '../../library/playables.ts';
+import { type Playable, parsePlayables } from '../../library/playables.ts';
 import {
   assertNotBlocked,
   explainUnplayable,
@@ -30,25 +22,22 @@ import {
   resolvePlayback,
 } from '../../library/playback.ts';
 import { noResult, record, text } from '../../output/result.ts';
-import { openWithDefault, openWithPlayer } from '../open-program.ts';
+import { openWithDefault } from '../open-program.ts';
 import { checkPlayback } from './check.ts';
 import { checkRows, playbackRows } from './playback-rows.ts';
 
-const outputModes = ['url', 'info', 'check', 'open', 'player', 'web'] as const;
+const outputModes = ['url', 'check', 'web'] as const;
 
 type PlayFlags = IdOptions & {
   source?: 'hls' | 'file' | undefined;
-  size?: string | undefined;
-  player?: string | undefined;
   asset?: string | undefined;
   tokenFile?: string | undefined;
-} & Partial<Record<Exclude<(typeof outputModes)[number], 'player'>, boolean>>;
+} & Partial<Record<(typeof outputModes)[number], boolean>>;
 
-type PlayRequest = Pick<PlayFlags, 'newest' | 'source' | 'player' | 'asset' | 'tokenFile'> & {
+type PlayRequest = Pick<PlayFlags, 'newest' | 'source' | 'asset' | 'tokenFile'> & {
   id: string | undefined;
   /** Undefined to show all URLs. */
   mode: (typeof outputModes)[number] | undefined;
-  size: PixelSize | undefined;
 };
 
 export const play: CommandDefinition = (command, run) => {
@@ -57,7 +46,7 @@ export const play: CommandDefinition = (command, run) => {
     'mediactl play @last',
     'mediactl play @last --url',
     'mediactl play @last --check',
-    'mediactl play @last --player mpv',
+    'mpv "$(mediactl play @last --url)"',
     'mediactl play --asset UID --token-file token.txt --url',
   );
   command
@@ -66,13 +55,9 @@ export const play: CommandDefinition = (command, run) => {
     )
     .argument('[id]', idHelp)
     .option('--url', 'print only the URL')
-    .option('--info', 'print the playback info as the service returned it')
     .option('--check', 'fetch the first bytes of the media and report what is broken')
-    .option('--open', 'open the URL in the default program')
-    .option('--player <command>', 'play it with mpv, vlc, iina, ffplay or another player')
     .option('--web', 'open a page that plays it in the browser')
     .addOption(new Option('--source <kind>', 'rendition of a video to play').choices(['hls', 'file'] as const))
-    .option('--size <pixels>', 'use the image closest to this size, such as 640x360')
     .option(...newestOption)
     .option('--asset <uid>', 'play with a playback token instead of an API key')
     .option('--token-file <file>', 'file with that token; - for stdin')
@@ -84,48 +69,35 @@ function parsePlayRequest(id: string | undefined, flags: PlayFlags): PlayRequest
   const { asset, tokenFile } = flags;
   const [mode, other] = outputModes.filter((each) => flags[each] !== undefined);
   if (other) throw usageError(`--${mode} and --${other} cannot be used together`);
-  const size = flags.size === undefined ? undefined : parseDimensions(flags.size);
   if ((asset === undefined) !== (tokenFile === undefined)) throw usageError('--asset and --token-file go together');
   if (asset !== undefined && id !== undefined)
     throw usageError('an id and --asset cannot be used together', 'mediactl play ID, or --asset UID --token-file FILE');
-  return { ...flags, id, mode, size };
+  return { ...flags, id, mode };
 }
 
 async function runPlay(context: Context, request: PlayRequest) {
   const { mode } = request;
   const { uid, ...playback } = await resolveSource(context, request);
-  const { info } = playback;
-  if (mode === 'info')
-    return record(info, uid, (shown, { isTerminal }) => {
-      const json = `${JSON.stringify(shown, null, 2)}\n`;
-      return isTerminal ? escapeControlsInJson(json) : json;
-    });
   await assertNotBlocked(context, uid, playback);
   const found = await choosePlayables(context, request, { uid, ...playback });
   const [best] = found;
   if (mode === 'url') return text(best.url.href);
   if (mode === 'check') return checkResult(context, uid, best);
-  if (mode === undefined) return record(info, uid, (shown, render) => playbackRows(shown, found, render));
-  if (context.isDryRun(`open ${best.url.origin}${best.url.pathname}`)) return noResult;
-  if (mode === 'web') return text(await openAsPage(context, uid, playback));
-  if (request.player === undefined) return (await openWithDefault(context, best.url)) ? noResult : text(best.url.href);
-  await openWithPlayer(context, request.player, best.url, asNumber(info.resume_position_seconds) ?? 0);
-  return noResult;
+  if (mode === undefined) return record(playback.info, uid, (shown, render) => playbackRows(shown, found, render));
+  if (context.isDryRun(`open a page that plays ${best.url.origin}${best.url.pathname}`)) return noResult;
+  return text(await openAsPage(context, uid, playback));
 }
 
 /** Returns the URLs that fit the request, the best first. @throws MediactlError `nothing_to_play` without any */
 async function choosePlayables(
   context: Context,
-  { mode, source, size }: PlayRequest,
+  { mode, source }: PlayRequest,
   { uid, ...playback }: ResolvedPlayback & { uid: string },
 ): Promise<[Playable, ...Playable[]]> {
   const { urls, isSorted, unusable } = parsePlayables(playback.info, (await context.mediaApi()).transport.baseUrl);
-  if (size && !isSorted) throw sizesUnknownError(uid);
-  const wanted = size ? 'image' : source;
-  const fitting = urls.filter(({ kind }) => [kind, undefined].includes(source) && (!size || kind === 'image'));
-  const [best, ...others] = size ? findNearestImage(fitting, size) : fitting;
+  const [best, ...others] = urls.filter(({ kind }) => [kind, undefined].includes(source));
   if (!best) {
-    const error = nothingToPlayError(uid, playback.info, unusable, wanted);
+    const error = nothingToPlayError(uid, playback.info, unusable, source);
     throw await explainUnplayable(context, uid, playback, error);
   }
   if (mode !== undefined && best.kind === 'image' && !isSorted)

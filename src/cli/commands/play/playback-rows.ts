@@ -3,19 +3,19 @@ import { formatBytes, formatDuration } from '../../../contract/figures.ts';
 import { asArray, asNumber, asObject, isJsonObject } from '../../../contract/json-values.ts';
 import { displayText, escapeControls, relativeTime, shortenUrl } from '../../../contract/sanitize.ts';
 import type { PlaybackInfo } from '../../../contract/types.ts';
-import { isPixelSize, type Playable } from '../../library/playables.ts';
+import type { Playable } from '../../library/playables.ts';
 import type { DetailRow, RenderContext } from '../../output/result.ts';
 import type { CheckReport, PlaybackLink } from './check.ts';
 
 const urlText = (url: string, { isTerminal }: RenderContext) =>
   isTerminal ? shortenUrl(escapeControls(url)) : escapeControls(url);
 
-function urlRow({ kind, extent, url, expiresAt }: Playable, render: RenderContext): DetailRow {
+function urlRow({ kind, size, url, expiresAt }: Playable, render: RenderContext): DetailRow {
   const { isTerminal, now } = render;
-  const size = isPixelSize(extent) ? ` ${extent.width}${extent.height ? `x${extent.height}` : ' wide'}` : '';
+  const dimensions = size ? ` ${size.width}${size.height ? `x${size.height}` : ' wide'}` : '';
   const expiry =
     displayText(expiresAt) && (isTerminal ? `(expires ${relativeTime(expiresAt, now)})` : displayText(expiresAt));
-  return [kind + size, [urlText(url.href, render), expiry].filter(Boolean).join(isTerminal ? ' ' : '\t')];
+  return [kind + dimensions, [urlText(url.href, render), expiry].filter(Boolean).join(isTerminal ? ' ' : '\t')];
 }
 
 /** Formats a start time. Returns a value that is not a number unchanged. */
@@ -68,7 +68,7 @@ const views: Record<AssetType, (info: PlaybackInfo, render: RenderContext) => De
 export function playbackRows(info: PlaybackInfo, found: readonly Playable[], render: RenderContext): DetailRow[] {
   const rows = found.map((each) => urlRow(each, render));
   const details = entryForType(views, info.type)?.(info, render) ?? [];
-  const next: DetailRow = ['next', '--url prints the full URL; --open, --web and --player play it'];
+  const next: DetailRow = ['next', '--url prints the full URL; --web plays it in the browser'];
   return [['type', displayText(info.type)], ...rows, ...details, ...(render.isTerminal ? [next] : [])];
 }
 

@@ -21,7 +21,6 @@ import {
   profileInUse,
   resolveAccount,
 } from './account/account.ts';
-import { ObservedScopes } from './account/observed-scopes.ts';
 import { ShortUidStore } from './account/short-uid-store.ts';
 import { type ProfileConfig, ProfileFile } from './settings/profile-file.ts';
 import { type Environment, precedence } from './settings/setting-resolver.ts';
@@ -252,7 +251,7 @@ export class Context {
     );
   }
 
-  /** Closes connections and the database, and stores the scopes that responses showed the key to have or lack. */
+  /** Closes connections, queues and the database. */
   async close(): Promise<void> {
     const api = await this.#api?.catch(() => undefined);
     if (this.settings.debug && api) {
@@ -260,25 +259,10 @@ export class Context {
       const left = rateLimit ? `, ${rateLimit.remaining} of ${rateLimit.limit} remaining` : '';
       this.terminal.emit(`debug: ${requestCount} requests${left}`);
     }
-    // A key from MEDIACTL_API_KEY belongs to no profile.
-    if (api && !this.settings.apiKey && api.transport.connection.scopes.size > 0)
-      await this.storeScopes(await this.account(), api);
     await Promise.all(this.#queues.map((fleet) => fleet.close()));
     await (await this.#database?.catch(() => undefined))?.close();
     const media = await this.#mediaApi?.catch(() => undefined);
     await Promise.all([api?.transport.close(), media?.transport.close()]);
-  }
-
-  /** Stores observed scopes on a best-effort basis. Write errors are printed only with --debug. */
-  async storeScopes({ profile, baseUrl }: Pick<Account, 'profile' | 'baseUrl'>, api: Api) {
-    if (this.settings.dryRun) return;
-    await this.scopesOf(profile, baseUrl)
-      .store(api.transport.connection.scopes, this.clock.now())
-      .catch((error) => this.settings.debug && this.terminal.emit(`debug: ${error.message}`));
-  }
-
-  scopesOf(profile: string, baseUrl: URL): ObservedScopes {
-    return new ObservedScopes(this.stateDir, profile, baseUrl);
   }
 
   /** @throws MediactlError `no_such_profile` if the requested profile does not exist */

@@ -13,7 +13,7 @@ const table: Readonly<Record<string, { summary: string; expands: readonly string
   rm: { summary: 'move assets to the trash or delete folders', expands: ['assets', 'rm'] },
   login: { summary: 'log in with an API key', expands: ['auth', 'login'] },
   logout: { summary: 'delete the API key from this machine', expands: ['auth', 'logout'] },
-  whoami: { summary: 'show the account and what its key can do', expands: ['auth', 'status'] },
+  whoami: { summary: 'show the account and its rate limit', expands: ['auth', 'status'] },
   search: { summary: 'list assets', expands: ['assets', 'ls'] },
   open: { summary: 'play an asset in the browser', expands: ['play', '--web'] },
 };

@@ -1,6 +1,5 @@
 import type { LookupFunction } from 'node:net';
 import type { Clock } from '../../contract/clock.ts';
-import type { Scope } from '../../contract/scopes.ts';
 import type { Connections } from './dispatcher.lazy.ts';
 import type { ProxySettings } from './proxy.ts';
 import type { PublicAddresses } from './public-address.ts';
@@ -12,8 +11,6 @@ export class Connection {
   /** Rate limit reported by the latest response. */
   rateLimit: RateLimit | undefined;
   requestCount = 0;
-  /** Maps each scope that a request has required to true if the service granted it, or to false after a 403. */
-  readonly scopes = new Map<Scope, boolean>();
   /** True once the service, or a gateway in front of it, has responded. */
   hasConnected = false;
   /** Aborted by `close()`, so that requests in flight are not retried and waits end. */

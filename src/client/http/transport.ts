@@ -82,8 +82,6 @@ export class Transport {
       const { status } = response;
       if (status === 429 && retry !== 'none') throw errorFrom(response, call.purpose);
       if (outageStatuses.has(status) && this.#isBulk) this.connection.rateLimiter.onFailure();
-      const { scope } = call.purpose;
-      if (scope && (status === 403 || isSuccess(status))) this.connection.scopes.set(scope, status !== 403);
       if (transientStatuses.has(status) && failures + 1 < maxAttempts) throw errorFrom(response, call.purpose);
       return response;
     };

@@ -1,7 +1,7 @@
 import { Argument } from '@commander-js/extra-typings';
 import { MediactlError, usageError } from '../../../client/errors.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
-import { noSuchProfile, parseBaseUrl } from '../../account/account.ts';
+import { noSuchProfile } from '../../account/account.ts';
 import { deleteFromKeychain } from '../../account/keychain.ts';
 import { addExamples, type CommandDefinition, type Define, verb, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -65,9 +65,6 @@ async function promptForProfile({ terminal }: Context, config: ProfileConfig): P
   return choose(terminal, 'Which profile?', names, rows);
 }
 
-const forgetScopes = (context: Context, name: string, { baseUrl }: Profile) =>
-  context.scopesOf(name, parseBaseUrl(baseUrl)).clear();
-
 const logout: Define = (command, run) =>
   addExamples(command, 'mediactl auth logout staging', 'mediactl auth logout --all --yes')
     .description(
@@ -96,7 +93,6 @@ async function runLogout(context: Context, { name, all }: LogoutRequest): Promis
   for (const each of namesToForget) {
     const profile = before.profiles[each] as Profile;
     if (profile.keyStore === 'keychain') await deleteFromKeychain({ configDir: profiles.directory, profile: each });
-    await forgetScopes(context, each, profile);
   }
   const config = await profiles.update((current) => {
     for (const each of namesToForget) delete current.profiles[each];

@@ -86,16 +86,13 @@ export async function runLogin(context: Context, request: LoginRequest): Promise
         : { workspace: typed };
     if (!chosen.workspace) terminal.info('no workspace selected yet: run mediactl workspaces use NAME');
     if (context.isDryRun(`save the key in profile ${name}`)) return noResult;
-    await context.scopesOf(name, baseUrl).clear();
-    await context.storeScopes({ profile: name, baseUrl }, api);
     const updated = await saveProfile(context, request, key, {
       baseUrl: baseUrl.origin,
       ...chosen,
       ...(sameService?.names && { names: sameService.names }),
       ...(known?.settings && { settings: sameService ? known.settings : otherSettings }),
     });
-    const read = api.transport.connection.scopes.get('Read Assets') ? '; the key has read access' : '';
-    terminal.info(`logged in to ${baseUrl.origin} as profile ${escapeControls(name)}${read}`);
+    terminal.info(`logged in to ${baseUrl.origin} as profile ${escapeControls(name)}`);
     const { current: previous } = before;
     if (previous !== undefined && previous !== name)
       terminal.info(`${escapeControls(name)} is now the current profile; back: mediactl auth switch ${previous}`);

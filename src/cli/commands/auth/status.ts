@@ -4,11 +4,9 @@ import type { RateLimit } from '../../../client/http/rate-limit-headers.ts';
 import { formatCount } from '../../../contract/figures.ts';
 import { asText } from '../../../contract/json-values.ts';
 import { escapeControls, relativeTime } from '../../../contract/sanitize.ts';
-import { scopes } from '../../../contract/scopes.ts';
 import type { Workspace } from '../../../contract/types.ts';
 import { isSameUid } from '../../../contract/uid.ts';
 import { type Account, parseBaseUrl, readApiKey } from '../../account/account.ts';
-import type { ObservedScope } from '../../account/observed-scopes.ts';
 import { addExamples, type Define } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { listWorkspaces } from '../../library/workspaces.ts';
@@ -19,7 +17,7 @@ import { workspaceText } from './columns.ts';
 export const status: Define = (command, run) =>
   addExamples(command, 'mediactl auth status', 'mediactl auth status --all --json')
     .description(
-      'Shows the profile, service and workspace in use, whether the service accepts the key, the scopes that earlier calls have shown it to have, and the remaining rate limit.',
+      'Shows the profile, service and workspace in use, whether the service accepts the key, and the remaining rate limit.',
     )
     .option('--all', 'check every profile')
     .action(run(runStatus));
@@ -43,7 +41,7 @@ async function checkProfile(context: Context, name: string, profile: Profile): P
     return (await checkAccount(context, { profile: name, baseUrl, apiKey, workspace, names })).status;
   } catch (error) {
     const failure = asMediactlError(error);
-    return toStatus(context, { profile: name, baseUrl, workspace }, { failure });
+    return toStatus({ profile: name, baseUrl, workspace }, { failure });
   }
 }
 
@@ -56,29 +54,20 @@ async function checkAccount(context: Context, account: Account) {
     return [];
   });
   await api.transport.close();
-  const { rateLimit, scopes: observedScopes } = api.transport.connection;
-  if (account.profile !== 'environment') await context.storeScopes(account, api);
-  return { status: toStatus(context, account, { rateLimit, workspaces, observedScopes, failure }), failure };
+  const { rateLimit } = api.transport.connection;
+  return { status: toStatus(account, { rateLimit, workspaces, failure }), failure };
 }
 
 type KeyCheck = {
   rateLimit?: RateLimit | undefined;
   workspaces?: readonly Workspace[];
-  observedScopes?: ReadonlyMap<string, boolean>;
   failure: MediactlError | undefined;
 };
 
 function toStatus(
-  context: Context,
   { profile, baseUrl, workspace }: Pick<Account, 'profile' | 'baseUrl' | 'workspace'>,
-  { rateLimit, workspaces = [], observedScopes = new Map(), failure }: KeyCheck,
+  { rateLimit, workspaces = [], failure }: KeyCheck,
 ) {
-  const known: Record<string, ObservedScope> = context.scopesOf(profile, baseUrl).read();
-  const at = new Date(context.clock.now()).toISOString();
-  const observed = (scope: string): ObservedScope | null => {
-    const allowed = observedScopes.get(scope);
-    return known[scope] ?? (allowed === undefined ? null : { allowed, at });
-  };
   const chosen = workspaces.find(({ uid }) => workspace && isSameUid(uid, workspace));
   const { limit = 0, remaining = 0, resetAt } = rateLimit ?? {};
   return {
@@ -87,8 +76,6 @@ function toStatus(
     workspace: workspace ?? null,
     workspace_name: asText(chosen?.name) ?? null,
     key_accepted: isKeyAccepted(failure),
-    // Null if no command has needed the scope yet.
-    scopes: Object.fromEntries(scopes.map((scope) => [scope, observed(scope)])),
     rate_limit: resetAt === undefined ? null : { limit, remaining, resets_at: new Date(resetAt).toISOString() },
     problem: failure?.message ?? null,
   };
@@ -113,21 +100,11 @@ const keyText = ({ key_accepted, problem }: AuthStatus) => {
   return problem ? `accepted, but ${escapeControls(problem)}` : 'accepted';
 };
 
-function scopeText({ scopes: seen }: Pick<AuthStatus, 'scopes'>, now: number): string {
-  return Object.entries(seen)
-    .map(([scope, known]) => {
-      const refused = known && !known.allowed ? `no, refused ${relativeTime(known.at, now)}` : 'yes';
-      return `${scope}: ${known ? refused : 'not tried yet'}`;
-    })
-    .join('; ');
-}
-
 const rows = (status: AuthStatus, render: RenderContext): DetailRow[] => [
   ['profile', escapeControls(status.profile)],
   ['base url', status.base_url],
   ['workspace', workspaceText(status, render)],
   ['key', keyText(status)],
-  ['scopes', scopeText(status, render.now)],
   [render.isTerminal ? 'rate limit' : 'window', rateLimitText(status, render.now)],
 ];
 

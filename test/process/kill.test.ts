@@ -1,16 +1,7 @@
-import { type ChildProcess, execFileSync } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import {
-  copyFileSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
-import { basename, join } from 'node:path';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { errorOf } from '../support/errors.ts';
 import { someBytes, writeSome } from '../support/files.ts';
@@ -149,64 +140,6 @@ it('a file of 6 chunks, killed twice, is uploaded in one session, and each kill 
   const digest = (file: string) => createHash('sha256').update(readFileSync(file)).digest('hex');
   expect(digest(stored(record.asset_uid))).toBe(digest(path));
 });
-
-it('three jobs that hand on their state folder, two of them killed: one asset, nothing sent twice', async () => {
-  const chunk = 4 * MiB;
-  const size = 60 * MiB;
-  const bytes = Buffer.alloc(size, someBytes(MiB, 'jobs'));
-  writeFileSync(path, bytes);
-  const media = join(sandbox.dataDir, 'media');
-  const before = readdirSync(media).length;
-  const carried = new Map<object, number>();
-  /** Runs the command; kills it once `killAt` bytes have been sent in total. */
-  const job = async (killAt = Number.POSITIVE_INFINITY) => {
-    fault = (seen) => {
-      if (seen.method !== 'PATCH') return undefined;
-      const victim = child;
-      return {
-        onBytes: (passed) => {
-          carried.set(seen, passed);
-          if (sum(carried) >= killAt) victim?.kill('SIGKILL');
-        },
-      };
-    };
-    const finished = await upload('--chunk-size', '4MiB');
-    await (killAt < size ? settled() : undefined);
-    return finished;
-  };
-  /** Sets up the next CI job: the state folder from a cache, and a fresh checkout of the same bytes. */
-  const nextJob = (directory: string) => {
-    const archive = join(home, `${directory}.tar`);
-    execFileSync('tar', ['-C', state, '-cf', archive, '.']);
-    rmSync(state, { recursive: true });
-    state = join(home, directory, 'state');
-    mkdirSync(state, { recursive: true });
-    execFileSync('tar', ['-C', state, '-xf', archive]);
-  };
-  const checkOutAt = (to: string) => {
-    copyFileSync(path, `${to}.new`);
-    rmSync(path);
-    renameSync(`${to}.new`, to);
-    utimesSync(to, new Date('2026-03-01'), new Date('2026-03-01'));
-    path = to;
-  };
-
-  expect((await job(0.3 * size)).signal).toBe('SIGKILL');
-  nextJob('second');
-  checkOutAt(path);
-  expect((await job(0.6 * size)).signal).toBe('SIGKILL');
-  nextJob('third');
-  checkOutAt(join(home, 'third', basename(path)));
-  const { code, record } = await job();
-  expect([code, record.verified]).toEqual([0, true]);
-  expect(line.methods.filter((method) => method === 'POST')).toHaveLength(1);
-  expect(readdirSync(media)).toHaveLength(before + 1);
-  expect(readFileSync(stored(record.asset_uid)).equals(bytes)).toBe(true);
-  expect(sum(carried)).toBeLessThan(size + 2 * chunk);
-  expect(storedStates()).toEqual(['done']);
-});
-
-const sum = (counts: Map<object, number>) => [...counts.values()].reduce((a, b) => a + b, 0);
 
 it('two processes, one file: one uploads, one leaves, told the pid of the other', async () => {
   const bytes = writeSome(path, 2 * MiB);
